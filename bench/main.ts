@@ -1,0 +1,24 @@
+// npm run bench [-- hot-path | contention | swarm | locks]: runs the benchmarks and prints their tables.
+import { availableParallelism } from 'node:os'
+import { contentionSize } from './contention-size.ts'
+import { hotPath } from './hot-path.ts'
+import { locks } from './locks.ts'
+import { swarm } from './swarm.ts'
+
+const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
+  'hot-path': hotPath,
+  contention: contentionSize,
+  swarm,
+  locks
+}
+
+const names = process.argv.slice(2)
+const unknown = names.filter((name) => !(name in benchmarks))
+if (unknown.length > 0) {
+  console.error(`unknown benchmark: ${unknown.join(', ')}. Known: ${Object.keys(benchmarks).join(', ')}`)
+  process.exit(1)
+}
+console.log(`Node ${process.versions.node}, ${availableParallelism()} cores`)
+const start = performance.now()
+for (const name of names.length > 0 ? names : Object.keys(benchmarks)) await benchmarks[name]?.()
+console.log(`\ntook ${Math.round((performance.now() - start) / 1000)} s`)

@@ -1,0 +1,25 @@
+// app.differ: compares versions, large ones off the event loop.
+import fp from 'fastify-plugin'
+import { createDiffer, type Differ } from '../src/diff/differ.ts'
+import type { Config } from '../src/config.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    differ: Differ
+  }
+}
+
+export default fp<{ config: Config }>(
+  async (app, { config: { crud } }) => {
+    const differ = createDiffer({
+      contextLines: crud.diff_context_lines,
+      timeoutMs: crud.diff_timeout_ms,
+      maxDiffBytes: crud.diff_max_bytes,
+      maxTextBytes: crud.max_file_size_bytes,
+      onFallback: (reason) => app.log.warn({ err: reason }, 'a comparison was done coarsely')
+    })
+    app.decorate('differ', differ)
+    app.addHook('onClose', () => differ.close())
+  },
+  { name: 'differ' }
+)

@@ -1,0 +1,67 @@
+// Every failure that does not come from an operation's own answer, in the one error envelope.
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import { isErrno, OperationError, toOperationError } from '../src/errors.ts'
+
+export default fp(
+  async (app) => {
+    app.setErrorHandler((error: unknown, _request, reply) => {
+      const failure = toFailure(error)
+      if (failure.code === 'CANCELLED') app.log.info('client disconnected while it sent a request')
+      if (failure.httpStatus === 500) app.log.error({ err: failure.cause ?? failure }, 'request failed')
+      return sendError(reply, failure)
+    })
+
+    app.setNotFoundHandler((request, reply) => {
+      const path = request.url.split('?')[0] ?? ''
+      const allowed = (['GET', 'POST', 'DELETE'] as const).filter((method) => app.hasRoute({ url: path, method }))
+      if (allowed.length === 0) return sendError(reply, notFound(request, path))
+      const message = `${path} answers ${allowed.join(', ')}, not ${request.method}.`
+      return sendError(reply.header('allow', allowed.join(', ')), new OperationError('METHOD_NOT_ALLOWED', message))
+    })
+  },
+  { name: 'errors' }
+)
+
+/** Answers with the envelope and the status from the error table. */
+export function sendError(reply: FastifyReply, error: OperationError): FastifyReply {
+  const retryAfter = error.details?.['retry_after_seconds']
+  if (typeof retryAfter === 'number') reply.header('retry-after', Math.ceil(retryAfter))
+  return reply.code(error.httpStatus).type('application/json; charset=utf-8').send(error.toEnvelope())
+}
+
+function notFound({ method }: FastifyRequest, path: string): OperationError {
+  const hint = 'Operations are POST /<name>, such as POST /async_read; GET /openapi.json lists them all.'
+  return new OperationError('ROUTE_NOT_FOUND', `Nothing answers ${method} ${path}. ${hint}`)
+}
+
+/** Whatever Fastify or a handler threw, in the words of the error table. */
+export function toFailure(error: unknown): OperationError {
+  if (isErrno(error, 'ECONNRESET', 'ECONNABORTED'))
+    return new OperationError('CANCELLED', 'The client closed the connection.', { cause: error })
+  if (!isFastifyError(error)) return toOperationError(error)
+  switch (error.code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new OperationError(
+        'FILE_TOO_LARGE',
+        'The request body is larger than the server allows (crud.max_file_size_bytes).',
+        { cause: error }
+      )
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return new OperationError(
+        'UNSUPPORTED_MEDIA_TYPE',
+        'Request bodies are JSON: send Content-Type: application/json.',
+        { cause: error }
+      )
+    default:
+      // Fastify's other complaints about a request: a wrong Content-Length, a bad URL.
+      if (error.statusCode !== undefined && error.statusCode < 500) {
+        return new OperationError('INVALID_REQUEST', `The request is malformed: ${error.message}`, { cause: error })
+      }
+      return toOperationError(error)
+  }
+}
+
+function isFastifyError(error: unknown): error is FastifyError {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('FST_')
+}

@@ -1,0 +1,33 @@
+// GET /health (PRD 11.2): is the process well, without touching a file.
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import fp from 'fastify-plugin'
+
+const resolutionMs = 10
+
+export default fp(
+  async (app) => {
+    const delay = monitorEventLoopDelay({ resolution: resolutionMs })
+    delay.enable()
+    app.get('/health', async () => {
+      const { version, startedAt } = app.serverFacts
+      return {
+        status: 'healthy',
+        version,
+        uptime_seconds: (Date.now() - startedAt) / 1000,
+        port_listening: app.server.listening,
+        event_loop_delay_ms: { p50: toMs(delay.percentile(50)), p99: toMs(delay.percentile(99)) },
+        memory_bytes: process.memoryUsage.rss(),
+        mcp_sessions: app.mcpSessions()
+      }
+    })
+    app.addHook('onClose', async () => {
+      delay.disable()
+    })
+  },
+  { name: 'health', dependencies: ['operations'] }
+)
+
+/** The histogram counts the timer's own interval in. */
+function toMs(nanoseconds: number): number {
+  return Math.max(0, Math.round(nanoseconds / 1e4) / 100 - resolutionMs)
+}

@@ -1,0 +1,60 @@
+// MCP at /mcp, for clients of both eras.
+import fp from 'fastify-plugin'
+import type { Config } from '../src/config.ts'
+import type { McpHttp } from '../src/mcp/http.ts'
+import { operations } from '../src/operations/index.ts'
+import { toFailure } from './errors.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Number of 2025-era sessions. */
+    mcpSessions: () => number
+  }
+}
+
+export default fp<{ config: Config; version: string }>(
+  async (app, { config: { daemon }, version }) => {
+    let loading: Promise<McpHttp> | undefined
+    let mcpHttp: McpHttp | undefined
+
+    // The SDK takes as long to load as all the rest: it is loaded once the server listens, or when the first client comes.
+    const load = () => (loading ??= start())
+    async function start(): Promise<McpHttp> {
+      const { createMcpHttp } = await import('../src/mcp/http.ts')
+      mcpHttp = createMcpHttp({
+        operations,
+        call: app.call,
+        version,
+        maxWaitSeconds: daemon.mcp_wait_seconds,
+        maxSessions: daemon.max_mcp_sessions,
+        sessionIdleMs: daemon.mcp_session_idle_seconds * 1000,
+        onError: (error) => app.log.debug({ err: error }, 'mcp')
+      })
+      return mcpHttp
+    }
+
+    app.decorate('mcpSessions', () => mcpHttp?.sessionCount() ?? 0)
+    app.route({
+      method: ['GET', 'POST', 'DELETE'],
+      url: '/mcp',
+      handler: async (request, reply) => {
+        const mcp = await load()
+        reply.hijack()
+        await mcp.handle(request.raw, reply.raw, request.body)
+      },
+      // A body that cannot be parsed is answered in the protocol's own form.
+      errorHandler: (error, _request, reply) => {
+        const { httpStatus, code, message } = toFailure(error)
+        const rpcCode = code === 'INVALID_REQUEST' ? -32700 : -32600
+        void reply.code(httpStatus).send({ jsonrpc: '2.0', id: null, error: { code: rpcCode, message } })
+      }
+    })
+    app.addHook('onListen', () => {
+      load().catch((error: unknown) => app.log.error({ err: error }, 'MCP could not be loaded'))
+    })
+    app.addHook('preClose', async () => {
+      await (await loading)?.close()
+    })
+  },
+  { name: 'mcp', dependencies: ['operations', 'body', 'access'] }
+)

@@ -1,0 +1,44 @@
+// REST: every operation as POST /<name>, its input as body, its result as answer.
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import { OperationError } from '../src/errors.ts'
+import { operations } from '../src/operations/index.ts'
+import { sendError } from './errors.ts'
+
+export default fp(
+  async (app) => {
+    for (const { name } of operations) {
+      app.post(`/${name}`, async (request, reply) => {
+        try {
+          const result = await app.call(name, request.body, {
+            caller: { agentId: agentIdOf(request), transport: 'rest' },
+            signal: signalOf(reply)
+          })
+          return await reply
+            .code(result.status === 'contention' ? 409 : 200)
+            .type('application/json; charset=utf-8')
+            .send(result)
+        } catch (error) {
+          if (error instanceof OperationError) return sendError(reply, error)
+          throw error
+        }
+      })
+    }
+  },
+  { name: 'rest', dependencies: ['operations', 'body', 'errors', 'access'] }
+)
+
+function agentIdOf({ headers }: FastifyRequest): string | undefined {
+  const header = headers['x-agent-id']
+  return typeof header === 'string' && header !== '' ? header : undefined
+}
+
+/** Aborted when the connection is closed before the answer has gone out. */
+function signalOf({ raw }: FastifyReply): AbortSignal {
+  const controller = new AbortController()
+  raw.once('close', () => {
+    if (!raw.writableFinished)
+      controller.abort(new OperationError('CANCELLED', 'The client closed the connection; nothing was changed.'))
+  })
+  return controller.signal
+}

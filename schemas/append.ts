@@ -1,0 +1,44 @@
+// async_append: adds to the end of a file (PRD 3.11).
+import {
+  AgentId,
+  Changed,
+  CreateDirs,
+  Encoding,
+  Hash,
+  LinksBroken,
+  Path,
+  StatusOk,
+  Timeout,
+  Timestamp
+} from './common.ts'
+import { inputObject, Type, type Static } from './typebox.ts'
+
+export const AppendInput = inputObject({
+  path: Path,
+  content: Type.String({ description: 'Text to add, exactly as it is.' }),
+  encoding: Encoding,
+  create_if_missing: Type.Boolean({ default: false, description: 'Create the file where there is none.' }),
+  create_dirs: CreateDirs,
+  separator: Type.String({
+    default: '',
+    maxLength: 10000,
+    description: 'Put between what is there and the new text; not into an empty file.'
+  }),
+  timeout: Timeout,
+  agent_id: AgentId
+})
+export type AppendInput = Static<typeof AppendInput>
+
+export const AppendOutput = Type.Object(
+  {
+    status: StatusOk,
+    path: Path,
+    hash: Hash,
+    bytes_appended: Type.Integer({ minimum: 0, description: 'Bytes added, the separator included.' }),
+    total_size_bytes: Type.Integer({ minimum: 0, description: 'Size of the file now.' }),
+    changed: Changed,
+    links_broken: LinksBroken,
+    timestamp: Timestamp
+  },
+  { title: 'AppendOutput', description: 'The text is at the end of the file.' }
+)

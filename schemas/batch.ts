@@ -1,0 +1,59 @@
+// async_batch_read, async_batch_write, async_batch_update: several files in one call, each on its own (PRD 3.6, 3.7, 3.10).
+import { AgentId, DiffFormat, StatusOk, Timeout } from './common.ts'
+import { Contention } from './contention.ts'
+import { ErrorEnvelope } from './errors.ts'
+import { ReadOutput, readItem } from './read.ts'
+import { inputObject, Type, type Static, type TProperties, type TSchema } from './typebox.ts'
+import { UpdateOutput, updateItem } from './update.ts'
+import { WriteOutput, writeItem } from './write.ts'
+
+const files = <Item extends TProperties>(item: Item, title: string) =>
+  Type.Array(inputObject(item, { title, description: 'One file.' }), {
+    minItems: 1,
+    maxItems: 10000,
+    description: 'The files, handled one after the other. At most crud.max_batch_files (1000).'
+  })
+
+export const BatchReadInput = inputObject({ files: files(readItem, 'BatchReadItem'), agent_id: AgentId })
+export type BatchReadInput = Static<typeof BatchReadInput>
+
+export const BatchWriteInput = inputObject({
+  files: files(writeItem, 'BatchWriteItem'),
+  timeout: Timeout,
+  agent_id: AgentId
+})
+export type BatchWriteInput = Static<typeof BatchWriteInput>
+
+export const BatchUpdateInput = inputObject({
+  files: files(updateItem, 'BatchUpdateItem'),
+  timeout: Timeout,
+  diff_format: DiffFormat,
+  agent_id: AgentId
+})
+export type BatchUpdateInput = Static<typeof BatchUpdateInput>
+
+const count = (description: string) => Type.Integer({ minimum: 0, description })
+
+const batchOutput = (outcomes: TSchema[], title: string, summary: TProperties) =>
+  Type.Object(
+    {
+      status: StatusOk,
+      results: Type.Array(Type.Union(outcomes), { description: 'One result a file, in the order of the request.' }),
+      summary: Type.Object(
+        {
+          total: count('Files in the request.'),
+          succeeded: count('Files done.'),
+          ...summary,
+          failed: count('Files with an error.')
+        },
+        { title: `${title}Summary`, description: 'How many of each.' }
+      )
+    },
+    { title, description: 'Never all-or-nothing: look at each result.' }
+  )
+
+export const BatchReadOutput = batchOutput([ReadOutput, ErrorEnvelope], 'BatchReadOutput', {})
+export const BatchWriteOutput = batchOutput([WriteOutput, ErrorEnvelope], 'BatchWriteOutput', {})
+export const BatchUpdateOutput = batchOutput([UpdateOutput, Contention, ErrorEnvelope], 'BatchUpdateOutput', {
+  contention: count('Files that had changed; nothing was written to them.')
+})

@@ -1,0 +1,63 @@
+// The parameters and properties that several operations share.
+import { Type } from './typebox.ts'
+
+export const Path = Type.String({
+  minLength: 1,
+  maxLength: 4096,
+  pattern: '^[^\\u0000]*$',
+  description: 'Absolute path, or a path relative to the first root.'
+})
+
+/** The content hash: lower-case hex SHA-256 of all bytes of the file. */
+export const Hash = Type.String({
+  pattern: '^sha256:[0-9a-f]{64}$',
+  description: 'SHA-256 of the whole file, as "sha256:" and 64 lower-case hex digits.'
+})
+
+export const Timestamp = Type.String({ format: 'date-time', description: 'UTC time, ISO 8601.' })
+
+export const Encoding = Type.Optional(
+  Type.String({
+    minLength: 1,
+    maxLength: 40,
+    description: 'Encoding of the file, by its IANA name. Default: crud.default_encoding (utf-8).'
+  })
+)
+
+export const Timeout = Type.Optional(
+  Type.Number({
+    minimum: 0,
+    description:
+      "Seconds to wait for the lock; 0 does not wait. Default: the server's crud.default_timeout (30). Clamped to crud.max_timeout (300)."
+  })
+)
+
+export const DiffFormat = Type.String({
+  enum: ['json', 'unified'],
+  default: 'json',
+  description: 'Form of the diff in a contention answer.'
+})
+
+export const CreateDirs = Type.Boolean({ default: true, description: 'Create missing parent directories.' })
+
+export const AgentId = Type.Optional(
+  Type.String({
+    minLength: 1,
+    maxLength: 200,
+    pattern: '^[^\\u0000-\\u001f\\u007f]+$',
+    description: 'Who is calling; shown to others. Agents that share a connection each pass their own.'
+  })
+)
+
+export const ExpectedHash = (description: string) => Type.Optional(Type.Union([Hash, Type.Null()], { description }))
+
+/** Properties of the answer of every operation that changes a file. */
+export const Changed = Type.Boolean({ description: 'False where the file already was as asked: nothing was written.' })
+export const LinksBroken = Type.Optional(
+  Type.Integer({ minimum: 1, description: 'Other names (hard links) of the file that still show the old bytes.' })
+)
+export const BytesWritten = Type.Integer({
+  minimum: 0,
+  description: 'Size of the new version in bytes; 0 where nothing was written.'
+})
+export const StatusOk = Type.Literal('ok', { description: 'It is done, and on disk.' })

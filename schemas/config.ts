@@ -1,0 +1,176 @@
+// Every setting with its default, bounds and meaning: the one place they are written.
+import { Type, type Static } from './typebox.ts'
+
+export const Config = Type.Object(
+  {
+    daemon: Type.Object(
+      {
+        host: Type.String({
+          minLength: 1,
+          default: '127.0.0.1',
+          description: 'Address to bind. Anything but a loopback address needs daemon.token.'
+        }),
+        port: Type.Integer({
+          minimum: 1,
+          maximum: 65535,
+          default: 8720,
+          description: 'HTTP port. While it is taken and was not asked for explicitly, the next free one up to 8819.'
+        }),
+        log_level: Type.String({
+          enum: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
+          default: 'info',
+          description: "Least level that is logged, by pino's names."
+        }),
+        token: Type.String({
+          default: '',
+          description: 'Bearer token that every request must carry; "" asks for none.'
+        }),
+        allowed_hosts: Type.Array(Type.String({ minLength: 1 }), {
+          default: [],
+          description:
+            'Host header values allowed besides daemon.host and the loopback names with the own port, such as "files.example:8720".'
+        }),
+        header_timeout_seconds: Type.Number({ minimum: 0.1, default: 5, description: 'Time to receive the headers.' }),
+        request_timeout_seconds: Type.Number({
+          minimum: 0.1,
+          default: 30,
+          description: 'Time to receive a whole request.'
+        }),
+        stop_timeout_seconds: Type.Number({
+          minimum: 0,
+          default: 1.5,
+          description: 'Time that running operations get to finish when the server stops.'
+        }),
+        max_mcp_sessions: Type.Integer({
+          minimum: 1,
+          default: 1000,
+          description: 'Sessions of 2025-era MCP clients kept at once.'
+        }),
+        mcp_session_idle_seconds: Type.Number({
+          minimum: 1,
+          default: 3600,
+          description: 'A 2025-era session without a request or an open stream for this long ends.'
+        }),
+        mcp_wait_seconds: Type.Number({
+          minimum: 0,
+          default: 55,
+          description:
+            'Longest wait for a lock over MCP when the client asked for no progress: clients give up at 60 s.'
+        })
+      },
+      { additionalProperties: false, default: {}, description: 'The process and its door.' }
+    ),
+    crud: Type.Object(
+      {
+        base_directories: Type.Array(Type.String({ minLength: 1 }), {
+          default: [],
+          description:
+            'The roots: absolute paths of directories. Only files below them are reachable; empty refuses everything.'
+        }),
+        default_timeout: Type.Number({
+          minimum: 0,
+          default: 30,
+          description: 'Seconds to wait for a lock when a call does not say.'
+        }),
+        max_timeout: Type.Number({
+          minimum: 0,
+          default: 300,
+          description: 'Longest wait for a lock that a call can ask for, in seconds.'
+        }),
+        default_encoding: Type.String({
+          minLength: 1,
+          default: 'utf-8',
+          description: 'Encoding when a call does not say.'
+        }),
+        diff_context_lines: Type.Integer({
+          minimum: 0,
+          maximum: 100,
+          default: 3,
+          description: 'Lines of context around a change.'
+        }),
+        diff_timeout_ms: Type.Integer({
+          minimum: 1,
+          default: 2000,
+          description: 'Time a diff may take before it becomes a coarse one.'
+        }),
+        diff_max_bytes: Type.Integer({
+          minimum: 1024,
+          default: 1048576,
+          description: 'Largest diff in an answer; beyond it the answer says to read the file again.'
+        }),
+        max_file_size_bytes: Type.Integer({
+          minimum: 1,
+          maximum: 104857600,
+          default: 10485760,
+          description: 'Largest file that is read or written.'
+        }),
+        base_cache_bytes: Type.Integer({
+          minimum: 0,
+          default: 268435456,
+          description: 'Memory for the bytes behind the hashes handed out.'
+        }),
+        durability: Type.String({
+          enum: ['full', 'rename'],
+          default: 'full',
+          description: '"full" survives a power loss (fsync); "rename" only a crash of the process.'
+        }),
+        hardlinks: Type.String({
+          enum: ['break', 'refuse'],
+          default: 'break',
+          description:
+            'A hard-linked file is written by rename, which leaves the old bytes under its other names: allow or refuse.'
+        }),
+        protected: Type.Array(Type.String({ minLength: 1 }), {
+          default: ['**/.git', '**/.git/**'],
+          description: 'Globs, relative to a root, of paths that are never written.'
+        }),
+        sync_io_max_bytes: Type.Integer({
+          minimum: 0,
+          default: 262144,
+          description:
+            'Files up to this size on a local file system are read without a trip through the thread pool; 0 never.'
+        }),
+        max_list_entries: Type.Integer({
+          minimum: 1,
+          default: 1000000,
+          description: 'Directory entries that one async_list looks at before it gives up.'
+        }),
+        max_batch_answer_bytes: Type.Integer({
+          minimum: 1,
+          default: 41943040,
+          description:
+            'Content or diffs in the answer of one batch; beyond it further files are not read, and contention comes without diff.'
+        }),
+        max_batch_files: Type.Integer({
+          minimum: 1,
+          maximum: 10000,
+          default: 1000,
+          description: 'Files in one batch call.'
+        })
+      },
+      { additionalProperties: false, default: {}, description: 'Files and operations.' }
+    ),
+    locks: Type.Object(
+      {
+        operation_ttl_seconds: Type.Number({
+          minimum: 0.05,
+          default: 30,
+          description: 'An operation that holds its lock longer loses it, and its change is refused.'
+        }),
+        max_waiters_per_path: Type.Integer({
+          minimum: 1,
+          default: 1000,
+          description: 'Calls that wait for one path at once.'
+        }),
+        max_waiters_per_agent: Type.Integer({
+          minimum: 1,
+          default: 1000,
+          description: 'Calls of one agent that wait at once.'
+        })
+      },
+      { additionalProperties: false, default: {}, description: 'Queues.' }
+    )
+  },
+  { additionalProperties: false, description: 'Configuration of async-crud-mcp.' }
+)
+export type Config = Static<typeof Config>

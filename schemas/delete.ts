@@ -1,0 +1,26 @@
+// async_delete: deletes a file (PRD 3.4).
+import { AgentId, DiffFormat, ExpectedHash, Hash, Path, StatusOk, Timeout, Timestamp } from './common.ts'
+import { inputObject, Type, type Static } from './typebox.ts'
+
+export const DeleteInput = inputObject({
+  path: Path,
+  expected_hash: ExpectedHash(
+    'Delete only this version; another one is answered with contention. null deletes whatever is there.'
+  ),
+  timeout: Timeout,
+  diff_format: DiffFormat,
+  agent_id: AgentId
+})
+export type DeleteInput = Static<typeof DeleteInput>
+
+export const DeleteOutput = Type.Object(
+  {
+    status: StatusOk,
+    path: Path,
+    deleted_hash: Type.Union([Hash, Type.Null()], {
+      description: 'Hash of what was deleted; null for a broken link and for a file above the size limit.'
+    }),
+    timestamp: Timestamp
+  },
+  { title: 'DeleteOutput', description: 'The file is gone.' }
+)

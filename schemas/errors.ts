@@ -1,0 +1,195 @@
+// The error table: every code an operation can answer with, what it means on each transport, and whether trying again can help.
+import { Type, type Static } from './typebox.ts'
+
+interface ErrorEntry {
+  /** HTTP status of the REST answer. */
+  readonly httpStatus: number
+  /** JSON-RPC error code of the plain JSON-RPC answer (FES 3.3). */
+  readonly jsonRpcCode: number
+  /** True where the same call can succeed later without the caller changing anything. */
+  readonly retryable: boolean
+  readonly meaning: string
+}
+
+const invalidParams = -32602
+const internalError = -32603
+const fileSystemError = -32001
+
+export const errorTable = {
+  FILE_NOT_FOUND: {
+    httpStatus: 404,
+    jsonRpcCode: fileSystemError,
+    retryable: false,
+    meaning: 'The file does not exist.'
+  },
+  FILE_EXISTS: {
+    httpStatus: 409,
+    jsonRpcCode: fileSystemError,
+    retryable: false,
+    meaning: 'The file to be created, or the new name of a rename, already exists.'
+  },
+  ACCESS_DENIED: {
+    httpStatus: 403,
+    jsonRpcCode: fileSystemError,
+    retryable: false,
+    meaning: 'The operating system or the list of protected paths forbids the access.'
+  },
+  PATH_OUTSIDE_BASE: {
+    httpStatus: 403,
+    jsonRpcCode: invalidParams,
+    retryable: false,
+    meaning: 'The path lies outside every root, or a symbolic link on its way leaves them.'
+  },
+  LOCK_TIMEOUT: {
+    httpStatus: 408,
+    jsonRpcCode: fileSystemError,
+    retryable: true,
+    meaning: 'The lock was not granted within the timeout.'
+  },
+  ENCODING_ERROR: {
+    httpStatus: 400,
+    jsonRpcCode: fileSystemError,
+    retryable: false,
+    meaning: 'The encoding is unknown, or the bytes or the text are not valid in it.'
+  },
+  INVALID_PATCH: {
+    httpStatus: 400,
+    jsonRpcCode: invalidParams,
+    retryable: false,
+    meaning: 'A patch does not apply: its old_string is missing or occurs several times.'
+  },
+  CONTENT_OR_PATCHES_REQUIRED: {
+    httpStatus: 400,
+    jsonRpcCode: invalidParams,
+    retryable: false,
+    meaning: 'An update carries neither content nor patches.'
+  },
+  FILE_TOO_LARGE: {
+    httpStatus: 413,
+    jsonRpcCode: fileSystemError,
+    retryable: false,
+    meaning: 'The file or the request is larger than the configured maximum.'
+  },
+  WRITE_ERROR: {
+    httpStatus: 500,
+    jsonRpcCode: internalError,
+    retryable: true,
+    meaning: 'The operating system failed to write; the file is as it was.'
+  },
+  DELETE_ERROR: {
+    httpStatus: 500,
+    jsonRpcCode: internalError,
+    retryable: true,
+    meaning: 'The operating system failed to delete.'
+  },
+  RENAME_ERROR: {
+    httpStatus: 500,
+    jsonRpcCode: internalError,
+    retryable: true,
+    meaning: 'The operating system failed to rename.'
+  },
+  DIR_NOT_FOUND: {
+    httpStatus: 404,
+    jsonRpcCode: fileSystemError,
+    retryable: false,
+    meaning: 'The directory does not exist.'
+  },
+  SERVER_ERROR: {
+    httpStatus: 500,
+    jsonRpcCode: internalError,
+    retryable: true,
+    meaning: 'An unexpected failure of the server; the cause is in its log.'
+  },
+  INVALID_REQUEST: {
+    httpStatus: 400,
+    jsonRpcCode: invalidParams,
+    retryable: false,
+    meaning: 'The input breaks the schema; every fault is listed.'
+  },
+  NOT_A_FILE: {
+    httpStatus: 400,
+    jsonRpcCode: fileSystemError,
+    retryable: false,
+    meaning: 'A directory, FIFO, socket or device stands where a regular file is wanted.'
+  },
+  INVALID_PATTERN: {
+    httpStatus: 400,
+    jsonRpcCode: invalidParams,
+    retryable: false,
+    meaning: 'The glob pattern cannot be compiled or is too costly to match.'
+  },
+  LOCK_REQUIRED: {
+    httpStatus: 423,
+    jsonRpcCode: fileSystemError,
+    retryable: false,
+    meaning: 'Writes need a lease here and the caller holds none.'
+  },
+  DEADLOCK: {
+    httpStatus: 409,
+    jsonRpcCode: fileSystemError,
+    retryable: true,
+    meaning: 'The caller was chosen as the victim of a deadlock.'
+  },
+  LEASE_LOST: {
+    httpStatus: 409,
+    jsonRpcCode: fileSystemError,
+    retryable: true,
+    meaning: 'The lock ended before the change was made; nothing was written.'
+  },
+  CANCELLED: {
+    httpStatus: 499,
+    jsonRpcCode: internalError,
+    retryable: true,
+    meaning: 'The caller cancelled the call or went away.'
+  },
+  OVERLOADED: {
+    httpStatus: 503,
+    jsonRpcCode: internalError,
+    retryable: true,
+    meaning: 'A queue or the server is at its limit, or the server is stopping.'
+  },
+  UNAUTHORIZED: {
+    httpStatus: 401,
+    jsonRpcCode: internalError,
+    retryable: false,
+    meaning: 'The bearer token is missing or wrong.'
+  },
+  FORBIDDEN_ORIGIN: {
+    httpStatus: 403,
+    jsonRpcCode: internalError,
+    retryable: false,
+    meaning: 'The Host or Origin header is not allowed.'
+  },
+  ROUTE_NOT_FOUND: { httpStatus: 404, jsonRpcCode: -32601, retryable: false, meaning: 'No operation has this name.' },
+  METHOD_NOT_ALLOWED: {
+    httpStatus: 405,
+    jsonRpcCode: -32601,
+    retryable: false,
+    meaning: 'The route answers another HTTP method.'
+  },
+  UNSUPPORTED_MEDIA_TYPE: {
+    httpStatus: 415,
+    jsonRpcCode: -32600,
+    retryable: false,
+    meaning: 'Request bodies are JSON only.'
+  }
+} as const satisfies Record<string, ErrorEntry>
+
+export type ErrorCode = keyof typeof errorTable
+
+export const ErrorEnvelope = Type.Object(
+  {
+    status: Type.Literal('error', { description: 'Always "error".' }),
+    error_code: Type.String({ enum: Object.keys(errorTable), description: 'What went wrong, from the error table.' }),
+    message: Type.String({ description: 'What happened, on which path, and what to do next.' }),
+    path: Type.Optional(Type.String({ description: 'The path as the caller spelt it.' })),
+    details: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), { description: 'Facts for programs; the keys depend on the code.' })
+    )
+  },
+  {
+    title: 'ErrorEnvelope',
+    description: 'The answer of an operation that failed. Nothing was changed unless details.applied says so.'
+  }
+)
+export type ErrorEnvelope = Static<typeof ErrorEnvelope>

@@ -1,0 +1,35 @@
+// async_read: content of a file, whole or by lines, with the hash of the whole (PRD 3.1).
+import { AgentId, Encoding, Hash, Path, StatusOk, Timestamp } from './common.ts'
+import { inputObject, Type, type Static } from './typebox.ts'
+
+const Limit = Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
+  default: null,
+  description: 'Most lines to return; null returns all, 0 none (only the hash and the counts).'
+})
+
+/** One file of a read, alone or in a batch. */
+export const readItem = {
+  path: Path,
+  offset: Type.Integer({ minimum: 0, default: 0, description: 'First line to return, 0-based.' }),
+  limit: Limit,
+  encoding: Encoding
+}
+
+export const ReadInput = inputObject({ ...readItem, agent_id: AgentId })
+export type ReadInput = Static<typeof ReadInput>
+
+export const ReadOutput = Type.Object(
+  {
+    status: StatusOk,
+    path: Path,
+    content: Type.String({ description: 'The lines asked for, with their line ends exactly as in the file.' }),
+    encoding: Type.String({ description: 'Encoding the file was decoded with.' }),
+    hash: Hash,
+    total_lines: Type.Integer({ minimum: 0, description: 'Lines of the whole file.' }),
+    offset: Type.Integer({ minimum: 0, description: 'As asked.' }),
+    limit: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], { description: 'As asked.' }),
+    lines_returned: Type.Integer({ minimum: 0, description: 'Lines in content.' }),
+    timestamp: Timestamp
+  },
+  { title: 'ReadOutput', description: 'One version of a file.' }
+)

@@ -1,0 +1,48 @@
+// async_update: changes a file, given the hash of the version the change was made for (PRD 3.3).
+import {
+  AgentId,
+  BytesWritten,
+  Changed,
+  DiffFormat,
+  Encoding,
+  Hash,
+  LinksBroken,
+  Path,
+  StatusOk,
+  Timeout,
+  Timestamp
+} from './common.ts'
+import { Patch } from './contention.ts'
+import { inputObject, Type, type Static } from './typebox.ts'
+
+/** One file of an update, alone or in a batch. */
+export const updateItem = {
+  path: Path,
+  expected_hash: Hash,
+  content: Type.Optional(Type.String({ description: 'The whole new content. Either this or patches.' })),
+  patches: Type.Optional(
+    Type.Array(Patch, {
+      minItems: 1,
+      maxItems: 10000,
+      description: 'Edits, applied in order to the running text, all or none. Either this or content.'
+    })
+  ),
+  encoding: Encoding
+}
+
+export const UpdateInput = inputObject({ ...updateItem, timeout: Timeout, diff_format: DiffFormat, agent_id: AgentId })
+export type UpdateInput = Static<typeof UpdateInput>
+
+export const UpdateOutput = Type.Object(
+  {
+    status: StatusOk,
+    path: Path,
+    previous_hash: Hash,
+    hash: Hash,
+    bytes_written: BytesWritten,
+    changed: Changed,
+    links_broken: LinksBroken,
+    timestamp: Timestamp
+  },
+  { title: 'UpdateOutput', description: 'The new version is in the file.' }
+)

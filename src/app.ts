@@ -1,0 +1,55 @@
+// The service: plugins registered by hand, in an order that reads as the architecture.
+import Fastify, { LogController, type FastifyInstance, type FastifyReply } from 'fastify'
+import access from '../plugins/access.ts'
+import body from '../plugins/body.ts'
+import differ from '../plugins/differ.ts'
+import errors, { sendError, toFailure } from '../plugins/errors.ts'
+import files from '../plugins/files.ts'
+import health from '../plugins/health.ts'
+import locks from '../plugins/locks.ts'
+import mcp from '../plugins/mcp.ts'
+import openapi from '../plugins/openapi.ts'
+import operations from '../plugins/operations.ts'
+import rest from '../plugins/rest.ts'
+import type { Config } from './config.ts'
+
+export interface AppOptions {
+  readonly config: Config
+  readonly version: string
+  /** Where the log goes; stdout stays free. */
+  readonly logStream?: { write(line: string): void }
+}
+
+/** Builds the service, ready to listen. Fails where a root cannot be used. */
+export async function createApp({ config, version, logStream = process.stderr }: AppOptions): Promise<FastifyInstance> {
+  const { daemon, crud } = config
+  const app = Fastify({
+    logger: { level: daemon.log_level, stream: logStream },
+    logController: new LogController({ disableRequestLogging: true }),
+    // JSON spells a text longer than its bytes: at most twice for ordinary text.
+    bodyLimit: 2 * crud.max_file_size_bytes + 1_048_576,
+    requestTimeout: daemon.request_timeout_seconds * 1000,
+    frameworkErrors: (error, _request, reply) => void sendError(reply as FastifyReply, toFailure(error)),
+    // Answers under way go out before their connections are closed.
+    forceCloseConnections: 'idle',
+    // A request that arrives while the server stops gets our own answer, from app.call.
+    return503OnClosing: false,
+    http: { connectionsCheckingInterval: 1000, headersTimeout: daemon.header_timeout_seconds * 1000 }
+  })
+  const options = { config, version }
+  // The engine.
+  await app.register(locks, options)
+  await app.register(files, options)
+  await app.register(differ, options)
+  await app.register(operations, options)
+  // The door.
+  await app.register(errors)
+  await app.register(access, options)
+  await app.register(body)
+  // What stands on it.
+  await app.register(health)
+  await app.register(openapi, options)
+  await app.register(rest)
+  await app.register(mcp, options)
+  return app
+}

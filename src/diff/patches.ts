@@ -1,0 +1,75 @@
+// Patches: each finds its old_string in the running text and puts new_string in its place; all of them or none.
+import { constants } from 'node:buffer'
+import type { Patch } from '../../schemas/contention.ts'
+import { occurrences } from './occurrences.ts'
+import { explainFailure, type PatchFailure, type PatchFault } from './patch-failure.ts'
+
+/** What `applyPatches` takes, as a plain object that can go to another thread. */
+export interface ApplyTask {
+  readonly text: string
+  readonly patches: readonly Patch[]
+  readonly maxBytes: number
+}
+
+export type ApplyResult = { readonly text: string } | { readonly failure: PatchFailure }
+
+const maxOffsets = 1_000
+
+/**
+ * Applies the patches in order. old_string must occur exactly once in the running text, or `replace_all` must be true;
+ * overlapping occurrences count ("aa" is twice in "aaa"), "$" is literal. `maxBytes` bounds the text in UTF-8.
+ */
+export function applyPatches(text: string, patches: readonly Patch[], maxBytes = Infinity): ApplyResult {
+  let running = text
+  for (const [index, patch] of patches.entries()) {
+    const outcome = applyPatch(running, patch, maxBytes)
+    if ('fault' in outcome) return { failure: explainFailure(running, patch, index, outcome.fault) }
+    running = outcome.text
+  }
+  return { text: running }
+}
+
+export interface AppliedPatch {
+  readonly text: string
+  /** How often old_string stood in the text: once, or with `replace_all` any number of times. */
+  readonly count: number
+  /** Where it stood, the first thousand places. */
+  readonly offsets: readonly number[]
+}
+
+/** One patch on the running text: the one place that decides whether and how it applies. */
+export function applyPatch(
+  text: string,
+  { old_string, new_string, replace_all }: Patch,
+  maxBytes = Infinity
+): AppliedPatch | { readonly fault: PatchFault } {
+  const offsets: number[] = []
+  let count = 0
+  for (const offset of occurrences(text, old_string, replace_all === true ? 'disjoint' : 'overlapping')) {
+    if (++count > 1 && replace_all !== true) return { fault: 'ambiguous' }
+    if (count <= maxOffsets) offsets.push(offset)
+  }
+  if (count === 0) return { fault: 'not_found' }
+  // Known before anything is built: a small request must not fill the memory. A UTF-16 code unit takes at least one byte
+  // in every encoding we write.
+  const length = text.length + count * (new_string.length - old_string.length)
+  if (length > Math.min(maxBytes, constants.MAX_STRING_LENGTH)) return { fault: 'too_large' }
+  const places = count <= maxOffsets ? offsets : occurrences(text, old_string, 'disjoint')
+  const result = replaceAt(text, places, old_string.length, new_string)
+  // In UTF-8 a code unit takes three bytes at most, so that most texts need no counting.
+  if (length * 3 > maxBytes && Buffer.byteLength(result) > maxBytes) return { fault: 'too_large' }
+  return { text: result, count, offsets }
+}
+
+function replaceAt(text: string, offsets: Iterable<number>, length: number, replacement: string): string {
+  const pieces: string[] = []
+  let result = ''
+  let from = 0
+  for (const offset of offsets) {
+    pieces.push(text.slice(from, offset), replacement)
+    from = offset + length
+    // Joined now and then: a million places would otherwise make millions of pieces.
+    if (pieces.length >= 10_000) result += pieces.splice(0).join('')
+  }
+  return result + pieces.join('') + text.slice(from)
+}

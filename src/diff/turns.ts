@@ -1,0 +1,46 @@
+// Turns in arrival order: so many at once, so many waiting behind them, the rest refused.
+
+export interface Turns {
+  /** Resolves when it is the caller's turn, who then must `end` it. Rejects at once where too many wait, and on abort. */
+  readonly begin: (signal: AbortSignal) => Promise<void>
+  readonly end: () => void
+}
+
+export function createTurns(maxRunning: number, maxWaiting: number): Turns {
+  const waiting = new Set<() => void>()
+  let running = 0
+
+  async function begin(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    if (running < maxRunning) {
+      running++
+      return
+    }
+    if (waiting.size >= maxWaiting) throw new Error(`More than ${maxWaiting} are waiting.`)
+    await new Promise<void>((resolve, reject) => {
+      const grant = () => {
+        signal.removeEventListener('abort', leave)
+        resolve()
+      }
+      const leave = () => {
+        waiting.delete(grant)
+        reject(signal.reason as Error)
+      }
+      signal.addEventListener('abort', leave, { once: true })
+      waiting.add(grant)
+    })
+  }
+
+  /** The turn goes to whoever waits longest, so that `running` stays as it is. */
+  function end(): void {
+    const [next] = waiting
+    if (next === undefined) {
+      running--
+      return
+    }
+    waiting.delete(next)
+    next()
+  }
+
+  return { begin, end }
+}

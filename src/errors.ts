@@ -1,0 +1,57 @@
+// OperationError: the one way an operation fails. Its code decides the answer on every transport.
+import { errorTable, type ErrorCode, type ErrorEnvelope } from '../schemas/errors.ts'
+
+interface OperationErrorOptions {
+  /** The path as the caller spelt it. */
+  readonly path?: string | undefined
+  readonly details?: Readonly<Record<string, unknown>> | undefined
+  /** Logged, never sent. */
+  readonly cause?: unknown
+}
+
+export class OperationError extends Error {
+  readonly code: ErrorCode
+  readonly path: string | undefined
+  readonly details: Readonly<Record<string, unknown>> | undefined
+
+  constructor(code: ErrorCode, message: string, { path, details, cause }: OperationErrorOptions = {}) {
+    super(message, { cause })
+    this.name = 'OperationError'
+    this.code = code
+    this.path = path
+    this.details = details
+  }
+
+  get httpStatus(): number {
+    return errorTable[this.code].httpStatus
+  }
+
+  /** The PRD's error envelope (PRD 7.2). */
+  toEnvelope(): ErrorEnvelope {
+    return {
+      status: 'error',
+      error_code: this.code,
+      message: this.message,
+      ...(this.path !== undefined && { path: this.path }),
+      ...(this.details !== undefined && { details: { ...this.details } })
+    }
+  }
+}
+
+/** Whatever was thrown as an OperationError; an unknown error becomes SERVER_ERROR without its inner text. */
+export function toOperationError(error: unknown, path?: string): OperationError {
+  if (error instanceof OperationError) {
+    if (error.path !== undefined || path === undefined) return error
+    return new OperationError(error.code, error.message, { path, details: error.details, cause: error.cause })
+  }
+  return new OperationError(
+    'SERVER_ERROR',
+    'Unexpected failure of the server. Its log has the cause; try again, or report it.',
+    { path, cause: error }
+  )
+}
+
+/** Narrows a file-system error by its `code`; messages differ between platforms and are never looked at. */
+export function isErrno(error: unknown, ...codes: readonly string[]): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' && codes.includes(error.code)
+}

@@ -1,0 +1,81 @@
+// An open directory: the handle through which its entries are reached, so that nothing above it can be swapped meanwhile.
+import { closeSync, constants, fsync, lstatSync, openSync, type BigIntStats } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const fsyncAsync = promisify(fsync)
+const openDirectoryFlags = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0)
+
+/**
+ * On Linux an entry is reached as `/proc/self/fd/<directory>/<name>`: the kernel starts from the open descriptor, so an
+ * ancestor that is replaced by a link meanwhile cannot lead elsewhere. Other systems have no such path; there the entry
+ * is reached by name, and the caller compares device and inode after opening (docs/security.md names what remains).
+ */
+const descriptorPaths = process.platform === 'linux' && isDescriptorPathUsable()
+
+function isDescriptorPathUsable(): boolean {
+  try {
+    return lstatSync('/proc/self/fd').isDirectory()
+  } catch {
+    return false
+  }
+}
+
+export class Directory {
+  /** Canonical path: real path of the root plus the names walked. */
+  readonly path: string
+  readonly #fd: number
+  #references = 1
+
+  private constructor(path: string, fd: number) {
+    this.path = path
+    this.#fd = fd
+  }
+
+  /** Opens a directory by its path. The last component may not be a link. */
+  static open(path: string): Directory {
+    return new Directory(path, openSync(path, openDirectoryFlags))
+  }
+
+  /** Opens a directory in this one; a link is refused by the system (ELOOP or ENOTDIR). */
+  openChild(name: string): Directory {
+    return new Directory(join(this.path, name), openSync(this.at(name), openDirectoryFlags))
+  }
+
+  /** A path by which the entry `name` can be given to file-system calls while this directory is open. */
+  at(name: string): string {
+    return descriptorPaths ? `/proc/self/fd/${this.#fd}/${name}` : join(this.path, name)
+  }
+
+  /** True where entries are reached through the open descriptor, so that nothing can be swapped between looking and opening. */
+  get isHeld(): boolean {
+    return descriptorPaths
+  }
+
+  /** The path of the directory itself, for readdir. */
+  get self(): string {
+    return descriptorPaths ? `/proc/self/fd/${this.#fd}` : this.path
+  }
+
+  /** What stands at `name`, links not followed; undefined where nothing does. */
+  stat(name: string): BigIntStats | undefined {
+    return lstatSync(this.at(name), { bigint: true, throwIfNoEntry: false })
+  }
+
+  /** Makes the names in the directory durable. */
+  async sync(): Promise<void> {
+    // Windows cannot flush a directory; its renames are durable with the file's own flush.
+    if (process.platform !== 'win32') await fsyncAsync(this.#fd)
+  }
+
+  /** Shares the handle: each holder closes once. */
+  share(): this {
+    this.#references += 1
+    return this
+  }
+
+  close(): void {
+    this.#references -= 1
+    if (this.#references === 0) closeSync(this.#fd)
+  }
+}

@@ -1,0 +1,227 @@
+// The file store: everything the operations do with files, inside the roots and within the limits.
+import { unlinkSync } from 'node:fs'
+import { relative, sep } from 'node:path'
+import { isErrno, OperationError } from '../errors.ts'
+import { assertUnchanged, requireAbsent } from './checks.ts'
+import { identityOf, type FileIdentity } from './identity.ts'
+import { listDirectory, type ListOptions } from './list-directory.ts'
+import { lockKey } from './lock-key.ts'
+import { makeParents, type MadeParents } from './parents.ts'
+import { createProtection } from './protection.ts'
+import { checkSize, contentHash, readFile, type FileVersion } from './read-file.ts'
+import { renameEntry, type RenameSource, type RenameTarget } from './rename-entry.ts'
+import { createRoots } from './roots.ts'
+import { walk, type Place } from './walk.ts'
+import { createWriter, explainWriteError } from './write-file.ts'
+
+export interface FileStoreOptions {
+  readonly roots: readonly string[]
+  /** Bytes. */
+  readonly maxFileBytes: number
+  /** Bytes; see ReadLimits. */
+  readonly maxSyncBytes: number
+  readonly durability: string
+  readonly hardlinks: string
+  /** Globs relative to a root. */
+  readonly protectedPaths: readonly string[]
+}
+
+/** How an operation reaches a file: `target` follows a link at the end of the path, `entry` means the link itself. */
+export type Reach = 'target' | 'entry'
+
+export type FileStore = ReturnType<typeof createFileStore>
+
+export function createFileStore(options: FileStoreOptions) {
+  const roots = createRoots(options.roots)
+  const protection = createProtection(options.protectedPaths)
+  const writer = createWriter(options)
+
+  /** The place a path leads to right now. The caller closes it. */
+  function open(path: string, reach: Reach): Place {
+    const place = walk(roots, roots.locate(path), path, { followLast: reach === 'target' })
+    try {
+      protection.checkReadable(relativeTo(place), path)
+      return place
+    } catch (error) {
+      place.close()
+      throw error
+    }
+  }
+
+  /** Canonical path, and the key under which it is locked. */
+  function resolve(path: string, reach: Reach): { path: string; key: string } {
+    const place = open(path, reach)
+    place.close()
+    return { path: place.path, key: lockKey(place.path) }
+  }
+
+  /** @throws OperationError ACCESS_DENIED for a protected path */
+  function checkWritable(place: Place, path: string): void {
+    protection.checkWritable(relativeTo(place), path)
+  }
+
+  const read = (place: Place, path: string): Promise<FileVersion> => readFile(place, path, options)
+
+  /** What can be said against replacing a version before anything is written. @throws OperationError FILE_TOO_LARGE, ACCESS_DENIED */
+  function checkReplaceable(path: string, current: FileVersion, bytes: Buffer): void {
+    checkSize(bytes.length, path, options)
+    checkHardlinks(current, path)
+  }
+
+  /** Replaces a version by new bytes. */
+  async function replace(
+    place: Place,
+    path: string,
+    current: FileVersion,
+    bytes: Buffer,
+    assertHeld: () => void
+  ): Promise<FileIdentity> {
+    checkReplaceable(path, current, bytes)
+    const check = () => {
+      assertHeld()
+      assertUnchanged(place, current)
+    }
+    const identity = await writer.writeFile({ place, path, bytes, replaces: current, check })
+    await writer.syncNames([place], path, contentHash(bytes))
+    return identity
+  }
+
+  /** Creates a file, with its parents where `createDirs` allows; a failure leaves neither. */
+  async function create(
+    place: Place,
+    path: string,
+    bytes: Buffer,
+    { createDirs, assertHeld }: { createDirs: boolean; assertHeld: () => void }
+  ): Promise<FileIdentity> {
+    const hint = 'Read it with async_read and change it with async_update, or choose another name.'
+    requireAbsent(place, path, hint)
+    checkSize(bytes.length, path, options)
+    const parents = prepareParents(place, path, createDirs)
+    try {
+      const check = () => {
+        assertHeld()
+        requireAbsent(parents.place, path, hint)
+      }
+      const identity = await writer.writeFile({ place: parents.place, path, bytes, replaces: undefined, check })
+      await parents.sync()
+      await writer.syncNames([parents.place], path, contentHash(bytes))
+      return identity
+    } catch (error) {
+      parents.undo()
+      throw error
+    } finally {
+      parents.place.close()
+    }
+  }
+
+  /** Deletes the entry. `current` is the version that is meant; a link is deleted, not its target. */
+  async function remove(
+    place: Place,
+    path: string,
+    current: FileVersion | undefined,
+    assertHeld: () => void
+  ): Promise<void> {
+    assertHeld()
+    if (current !== undefined) assertUnchanged(place, current)
+    try {
+      unlinkSync(place.directory.at(place.name))
+    } catch (error) {
+      throw explainWriteError(error, path, 'DELETE_ERROR')
+    }
+    await writer.syncNames([place], path, current?.hash ?? '')
+  }
+
+  /**
+   * Renames an entry; over an existing file only with `overwrite`. A failure leaves both as they were.
+   * @returns whether it had to be copied to another file system
+   */
+  async function rename(
+    from: RenameSource,
+    to: RenameTarget & { readonly createDirs: boolean },
+    assertHeld: () => void
+  ): Promise<{ crossFilesystem: boolean; identity: FileIdentity | undefined }> {
+    const parents = prepareParents(to.place, to.path, to.createDirs)
+    const target = { ...to, place: parents.place }
+    try {
+      const crossFilesystem = await renameEntry(writer, from, target, assertHeld)
+      await parents.sync()
+      await writer.syncNames([target.place, from.place], to.path, from.current?.hash ?? '')
+      const stat = target.place.directory.stat(target.place.name)
+      return { crossFilesystem, identity: stat === undefined ? undefined : identityOf(stat) }
+    } catch (error) {
+      parents.undo()
+      throw error
+    } finally {
+      parents.place.close()
+    }
+  }
+
+  /** Lists the directory at a path. @throws OperationError DIR_NOT_FOUND */
+  async function list(path: string, listOptions: ListOptions) {
+    const place = open(path, 'target')
+    try {
+      if (place.stat?.isDirectory() !== true) {
+        const message =
+          place.stat === undefined
+            ? `Directory does not exist: ${path}`
+            : `Not a directory: ${path}. Read it with async_read.`
+        throw new OperationError('DIR_NOT_FOUND', message, { path })
+      }
+      const directory = place.name === '.' ? place.directory.share() : place.directory.openChild(place.name)
+      try {
+        return { path: place.path, ...(await listDirectory(directory, path, listOptions)) }
+      } finally {
+        directory.close()
+      }
+    } catch (error) {
+      if (isErrno(error, 'EACCES', 'EPERM')) {
+        throw new OperationError('ACCESS_DENIED', `The operating system denies listing: ${path}`, {
+          path,
+          cause: error
+        })
+      }
+      throw error
+    } finally {
+      place.close()
+    }
+  }
+
+  function prepareParents(place: Place, path: string, createDirs: boolean): MadeParents {
+    if (place.missing.length > 0 && !createDirs) {
+      const message = `Directory does not exist: ${parentOf(place)}, for ${path}. Create it, or pass create_dirs: true.`
+      throw new OperationError('DIR_NOT_FOUND', message, { path })
+    }
+    return makeParents(place)
+  }
+
+  function checkHardlinks({ links }: FileVersion, path: string): void {
+    if (links < 2 || options.hardlinks !== 'refuse') return
+    const message = `File has ${links} names (hard links) and writing would part them: ${path}. The operator forbids that (crud.hardlinks).`
+    throw new OperationError('ACCESS_DENIED', message, { path, details: { links } })
+  }
+
+  return {
+    roots: roots.list,
+    open,
+    resolve,
+    checkWritable,
+    checkReplaceable,
+    read,
+    replace,
+    create,
+    remove,
+    rename,
+    list,
+    /** Refuses further changes and removes temporary files that are still there. */
+    close: (): void => writer.close()
+  }
+}
+
+//** Path below the root, with `/` between names. */
+function relativeTo({ root, path }: Place): string {
+  return relative(root.real, path).split(sep).join('/')
+}
+
+function parentOf({ directory, missing }: Place): string {
+  return [directory.path, ...missing].join(sep)
+}

@@ -1,0 +1,24 @@
+// Telling whether a file is still the one that was read, from what stat says.
+import type { BigIntStats } from 'node:fs'
+
+export interface FileIdentity {
+  readonly dev: bigint
+  readonly ino: bigint
+  readonly size: bigint
+  readonly mtimeNs: bigint
+  readonly ctimeNs: bigint
+  /** False where the file had changed so shortly before that a further change may carry the very same times. */
+  readonly isTrusted: boolean
+}
+
+/** File systems stamp changes with a coarse clock (a scheduler tick, up to 10 ms; FAT 2 s for mtime, yet it has no ctime to agree with). */
+const clockGrainNs = 50_000_000n
+
+export function identityOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats, nowMs = Date.now()): FileIdentity {
+  const isTrusted = BigInt(Math.trunc(nowMs)) * 1_000_000n - ctimeNs > clockGrainNs
+  return { dev, ino, size, mtimeNs, ctimeNs, isTrusted }
+}
+
+export function isSameIdentity(a: FileIdentity, b: FileIdentity): boolean {
+  return a.dev === b.dev && a.ino === b.ino && a.size === b.size && a.mtimeNs === b.mtimeNs && a.ctimeNs === b.ctimeNs
+}

@@ -1,0 +1,65 @@
+// Creates the missing directories above a new file, and takes them back when the write fails.
+import { mkdirSync, rmdirSync } from 'node:fs'
+import { isErrno } from '../errors.ts'
+import type { Directory } from './directory.ts'
+import { explainWalkError } from './walk-error.ts'
+import type { Place } from './walk.ts'
+
+/** Missing parents that were just made: where the file goes, and how to take them back when the write fails. */
+export interface MadeParents {
+  readonly place: Place
+  /** Makes the new directories durable. */
+  sync(): Promise<void>
+  /** Removes the new directories again, as far as they are still empty. */
+  undo(): void
+}
+
+/** Creates the missing parents of a place. The place returned takes the old one's part: it must be closed, and the old one too. */
+export function makeParents(place: Place): MadeParents {
+  const held: Directory[] = []
+  const made: { parent: Directory; name: string }[] = []
+  const undo = () => {
+    for (const { parent, name } of made.toReversed()) removeEmptyDirectory(parent, name)
+  }
+  const close = () => {
+    for (const directory of held) directory.close()
+  }
+  let directory = place.directory.share()
+  held.push(directory)
+  try {
+    for (const name of place.missing) {
+      if (makeDirectory(directory, name)) made.push({ parent: directory, name })
+      directory = directory.openChild(name)
+      held.push(directory)
+    }
+    const stat = directory.stat(place.name)
+    const sync = async () => {
+      await Promise.all(made.map(({ parent }) => parent.sync()))
+    }
+    return { place: { ...place, directory, missing: [], stat, close }, sync, undo }
+  } catch (error) {
+    undo()
+    close()
+    throw explainWalkError(error, place.path)
+  }
+}
+
+/** True where it made the directory, false where somebody else just had. */
+function makeDirectory(parent: Directory, name: string): boolean {
+  try {
+    mkdirSync(parent.at(name))
+    return true
+  } catch (error) {
+    if (isErrno(error, 'EEXIST')) return false
+    throw error
+  }
+}
+
+function removeEmptyDirectory(parent: Directory, name: string): void {
+  try {
+    rmdirSync(parent.at(name))
+  } catch (error) {
+    // Somebody put a file into it meanwhile, or removed it: then it is theirs.
+    if (!isErrno(error, 'ENOTEMPTY', 'EEXIST', 'ENOENT')) throw error
+  }
+}

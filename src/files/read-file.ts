@@ -1,0 +1,171 @@
+// Reads a regular file whole, from one descriptor, with its hash. Decides without blocking whether it is one.
+import { hash as hashOf } from 'node:crypto'
+import { closeSync, constants, fstatSync, openSync, read, readSync, type BigIntStats } from 'node:fs'
+import { promisify } from 'node:util'
+import { isErrno, OperationError } from '../errors.ts'
+import { identityOf, isSameIdentity, type FileIdentity } from './identity.ts'
+import type { Directory } from './directory.ts'
+import type { Place } from './walk.ts'
+
+/** One version of a file: its bytes and what it was when they were read. */
+export interface FileVersion {
+  readonly bytes: Buffer
+  /** `sha256:` and 64 hex digits. */
+  readonly hash: string
+  readonly identity: FileIdentity
+  /** Permission bits. */
+  readonly mode: number
+  readonly uid: number
+  readonly gid: number
+  /** Number of names (hard links). */
+  readonly links: number
+}
+
+export interface ReadLimits {
+  readonly maxFileBytes: number
+  /** Files up to this size are read synchronously: a trip through the thread pool costs ten times the work. */
+  readonly maxSyncBytes: number
+}
+
+const readAsync = promisify(read)
+/** O_NONBLOCK: should a FIFO have taken the file's place since the walk, opening it returns at once instead of blocking a thread for ever. */
+const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
+const maxTornReads = 5
+
+export function contentHash(bytes: Buffer | string): string {
+  return `sha256:${hashOf('sha256', bytes, 'hex')}`
+}
+
+/**
+ * @param path as the caller spelt it, for messages
+ * @throws OperationError FILE_NOT_FOUND, NOT_A_FILE, FILE_TOO_LARGE, ACCESS_DENIED
+ */
+export async function readFile(place: Place, path: string, limits: ReadLimits): Promise<FileVersion> {
+  requireRegular(place.stat, path)
+  const fd = openForReading(place, path)
+  try {
+    for (let attempt = 1; ; attempt += 1) {
+      const before = fstatSync(fd, { bigint: true })
+      checkOpened(before, place, path)
+      checkSize(Number(before.size), path, limits)
+      const bytes = await readWhole(fd, Number(before.size), limits)
+      const after = fstatSync(fd, { bigint: true })
+      // Somebody outside writes in place right now: what was read may be torn.
+      const isWhole = isSameIdentity(identityOf(before), identityOf(after)) && bytes.length === Number(after.size)
+      if (isWhole || attempt === maxTornReads) return versionOf(bytes, after)
+    }
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** The hash of the file at a place right now, in one tick; undefined where no regular file stands there. */
+export function hashNow(place: Place): string | undefined {
+  try {
+    const fd = openForReading(place, place.path)
+    try {
+      const bytes = Buffer.allocUnsafe(fstatSync(fd).size)
+      return contentHash(bytes.subarray(0, readFully(fd, bytes)))
+    } finally {
+      closeSync(fd)
+    }
+  } catch (error) {
+    if (error instanceof OperationError) return undefined
+    throw error
+  }
+}
+
+/** A regular file of a directory, links not followed; undefined where it is none, cannot be read or is larger. */
+export function readSmallFile(directory: Directory, name: string, maxBytes: number): Buffer | undefined {
+  try {
+    const fd = openSync(directory.at(name), readFlags)
+    try {
+      const stat = fstatSync(fd)
+      if (!stat.isFile() || stat.size > maxBytes) return undefined
+      const bytes = Buffer.allocUnsafe(stat.size)
+      return bytes.subarray(0, readFully(fd, bytes))
+    } finally {
+      closeSync(fd)
+    }
+  } catch {
+    return undefined
+  }
+}
+
+/** @throws OperationError FILE_NOT_FOUND or NOT_A_FILE */
+export function requireRegular(stat: BigIntStats | undefined, path: string): asserts stat is BigIntStats {
+  if (stat === undefined) throw new OperationError('FILE_NOT_FOUND', `File does not exist: ${path}`, { path })
+  if (stat.isFile()) return
+  const kind = stat.isDirectory()
+    ? 'a directory'
+    : stat.isSymbolicLink()
+      ? 'a symbolic link'
+      : 'a device, pipe or socket'
+  throw new OperationError('NOT_A_FILE', `Not a regular file but ${kind}: ${path}`, { path })
+}
+
+export function checkSize(size: number, path: string, { maxFileBytes }: Pick<ReadLimits, 'maxFileBytes'>): void {
+  if (size <= maxFileBytes) return
+  const message = `File has ${size} bytes, more than the ${maxFileBytes} allowed (crud.max_file_size_bytes): ${path}`
+  throw new OperationError('FILE_TOO_LARGE', message, { path, details: { size_bytes: size, max_bytes: maxFileBytes } })
+}
+
+function openForReading(place: Place, path: string): number {
+  try {
+    return openSync(place.directory.at(place.name), readFlags)
+  } catch (error) {
+    if (isErrno(error, 'ENOENT'))
+      throw new OperationError('FILE_NOT_FOUND', `File does not exist: ${path}`, { path, cause: error })
+    if (isErrno(error, 'EACCES', 'EPERM')) {
+      throw new OperationError('ACCESS_DENIED', `The operating system denies reading (${error.code}): ${path}`, {
+        path,
+        cause: error
+      })
+    }
+    if (isErrno(error, 'ELOOP', 'ENXIO', 'EMLINK'))
+      throw new OperationError('NOT_A_FILE', `Not a regular file: ${path}`, { path, cause: error })
+    throw error
+  }
+}
+
+/** What was opened must be regular. The walk may have seen another file there: an editor's rename in between is fine where descriptors are held. */
+function checkOpened(stat: BigIntStats, place: Place, path: string): void {
+  requireRegular(stat, path)
+  const isSeen = place.stat !== undefined && stat.ino === place.stat.ino && stat.dev === place.stat.dev
+  if (isSeen || place.directory.isHeld) return
+  throw new OperationError('FILE_NOT_FOUND', `The file was replaced while it was opened: ${path}. Try again.`, { path })
+}
+
+async function readWhole(fd: number, size: number, { maxSyncBytes }: ReadLimits): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafeSlow(size)
+  if (size <= maxSyncBytes) return bytes.subarray(0, readFully(fd, bytes))
+  let filled = 0
+  while (filled < size) {
+    const { bytesRead } = await readAsync(fd, bytes, filled, size - filled, filled)
+    if (bytesRead === 0) break
+    filled += bytesRead
+  }
+  return bytes.subarray(0, filled)
+}
+
+function readFully(fd: number, bytes: Buffer): number {
+  let filled = 0
+  while (filled < bytes.length) {
+    const count = readSync(fd, bytes, filled, bytes.length - filled, filled)
+    if (count === 0) break
+    filled += count
+  }
+  return filled
+}
+
+function versionOf(bytes: Buffer, stat: BigIntStats): FileVersion {
+  return {
+    bytes,
+    hash: contentHash(bytes),
+    identity: identityOf(stat),
+    mode: Number(stat.mode) & 0o7777,
+    uid: Number(stat.uid),
+    gid: Number(stat.gid),
+    links: Number(stat.nlink)
+  }
+}

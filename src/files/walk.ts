@@ -1,0 +1,206 @@
+// Walks from a root to a file, one open directory after the other, and resolves symbolic links itself inside the roots.
+import { constants, readlinkSync, type BigIntStats } from 'node:fs'
+import { dirname, isAbsolute, join, resolve, sep } from 'node:path'
+import { isErrno, OperationError } from '../errors.ts'
+import { Directory } from './directory.ts'
+import type { Location, Root, Roots } from './roots.ts'
+import { explainWalkError } from './walk-error.ts'
+
+/** The end of a walk: an entry of an open directory. Whoever gets it closes it. */
+export interface Place {
+  readonly root: Root
+  /** The deepest directory on the way that exists. */
+  readonly directory: Directory
+  /** Name in `directory`, unless parents are missing. */
+  readonly name: string
+  /** Names of the missing directories between `directory` and `name`. */
+  readonly missing: readonly string[]
+  /** What stands there, links not followed; undefined where nothing does. */
+  readonly stat: BigIntStats | undefined
+  /** Canonical path. */
+  readonly path: string
+  close(): void
+}
+
+interface WalkOptions {
+  /** True: a link at the very end is resolved too. False: the link itself is the place. */
+  readonly followLast: boolean
+}
+
+const maxLinks = 40
+const opensWithoutFollowing = constants.O_NOFOLLOW !== undefined
+
+/**
+ * @throws OperationError PATH_OUTSIDE_BASE where a link leaves the roots, NOT_A_FILE where a file stands in the middle of the path,
+ * ACCESS_DENIED where a directory cannot be searched
+ */
+export function walk(roots: Roots, location: Location, path: string, options: WalkOptions): Place {
+  try {
+    return new Walk(roots, location, path, options).run()
+  } catch (error) {
+    throw explainWalkError(error, path)
+  }
+}
+
+class Walk {
+  readonly #roots: Roots
+  readonly #spelling: string
+  readonly #followLast: boolean
+  /** Directories from the root down to where the walk stands. */
+  #open: Directory[] = []
+  #root: Root
+  #todo: string[]
+  #links = 0
+
+  constructor(roots: Roots, { root, segments }: Location, spelling: string, { followLast }: WalkOptions) {
+    this.#roots = roots
+    this.#spelling = spelling
+    this.#followLast = followLast
+    this.#root = root
+    this.#todo = [...segments]
+  }
+
+  run(): Place {
+    try {
+      this.#restart(this.#root, this.#todo)
+      for (;;) {
+        const name = this.#todo.shift()
+        if (name === undefined) return this.#atDirectory()
+        const end = this.#step(name)
+        if (end !== undefined) return end
+      }
+    } finally {
+      for (const directory of this.#open) directory.close()
+    }
+  }
+
+  get #here(): Directory {
+    return this.#open.at(-1) as Directory
+  }
+
+  #restart(root: Root, segments: readonly string[]): void {
+    for (const directory of this.#open) directory.close()
+    this.#root = root
+    this.#open = [openRoot(root)]
+    this.#todo = [...segments]
+  }
+
+  /** One name further; a place where the walk has ended. */
+  #step(name: string): Place | undefined {
+    if (name === '..') {
+      this.#up()
+      return undefined
+    }
+    const isLast = this.#todo.length === 0
+    if (!isLast && opensWithoutFollowing) {
+      // The common case costs one system call: a directory that is no link.
+      try {
+        this.#open.push(this.#here.openChild(name))
+        return undefined
+      } catch (error) {
+        if (!isErrno(error, 'ELOOP', 'ENOTDIR', 'ENOENT', 'EMLINK')) throw error
+      }
+    }
+    const stat = this.#here.stat(name)
+    if (stat?.isSymbolicLink() === true && !(isLast && !this.#followLast)) {
+      this.#follow(name)
+      return undefined
+    }
+    if (isLast) return this.#place([], name, stat)
+    if (stat === undefined) {
+      const rest = [name, ...this.#todo]
+      if (rest.includes('..'))
+        throw new OperationError('FILE_NOT_FOUND', `A link leads nowhere: ${this.#spelling}`, { path: this.#spelling })
+      return this.#place(rest.slice(0, -1), rest.at(-1) as string, undefined)
+    }
+    if (stat.isDirectory()) {
+      this.#open.push(this.#here.openChild(name))
+      return undefined
+    }
+    const obstacle = join(this.#here.path, name)
+    throw new OperationError('NOT_A_FILE', `Not a directory: ${obstacle}, on the way to ${this.#spelling}`, {
+      path: this.#spelling
+    })
+  }
+
+  #up(): void {
+    const left = this.#open.pop() as Directory
+    left.close()
+    if (this.#open.length > 0) return
+    // Above this root the way may still lead into another one.
+    this.#enter([...namesOf(dirname(this.#root.real)), ...this.#todo])
+  }
+
+  #follow(name: string): void {
+    this.#links += 1
+    if (this.#links > maxLinks) {
+      throw new OperationError('ACCESS_DENIED', `Too many symbolic links: ${this.#spelling}`, { path: this.#spelling })
+    }
+    const target = readlinkSync(this.#here.at(name))
+    if (!isAbsolute(target)) {
+      this.#todo = [...namesOf(target), ...this.#todo]
+      return
+    }
+    this.#enter([...namesOf(target), ...this.#todo])
+  }
+
+  /** Goes on at an absolute path. What comes before its first ".." finds the root; the rest is walked, since a link may precede the "..". */
+  #enter(names: readonly string[]): void {
+    const firstUp = names.indexOf('..')
+    const plain = firstUp === -1 ? names : names.slice(0, firstUp)
+    const direct = this.#roots.within(resolve(sep, ...plain))
+    const location = direct ?? this.#roots.within(resolve(sep, ...names))
+    if (location === undefined) throw this.#escape()
+    const rest = direct === undefined ? [] : names.slice(plain.length)
+    this.#restart(location.root, [...location.segments, ...rest])
+  }
+
+  #escape(): OperationError {
+    const message = `A symbolic link on the way leaves the roots: ${this.#spelling}`
+    return new OperationError('PATH_OUTSIDE_BASE', message, { path: this.#spelling })
+  }
+
+  #place(missing: readonly string[], name: string, stat: BigIntStats | undefined): Place {
+    const directory = this.#here.share()
+    return {
+      root: this.#root,
+      directory,
+      name,
+      missing,
+      stat,
+      path: join(directory.path, ...missing, name),
+      close: () => directory.close()
+    }
+  }
+
+  /** The walk ended on a directory that it already holds open: a root, or the target of a link such as "..". */
+  #atDirectory(): Place {
+    const here = this.#here
+    const directory = here.share()
+    const stat = directory.stat('.')
+    return {
+      root: this.#root,
+      directory,
+      name: '.',
+      missing: [],
+      stat,
+      path: here.path,
+      close: () => directory.close()
+    }
+  }
+}
+
+function openRoot({ given, real }: Root): Directory {
+  try {
+    return Directory.open(real)
+  } catch (error) {
+    if (!isErrno(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) throw error
+    const message = `The root ${given} is gone: it was moved, deleted or replaced. Put it back, or start the server with another --dir.`
+    throw new OperationError('DIR_NOT_FOUND', message, { cause: error })
+  }
+}
+
+/** The names in a link target. */
+function namesOf(target: string): string[] {
+  return target.split(process.platform === 'win32' ? /[\\/]/ : '/').filter((name) => name !== '' && name !== '.')
+}

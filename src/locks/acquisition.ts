@@ -1,0 +1,99 @@
+// One acquire call from its start to its end, and the places it takes in the queues on the way.
+import type { Deadline } from './deadlines.ts'
+import { lockExpired } from './errors.ts'
+import type { AcquireOptions, Lock, LockRequest } from './lock.ts'
+import { Place } from './queue.ts'
+
+type AcquisitionState = 'waiting' | 'held' | 'released' | 'expired' | 'failed'
+
+/**
+ * It takes its keys one after the other in canonical order and waits in one queue at a time. Who waits at a key holds
+ * only keys before it, so acquisitions cannot wait for each other in a circle; and the wait-for graph stands in the
+ * table: from `waitsAt` to the holders of its queue and the waiters ahead of it.
+ */
+export class Acquisition implements Deadline {
+  readonly operation: string
+  readonly agentId: string | undefined
+  readonly timeoutMs: number
+  readonly timeoutAt: number
+  readonly ttlMs: number
+  readonly resolve: (lock: Lock) => void
+  readonly reject: (error: unknown) => void
+  /** One for each key, in canonical order. */
+  readonly places: readonly Place[]
+  onPosition: ((position: number, total: number) => void) | undefined
+  /** From waiting to held and then to released or expired, or from waiting to failed; never back. */
+  state: AcquisitionState = 'waiting'
+  /** How many of its places have been granted. */
+  granted = 0
+  fencingToken: number | undefined
+  /** Takes the listener off the caller's signal. */
+  detach: (() => void) | undefined
+  /** The timeout while it waits, the end of the TTL once it is held. */
+  endsAt: number
+  slot = -1
+  ticket = 0
+  #controller: AbortController | undefined
+
+  constructor(
+    requests: LockRequest | readonly LockRequest[],
+    options: AcquireOptions,
+    now: number,
+    resolve: (lock: Lock) => void,
+    reject: (error: unknown) => void
+  ) {
+    this.operation = options.operation
+    this.agentId = options.agentId
+    this.timeoutMs = requireDuration('timeoutMs', options.timeoutMs)
+    this.timeoutAt = now + options.timeoutMs
+    this.ttlMs = requireDuration('ttlMs', options.ttlMs)
+    this.resolve = resolve
+    this.reject = reject
+    this.places =
+      'key' in requests
+        ? [new Place(this, requests)]
+        : inCanonicalOrder(requests).map((request) => new Place(this, request))
+    this.endsAt = this.timeoutAt
+  }
+
+  /** The place it waits at or is about to take; undefined once it has them all. */
+  get waitsAt(): Place | undefined {
+    return this.places[this.granted]
+  }
+
+  get isWhole(): boolean {
+    return this.state === 'held' && this.places.every((place) => place.queue !== undefined)
+  }
+
+  holdsNothingBut(place: Place): boolean {
+    return this.state === 'held' && this.places.every((other) => other === place || other.queue === undefined)
+  }
+
+  /** Made when first asked for: most operations are over before anything could abort. */
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController()
+    if (this.state === 'expired') this.#controller.abort(lockExpired(this))
+    return this.#controller.signal
+  }
+
+  expire(): void {
+    this.state = 'expired'
+    this.#controller?.abort(lockExpired(this))
+  }
+}
+
+/** Sorted by UTF-16 code units, the same on every machine; of two requests for one key the exclusive one counts. */
+function inCanonicalOrder(requests: readonly LockRequest[]): LockRequest[] {
+  if (requests.length === 0) throw new RangeError('requests: expected at least one, got none')
+  const byKey = new Map<string, LockRequest>()
+  for (const request of requests) {
+    const known = byKey.get(request.key)
+    if (known === undefined || known.mode === 'shared') byKey.set(request.key, request)
+  }
+  return [...byKey.values()].sort((one, other) => (one.key < other.key ? -1 : 1))
+}
+
+function requireDuration(name: string, ms: number): number {
+  if (ms >= 0) return ms
+  throw new RangeError(`${name}: expected milliseconds of at least 0, got ${ms}`)
+}

@@ -1,0 +1,44 @@
+// The Lock that a caller holds: a handle on its acquisition.
+import type { Acquisition } from './acquisition.ts'
+import { lockExpired, lockReleased } from './errors.ts'
+import type { Lock } from './lock.ts'
+
+/** What a lock asks of the table that it stands in. */
+interface Table {
+  catchUp(): void
+  release(acquisition: Acquisition): void
+}
+
+export class HeldLock implements Lock {
+  readonly fencingToken: number
+  readonly #acquisition: Acquisition
+  readonly #table: Table
+
+  constructor(acquisition: Acquisition, fencingToken: number, table: Table) {
+    this.fencingToken = fencingToken
+    this.#acquisition = acquisition
+    this.#table = table
+  }
+
+  get keys(): readonly string[] {
+    return this.#acquisition.places.map((place) => place.key)
+  }
+
+  get signal(): AbortSignal {
+    return this.#acquisition.signal
+  }
+
+  assertHeld(): void {
+    this.#table.catchUp()
+    if (this.#acquisition.isWhole) return
+    throw this.#acquisition.state === 'expired' ? lockExpired(this.#acquisition) : lockReleased(this.#acquisition)
+  }
+
+  release(): void {
+    this.#table.release(this.#acquisition)
+  }
+
+  [Symbol.dispose](): void {
+    this.release()
+  }
+}

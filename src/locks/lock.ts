@@ -1,0 +1,98 @@
+// What callers of the lock manager see: what they ask for, what they get, and what stands in the table.
+
+export type LockMode = 'shared' | 'exclusive'
+
+export interface LockRequest {
+  /** The canonical path, folded (DESIGN section 5): one key is one queue. */
+  readonly key: string
+  /** The path as the caller spelt it, for messages and status. */
+  readonly path: string
+  readonly mode: LockMode
+}
+
+export interface AcquireOptions {
+  /** Name of the operation, e.g. "async_update"; shown in status and messages. */
+  readonly operation: string
+  readonly agentId?: string | undefined
+  /** How long to wait, over all keys together. 0 does not wait; a free lock is granted whatever the timeout. */
+  readonly timeoutMs: number
+  /** How long the lock lasts from its grant. At its end it is taken away and `lock.signal` aborts with LEASE_LOST. */
+  readonly ttlMs: number
+  /** Its abort leaves the queue at once; the acquire fails with CANCELLED. After the grant it has no effect. */
+  readonly signal?: AbortSignal | undefined
+  /**
+   * Called while waiting, first after queueing and then after each change of either number, at most once a tick; never
+   * after the grant or a failure. Position 1 is next. Of several keys, it is the queue waited in now. What it throws
+   * fails the acquire.
+   */
+  readonly onPosition?: ((position: number, total: number) => void) | undefined
+}
+
+/** Who does not wait needs nothing that concerns waiting. */
+export type TryAcquireOptions = Pick<AcquireOptions, 'operation' | 'agentId' | 'ttlMs'>
+
+export interface Lock {
+  /** Larger than that of every lock granted before, whatever its key. */
+  readonly fencingToken: number
+  /** In canonical order, without duplicates. */
+  readonly keys: readonly string[]
+  /** Aborts with a LEASE_LOST OperationError when the TTL ends; never because of a release. */
+  readonly signal: AbortSignal
+  /**
+   * Throws LEASE_LOST unless every key is still held. It looks at the clock, not at whether the timer has come, so no
+   * `await` may stand between it and the rename that it protects.
+   */
+  assertHeld(): void
+  /** Releases all keys; again, or after the TTL, it does nothing. */
+  release(): void
+  /** `using lock = await locks.acquire(...)` releases at the end of the block. */
+  [Symbol.dispose](): void
+}
+
+/** Times are milliseconds of the manager's clock. */
+export interface HolderStatus {
+  readonly mode: LockMode
+  readonly operation: string
+  readonly agentId: string | undefined
+  readonly acquiredAt: number
+  /** Undefined while the holder still waits for another key of the same acquire: its TTL has not begun. */
+  readonly expiresAt: number | undefined
+  /** Undefined for the same time as `expiresAt`. */
+  readonly fencingToken: number | undefined
+  /** Path of the other key that the holder waits for, if it does. */
+  readonly waitsFor: string | undefined
+}
+
+/** Times are milliseconds of the manager's clock. */
+export interface WaiterStatus {
+  readonly mode: LockMode
+  readonly operation: string
+  readonly agentId: string | undefined
+  readonly queuedAt: number
+  readonly timeoutAt: number
+}
+
+export interface KeyStatus {
+  readonly holders: readonly HolderStatus[]
+  /** In the order of their grants. */
+  readonly waiters: readonly WaiterStatus[]
+  /** Number of waiters. */
+  readonly depth: number
+}
+
+export interface LockSummary {
+  /** Keys with a holder or a waiter. */
+  readonly paths: number
+  /** Shared holds, counted by key. */
+  readonly shared: number
+  /** Exclusive holds, counted by key. */
+  readonly exclusive: number
+  readonly waiting: number
+}
+
+export interface LockLimits {
+  /** Waiters in one key's queue; one more is OVERLOADED. Default 1000. */
+  readonly maxWaitersPerKey: number
+  /** Waiters of one agent over all queues; one more is OVERLOADED. Callers without an agentId are not counted. Default 1000. */
+  readonly maxWaitersPerAgent: number
+}

@@ -1,0 +1,40 @@
+// The lock table as others see it.
+import type { HolderStatus, KeyStatus, LockSummary, WaiterStatus } from './lock.ts'
+import type { KeyQueue, Place } from './queue.ts'
+
+export function toKeyStatus(queue: KeyQueue | undefined): KeyStatus {
+  if (queue === undefined) return { holders: [], waiters: [], depth: 0 }
+  return {
+    holders: Array.from(queue.holders, toHolderStatus),
+    waiters: Array.from(queue.waiters(), toWaiterStatus),
+    depth: queue.depth
+  }
+}
+
+/** Counted when asked for: nothing that could drift from the table. */
+export function toSummary(queues: ReadonlyMap<string, KeyQueue>): LockSummary {
+  const summary = { paths: queues.size, shared: 0, exclusive: 0, waiting: 0 }
+  for (const { holders, depth } of queues.values()) {
+    for (const { mode } of holders) summary[mode] += 1
+    summary.waiting += depth
+  }
+  return summary
+}
+
+export function toHolderStatus({ acquisition, mode, since }: Place): HolderStatus {
+  const { operation, agentId, fencingToken, endsAt } = acquisition
+  return {
+    mode,
+    operation,
+    agentId,
+    acquiredAt: since,
+    expiresAt: fencingToken === undefined ? undefined : endsAt,
+    fencingToken,
+    waitsFor: acquisition.waitsAt?.path
+  }
+}
+
+function toWaiterStatus({ acquisition, mode, since }: Place): WaiterStatus {
+  const { operation, agentId, timeoutAt } = acquisition
+  return { mode, operation, agentId, queuedAt: since, timeoutAt }
+}

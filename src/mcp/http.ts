@@ -1,0 +1,146 @@
+// MCP over HTTP on one URL: the 2026-07-28 revision request by request, 2025-era clients in sessions.
+import { toNodeHandler } from '@modelcontextprotocol/node'
+import {
+  createMcpHandler,
+  isInitializeRequest,
+  isLegacyRequest,
+  WebStandardStreamableHTTPServerTransport,
+  type McpHandlerRequestOptions
+} from '@modelcontextprotocol/server'
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createMcpServer, type McpServerOptions } from './server.ts'
+
+export interface McpHttpOptions extends McpServerOptions {
+  readonly maxSessions: number
+  readonly sessionIdleMs: number
+  readonly onError: (error: Error) => void
+}
+
+interface Session {
+  readonly transport: WebStandardStreamableHTTPServerTransport
+  /** Requests and streams open right now. */
+  open: number
+  /** Milliseconds since the epoch. */
+  lastUsed: number
+}
+
+export interface McpHttp {
+  /** Answers one HTTP request; `parsedBody` is undefined for GET and DELETE. */
+  handle(request: IncomingMessage, response: ServerResponse, parsedBody: unknown): Promise<void>
+  /** Number of 2025-era sessions. */
+  readonly sessionCount: () => number
+  close(): Promise<void>
+}
+
+export function createMcpHttp(options: McpHttpOptions): McpHttp {
+  const { maxSessions, sessionIdleMs, onError } = options
+  const sessions = new Map<string, Session>()
+  const modern = createMcpHandler(() => createMcpServer(options), { legacy: 'reject', onerror: onError })
+  let opening = 0
+  const answer = toNodeHandler({ fetch }, { onerror: onError })
+  const sweep = setInterval(endIdleSessions, Math.min(sessionIdleMs, 60_000))
+  sweep.unref()
+
+  async function fetch(request: Request, requestOptions?: McpHandlerRequestOptions): Promise<Response> {
+    const isLegacy = await isLegacyRequest(request, requestOptions?.parsedBody)
+    return isLegacy ? serveSession(request, requestOptions) : modern.fetch(request, requestOptions)
+  }
+
+  async function serveSession(
+    request: Request,
+    requestOptions: McpHandlerRequestOptions | undefined
+  ): Promise<Response> {
+    const id = request.headers.get('mcp-session-id')
+    if (id !== null) {
+      const session = sessions.get(id)
+      if (session !== undefined) return session.transport.handleRequest(request, requestOptions)
+      return rpcError(404, -32001, 'Session not found: it ended, or the server was restarted. Initialize again.')
+    }
+    if (!isInitializeRequest(requestOptions?.parsedBody)) {
+      return rpcError(400, -32000, 'Bad Request: no Mcp-Session-Id header, and not an initialize request')
+    }
+    // Clients often exit without ending their session: the one unused for longest makes room.
+    if (sessions.size + opening >= maxSessions && !endOldestIdle()) {
+      return rpcError(503, -32000, `All ${maxSessions} sessions are in use (daemon.max_mcp_sessions). Try again later.`)
+    }
+    opening += 1
+    try {
+      return await (await openSession()).transport.handleRequest(request, requestOptions)
+    } finally {
+      opening -= 1
+    }
+  }
+
+  async function openSession(): Promise<Session> {
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      onsessioninitialized: (id) => {
+        sessions.set(id, session)
+      }
+    })
+    const session: Session = { transport, open: 0, lastUsed: Date.now() }
+    const server = createMcpServer(options, (requestId) => endCancelled(transport, requestId))
+    server.onerror = onError
+    await server.connect(transport)
+    const { onclose } = transport
+    transport.onclose = () => {
+      if (transport.sessionId !== undefined) sessions.delete(transport.sessionId)
+      onclose?.()
+    }
+    return session
+  }
+
+  /** A session is in use from the arrival of a request until its answer, or the stream that it opened, has ended. */
+  function countUse({ headers }: IncomingMessage, response: ServerResponse): void {
+    const session = sessions.get(String(headers['mcp-session-id']))
+    if (session === undefined) return
+    session.open += 1
+    response.once('close', () => {
+      session.open -= 1
+      session.lastUsed = Date.now()
+    })
+  }
+
+  /** False where every session is in use. */
+  function endOldestIdle(): boolean {
+    const idle = [...sessions.values()].filter(({ open }) => open === 0)
+    const oldest = idle.reduce<Session | undefined>(
+      (a, b) => (a !== undefined && a.lastUsed <= b.lastUsed ? a : b),
+      undefined
+    )
+    oldest?.transport.close().catch(onError)
+    return oldest !== undefined
+  }
+
+  function endIdleSessions(): void {
+    const limit = Date.now() - sessionIdleMs
+    for (const { transport, open, lastUsed } of sessions.values()) {
+      if (open === 0 && lastUsed < limit) transport.close().catch(onError)
+    }
+  }
+
+  return {
+    handle(request, response, parsedBody) {
+      countUse(request, response)
+      // The SDK's structural type demands what Node's own type leaves optional.
+      return answer(request as Parameters<typeof answer>[0], response, parsedBody)
+    },
+    sessionCount: () => sessions.size,
+    async close() {
+      clearInterval(sweep)
+      await Promise.all([...sessions.values()].map(({ transport }) => transport.close()))
+      await modern.close()
+    }
+  }
+}
+
+/** The SDK neither answers a cancelled request nor ends the stream that waits for the answer: both would stay for as long as the session. */
+function endCancelled(transport: WebStandardStreamableHTTPServerTransport, id: string | number): void {
+  transport.closeSSEStream(id)
+  transport.send({ jsonrpc: '2.0', id, error: { code: -32800, message: 'Request cancelled' } }).catch(() => {})
+}
+
+function rpcError(status: number, code: number, message: string): Response {
+  return Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status })
+}

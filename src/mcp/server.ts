@@ -1,0 +1,107 @@
+// An MCP server over the operations: lists them as tools, calls them with the caller's identity, signal and progress.
+import { Server, type ServerContext } from '@modelcontextprotocol/server'
+import { createHash } from 'node:crypto'
+import { OperationError, toOperationError } from '../errors.ts'
+import type { Caller, OperationContext } from '../operations/context.ts'
+import type { Operation, OperationResult } from '../operations/define.ts'
+import { instructions } from './instructions.ts'
+import { toTool, toToolError, toToolResult } from './tools.ts'
+
+/** Calls an operation by name on the engine. */
+export type Call = (
+  name: string,
+  input: unknown,
+  call: { readonly caller: Caller; readonly signal: AbortSignal } & Pick<OperationContext, 'progress'>
+) => Promise<OperationResult>
+
+export interface McpServerOptions {
+  readonly operations: readonly Operation[]
+  readonly call: Call
+  readonly version: string
+  /** Longest wait without progress notifications, in seconds. */
+  readonly maxWaitSeconds: number
+}
+
+/** Progress notifications, and who calls, in a client's `_meta`. */
+const agentIdKey = 'async-crud-mcp/agent_id'
+
+/** @param onCancelled told of a request that its client has cancelled: the SDK sends no answer to it */
+export function createMcpServer(options: McpServerOptions, onCancelled?: (requestId: string | number) => void): Server {
+  const { operations, version } = options
+  const server = new Server(
+    { name: 'async-crud-mcp', title: 'Async CRUD', version },
+    { capabilities: { tools: {} }, instructions }
+  )
+  server.setRequestHandler('tools/list', () => ({ tools: toolsOf(operations) }))
+  server.setRequestHandler('tools/call', async ({ params }, context) => {
+    const { signal } = context.mcpReq
+    if (onCancelled !== undefined)
+      signal.addEventListener('abort', () => onCancelled(context.mcpReq.id), { once: true })
+    return callTool(options, params.name, params.arguments, context)
+  })
+  return server
+}
+
+async function callTool(
+  { call, operations, maxWaitSeconds }: McpServerOptions,
+  name: string,
+  input: unknown,
+  context: ServerContext
+) {
+  try {
+    if (!operations.some((operation) => operation.name === name)) throw unknownTool(name, operations)
+    const progress = progressOf(context)
+    const result = await call(name, input, {
+      caller: { agentId: agentIdOf(context), transport: 'mcp', ...(progress === undefined && { maxWaitSeconds }) },
+      signal: signalOf(context),
+      progress
+    })
+    return toToolResult(result)
+  } catch (error) {
+    return toToolError(toOperationError(error))
+  }
+}
+
+let cachedTools: { operations: readonly Operation[]; tools: ReturnType<typeof toTool>[] } | undefined
+
+/** The tools of the registry, converted once: the modern era makes a server for each request. */
+function toolsOf(operations: readonly Operation[]): ReturnType<typeof toTool>[] {
+  if (cachedTools?.operations !== operations) cachedTools = { operations, tools: operations.map(toTool) }
+  return cachedTools.tools
+}
+
+/** In the order of DESIGN.md: header, `_meta`, session. The input's own agent_id comes before all of them, in the operation. */
+function agentIdOf({ http, mcpReq, sessionId }: ServerContext): string | undefined {
+  const header = http?.req?.headers.get('x-agent-id')
+  if (header !== null && header !== undefined && header !== '') return header
+  const meta: unknown = mcpReq._meta?.[agentIdKey]
+  if (typeof meta === 'string' && meta !== '') return meta
+  // The id itself would let whoever sees it in an answer speak for the session.
+  return sessionId === undefined
+    ? undefined
+    : `session-${createHash('sha256').update(sessionId).digest('hex').slice(0, 8)}`
+}
+
+/** Aborted when the call is cancelled, and when the connection that waits for the answer is closed. */
+function signalOf({ http, mcpReq }: ServerContext): AbortSignal {
+  const connection = http?.req?.signal
+  return connection === undefined ? mcpReq.signal : AbortSignal.any([mcpReq.signal, connection])
+}
+
+/** Sends progress where the client asked for it; the numbers only have to grow. */
+function progressOf({ mcpReq }: ServerContext): ((message: string) => void) | undefined {
+  const progressToken = mcpReq._meta?.progressToken
+  if (progressToken === undefined) return undefined
+  let progress = 0
+  return (message) => {
+    progress += 1
+    const notification = { method: 'notifications/progress' as const, params: { progressToken, progress, message } }
+    // A client that has gone is noticed by its signal.
+    mcpReq.notify(notification).catch(() => {})
+  }
+}
+
+function unknownTool(name: string, operations: readonly Operation[]): OperationError {
+  const known = operations.map((operation) => operation.name).join(', ')
+  return new OperationError('INVALID_REQUEST', `Unknown tool "${name}". Known: ${known}`)
+}

@@ -1,0 +1,92 @@
+// async_list (PRD 3.8): takes no lock; a snapshot of one moment.
+import { ListInput, ListOutput, type Entry } from '../../schemas/list.ts'
+import type { Static } from '../../schemas/typebox.ts'
+import { compileGlob } from '../files/glob.ts'
+import { identityOf, isSameIdentity } from '../files/identity.ts'
+import type { ListedEntry } from '../files/list-directory.ts'
+import { OperationError } from '../errors.ts'
+import type { OperationContext } from './context.ts'
+import { defineOperation, pathErrors } from './define.ts'
+import { readVersion, timestamp } from './file-version.ts'
+
+export const asyncList = defineOperation({
+  name: 'async_list',
+  title: 'List a directory',
+  description:
+    'Lists a directory, recursively if asked, filtered by a glob pattern, sorted by name. include_hashes gives the hash of files that were read or written through this server and are unchanged since: where it differs from the one you hold, the file has changed. Use it instead of a native glob or ls.',
+  input: ListInput,
+  output: ListOutput,
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  errors: [...pathErrors, 'DIR_NOT_FOUND', 'INVALID_PATTERN'],
+  handle: list
+})
+
+async function list(input: ListInput, context: OperationContext): Promise<Static<typeof ListOutput>> {
+  const { path, pattern, recursive, include_hashes, ignore, limit, cursor } = input
+  const found = await context.files.list(path, {
+    matches: compileGlob(pattern),
+    recursive,
+    ignore,
+    limit,
+    after: cursor === undefined ? undefined : decodeCursor(cursor),
+    maxEntries: context.config.crud.max_list_entries,
+    signal: context.signal
+  })
+  const entries: Entry[] = []
+  for (const entry of found.entries) {
+    entries.push(
+      toEntry(entry, include_hashes ? await knownHash(context, entry, `${found.path}/${entry.name}`) : undefined)
+    )
+  }
+  return {
+    status: 'ok',
+    path,
+    entries,
+    total_entries: found.total,
+    pattern,
+    recursive,
+    ...(found.lastName !== undefined && { next_cursor: encodeCursor(found.lastName) }),
+    timestamp: timestamp()
+  }
+}
+
+function toEntry({ name, type, stat }: ListedEntry, hash: string | null | undefined): Entry {
+  return {
+    name,
+    type: type,
+    ...(type === 'file' && { size_bytes: Number(stat.size) }),
+    modified: stat.mtime.toISOString(),
+    ...(type === 'file' && hash !== undefined && { hash })
+  }
+}
+
+/** The hash of a file whose version is known and unchanged; where its times cannot tell, its bytes are looked at again. */
+async function knownHash(context: OperationContext, { type, stat }: ListedEntry, path: string): Promise<string | null> {
+  const known = context.bases.known(path)
+  if (type !== 'file' || known === undefined) return null
+  if (!isSameIdentity(known.identity, identityOf(stat))) return null
+  if (known.identity.isTrusted) return known.hash
+  return rehash(context, path)
+}
+
+async function rehash(context: OperationContext, path: string): Promise<string | null> {
+  try {
+    const place = context.files.open(path, 'entry')
+    try {
+      return (await readVersion(context, place, path)).hash
+    } finally {
+      place.close()
+    }
+  } catch (error) {
+    if (error instanceof OperationError) return null
+    throw error
+  }
+}
+
+function encodeCursor(name: string): string {
+  return Buffer.from(name, 'utf8').toString('base64url')
+}
+
+function decodeCursor(cursor: string): string {
+  return Buffer.from(cursor, 'base64url').toString('utf8')
+}

@@ -1,0 +1,98 @@
+// async_rename (PRD 3.9): both names are locked, in canonical order.
+import type { Contention } from '../../schemas/contention.ts'
+import { RenameInput, RenameOutput } from '../../schemas/rename.ts'
+import type { Static } from '../../schemas/typebox.ts'
+import type { FileVersion } from '../files/read-file.ts'
+import type { FileIdentity } from '../files/identity.ts'
+import type { Place } from '../files/walk.ts'
+import { answerContention } from './contention.ts'
+import type { OperationContext } from './context.ts'
+import { changeErrors, defineOperation } from './define.ts'
+import { readEntry } from './entry-version.ts'
+import { timestamp } from './file-version.ts'
+import { withLocks } from './with-locks.ts'
+
+type Renamed = Static<typeof RenameOutput>
+
+export const asyncRename = defineOperation({
+  name: 'async_rename',
+  title: 'Rename a file',
+  description:
+    'Renames or moves a file, atomically on one file system, creating missing parent directories. Fails with FILE_EXISTS where new_path is taken, unless overwrite is true. With expected_hash only that version is renamed; otherwise the answer has status "contention" with the diff. A symbolic link is renamed itself. Directories are not renamed.',
+  input: RenameInput,
+  output: RenameOutput,
+  contends: true,
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+  errors: [
+    ...changeErrors,
+    'FILE_NOT_FOUND',
+    'FILE_EXISTS',
+    'DIR_NOT_FOUND',
+    'ENCODING_ERROR',
+    'RENAME_ERROR',
+    'WRITE_ERROR'
+  ],
+  handle: rename
+})
+
+async function rename(input: RenameInput, context: OperationContext): Promise<Renamed | Contention> {
+  const { old_path, new_path, expected_hash = null, overwrite, create_dirs, timeout, diff_format } = input
+  const outcome = await withLocks(
+    context,
+    [
+      { path: old_path, mode: 'exclusive', reach: 'entry' },
+      { path: new_path, mode: 'exclusive', reach: 'entry' }
+    ],
+    { operation: 'async_rename', timeout },
+    async ([source, target], lock) => {
+      context.files.checkWritable(source!, old_path)
+      context.files.checkWritable(target!, new_path)
+      const { version, content } = await readEntry(context, source!, old_path, expected_hash !== null)
+      if (expected_hash !== null && content !== undefined && content.hash !== expected_hash)
+        return { late: content, canonicalPath: source!.path }
+      if (source!.path === target!.path) return { done: answer(old_path, new_path, content, false) }
+      const { crossFilesystem, identity } = await context.files.rename(
+        { place: source!, path: old_path, current: version },
+        { place: target!, path: new_path, overwrite, createDirs: create_dirs },
+        () => lock.assertHeld()
+      )
+      moveHistory(context, source!, target!, version, identity)
+      return {
+        done: { ...answer(old_path, new_path, content, true), ...(crossFilesystem && { cross_filesystem: true }) }
+      }
+    }
+  )
+  if ('done' in outcome) return outcome.done
+  return answerContention(context, {
+    path: old_path,
+    canonicalPath: outcome.canonicalPath,
+    expectedHash: expected_hash as string,
+    current: outcome.late,
+    diffFormat: diff_format
+  })
+}
+
+/** From now on the version is known under the new name, made by this call. */
+function moveHistory(
+  { bases, caller }: OperationContext,
+  source: Place,
+  target: Place,
+  version: FileVersion | undefined,
+  identity: FileIdentity | undefined
+): void {
+  bases.forget(source.path)
+  if (version === undefined || identity === undefined) return
+  const author = { agentId: caller.agentId ?? 'anonymous', operation: 'async_rename' }
+  bases.remember(target.path, version.hash, version.bytes, identity, author)
+}
+
+function answer(oldPath: string, newPath: string, content: FileVersion | undefined, changed: boolean): Renamed {
+  return {
+    status: 'ok',
+    old_path: oldPath,
+    new_path: newPath,
+    hash: content?.hash ?? null,
+    changed,
+    timestamp: timestamp()
+  }
+}

@@ -1,0 +1,110 @@
+// async_update (PRD 3.3): the change is applied only to the version it was made for.
+import type { Contention } from '../../schemas/contention.ts'
+import type { Static } from '../../schemas/typebox.ts'
+import { UpdateInput, UpdateOutput } from '../../schemas/update.ts'
+import { describeFailure } from '../diff/patch-failure.ts'
+import { OperationError } from '../errors.ts'
+import type { FileVersion } from '../files/read-file.ts'
+import { decodeText, encodeText } from '../files/text.ts'
+import { answerContention } from './contention.ts'
+import type { OperationContext } from './context.ts'
+import { changeErrors, defineOperation } from './define.ts'
+import { linksBroken, readVersion, recordVersion, timestamp } from './file-version.ts'
+import { withLocks } from './with-locks.ts'
+
+export const asyncUpdate = defineOperation({
+  name: 'async_update',
+  title: 'Update a file',
+  description:
+    'Changes an existing text file by patches (find old_string, put new_string; all or none) or by whole content. expected_hash is the hash of the version you made the change for. Where the file has changed meanwhile nothing is written and the answer has status "contention" with the exact diff from your version to the current one: adjust your change by it and send it again with expected_hash set to current_hash. There is no need to read the file again.',
+  input: UpdateInput,
+  output: UpdateOutput,
+  contends: true,
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+  errors: [
+    ...changeErrors,
+    'FILE_NOT_FOUND',
+    'ENCODING_ERROR',
+    'INVALID_PATCH',
+    'CONTENT_OR_PATCHES_REQUIRED',
+    'WRITE_ERROR'
+  ],
+  handle: updateOne
+})
+
+type Updated = Static<typeof UpdateOutput>
+
+export async function updateOne(
+  input: Omit<UpdateInput, 'agent_id'>,
+  context: OperationContext
+): Promise<Updated | Contention> {
+  requireOneForm(input)
+  const { path, expected_hash, patches, timeout, diff_format, encoding = context.config.crud.default_encoding } = input
+  const outcome = await withLocks(
+    context,
+    [{ path, mode: 'exclusive', reach: 'target' }],
+    { operation: 'async_update', timeout },
+    async ([place], lock) => {
+      context.files.checkWritable(place!, path)
+      const current = await readVersion(context, place!, path)
+      if (current.hash !== expected_hash) return { late: current, canonicalPath: place!.path }
+      const bytes = await newBytes(input, current, encoding, context)
+      if (bytes.equals(current.bytes)) return { done: answer(path, current, current.hash, 0) }
+      const identity = await context.files.replace(place!, path, current, bytes, () => lock.assertHeld())
+      const hash = recordVersion(context, 'async_update', place!, bytes, identity)
+      return { done: { ...answer(path, current, hash, bytes.length), ...linksBroken(current) } }
+    }
+  )
+  if ('done' in outcome) return outcome.done
+  const { late, canonicalPath } = outcome
+  return answerContention(context, {
+    path,
+    canonicalPath,
+    expectedHash: expected_hash,
+    current: late,
+    encoding,
+    diffFormat: diff_format,
+    patches,
+    rehearse: async (current) =>
+      context.files.checkReplaceable(path, current, await newBytes(input, current, encoding, context))
+  })
+}
+
+function requireOneForm({ path, content, patches }: Pick<UpdateInput, 'path' | 'content' | 'patches'>): void {
+  if (content !== undefined && patches !== undefined) {
+    throw new OperationError('INVALID_REQUEST', 'Pass either content or patches, not both.', { path })
+  }
+  if (content === undefined && patches === undefined) {
+    throw new OperationError(
+      'CONTENT_OR_PATCHES_REQUIRED',
+      'Pass content (the whole new text) or patches (a list of edits).',
+      { path }
+    )
+  }
+}
+
+async function newBytes(
+  { path, content, patches = [] }: Pick<UpdateInput, 'path' | 'content' | 'patches'>,
+  current: FileVersion,
+  encoding: string,
+  { differ, signal }: OperationContext
+): Promise<Buffer> {
+  if (content !== undefined) return encodeText(content, encoding, path)
+  const applied = await differ.apply({ text: decodeText(current.bytes, encoding, path), patches, signal })
+  if ('text' in applied) return encodeText(applied.text, encoding, path)
+  const { failure } = applied
+  const code = failure.reason === 'too_large' ? 'FILE_TOO_LARGE' : 'INVALID_PATCH'
+  throw new OperationError(code, `${path}: ${describeFailure(failure)}`, { path, details: { ...failure } })
+}
+
+function answer(path: string, current: FileVersion, hash: string, bytesWritten: number): Updated {
+  return {
+    status: 'ok',
+    path,
+    previous_hash: current.hash,
+    hash,
+    bytes_written: bytesWritten,
+    changed: hash !== current.hash,
+    timestamp: timestamp()
+  }
+}

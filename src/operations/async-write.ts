@@ -1,0 +1,42 @@
+// async_write (PRD 3.2).
+import type { Static } from '../../schemas/typebox.ts'
+import { WriteInput, WriteOutput } from '../../schemas/write.ts'
+import { encodeText } from '../files/text.ts'
+import type { OperationContext } from './context.ts'
+import { changeErrors, defineOperation } from './define.ts'
+import { recordVersion, timestamp } from './file-version.ts'
+import { withLocks } from './with-locks.ts'
+
+export const asyncWrite = defineOperation({
+  name: 'async_write',
+  title: 'Create a file',
+  description:
+    'Creates a new text file, with its parent directories. Fails with FILE_EXISTS where the file is already there: change it with async_update. The answer comes when the file is durably on disk.',
+  input: WriteInput,
+  output: WriteOutput,
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+  errors: [...changeErrors, 'FILE_EXISTS', 'DIR_NOT_FOUND', 'ENCODING_ERROR', 'WRITE_ERROR'],
+  handle: writeOne
+})
+
+export async function writeOne(
+  input: Omit<WriteInput, 'agent_id'>,
+  context: OperationContext
+): Promise<Static<typeof WriteOutput>> {
+  const { path, content, encoding = context.config.crud.default_encoding, create_dirs, timeout } = input
+  const bytes = encodeText(content, encoding, path)
+  return withLocks(
+    context,
+    [{ path, mode: 'exclusive', reach: 'target' }],
+    { operation: 'async_write', timeout },
+    async ([place], lock) => {
+      context.files.checkWritable(place!, path)
+      const identity = await context.files.create(place!, path, bytes, {
+        createDirs: create_dirs,
+        assertHeld: () => lock.assertHeld()
+      })
+      const hash = recordVersion(context, 'async_write', place!, bytes, identity)
+      return { status: 'ok', path, hash, bytes_written: bytes.length, timestamp: timestamp() }
+    }
+  )
+}

@@ -1,0 +1,132 @@
+// async_batch_read, async_batch_write, async_batch_update (PRD 3.6, 3.7, 3.10): one file after the other, each with its own result.
+import {
+  BatchReadInput,
+  BatchReadOutput,
+  BatchUpdateInput,
+  BatchUpdateOutput,
+  BatchWriteInput,
+  BatchWriteOutput
+} from '../../schemas/batch.ts'
+import { setImmediate } from 'node:timers/promises'
+import type { Contention } from '../../schemas/contention.ts'
+import type { ErrorEnvelope } from '../../schemas/errors.ts'
+import { OperationError, toOperationError } from '../errors.ts'
+import { asyncRead, readOne } from './async-read.ts'
+import { asyncUpdate, updateOne } from './async-update.ts'
+import { asyncWrite, writeOne } from './async-write.ts'
+import type { OperationContext } from './context.ts'
+import { defineOperation } from './define.ts'
+
+export const asyncBatchRead = defineOperation({
+  name: 'async_batch_read',
+  title: 'Read several files',
+  description:
+    'Reads several files in one call, each as async_read does, with a result of its own. Not a snapshot: files are read one after the other, so take each hash as a starting point.',
+  input: BatchReadInput,
+  output: BatchReadOutput,
+  annotations: asyncRead.annotations,
+  errors: [],
+  handle: async ({ files }, context) => {
+    const { max_batch_answer_bytes } = context.config.crud
+    let bytes = 0
+    return runBatch(files, context, async (item) => {
+      if (bytes > max_batch_answer_bytes) throw answerFull(item.path, max_batch_answer_bytes)
+      const result = await readOne(item, context)
+      bytes += Buffer.byteLength(result.content)
+      return result
+    })
+  }
+})
+
+export const asyncBatchWrite = defineOperation({
+  name: 'async_batch_write',
+  title: 'Create several files',
+  description:
+    'Creates several files in one call, each as async_write does, with a result of its own. Not all-or-nothing: one can fail and the others succeed.',
+  input: BatchWriteInput,
+  output: BatchWriteOutput,
+  annotations: asyncWrite.annotations,
+  errors: [],
+  handle: async ({ files, timeout }, context) =>
+    runBatch(files, context, (item) => writeOne({ ...item, ...(timeout !== undefined && { timeout }) }, context))
+})
+
+export const asyncBatchUpdate = defineOperation({
+  name: 'async_batch_update',
+  title: 'Update several files',
+  description:
+    'Updates several files in one call, each as async_update does, with a result of its own: ok, contention with the diff, or error. Not all-or-nothing: send only the ones again that were not ok.',
+  input: BatchUpdateInput,
+  output: BatchUpdateOutput,
+  annotations: asyncUpdate.annotations,
+  errors: [],
+  handle: async ({ files, timeout, diff_format }, context) => {
+    const { max_batch_answer_bytes } = context.config.crud
+    let bytes = 0
+    const { results, summary, ...answer } = await runBatch(files, context, async (item) => {
+      const result = await updateOne({ ...item, diff_format, ...(timeout !== undefined && { timeout }) }, context)
+      if (result.status === 'ok' || result.diff === null) return result
+      bytes += JSON.stringify(result.diff).length
+      return bytes > max_batch_answer_bytes ? withoutDiff(result) : result
+    })
+    const contention = results.filter(({ status }) => status === 'contention').length
+    return { ...answer, results, summary: { ...summary, contention } }
+  }
+})
+
+interface BatchAnswer<Result> {
+  readonly status: 'ok'
+  readonly results: readonly (Result | ErrorEnvelope)[]
+  readonly summary: { readonly total: number; readonly succeeded: number; readonly failed: number }
+}
+
+async function runBatch<Item extends { readonly path: string }, Result extends { readonly status: string }>(
+  items: readonly Item[],
+  context: OperationContext,
+  handle: (item: Item) => Promise<Result>
+): Promise<BatchAnswer<Result>> {
+  const { max_batch_files } = context.config.crud
+  if (items.length > max_batch_files) {
+    throw new OperationError(
+      'INVALID_REQUEST',
+      `files has ${items.length} items, more than the ${max_batch_files} allowed (crud.max_batch_files).`
+    )
+  }
+  const results: (Result | ErrorEnvelope)[] = []
+  for (const item of items) {
+    // A turn for everybody else between two files, in which it is also noticed that the caller has gone: he wants no more files changed.
+    await setImmediate()
+    context.signal.throwIfAborted()
+    results.push(await settle(item.path, context, () => handle(item)))
+  }
+  const countOf = (wanted: string) => results.filter(({ status }) => status === wanted).length
+  return { status: 'ok', results, summary: { total: items.length, succeeded: countOf('ok'), failed: countOf('error') } }
+}
+
+/** The result of one file; its failure is its result, except that of the whole call. */
+async function settle<Result>(
+  path: string,
+  { log, signal }: OperationContext,
+  handle: () => Promise<Result>
+): Promise<Result | ErrorEnvelope> {
+  try {
+    return await handle()
+  } catch (error) {
+    if (signal.aborted) throw error
+    const failure = toOperationError(error, path)
+    if (failure.httpStatus === 500)
+      log.error({ err: failure.cause ?? failure, code: failure.code, path }, 'file of a batch failed')
+    return failure.toEnvelope()
+  }
+}
+
+/** True all the same; only the caller has to read the file again. */
+function withoutDiff(contention: Contention): Contention {
+  const message = `${contention.path} changed, and the answer has no room for one more diff (crud.max_batch_answer_bytes). Update it in a call of its own.`
+  return { ...contention, diff: null, message }
+}
+
+function answerFull(path: string, maxBytes: number): OperationError {
+  const message = `The answer already holds ${maxBytes} bytes (crud.max_batch_answer_bytes); ${path} was not read. Read it in another call.`
+  return new OperationError('FILE_TOO_LARGE', message, { path })
+}

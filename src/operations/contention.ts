@@ -1,0 +1,91 @@
+// Builds the answer to an update that comes too late: what changed between the version the caller knew and the one that is there.
+import type { Contention, Patch } from '../../schemas/contention.ts'
+import type { PatchJudgement } from '../diff/judge.ts'
+import type { FileVersion } from '../files/read-file.ts'
+import { decodeText } from '../files/text.ts'
+import { OperationError } from '../errors.ts'
+import type { OperationContext } from './context.ts'
+
+interface TooLate {
+  /** As the caller spelt it. */
+  readonly path: string
+  /** Canonical path, under which the history is kept. */
+  readonly canonicalPath: string
+  readonly expectedHash: string
+  /** What is there instead. */
+  readonly current: FileVersion
+  /** Default: crud.default_encoding. */
+  readonly encoding?: string | undefined
+  readonly diffFormat: string
+  readonly patches?: readonly Patch[] | undefined
+  /** Does with the current version all that a re-submission would do before it writes; throws where that would fail. */
+  readonly rehearse?: ((current: FileVersion) => Promise<unknown>) | undefined
+}
+
+/** Runs outside the lock: both versions are bytes that nobody changes any more. */
+export async function answerContention(context: OperationContext, late: TooLate): Promise<Contention> {
+  const { bases, differ, config, signal } = context
+  const { path, expectedHash, encoding = config.crud.default_encoding } = late
+  const answer = {
+    status: 'contention' as const,
+    path,
+    expected_hash: expectedHash,
+    current_hash: late.current.hash,
+    modified_by: bases.modifiedSince(late.canonicalPath, expectedHash),
+    timestamp: new Date().toISOString()
+  }
+  const base = decodeBase(bases.get(expectedHash), encoding, path)
+  if (base === undefined) {
+    const message = `${path} changed, and the version you know (expected_hash) is no longer kept. Read the file again with async_read, then update with its hash.`
+    return { ...answer, message, base_known: false, diff: null }
+  }
+  const current = decodeText(late.current.bytes, encoding, path)
+  const compared = await differ.compare({
+    base,
+    current,
+    format: late.diffFormat === 'unified' ? 'unified' : 'json',
+    ...(late.patches !== undefined && { patches: late.patches }),
+    signal
+  })
+  const { diff } = compared
+  const judgement = await confirm(compared.judgement, late)
+  const message =
+    diff === null
+      ? `${path} changed so much that the difference is too large to send. Read the file again with async_read, then update with its hash.`
+      : `${path} changed since the version you know. Nothing was written. ${adviceFor(judgement?.patches_applicable)}`
+  return { ...answer, message, base_known: true, diff, ...judgement }
+}
+
+/** True is a guarantee: whatever else would refuse the re-submission (encoding, size, links) is asked too. */
+async function confirm(
+  judgement: PatchJudgement | undefined,
+  { rehearse, current }: TooLate
+): Promise<PatchJudgement | undefined> {
+  if (judgement?.patches_applicable !== true || rehearse === undefined) return judgement
+  try {
+    await rehearse(current)
+    return judgement
+  } catch (error) {
+    if (error instanceof OperationError) return { ...judgement, patches_applicable: false }
+    throw error
+  }
+}
+
+function adviceFor(patchesApplicable: boolean | undefined): string {
+  if (patchesApplicable === true)
+    return 'All your patches still apply: send them again with expected_hash set to current_hash.'
+  if (patchesApplicable === false)
+    return 'Adjust the patches named in conflicts by the diff, then send them with expected_hash set to current_hash.'
+  return 'Adjust your change by the diff, then send it with expected_hash set to current_hash.'
+}
+
+/** The base as text; undefined where its bytes are gone or are not text in this encoding. */
+function decodeBase(bytes: Buffer | undefined, encoding: string, path: string): string | undefined {
+  if (bytes === undefined) return undefined
+  try {
+    return decodeText(bytes, encoding, path)
+  } catch (error) {
+    if (error instanceof OperationError) return undefined
+    throw error
+  }
+}

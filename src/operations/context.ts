@@ -1,0 +1,52 @@
+// What an operation is given besides its input. It knows no transport.
+import type { Differ } from '../diff/differ.ts'
+import type { Bases } from '../files/bases.ts'
+import type { FileStore } from '../files/file-store.ts'
+import type { LockManager } from '../locks/lock-manager.ts'
+import type { Config } from '../config.ts'
+
+/** Who calls, as the transport knows it. */
+export interface Caller {
+  /** Undefined where nobody said; `agent_id` in the input comes first. */
+  readonly agentId?: string | undefined
+  readonly transport: 'rest' | 'mcp' | 'stdio' | 'internal'
+  /** Longest wait for a lock that this client survives, in seconds; undefined where it has no limit of its own. */
+  readonly maxWaitSeconds?: number | undefined
+}
+
+/** The part of a pino logger that operations use. Paths, hashes and metadata only, never content. */
+export interface Logger {
+  debug(fields: object, message: string): void
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
+/** The parts of one engine, made once per process. */
+export interface Engine {
+  readonly locks: LockManager
+  readonly files: FileStore
+  readonly differ: Differ
+  readonly bases: Bases
+  readonly config: Config
+  readonly server: ServerFacts
+}
+
+/** What async_status tells of the process. */
+export interface ServerFacts {
+  readonly version: string
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number
+  /** Undefined until the server listens. */
+  port: number | undefined
+  readonly transport: string
+}
+
+export interface OperationContext extends Engine {
+  readonly caller: Caller
+  /** Aborted when the call is cancelled or its client has gone. */
+  readonly signal: AbortSignal
+  /** Tells the client how far a wait has come, where it asked for that. */
+  readonly progress?: ((message: string) => void) | undefined
+  readonly log: Logger
+}

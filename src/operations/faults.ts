@@ -1,0 +1,106 @@
+// Turns Ajv's errors into sentences a model can act on: every fault at once, an unknown parameter with the nearest known name.
+import type { ErrorObject } from 'ajv'
+
+export interface Fault {
+  /** Such as `files[0].path`; "" for the input itself. */
+  readonly parameter: string
+  readonly message: string
+}
+
+/** More than anyone reads; an input of 10,000 wrong items must not become an answer of megabytes. */
+const maxFaults = 50
+const maxNameLength = 100
+
+export function describeFaults(errors: readonly ErrorObject[], topLevelNames: readonly string[]): Fault[] {
+  const faults = errors.slice(0, maxFaults).map((error) => describeFault(error, topLevelNames))
+  const more = errors.length - faults.length
+  return more === 0 ? faults : [...faults, { parameter: '', message: `and ${more} more faults` }]
+}
+
+function describeFault(
+  { instancePath, keyword, params, message, parentSchema, data }: ErrorObject,
+  topLevelNames: readonly string[]
+): Fault {
+  const parameter = toName(instancePath)
+  const subject = parameter === '' ? 'input' : parameter
+  switch (keyword) {
+    case 'additionalProperties': {
+      const unknown = String(params['additionalProperty']).slice(0, maxNameLength)
+      const names = Object.keys((parentSchema as { properties?: object } | undefined)?.properties ?? {})
+      const known = names.length > 0 ? names : topLevelNames
+      return {
+        parameter: join(parameter, unknown),
+        message: `unknown parameter "${join(parameter, unknown)}"${suggest(unknown, known)}`
+      }
+    }
+    case 'required': {
+      const missing = join(parameter, String(params['missingProperty']))
+      return { parameter: missing, message: `missing parameter "${missing}"` }
+    }
+    case 'enum': {
+      const allowed = (params['allowedValues'] as readonly unknown[]).map((value) => JSON.stringify(value)).join(', ')
+      return { parameter, message: `${subject} must be one of ${allowed}, not ${shorten(data)}` }
+    }
+    case 'pattern':
+      return { parameter, message: `${subject} ${patternHint(params['pattern'] as string)}, not ${shorten(data)}` }
+    case 'type':
+      return { parameter, message: `${subject} ${message}, not ${describeType(data)}` }
+    default:
+      return { parameter, message: `${subject} ${message}` }
+  }
+}
+
+/** `/files/0/path` as `files[0].path`. */
+function toName(instancePath: string): string {
+  return instancePath
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce((name, part) => (/^\d+$/.test(part) ? `${name}[${part}]` : join(name, part)), '')
+}
+
+function join(parent: string, name: string): string {
+  return parent === '' ? name : `${parent}.${name}`
+}
+
+function describeType(data: unknown): string {
+  if (data === null) return 'null'
+  return Array.isArray(data) ? 'array' : typeof data
+}
+
+function shorten(data: unknown): string {
+  const text = JSON.stringify(data) ?? 'undefined'
+  return text.length > 60 ? `${text.slice(0, 60)}...` : text
+}
+
+function patternHint(pattern: string): string {
+  if (pattern.startsWith('^sha256:'))
+    return 'must be "sha256:" followed by 64 lower-case hex digits, as an earlier answer gave it'
+  if (pattern.includes('u0000')) return 'must not contain NUL or control characters'
+  return `must match ${pattern}`
+}
+
+function suggest(unknown: string, known: readonly string[]): string {
+  const ranked = known
+    .map((name) => ({ name, distance: editDistance(unknown.toLowerCase(), name) }))
+    .sort((a, b) => a.distance - b.distance)
+  const [best] = ranked
+  if (best !== undefined && best.distance <= Math.max(2, Math.floor(best.name.length / 3)))
+    return `; did you mean "${best.name}"?`
+  return `; known: ${known.join(', ')}`
+}
+
+/** Levenshtein distance, on names cut to 64 characters. */
+function editDistance(a: string, b: string): number {
+  const [left, right] = [a.slice(0, 64), b.slice(0, 64)]
+  let row = Array.from({ length: right.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= left.length; i += 1) {
+    const next = [i]
+    for (let j = 1; j <= right.length; j += 1) {
+      const substitution = (row[j - 1] as number) + (left[i - 1] === right[j - 1] ? 0 : 1)
+      next.push(Math.min((row[j] as number) + 1, (next[j - 1] as number) + 1, substitution))
+    }
+    row = next
+  }
+  return row[right.length] as number
+}

@@ -1,0 +1,25 @@
+// The table of contents: every operation, in the order in which clients see them.
+import { asyncAppend } from './async-append.ts'
+import { asyncDelete } from './async-delete.ts'
+import { asyncList } from './async-list.ts'
+import { asyncRead } from './async-read.ts'
+import { asyncRename } from './async-rename.ts'
+import { asyncStatus } from './async-status.ts'
+import { asyncUpdate } from './async-update.ts'
+import { asyncWrite } from './async-write.ts'
+import { asyncBatchRead, asyncBatchUpdate, asyncBatchWrite } from './batch.ts'
+import type { Operation } from './define.ts'
+
+export const operations: readonly Operation[] = [
+  asyncRead,
+  asyncWrite,
+  asyncUpdate,
+  asyncDelete,
+  asyncRename,
+  asyncAppend,
+  asyncList,
+  asyncStatus,
+  asyncBatchRead,
+  asyncBatchWrite,
+  asyncBatchUpdate
+]

@@ -1,0 +1,176 @@
+// Runs the body of an operation under the locks of its files, with each file's place opened inside the lock.
+import { OperationError } from '../errors.ts'
+import { ChangedMeanwhile } from '../files/checks.ts'
+import { lockKey } from '../files/lock-key.ts'
+import type { Reach } from '../files/file-store.ts'
+import type { Place } from '../files/walk.ts'
+import type { Lock, LockRequest } from '../locks/lock.ts'
+import type { OperationContext } from './context.ts'
+
+export interface Target {
+  /** As the caller spelt it. */
+  readonly path: string
+  readonly mode: 'shared' | 'exclusive'
+  readonly reach: Reach
+}
+
+interface LockOptions {
+  /** Name of the operation, shown to others. */
+  readonly operation: string
+  /** Seconds, as the caller asked; undefined takes crud.default_timeout. */
+  readonly timeout?: number | undefined
+}
+
+/** With what earlier attempts have used of the time to wait. */
+type TimedOptions = LockOptions & { readonly elapsedMs: number }
+
+type Body<Result> = (places: readonly Place[], lock: Lock) => Promise<Result>
+
+/** A file can move under a waiter, or be written from outside while it is changed; both are tried again this often. */
+const maxAttempts = 10
+
+/**
+ * Takes all locks at once in canonical order, then looks where the paths lead. Whatever was seen before the grant is looked at again
+ * inside it; a path that leads elsewhere by then, and a file that changed under the body, starts over.
+ */
+export async function withLocks<Result>(
+  context: OperationContext,
+  targets: readonly Target[],
+  options: LockOptions,
+  body: Body<Result>
+): Promise<Result> {
+  const start = performance.now()
+  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+    const elapsedMs = attempt === 1 ? 0 : performance.now() - start
+    const outcome = await attemptOnce(context, targets, { ...options, elapsedMs }, body)
+    if (outcome !== undefined) return outcome.result
+  }
+  const path = targets[0]?.path
+  const message = `The file keeps changing from outside: ${path}. Try again in a moment.`
+  throw new OperationError('OVERLOADED', message, { path, details: { retry_after_seconds: 1 } })
+}
+
+/** The locks, and the places as they are under them. */
+interface Turn {
+  readonly lock: Lock
+  readonly places: readonly Place[]
+}
+
+/** One attempt; undefined where the next one must look again. */
+async function attemptOnce<Result>(
+  context: OperationContext,
+  targets: readonly Target[],
+  options: TimedOptions,
+  body: Body<Result>
+): Promise<{ result: Result } | undefined> {
+  context.signal.throwIfAborted()
+  const start = takeNow(context, targets, options)
+  const turn = 'lock' in start ? start : await waitForTurn(context, targets, options, start.requests)
+  if (turn === undefined) return undefined
+  try {
+    return { result: await body(turn.places, turn.lock) }
+  } catch (error) {
+    if (error instanceof ChangedMeanwhile) return undefined
+    throw error
+  } finally {
+    closeAll(turn.places)
+    turn.lock.release()
+  }
+}
+
+/** The common case: the locks are free, and what was opened to find their keys can be worked with. */
+function takeNow(
+  context: OperationContext,
+  targets: readonly Target[],
+  { operation }: LockOptions
+): Turn | { readonly requests: readonly LockRequest[] } {
+  const { locks, caller, config } = context
+  const places = openAll(context, targets)
+  const requests = places.map(({ path }, index) => ({
+    key: lockKey(path),
+    path,
+    mode: (targets[index] as Target).mode
+  }))
+  const lock = locks.tryAcquire(requests, { operation, agentId: caller.agentId, ttlMs: operationTtlMs(config) })
+  if (lock !== undefined) return { lock, places }
+  closeAll(places)
+  return { requests }
+}
+
+/** Who waits holds no descriptors open; what he saw before is out of date by the time of the grant, and is looked at again. */
+async function waitForTurn(
+  context: OperationContext,
+  targets: readonly Target[],
+  options: TimedOptions,
+  requests: readonly LockRequest[]
+): Promise<Turn | undefined> {
+  const lock = await acquire(context, requests, targets, options)
+  try {
+    const places = openAll(context, targets)
+    if (places.every(({ path }, index) => path === requests[index]?.path)) return { lock, places }
+    closeAll(places)
+    lock.release()
+    return undefined
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}
+
+async function acquire(
+  context: OperationContext,
+  requests: readonly LockRequest[],
+  targets: readonly Target[],
+  options: TimedOptions
+): Promise<Lock> {
+  const { locks, config, caller, signal, progress } = context
+  const { seconds, isCut } = waitSeconds(context, options)
+  try {
+    return await locks.acquire(requests, {
+      operation: options.operation,
+      agentId: caller.agentId,
+      timeoutMs: Math.max(0, seconds * 1000 - options.elapsedMs),
+      ttlMs: operationTtlMs(config),
+      signal,
+      ...(progress !== undefined && { onPosition: (position, total) => progress(`position ${position} of ${total}`) })
+    })
+  } catch (error) {
+    if (!(error instanceof OperationError)) throw error
+    const cut = error.code === 'LOCK_TIMEOUT' && isCut ? ` ${explainCut(seconds)}` : ''
+    const { code, message, details, cause } = error
+    throw new OperationError(code, message + cut, { path: targets[0]?.path, details, cause })
+  }
+}
+
+/** How long a call waits: as asked, within the server's maximum and what its client survives. */
+function waitSeconds(
+  { config, caller }: OperationContext,
+  { timeout }: LockOptions
+): { seconds: number; isCut: boolean } {
+  const asked = Math.min(timeout ?? config.crud.default_timeout, config.crud.max_timeout)
+  const seconds = Math.min(asked, caller.maxWaitSeconds ?? asked)
+  return { seconds, isCut: seconds < asked }
+}
+
+function operationTtlMs({ locks }: OperationContext['config']): number {
+  return locks.operation_ttl_seconds * 1000
+}
+
+function openAll({ files }: OperationContext, targets: readonly Target[]): readonly Place[] {
+  const places: Place[] = []
+  try {
+    for (const { path, reach } of targets) places.push(files.open(path, reach))
+    return places
+  } catch (error) {
+    closeAll(places)
+    throw error
+  }
+}
+
+function closeAll(places: readonly Place[]): void {
+  for (const place of places) place.close()
+}
+
+function explainCut(seconds: number): string {
+  return `The wait was cut at ${seconds} s because clients give up at 60 s; ask for progress (a progress token) to wait longer.`
+}

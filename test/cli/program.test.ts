@@ -1,0 +1,186 @@
+// The real program: its flags, its port, its stop.
+import { writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import t from 'tap'
+import { connect } from '../fixtures/clients.ts'
+import { runProgram, startProgram } from '../fixtures/server.ts'
+import { hashOf, makeTree } from '../fixtures/tree.ts'
+
+async function takenPort(t: { teardown(fn: () => void): void }): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  return (server.address() as AddressInfo).port
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+t.test('--help and --version answer and exit 0', async (t) => {
+  const help = await runProgram(['--help'])
+  t.equal(help.code, 0)
+  for (const flag of ['--dir', '--port', '--host', '--max-size', '--timeout', '--log-level', '--token', '--version']) {
+    t.match(help.stdout, flag)
+  }
+  t.match(await runProgram(['--version']), { code: 0, stdout: /^\d+\.\d+\.\d+\n$/ })
+})
+
+t.test('bad arguments exit 1 with one clear line', async (t) => {
+  const tree = makeTree(t, { file: '' })
+  const { root } = tree
+  const cases: [string[], RegExp][] = [
+    [[], /no root: pass --dir/],
+    [['--dri', root], /--dri.*Did you mean --dir/],
+    [['--dir', tree.path('nothing')], /does not exist/],
+    [['--dir', tree.path('file')], /not a directory/],
+    [['--dir', root, '--port', '80'], /1024 to 65535/],
+    [['--dir', root, '--port', '65536'], /1024 to 65535/],
+    [['--dir', root, '--port', 'x'], /1024 to 65535/],
+    [['--dir', root, '--max-size', '0'], /1 to 100/],
+    [['--dir', root, '--max-size', '101'], /1 to 100/],
+    [['--dir', root, '--timeout', '301'], /1 to 300/],
+    [['--dir', root, '--log-level', 'loud'], /trace, debug, info/],
+    [['--dir', root, '--host', '0.0.0.0'], /--token/],
+    [['--dir', root, 'extra'], /too many arguments/],
+    [['--dir'], /argument missing/]
+  ]
+  const ended = await Promise.all(cases.map(([args]) => runProgram(args)))
+  cases.forEach(([args, message], index) => {
+    const { code, stdout, stderr } = ended[index] as (typeof ended)[number]
+    t.equal(code, 1, args.join(' '))
+    t.match(stderr, message)
+    t.equal(stderr.trimEnd().split('\n').length, 1, 'one line')
+    t.equal(stdout, '')
+  })
+})
+
+t.test('an explicit port that is taken ends with exit 1; one from no flag moves on to the next free one', async (t) => {
+  const { root } = makeTree(t)
+  const port = await takenPort(t)
+  t.match(await runProgram(['--dir', root, '--port', String(port)]), {
+    code: 1,
+    stderr: new RegExp(`port ${port} is taken`)
+  })
+  const [first, second] = [await startProgram(t, ['--dir', root]), await startProgram(t, ['--dir', root])]
+  for (const { url } of [first, second]) {
+    const chosen = Number(new URL(url).port)
+    t.ok(chosen >= 8720 && chosen <= 8819, url)
+  }
+  t.not(first.url, second.url)
+})
+
+t.test('the flags reach the server', async (t) => {
+  const tree = makeTree(t, { 'one/a.txt': 'a', 'two/b.txt': 'b' })
+  tree.write('one/big', Buffer.alloc(1_048_577, 'x'))
+  const port = await freePort()
+  const args = [
+    '--dir',
+    tree.path('one'),
+    '--dir',
+    tree.path('two'),
+    '--port',
+    String(port),
+    '--max-size',
+    '1',
+    '--log-level',
+    'INFO'
+  ]
+  const { url, stdout } = await startProgram(t, args)
+  t.equal(new URL(url).port, String(port))
+  const client = await connect(t, 'rest', url)
+  t.match(await client.call('async_read', { path: 'a.txt' }), { content: 'a' }, 'relative to the first root')
+  t.match(await client.call('async_read', { path: tree.path('two/b.txt') }), { content: 'b' })
+  t.match(await client.call('async_read', { path: 'big' }), { error_code: 'FILE_TOO_LARGE' })
+  const health = (await (await fetch(`${url}/health`)).json()) as object
+  t.match(health, { status: 'healthy', version: /^\d+\.\d+\.\d+$/, uptime_seconds: Number, port_listening: true })
+  t.strictSame(stdout, [], 'stdout stays free')
+})
+
+t.test('settings come from the environment too, and a wrong one is one clear line', async (t) => {
+  const { root } = makeTree(t, { f: 'x' })
+  const { url } = await startProgram(t, ['--dir', root], { ASYNC_CRUD_MCP_CRUD__MAX_FILE_SIZE_BYTES: '0.5' }).catch(
+    (error: Error) => ({ url: error.message })
+  )
+  t.match(url, /crud\.max_file_size_bytes must be integer.*0\.5/)
+  const limited = await startProgram(t, ['--dir', root], { ASYNC_CRUD_MCP_CRUD__PROTECTED: '["f"]' })
+  const client = await connect(t, 'rest', limited.url)
+  t.match(await client.call('async_append', { path: 'f', content: 'y' }), { error_code: 'ACCESS_DENIED' })
+})
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  t.test(
+    `on ${signal} waiting calls are answered, nothing is half done, and the process ends with 0 within 2 s`,
+    async (t) => {
+      const tree = makeTree(t, { f: 'one' })
+      const program = await startProgram(t, ['--dir', tree.root])
+      const rest = await connect(t, 'rest', program.url)
+      const modern = await connect(t, 'mcp-2026', program.url)
+      const legacy = await connect(t, 'mcp-2025', program.url)
+      // A queue that is long enough to be caught in the middle: each append waits for the one before it.
+      const calls = [rest, modern, legacy].flatMap((client) =>
+        Array.from({ length: 60 }, (_, index) =>
+          client.call('async_append', { path: 'f', content: `,${client.transport}-${index}` })
+        )
+      )
+      const settled = Promise.allSettled(calls)
+      await Promise.race(calls)
+      const { code, ms } = await program.stop(signal)
+      t.equal(code, 0)
+      t.ok(ms < 2000, `${Math.round(ms)} ms`)
+      let applied = 0
+      for (const result of await settled) {
+        if (result.status === 'rejected') continue
+        if (result.value['status'] === 'ok') applied += 1
+        else t.match(result.value, { error_code: 'OVERLOADED', message: /stopping/ })
+      }
+      const inFile = tree.read('f').split(',').slice(1)
+      t.ok(inFile.length >= applied, `${applied} were acknowledged, ${inFile.length} are in the file`)
+      t.equal(new Set(inFile).size, inFile.length)
+      t.strictSame(tree.all(), ['f'], 'no temporary file stays')
+    }
+  )
+}
+
+t.test(
+  'temporary files of a killed process are swept at the next start, those of living processes are not',
+  async (t) => {
+    const tree = makeTree(t, { 'deep/f': 'one' })
+    const program = await startProgram(t, ['--dir', tree.root])
+    const dead = `.async-crud-mcp-${program.process.pid}-abc-0123456789abcdef.tmp`
+    await program.stop('SIGKILL')
+    const alive = `.async-crud-mcp-${process.pid}-abc-0123456789abcdef.tmp`
+    writeFileSync(tree.path(`deep/${dead}`), 'left')
+    writeFileSync(tree.path(`deep/${alive}`), 'busy')
+    const next = await startProgram(t, ['--dir', tree.root])
+    while (!next.stderr.some((line) => line.includes('removed temporary files'))) await new Promise(setImmediate)
+    t.strictSame(tree.all(), ['deep', `deep/${alive}`, 'deep/f'])
+  }
+)
+
+t.test('the log tells what happens without content', async (t) => {
+  const tree = makeTree(t, { f: 'secret-content' })
+  const program = await startProgram(t, ['--dir', tree.root, '--log-level', 'trace'])
+  const client = await connect(t, 'rest', program.url)
+  await client.call('async_read', { path: 'f' })
+  await client.call('async_update', { path: 'f', expected_hash: hashOf('secret-content'), content: 'secret-new' })
+  await client.call('async_update', {
+    path: 'f',
+    expected_hash: hashOf('secret-content'),
+    patches: [{ old_string: 'secret-old', new_string: 'x' }]
+  })
+  await client.call('async_write', { path: 'g', content: 5 })
+  await fetch(`${program.url}/async_write`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{"content":"secret-broken'
+  })
+  await program.stop()
+  t.ok(program.stderr.length > 0)
+  t.notMatch(program.stderr.join('\n'), /secret/)
+  for (const line of program.stderr) t.doesNotThrow(() => JSON.parse(line) as unknown)
+})

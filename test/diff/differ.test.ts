@@ -1,0 +1,218 @@
+// The differ: small comparisons at once, large ones on a thread, an answer within the bound whatever happens.
+import type { Worker } from 'node:worker_threads'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { createDiffer, type DifferOptions } from '../../src/diff/differ.ts'
+import { applyPatches } from '../../src/diff/patches.ts'
+import { elapsed, pair, seededRandom } from './fixtures/texts.ts'
+
+const threads: Worker[] = []
+process.on('worker', (thread) => threads.push(thread))
+
+function differ(t: Test, options: DifferOptions = {}) {
+  const fallbacks: unknown[] = []
+  const created = createDiffer({ onFallback: (reason) => fallbacks.push(reason), ...options })
+  t.teardown(() => created.close())
+  threads.length = 0
+  return { ...created, fallbacks }
+}
+
+/** `count` different lines of about `width` characters. */
+const numbered = (count: number, width = 40) =>
+  Array.from({ length: count }, (_, index) => `${index} ${'x'.repeat(width - 8)}\n`)
+
+/** The same lines in another order: nothing that is fast finds a small diff. */
+function shuffled(lines: readonly string[]): string[] {
+  const random = seededRandom(7)
+  return lines
+    .map((line) => ({ line, key: random(1 << 30) }))
+    .toSorted((a, b) => a.key - b.key)
+    .map(({ line }) => line)
+}
+
+/** The longest time, in milliseconds, for which the event loop did nothing else while `run` was under way. */
+async function longestBlock(run: () => Promise<unknown>): Promise<number> {
+  let longest = 0
+  let last = performance.now()
+  let ended = false
+  const tick = () => {
+    const now = performance.now()
+    longest = Math.max(longest, now - last)
+    last = now
+    if (!ended) setImmediate(tick)
+  }
+  setImmediate(tick)
+  await run()
+  tick()
+  ended = true
+  return longest
+}
+
+t.test('a small comparison, and a small change in a large file, need no thread', async (t) => {
+  const { compare, apply } = differ(t)
+  const large = numbered(250_000).join('')
+  const small = await compare({
+    base: 'a\nb\n',
+    current: 'a\nc\n',
+    format: 'json',
+    patches: [{ old_string: 'a', new_string: 'x' }]
+  })
+  t.match(small, {
+    tooLarge: false,
+    coarse: false,
+    judgement: { patches_applicable: false, conflicts: [{ reason: 'context_changed' }] }
+  })
+  const changed = large.replace('\n125000 ', '\n125000: ')
+  const floor = elapsed(() => Buffer.from(large).equals(Buffer.from(changed)))
+  const start = performance.now()
+  const { diff } = await compare({ base: large, current: changed, format: 'json' })
+  const took = performance.now() - start
+  t.equal(diff!.changes![0]!.start_line, 125_001)
+  t.ok(took < 5 * floor + 50, `${took.toFixed(1)} ms in 10 MB, floor ${floor.toFixed(1)} ms`)
+  t.strictSame(await apply({ text: 'a', patches: [{ old_string: 'a', new_string: 'b' }] }), { text: 'b' })
+  t.equal(threads.length, 0)
+})
+
+t.test('a thread gives the same answer as the event loop', async (t) => {
+  const here = differ(t)
+  const there = differ(t, { inlineMaxBytes: -1 })
+  const formats = fc.constantFrom('json' as const, 'unified' as const)
+  for (const { base, current, format } of fc.sample(
+    fc.record({ texts: pair(30), format: formats }).map(({ texts, format }) => ({ ...texts, format })),
+    100
+  )) {
+    const patches = [{ old_string: base.slice(0, 3) || 'x', new_string: 'y' }]
+    const input = { base, current, format, patches }
+    t.strictSame(await there.compare(input), await here.compare(input))
+  }
+  t.equal(threads.length, 1)
+  t.strictSame(there.fallbacks, [])
+})
+
+t.test('patches for a large text are applied on a thread, to the same effect', async (t) => {
+  const { apply, fallbacks } = differ(t)
+  const text = numbered(50_000).join('')
+  for (const old_string of ['\n40000 ', '\n4 x', 'nowhere', 'xx']) {
+    const patches = [{ old_string, new_string: 'y' }]
+    t.strictSame(await apply({ text, patches }), applyPatches(text, patches))
+  }
+  t.equal(threads.length, 1)
+  t.strictSame(fallbacks, [])
+})
+
+t.test('two unlike texts of 10 MB end within the bound, and the event loop goes on meanwhile', async (t) => {
+  const timeoutMs = 500
+  const { compare } = differ(t, { timeoutMs })
+  const lines = numbered(250_000)
+  const base = lines.join('')
+  const current = shuffled(lines).join('')
+  const floor = elapsed(() => new Set([...lines, ...current.split('\n')]).size)
+  const start = performance.now()
+  const block = await longestBlock(async () => {
+    t.strictSame(await compare({ base, current, format: 'json' }), { diff: null, tooLarge: true, coarse: true })
+  })
+  const took = performance.now() - start
+  t.ok(took < timeoutMs + 15 * floor + 500, `${took.toFixed()} ms, floor ${floor.toFixed()} ms`)
+  t.ok(block < took / 3, `blocked for ${block.toFixed()} of ${took.toFixed()} ms`)
+  t.equal(threads.length, 1, 'on a thread')
+})
+
+t.test('a diff larger than its limit is not given: reading the file again is cheaper', async (t) => {
+  const { compare } = differ(t, { maxDiffBytes: 1_000 })
+  const current = numbered(100).join('')
+  t.match(await compare({ base: 'a\n', current, format: 'json' }), { diff: null, tooLarge: true, coarse: false })
+  t.match(await compare({ base: 'a\n', current, format: 'unified' }), { diff: null, tooLarge: true, coarse: false })
+  t.match(await compare({ base: 'a\n', current: 'b\n', format: 'json' }), { tooLarge: false })
+})
+
+t.test('a comparison too hard for the event loop is minimal nevertheless, on a thread', async (t) => {
+  const { compare } = differ(t)
+  const lines = numbered(600)
+  const moved = [...lines.slice(300), ...lines.slice(0, 300)]
+  const { diff, coarse } = await compare({ base: lines.join(''), current: moved.join(''), format: 'json' })
+  t.equal(coarse, false)
+  t.equal(diff!.summary.regions_changed, 2)
+  t.equal(threads.length, 1)
+})
+
+t.test('a cancelled comparison rejects with the reason of its signal, running, waiting or not begun', async (t) => {
+  const { compare, apply, fallbacks } = differ(t, { maxWorkers: 1, timeoutMs: 60_000, maxEditLength: 1_000_000 })
+  const lines = numbered(20_000)
+  const input = { base: lines.join(''), current: shuffled(lines).join(''), format: 'json' as const }
+  const reason = new Error('gone')
+  const cancel = new AbortController()
+  const leave = new AbortController()
+  const started = new Promise((resolve) => process.once('worker', (thread) => thread.once('online', resolve)))
+  const running = compare({ ...input, signal: cancel.signal })
+  const waiting = compare({ ...input, signal: cancel.signal })
+  const leaving = compare({ ...input, signal: leave.signal })
+  const behind = compare({ base: 'a\n'.repeat(100_000), current: 'b\n'.repeat(100_000), format: 'json' })
+  await started
+  leave.abort(reason)
+  await t.rejects(leaving, reason, 'while another is running')
+  cancel.abort(reason)
+  await t.rejects(running, reason)
+  await t.rejects(waiting, reason)
+  await t.rejects(compare({ ...input, signal: cancel.signal }), reason)
+  await t.rejects(apply({ text: '', patches: [], signal: cancel.signal }), reason)
+  t.match(await behind, { tooLarge: true, coarse: false }, 'whoever waits behind them gets an answer')
+  t.strictSame(fallbacks, [])
+})
+
+const swap = { base: ['a\n', ...numbered(3_000), 'z\n'].join(''), current: ['b\n', ...numbered(3_000), 'y\n'].join('') }
+
+t.test('where too many wait, the rest are answered at once, coarsely and truly', async (t) => {
+  const { compare, fallbacks } = differ(t, { maxWorkers: 1, maxDiffBytes: 10_000_000 })
+  const answers = await Promise.all(Array.from({ length: 12 }, () => compare({ ...swap, format: 'unified' })))
+  t.equal(fallbacks.length, 3, 'one runs, eight wait')
+  t.equal(answers.filter(({ coarse }) => coarse).length, 3)
+  t.strictSame(new Set(answers.map(({ diff }) => diff!.summary.regions_changed)), new Set([1, 2]))
+})
+
+t.test('where a thread dies, the answer is coarse, and the next one has a new thread', async (t) => {
+  const { compare, fallbacks } = differ(t, { timeoutMs: 60_000, maxEditLength: 1_000_000, maxDiffBytes: 10_000_000 })
+  const lines = numbered(20_000)
+  await compare({ ...swap, format: 'json' })
+  const hard = compare({ base: lines.join(''), current: shuffled(lines).join(''), format: 'json' })
+  await threads[0]!.terminate()
+  t.match(await hard, { coarse: true, diff: { summary: { regions_changed: 1 } } })
+  t.equal(fallbacks.length, 1)
+  t.match(await compare({ ...swap, format: 'json' }), { coarse: false, diff: { summary: { regions_changed: 2 } } })
+  t.equal(threads.length, 2)
+})
+
+t.test('closing answers what is under way, coarsely, and later comparisons too', async (t) => {
+  const { compare, apply, close, fallbacks } = differ(t, {
+    maxWorkers: 1,
+    maxDiffBytes: 10_000_000,
+    timeoutMs: 60_000,
+    maxEditLength: 1_000_000
+  })
+  const lines = numbered(20_000)
+  const online = new Promise((resolve) => process.once('worker', (thread) => thread.once('online', resolve)))
+  const hard = { base: lines.join(''), current: shuffled(lines).join(''), format: 'json' as const }
+  const patches = [{ old_string: '\n7 ', new_string: '\nseven ' }]
+  const underWay = [compare(hard), compare(hard), compare({ ...hard, patches })]
+  await online
+  await close()
+  t.strictSame(
+    threads.map(({ threadId }) => threadId),
+    [-1],
+    'the thread has ended'
+  )
+  for (const answer of await Promise.all(underWay)) t.match(answer, { coarse: true, diff: { coarse: true } })
+  t.match(await compare({ ...swap, format: 'json', patches }), {
+    coarse: true,
+    judgement: { patches_applicable: true }
+  })
+  t.match(await compare({ base: 'a', current: 'b', format: 'json' }), { coarse: false })
+  t.ok(fallbacks.length >= 4)
+  t.match(await apply({ text: hard.base.repeat(2), patches: [{ old_string: 'nowhere', new_string: '' }] }), {
+    failure: { reason: 'not_found' }
+  })
+  const thousand = Array.from({ length: 1_000 }, () => patches[0]!)
+  await t.rejects(apply({ text: hard.base, patches: thousand }), {
+    code: 'OVERLOADED'
+  })
+  await close()
+})

@@ -1,0 +1,152 @@
+// Hunks: true always, minimal where the bound allows it, and never slow.
+import fc from 'fast-check'
+import t from 'tap'
+import { uniqueAnchors } from '../../src/diff/anchors.ts'
+import { diffLines, type Hunk } from '../../src/diff/hunks.ts'
+import { splitLines } from '../../src/diff/lines.ts'
+import { applyHunks, elapsed, holds, pair, seededRandom } from './fixtures/texts.ts'
+
+const generous = { maxEditLength: 10_000, timeoutMs: 10_000 }
+
+t.test('the hunks applied to the base give current, in order and apart, under any bound', async (t) => {
+  holds(
+    t,
+    fc.property(
+      pair(),
+      fc.constantFrom(0, 1, 2, 4, 10_000),
+      fc.boolean(),
+      ({ base, current }, maxEditLength, minimalOnly) => {
+        const [baseLines, currentLines] = [splitLines(base), splitLines(current)]
+        const { hunks } = diffLines(baseLines, currentLines, { maxEditLength, timeoutMs: 10_000, minimalOnly })
+        return applyHunks(baseLines, currentLines, hunks) === current && areApart(hunks)
+      }
+    ),
+    5_000
+  )
+})
+
+function areApart(hunks: readonly Hunk[]): boolean {
+  return hunks.every((hunk, index) => {
+    const before = hunks[index - 1]
+    const isEmpty = hunk.baseStart === hunk.baseEnd && hunk.currentStart === hunk.currentEnd
+    return !isEmpty && (!before || (before.baseEnd < hunk.baseStart && before.currentEnd < hunk.currentStart))
+  })
+}
+
+t.test('within the bound no smaller diff exists', async (t) => {
+  holds(
+    t,
+    fc.property(pair(10), ({ base, current }) => {
+      const [baseLines, currentLines] = [splitLines(base), splitLines(current)]
+      const { hunks, coarse } = diffLines(baseLines, currentLines, generous)
+      return !coarse && editLength(hunks) === smallestEditLength(baseLines, currentLines)
+    }),
+    2_000
+  )
+})
+
+function editLength(hunks: readonly Hunk[]): number {
+  return hunks.reduce((sum, hunk) => sum + hunk.baseEnd - hunk.baseStart + hunk.currentEnd - hunk.currentStart, 0)
+}
+
+/** By the table of the textbook, without any of our shortcuts. */
+function smallestEditLength(base: readonly string[], current: readonly string[]): number {
+  let row = current.map((_, index) => index).concat(current.length)
+  for (const [index, line] of base.entries()) {
+    const next = [index + 1]
+    for (const [at, other] of current.entries()) {
+      next.push(line === other ? row[at]! : 1 + Math.min(row[at + 1]!, next[at]!))
+    }
+    row = next
+  }
+  return row[current.length]!
+}
+
+t.test('equal texts have no hunk, and an empty side one', async (t) => {
+  t.strictSame(diffLines(['a\n'], ['a\n'], generous), { hunks: [], coarse: false })
+  t.strictSame(diffLines([], [], generous), { hunks: [], coarse: false })
+  const hunks = [{ baseStart: 0, baseEnd: 0, currentStart: 0, currentEnd: 2 }]
+  t.strictSame(diffLines([], ['a\n', 'b'], generous), { hunks, coarse: false })
+})
+
+t.test('a block moved beyond the bound is coarse, yet held together by the lines that stand once', async (t) => {
+  const lines = Array.from({ length: 3_000 }, (_, index) => (index % 3 === 0 ? '}\n' : `line ${index}\n`))
+  const moved = [...lines.slice(0, 100), ...lines.slice(1_100), ...lines.slice(100, 1_100)]
+  const { hunks, coarse } = diffLines(lines, moved, { maxEditLength: 50, timeoutMs: 10_000 })
+  t.equal(applyHunks(lines, moved, hunks), moved.join(''))
+  t.equal(coarse, true)
+  t.ok(editLength(hunks) <= 2 * 1_000 + 10, `${editLength(hunks)} lines instead of 2,000`)
+})
+
+t.test('without any effort allowed there is one hunk between the common start and end', async (t) => {
+  const { hunks, coarse } = diffLines(['a', 'x', 'b', 'y', 'c'], ['a', 'y', 'b', 'x', 'c'], {
+    maxEditLength: 0,
+    timeoutMs: 0
+  })
+  t.strictSame(
+    { hunks, coarse },
+    { hunks: [{ baseStart: 1, baseEnd: 4, currentStart: 1, currentEnd: 4 }], coarse: true }
+  )
+})
+
+t.test('two unlike texts of 10 MB, and ones of a million lines, end within the bound', async (t) => {
+  const random = seededRandom(1)
+  const wide = Array.from({ length: 200_000 }, (_, index) => `${index} ${'x'.repeat(45)}\n`)
+  const digits = (count: number) => Array.from({ length: count }, () => `${random(5)}\n`)
+  const same = Array.from({ length: 1_000_000 }, () => 'a\n')
+  const cases: [string, string[], string[]][] = [
+    ['10 MB, no line in common', wide, wide.map((line) => `y${line}`)],
+    ['10 MB, the same lines in another order', wide, shuffled(wide, random)],
+    ['a million lines of five kinds', digits(1_000_000), digits(1_000_000)],
+    [
+      'a million equal lines against 900,000 with two others',
+      same,
+      same.slice(0, 900_000).with(0, 'b\n').with(450_000, 'c\n')
+    ]
+  ]
+  const timeoutMs = 300
+  for (const [title, base, current] of cases) {
+    const floor = elapsed(() => new Set([...base, ...current]).size) + elapsed(() => base.join('') === current.join(''))
+    let hunks: readonly Hunk[] = []
+    const took = elapsed(() => ({ hunks } = diffLines(base, current, { maxEditLength: 2_000, timeoutMs })))
+    t.ok(took < timeoutMs + 15 * floor + 200, `${title}: ${took.toFixed()} ms, floor ${floor.toFixed()} ms`)
+    t.ok(applyHunks(base, current, hunks) === current.join(''), `${title}: ${hunks.length} hunks, true`)
+  }
+})
+
+function shuffled(lines: readonly string[], random: (below: number) => number): string[] {
+  const result = [...lines]
+  for (let at = result.length - 1; at > 0; at--) {
+    const other = random(at + 1)
+    ;[result[at], result[other]] = [result[other]!, result[at]!]
+  }
+  return result
+}
+
+t.test('10,000 lines indented anew but for some take no longer than a few passes over them', async (t) => {
+  const lines = Array.from({ length: 10_000 }, (_, index) => `  line ${index}\n`)
+  const indented = lines.map((line, index) => (index % 20 === 0 ? line : `    ${line}`))
+  const floor = elapsed(() => new Set([...lines, ...indented]).size)
+  let coarse = true
+  const took = elapsed(() => ({ coarse } = diffLines(lines, indented, { maxEditLength: 100, timeoutMs: 10_000 })))
+  t.equal(coarse, false)
+  t.ok(took < 20 * floor + 100, `${took.toFixed(1)} ms, floor ${floor.toFixed(1)} ms`)
+})
+
+t.test('the search ends when its time is up', async (t) => {
+  const lines = Array.from({ length: 2_000 }, (_, index) => `line ${index}\n`)
+  const other = shuffled(lines, seededRandom(2))
+  const bound = { maxEditLength: 1_000_000, timeoutMs: 10_000 }
+  const whole = elapsed(() => t.equal(diffLines(lines, other, bound).coarse, false))
+  const cut = elapsed(() => t.equal(diffLines(lines, other, { ...bound, timeoutMs: 20 }).coarse, true))
+  t.ok(cut < whole / 3, `${cut.toFixed()} ms instead of ${whole.toFixed()} ms`)
+})
+
+t.test('the anchors of a coarse diff stand once on either side, as many as keep their order', async (t) => {
+  t.strictSame(uniqueAnchors([1, 9, 2, 9, 3, 4, 5], [9, 4, 1, 2, 5, 9, 9, 3]), [
+    { base: 0, current: 2 },
+    { base: 2, current: 3 },
+    { base: 6, current: 4 }
+  ])
+  t.strictSame(uniqueAnchors([1, 1], [1]), [])
+})

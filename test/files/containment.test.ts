@@ -1,0 +1,257 @@
+// Nothing outside the roots is reached, whatever links say and however they change meanwhile.
+import { linkSync, mkdirSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import t from 'tap'
+import { createFileStore } from '../../src/files/file-store.ts'
+import { lockKey } from '../../src/files/lock-key.ts'
+import { makeTree, type Tree } from '../fixtures/tree.ts'
+
+const openStore = (...roots: string[]) =>
+  createFileStore({
+    roots,
+    maxFileBytes: 1_000_000,
+    maxSyncBytes: 100_000,
+    durability: 'rename',
+    hardlinks: 'break',
+    protectedPaths: ['**/.git', '**/.git/**']
+  })
+
+async function read(store: ReturnType<typeof openStore>, path: string): Promise<string> {
+  const place = store.open(path, 'target')
+  try {
+    return (await store.read(place, path)).bytes.toString()
+  } finally {
+    place.close()
+  }
+}
+
+const outside = { code: 'PATH_OUTSIDE_BASE' }
+
+t.test('paths that leave the root by their names are refused', async (t) => {
+  const tree = makeTree(t, { 'root/a.txt': 'inside', 'root-sibling/secret.txt': 'secret', 'secret.txt': 'secret' })
+  const store = openStore(tree.path('root'))
+  for (const path of [
+    '../secret.txt',
+    'x/../../secret.txt',
+    tree.path('secret.txt'),
+    tree.path('root-sibling/secret.txt'),
+    '/etc/passwd',
+    '..'
+  ]) {
+    t.throws(() => store.resolve(path, 'target'), outside, path)
+  }
+  t.equal(await read(store, 'a.txt'), 'inside')
+  t.equal(await read(store, 'x/../a.txt'), 'inside')
+  t.equal(await read(store, tree.path('root/a.txt')), 'inside')
+})
+
+t.test('links that leave the root are refused, links inside it are followed', async (t) => {
+  const tree = makeTree(t, { 'root/real/a.txt': 'inside', 'secret.txt': 'secret' })
+  const link = (target: string, name: string) => symlinkSync(target, tree.path(`root/${name}`))
+  link('../secret.txt', 'relative-out')
+  link(tree.path('secret.txt'), 'absolute-out')
+  link('..', 'parent-out')
+  link('relative-out', 'chain-out')
+  link('real', 'directory-in')
+  link(tree.path('root/real/a.txt'), 'absolute-in')
+  link('directory-in/../real/a.txt', 'winding-in')
+  link('loop-b', 'loop-a')
+  link('loop-a', 'loop-b')
+  const store = openStore(tree.path('root'))
+  for (const path of ['relative-out', 'absolute-out', 'parent-out/secret.txt', 'chain-out']) {
+    t.throws(() => store.open(path, 'target'), outside, path)
+  }
+  for (const path of ['directory-in/a.txt', 'absolute-in', 'winding-in']) {
+    t.equal(await read(store, path), 'inside', path)
+    t.equal(store.resolve(path, 'target').path, store.resolve('real/a.txt', 'target').path, path)
+  }
+  t.throws(() => store.open('loop-a', 'target'), { code: 'ACCESS_DENIED' })
+  t.equal(store.resolve('relative-out', 'entry').path, tree.path('root/relative-out'), 'the link itself lies inside')
+})
+
+t.test('a link from one root into another is followed, and a nested root is its own', async (t) => {
+  const tree = makeTree(t, { 'one/a.txt': 'one', 'two/b.txt': 'two' })
+  symlinkSync('../two/b.txt', tree.path('one/to-two'))
+  t.equal(await read(openStore(tree.path('one'), tree.path('two')), 'to-two'), 'two')
+  t.throws(() => openStore(tree.path('one')).open('to-two', 'target'), outside)
+})
+
+t.test('a root reached through a link above it is the same root', async (t) => {
+  const tree = makeTree(t, { 'real/root/a.txt': 'inside' })
+  symlinkSync('real', tree.path('alias'))
+  const store = openStore(tree.path('real/root'))
+  t.equal(await read(store, tree.path('alias/root/a.txt')), 'inside')
+  t.equal(await read(openStore(tree.path('alias/root')), tree.path('real/root/a.txt')), 'inside')
+})
+
+t.test('with no root every path is refused, with the way out', async (t) => {
+  t.throws(() => openStore().open('a', 'target'), { code: 'PATH_OUTSIDE_BASE', message: /--dir/ })
+})
+
+t.test('a root that does not exist, or is a file, is an error at start', async (t) => {
+  const tree = makeTree(t, { 'file.txt': '' })
+  t.throws(() => openStore(tree.path('missing')), /does not exist/)
+  t.throws(() => openStore(tree.path('file.txt')), /not a directory/)
+})
+
+t.test('own files are out of reach, protected ones out of reach of changes, look-alikes included', async (t) => {
+  const tree = makeTree(t, { '.async-crud-mcp/state': 'own', '.git/config': 'git', 'a.txt': '' })
+  symlinkSync('.git/config', tree.path('to-git'))
+  const store = openStore(tree.root)
+  for (const path of [
+    '.async-crud-mcp/state',
+    '.ASYNC-crud-mcp/x',
+    '.async-crud-mcp',
+    'd/.async-crud-mcp/x',
+    '.async-crud-mcp-1-a-0123456789abcdef.tmp'
+  ]) {
+    t.throws(() => store.open(path, 'target'), { code: 'ACCESS_DENIED' }, path)
+  }
+  t.equal(await read(store, '.git/config'), 'git', 'reading is fine')
+  const spellings = [
+    '.git/config',
+    '.GIT/config',
+    '.git./config',
+    '.g\u200bit/config',
+    'sub/.git/hooks/x',
+    'git~1/config',
+    '.git',
+    'to-git',
+    '\uff0egit/config'
+  ]
+  for (const path of spellings) {
+    const place = store.open(path, 'target')
+    t.throws(() => store.checkWritable(place, path), { code: 'ACCESS_DENIED' }, path)
+    place.close()
+  }
+})
+
+t.test('all spellings of what may be one file share one lock key', async (t) => {
+  t.equal(lockKey('/r/\u00c9a.txt'), lockKey('/r/e\u0301A.TXT'))
+  t.equal(lockKey('/r/stra\u00dfe'), lockKey('/r/STRASSE'))
+  t.equal(lockKey('/r/\ufb01le'), lockKey('/r/file'))
+  t.not(lockKey('/r/a'), lockKey('/r/b'))
+})
+
+/** Swaps a directory and a link to the outside as fast as it can, in a thread of its own. */
+const attacker = `
+const { renameSync } = require('node:fs')
+const { workerData } = require('node:worker_threads')
+const { good, evil, slot, flag } = workerData
+const state = new Int32Array(flag)
+while (Atomics.load(state, 0) === 0) {
+  renameSync(slot, good); renameSync(evil, slot)
+  renameSync(slot, evil); renameSync(good, slot)
+  Atomics.add(state, 1, 1)
+}`
+
+async function underAttack(tree: Tree, run: () => Promise<void>): Promise<number> {
+  const flag = new SharedArrayBuffer(8)
+  const state = new Int32Array(flag)
+  const workerData = { good: tree.path('root/good'), evil: tree.path('root/evil'), slot: tree.path('root/slot'), flag }
+  const worker = new Worker(attacker, { eval: true, workerData })
+  const ended = new Promise((resolve) => worker.once('exit', resolve))
+  try {
+    while (Atomics.load(state, 1) === 0) await new Promise(setImmediate)
+    await run()
+  } finally {
+    Atomics.store(state, 0, 1)
+    await ended
+  }
+  return state[1] as number
+}
+
+t.test(
+  'a directory that is swapped for a link while it is walked never lets a read or a write out',
+  { skip: process.platform !== 'linux' && 'descriptor paths exist on Linux only' },
+  async (t) => {
+    const tree = makeTree(t, { 'root/slot/f.txt': 'inside', 'outside/f.txt': 'secret' })
+    symlinkSync(tree.path('outside'), tree.path('root/evil'))
+    const store = openStore(tree.path('root'))
+    let escapes = 0
+    let reads = 0
+    let writes = 0
+    const swaps = await underAttack(tree, async () => {
+      for (let round = 0; round < 4000; round += 1) {
+        try {
+          if ((await read(store, 'slot/f.txt')) === 'secret') escapes += 1
+          reads += 1
+        } catch {
+          // Refused, or gone at that moment.
+        }
+        try {
+          const place = store.open(`slot/new-${round}.txt`, 'target')
+          await store
+            .create(place, 'p', Buffer.from('x'), { createDirs: false, assertHeld() {} })
+            .finally(() => place.close())
+          writes += 1
+        } catch {
+          // Likewise.
+        }
+      }
+    })
+    t.equal(escapes, 0)
+    t.strictSame(makeTreeListing(tree, 'outside'), ['f.txt'], 'nothing was written outside')
+    t.ok(reads > 100 && writes > 100 && swaps > 100, `${reads} reads and ${writes} writes against ${swaps} swaps`)
+  }
+)
+
+function makeTreeListing(tree: Tree, folder: string): string[] {
+  return tree
+    .all()
+    .filter((name) => name.startsWith(`${folder}/`))
+    .map((name) => name.slice(folder.length + 1))
+}
+
+t.test('a hard link to a file outside is written by rename, so that the outside name keeps its bytes', async (t) => {
+  const tree = makeTree(t, { 'outside.txt': 'outside' })
+  mkdirSync(tree.path('root'))
+  linkSync(tree.path('outside.txt'), tree.path('root/inside.txt'))
+  const store = openStore(tree.path('root'))
+  const place = store.open('inside.txt', 'target')
+  const current = await store.read(place, 'inside.txt')
+  await store.replace(place, 'inside.txt', current, Buffer.from('changed'), () => {})
+  place.close()
+  t.equal(tree.read('outside.txt'), 'outside')
+  t.equal(tree.read('root/inside.txt'), 'changed')
+})
+
+t.test('a file that changes between reading and renaming is not overwritten', async (t) => {
+  const tree = makeTree(t, { 'a.txt': 'one' })
+  const store = openStore(tree.root)
+  const swaps: [string, () => void][] = [
+    ['in place, same length, same moment', () => writeFileSync(tree.path('a.txt'), 'two')],
+    [
+      'by rename, as editors do',
+      () => {
+        writeFileSync(tree.path('b.tmp'), 'six')
+        renameSync(tree.path('b.tmp'), tree.path('a.txt'))
+      }
+    ],
+    ['deleted', () => unlinkSync(tree.path('a.txt'))]
+  ]
+  for (const [title, change] of swaps) {
+    tree.write('a.txt', 'one')
+    const place = store.open('a.txt', 'target')
+    const current = await store.read(place, 'a.txt')
+    change()
+    await t.rejects(
+      store.replace(place, 'a.txt', current, Buffer.from('ours'), () => {}),
+      /changed meanwhile/,
+      title
+    )
+    place.close()
+    t.strictSame(
+      tree.all().filter((name) => name.endsWith('.tmp')),
+      [],
+      'no temporary file stays'
+    )
+  }
+})
+
+t.test("a name longer than the file system allows is the caller's fault", async (t) => {
+  const tree = makeTree(t)
+  const store = openStore(tree.root)
+  t.throws(() => store.open(join('x'.repeat(300), 'a'), 'target'), { code: 'INVALID_REQUEST' })
+})

@@ -1,0 +1,106 @@
+// Globs behave as picomatch's, yet in time linear in the name.
+import fc from 'fast-check'
+import picomatch from 'picomatch'
+import t from 'tap'
+import { OperationError } from '../../src/errors.ts'
+import { compileGlob } from '../../src/files/glob.ts'
+
+const name = fc
+  .string({ unit: fc.constantFrom('a', 'b', '.', '1', '-'), minLength: 1, maxLength: 4 })
+  .filter((text) => !/^\.+$/.test(text))
+const path = fc.array(name, { minLength: 1, maxLength: 4 }).map((names) => names.join('/'))
+const piece = fc.constantFrom('a', 'b', '.', '1', '*', '?', '[ab]', '[^a]', '[a-c]', '{a,b}', '{a,b1}', '-')
+const segment = fc.oneof(
+  { weight: 1, arbitrary: fc.constant('**') },
+  { weight: 4, arbitrary: fc.array(piece, { minLength: 1, maxLength: 4 }).map((pieces) => pieces.join('')) }
+)
+const pattern = fc
+  .array(segment, { minLength: 1, maxLength: 4 })
+  .map((segments) => segments.join('/'))
+  // Adjacent stars outside a whole segment, and segments of dots alone, mean different things in different matchers;
+  // and picomatch lets `a/**` match `a` itself, yet not `*/**` match it.
+  .filter(
+    (text) =>
+      !/[^/]\*\*|\*\*[^/]/.test(text) &&
+      !/(^|\/)\.+(\/|$)/.test(text) &&
+      !text.includes('**/**') &&
+      !text.endsWith('*/**')
+  )
+
+t.test('a pattern with a slash matches the same relative paths as picomatch with dot: true', async (t) => {
+  fc.assert(
+    fc.property(pattern, path, (glob, text) => {
+      fc.pre(glob.includes('/') || glob.includes('**'))
+      return compileGlob(glob)(text) === picomatch.isMatch(text, glob, { dot: true, strictSlashes: false })
+    }),
+    { numRuns: 20_000 }
+  )
+  t.pass('20,000 generated pairs agree')
+})
+
+t.test('a pattern without a slash is matched against the last name, at every depth', async (t) => {
+  fc.assert(
+    fc.property(pattern, path, (glob, text) => {
+      fc.pre(!glob.includes('/') && !glob.includes('**'))
+      return compileGlob(glob)(text) === picomatch.isMatch(text.split('/').at(-1) as string, glob, { dot: true })
+    }),
+    { numRuns: 5_000 }
+  )
+  t.ok(compileGlob('*.ts')('src/deep/a.ts'))
+  t.notOk(compileGlob('*.ts')('src/a.ts.md'))
+})
+
+t.test('common patterns', async (t) => {
+  const cases: [string, string, boolean][] = [
+    ['**/*.ts', 'a.ts', true],
+    ['**/*.ts', 'src/deep/a.ts', true],
+    ['src/**', 'src', true],
+    ['src/**', 'src/a/b', true],
+    ['src/**', 'srcs/a', false],
+    ['src/*', 'src/a/b', false],
+    ['{src,test}/**/*.{ts,js}', 'test/a/b.js', true],
+    ['file{1..3}.txt', 'file2.txt', true],
+    ['file{1..3}.txt', 'file4.txt', false],
+    ['{a..c}', 'b', true],
+    ['[!a]b', 'cb', true],
+    ['\\*', '*', true],
+    ['\\*', 'a', false],
+    ['a{b', 'a{b', true],
+    ['a[b', 'a[b', true],
+    ['.*', '.env', true],
+    ['*', '.env', true],
+    ['caf\u00e9?', 'caf\u00e9\u{1f600}', true]
+  ]
+  for (const [glob, text, expected] of cases) t.equal(compileGlob(glob)(text), expected, `${glob} on ${text}`)
+})
+
+t.test('a pattern that makes a backtracking matcher hang is answered at once', async (t) => {
+  const matches = compileGlob(`${'*a'.repeat(60)}b`)
+  const harmless = compileGlob('*b')
+  const long = 'a'.repeat(255)
+  const time = (run: () => unknown) => {
+    const start = performance.now()
+    for (let round = 0; round < 20; round += 1) run()
+    return performance.now() - start
+  }
+  time(() => matches(long))
+  // Linear in pattern times name: 60 times the pattern costs in the order of 60 times the work, not 2^60.
+  const floor = Math.max(
+    time(() => harmless(long)),
+    0.5
+  )
+  t.ok(time(() => matches(long)) < floor * 2000)
+  t.notOk(matches(long))
+})
+
+t.test('what cannot be compiled is INVALID_PATTERN', async (t) => {
+  for (const glob of [
+    'a'.repeat(257),
+    '+(a|b)',
+    '{1..1000}',
+    '[[:alpha:]]',
+    '{a,{b,{c,{d,{e,{f,{g,{h,{i,{j,k}}}}}}}}}}'
+  ]) {
+    t.throws(() => compileGlob(glob), OperationError, glob.slice(0, 20))
+  }
+})

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import t from 'tap'
+import { lockProperties } from './lock-properties.ts'
+import { checkSchedules } from './lock-schedules.ts'
+import { createMutantLoader } from './mutant-loader.ts'
+import { mutants } from './mutants.ts'
+
+const loader = createMutantLoader()
+t.teardown(() => loader.remove())
+
+t.test('an unchanged copy of the lock manager passes every property', async (t) => {
+  const { createLockManager } = await import(loader.write().href)
+  for (const { check } of lockProperties) await check(createLockManager)
+  await checkSchedules(createLockManager, { numRuns: 100 })
+  t.pass('it does')
+})
+
+for (const mutant of mutants) {
+  t.test(`it is noticed if ${mutant.fault}`, async (t) => {
+    const property = lockProperties.find(({ title }) => title === mutant.breaks)
+    assert(property, `No property has the title "${mutant.breaks}"`)
+    const { createLockManager } = await import(loader.write(mutant).href)
+    await t.rejects(property.check(createLockManager), property.title)
+    if (mutant.foundBySchedules !== true) return
+    // A fixed seed, and one that is quick: whether chance finds a known fault must not itself be left to chance.
+    await t.rejects(
+      checkSchedules(createLockManager, { numRuns: 5000, seed: 8, endOnFailure: true }),
+      'random schedules'
+    )
+  })
+}
+
+t.test('every property is needed to notice some fault', async (t) => {
+  const needed = new Set(mutants.map(({ breaks }) => breaks))
+  const idle = lockProperties.filter(({ title }) => !needed.has(title)).map(({ title }) => title)
+  t.same(idle, [])
+})

@@ -1,0 +1,224 @@
+// What MCP clients rely on: the tools as listed, identity, sessions of the 2025 era, and calls that are cancelled.
+import { Ajv } from 'ajv'
+import t from 'tap'
+import { instructions } from '../../src/mcp/instructions.ts'
+import { operations } from '../../src/operations/index.ts'
+import { connectLegacy, connectModern, type Answer } from '../fixtures/clients.ts'
+import { holdLock, idle, lockSummary, untilWaiting } from '../fixtures/locks.ts'
+import { startServer } from '../fixtures/server.ts'
+import { hashOf, makeTree } from '../fixtures/tree.ts'
+
+const eras = [
+  ['2026', connectModern],
+  ['2025', connectLegacy]
+] as const
+
+for (const [era, connect] of eras) {
+  t.test(
+    `a ${era} client sees the tools in a fixed order, with closed inputs, all hints, and a plain object as output`,
+    async (t) => {
+      const tree = makeTree(t)
+      const { url } = await startServer(t, tree.root)
+      const client = await connect(url)
+      t.teardown(() => client.close())
+      const { tools } = await client.listTools()
+      t.strictSame(
+        tools.map(({ name }) => name),
+        operations.map(({ name }) => name)
+      )
+      for (const { name, inputSchema, outputSchema, annotations, description } of tools) {
+        t.match(inputSchema, { type: 'object', additionalProperties: false }, name)
+        t.notHas(inputSchema, 'oneOf')
+        t.match(
+          outputSchema,
+          {
+            type: 'object',
+            required: ['status'],
+            properties: { status: { enum: ['ok'] }, error_code: {}, message: {} }
+          },
+          name
+        )
+        for (const combinator of ['oneOf', 'anyOf', 'allOf', 'not'])
+          t.notOk(Object.hasOwn(outputSchema ?? {}, combinator))
+        for (const hint of ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'] as const)
+          t.type(annotations?.[hint], 'boolean', hint)
+        t.ok((description ?? '').length > 50)
+        for (const [parameter, schema] of Object.entries(inputSchema.properties ?? {}))
+          t.type((schema as { description?: string }).description, 'string', parameter)
+      }
+      t.equal(client.getInstructions(), instructions)
+      t.ok(instructions.length < 2000)
+      t.match(client.getServerVersion(), { name: 'async-crud-mcp' })
+    }
+  )
+
+  t.test(`every outcome satisfies the output schema for a ${era} client, and the text is the same JSON`, async (t) => {
+    const tree = makeTree(t, { f: 'one\n' })
+    const { url } = await startServer(t, tree.root)
+    const client = await connect(url)
+    t.teardown(() => client.close())
+    const { tools } = await client.listTools()
+    const ajv = new Ajv({ strict: false, formats: { 'date-time': true } })
+    const calls: [string, Record<string, unknown>, boolean][] = [
+      ['async_read', { path: 'f' }, false],
+      ['async_read', { path: 'nothing' }, true],
+      ['async_read', { path: 5 }, true],
+      ['async_update', { path: 'f', expected_hash: hashOf('one\n'), content: 'two\n' }, false],
+      [
+        'async_update',
+        { path: 'f', expected_hash: hashOf('one\n'), patches: [{ old_string: 'one', new_string: '1' }] },
+        false
+      ],
+      ['async_update', { path: 'f', expected_hash: hashOf('one\n'), content: '', diff_format: 'unified' }, false],
+      ['async_update', { path: 'f', expected_hash: hashOf('never'), content: '' }, false],
+      ['async_write', { path: 'g', content: '' }, false],
+      ['async_append', { path: 'g', content: 'x' }, false],
+      ['async_rename', { old_path: 'g', new_path: 'h' }, false],
+      ['async_list', { path: '.', include_hashes: true }, false],
+      ['async_status', {}, false],
+      ['async_status', { path: 'f' }, false],
+      ['async_batch_read', { files: [{ path: 'f' }, { path: 'nothing' }] }, false],
+      [
+        'async_batch_write',
+        {
+          files: [
+            { path: 'f', content: '' },
+            { path: 'i', content: '' }
+          ]
+        },
+        false
+      ],
+      ['async_batch_update', { files: [{ path: 'f', expected_hash: hashOf('one\n'), content: '' }] }, false],
+      ['async_delete', { path: 'h' }, false]
+    ]
+    for (const [name, input, isError] of calls) {
+      const result = (await client.callTool({ name, arguments: input })) as {
+        structuredContent?: Answer
+        content: { text: string }[]
+        isError?: boolean
+      }
+      const title = `${name} ${JSON.stringify(input).slice(0, 60)}`
+      const check = ajv.compile((tools.find((tool) => tool.name === name)?.outputSchema ?? {}) as object)
+      t.ok(check(result.structuredContent), `${title}: ${ajv.errorsText(check.errors)}`)
+      t.strictSame(JSON.parse(result.content[0]?.text ?? ''), result.structuredContent, title)
+      t.equal(result.isError === true, isError, title)
+    }
+    const unknown: unknown = await client.callTool({ name: 'async_raed', arguments: {} })
+    t.match(unknown, { isError: true, content: [{ text: /async_read/ }] })
+  })
+
+  t.test(`who calls is, for a ${era} client, agent_id before header before _meta`, async (t) => {
+    const tree = makeTree(t, { f: '' })
+    const { url } = await startServer(t, tree.root)
+    const plain = await connect(url)
+    const named = await connect(url, 'by-header')
+    t.teardown(() => Promise.all([plain.close(), named.close()]))
+    const _meta = { 'async-crud-mcp/agent_id': 'by-meta' }
+    const append = (input: object) => ({ name: 'async_append', arguments: { path: 'f', content: 'x', ...input } })
+    await plain.callTool({ ...append({}), _meta })
+    await named.callTool({ ...append({}), _meta })
+    await named.callTool({ ...append({ agent_id: 'by-input' }), _meta })
+    await plain.callTool(append({}))
+    await plain.callTool({ name: 'async_read', arguments: { path: 'f' } })
+    const late = (await plain.callTool({
+      name: 'async_update',
+      arguments: { path: 'f', expected_hash: hashOf(''), content: '' }
+    })) as { structuredContent: Answer }
+    const names = (late.structuredContent['modified_by'] as { agent_id: string }[]).map(({ agent_id }) => agent_id)
+    t.strictSame(names.slice(0, 3), ['by-meta', 'by-header', 'by-input'])
+    t.match(
+      names[3],
+      era === '2025' ? /^session-[0-9a-f]{8}$/ : 'anonymous',
+      'a session has a name that does not give its id away'
+    )
+  })
+}
+
+t.test('a session of the 2025 era ends by DELETE, by idling, and when there are too many', async (t) => {
+  const tree = makeTree(t)
+  const { url, app } = await startServer(t, tree.root, { daemon: { max_mcp_sessions: 1, mcp_session_idle_seconds: 1 } })
+  const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+  const initialize = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'initialize',
+    params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'raw', version: '1' } }
+  }
+  const post = (body: object, session?: string) =>
+    fetch(`${url}/mcp`, {
+      method: 'POST',
+      headers: { ...headers, ...(session !== undefined && { 'mcp-session-id': session }) },
+      body: JSON.stringify(body)
+    })
+  const list = { jsonrpc: '2.0', id: 2, method: 'tools/list', params: {} }
+
+  const opened = await post(initialize)
+  const session = opened.headers.get('mcp-session-id') ?? ''
+  t.equal(opened.status, 200)
+  await opened.text()
+  const listed = await post(list, session)
+  t.equal(listed.status, 200)
+  t.match(await listed.text(), /async_read/)
+  t.equal((await post(list)).status, 400, 'no session named')
+  t.equal((await post(list, 'unknown')).status, 404)
+
+  const leaving = new AbortController()
+  await fetch(`${url}/mcp`, {
+    headers: { accept: 'text/event-stream', 'mcp-session-id': session },
+    signal: leaving.signal
+  })
+  t.equal((await post(initialize)).status, 503, 'the only session is in use: its stream is open')
+  leaving.abort()
+  let second = await post(initialize)
+  while (second.status === 503) {
+    await second.text()
+    second = await post(initialize)
+  }
+  t.equal(second.status, 200, 'once it is not, it makes room for a newcomer')
+  await second.text()
+  t.equal((await post(list, session)).status, 404)
+
+  const next = second.headers.get('mcp-session-id') ?? ''
+  t.equal((await fetch(`${url}/mcp`, { method: 'DELETE', headers: { 'mcp-session-id': next } })).status, 200)
+  t.equal((await post(list, next)).status, 404, 'ended by its client')
+
+  const third = await post(initialize)
+  await third.text()
+  const last = third.headers.get('mcp-session-id') ?? ''
+  const idle = Date.now() + 10_000
+  while (app.mcpSessions() > 0 && Date.now() < idle) await new Promise(setImmediate)
+  t.equal((await post(list, last)).status, 404, 'ended by itself after a second without use')
+})
+
+t.test(
+  'a cancelled call of a 2025 session leaves neither a waiting stream nor anything else in the session',
+  async (t) => {
+    const tree = makeTree(t, { f: 'one' })
+    const server = await startServer(t, tree.root)
+    const client = await connectLegacy(server.url)
+    t.teardown(() => client.close())
+    const open = new Set<object>()
+    server.app.server.on('request', (request, response) => {
+      // The client keeps a GET stream of its own open.
+      if (request.method !== 'POST') return
+      open.add(response)
+      response.once('close', () => open.delete(response))
+    })
+    const held = await holdLock(server, tree.path('f'))
+    const controllers = Array.from({ length: 5 }, () => new AbortController())
+    const calls = controllers.map(({ signal }) =>
+      client.callTool({ name: 'async_append', arguments: { path: 'f', content: 'x' } }, undefined, { signal })
+    )
+    for (const call of calls) call.catch(() => {})
+    await untilWaiting(server, 5)
+    for (const controller of controllers) controller.abort('test')
+    await untilWaiting(server, 0)
+    held.release()
+    t.match(await client.callTool({ name: 'async_read', arguments: { path: 'f' } }), {
+      structuredContent: { content: 'one' }
+    })
+    t.strictSame(lockSummary(server), idle)
+    // Without an end to their streams the five answers would stay open for as long as the session.
+    while (open.size > 0) await new Promise(setImmediate)
+  }
+)

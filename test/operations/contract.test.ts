@@ -1,0 +1,99 @@
+// The answers keep the contract: each REST answer satisfies the schema that openapi.json promises for its status.
+import { readFileSync } from 'node:fs'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import t from 'tap'
+import { errorTable } from '../../schemas/errors.ts'
+import { operations } from '../../src/operations/index.ts'
+import { createOpenApi } from '../../src/operations/openapi.ts'
+import { version } from '../../src/version.ts'
+import { startServer } from '../fixtures/server.ts'
+import { hashOf, makeTree } from '../fixtures/tree.ts'
+
+const committed = JSON.parse(readFileSync(new URL('../../../openapi/openapi.json', import.meta.url), 'utf8')) as OpenApi
+
+interface OpenApi {
+  readonly paths: Record<string, { post: { operationId: string; responses: Record<string, object> } }>
+}
+
+t.test('openapi.json is what the operations say, and what the server serves', async (t) => {
+  t.strictSame(committed, JSON.parse(JSON.stringify(createOpenApi(operations, version))))
+  const tree = makeTree(t)
+  const { url } = await startServer(t, tree.root)
+  t.match(await (await fetch(`${url}/openapi.json`)).json(), { openapi: '3.1.0', paths: { '/async_read': {} } })
+  for (const { name } of operations) t.equal(committed.paths[`/${name}`]?.post.operationId, name)
+})
+
+t.test('every answer satisfies the schema of its status', async (t) => {
+  const tree = makeTree(t, { f: 'one\n' })
+  const { url } = await startServer(t, tree.root)
+  const ajv = new Ajv2020({ strict: false, validateFormats: false })
+  ajv.addSchema(committed, 'openapi')
+  const calls: [string, object, number][] = [
+    ['async_read', { path: 'f' }, 200],
+    ['async_read', { path: 'nothing' }, 404],
+    ['async_read', {}, 400],
+    ['async_read', { path: '../f' }, 403],
+    ['async_write', { path: 'g', content: 'x' }, 200],
+    ['async_write', { path: 'g', content: 'x' }, 409],
+    ['async_update', { path: 'f', expected_hash: hashOf('one\n'), content: 'two\n' }, 200],
+    [
+      'async_update',
+      { path: 'f', expected_hash: hashOf('one\n'), patches: [{ old_string: 'one', new_string: '1' }] },
+      409
+    ],
+    ['async_update', { path: 'f', expected_hash: hashOf('one\n'), content: 'x', diff_format: 'unified' }, 409],
+    ['async_append', { path: 'g', content: 'x' }, 200],
+    ['async_rename', { old_path: 'g', new_path: 'h', expected_hash: hashOf('x') }, 409],
+    ['async_rename', { old_path: 'g', new_path: 'f' }, 409],
+    ['async_rename', { old_path: 'g', new_path: 'h' }, 200],
+    ['async_list', { path: '.' }, 200],
+    ['async_status', {}, 200],
+    ['async_status', { path: 'f' }, 200],
+    ['async_batch_read', { files: [{ path: 'f' }, { path: 'nothing' }] }, 200],
+    ['async_batch_update', { files: [{ path: 'f', expected_hash: hashOf('one\n'), content: 'x' }] }, 200],
+    ['async_delete', { path: 'h' }, 200]
+  ]
+  for (const [name, input, status] of calls) {
+    const response = await fetch(`${url}/${name}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(input)
+    })
+    const answer: unknown = await response.json()
+    const title = `${name} ${JSON.stringify(input).slice(0, 60)}`
+    t.equal(response.status, status, title)
+    const pointer = `openapi#/paths/~1${name}/post/responses/${status}/content/application~1json/schema`
+    const check = ajv.compile({ $ref: pointer })
+    t.ok(check(answer), `${title}: ${ajv.errorsText(check.errors)}`)
+  }
+})
+
+t.test('the error table has the statuses of the specification', async (t) => {
+  const statuses = Object.fromEntries(Object.entries(errorTable).map(([code, { httpStatus }]) => [code, httpStatus]))
+  t.match(statuses, {
+    FILE_NOT_FOUND: 404,
+    FILE_EXISTS: 409,
+    ACCESS_DENIED: 403,
+    PATH_OUTSIDE_BASE: 403,
+    LOCK_TIMEOUT: 408,
+    ENCODING_ERROR: 400,
+    INVALID_PATCH: 400,
+    CONTENT_OR_PATCHES_REQUIRED: 400,
+    FILE_TOO_LARGE: 413,
+    WRITE_ERROR: 500,
+    DELETE_ERROR: 500,
+    RENAME_ERROR: 500,
+    DIR_NOT_FOUND: 404,
+    SERVER_ERROR: 500,
+    INVALID_REQUEST: 400,
+    NOT_A_FILE: 400,
+    INVALID_PATTERN: 400,
+    LOCK_REQUIRED: 423,
+    DEADLOCK: 409,
+    LEASE_LOST: 409,
+    CANCELLED: 499,
+    OVERLOADED: 503,
+    UNAUTHORIZED: 401,
+    FORBIDDEN_ORIGIN: 403
+  })
+})

@@ -1,0 +1,284 @@
+// Input made to hurt: it gets its error, harms nobody else, and what is promised stays true.
+import { execFileSync } from 'node:child_process'
+import { linkSync, mkdirSync, renameSync, symlinkSync } from 'node:fs'
+import { Worker } from 'node:worker_threads'
+import t from 'tap'
+import { connect, connectModern, type Answer } from '../fixtures/clients.ts'
+import { startServer } from '../fixtures/server.ts'
+import { hashOf, makeTree } from '../fixtures/tree.ts'
+
+/** The longest time, in milliseconds, that the event loop of server and test did not turn meanwhile. */
+async function longestBlock(run: () => Promise<unknown>): Promise<number> {
+  let longest = 0
+  let last = performance.now()
+  const over = new AbortController()
+  const watch = async () => {
+    while (!over.signal.aborted) {
+      await new Promise(setImmediate)
+      longest = Math.max(longest, performance.now() - last)
+      last = performance.now()
+    }
+  }
+  const watching = watch()
+  await run()
+  over.abort()
+  await watching
+  return longest
+}
+
+t.test('a rename onto another name of the same file takes the old name away', async (t) => {
+  const tree = makeTree(t, { a: 'one' })
+  linkSync(tree.path('a'), tree.path('b'))
+  const { url } = await startServer(t, tree.root)
+  const client = await connect(t, 'rest', url)
+  t.match(await client.call('async_rename', { old_path: 'a', new_path: 'b', overwrite: true }), {
+    status: 'ok',
+    changed: true
+  })
+  t.strictSame(tree.all(), ['b'])
+})
+
+t.test('a rename does not replace what is no file', async (t) => {
+  const tree = makeTree(t, { a: 'one' })
+  execFileSync('mkfifo', [tree.path('fifo')])
+  const { url } = await startServer(t, tree.root)
+  const client = await connect(t, 'rest', url)
+  t.match(await client.call('async_rename', { old_path: 'a', new_path: 'fifo', overwrite: true }), {
+    error_code: 'NOT_A_FILE'
+  })
+  t.strictSame(tree.all(), ['a', 'fifo'])
+})
+
+t.test('patches_applicable: true holds for encoding, size and links too', async (t) => {
+  const lines = (first: string) => `${first}\n${'abcdefghijkl'.split('').join('\n')}\n`
+  const tree = makeTree(t, { f: lines('zero'), linked: lines('zero') })
+  linkSync(tree.path('linked'), tree.path('other'))
+  const { url } = await startServer(t, tree.root, { crud: { hardlinks: 'refuse' } })
+  const client = await connect(t, 'rest', url)
+  const late = async (path: string, new_string: string): Promise<Answer> => {
+    await client.call('async_read', { path })
+    tree.write(path, lines('null'))
+    return client.call('async_update', {
+      path,
+      expected_hash: hashOf(lines('zero')),
+      encoding: 'windows-1252',
+      patches: [{ old_string: 'k\n', new_string }]
+    })
+  }
+  t.match(await late('f', '\u65e5\n'), { status: 'contention', patches_applicable: false })
+  tree.write('f', lines('zero'))
+  t.match(await late('f', '\u00e9\n'), { status: 'contention', patches_applicable: true })
+  t.match(await late('linked', 'x\n'), { status: 'contention', patches_applicable: false })
+})
+
+t.test('a glob with thousands of alternatives is refused', async (t) => {
+  const tree = makeTree(t)
+  const { url } = await startServer(t, tree.root)
+  const client = await connect(t, 'rest', url)
+  t.match(await client.call('async_list', { path: '.', pattern: '*{1..100}'.repeat(28) }), {
+    error_code: 'INVALID_PATTERN'
+  })
+})
+
+t.test('an input with thousands of faults gets a short answer, soon', async (t) => {
+  const tree = makeTree(t)
+  const { url } = await startServer(t, tree.root)
+  const client = await connect(t, 'rest', url)
+  const inputs = [
+    {
+      path: 'x',
+      ...Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`${'unknown'.repeat(9)}${index}`, 1]))
+    },
+    {
+      path: 'x',
+      ...Object.fromEntries(Array.from({ length: 900 }, (_, index) => [`${'unknown'.repeat(9)}${index}`, 1]))
+    },
+    { files: Array.from({ length: 9_000 }, () => ({})) },
+    { files: Array.from({ length: 190_000 }, () => 1) }
+  ]
+  for (const input of inputs) {
+    const answer = await client.call('path' in input ? 'async_read' : 'async_batch_read', input)
+    t.match(answer, { error_code: 'INVALID_REQUEST' })
+    t.ok(JSON.stringify(answer).length < 30_000)
+  }
+})
+
+t.test('a batch leaves turns to everybody else', async (t) => {
+  const tree = makeTree(t, { f: 'a\n'.repeat(100_000) })
+  const { url } = await startServer(t, tree.root)
+  const client = await connect(t, 'rest', url)
+  const one = await longestBlock(() => client.call('async_batch_read', { files: [{ path: 'f', limit: 1 }] }))
+  const all = await longestBlock(() =>
+    client.call('async_batch_read', { files: Array.from({ length: 200 }, () => ({ path: 'f', limit: 1 })) })
+  )
+  t.ok(all < 20 * one + 100, `${all.toFixed()} ms for 200 files, ${one.toFixed()} ms for one`)
+})
+
+t.test('a .gitignore that makes its matcher backtrack is not obeyed in that line', async (t) => {
+  const deep = 'a/'.repeat(40)
+  const tree = makeTree(t, {
+    '.gitignore': `${'**/a/'.repeat(8)}**/b\nignored.txt\n`,
+    'ignored.txt': '',
+    [`${deep}f`]: ''
+  })
+  const { url } = await startServer(t, tree.root)
+  const client = await connect(t, 'rest', url)
+  let answer: Answer = {}
+  const block = await longestBlock(async () => {
+    answer = await client.call('async_list', { path: '.', ignore: true, recursive: true })
+  })
+  t.ok(block < 500, `${block.toFixed()} ms`)
+  const names = (answer['entries'] as { name: string }[]).map(({ name }) => name)
+  t.ok(names.includes(`${deep}f`))
+  t.notOk(names.includes('ignored.txt'))
+})
+
+t.test('an agent id is bounded wherever it comes from', async (t) => {
+  const tree = makeTree(t, { f: '' })
+  const { url } = await startServer(t, tree.root)
+  const rest = await connect(t, 'rest', url, 'x'.repeat(201))
+  t.match(await rest.call('async_append', { path: 'f', content: 'x' }), {
+    error_code: 'INVALID_REQUEST',
+    message: /X-Agent-Id/
+  })
+  const modern = await connectModern(url)
+  t.teardown(() => modern.close())
+  const _meta = { 'async-crud-mcp/agent_id': 'x'.repeat(100_000) }
+  t.match(await modern.callTool({ name: 'async_append', arguments: { path: 'f', content: 'x' }, _meta }), {
+    isError: true,
+    structuredContent: { error_code: 'INVALID_REQUEST' }
+  })
+  t.equal(tree.read('f'), '')
+})
+
+t.test('a batch of contentions has an answer of bounded size', async (t) => {
+  const text = (word: string) => Array.from({ length: 300 }, (_, index) => `${word} ${index}\n`).join('')
+  const tree = makeTree(t, { f: text('old') })
+  const { url } = await startServer(t, tree.root, { crud: { max_batch_answer_bytes: 20_000 } })
+  const client = await connect(t, 'rest', url)
+  await client.call('async_read', { path: 'f' })
+  tree.write('f', text('new'))
+  const item = { path: 'f', expected_hash: hashOf(text('old')), content: '' }
+  const answer = await client.call('async_batch_update', { files: Array.from({ length: 50 }, () => item) })
+  t.ok(JSON.stringify(answer).length < 100_000)
+  const results = answer['results'] as Answer[]
+  t.match(results[0], { status: 'contention', diff: { format: 'json' } })
+  t.match(results[49], {
+    status: 'contention',
+    base_known: true,
+    diff: null,
+    current_hash: hashOf(text('new')),
+    message: /no room/
+  })
+})
+
+t.test("a body nested without end is the caller's fault on every route", async (t) => {
+  const tree = makeTree(t)
+  const { url } = await startServer(t, tree.root)
+  const nested = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+  for (const [path, body] of [
+    ['/async_read', `{"path":${nested}}`],
+    ['/mcp', nested],
+    [
+      '/mcp',
+      `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"async_read","arguments":{"path":${nested}}}}`
+    ]
+  ] as const) {
+    const response = await fetch(url + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+      body
+    })
+    t.equal(response.status, 400, path)
+    t.match(await response.text(), /nested more than/)
+  }
+})
+
+t.test('a bad URL is answered in the envelope', async (t) => {
+  const tree = makeTree(t)
+  const { url } = await startServer(t, tree.root)
+  const response = await fetch(`${url}/%zz`)
+  t.match(
+    { status: response.status, body: (await response.json()) as object },
+    { status: 400, body: { status: 'error', error_code: 'INVALID_REQUEST' } }
+  )
+})
+
+t.test('a link with ".." behind another link leads where the system says', async (t) => {
+  const tree = makeTree(t, { x: 'lexical', 'a/x': 'kernel', 'a/b/y': '' })
+  symlinkSync(tree.path('a/b'), tree.path('inner'))
+  symlinkSync(`${tree.root}/inner/../x`, tree.path('absolute'))
+  symlinkSync('inner/../x', tree.path('relative'))
+  const { url } = await startServer(t, tree.root)
+  const client = await connect(t, 'rest', url)
+  for (const path of ['absolute', 'relative'])
+    t.match(await client.call('async_read', { path }), { content: tree.read(path) }, path)
+})
+
+t.test('paths too long for one call to the system are listed all the same', async (t) => {
+  const tree = makeTree(t)
+  const name = 'n'.repeat(240)
+  let parent = tree.root
+  for (let depth = 0; depth < 14; depth += 1) mkdirSync((parent = `${parent}/${name}`))
+  execFileSync('bash', ['-c', `cd "$1" && for i in 1 2 3 4 5 6; do mkdir ${name} && cd ${name}; done`, '-', parent])
+  const { url } = await startServer(t, tree.root)
+  const client = await connect(t, 'rest', url)
+  const answer = await client.call('async_list', { path: '.', recursive: true })
+  t.equal(answer['total_entries'], 20)
+  t.equal((answer['entries'] as unknown[]).length, 20)
+  // Node's own removal gives the system whole paths.
+  execFileSync('rm', ['-rf', tree.path(name)])
+})
+
+t.test(
+  'a directory that is swapped for a link while it is listed shows nothing of the outside',
+  { skip: process.platform !== 'linux' && 'descriptor paths exist on Linux only' },
+  async (t) => {
+    const tree = makeTree(t, { 'root/d/f': '1', 'outside/f': 'x'.repeat(4321) })
+    for (let index = 0; index < 100; index += 1) tree.write(`root/e${index}`, '')
+    symlinkSync(tree.path('outside'), tree.path('root/evil'))
+    const flag = new Int32Array(new SharedArrayBuffer(8))
+    const attack = `
+    const { renameSync } = require('node:fs')
+    const { root, flag } = require('node:worker_threads').workerData
+    while (Atomics.load(flag, 0) === 0) {
+      renameSync(root + '/d', root + '/good'); renameSync(root + '/evil', root + '/d')
+      renameSync(root + '/d', root + '/evil'); renameSync(root + '/good', root + '/d')
+      Atomics.add(flag, 1, 1)
+    }`
+    const worker = new Worker(attack, { eval: true, workerData: { root: tree.path('root'), flag } })
+    const ended = new Promise((resolve) => worker.once('exit', resolve))
+    const { url } = await startServer(t, tree.path('root'))
+    const client = await connect(t, 'rest', url)
+    let seen = 0
+    for (let round = 0; round < 150; round += 1) {
+      const { entries } = (await client.call('async_list', { path: '.', recursive: true })) as unknown as {
+        entries: { name: string; size_bytes?: number }[]
+      }
+      seen += entries.filter(({ name }) => name.endsWith('/f')).length
+      t.notOk(entries.some(({ size_bytes }) => size_bytes === 4321) || undefined)
+    }
+    Atomics.store(flag, 0, 1)
+    await ended
+    t.ok(seen > 10 && flag[1]! > 100, `${seen} listings saw the file against ${flag[1]} swaps`)
+  }
+)
+
+t.test('a root that is gone is said to be gone', async (t) => {
+  const tree = makeTree(t, { 'root/f': 'one' })
+  const { url } = await startServer(t, tree.path('root'))
+  const client = await connect(t, 'rest', url)
+  renameSync(tree.path('root'), tree.path('moved'))
+  t.match(await client.call('async_read', { path: 'f' }), { error_code: 'DIR_NOT_FOUND', message: /root .* is gone/ })
+  renameSync(tree.path('moved'), tree.path('root'))
+  t.match(await client.call('async_read', { path: 'f' }), { content: 'one' })
+})
+
+t.test('what is remembered of many small versions takes no more memory than is counted', async (t) => {
+  const tree = makeTree(t, { f: '' })
+  const { url, app } = await startServer(t, tree.root)
+  const client = await connect(t, 'rest', url)
+  await client.call('async_append', { path: 'f', content: 'small' })
+  const bytes = app.bases.get(hashOf('small'))
+  t.equal(bytes?.buffer.byteLength, 5)
+})
