@@ -13,7 +13,7 @@ export default fp<{ config: Config }>(
       const port = request.socket.localPort
       const hosts = [...names.map((name) => `${name}:${port}`), ...daemon.allowed_hosts]
       const refusal = checkOrigin(request, hosts) ?? checkToken(request, daemon.token)
-      if (refusal !== undefined) return sendError(reply, refusal)
+      if (refusal !== undefined) return sendError(request, reply, refusal)
       return undefined
     })
   },

@@ -2,32 +2,49 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { isErrno, OperationError, toOperationError } from '../src/errors.ts'
+import { envelopes } from '../src/operations/envelopes.ts'
+import { operations } from '../src/operations/index.ts'
 
 export default fp(
   async (app) => {
-    app.setErrorHandler((error: unknown, _request, reply) => {
+    app.setErrorHandler((error: unknown, request, reply) => {
       const failure = toFailure(error)
       if (failure.code === 'CANCELLED') app.log.info('client disconnected while it sent a request')
       if (failure.httpStatus === 500) app.log.error({ err: failure.cause ?? failure }, 'request failed')
-      return sendError(reply, failure)
+      return sendError(request, reply, failure)
     })
 
     app.setNotFoundHandler((request, reply) => {
-      const path = request.url.split('?')[0] ?? ''
+      const path = pathOf(request)
       const allowed = (['GET', 'POST', 'DELETE'] as const).filter((method) => app.hasRoute({ url: path, method }))
-      if (allowed.length === 0) return sendError(reply, notFound(request, path))
+      if (allowed.length === 0) return sendError(request, reply, notFound(request, path))
       const message = `${path} answers ${allowed.join(', ')}, not ${request.method}.`
-      return sendError(reply.header('allow', allowed.join(', ')), new OperationError('METHOD_NOT_ALLOWED', message))
+      return sendError(
+        request,
+        reply.header('allow', allowed.join(', ')),
+        new OperationError('METHOD_NOT_ALLOWED', message)
+      )
     })
   },
   { name: 'errors' }
 )
 
-/** Answers with the envelope and the status from the error table. */
-export function sendError(reply: FastifyReply, error: OperationError): FastifyReply {
+const byPath = new Map(operations.map((operation) => [`/${operation.name}`, operation]))
+
+/** Answers in the envelope of the operation that was asked for, with its status. */
+export function sendError(request: FastifyRequest, reply: FastifyReply, error: OperationError): FastifyReply {
+  const operation = byPath.get(pathOf(request))
+  const envelope = operation?.envelope ?? envelopes.status
   const retryAfter = error.details?.['retry_after_seconds']
   if (typeof retryAfter === 'number') reply.header('retry-after', Math.ceil(retryAfter))
-  return reply.code(error.httpStatus).type('application/json; charset=utf-8').send(error.toEnvelope())
+  return reply
+    .code(envelope.httpStatus(error.code))
+    .type('application/json; charset=utf-8')
+    .send(envelope.body(error, { operation: operation?.name ?? '', input: request.body }))
+}
+
+function pathOf({ url }: FastifyRequest): string {
+  return url.split('?')[0] ?? ''
 }
 
 function notFound({ method }: FastifyRequest, path: string): OperationError {

@@ -19,7 +19,7 @@ export default fp(
             .type('application/json; charset=utf-8')
             .send(result)
         } catch (error) {
-          if (error instanceof OperationError) return sendError(reply, error)
+          if (error instanceof OperationError) return sendError(request, reply, error)
           throw error
         }
       })

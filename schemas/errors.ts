@@ -104,7 +104,8 @@ export const errorTable = {
     httpStatus: 400,
     jsonRpcCode: invalidParams,
     retryable: false,
-    meaning: 'The input breaks the schema; every fault is listed.'
+    meaning:
+      'The request cannot be read, or its input breaks the schema or does not fit the file; every fault is listed.'
   },
   NOT_A_FILE: {
     httpStatus: 400,

@@ -29,7 +29,7 @@ export async function createApp({ config, version, logStream = process.stderr }:
     // JSON spells a text longer than its bytes: at most twice for ordinary text.
     bodyLimit: 2 * crud.max_file_size_bytes + 1_048_576,
     requestTimeout: daemon.request_timeout_seconds * 1000,
-    frameworkErrors: (error, _request, reply) => void sendError(reply as FastifyReply, toFailure(error)),
+    frameworkErrors: (error, request, reply) => void sendError(request, reply as FastifyReply, toFailure(error)),
     // Answers under way go out before their connections are closed.
     forceCloseConnections: 'idle',
     // A request that arrives while the server stops gets our own answer, from app.call.

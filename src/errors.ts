@@ -7,19 +7,23 @@ interface OperationErrorOptions {
   readonly details?: Readonly<Record<string, unknown>> | undefined
   /** Logged, never sent. */
   readonly cause?: unknown
+  /** In place of the one in the error table. */
+  readonly jsonRpcCode?: number
 }
 
 export class OperationError extends Error {
   readonly code: ErrorCode
   readonly path: string | undefined
   readonly details: Readonly<Record<string, unknown>> | undefined
+  readonly jsonRpcCode: number
 
-  constructor(code: ErrorCode, message: string, { path, details, cause }: OperationErrorOptions = {}) {
-    super(message, { cause })
+  constructor(code: ErrorCode, message: string, options: OperationErrorOptions = {}) {
+    super(message, { cause: options.cause })
     this.name = 'OperationError'
     this.code = code
-    this.path = path
-    this.details = details
+    this.path = options.path
+    this.details = options.details
+    this.jsonRpcCode = options.jsonRpcCode ?? errorTable[code].jsonRpcCode
   }
 
   get httpStatus(): number {

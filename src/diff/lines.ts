@@ -37,6 +37,13 @@ export function lineEnd(text: string, start: number): number {
   return text.length
 }
 
+/** The offset `count` lines behind the start of a line. */
+export function skipLines(text: string, start: number, count: number): number {
+  let offset = start
+  for (let line = 0; line < count; line++) offset = lineEnd(text, offset)
+  return offset
+}
+
 /** Without any \r the native search does, in a fifth of the time. */
 function endFinder(text: string): typeof lineEnd {
   return text.includes('\r') ? lineEnd : lineFeedEnd

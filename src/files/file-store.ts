@@ -1,16 +1,19 @@
 // The file store: everything the operations do with files, inside the roots and within the limits.
-import { unlinkSync } from 'node:fs'
+import { unlinkSync, type BigIntStats } from 'node:fs'
 import { relative, sep } from 'node:path'
 import { isErrno, OperationError } from '../errors.ts'
+import { mayAccess } from './access.ts'
 import { assertUnchanged, requireAbsent } from './checks.ts'
+import type { Directory } from './directory.ts'
 import { identityOf, type FileIdentity } from './identity.ts'
-import { listDirectory, type ListOptions } from './list-directory.ts'
+import { listDirectory, type ListedEntry, type ListOptions } from './list-directory.ts'
 import { lockKey } from './lock-key.ts'
 import { makeParents, type MadeParents } from './parents.ts'
 import { createProtection } from './protection.ts'
 import { checkSize, contentHash, readFile, type FileVersion } from './read-file.ts'
 import { renameEntry, type RenameSource, type RenameTarget } from './rename-entry.ts'
 import { createRoots } from './roots.ts'
+import { createSurvey, type LineCounter, type SurveyedFile, type SurveyEntry } from './survey.ts'
 import { walk, type Place } from './walk.ts'
 import { createWriter, explainWriteError } from './write-file.ts'
 
@@ -26,6 +29,13 @@ export interface FileStoreOptions {
   readonly protectedPaths: readonly string[]
 }
 
+interface SurveyOptions {
+  readonly count: LineCounter
+  /** Entries looked at before giving up. */
+  readonly maxEntries: number
+  readonly signal: AbortSignal
+}
+
 /** How an operation reaches a file: `target` follows a link at the end of the path, `entry` means the link itself. */
 export type Reach = 'target' | 'entry'
 
@@ -35,6 +45,7 @@ export function createFileStore(options: FileStoreOptions) {
   const roots = createRoots(options.roots)
   const protection = createProtection(options.protectedPaths)
   const writer = createWriter(options)
+  const survey = createSurvey(options)
 
   /** The place a path leads to right now. The caller closes it. */
   function open(path: string, reach: Reach): Place {
@@ -66,6 +77,9 @@ export function createFileStore(options: FileStoreOptions) {
   function checkReplaceable(path: string, current: FileVersion, bytes: Buffer): void {
     checkSize(bytes.length, path, options)
     checkHardlinks(current, path)
+    if (current.isWritable) return
+    const message = `The file is read-only: ${path}. Change its mode first, or ask its owner.`
+    throw new OperationError('ACCESS_DENIED', message, { path })
   }
 
   /** Replaces a version by new bytes. */
@@ -158,6 +172,63 @@ export function createFileStore(options: FileStoreOptions) {
 
   /** Lists the directory at a path. @throws OperationError DIR_NOT_FOUND */
   async function list(path: string, listOptions: ListOptions) {
+    return withDirectory(path, async (directory, canonicalPath) => ({
+      path: canonicalPath,
+      ...(await listDirectory(directory, path, listOptions))
+    }))
+  }
+
+  /**
+   * The regular files of the first root that are not hidden, sorted by name; a link counts as the file that it leads to inside the roots.
+   * @throws OperationError DIR_NOT_FOUND, ACCESS_DENIED
+   */
+  async function surveyFolder({ count, maxEntries, signal }: SurveyOptions): Promise<SurveyedFile[]> {
+    return withDirectory('.', async (directory) => {
+      const matches = (name: string) => !name.startsWith('.')
+      const all = { matches, recursive: false, ignore: false, after: undefined, limit: maxEntries, maxEntries, signal }
+      const { entries, turn } = await listDirectory(directory, '.', all)
+      const canReplace = mayAccess(directory.self, directory.stat('.') as BigIntStats, 'write')
+      const files = await survey.describe(entriesOf(directory, entries, turn), count)
+      return files.map((file) => ({
+        ...file,
+        isWritable: file.isWritable && canReplace && !protection.isProtected(file.name)
+      }))
+    })
+  }
+
+  async function* entriesOf(
+    directory: Directory,
+    entries: readonly ListedEntry[],
+    turn: () => Promise<void>
+  ): AsyncGenerator<SurveyEntry> {
+    for (const { name, type, stat } of entries) {
+      await turn()
+      if (type === 'file') yield { name, stat, directory, entryName: name }
+      if (type !== 'symlink') continue
+      const place = openIfReachable(name)
+      try {
+        if (place?.stat?.isFile() === true)
+          yield { name, stat: place.stat, directory: place.directory, entryName: place.name }
+      } finally {
+        place?.close()
+      }
+    }
+  }
+
+  /** Undefined where a link leads nowhere, or out of the roots. */
+  function openIfReachable(path: string): Place | undefined {
+    try {
+      return open(path, 'target')
+    } catch (error) {
+      if (error instanceof OperationError) return undefined
+      throw error
+    }
+  }
+
+  async function withDirectory<Result>(
+    path: string,
+    use: (directory: Directory, canonicalPath: string) => Promise<Result>
+  ): Promise<Result> {
     const place = open(path, 'target')
     try {
       if (place.stat?.isDirectory() !== true) {
@@ -169,7 +240,7 @@ export function createFileStore(options: FileStoreOptions) {
       }
       const directory = place.name === '.' ? place.directory.share() : place.directory.openChild(place.name)
       try {
-        return { path: place.path, ...(await listDirectory(directory, path, listOptions)) }
+        return await use(directory, place.path)
       } finally {
         directory.close()
       }
@@ -212,6 +283,7 @@ export function createFileStore(options: FileStoreOptions) {
     remove,
     rename,
     list,
+    surveyFolder,
     /** Refuses further changes and removes temporary files that are still there. */
     close: (): void => writer.close()
   }

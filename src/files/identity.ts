@@ -1,12 +1,10 @@
 // Telling whether a file is still the one that was read, from what stat says.
 import type { BigIntStats } from 'node:fs'
 
-export interface FileIdentity {
-  readonly dev: bigint
-  readonly ino: bigint
-  readonly size: bigint
-  readonly mtimeNs: bigint
-  readonly ctimeNs: bigint
+/** What tells one version of a file from another. */
+type Stamps = Pick<BigIntStats, 'dev' | 'ino' | 'size' | 'mtimeNs' | 'ctimeNs'>
+
+export interface FileIdentity extends Readonly<Stamps> {
   /** False where the file had changed so shortly before that a further change may carry the very same times. */
   readonly isTrusted: boolean
 }
@@ -19,6 +17,6 @@ export function identityOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats, no
   return { dev, ino, size, mtimeNs, ctimeNs, isTrusted }
 }
 
-export function isSameIdentity(a: FileIdentity, b: FileIdentity): boolean {
+export function isSameIdentity(a: Stamps, b: Stamps): boolean {
   return a.dev === b.dev && a.ino === b.ino && a.size === b.size && a.mtimeNs === b.mtimeNs && a.ctimeNs === b.ctimeNs
 }

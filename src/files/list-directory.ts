@@ -44,13 +44,14 @@ interface IgnoreRules {
 
 /**
  * @returns the page, the number of entries that match in all, and the last name of the page where there are more behind it:
- * what vanished since the names were read is left out of the page, yet its name still counts as passed
+ * what vanished since the names were read is left out of the page, yet its name still counts as passed;
+ * and `turn`, for whoever goes through the entries again
  */
 export async function listDirectory(
   directory: Directory,
   path: string,
   options: ListOptions
-): Promise<{ entries: ListedEntry[]; total: number; lastName: string | undefined }> {
+): Promise<{ entries: ListedEntry[]; total: number; lastName: string | undefined; turn: () => Promise<void> }> {
   const found: Found[] = []
   const walk: Walk = { path, options, found, budget: options.maxEntries, turn: createTurns(options.signal) }
   await collect(directory, '', [], walk)
@@ -63,7 +64,8 @@ export async function listDirectory(
   return {
     entries: await describeAll(directory, page, walk.turn),
     total: found.length,
-    lastName: hasMore ? page.at(-1)?.name : undefined
+    lastName: hasMore ? page.at(-1)?.name : undefined,
+    turn: walk.turn
   }
 }
 

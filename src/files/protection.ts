@@ -14,6 +14,11 @@ export type Protection = ReturnType<typeof createProtection>
 export function createProtection(patterns: readonly string[]) {
   const matchers = patterns.map((pattern) => compileGlob(pattern.toLowerCase()))
 
+  function isProtected(relative: string): boolean {
+    const folded = relative.split('/').map(foldName).join('/')
+    return matchers.some((matches) => matches(folded))
+  }
+
   return {
     /** @throws OperationError ACCESS_DENIED for the server's own files */
     checkReadable(relative: string, path: string): void {
@@ -23,12 +28,12 @@ export function createProtection(patterns: readonly string[]) {
     /** @throws OperationError ACCESS_DENIED for own files and protected ones */
     checkWritable(relative: string, path: string): void {
       this.checkReadable(relative, path)
-      const folded = relative.split('/').map(foldName).join('/')
-      if (!matchers.some((matches) => matches(folded))) return
+      if (!isProtected(relative)) return
       const message = `This path is protected from changes (crud.protected): ${path}. Ask the operator, or change it with its own tool.`
       throw new OperationError('ACCESS_DENIED', message, { path })
     },
-    isOwn
+    /** True for a path that the operator protects from writing. */
+    isProtected
   }
 }
 

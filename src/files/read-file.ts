@@ -3,6 +3,7 @@ import { hash as hashOf } from 'node:crypto'
 import { closeSync, constants, fstatSync, openSync, read, readSync, type BigIntStats } from 'node:fs'
 import { promisify } from 'node:util'
 import { isErrno, OperationError } from '../errors.ts'
+import { mayAccess } from './access.ts'
 import { identityOf, isSameIdentity, type FileIdentity } from './identity.ts'
 import type { Directory } from './directory.ts'
 import type { Place } from './walk.ts'
@@ -19,6 +20,8 @@ export interface FileVersion {
   readonly gid: number
   /** Number of names (hard links). */
   readonly links: number
+  /** Whether this process may write to it, by its mode and access lists. */
+  readonly isWritable: boolean
 }
 
 export interface ReadLimits {
@@ -52,7 +55,7 @@ export async function readFile(place: Place, path: string, limits: ReadLimits): 
       const after = fstatSync(fd, { bigint: true })
       // Somebody outside writes in place right now: what was read may be torn.
       const isWhole = isSameIdentity(identityOf(before), identityOf(after)) && bytes.length === Number(after.size)
-      if (isWhole || attempt === maxTornReads) return versionOf(bytes, after)
+      if (isWhole || attempt === maxTornReads) return versionOf(bytes, after, place)
     }
   } finally {
     closeSync(fd)
@@ -72,6 +75,25 @@ export function hashNow(place: Place): string | undefined {
   } catch (error) {
     if (error instanceof OperationError) return undefined
     throw error
+  }
+}
+
+/** A regular file of a directory, links not followed; undefined where it is none, cannot be read or is larger than `maxFileBytes`. */
+export async function readEntry(
+  directory: Directory,
+  name: string,
+  limits: ReadLimits
+): Promise<{ bytes: Buffer; identity: FileIdentity } | undefined> {
+  let fd: number | undefined
+  try {
+    fd = openSync(directory.at(name), readFlags)
+    const stat = fstatSync(fd, { bigint: true })
+    if (!stat.isFile() || stat.size > limits.maxFileBytes) return undefined
+    return { bytes: await readWhole(fd, Number(stat.size), limits), identity: identityOf(stat) }
+  } catch {
+    return undefined
+  } finally {
+    if (fd !== undefined) closeSync(fd)
   }
 }
 
@@ -158,7 +180,7 @@ function readFully(fd: number, bytes: Buffer): number {
   return filled
 }
 
-function versionOf(bytes: Buffer, stat: BigIntStats): FileVersion {
+function versionOf(bytes: Buffer, stat: BigIntStats, { directory, name }: Place): FileVersion {
   return {
     bytes,
     hash: contentHash(bytes),
@@ -166,6 +188,7 @@ function versionOf(bytes: Buffer, stat: BigIntStats): FileVersion {
     mode: Number(stat.mode) & 0o7777,
     uid: Number(stat.uid),
     gid: Number(stat.gid),
-    links: Number(stat.nlink)
+    links: Number(stat.nlink),
+    isWritable: mayAccess(directory.at(name), stat, 'write')
   }
 }

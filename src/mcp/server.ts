@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { OperationError, toOperationError } from '../errors.ts'
 import type { Caller, OperationContext } from '../operations/context.ts'
 import type { Operation, OperationResult } from '../operations/define.ts'
+import { envelopes } from '../operations/envelopes.ts'
 import { instructions } from './instructions.ts'
 import { toTool, toToolError, toToolResult } from './tools.ts'
 
@@ -48,8 +49,9 @@ async function callTool(
   input: unknown,
   context: ServerContext
 ) {
+  const operation = operations.find((known) => known.name === name)
   try {
-    if (!operations.some((operation) => operation.name === name)) throw unknownTool(name, operations)
+    if (operation === undefined) throw unknownTool(name, operations)
     const progress = progressOf(context)
     const result = await call(name, input, {
       caller: { agentId: agentIdOf(context), transport: 'mcp', ...(progress === undefined && { maxWaitSeconds }) },
@@ -58,7 +60,8 @@ async function callTool(
     })
     return toToolResult(result)
   } catch (error) {
-    return toToolError(toOperationError(error))
+    const { body } = operation?.envelope ?? envelopes.status
+    return toToolError(body(toOperationError(error), { operation: name, input }))
   }
 }
 

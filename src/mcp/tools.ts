@@ -1,8 +1,6 @@
 // Operations as MCP tools: closed input schemas, one plain object as output schema, results as structured content and the same JSON as text.
 import { Contention } from '../../schemas/contention.ts'
-import { ErrorEnvelope } from '../../schemas/errors.ts'
 import type { TObject, TSchema } from '../../schemas/typebox.ts'
-import type { OperationError } from '../errors.ts'
 import type { Operation, OperationResult } from '../operations/define.ts'
 
 interface JsonObjectSchema {
@@ -39,14 +37,15 @@ export function toTool(operation: Operation): Tool {
   }
 }
 
-/** One plain object that every outcome satisfies: only `status` is always there. */
-function outputSchemaOf({ output, contends }: Operation): JsonObjectSchema {
-  const outcomes: TObject[] = contends ? [output, Contention, ErrorEnvelope] : [output, ErrorEnvelope]
-  const statuses = outcomes.map(({ properties }) => (properties['status'] as { const?: string } | undefined)?.const)
+/** One plain object that every outcome satisfies: of the properties only `status` is always there, where the envelope has one. */
+function outputSchemaOf({ output, contends, envelope }: Operation): JsonObjectSchema {
+  const outcomes: TObject[] = contends ? [output, Contention, envelope.schema] : [output, envelope.schema]
   const properties: Record<string, TSchema> = {}
   for (const outcome of outcomes) {
     for (const [name, schema] of Object.entries(outcome.properties)) properties[name] ??= schema
   }
+  const statuses = outcomes.map(({ properties }) => (properties['status'] as { const?: string } | undefined)?.const)
+  if (statuses.includes(undefined)) return plain({ type: 'object', properties })
   const status = { type: 'string', enum: statuses, description: 'Outcome: which of the other properties are present.' }
   return plain({ type: 'object', properties: { ...properties, status }, required: ['status'] })
 }
@@ -61,7 +60,7 @@ export function toToolResult(result: OperationResult): ToolResult {
   return { content: [{ type: 'text', text: JSON.stringify(result) }], structuredContent: result }
 }
 
-export function toToolError(error: OperationError): ToolResult {
-  const envelope = error.toEnvelope()
-  return { content: [{ type: 'text', text: JSON.stringify(envelope) }], structuredContent: envelope, isError: true }
+/** @param body in the envelope of the operation */
+export function toToolError(body: Record<string, unknown>): ToolResult {
+  return { content: [{ type: 'text', text: JSON.stringify(body) }], structuredContent: body, isError: true }
 }

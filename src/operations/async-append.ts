@@ -1,6 +1,7 @@
 // async_append (PRD 3.11).
+import { contract } from '../../schemas/contract.ts'
 import type { Static } from '../../schemas/typebox.ts'
-import { AppendInput, AppendOutput } from '../../schemas/append.ts'
+import type { AppendInput, AppendOutput } from '../../schemas/append.ts'
 import { decodeText, encodeText } from '../files/text.ts'
 import type { Place } from '../files/walk.ts'
 import type { OperationContext } from './context.ts'
@@ -15,8 +16,7 @@ export const asyncAppend = defineOperation({
   title: 'Append to a file',
   description:
     'Adds text to the end of a file without your reading it first. Appends of several agents follow one another and never conflict. Use async_update where the end of the file matters to what you add.',
-  input: AppendInput,
-  output: AppendOutput,
+  ...contract.async_append,
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
   errors: [...changeErrors, 'FILE_NOT_FOUND', 'DIR_NOT_FOUND', 'ENCODING_ERROR', 'WRITE_ERROR'],
   handle: append

@@ -1,6 +1,7 @@
 // async_delete (PRD 3.4).
+import { contract } from '../../schemas/contract.ts'
 import type { Contention } from '../../schemas/contention.ts'
-import { DeleteInput, DeleteOutput } from '../../schemas/delete.ts'
+import type { DeleteInput, DeleteOutput } from '../../schemas/delete.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import { answerContention } from './contention.ts'
 import type { OperationContext } from './context.ts'
@@ -14,9 +15,7 @@ export const asyncDelete = defineOperation({
   title: 'Delete a file',
   description:
     'Deletes a file. With expected_hash only that version is deleted; where the file has changed meanwhile nothing is deleted and the answer has status "contention" with the diff. A symbolic link is deleted itself, not its target. Directories are not deleted.',
-  input: DeleteInput,
-  output: DeleteOutput,
-  contends: true,
+  ...contract.async_delete,
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   errors: [...changeErrors, 'FILE_NOT_FOUND', 'ENCODING_ERROR', 'DELETE_ERROR'],
   handle: deleteFile

@@ -1,5 +1,6 @@
 // async_list (PRD 3.8): takes no lock; a snapshot of one moment.
-import { ListInput, ListOutput, type Entry } from '../../schemas/list.ts'
+import { contract } from '../../schemas/contract.ts'
+import type { Entry, ListInput, ListOutput } from '../../schemas/list.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import { compileGlob } from '../files/glob.ts'
 import { identityOf, isSameIdentity } from '../files/identity.ts'
@@ -14,8 +15,7 @@ export const asyncList = defineOperation({
   title: 'List a directory',
   description:
     'Lists a directory, recursively if asked, filtered by a glob pattern, sorted by name. include_hashes gives the hash of files that were read or written through this server and are unchanged since: where it differs from the one you hold, the file has changed. Use it instead of a native glob or ls.',
-  input: ListInput,
-  output: ListOutput,
+  ...contract.async_list,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   errors: [...pathErrors, 'DIR_NOT_FOUND', 'INVALID_PATTERN'],
   handle: list

@@ -1,7 +1,8 @@
 // async_read (PRD 3.1).
+import { contract } from '../../schemas/contract.ts'
 import type { Static } from '../../schemas/typebox.ts'
-import { ReadInput, ReadOutput } from '../../schemas/read.ts'
-import { countLines, lineEnd } from '../diff/lines.ts'
+import type { ReadInput, ReadOutput } from '../../schemas/read.ts'
+import { countLines, skipLines } from '../diff/lines.ts'
 import { decodeText } from '../files/text.ts'
 import type { OperationContext } from './context.ts'
 import { defineOperation, pathErrors } from './define.ts'
@@ -13,8 +14,7 @@ export const asyncRead = defineOperation({
   title: 'Read a file',
   description:
     'Reads a text file, whole or by lines (offset, limit), with the hash of the whole file. Keep the hash: async_update needs it, and the server keeps the bytes behind it, so that a later contention answer can show exactly what changed. Waits only while somebody is writing this file.',
-  input: ReadInput,
-  output: ReadOutput,
+  ...contract.async_read,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   errors: [...pathErrors, 'FILE_NOT_FOUND', 'ENCODING_ERROR', 'FILE_TOO_LARGE', 'LOCK_TIMEOUT'],
   handle: readOne
@@ -60,11 +60,4 @@ function selectLines(
   if (offset >= last) return { content: '', total, returned: 0 }
   const start = skipLines(text, 0, offset)
   return { content: text.slice(start, skipLines(text, start, last - offset)), total, returned: last - offset }
-}
-
-/** The offset `count` lines behind the start of a line. */
-function skipLines(text: string, start: number, count: number): number {
-  let offset = start
-  for (let line = 0; line < count; line += 1) offset = lineEnd(text, offset)
-  return offset
 }

@@ -1,6 +1,7 @@
 // async_rename (PRD 3.9): both names are locked, in canonical order.
+import { contract } from '../../schemas/contract.ts'
 import type { Contention } from '../../schemas/contention.ts'
-import { RenameInput, RenameOutput } from '../../schemas/rename.ts'
+import type { RenameInput, RenameOutput } from '../../schemas/rename.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import type { FileVersion } from '../files/read-file.ts'
 import type { FileIdentity } from '../files/identity.ts'
@@ -19,9 +20,7 @@ export const asyncRename = defineOperation({
   title: 'Rename a file',
   description:
     'Renames or moves a file, atomically on one file system, creating missing parent directories. Fails with FILE_EXISTS where new_path is taken, unless overwrite is true. With expected_hash only that version is renamed; otherwise the answer has status "contention" with the diff. A symbolic link is renamed itself. Directories are not renamed.',
-  input: RenameInput,
-  output: RenameOutput,
-  contends: true,
+  ...contract.async_rename,
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   errors: [
     ...changeErrors,

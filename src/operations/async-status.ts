@@ -1,5 +1,6 @@
 // async_status (PRD 3.5).
-import { StatusInput, StatusOutput } from '../../schemas/status.ts'
+import { contract } from '../../schemas/contract.ts'
+import type { StatusOutput } from '../../schemas/status.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import { OperationError } from '../errors.ts'
 import type { OperationContext } from './context.ts'
@@ -13,8 +14,7 @@ export const asyncStatus = defineOperation({
   title: 'Show status',
   description:
     'Without path: the server, its roots, locks and queues. With path: whether the file exists, its hash right now, who holds its lock and who waits for it, in order.',
-  input: StatusInput,
-  output: StatusOutput,
+  ...contract.async_status,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   errors: [...pathErrors],
   handle: ({ path }, context) => (path === null ? Promise.resolve(globalStatus(context)) : fileStatus(path, context))

@@ -1,7 +1,8 @@
 // async_update (PRD 3.3): the change is applied only to the version it was made for.
+import { contract } from '../../schemas/contract.ts'
 import type { Contention } from '../../schemas/contention.ts'
 import type { Static } from '../../schemas/typebox.ts'
-import { UpdateInput, UpdateOutput } from '../../schemas/update.ts'
+import type { UpdateInput, UpdateOutput } from '../../schemas/update.ts'
 import { describeFailure } from '../diff/patch-failure.ts'
 import { OperationError } from '../errors.ts'
 import type { FileVersion } from '../files/read-file.ts'
@@ -17,9 +18,7 @@ export const asyncUpdate = defineOperation({
   title: 'Update a file',
   description:
     'Changes an existing text file by patches (find old_string, put new_string; all or none) or by whole content. expected_hash is the hash of the version you made the change for. Where the file has changed meanwhile nothing is written and the answer has status "contention" with the exact diff from your version to the current one: adjust your change by it and send it again with expected_hash set to current_hash. There is no need to read the file again.',
-  input: UpdateInput,
-  output: UpdateOutput,
-  contends: true,
+  ...contract.async_update,
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   errors: [
     ...changeErrors,

@@ -1,6 +1,7 @@
 // async_write (PRD 3.2).
+import { contract } from '../../schemas/contract.ts'
 import type { Static } from '../../schemas/typebox.ts'
-import { WriteInput, WriteOutput } from '../../schemas/write.ts'
+import type { WriteInput, WriteOutput } from '../../schemas/write.ts'
 import { encodeText } from '../files/text.ts'
 import type { OperationContext } from './context.ts'
 import { changeErrors, defineOperation } from './define.ts'
@@ -12,8 +13,7 @@ export const asyncWrite = defineOperation({
   title: 'Create a file',
   description:
     'Creates a new text file, with its parent directories. Fails with FILE_EXISTS where the file is already there: change it with async_update. The answer comes when the file is durably on disk.',
-  input: WriteInput,
-  output: WriteOutput,
+  ...contract.async_write,
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
   errors: [...changeErrors, 'FILE_EXISTS', 'DIR_NOT_FOUND', 'ENCODING_ERROR', 'WRITE_ERROR'],
   handle: writeOne

@@ -1,12 +1,5 @@
 // async_batch_read, async_batch_write, async_batch_update (PRD 3.6, 3.7, 3.10): one file after the other, each with its own result.
-import {
-  BatchReadInput,
-  BatchReadOutput,
-  BatchUpdateInput,
-  BatchUpdateOutput,
-  BatchWriteInput,
-  BatchWriteOutput
-} from '../../schemas/batch.ts'
+import { contract } from '../../schemas/contract.ts'
 import { setImmediate } from 'node:timers/promises'
 import type { Contention } from '../../schemas/contention.ts'
 import type { ErrorEnvelope } from '../../schemas/errors.ts'
@@ -22,8 +15,7 @@ export const asyncBatchRead = defineOperation({
   title: 'Read several files',
   description:
     'Reads several files in one call, each as async_read does, with a result of its own. Not a snapshot: files are read one after the other, so take each hash as a starting point.',
-  input: BatchReadInput,
-  output: BatchReadOutput,
+  ...contract.async_batch_read,
   annotations: asyncRead.annotations,
   errors: [],
   handle: async ({ files }, context) => {
@@ -43,8 +35,7 @@ export const asyncBatchWrite = defineOperation({
   title: 'Create several files',
   description:
     'Creates several files in one call, each as async_write does, with a result of its own. Not all-or-nothing: one can fail and the others succeed.',
-  input: BatchWriteInput,
-  output: BatchWriteOutput,
+  ...contract.async_batch_write,
   annotations: asyncWrite.annotations,
   errors: [],
   handle: async ({ files, timeout }, context) =>
@@ -56,8 +47,7 @@ export const asyncBatchUpdate = defineOperation({
   title: 'Update several files',
   description:
     'Updates several files in one call, each as async_update does, with a result of its own: ok, contention with the diff, or error. Not all-or-nothing: send only the ones again that were not ok.',
-  input: BatchUpdateInput,
-  output: BatchUpdateOutput,
+  ...contract.async_batch_update,
   annotations: asyncUpdate.annotations,
   errors: [],
   handle: async ({ files, timeout, diff_format }, context) => {

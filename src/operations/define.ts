@@ -2,9 +2,11 @@
 import { Ajv, type ValidateFunction } from 'ajv'
 import { OperationError, toOperationError } from '../errors.ts'
 import { AgentId } from '../../schemas/common.ts'
+import type { EnvelopeName } from '../../schemas/contract.ts'
 import type { ErrorCode } from '../../schemas/errors.ts'
 import type { Static, TObject } from '../../schemas/typebox.ts'
 import type { OperationContext } from './context.ts'
+import { envelopes, type Envelope } from './envelopes.ts'
 import { describeFaults } from './faults.ts'
 import { takeInput } from './take-input.ts'
 
@@ -23,18 +25,20 @@ interface Definition<Input extends TObject, Output extends TObject> {
   readonly description: string
   /** Closed object. */
   readonly input: Input
-  /** The answer with status `ok`. */
+  /** The answer of a call that has succeeded. */
   readonly output: Output
-  /** True where it can answer `contention`. */
-  readonly contends?: boolean
+  /** True where it can also answer `contention`. */
+  readonly contends: boolean
+  /** The form of its failures. */
+  readonly envelope: EnvelopeName
   readonly annotations: Annotations
   /** Codes it can fail with, besides those that every operation can. */
   readonly errors: readonly ErrorCode[]
   readonly handle: (input: Static<Input>, context: OperationContext) => Promise<object>
 }
 
-export interface Operation extends Omit<Definition<TObject, TObject>, 'handle' | 'contends'> {
-  readonly contends: boolean
+export interface Operation extends Omit<Definition<TObject, TObject>, 'handle' | 'envelope'> {
+  readonly envelope: Envelope
   /**
    * Checks the input, runs the operation, returns a plain result or throws.
    * @param rawInput anything; it is not changed
@@ -43,8 +47,8 @@ export interface Operation extends Omit<Definition<TObject, TObject>, 'handle' |
   call(rawInput: unknown, context: OperationContext): Promise<OperationResult>
 }
 
-/** `status` is `ok` or `contention`. */
-export type OperationResult = Readonly<Record<string, unknown>> & { readonly status: string }
+/** `status` is `ok` or `contention` in the PRD's envelope, and absent in that of FES. */
+export type OperationResult = Readonly<Record<string, unknown>> & { readonly status?: string }
 
 /** Codes of every operation that is given a path. */
 export const pathErrors = ['NOT_A_FILE', 'ACCESS_DENIED', 'PATH_OUTSIDE_BASE'] as const satisfies readonly ErrorCode[]
@@ -78,7 +82,7 @@ const ajv = new Ajv({
 export function defineOperation<Input extends TObject, Output extends TObject>(
   definition: Definition<Input, Output>
 ): Operation {
-  const { name, input, handle, contends = false } = definition
+  const { name, input, handle, envelope } = definition
   let check: ValidateFunction<Static<Input>> | undefined
 
   function checkInput(rawInput: unknown): Static<Input> {
@@ -107,7 +111,7 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
     }
   }
 
-  return { ...definition, contends, call }
+  return { ...definition, envelope: envelopes[envelope], call }
 }
 
 const isAgentId = ajv.compile<string | undefined>(AgentId)
@@ -123,6 +127,7 @@ function checkAgentId(agentId: string | undefined): string | undefined {
 /** The file a call is about, for the log; a batch has none of its own. */
 function pathOf(input: object): unknown {
   if ('path' in input) return input.path
+  if ('name' in input) return input.name
   return 'old_path' in input ? input.old_path : undefined
 }
 

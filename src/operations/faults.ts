@@ -4,6 +4,8 @@ import type { ErrorObject } from 'ajv'
 export interface Fault {
   /** Such as `files[0].path`; "" for the input itself. */
   readonly parameter: string
+  /** Keyword of JSON Schema that is broken, such as `required` or `pattern`. */
+  readonly rule: string
   readonly message: string
 }
 
@@ -14,13 +16,17 @@ const maxNameLength = 100
 export function describeFaults(errors: readonly ErrorObject[], topLevelNames: readonly string[]): Fault[] {
   const faults = errors.slice(0, maxFaults).map((error) => describeFault(error, topLevelNames))
   const more = errors.length - faults.length
-  return more === 0 ? faults : [...faults, { parameter: '', message: `and ${more} more faults` }]
+  return more === 0 ? faults : [...faults, { parameter: '', rule: '', message: `and ${more} more faults` }]
 }
 
-function describeFault(
+function describeFault(error: ErrorObject, topLevelNames: readonly string[]): Fault {
+  return { rule: error.keyword, ...explainFault(error, topLevelNames) }
+}
+
+function explainFault(
   { instancePath, keyword, params, message, parentSchema, data }: ErrorObject,
   topLevelNames: readonly string[]
-): Fault {
+): Omit<Fault, 'rule'> {
   const parameter = toName(instancePath)
   const subject = parameter === '' ? 'input' : parameter
   switch (keyword) {

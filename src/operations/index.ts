@@ -9,6 +9,9 @@ import { asyncUpdate } from './async-update.ts'
 import { asyncWrite } from './async-write.ts'
 import { asyncBatchRead, asyncBatchUpdate, asyncBatchWrite } from './batch.ts'
 import type { Operation } from './define.ts'
+import { editFile } from './edit-file.ts'
+import { listFiles } from './list-files.ts'
+import { readFile } from './read-file.ts'
 
 export const operations: readonly Operation[] = [
   asyncRead,
@@ -21,5 +24,8 @@ export const operations: readonly Operation[] = [
   asyncStatus,
   asyncBatchRead,
   asyncBatchWrite,
-  asyncBatchUpdate
+  asyncBatchUpdate,
+  listFiles,
+  readFile,
+  editFile
 ]

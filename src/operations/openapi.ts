@@ -1,6 +1,6 @@
 // The OpenAPI 3.1 document, derived from the operations: schemas with a title become named components.
 import { Contention } from '../../schemas/contention.ts'
-import { ErrorEnvelope, errorTable, type ErrorCode } from '../../schemas/errors.ts'
+import { errorTable, type ErrorCode } from '../../schemas/errors.ts'
 import { commonErrors, type Operation } from './define.ts'
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
@@ -46,7 +46,7 @@ export function createOpenApi(operations: readonly Operation[], version: string)
 }
 
 function describeOperation(operation: Operation, components: JsonObject): JsonObject {
-  const { name, title, description, input, output, contends } = operation
+  const { name, title, description, input, output } = operation
   return {
     operationId: name,
     summary: title,
@@ -67,26 +67,25 @@ function describeOperation(operation: Operation, components: JsonObject): JsonOb
     },
     responses: {
       '200': { description: 'Done.', content: jsonContent(hoist(toJson(output), components)) },
-      ...errorResponses(operation, contends, components)
+      ...errorResponses(operation, components)
     }
   }
 }
 
 /** One response for each status: 409 may be contention as well as an error. */
-function errorResponses({ errors }: Operation, contends: boolean, components: JsonObject): JsonObject {
+function errorResponses({ errors, contends, envelope }: Operation, components: JsonObject): JsonObject {
   const codes = [...new Set<ErrorCode>([...errors, ...commonErrors, ...doorErrors])]
-  const statuses = [...new Set([...codes.map((code) => errorTable[code].httpStatus), ...(contends ? [409] : [])])].sort(
-    (a, b) => a - b
-  )
-  const envelope = hoist(toJson(ErrorEnvelope), components)
+  const statusOf = (code: ErrorCode) => envelope.httpStatus(code)
+  const statuses = [...new Set([...codes.map(statusOf), ...(contends ? [409] : [])])].sort((a, b) => a - b)
+  const failure = hoist(toJson(envelope.schema), components)
   return Object.fromEntries(
     statuses.map((status) => {
-      const own = codes.filter((code) => errorTable[code].httpStatus === status)
+      const own = codes.filter((code) => statusOf(code) === status)
       const lines = own.map((code) => `${code}: ${errorTable[code].meaning}`)
       if (status !== 409 || !contends)
-        return [String(status), { description: lines.join(' '), content: jsonContent(envelope) }]
+        return [String(status), { description: lines.join(' '), content: jsonContent(failure) }]
       const contention = hoist(toJson(Contention), components)
-      const schema: JsonObject = own.length === 0 ? contention : { oneOf: [contention, envelope] }
+      const schema: JsonObject = own.length === 0 ? contention : { oneOf: [contention, failure] }
       return [
         '409',
         {

@@ -44,6 +44,6 @@ function spend(budget: { left: number }, count: number): void {
 
 function invalid(message: string): OperationError {
   return new OperationError('INVALID_REQUEST', `Invalid input: ${message}`, {
-    details: { faults: [{ parameter: '', message }] }
+    details: { faults: [{ parameter: '', rule: '', message }] }
   })
 }

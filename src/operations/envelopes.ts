@@ -1,0 +1,73 @@
+// The two envelopes (DESIGN section 4): how a failure is told to the caller of an operation, on each transport.
+import type { EnvelopeName } from '../../schemas/contract.ts'
+import { ErrorEnvelope, errorTable, type ErrorCode } from '../../schemas/errors.ts'
+import { FileEditingError } from '../../schemas/file-editing.ts'
+import type { TObject } from '../../schemas/typebox.ts'
+import type { OperationError } from '../errors.ts'
+
+/** What is known of the call that failed. */
+export interface FailedCall {
+  readonly operation: string
+  /** As it came, checked or not. */
+  readonly input?: unknown
+}
+
+export interface RpcError {
+  readonly code: number
+  readonly message: string
+  readonly data: object
+}
+
+export interface Envelope {
+  /** Of `body`. */
+  readonly schema: TObject
+  readonly httpStatus: (code: ErrorCode) => number
+  /** The body over REST, and the structured content over MCP. */
+  readonly body: (error: OperationError, call: FailedCall) => Record<string, unknown>
+  /** The error object over JSON-RPC. */
+  readonly rpcError: (error: OperationError, call: FailedCall) => RpcError
+}
+
+const status: Envelope = {
+  schema: ErrorEnvelope,
+  httpStatus: (code) => errorTable[code].httpStatus,
+  body: (error) => error.toEnvelope(),
+  rpcError: (error) => ({ code: error.jsonRpcCode, message: error.message, data: error.toEnvelope() })
+}
+
+const bare: Envelope = {
+  schema: FileEditingError,
+  // FES knows no 408: who holds the file is changing it, which is its 409.
+  httpStatus: (code) => (code === 'LOCK_TIMEOUT' ? 409 : errorTable[code].httpStatus),
+  body: (error, call) => ({ error: bareError(error, call) }),
+  rpcError: bareError
+}
+
+export const envelopes: Readonly<Record<EnvelopeName, Envelope>> = { status, bare }
+
+/** FES 3.3. */
+function bareError(error: OperationError, { operation, input }: FailedCall): FileEditingError['error'] {
+  const filename = nameOf(input)
+  return {
+    code: isFieldMissing(error) ? -32600 : error.jsonRpcCode,
+    message: error.message,
+    data: {
+      ...(filename !== undefined && { filename }),
+      operation,
+      timestamp: new Date().toISOString(),
+      details: `${error.code}: ${errorTable[error.code].meaning}`
+    }
+  }
+}
+
+function isFieldMissing({ code, details }: OperationError): boolean {
+  const faults = details?.['faults']
+  return code === 'INVALID_REQUEST' && Array.isArray(faults) && faults.some(({ rule }) => rule === 'required')
+}
+
+const maxNameLength = 255
+
+function nameOf(input: unknown): string | undefined {
+  const name = typeof input === 'object' && input !== null && 'name' in input ? input.name : undefined
+  return typeof name === 'string' ? name.slice(0, maxNameLength) : undefined
+}

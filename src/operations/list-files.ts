@@ -1,0 +1,39 @@
+// list_files (FES 2.2): takes no lock; a snapshot of one moment.
+import { isUtf8 } from 'node:buffer'
+import { contract } from '../../schemas/contract.ts'
+import type { ListFilesOutput } from '../../schemas/file-editing.ts'
+import type { Static } from '../../schemas/typebox.ts'
+import { countLines } from '../diff/lines.ts'
+import type { OperationContext } from './context.ts'
+import { defineOperation, pathErrors } from './define.ts'
+
+export const listFiles = defineOperation({
+  name: 'list_files',
+  title: 'List the folder',
+  description:
+    'Lists the files directly in the first root that are not hidden, with size, time and number of lines (-1 where a file is too large or not UTF-8 text). For subdirectories, patterns and hashes use async_list.',
+  ...contract.list_files,
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  errors: [...pathErrors, 'DIR_NOT_FOUND'],
+  handle: (_input, context) => list(context)
+})
+
+async function list({ files, config, signal }: OperationContext): Promise<Static<typeof ListFilesOutput>> {
+  const found = await files.surveyFolder({ count, maxEntries: config.crud.max_list_entries, signal })
+  return {
+    files: found.map(({ name, stat, isReadable, isWritable, lines }) => ({
+      name,
+      size: Number(stat.size),
+      modified: stat.mtime.toISOString(),
+      readable: isReadable,
+      writable: isWritable,
+      lines
+    })),
+    total_count: found.length,
+    directory: files.roots[0]?.given ?? ''
+  }
+}
+
+function count(bytes: Buffer): number {
+  return isUtf8(bytes) ? countLines(bytes.toString('utf8')) : -1
+}

@@ -1,0 +1,57 @@
+// read_file (FES 2.1): lines without their ends, joined by \n.
+import { contract } from '../../schemas/contract.ts'
+import type { ReadFileInput, ReadFileOutput } from '../../schemas/file-editing.ts'
+import type { Static } from '../../schemas/typebox.ts'
+import { countLines, skipLines, splitLines, withoutTerminator } from '../diff/lines.ts'
+import { decodeText } from '../files/text.ts'
+import type { OperationContext } from './context.ts'
+import { defineOperation, pathErrors } from './define.ts'
+import { refuseLines, requireFileName } from './file-name.ts'
+import { readVersion } from './file-version.ts'
+import { withLocks } from './with-locks.ts'
+
+export const readFile = defineOperation({
+  name: 'read_file',
+  title: 'Read a file of the folder',
+  description:
+    'Reads a UTF-8 text file directly in the first root, whole or from start_line to end_line. Lines are joined by \\n whatever their line ends in the file. To change the file safely while others do, use async_read, which gives the hash that async_update needs.',
+  ...contract.read_file,
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  errors: [...pathErrors, 'FILE_NOT_FOUND', 'ENCODING_ERROR', 'FILE_TOO_LARGE', 'LOCK_TIMEOUT'],
+  handle: read
+})
+
+async function read(input: ReadFileInput, context: OperationContext): Promise<Static<typeof ReadFileOutput>> {
+  const { name, start_line, end_line } = input
+  requireFileName(name)
+  if (start_line !== undefined && end_line !== undefined && start_line > end_line)
+    refuseLines(name, `Start line ${start_line} cannot exceed end line ${end_line}.`)
+  const version = await withLocks(
+    context,
+    [{ path: name, mode: 'shared', reach: 'target' }],
+    { operation: 'read_file', timeout: maxLockSeconds },
+    ([place]) => readVersion(context, place!, name)
+  )
+  const text = decodeText(version.bytes, 'utf-8', name)
+  const total = countLines(text)
+  const first = start_line ?? 1
+  if (start_line !== undefined && start_line > total)
+    refuseLines(name, `Start line ${start_line} exceeds file length: the file has ${total} lines.`)
+  const start = skipLines(text, 0, first - 1)
+  const count = Math.min(end_line ?? total, total) - first + 1
+  return {
+    content: joinLines(text.slice(start, skipLines(text, start, count))),
+    total_lines: total,
+    ...((start_line !== undefined || end_line !== undefined) && {
+      range_requested: { ...(start_line !== undefined && { start_line }), ...(end_line !== undefined && { end_line }) }
+    })
+  }
+}
+
+/** FES 4.1: no call waits for a lock longer than this. */
+export const maxLockSeconds = 30
+
+function joinLines(text: string): string {
+  if (!text.includes('\r')) return withoutTerminator(text)
+  return splitLines(text).map(withoutTerminator).join('\n')
+}
