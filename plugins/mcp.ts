@@ -24,6 +24,7 @@ export default fp<{ config: Config; version: string }>(
       mcpHttp = createMcpHttp({
         operations,
         call: app.call,
+        caller: { transport: 'mcp' },
         version,
         maxWaitSeconds: daemon.mcp_wait_seconds,
         maxSessions: daemon.max_mcp_sessions,

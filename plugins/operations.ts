@@ -3,13 +3,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import fp from 'fastify-plugin'
 import { OperationError } from '../src/errors.ts'
 import type { Config } from '../src/config.ts'
-import type { ServerFacts } from '../src/operations/context.ts'
+import type { CallOperation, ServerFacts } from '../src/operations/context.ts'
 import { operations } from '../src/operations/index.ts'
-import type { Call } from '../src/mcp/server.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    call: Call
+    call: CallOperation
     serverFacts: ServerFacts
   }
 }
@@ -17,7 +16,7 @@ declare module 'fastify' {
 export default fp<{ config: Config; version: string }>(
   async (app, { config, version }) => {
     const { locks, files, differ, bases } = app
-    const server: ServerFacts = { version, startedAt: Date.now(), port: undefined, transport: 'http' }
+    const server: ServerFacts = { version, startedAt: Date.now(), port: undefined, transport: config.daemon.transport }
     const engine = { locks, files, differ, bases, config, server, log: app.log }
     const byName = new Map(operations.map((operation) => [operation.name, operation]))
     const running = new Set<Promise<unknown>>()

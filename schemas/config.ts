@@ -16,6 +16,12 @@ export const Config = Type.Object(
           default: 8720,
           description: 'HTTP port. While it is taken and was not asked for explicitly, the next free one up to 8819.'
         }),
+        transport: Type.String({
+          enum: ['http', 'stdio', 'dual'],
+          default: 'http',
+          description:
+            '"http" listens; "stdio" answers JSON-RPC and MCP on standard input and output; "dual" does both in one process.'
+        }),
         log_level: Type.String({
           enum: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
           default: 'info',
@@ -40,6 +46,17 @@ export const Config = Type.Object(
           minimum: 0,
           default: 1.5,
           description: 'Time that running operations get to finish when the server stops.'
+        }),
+        max_stdio_calls: Type.Integer({
+          minimum: 1,
+          default: 1000,
+          description:
+            'Calls under way at once on standard input, and messages in one batch. Beyond it input is not read until one has ended.'
+        }),
+        stdio_drain_seconds: Type.Number({
+          minimum: 0,
+          default: 30,
+          description: 'When standard input has ended, calls under way get this long to be answered.'
         }),
         max_mcp_sessions: Type.Integer({
           minimum: 1,

@@ -64,6 +64,7 @@ function describeSettings(): string {
     '| flag | setting |',
     '| --- | --- |',
     '| `--dir <folder>` (repeatable) | crud.base_directories |',
+    '| `--transport <type>` | daemon.transport |',
     '| `--port <number>` | daemon.port; taken: exit 1. Without it: 8720, or the next free one up to 8819 |',
     '| `--host <address>` | daemon.host |',
     '| `--token <secret>` | daemon.token |',

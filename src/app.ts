@@ -11,6 +11,7 @@ import mcp from '../plugins/mcp.ts'
 import openapi from '../plugins/openapi.ts'
 import operations from '../plugins/operations.ts'
 import rest from '../plugins/rest.ts'
+import stdio from '../plugins/stdio.ts'
 import type { Config } from './config.ts'
 
 export interface AppOptions {
@@ -51,5 +52,6 @@ export async function createApp({ config, version, logStream = process.stderr }:
   await app.register(openapi, options)
   await app.register(rest)
   await app.register(mcp, options)
+  await app.register(stdio, options)
   return app
 }

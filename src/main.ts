@@ -12,8 +12,10 @@ interface Flags {
   timeout?: number
   logLevel?: string
   token?: string
+  transport?: string
 }
 
+const transports = ['http', 'stdio', 'dual']
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 
 const program = new Command('async-crud-mcp')
@@ -22,6 +24,12 @@ const program = new Command('async-crud-mcp')
   )
   .version(version)
   .option('--dir <folder>', 'a root: only files below it are reachable (repeatable, at least one)', collect)
+  .addOption(
+    new Option(
+      '--transport <type>',
+      'how clients reach it: over HTTP, over stdin and stdout, or both (default: http)'
+    ).choices(transports)
+  )
   .option(
     '--port <number>',
     'HTTP port, 1024-65535 (default: 8720, or the next free one up to 8819)',
@@ -67,9 +75,10 @@ async function run(flags: Flags): Promise<void> {
   }
 }
 
-function toConfig({ dir, host, port, maxSize, timeout, logLevel, token }: Flags): PartialConfig {
+function toConfig({ dir, host, port, maxSize, timeout, logLevel, token, transport }: Flags): PartialConfig {
   return {
     daemon: {
+      ...(transport !== undefined && { transport }),
       ...(host !== undefined && { host }),
       ...(port !== undefined && { port }),
       ...(token !== undefined && { token }),

@@ -1,4 +1,5 @@
 // Runs the service until it is told to stop.
+import { Console } from 'node:console'
 import closeWithGrace from 'close-with-grace'
 import type { FastifyInstance } from 'fastify'
 import { createApp } from '../app.ts'
@@ -10,6 +11,8 @@ import { version } from '../version.ts'
 const lastPort = 8819
 /** The whole stop, waiting operations included, takes no longer. */
 const stopLimitMs = 2000
+const stopSignals = ['SIGINT', 'SIGTERM'] as const
+const sameSignalMs = 500
 
 export interface ServeOptions {
   readonly config: Config
@@ -18,14 +21,43 @@ export interface ServeOptions {
 }
 
 export async function serve({ config, isPortExplicit }: ServeOptions): Promise<void> {
+  const { transport } = config.daemon
+  // Standard output belongs to JSON-RPC: what a dependency prints must not come between.
+  if (transport !== 'http') globalThis.console = new Console(process.stderr)
   const app = await createApp({ config, version })
-  app.log.info({ version, roots: app.files.roots.map(({ given }) => given) }, 'starting')
-  app.serverFacts.port = await listen(app, config, isPortExplicit)
-  closeWithGrace({ delay: stopLimitMs, logger: false }, async ({ signal, err }) => {
-    if (err !== undefined) app.log.fatal({ err }, 'stopping after an unexpected failure')
-    else app.log.info({ signal }, 'stopping')
-    await app.close()
-  })
+  app.log.info({ version, transport, roots: app.files.roots.map(({ given }) => given) }, 'starting')
+  if (transport === 'stdio') await app.ready()
+  else app.serverFacts.port = await listen(app, config, isPortExplicit)
+  const stop = createStop(app)
+  if (app.stdio === undefined) return
+  await app.stdio.ended
+  stop('stdin ended')
+}
+
+/** A signal, a failure that nobody caught and the end of stdin all lead to one orderly stop within a time limit. */
+function createStop(app: FastifyInstance): (reason: string) => void {
+  let since: number | undefined
+  const grace = closeWithGrace(
+    { delay: stopLimitMs, logger: false, skip: [...stopSignals] },
+    async ({ err, signal }) => {
+      if (err !== undefined) app.log.fatal({ err }, 'stopping after an unexpected failure')
+      else if (signal !== undefined) app.log.info({ signal }, 'stopping')
+      await app.close()
+    }
+  )
+
+  function stop(reason: string): void {
+    const now = performance.now()
+    // npm passes a signal on that the terminal has sent already: the second one soon after the first is the same.
+    if (since !== undefined && now - since > sameSignalMs) process.exit(1)
+    if (since !== undefined) return
+    since = now
+    app.log.info({ reason }, 'stopping')
+    grace.close()
+  }
+
+  for (const signal of stopSignals) process.on(signal, () => stop(signal))
+  return stop
 }
 
 /** Binds instead of probing: whoever probes can lose the port before binding it. */

@@ -2,25 +2,20 @@
 import { Server, type ServerContext } from '@modelcontextprotocol/server'
 import { createHash } from 'node:crypto'
 import { OperationError, toOperationError } from '../errors.ts'
-import type { Caller, OperationContext } from '../operations/context.ts'
-import type { Operation, OperationResult } from '../operations/define.ts'
+import type { CallOperation, Caller } from '../operations/context.ts'
+import type { Operation } from '../operations/define.ts'
 import { envelopes } from '../operations/envelopes.ts'
 import { instructions } from './instructions.ts'
 import { toTool, toToolError, toToolResult } from './tools.ts'
 
-/** Calls an operation by name on the engine. */
-export type Call = (
-  name: string,
-  input: unknown,
-  call: { readonly caller: Caller; readonly signal: AbortSignal } & Pick<OperationContext, 'progress'>
-) => Promise<OperationResult>
-
 export interface McpServerOptions {
   readonly operations: readonly Operation[]
-  readonly call: Call
+  readonly call: CallOperation
   readonly version: string
   /** Longest wait without progress notifications, in seconds. */
   readonly maxWaitSeconds: number
+  /** Who calls where neither header nor `_meta` nor session says it. */
+  readonly caller: Caller
 }
 
 /** Progress notifications, and who calls, in a client's `_meta`. */
@@ -44,7 +39,7 @@ export function createMcpServer(options: McpServerOptions, onCancelled?: (reques
 }
 
 async function callTool(
-  { call, operations, maxWaitSeconds }: McpServerOptions,
+  { call, operations, maxWaitSeconds, caller }: McpServerOptions,
   name: string,
   input: unknown,
   context: ServerContext
@@ -54,7 +49,11 @@ async function callTool(
     if (operation === undefined) throw unknownTool(name, operations)
     const progress = progressOf(context)
     const result = await call(name, input, {
-      caller: { agentId: agentIdOf(context), transport: 'mcp', ...(progress === undefined && { maxWaitSeconds }) },
+      caller: {
+        ...caller,
+        agentId: agentIdOf(context) ?? caller.agentId,
+        ...(progress === undefined && { maxWaitSeconds })
+      },
       signal: signalOf(context),
       progress
     })

@@ -4,6 +4,7 @@ import type { Bases } from '../files/bases.ts'
 import type { FileStore } from '../files/file-store.ts'
 import type { LockManager } from '../locks/lock-manager.ts'
 import type { Config } from '../config.ts'
+import type { OperationResult } from './define.ts'
 
 /** Who calls, as the transport knows it. */
 export interface Caller {
@@ -41,6 +42,13 @@ export interface ServerFacts {
   port: number | undefined
   readonly transport: string
 }
+
+/** Calls an operation by name on the engine; what every transport is a layer over. */
+export type CallOperation = (
+  name: string,
+  input: unknown,
+  call: Pick<OperationContext, 'caller' | 'signal' | 'progress'>
+) => Promise<OperationResult>
 
 export interface OperationContext extends Engine {
   readonly caller: Caller

@@ -86,7 +86,7 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
   let check: ValidateFunction<Static<Input>> | undefined
 
   function checkInput(rawInput: unknown): Static<Input> {
-    const taken = takeInput(rawInput ?? {})
+    const taken = takeInput(rawInput === undefined ? {} : rawInput)
     // Compiled at the first call: a start of the server does not pay for operations nobody uses.
     check ??= ajv.compile<Static<Input>>(input)
     if (check(taken)) return taken
