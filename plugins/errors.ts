@@ -1,4 +1,5 @@
-// Every failure that does not come from an operation's own answer, in the one error envelope.
+// Every failure that does not come from an operation's own answer, in the envelope of what was asked for.
+import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { isErrno, OperationError, toOperationError } from '../src/errors.ts'
@@ -77,6 +78,24 @@ export function toFailure(error: unknown): OperationError {
       }
       return toOperationError(error)
   }
+}
+
+/** What Node's own parser refuses never becomes a request: the answer is written onto the connection. */
+export function answerUnparsable(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const status = unparsableStatus[error.code ?? ''] ?? '400 Bad Request'
+  const message = `The HTTP request is malformed or incomplete (${status}). Nothing was done.`
+  const body = JSON.stringify(new OperationError('INVALID_REQUEST', message).toEnvelope())
+  const headers = `content-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}`
+  socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\n${headers}\r\n\r\n${body}`)
+}
+
+const unparsableStatus: Readonly<Record<string, string>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large'
 }
 
 function isFastifyError(error: unknown): error is FastifyError {

@@ -3,7 +3,7 @@ import Fastify, { LogController, type FastifyInstance, type FastifyReply } from 
 import access from '../plugins/access.ts'
 import body from '../plugins/body.ts'
 import differ from '../plugins/differ.ts'
-import errors, { sendError, toFailure } from '../plugins/errors.ts'
+import errors, { answerUnparsable, sendError, toFailure } from '../plugins/errors.ts'
 import files from '../plugins/files.ts'
 import health from '../plugins/health.ts'
 import locks from '../plugins/locks.ts'
@@ -31,6 +31,7 @@ export async function createApp({ config, version, logStream = process.stderr }:
     bodyLimit: 2 * crud.max_file_size_bytes + 1_048_576,
     requestTimeout: daemon.request_timeout_seconds * 1000,
     frameworkErrors: (error, request, reply) => void sendError(request, reply as FastifyReply, toFailure(error)),
+    clientErrorHandler: answerUnparsable,
     // Answers under way go out before their connections are closed.
     forceCloseConnections: 'idle',
     // A request that arrives while the server stops gets our own answer, from app.call.

@@ -1,9 +1,11 @@
 // An open directory: the handle through which its entries are reached, so that nothing above it can be swapped meanwhile.
-import { closeSync, constants, fsync, lstatSync, openSync, type BigIntStats } from 'node:fs'
+import { closeSync, constants, fsync, fsyncSync, lstatSync, openSync, type BigIntStats } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 const fsyncAsync = promisify(fsync)
+/** Windows cannot flush a directory; its renames are durable with the file's own flush. */
+const canSync = process.platform !== 'win32'
 const openDirectoryFlags = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0)
 
 /**
@@ -64,8 +66,12 @@ export class Directory {
 
   /** Makes the names in the directory durable. */
   async sync(): Promise<void> {
-    // Windows cannot flush a directory; its renames are durable with the file's own flush.
-    if (process.platform !== 'win32') await fsyncAsync(this.#fd)
+    if (canSync) await fsyncAsync(this.#fd)
+  }
+
+  /** The same, before anything else runs. */
+  syncNow(): void {
+    if (canSync) fsyncSync(this.#fd)
   }
 
   /** Shares the handle: each holder closes once. */

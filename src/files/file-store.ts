@@ -117,7 +117,6 @@ export function createFileStore(options: FileStoreOptions) {
         requireAbsent(parents.place, path, hint)
       }
       const identity = await writer.writeFile({ place: parents.place, path, bytes, replaces: undefined, check })
-      await parents.sync()
       await writer.syncNames([parents.place], path, contentHash(bytes))
       return identity
     } catch (error) {
@@ -158,7 +157,6 @@ export function createFileStore(options: FileStoreOptions) {
     const target = { ...to, place: parents.place }
     try {
       const crossFilesystem = await renameEntry(writer, from, target, assertHeld)
-      await parents.sync()
       await writer.syncNames([target.place, from.place], to.path, from.current?.hash ?? '')
       const stat = target.place.directory.stat(target.place.name)
       return { crossFilesystem, identity: stat === undefined ? undefined : identityOf(stat) }
@@ -262,7 +260,7 @@ export function createFileStore(options: FileStoreOptions) {
       const message = `Directory does not exist: ${parentOf(place)}, for ${path}. Create it, or pass create_dirs: true.`
       throw new OperationError('DIR_NOT_FOUND', message, { path })
     }
-    return makeParents(place)
+    return makeParents(place, { isDurable: options.durability === 'full' })
   }
 
   function checkHardlinks({ links }: FileVersion, path: string): void {

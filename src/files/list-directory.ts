@@ -7,7 +7,7 @@ import { OperationError } from '../errors.ts'
 import type { Directory } from './directory.ts'
 import type { GlobMatcher } from './glob.ts'
 import { isOwnName } from './protection.ts'
-import { readSmallFile } from './read-file.ts'
+import { readNow } from './read-file.ts'
 
 export type EntryType = 'file' | 'directory' | 'symlink' | 'other'
 
@@ -146,7 +146,7 @@ const maxIgnoreLine = 256
 /** The rules of a directory. A line that would make the matcher backtrack for long is left out: the file may be anybody's. */
 function readIgnoreRules(directory: Directory, prefix: string, entries: readonly Dirent[]): IgnoreRules[] {
   if (!entries.some((entry) => entry.name === '.gitignore' && entry.isFile())) return []
-  const bytes = readSmallFile(directory, '.gitignore', maxIgnoreBytes)
+  const bytes = readNow(directory, '.gitignore', maxIgnoreBytes)
   if (bytes === undefined) return []
   const lines = bytes.toString('utf8').split('\n')
   const harmless = lines.filter((line) => line.length <= maxIgnoreLine && line.split('**').length <= 3)

@@ -8,14 +8,15 @@ import type { Place } from './walk.ts'
 /** Missing parents that were just made: where the file goes, and how to take them back when the write fails. */
 export interface MadeParents {
   readonly place: Place
-  /** Makes the new directories durable. */
-  sync(): Promise<void>
   /** Removes the new directories again, as far as they are still empty. */
   undo(): void
 }
 
-/** Creates the missing parents of a place. The place returned takes the old one's part: it must be closed, and the old one too. */
-export function makeParents(place: Place): MadeParents {
+/**
+ * Creates the missing parents of a place, each durable before anybody else can see it: who builds on it need not know that it is new.
+ * The place returned takes the old one's part: it must be closed, and the old one too.
+ */
+export function makeParents(place: Place, { isDurable }: { isDurable: boolean }): MadeParents {
   const held: Directory[] = []
   const made: { parent: Directory; name: string }[] = []
   const undo = () => {
@@ -28,15 +29,15 @@ export function makeParents(place: Place): MadeParents {
   held.push(directory)
   try {
     for (const name of place.missing) {
-      if (makeDirectory(directory, name)) made.push({ parent: directory, name })
+      if (makeDirectory(directory, name)) {
+        made.push({ parent: directory, name })
+        if (isDurable) directory.syncNow()
+      }
       directory = directory.openChild(name)
       held.push(directory)
     }
     const stat = directory.stat(place.name)
-    const sync = async () => {
-      await Promise.all(made.map(({ parent }) => parent.sync()))
-    }
-    return { place: { ...place, directory, missing: [], stat, close }, sync, undo }
+    return { place: { ...place, directory, missing: [], stat, close }, undo }
   } catch (error) {
     undo()
     close()

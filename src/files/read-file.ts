@@ -62,20 +62,10 @@ export async function readFile(place: Place, path: string, limits: ReadLimits): 
   }
 }
 
-/** The hash of the file at a place right now, in one tick; undefined where no regular file stands there. */
-export function hashNow(place: Place): string | undefined {
-  try {
-    const fd = openForReading(place, place.path)
-    try {
-      const bytes = Buffer.allocUnsafe(fstatSync(fd).size)
-      return contentHash(bytes.subarray(0, readFully(fd, bytes)))
-    } finally {
-      closeSync(fd)
-    }
-  } catch (error) {
-    if (error instanceof OperationError) return undefined
-    throw error
-  }
+/** The hash of the file at a place right now, in one tick; undefined where no regular file can be read there. */
+export function hashNow({ directory, name }: Place): string | undefined {
+  const bytes = readNow(directory, name, Infinity)
+  return bytes === undefined ? undefined : contentHash(bytes)
 }
 
 /** A regular file of a directory, links not followed; undefined where it is none, cannot be read or is larger than `maxFileBytes`. */
@@ -97,20 +87,19 @@ export async function readEntry(
   }
 }
 
-/** A regular file of a directory, links not followed; undefined where it is none, cannot be read or is larger. */
-export function readSmallFile(directory: Directory, name: string, maxBytes: number): Buffer | undefined {
+/** The same in one tick, without the identity. */
+export function readNow(directory: Directory, name: string, maxBytes: number): Buffer | undefined {
+  let fd: number | undefined
   try {
-    const fd = openSync(directory.at(name), readFlags)
-    try {
-      const stat = fstatSync(fd)
-      if (!stat.isFile() || stat.size > maxBytes) return undefined
-      const bytes = Buffer.allocUnsafe(stat.size)
-      return bytes.subarray(0, readFully(fd, bytes))
-    } finally {
-      closeSync(fd)
-    }
+    fd = openSync(directory.at(name), readFlags)
+    const stat = fstatSync(fd)
+    if (!stat.isFile() || stat.size > maxBytes) return undefined
+    const bytes = Buffer.allocUnsafe(stat.size)
+    return bytes.subarray(0, readFully(fd, bytes))
   } catch {
     return undefined
+  } finally {
+    if (fd !== undefined) closeSync(fd)
   }
 }
 

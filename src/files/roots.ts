@@ -1,5 +1,5 @@
 // The roots: the directories below which files are reachable. Compared by path segment, never by string prefix.
-import { realpathSync, statSync } from 'node:fs'
+import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, join, parse, resolve, sep } from 'node:path'
 import { isErrno, OperationError } from '../errors.ts'
 
@@ -61,10 +61,13 @@ function openRoot(directory: string): Root {
   const given = resolve(directory)
   try {
     if (!statSync(given).isDirectory()) throw new Error(`root is not a directory: ${given}`)
-    return { given, real: realpathSync.native(given) }
+    const real = realpathSync.native(given)
+    accessSync(real, constants.R_OK | constants.W_OK)
+    return { given, real }
   } catch (error) {
     if (isErrno(error, 'ENOENT')) throw new Error(`root does not exist: ${given}`, { cause: error })
-    if (isErrno(error, 'EACCES', 'EPERM')) throw new Error(`root cannot be read: ${given}`, { cause: error })
+    if (isErrno(error, 'EACCES', 'EPERM', 'EROFS'))
+      throw new Error(`root cannot be read and written by this user: ${given}`, { cause: error })
     throw error
   }
 }

@@ -28,7 +28,7 @@ async function list(input: ListInput, context: OperationContext): Promise<Static
     recursive,
     ignore,
     limit,
-    after: cursor === undefined ? undefined : decodeCursor(cursor),
+    after: cursor === undefined ? undefined : decodeCursor(cursor, path),
     maxEntries: context.config.crud.max_list_entries,
     signal: context.signal
   })
@@ -87,6 +87,11 @@ function encodeCursor(name: string): string {
   return Buffer.from(name, 'utf8').toString('base64url')
 }
 
-function decodeCursor(cursor: string): string {
-  return Buffer.from(cursor, 'base64url').toString('utf8')
+/** @throws OperationError INVALID_REQUEST for what no answer has given */
+function decodeCursor(cursor: string, path: string): string {
+  const name = Buffer.from(cursor, 'base64url').toString('utf8')
+  if (encodeCursor(name) === cursor) return name
+  throw new OperationError('INVALID_REQUEST', 'cursor is none: pass next_cursor of the answer before, as it was.', {
+    path
+  })
 }
