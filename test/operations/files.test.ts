@@ -202,17 +202,6 @@ t.test('on a full disk nothing is changed and nothing is left behind', async (t)
 })
 
 t.test(
-  'a directory that may not be written is ACCESS_DENIED',
-  { skip: process.getuid?.() === 0 && 'root may write everywhere' },
-  async (t) => {
-    const { tree, client } = await scene(t, { 'd/f': 'one' })
-    chmodSync(tree.path('d'), 0o555)
-    t.match(await update(client, 'd/f', 'one', 'one', 'two'), { error_code: 'ACCESS_DENIED' })
-    chmodSync(tree.path('d'), 0o755)
-  }
-)
-
-t.test(
   'what somebody outside changes is an ordinary version: contention with the exact diff, attributed to external',
   async (t) => {
     const saves: [string, (path: string) => void][] = [
