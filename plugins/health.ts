@@ -1,6 +1,7 @@
 // GET /health (PRD 11.2): is the process well, without touching a file.
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import fp from 'fastify-plugin'
+import type { Health } from '../schemas/health.ts'
 
 const resolutionMs = 10
 
@@ -8,7 +9,7 @@ export default fp(
   async (app) => {
     const delay = monitorEventLoopDelay({ resolution: resolutionMs })
     delay.enable()
-    app.get('/health', async () => {
+    app.get('/health', async (): Promise<Health> => {
       const { version, startedAt } = app.serverFacts
       return {
         status: 'healthy',
