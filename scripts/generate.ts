@@ -6,9 +6,12 @@ import { errorTable } from '../schemas/errors.ts'
 import { operations } from '../src/operations/index.ts'
 import { createOpenApi } from '../src/operations/openapi.ts'
 import { version } from '../src/version.ts'
+import { recordExamples } from './examples.ts'
+
+const openapi = createOpenApi({ operations, version, calls: await recordExamples() })
 
 const documents: Record<string, string> = {
-  'openapi/openapi.json': `${JSON.stringify(createOpenApi(operations, version), null, 2)}\n`,
+  'openapi/openapi.json': `${JSON.stringify(openapi, null, 2)}\n`,
   'docs/errors.md': describeErrors(),
   'docs/configuration.md': describeSettings()
 }
