@@ -6,13 +6,21 @@ import { OperationError } from '../src/errors.ts'
 import type { Config } from '../src/config.ts'
 import { sendError } from './errors.ts'
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** True for a route that shows the public contract only: no token is asked for. */
+    isPublic?: boolean
+  }
+}
+
 export default fp<{ config: Config }>(
   async (app, { config: { daemon } }) => {
     const names = ['127.0.0.1', 'localhost', '[::1]', daemon.host.includes(':') ? `[${daemon.host}]` : daemon.host]
     app.addHook('onRequest', async (request, reply) => {
       const port = request.socket.localPort
       const hosts = [...names.map((name) => `${name}:${port}`), ...daemon.allowed_hosts]
-      const refusal = checkOrigin(request, hosts) ?? checkToken(request, daemon.token)
+      const { isPublic = false } = request.routeOptions.config
+      const refusal = checkOrigin(request, hosts) ?? (isPublic ? undefined : checkToken(request, daemon.token))
       if (refusal !== undefined) return sendError(request, reply, refusal)
       return undefined
     })

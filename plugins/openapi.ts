@@ -1,15 +1,16 @@
-// GET /openapi.json: the contract, made once.
+// GET /openapi.json: the committed contract, which npm run generate keeps true.
+import { readFile } from 'node:fs/promises'
 import fp from 'fastify-plugin'
-import { operations } from '../src/operations/index.ts'
-import { createOpenApi } from '../src/operations/openapi.ts'
 
-export default fp<{ version: string }>(
-  async (app, { version }) => {
-    let document: string | undefined
-    app.get('/openapi.json', async (_request, reply) => {
-      document ??= JSON.stringify(createOpenApi(operations, version))
-      return reply.type('application/json; charset=utf-8').send(document)
+const path = new URL('../../openapi/openapi.json', import.meta.url)
+
+export default fp(
+  async (app) => {
+    let document: Promise<Buffer> | undefined
+    app.get('/openapi.json', { config: { isPublic: true } }, async (_request, reply) => {
+      document ??= readFile(path)
+      return reply.type('application/json; charset=utf-8').send(await document)
     })
   },
-  { name: 'openapi' }
+  { name: 'openapi', dependencies: ['access'] }
 )

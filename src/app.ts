@@ -3,6 +3,7 @@ import Fastify, { LogController, type FastifyInstance, type FastifyReply } from 
 import access from '../plugins/access.ts'
 import body from '../plugins/body.ts'
 import differ from '../plugins/differ.ts'
+import docs from '../plugins/docs.ts'
 import errors, { answerUnparsable, sendError, toFailure } from '../plugins/errors.ts'
 import files from '../plugins/files.ts'
 import health from '../plugins/health.ts'
@@ -50,7 +51,8 @@ export async function createApp({ config, version, logStream = process.stderr }:
   await app.register(body)
   // What stands on it.
   await app.register(health)
-  await app.register(openapi, options)
+  await app.register(openapi)
+  await app.register(docs)
   await app.register(rest)
   await app.register(mcp, options)
   await app.register(stdio, options)

@@ -1,0 +1,50 @@
+// GET /docs: the contract as a page on which every operation can be tried out. It works offline: all it needs comes from here.
+import { readFile } from 'node:fs/promises'
+import fp from 'fastify-plugin'
+
+const html = 'text/html; charset=utf-8'
+const css = 'text/css; charset=utf-8'
+const script = 'text/javascript; charset=utf-8'
+
+/** Ours; both are read when asked for, so that the start of the server does not pay for them. */
+const own = (name: string) => () => new URL(`../../openapi/${name}`, import.meta.url)
+/** Of Swagger UI, as the package brings it: only its files are used. */
+const ofSwaggerUi = (name: string) => () => new URL(import.meta.resolve(`@fastify/swagger-ui/static/${name}`))
+
+const files = [
+  { path: '/docs', type: html, locate: own('docs.html') },
+  { path: '/docs/', type: html, locate: own('docs.html') },
+  { path: '/docs/docs.js', type: script, locate: own('docs.js') },
+  { path: '/docs/swagger-ui.css', type: css, locate: ofSwaggerUi('swagger-ui.css') },
+  { path: '/docs/swagger-ui-bundle.js', type: script, locate: ofSwaggerUi('swagger-ui-bundle.js') },
+  { path: '/docs/favicon-32x32.png', type: 'image/png', locate: ofSwaggerUi('favicon-32x32.png') }
+]
+
+/** The browser asks nobody but this server, runs nothing but these files, and shows the page in no frame. Icons are data. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'"
+].join('; ')
+
+export default fp(
+  async (app) => {
+    for (const { path, type, locate } of files) {
+      app.get(path, { config: { isPublic: true } }, async (_request, reply) => {
+        const content = await readFile(locate())
+        return reply
+          .type(type)
+          .header('content-security-policy', policy)
+          .header('x-content-type-options', 'nosniff')
+          .header('referrer-policy', 'no-referrer')
+          .send(content)
+      })
+    }
+  },
+  { name: 'docs', dependencies: ['access', 'openapi'] }
+)
