@@ -1,0 +1,77 @@
+// openapi.json keeps the rules of a public linter, and its examples keep its schemas.
+import { createConfig, lintFromString } from '@redocly/openapi-core'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import t from 'tap'
+import { recordExamples } from '../../scripts/examples.ts'
+import { operations } from '../../src/operations/index.ts'
+import {
+  document,
+  documentPath,
+  documentText,
+  type MediaType,
+  type PathOperation,
+  type Response
+} from '../fixtures/document.ts'
+
+const ajv = new Ajv2020({ strict: false, formats: { 'date-time': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/ } })
+ajv.addSchema(document, 'openapi')
+
+/** Every operation with the place where it stands in the document. */
+const described = Object.entries(document.paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, operation]: [string, PathOperation]) => ({
+    operation,
+    pointer: `/paths/${path.replaceAll('/', '~1')}/${method}`
+  }))
+)
+
+t.test('the document keeps all recommended rules of redocly, without a warning or an exception', async (t) => {
+  const config = await createConfig({ extends: ['recommended'] })
+  const problems = await lintFromString({ source: documentText, absoluteRef: documentPath, config })
+  t.strictSame(
+    problems.map(({ ruleId, message, location }) => `${ruleId} ${location[0]?.pointer ?? ''}: ${message}`),
+    []
+  )
+})
+
+t.test('every example satisfies the schema beside it', async (t) => {
+  let count = 0
+  const check = ({ examples = {} }: MediaType, pointer: string) => {
+    const validate = ajv.compile({ $ref: `openapi#${pointer}/schema` })
+    for (const [name, { value }] of Object.entries(examples)) {
+      t.ok(validate(value), `${pointer} ${name}: ${ajv.errorsText(validate.errors)}`)
+      count += 1
+    }
+  }
+  const checkResponses = (responses: Readonly<Record<string, Response>>, pointer: string) => {
+    for (const [name, { $ref, content }] of Object.entries(responses)) {
+      if ($ref === undefined) check(content['application/json'], `${pointer}/${name}/content/application~1json`)
+    }
+  }
+  for (const { operation, pointer } of described) {
+    const { requestBody, responses } = operation
+    if (requestBody) check(requestBody.content['application/json'], `${pointer}/requestBody/content/application~1json`)
+    checkResponses(responses, `${pointer}/responses`)
+  }
+  checkResponses(document.components.responses, '/components/responses')
+  t.ok(count >= 50, `${count} examples`)
+})
+
+t.test('every operation shows a call that succeeds, and contention where it can happen', async (t) => {
+  for (const { operationId, requestBody, responses } of described.map(({ operation }) => operation)) {
+    const requests = Object.keys(requestBody?.content['application/json'].examples ?? {})
+    const shown = (status: string, holds: (value: unknown) => boolean = () => true) =>
+      Object.entries(responses[status]?.content?.['application/json'].examples ?? {}).flatMap(([name, { value }]) =>
+        holds(value) ? [name] : []
+      )
+    t.ok(shown('200').length > 0, `${operationId}: an answer`)
+    const contentions = shown('409', (value) => (value as { status?: string }).status === 'contention')
+    if (operations.some(({ name, contends }) => name === operationId && contends))
+      t.ok(contentions.length > 0, `${operationId}: contention`)
+    // The answer to a request bears its name.
+    if (requestBody !== undefined) t.strictSame([...shown('200'), ...contentions].sort(), requests.sort(), operationId)
+  }
+})
+
+t.test('two recordings of the examples are equal', async (t) => {
+  t.strictSame(await recordExamples(), await recordExamples())
+})
