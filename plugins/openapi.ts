@@ -6,10 +6,10 @@ const path = new URL('../../openapi/openapi.json', import.meta.url)
 
 export default fp(
   async (app) => {
-    let document: Promise<Buffer> | undefined
+    let document: Buffer | undefined
     app.get('/openapi.json', { config: { isPublic: true } }, async (_request, reply) => {
-      document ??= readFile(path)
-      return reply.type('application/json; charset=utf-8').send(await document)
+      document ??= await readFile(path)
+      return reply.type('application/json; charset=utf-8').send(document)
     })
   },
   { name: 'openapi', dependencies: ['access'] }
