@@ -12,7 +12,8 @@ import { makeTree } from '../fixtures/tree.ts'
 
 const project = fileURLToPath(new URL('../../../', import.meta.url))
 const generator = join(project, 'node_modules', 'oazapfts', 'dist', 'cli.js')
-const compiler = join(project, 'node_modules', 'typescript', 'bin', 'tsc')
+/** What bin/tsc loads; a module without the extension cannot be run below a test runner's hooks. */
+const compiler = join(project, 'node_modules', 'typescript', 'lib', 'tsc.js')
 const consumer = join(project, 'test', 'openapi', 'consumer.ts.txt')
 
 /** Runs a program to its end; what it printed is the message of its failure. */
