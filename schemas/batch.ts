@@ -34,7 +34,11 @@ export type BatchUpdateInput = Static<typeof BatchUpdateInput>
 
 const count = (description: string) => Type.Integer({ minimum: 0, description })
 
-const batchOutput = (outcomes: TSchema[], title: string, summary: TProperties) =>
+const batchOutput = <Outcomes extends TSchema[], Counts extends TProperties>(
+  outcomes: [...Outcomes],
+  title: string,
+  counts: Counts
+) =>
   Type.Object(
     {
       status: StatusOk,
@@ -43,7 +47,7 @@ const batchOutput = (outcomes: TSchema[], title: string, summary: TProperties) =
         {
           total: count('Files in the request.'),
           succeeded: count('Files done.'),
-          ...summary,
+          ...counts,
           failed: count('Files with an error.')
         },
         { title: `${title}Summary`, description: 'How many of each.' }

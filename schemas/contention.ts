@@ -1,4 +1,5 @@
 // What an agent gets when its update comes too late: the exact difference between what it knew and what is there now.
+import type { CallerInput } from './caller-input.ts'
 import { Hash, Path, Timestamp } from './common.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
@@ -18,7 +19,7 @@ export const Patch = inputObject(
   },
   { title: 'Patch', description: 'One edit: find old_string, put new_string.' }
 )
-export type Patch = Pick<Static<typeof Patch>, 'old_string' | 'new_string'> & { readonly replace_all?: boolean }
+export type Patch = CallerInput<typeof Patch>
 
 const lineNumber = (description: string) => Type.Integer({ minimum: 0, description })
 

@@ -1,8 +1,57 @@
 // The one file that imports TypeBox, so that a later move to another version touches one file.
-import { Type, type TObject, type TProperties } from '@sinclair/typebox'
+import { Type as TypeBox } from '@sinclair/typebox'
+import type {
+  ArrayOptions,
+  IntegerOptions,
+  NumberOptions,
+  SchemaOptions,
+  Static,
+  StringOptions,
+  TArray,
+  TBoolean,
+  TInteger,
+  TNumber,
+  TObject,
+  TProperties,
+  TSchema,
+  TString,
+  TUnion
+} from '@sinclair/typebox'
 
-export { Type }
-export type { Static, TObject, TProperties, TSchema } from '@sinclair/typebox'
+export type { Static, TArray, TObject, TOptional, TProperties, TSchema, TUnion } from '@sinclair/typebox'
+
+/** The part of a schema's type that says that it has a default, and which. */
+type Default<Options> = Options extends { default: infer Value } ? { readonly default: Value } : unknown
+
+/** The part of a string schema's type that narrows its static type to the choices of its `enum`. */
+type Choice<Options> = Options extends { enum: readonly (infer Value)[] } ? { static: Value } : unknown
+
+interface Options<Value> {
+  /** Must be a value of the schema. */
+  default?: Value
+}
+
+/**
+ * TypeBox forgets `default` and `enum` in the type of a schema. These builders keep them, so that types can be derived
+ * of which property a caller may leave out and of what it can be. At run time they are TypeBox's own.
+ */
+interface Builders {
+  Array<Item extends TSchema, const Given extends ArrayOptions & Options<readonly Static<Item>[]>>(
+    item: Item,
+    options?: Given
+  ): TArray<Item> & Default<Given>
+  Boolean<const Given extends SchemaOptions & Options<boolean>>(options?: Given): TBoolean & Default<Given>
+  Integer<const Given extends IntegerOptions & Options<number>>(options?: Given): TInteger & Default<Given>
+  Number<const Given extends NumberOptions & Options<number>>(options?: Given): TNumber & Default<Given>
+  String<const Given extends StringOptions & Options<string>>(options?: Given): TString & Choice<Given> & Default<Given>
+  Union<Members extends TSchema[], const Given extends SchemaOptions & Options<Static<Members[number]>>>(
+    members: [...Members],
+    options?: Given
+  ): TUnion<Members> & Default<Given>
+}
+
+// A cast, since TypeBox declares less than it does: each builder returns the options it was given.
+export const Type = TypeBox as unknown as Omit<typeof TypeBox, keyof Builders> & Builders
 
 /**
  * The schema of an input object: closed, and a property with a default may be left out. Its static type is what the handler
@@ -12,7 +61,7 @@ export function inputObject<Properties extends TProperties>(
   properties: Properties,
   options: { title?: string; description?: string } = {}
 ): TObject<Properties> {
-  const schema = Type.Object(properties, { additionalProperties: false, ...options })
+  const schema = TypeBox.Object(properties, { additionalProperties: false, ...options })
   const required = ((schema.required ?? []) as readonly string[]).filter(
     (name) => properties[name]?.['default'] === undefined
   )

@@ -4,8 +4,11 @@ import { Config } from '../schemas/config.ts'
 
 export type { Config } from '../schemas/config.ts'
 
-/** Some of the settings, by section. */
-export type PartialConfig = { [Section in keyof Config]?: Partial<Config[Section]> }
+/** Some of the settings, by section. Which of its choices a text is, `loadConfig` checks. */
+export type PartialConfig = {
+  [Section in keyof Config]?: { [Name in keyof Config[Section]]?: Unchecked<Config[Section][Name]> }
+}
+type Unchecked<Value> = Value extends string ? string : Value
 
 const environmentPrefix = 'ASYNC_CRUD_MCP_'
 

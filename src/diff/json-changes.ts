@@ -45,8 +45,8 @@ function place({ baseStart, baseEnd, currentStart, currentEnd }: Hunk, skippedLi
   const base = { start_line: skippedLines + baseStart + 1, end_line: skippedLines + baseEnd }
   const current = { start_line: skippedLines + currentStart + 1, end_line: skippedLines + currentEnd }
   const starts = { base_start_line: base.start_line, current_start_line: current.start_line }
-  if (baseStart === baseEnd) return { type: 'added', ...current, ...starts }
-  return { type: currentStart === currentEnd ? 'removed' : 'modified', ...base, ...starts }
+  if (baseStart === baseEnd) return { type: 'added' as const, ...current, ...starts }
+  return { type: currentStart === currentEnd ? ('removed' as const) : ('modified' as const), ...base, ...starts }
 }
 
 function contents(baseLines: readonly string[], currentLines: readonly string[], hunk: Hunk) {
