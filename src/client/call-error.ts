@@ -1,0 +1,103 @@
+// CallError: a call that was answered, yet failed, with what the answer says about it.
+import type { OperationName } from '../../schemas/contract.ts'
+import type { ErrorCode, ErrorEnvelope } from '../../schemas/errors.ts'
+import type { FileEditingError } from '../../schemas/file-editing.ts'
+
+/** What an envelope says. */
+interface Told {
+  readonly code: ErrorCode | number
+  readonly message: string
+  readonly path: string | undefined
+  readonly details: Readonly<Record<string, unknown>> | undefined
+}
+
+/** What is known of an answer that is a failure. */
+export interface FailedAnswer {
+  readonly operation: OperationName
+  readonly httpStatus: number
+  /** The Content-Type and Retry-After headers as they came, null where they did not. */
+  readonly contentType: string | null
+  readonly retryAfter: string | null
+  /** The body as it came. */
+  readonly text: string
+}
+
+/** The server, or something in front of it, answered the call with a failure. `message` says what happened and what to do next. */
+export class CallError extends Error {
+  override readonly name = 'CallError'
+  readonly operation: OperationName
+  readonly httpStatus: number
+  /**
+   * The code of the error table, such as "FILE_NOT_FOUND"; for list_files, read_file and edit_file the JSON-RPC code, such
+   * as -32001. Undefined where the answer has neither of the two error envelopes, so is not from an async-crud-mcp server.
+   */
+  readonly code: ErrorCode | number | undefined
+  /** The path, or for read_file and edit_file the file name, as the caller spelt it, where the failure is about one. */
+  readonly path: string | undefined
+  /** Facts for programs; the keys depend on the code. For list_files, read_file and edit_file the `data` of the error. */
+  readonly details: Readonly<Record<string, unknown>> | undefined
+  /** Seconds after which the same call may succeed, where the answer has a Retry-After header in seconds. */
+  readonly retryAfterSeconds: number | undefined
+  /** The whole answer: its JSON, or its text where it is not JSON. */
+  readonly body: unknown
+
+  constructor({ operation, httpStatus, contentType, retryAfter, text }: FailedAnswer) {
+    const json = parseJson(text)
+    const told = readEnvelope(json)
+    super(told?.message ?? describeStranger(operation, httpStatus, contentType, json !== undefined))
+    this.operation = operation
+    this.httpStatus = httpStatus
+    this.code = told?.code
+    this.path = told?.path
+    this.details = told?.details
+    this.retryAfterSeconds = retryAfter !== null && /^\d+$/.test(retryAfter) ? Number(retryAfter) : undefined
+    this.body = json === undefined ? text : json
+  }
+}
+
+/** @returns undefined, which no JSON is, where the text is not JSON */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function readEnvelope(body: unknown): Told | undefined {
+  if (isErrorEnvelope(body)) {
+    const { error_code: code, message, path, details } = body
+    return { code: code as ErrorCode, message, path, details }
+  }
+  if (!isFileEditingError(body)) return undefined
+  const { code, message, data } = body.error
+  return { code, message, path: data.filename, details: data }
+}
+
+function isErrorEnvelope(body: unknown): body is ErrorEnvelope {
+  return isObject(body) && typeof body['error_code'] === 'string' && typeof body['message'] === 'string'
+}
+
+function isFileEditingError(body: unknown): body is FileEditingError {
+  const error = isObject(body) ? body['error'] : undefined
+  return (
+    isObject(error) &&
+    typeof error['code'] === 'number' &&
+    typeof error['message'] === 'string' &&
+    isObject(error['data'])
+  )
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}
+
+function describeStranger(
+  operation: OperationName,
+  httpStatus: number,
+  contentType: string | null,
+  isJson: boolean
+): string {
+  const what = isJson ? 'is JSON, yet not in the form of an async-crud-mcp server' : 'is not JSON'
+  return `The answer to ${operation} (HTTP ${httpStatus}, ${contentType ?? 'no content type'}) ${what}. Check the url of the client and what stands between.`
+}

@@ -1,0 +1,20 @@
+// What each operation takes and answers, derived from the contract.
+import type { CallerInput } from '../../schemas/caller-input.ts'
+import type { Contention } from '../../schemas/contention.ts'
+import type { contract, OperationName } from '../../schemas/contract.ts'
+import type { Static } from '../../schemas/typebox.ts'
+
+type Contract = typeof contract
+
+/** The input of an operation: what has a default may be left out, at every depth. */
+export type CallInput<Name extends OperationName> = Name extends OperationName
+  ? CallerInput<Contract[Name]['input']>
+  : never
+
+/**
+ * The answer of a call that did not fail. Where the operation can come too late it has `status` "ok" or "contention", which
+ * tells the two apart.
+ */
+export type CallAnswer<Name extends OperationName> = Name extends OperationName
+  ? Static<Contract[Name]['output']> | (Contract[Name]['contends'] extends true ? Contention : never)
+  : never

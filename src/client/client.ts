@@ -1,0 +1,120 @@
+// The typed client: every operation of a server over REST. It runs wherever fetch does and depends on nothing else.
+import type { OperationName } from '../../schemas/contract.ts'
+import { CallError, parseJson } from './call-error.ts'
+import type { CallAnswer, CallInput } from './calls.ts'
+
+export type { Contention } from '../../schemas/contention.ts'
+export type { OperationName } from '../../schemas/contract.ts'
+export type { ErrorCode } from '../../schemas/errors.ts'
+export type { CallAnswer, CallInput } from './calls.ts'
+export { CallError } from './call-error.ts'
+
+/** As much of `fetch` as the client uses, so that one's own can be passed: with a proxy, retries, a log. */
+export type Fetch = (
+  url: string,
+  init: {
+    readonly method: 'POST'
+    readonly headers: Record<string, string>
+    readonly body: string
+    readonly redirect: 'error'
+    readonly signal?: AbortSignal
+  }
+) => Promise<{
+  readonly status: number
+  readonly headers: { get(name: string): string | null }
+  text(): Promise<string>
+}>
+
+export interface ClientOptions {
+  /** Where the server is, such as "http://127.0.0.1:8720", with or without a slash at the end. */
+  readonly url: string
+  /** The server's bearer token, where it was started with one. */
+  readonly token?: string
+  /**
+   * Who is calling; shown to others in `modified_by` and `async_status`. Printable ASCII, since it travels as a header; another
+   * name can be passed as `agent_id` of a call, which comes first anyway. Default: the server counts the caller as unnamed.
+   */
+  readonly agentId?: string
+  /** Default: the global fetch. */
+  readonly fetch?: Fetch
+}
+
+export interface CallOptions {
+  /** Cancels the call: a call that waits for a lock leaves the queue, and nothing is changed. Default: nothing cancels it. */
+  readonly signal?: AbortSignal
+}
+
+export interface Client {
+  /**
+   * Calls one operation.
+   * @param name such as "async_read"
+   * @param input what has a default may be left out
+   * @returns the answer: `status` is "ok" or, where the file is no longer the version named, "contention" with the difference.
+   *   list_files, read_file and edit_file answer without a status
+   * @throws CallError where the answer is a failure or not from such a server. Where there is no answer it rejects with what
+   *   fetch rejected with: the signal's reason after an abort, a TypeError where there is no connection or a redirect
+   */
+  call<Name extends OperationName>(name: Name, input: CallInput<Name>, options?: CallOptions): Promise<CallAnswer<Name>>
+}
+
+/**
+ * A client of the server at `url`. It holds no connection and needs no closing.
+ * @throws TypeError where an option cannot be used; the message names it
+ */
+export function createClient({ url, token, agentId, fetch = globalThis.fetch }: ClientOptions): Client {
+  const base = toBase(url)
+  const headers = {
+    'content-type': 'application/json',
+    ...(token !== undefined && { authorization: `Bearer ${checkHeader('token', token)}` }),
+    ...(agentId !== undefined && { 'x-agent-id': checkHeader('agentId', agentId) })
+  }
+
+  async function call<Name extends OperationName>(
+    name: Name,
+    input: CallInput<Name>,
+    { signal }: CallOptions = {}
+  ): Promise<CallAnswer<Name>> {
+    const answer = await fetch(`${base}${name}`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(input),
+      // Followed, it would become a GET, or carry the content of files to somebody else.
+      redirect: 'error',
+      ...(signal !== undefined && { signal })
+    })
+    const text = await answer.text()
+    const body = parseJson(text)
+    if (isAnswer(answer.status, body)) return body as CallAnswer<Name>
+    const [contentType, retryAfter] = [answer.headers.get('content-type'), answer.headers.get('retry-after')]
+    throw new CallError({ operation: name, httpStatus: answer.status, contentType, retryAfter, text })
+  }
+
+  return { call }
+}
+
+/** Contention has the HTTP status of a failure and is none: it is an outcome to act on. */
+function isAnswer(httpStatus: number, body: unknown): boolean {
+  if (typeof body !== 'object' || body === null) return false
+  return httpStatus === 200 || (httpStatus === 409 && 'status' in body && body.status === 'contention')
+}
+
+/** The URL with a slash at its end, to which the name of an operation is added. */
+function toBase(url: string): string {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined
+  if (
+    parsed === undefined ||
+    !['http:', 'https:'].includes(parsed.protocol) ||
+    parsed.search !== '' ||
+    parsed.hash !== ''
+  )
+    throw new TypeError(`url must be an http or https URL without query, such as http://127.0.0.1:8720, not ${url}`)
+  if (parsed.username !== '' || parsed.password !== '')
+    throw new TypeError('url must not hold a user name or a password: pass a token')
+  return parsed.href.endsWith('/') ? parsed.href : `${parsed.href}/`
+}
+
+/** The value is not named in the message: it may be a secret. */
+function checkHeader(option: string, value: string): string {
+  if (/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value)) return value
+  throw new TypeError(`${option} must be printable ASCII without spaces around it, and not empty`)
+}
