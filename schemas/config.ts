@@ -29,7 +29,8 @@ export const Config = Type.Object(
         }),
         token: Type.String({
           default: '',
-          description: 'Bearer token that every request must carry; "" asks for none.'
+          description:
+            'Bearer token that every request must carry, but for /docs and /openapi.json, which show the public contract; "" asks for none.'
         }),
         allowed_hosts: Type.Array(Type.String({ minLength: 1 }), {
           default: [],

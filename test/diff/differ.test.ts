@@ -2,6 +2,7 @@
 import type { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { quickest } from '../fixtures/quickest.ts'
 import { createDiffer, type DifferOptions } from '../../src/diff/differ.ts'
 import { applyPatches } from '../../src/diff/patches.ts'
 import { elapsed, pair, seededRandom } from './fixtures/texts.ts'
