@@ -1,7 +1,8 @@
-// Starts the two floors and measures them.
+// Starts the floors and measures them.
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import type { EditingTask } from './floor-editing.ts'
 import type { FilesTask } from './floor-files.ts'
 import type { Owner } from './owner.ts'
 
@@ -23,6 +24,18 @@ export async function startFloors(owner: Owner): Promise<Floors> {
       const [perSecond] = (await once(files, 'message')) as [number]
       return perSecond
     }
+  }
+}
+
+export type EditingFloor = (task: EditingTask) => Promise<number[]>
+
+/** The bare work of the file-editing operations: how many milliseconds each piece of a task took. */
+export function startEditingFloor(owner: Owner): EditingFloor {
+  const child = start(owner, 'floor-editing.js')
+  return async (task) => {
+    child.send(task)
+    const [latenciesMs] = (await once(child, 'message')) as [number[]]
+    return latenciesMs
   }
 }
 

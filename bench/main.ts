@@ -1,12 +1,14 @@
-// npm run bench [-- hot-path | contention | swarm | locks]: runs the benchmarks and prints their tables.
+// npm run bench [-- hot-path | file-editing | contention | swarm | locks]: runs the benchmarks and prints their tables.
 import { availableParallelism } from 'node:os'
 import { contentionSize } from './contention-size.ts'
+import { fileEditing } from './file-editing.ts'
 import { hotPath } from './hot-path.ts'
 import { locks } from './locks.ts'
 import { swarm } from './swarm.ts'
 
 const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
   'hot-path': hotPath,
+  'file-editing': fileEditing,
   contention: contentionSize,
   swarm,
   locks
