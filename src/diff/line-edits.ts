@@ -1,6 +1,6 @@
 // Edits by line number (FES 2.3): bytes that no edit touches stay as they are, whatever line ends they have.
 import type { LineEdit } from '../../schemas/file-editing.ts'
-import { countLines, lineEnd, lineStart, skipLines, splitLines, withoutTerminator } from './lines.ts'
+import { countLines, endFinder, lineEnd, lineStart, skipLines, splitLines, withoutTerminator } from './lines.ts'
 
 export interface LineEditRequest {
   readonly text: string
@@ -41,16 +41,17 @@ export function editLines({ text, edits, append, isNew }: LineEditRequest): Line
   const { changes } = collected
   const appended = linesOf(append)
   const output = createOutput(text, [...edits.map(({ content = '' }) => content), append])
+  const endOf = endFinder(text)
   let offset = 0
   let line = 1
   for (const change of changes) {
-    const start = skipLines(text, offset, change.line - line)
+    const start = skipLines(text, offset, change.line - line, endOf)
     output.keep(offset, start)
     output.add(change.inserted, start)
     offset = start
     line = change.line
     if (change.replacement === undefined) continue
-    offset = lineEnd(text, start)
+    offset = endOf(text, start)
     line += 1
     output.add(change.replacement, start, text.slice(start, offset))
   }

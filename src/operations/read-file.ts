@@ -37,10 +37,11 @@ async function read(input: ReadFileInput, context: OperationContext): Promise<St
   const first = start_line ?? 1
   if (start_line !== undefined && start_line > total)
     refuseLines(name, `Start line ${start_line} exceeds file length: the file has ${total} lines.`)
+  const last = Math.min(end_line ?? total, total)
   const start = skipLines(text, 0, first - 1)
-  const count = Math.min(end_line ?? total, total) - first + 1
+  const end = last === total ? text.length : skipLines(text, start, last - first + 1)
   return {
-    content: joinLines(text.slice(start, skipLines(text, start, count))),
+    content: joinLines(text.slice(start, end)),
     total_lines: total,
     ...((start_line !== undefined || end_line !== undefined) && {
       range_requested: { ...(start_line !== undefined && { start_line }), ...(end_line !== undefined && { end_line }) }

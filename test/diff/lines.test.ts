@@ -1,7 +1,15 @@
 // Lines: what ends one, how many there are, where one begins.
 import fc from 'fast-check'
 import t from 'tap'
-import { countLines, lineEnd, lineNumbersAt, lineStart, splitLines, withoutTerminator } from '../../src/diff/lines.ts'
+import {
+  countByteLines,
+  countLines,
+  lineEnd,
+  lineNumbersAt,
+  lineStart,
+  splitLines,
+  withoutTerminator
+} from '../../src/diff/lines.ts'
 import { elapsed, holds, text } from './fixtures/texts.ts'
 
 t.test('a line ends with \\n, \\r\\n or a lone \\r, and with nothing else', async (t) => {
@@ -23,6 +31,7 @@ t.test('a final newline makes no extra line', async (t) => {
     ['a\r\rb\n', 3]
   ] as const) {
     t.equal(countLines(text), count, JSON.stringify(text))
+    t.equal(countByteLines(Buffer.from(text)), count, `${JSON.stringify(text)} as bytes`)
   }
 })
 
@@ -44,7 +53,10 @@ t.test('the lines joined are the text, whatever its terminators', async (t) => {
     fc.property(text(), (text) => {
       const lines = splitLines(text)
       return (
-        lines.join('') === text && lines.length === countLines(text) && lines.every((line) => countLines(line) === 1)
+        lines.join('') === text &&
+        lines.length === countLines(text) &&
+        lines.length === countByteLines(Buffer.from(text)) &&
+        lines.every((line) => countLines(line) === 1)
       )
     }),
     2_000
