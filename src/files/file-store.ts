@@ -6,14 +6,14 @@ import { mayAccess } from './access.ts'
 import { assertUnchanged, requireAbsent } from './checks.ts'
 import type { Directory } from './directory.ts'
 import { identityOf, type FileIdentity } from './identity.ts'
-import { listDirectory, type ListedEntry, type ListOptions } from './list-directory.ts'
+import { findEntries, listDirectory, type ListOptions } from './list-directory.ts'
 import { lockKey } from './lock-key.ts'
 import { makeParents, type MadeParents } from './parents.ts'
 import { createProtection } from './protection.ts'
 import { checkSize, contentHash, readFile, type FileVersion } from './read-file.ts'
 import { renameEntry, type RenameSource, type RenameTarget } from './rename-entry.ts'
 import { createRoots } from './roots.ts'
-import { createSurvey, type LineCounter, type SurveyedFile, type SurveyEntry } from './survey.ts'
+import { createSurveyor, type LineCounter, type Survey, type SurveyedFile } from './survey.ts'
 import { walk, type Place } from './walk.ts'
 import { createWriter, explainWriteError } from './write-file.ts'
 
@@ -45,7 +45,7 @@ export function createFileStore(options: FileStoreOptions) {
   const roots = createRoots(options.roots)
   const protection = createProtection(options.protectedPaths)
   const writer = createWriter(options)
-  const survey = createSurvey(options)
+  const surveyor = createSurveyor({ ...options, isProtected: protection.isProtected })
 
   /** The place a path leads to right now. The caller closes it. */
   function open(path: string, reach: Reach): Place {
@@ -180,36 +180,37 @@ export function createFileStore(options: FileStoreOptions) {
    * The regular files of the first root that are not hidden, sorted by name; a link counts as the file that it leads to inside the roots.
    * @throws OperationError DIR_NOT_FOUND, ACCESS_DENIED
    */
-  async function surveyFolder({ count, maxEntries, signal }: SurveyOptions): Promise<SurveyedFile[]> {
+  async function surveyFolder({ count, maxEntries, signal }: SurveyOptions): Promise<readonly SurveyedFile[]> {
     return withDirectory('.', async (directory) => {
       const matches = (name: string) => !name.startsWith('.')
-      const all = { matches, recursive: false, ignore: false, after: undefined, limit: maxEntries, maxEntries, signal }
-      const { entries, turn } = await listDirectory(directory, '.', all)
+      const { found, turn } = await findEntries(directory, '.', {
+        matches,
+        recursive: false,
+        ignore: false,
+        maxEntries,
+        signal
+      })
       const canReplace = mayAccess(directory.self, directory.stat('.') as BigIntStats, 'write')
-      const files = await survey.describe(entriesOf(directory, entries, turn), count)
-      return files.map((file) => ({
-        ...file,
-        isWritable: file.isWritable && canReplace && !protection.isProtected(file.name)
-      }))
+      const survey = surveyor.begin(count)
+      for (const { name, type } of found) {
+        await turn()
+        if (type === 'symlink') await addTarget(survey, name)
+        if (type !== 'file') continue
+        const stat = directory.stat(name)
+        if (stat?.isFile() === true) await survey.add({ name, stat, directory, entryName: name })
+      }
+      const files = survey.finish()
+      return canReplace ? files : files.map((file) => ({ ...file, isWritable: false }))
     })
   }
 
-  async function* entriesOf(
-    directory: Directory,
-    entries: readonly ListedEntry[],
-    turn: () => Promise<void>
-  ): AsyncGenerator<SurveyEntry> {
-    for (const { name, type, stat } of entries) {
-      await turn()
-      if (type === 'file') yield { name, stat, directory, entryName: name }
-      if (type !== 'symlink') continue
-      const place = openIfReachable(name)
-      try {
-        if (place?.stat?.isFile() === true)
-          yield { name, stat: place.stat, directory: place.directory, entryName: place.name }
-      } finally {
-        place?.close()
-      }
+  async function addTarget(survey: Survey, name: string): Promise<void> {
+    const place = openIfReachable(name)
+    try {
+      if (place?.stat?.isFile() !== true) return
+      await survey.add({ name, stat: place.stat, directory: place.directory, entryName: place.name })
+    } finally {
+      place?.close()
     }
   }
 

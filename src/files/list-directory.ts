@@ -18,17 +18,20 @@ export interface ListedEntry {
   readonly stat: BigIntStats
 }
 
-export interface ListOptions {
+export interface FindOptions {
   readonly matches: GlobMatcher
   readonly recursive: boolean
   /** True: what .gitignore files exclude, and .git, is left out. */
   readonly ignore: boolean
-  /** Names up to and including this one are left out. */
-  readonly after: string | undefined
-  readonly limit: number
   /** Entries looked at before giving up. */
   readonly maxEntries: number
   readonly signal: AbortSignal
+}
+
+export interface ListOptions extends FindOptions {
+  /** Names up to and including this one are left out. */
+  readonly after: string | undefined
+  readonly limit: number
 }
 
 interface Found {
@@ -44,35 +47,42 @@ interface IgnoreRules {
 
 /**
  * @returns the page, the number of entries that match in all, and the last name of the page where there are more behind it:
- * what vanished since the names were read is left out of the page, yet its name still counts as passed;
- * and `turn`, for whoever goes through the entries again
+ * what vanished since the names were read is left out of the page, yet its name still counts as passed
  */
 export async function listDirectory(
   directory: Directory,
   path: string,
   options: ListOptions
-): Promise<{ entries: ListedEntry[]; total: number; lastName: string | undefined; turn: () => Promise<void> }> {
-  const found: Found[] = []
-  const walk: Walk = { path, options, found, budget: options.maxEntries, turn: createTurns(options.signal) }
-  await collect(directory, '', [], walk)
-  found.sort((a, b) => compareNames(a.name, b.name))
+): Promise<{ entries: ListedEntry[]; total: number; lastName: string | undefined }> {
+  const { found, turn } = await findEntries(directory, path, options)
   const { after } = options
   const first = after === undefined ? 0 : found.findIndex(({ name }) => compareNames(name, after) > 0)
   const start = first === -1 ? found.length : first
   const page = found.slice(start, start + options.limit)
   const hasMore = start + options.limit < found.length
   return {
-    entries: await describeAll(directory, page, walk.turn),
+    entries: await describeAll(directory, page, turn),
     total: found.length,
-    lastName: hasMore ? page.at(-1)?.name : undefined,
-    turn: walk.turn
+    lastName: hasMore ? page.at(-1)?.name : undefined
   }
+}
+
+/** The names that match, sorted, and `turn` for whoever goes through them: to be awaited at each. */
+export async function findEntries(
+  directory: Directory,
+  path: string,
+  options: FindOptions
+): Promise<{ found: readonly Found[]; turn: () => Promise<void> }> {
+  const found: Found[] = []
+  const walk: Walk = { path, options, found, budget: options.maxEntries, turn: createTurns(options.signal) }
+  await collect(directory, '', [], walk)
+  return { found: found.sort((a, b) => compareNames(a.name, b.name)), turn: walk.turn }
 }
 
 /** What one listing shares over all its directories. */
 interface Walk {
   readonly path: string
-  readonly options: ListOptions
+  readonly options: FindOptions
   readonly found: Found[]
   budget: number
   readonly turn: () => Promise<void>

@@ -1,4 +1,4 @@
-// What list_files tells of the files of one folder (FES 2.2). What was read of a file is kept for as long as the file is the same.
+// What list_files tells of the files of one folder (FES 2.2). What was found out about a file is kept for as long as the file is the same.
 import type { BigIntStats } from 'node:fs'
 import { mayAccess } from './access.ts'
 import type { Directory } from './directory.ts'
@@ -7,7 +7,10 @@ import { readEntry, type ReadLimits } from './read-file.ts'
 
 export interface SurveyedFile {
   readonly name: string
-  readonly stat: BigIntStats
+  /** Bytes. */
+  readonly size: number
+  /** ISO 8601, UTC. */
+  readonly modified: string
   readonly isReadable: boolean
   readonly isWritable: boolean
   /** What the counter gave; -1 where the file cannot be read or is larger than the limit. */
@@ -17,10 +20,18 @@ export interface SurveyedFile {
 /** Number of lines, -1 where the bytes are not text. */
 export type LineCounter = (bytes: Buffer) => number
 
-type Facts = Pick<SurveyedFile, 'isReadable' | 'isWritable' | 'lines'> & { readonly identity: FileIdentity }
+interface SurveyOptions extends ReadLimits {
+  /** True for a name whose file is never written. */
+  readonly isProtected: (name: string) => boolean
+}
+
+interface Facts {
+  readonly identity: FileIdentity
+  readonly file: SurveyedFile
+}
 
 /** Where one listed file stands: an entry of an open directory. */
-export interface SurveyEntry {
+interface SurveyEntry {
   readonly name: string
   readonly stat: BigIntStats
   readonly directory: Directory
@@ -28,27 +39,28 @@ export interface SurveyEntry {
   readonly entryName: string
 }
 
-export type Survey = ReturnType<typeof createSurvey>
+/** One listing: every file is added, then it is finished. */
+export type Survey = ReturnType<ReturnType<typeof createSurveyor>['begin']>
 
 /** The facts of one folder, from one listing to the next. */
-export function createSurvey(limits: ReadLimits) {
+export function createSurveyor(options: SurveyOptions) {
   let known = new Map<string, Facts>()
 
-  /** Facts of the files that are there now; those of files that are gone are forgotten. */
-  async function describe(
-    entries: AsyncIterable<SurveyEntry> | Iterable<SurveyEntry>,
-    count: LineCounter
-  ): Promise<SurveyedFile[]> {
+  function begin(count: LineCounter) {
     const found = new Map<string, Facts>()
     const files: SurveyedFile[] = []
-    for await (const entry of entries) {
-      const facts = recall(entry) ?? (await look(entry, count))
-      found.set(entry.name, facts)
-      const { isReadable, isWritable, lines } = facts
-      files.push({ name: entry.name, stat: entry.stat, isReadable, isWritable, lines })
+    return {
+      async add(entry: SurveyEntry): Promise<void> {
+        const facts = recall(entry) ?? (await look(entry, count))
+        found.set(entry.name, facts)
+        files.push(facts.file)
+      },
+      /** The files in the order of their adding. Facts of files that are gone are forgotten. */
+      finish(): readonly SurveyedFile[] {
+        known = found
+        return files
+      }
     }
-    known = found
-    return files
   }
 
   /** Mode and access lists change the ctime, so that they need no second look either. */
@@ -58,16 +70,21 @@ export function createSurvey(limits: ReadLimits) {
     return isSameIdentity(facts.identity, stat) ? facts : undefined
   }
 
-  async function look({ stat, directory, entryName }: SurveyEntry, count: LineCounter): Promise<Facts> {
+  /** Size and time are those of the bytes that were counted, even where the file has changed since `stat`. */
+  async function look({ name, stat, directory, entryName }: SurveyEntry, count: LineCounter): Promise<Facts> {
     const path = directory.at(entryName)
-    const content = await readEntry(directory, entryName, limits)
-    return {
-      identity: content?.identity ?? identityOf(stat),
+    const content = await readEntry(directory, entryName, options)
+    const identity = content?.identity ?? identityOf(stat)
+    const file = {
+      name,
+      size: Number(identity.size),
+      modified: new Date(Number(identity.mtimeNs / 1_000_000n)).toISOString(),
       isReadable: mayAccess(path, stat, 'read'),
-      isWritable: mayAccess(path, stat, 'write'),
+      isWritable: mayAccess(path, stat, 'write') && !options.isProtected(name),
       lines: content === undefined ? -1 : count(content.bytes)
     }
+    return { identity, file }
   }
 
-  return { describe }
+  return { begin }
 }

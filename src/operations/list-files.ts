@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import { contract } from '../../schemas/contract.ts'
 import type { ListFilesOutput } from '../../schemas/file-editing.ts'
 import type { Static } from '../../schemas/typebox.ts'
-import { countLines } from '../diff/lines.ts'
+import { countByteLines } from '../diff/lines.ts'
 import type { OperationContext } from './context.ts'
 import { defineOperation, pathErrors } from './define.ts'
 
@@ -21,10 +21,10 @@ export const listFiles = defineOperation({
 async function list({ files, config, signal }: OperationContext): Promise<Static<typeof ListFilesOutput>> {
   const found = await files.surveyFolder({ count, maxEntries: config.crud.max_list_entries, signal })
   return {
-    files: found.map(({ name, stat, isReadable, isWritable, lines }) => ({
+    files: found.map(({ name, size, modified, isReadable, isWritable, lines }) => ({
       name,
-      size: Number(stat.size),
-      modified: stat.mtime.toISOString(),
+      size,
+      modified,
       readable: isReadable,
       writable: isWritable,
       lines
@@ -35,5 +35,5 @@ async function list({ files, config, signal }: OperationContext): Promise<Static
 }
 
 function count(bytes: Buffer): number {
-  return isUtf8(bytes) ? countLines(bytes.toString('utf8')) : -1
+  return isUtf8(bytes) ? countByteLines(bytes) : -1
 }
