@@ -197,7 +197,7 @@ export function createFileStore(options: FileStoreOptions) {
         if (type === 'symlink') await addTarget(survey, name)
         if (type !== 'file') continue
         const stat = directory.stat(name)
-        if (stat?.isFile() === true) await survey.add({ name, stat, directory, entryName: name })
+        if (stat?.isFile() === true) await survey.add({ name, stat, directory, entryName: name, path: name })
       }
       const files = survey.finish()
       return canReplace ? files : files.map((file) => ({ ...file, isWritable: false }))
@@ -208,7 +208,8 @@ export function createFileStore(options: FileStoreOptions) {
     const place = openIfReachable(name)
     try {
       if (place?.stat?.isFile() !== true) return
-      await survey.add({ name, stat: place.stat, directory: place.directory, entryName: place.name })
+      const { stat, directory, name: entryName } = place
+      await survey.add({ name, stat, directory, entryName, path: relativeTo(place) })
     } finally {
       place?.close()
     }

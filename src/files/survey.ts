@@ -21,8 +21,8 @@ export interface SurveyedFile {
 export type LineCounter = (bytes: Buffer) => number
 
 interface SurveyOptions extends ReadLimits {
-  /** True for a name whose file is never written. */
-  readonly isProtected: (name: string) => boolean
+  /** True for a path, relative to its root, that is never written. */
+  readonly isProtected: (path: string) => boolean
 }
 
 interface Facts {
@@ -37,6 +37,8 @@ interface SurveyEntry {
   readonly directory: Directory
   /** Its name in the directory; another one where `name` is a link. */
   readonly entryName: string
+  /** Where it really stands, relative to its root. */
+  readonly path: string
 }
 
 /** One listing: every file is added, then it is finished. */
@@ -71,16 +73,17 @@ export function createSurveyor(options: SurveyOptions) {
   }
 
   /** Size and time are those of the bytes that were counted, even where the file has changed since `stat`. */
-  async function look({ name, stat, directory, entryName }: SurveyEntry, count: LineCounter): Promise<Facts> {
-    const path = directory.at(entryName)
+  async function look(entry: SurveyEntry, count: LineCounter): Promise<Facts> {
+    const { name, stat, directory, entryName, path } = entry
+    const at = directory.at(entryName)
     const content = await readEntry(directory, entryName, options)
     const identity = content?.identity ?? identityOf(stat)
     const file = {
       name,
       size: Number(identity.size),
       modified: new Date(Number(identity.mtimeNs / 1_000_000n)).toISOString(),
-      isReadable: mayAccess(path, stat, 'read'),
-      isWritable: mayAccess(path, stat, 'write') && !options.isProtected(name),
+      isReadable: mayAccess(at, stat, 'read'),
+      isWritable: mayAccess(at, stat, 'write') && !options.isProtected(path),
       lines: content === undefined ? -1 : count(content.bytes)
     }
     return { identity, file }
