@@ -1,4 +1,5 @@
 // Every failure that does not come from an operation's own answer, in the envelope of what was asked for.
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
@@ -6,13 +7,22 @@ import { isErrno, OperationError, toOperationError } from '../src/errors.ts'
 import { envelopes } from '../src/operations/envelopes.ts'
 import { operations } from '../src/operations/index.ts'
 
+const jsonType = 'application/json; charset=utf-8'
+
 export default fp(
   async (app) => {
     app.setErrorHandler((error: unknown, request, reply) => {
       const failure = toFailure(error)
       if (failure.code === 'CANCELLED') app.log.info('client disconnected while it sent a request')
+      // Without this a body that is still on its way would be cut off, and most clients would not see the answer.
+      if (failure.code === 'FILE_TOO_LARGE') reply.removeHeader('connection')
       if (failure.httpStatus === 500) app.log.error({ err: failure.cause ?? failure }, 'request failed')
       return sendError(request, reply, failure)
+    })
+
+    app.server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
+      const failure = new OperationError('INVALID_REQUEST', 'The only Expect header understood is 100-continue.')
+      response.writeHead(417, { 'content-type': jsonType }).end(JSON.stringify(failure.toEnvelope()))
     })
 
     app.setNotFoundHandler((request, reply) => {
@@ -34,14 +44,14 @@ const byPath = new Map(operations.map((operation) => [`/${operation.name}`, oper
 
 /** Answers in the envelope of the operation that was asked for, with its status. */
 export function sendError(request: FastifyRequest, reply: FastifyReply, error: OperationError): FastifyReply {
-  const operation = byPath.get(pathOf(request))
+  const operation = byPath.get(request.routeOptions.url ?? pathOf(request))
   const envelope = operation?.envelope ?? envelopes.status
   const retryAfter = error.details?.['retry_after_seconds']
   if (typeof retryAfter === 'number') reply.header('retry-after', Math.ceil(retryAfter))
   return reply
     .code(envelope.httpStatus(error.code))
-    .type('application/json; charset=utf-8')
-    .send(envelope.body(error, { operation: operation?.name ?? '', input: request.body }))
+    .type(jsonType)
+    .send(envelope.body(error, { operation: operation?.name, input: request.body }))
 }
 
 function pathOf({ url }: FastifyRequest): string {
@@ -89,7 +99,7 @@ export function answerUnparsable(error: NodeJS.ErrnoException, socket: Socket): 
   const status = unparsableStatus[error.code ?? ''] ?? '400 Bad Request'
   const message = `The HTTP request is malformed or incomplete (${status}). Nothing was done.`
   const body = JSON.stringify(new OperationError('INVALID_REQUEST', message).toEnvelope())
-  const headers = `content-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}`
+  const headers = `content-type: ${jsonType}\r\ncontent-length: ${Buffer.byteLength(body)}`
   socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\n${headers}\r\n\r\n${body}`)
 }
 

@@ -47,6 +47,7 @@ export default fp<{ config: Config; version: string }>(
       errorHandler: (error, _request, reply) => {
         const { httpStatus, code, message } = toFailure(error)
         const rpcCode = code === 'INVALID_REQUEST' ? -32700 : -32600
+        reply.removeHeader('connection')
         void reply.code(httpStatus).send({ jsonrpc: '2.0', id: null, error: { code: rpcCode, message } })
       }
     })

@@ -10,6 +10,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     call: CallOperation
     serverFacts: ServerFacts
+    /** When the stop must have come to its end, by performance.now(); undefined while nobody stops. */
+    stopsAt: number | undefined
   }
 }
 
@@ -23,6 +25,7 @@ export default fp<{ config: Config; version: string }>(
     let isStopping = false
 
     app.decorate('serverFacts', server)
+    app.decorate('stopsAt', undefined)
     app.decorate('call', async (name, input, call) => {
       const operation = byName.get(name)
       if (operation === undefined) throw new OperationError('ROUTE_NOT_FOUND', `Unknown operation: ${name}`)
@@ -39,6 +42,7 @@ export default fp<{ config: Config; version: string }>(
       isStopping = true
       locks.close()
       const limitMs = config.daemon.stop_timeout_seconds * 1000
+      app.stopsAt = performance.now() + limitMs
       await Promise.race([Promise.all(running), delay(limitMs, undefined, { ref: false })])
       files.close()
       // Whoever does not take the answer by then goes without it.

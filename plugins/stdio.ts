@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import fp from 'fastify-plugin'
 import { operations } from '../src/operations/index.ts'
 import type { Config } from '../src/config.ts'
+import { isErrno } from '../src/errors.ts'
 import { serveStdio, type StdioConnection } from '../src/rpc/stdio.ts'
 
 declare module 'fastify' {
@@ -11,6 +12,8 @@ declare module 'fastify' {
     stdio: StdioConnection | undefined
   }
 }
+
+const leastCloseMs = 200
 
 export default fp<{ config: Config; version: string }>(
   async (app, { config: { daemon }, version }) => {
@@ -34,11 +37,16 @@ export default fp<{ config: Config; version: string }>(
         maxLineBytes: app.initialConfig.bodyLimit as number,
         maxCalls: daemon.max_stdio_calls,
         drainMs: daemon.stdio_drain_seconds * 1000,
-        onError
+        onError,
+        onGone: (error) => {
+          if (error === undefined || isErrno(error, 'EPIPE')) app.log.info('nobody reads standard output any more')
+          else app.log.error({ err: error }, 'answers are lost: standard output cannot be written')
+        }
       })
     })
     app.addHook('preClose', async () => {
-      await app.stdio?.close()
+      // The operations have had their time; what is left of it is for the reader of the answers.
+      await app.stdio?.close(Math.max(leastCloseMs, (app.stopsAt ?? 0) - performance.now()))
     })
   },
   { name: 'stdio', dependencies: ['operations'] }

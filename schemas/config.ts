@@ -88,7 +88,8 @@ export const Config = Type.Object(
         default_timeout: Type.Number({
           minimum: 0,
           default: 30,
-          description: 'Seconds to wait for a lock when a call does not say.'
+          description:
+            'Seconds to wait for a lock when a call does not say; reads wait up to crud.max_timeout, and read_file and edit_file at most 30.'
         }),
         max_timeout: Type.Number({
           minimum: 0,

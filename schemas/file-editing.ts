@@ -3,7 +3,7 @@ import { inputObject, Type, type Static } from './typebox.ts'
 
 const closed = { additionalProperties: false }
 
-const FileName = Type.String({
+export const FileName = Type.String({
   pattern: '^[a-zA-Z0-9._-]+$',
   minLength: 1,
   maxLength: 255,
@@ -23,8 +23,13 @@ export const ListFilesOutput = Type.Object(
           name: Type.String({ description: 'Filename without path.' }),
           size: Count('File size in bytes.'),
           modified: Type.String({ format: 'date-time', description: 'Last modified timestamp.' }),
-          readable: Type.Boolean({ description: 'Whether read_file can read it.' }),
-          writable: Type.Boolean({ description: 'Whether edit_file can change it.' }),
+          readable: Type.Boolean({
+            description: 'Whether the file may be read: by its mode, and by a name that read_file takes.'
+          }),
+          writable: Type.Boolean({
+            description:
+              'Whether the file may be changed: by its mode, its folder, the settings, and by a name that edit_file takes.'
+          }),
           lines: Type.Integer({
             minimum: -1,
             description: 'Number of lines in file (-1 if unable to count: too large, not UTF-8, or not readable).'

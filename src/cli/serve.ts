@@ -24,19 +24,25 @@ export async function serve({ config, isPortExplicit }: ServeOptions): Promise<v
   const { transport } = config.daemon
   // Standard output belongs to JSON-RPC: what a dependency prints must not come between.
   if (transport !== 'http') globalThis.console = new Console(process.stderr)
+  // Who started us may close standard error; the log is lost then, not the server.
+  process.stderr.on('error', () => {})
   const app = await createApp({ config, version })
+  const stop = stopOnSignals(app)
   app.log.info({ version, transport, roots: app.files.roots.map(({ given }) => given) }, 'starting')
   if (transport === 'stdio') await app.ready()
   else app.serverFacts.port = await listen(app, config, isPortExplicit)
-  const stop = createStop(app)
   if (app.stdio === undefined) return
   await app.stdio.ended
   stop('stdin ended')
 }
 
-/** A signal, a failure that nobody caught and the end of stdin all lead to one orderly stop within a time limit. */
-function createStop(app: FastifyInstance): (reason: string) => void {
-  let since: number | undefined
+/**
+ * A signal, a failure that nobody caught and whoever calls the returned function lead to one orderly stop within a time limit.
+ * A second signal ends the process at once, unless it comes so soon that it is the first one: npm passes on what the terminal has sent.
+ */
+function stopOnSignals(app: FastifyInstance): (reason: string) => void {
+  let isStopping = false
+  let signalledAt: number | undefined
   const grace = closeWithGrace(
     { delay: stopLimitMs, logger: false, skip: [...stopSignals] },
     async ({ err, signal }) => {
@@ -47,16 +53,20 @@ function createStop(app: FastifyInstance): (reason: string) => void {
   )
 
   function stop(reason: string): void {
-    const now = performance.now()
-    // npm passes a signal on that the terminal has sent already: the second one soon after the first is the same.
-    if (since !== undefined && now - since > sameSignalMs) process.exit(1)
-    if (since !== undefined) return
-    since = now
+    if (isStopping) return
+    isStopping = true
     app.log.info({ reason }, 'stopping')
     grace.close()
   }
 
-  for (const signal of stopSignals) process.on(signal, () => stop(signal))
+  function onSignal(signal: string): void {
+    const now = performance.now()
+    if (signalledAt !== undefined && now - signalledAt > sameSignalMs) process.exit(1)
+    signalledAt ??= now
+    stop(signal)
+  }
+
+  for (const signal of stopSignals) process.on(signal, onSignal)
   return stop
 }
 

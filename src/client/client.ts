@@ -32,7 +32,7 @@ export interface ClientOptions {
   readonly token?: string
   /**
    * Who is calling; shown to others in `modified_by` and `async_status`. Printable ASCII, since it travels as a header; another
-   * name can be passed as `agent_id` of a call, which comes first anyway. Default: the server counts the caller as unnamed.
+   * name can be passed as `agent_id` of a call that takes one, which comes first anyway. Default: the server counts the caller as unnamed.
    */
   readonly agentId?: string
   /** Default: the global fetch. */
@@ -84,7 +84,7 @@ export function createClient({ url, token, agentId, fetch = globalThis.fetch }: 
     })
     const text = await answer.text()
     const body = parseJson(text)
-    if (isAnswer(answer.status, body)) return body as CallAnswer<Name>
+    if (isAnswer(name, answer.status, body)) return body as CallAnswer<Name>
     const [contentType, retryAfter] = [answer.headers.get('content-type'), answer.headers.get('retry-after')]
     throw new CallError({ operation: name, httpStatus: answer.status, contentType, retryAfter, text })
   }
@@ -93,9 +93,12 @@ export function createClient({ url, token, agentId, fetch = globalThis.fetch }: 
 }
 
 /** Contention has the HTTP status of a failure and is none: it is an outcome to act on. */
-function isAnswer(httpStatus: number, body: unknown): boolean {
-  if (typeof body !== 'object' || body === null) return false
-  return httpStatus === 200 || (httpStatus === 409 && 'status' in body && body.status === 'contention')
+function isAnswer(name: OperationName, httpStatus: number, body: unknown): boolean {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return false
+  const status = 'status' in body ? body.status : undefined
+  if (httpStatus === 409) return status === 'contention'
+  // Only the operations on one folder answer without a status.
+  return httpStatus === 200 && status === (name.startsWith('async_') ? 'ok' : undefined)
 }
 
 /** The URL with a slash at its end, to which the name of an operation is added. */

@@ -1,15 +1,12 @@
 // Edits by line number (FES 2.3): bytes that no edit touches stay as they are, whatever line ends they have.
 import type { LineEdit } from '../../schemas/file-editing.ts'
-import { countLines, endFinder, lineEnd, lineStart, skipLines, splitLines, withoutTerminator } from './lines.ts'
+import { countLines, endFinder, lineEnd, lineStart, skipLines, withoutTerminator } from './lines.ts'
 
 export interface LineEditRequest {
-  readonly text: string
-  /** Their line numbers mean `text`; several inserts at one line keep their order. */
+  /** Their line numbers mean the text as it is before; several inserts at one line keep their order. */
   readonly edits: readonly LineEdit[]
   /** Lines put behind the last one. */
   readonly append: string
-  /** True for a file that does not exist yet: it will end with a line break. */
-  readonly isNew: boolean
 }
 
 export interface LineEditFailure {
@@ -18,36 +15,82 @@ export interface LineEditFailure {
   readonly message: string
 }
 
-export type LineEdited =
-  | { readonly text: string; readonly linesModified: number; readonly totalLines: number }
-  | { readonly failure: LineEditFailure }
+/** A request that contradicts neither itself nor the rules; whether its lines exist, only the text can tell. */
+export interface LineChanges {
+  /** By line, ascending. */
+  readonly changes: readonly LineChange[]
+  readonly appended: Block
+  /** The first line break in what was handed in; \n where there is none. */
+  readonly handedBreak: string
+}
+
+export interface EditedLines {
+  readonly text: string
+  readonly linesModified: number
+  readonly totalLines: number
+}
+
+/** Lines handed in, as one text: their breaks still as they came, none at the end. */
+interface Block {
+  readonly body: string
+  readonly lines: number
+}
 
 /** All edits that mean one line. */
 interface LineChange {
   readonly line: number
-  readonly inserted: string[]
-  /** What stands in its place; empty for a deletion, undefined where the line stays. */
-  replacement?: readonly string[]
+  /** Index of the first edit in the request that needs this line, or the place behind the last one, to be there. */
+  readonly editIndex: number
+  readonly inserted: Block[]
+  /** What stands in its place; no lines for a deletion, undefined where the line stays. */
+  replacement?: Block
+}
+
+const anyBreak = /\r\n?|\n/g
+const noLines: Block = { body: '', lines: 0 }
+
+/** What can be said of a request before anybody looks at the file. */
+export function readLineEdits({ edits, append }: LineEditRequest): LineChanges | { failure: LineEditFailure } {
+  const byLine = new Map<number, LineChange>()
+  for (const [editIndex, { line, operation, content }] of edits.entries()) {
+    const change = byLine.get(line) ?? { line, editIndex, inserted: [] }
+    const message = refusal({ line, operation, content }, change)
+    if (message !== undefined) return { failure: { edit_index: editIndex, message } }
+    byLine.set(line, change)
+    // An edit puts in at least one line, be it empty.
+    const block = content === undefined || content === '' ? { body: '', lines: 1 } : toBlock(content)
+    if (operation === 'insert') change.inserted.push(block)
+    else change.replacement = operation === 'delete' ? noLines : block
+  }
+  const handed = [...edits.map(({ content = '' }) => content), append].map(firstBreak)
+  return {
+    changes: [...byLine.values()].sort((a, b) => a.line - b.line),
+    appended: toBlock(append),
+    handedBreak: handed.find((found) => found !== '') ?? '\n'
+  }
 }
 
 /**
- * Applies all edits, or none. Lines put in take the line end of the line before them, at the start of the text of the one behind.
- * The final line break stays or stays away as it was, except that an empty last line always has one: without it there would be no such line.
+ * Makes all changes, or none. Lines put in take the line end of the line before them, at the start of the text of the one behind.
+ * The final line break stays or stays away as it was (a new file ends with one), except that an empty last line always has one:
+ * without it there would be no such line.
  */
-export function editLines({ text, edits, append, isNew }: LineEditRequest): LineEdited {
+export function editLines(
+  text: string,
+  { changes, appended, handedBreak }: LineChanges,
+  isNew: boolean
+): EditedLines | { failure: LineEditFailure } {
   const total = countLines(text)
-  const collected = collectChanges(edits, total)
-  if ('failure' in collected) return collected
-  const { changes } = collected
-  const appended = linesOf(append)
-  const output = createOutput(text, [...edits.map(({ content = '' }) => content), append])
+  const outside = changes.find(({ line, replacement }) => line > (replacement === undefined ? total + 1 : total))
+  if (outside !== undefined) return { failure: describeOutside(outside, total) }
+  const output = createOutput(text, handedBreak)
   const endOf = endFinder(text)
   let offset = 0
   let line = 1
   for (const change of changes) {
     const start = skipLines(text, offset, change.line - line, endOf)
     output.keep(offset, start)
-    output.add(change.inserted, start)
+    for (const block of change.inserted) output.add(block, start)
     offset = start
     line = change.line
     if (change.replacement === undefined) continue
@@ -57,64 +100,44 @@ export function editLines({ text, edits, append, isNew }: LineEditRequest): Line
   }
   output.keep(offset, text.length)
   output.add(appended, text.length)
-  const modified = changes.map(({ inserted, replacement }) => inserted.length + sizeOf(replacement))
-  const added = changes.map(
-    ({ inserted, replacement }) => inserted.length + (replacement === undefined ? 0 : replacement.length - 1)
-  )
-  return {
-    text: output.finish(isNew || endsWithBreak(text)),
-    linesModified: sum(modified) + appended.length,
-    totalLines: total + sum(added) + appended.length
+  return { text: output.finish(isNew || endsWithBreak(text)), ...countChanges(changes, appended, total) }
+}
+
+function countChanges(changes: readonly LineChange[], appended: Block, total: number): Omit<EditedLines, 'text'> {
+  let linesModified = appended.lines
+  let totalLines = total + appended.lines
+  for (const { inserted, replacement } of changes) {
+    for (const { lines } of inserted) {
+      linesModified += lines
+      totalLines += lines
+    }
+    if (replacement === undefined) continue
+    // A deletion counts as one line, a replacement as the lines it brings.
+    linesModified += Math.max(1, replacement.lines)
+    totalLines += replacement.lines - 1
   }
-}
-
-/** A deletion counts as one line, a replacement as the lines it brings. */
-function sizeOf(replacement: readonly string[] | undefined): number {
-  return replacement === undefined ? 0 : Math.max(1, replacement.length)
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0)
-}
-
-/** The changes by line, ascending. */
-function collectChanges(
-  edits: readonly LineEdit[],
-  total: number
-): { changes: readonly LineChange[] } | { failure: LineEditFailure } {
-  const byLine = new Map<number, LineChange>()
-  for (const [edit_index, { line, operation, content }] of edits.entries()) {
-    const change = byLine.get(line) ?? { line, inserted: [] }
-    const message = refusal({ line, operation, content }, change, total)
-    if (message !== undefined) return { failure: { edit_index, message } }
-    byLine.set(line, change)
-    // An edit puts in at least one line, be it empty.
-    const lines = content === undefined || content === '' ? [''] : linesOf(content)
-    if (operation === 'insert') change.inserted.push(...lines)
-    else change.replacement = operation === 'delete' ? [] : lines
-  }
-  return { changes: [...byLine.values()].sort((a, b) => a.line - b.line) }
+  return { linesModified, totalLines }
 }
 
 function refusal(
   { line, operation, content }: { line: number; operation: string; content: string | undefined },
-  { replacement }: LineChange,
-  total: number
+  { replacement }: LineChange
 ): string | undefined {
   if (operation === 'delete' && content !== undefined) return 'Delete operation cannot specify content.'
   if (operation !== 'delete' && content === undefined) return `A ${operation} needs content.`
-  const last = operation === 'insert' ? total + 1 : total
-  if (line > last) {
-    const range = last === 0 ? 'the file has no lines' : `1 to ${last} can be given`
-    return `Line ${line} out of range for ${operation} operation: ${range}.`
-  }
   if (operation !== 'insert' && replacement !== undefined)
     return `Line ${line} is replaced or deleted by two edits; send one for each line.`
   return undefined
 }
 
+function describeOutside({ line, editIndex, replacement }: LineChange, total: number): LineEditFailure {
+  const [kind, last] = replacement === undefined ? ['insert', total + 1] : ['replace and delete', total]
+  const range = last === 0 ? 'the file has no lines' : `1 to ${last} can be given`
+  return { edit_index: editIndex, message: `Line ${line} out of range for ${kind}: ${range}.` }
+}
+
 /** The new text, put together from slices of the old one and lines put in. */
-function createOutput(text: string, handed: readonly string[]) {
+function createOutput(text: string, handedBreak: string) {
   const pieces: string[] = []
   let last = ''
 
@@ -130,15 +153,7 @@ function createOutput(text: string, handed: readonly string[]) {
   function endAt(offset: number): string {
     const before = breakBefore(text, offset) || breakBefore(text, lineStart(text, offset))
     if (before !== '') return before
-    return breakOf(text.slice(offset, lineEnd(text, offset))) || firstBreak(text) || handedBreak()
-  }
-
-  function handedBreak(): string {
-    for (const content of handed) {
-      const found = firstBreak(content)
-      if (found !== '') return found
-    }
-    return '\n'
+    return breakOf(text.slice(offset, lineEnd(text, offset))) || firstBreak(text) || handedBreak
   }
 
   return {
@@ -146,11 +161,11 @@ function createOutput(text: string, handed: readonly string[]) {
       push(text.slice(from, to))
     },
     /** @param replaced the line in whose place they stand, with its line end, which they take */
-    add(lines: readonly string[], offset: number, replaced = ''): void {
-      if (lines.length === 0) return
+    add({ body, lines }: Block, offset: number, replaced = ''): void {
+      if (lines === 0) return
       const end = breakOf(replaced) || endAt(offset)
       if (last !== '' && !endsWithBreak(last)) push(end)
-      for (const line of lines) push(line + end)
+      push(body.replace(anyBreak, end) + end)
     },
     finish(hasFinalBreak: boolean): string {
       if (last === '') return ''
@@ -163,9 +178,9 @@ function createOutput(text: string, handed: readonly string[]) {
   }
 }
 
-/** The lines of a text handed in, without their ends: "" has none. */
-function linesOf(content: string): string[] {
-  return splitLines(content).map(withoutTerminator)
+/** One line break at the end of a text handed in is not a further line; "" has none. */
+function toBlock(content: string): Block {
+  return content === '' ? noLines : { body: withoutTerminator(content), lines: countLines(content) }
 }
 
 function endsWithBreak(text: string): boolean {

@@ -1,19 +1,18 @@
 // The file store: everything the operations do with files, inside the roots and within the limits.
-import { unlinkSync, type BigIntStats } from 'node:fs'
+import { unlinkSync } from 'node:fs'
 import { relative, sep } from 'node:path'
 import { isErrno, OperationError } from '../errors.ts'
-import { mayAccess } from './access.ts'
 import { assertUnchanged, requireAbsent } from './checks.ts'
 import type { Directory } from './directory.ts'
+import { createFolderSurvey } from './folder.ts'
 import { identityOf, type FileIdentity } from './identity.ts'
-import { findEntries, listDirectory, type ListOptions } from './list-directory.ts'
+import { listDirectory, type ListOptions } from './list-directory.ts'
 import { lockKey } from './lock-key.ts'
 import { makeParents, type MadeParents } from './parents.ts'
 import { createProtection } from './protection.ts'
 import { checkSize, contentHash, readFile, type FileVersion } from './read-file.ts'
 import { renameEntry, type RenameSource, type RenameTarget } from './rename-entry.ts'
 import { createRoots } from './roots.ts'
-import { createSurveyor, type LineCounter, type Survey, type SurveyedFile } from './survey.ts'
 import { walk, type Place } from './walk.ts'
 import { createWriter, explainWriteError } from './write-file.ts'
 
@@ -29,13 +28,6 @@ export interface FileStoreOptions {
   readonly protectedPaths: readonly string[]
 }
 
-interface SurveyOptions {
-  readonly count: LineCounter
-  /** Entries looked at before giving up. */
-  readonly maxEntries: number
-  readonly signal: AbortSignal
-}
-
 /** How an operation reaches a file: `target` follows a link at the end of the path, `entry` means the link itself. */
 export type Reach = 'target' | 'entry'
 
@@ -45,7 +37,6 @@ export function createFileStore(options: FileStoreOptions) {
   const roots = createRoots(options.roots)
   const protection = createProtection(options.protectedPaths)
   const writer = createWriter(options)
-  const surveyor = createSurveyor({ ...options, isProtected: protection.isProtected })
 
   /** The place a path leads to right now. The caller closes it. */
   function open(path: string, reach: Reach): Place {
@@ -176,55 +167,6 @@ export function createFileStore(options: FileStoreOptions) {
     }))
   }
 
-  /**
-   * The regular files of the first root that are not hidden, sorted by name; a link counts as the file that it leads to inside the roots.
-   * @throws OperationError DIR_NOT_FOUND, ACCESS_DENIED
-   */
-  async function surveyFolder({ count, maxEntries, signal }: SurveyOptions): Promise<readonly SurveyedFile[]> {
-    return withDirectory('.', async (directory) => {
-      const matches = (name: string) => !name.startsWith('.')
-      const { found, turn } = await findEntries(directory, '.', {
-        matches,
-        recursive: false,
-        ignore: false,
-        maxEntries,
-        signal
-      })
-      const canReplace = mayAccess(directory.self, directory.stat('.') as BigIntStats, 'write')
-      const survey = surveyor.begin(count)
-      for (const { name, type } of found) {
-        await turn()
-        if (type === 'symlink') await addTarget(survey, name)
-        if (type !== 'file') continue
-        const stat = directory.stat(name)
-        if (stat?.isFile() === true) await survey.add({ name, stat, directory, entryName: name, path: name })
-      }
-      const files = survey.finish()
-      return canReplace ? files : files.map((file) => ({ ...file, isWritable: false }))
-    })
-  }
-
-  async function addTarget(survey: Survey, name: string): Promise<void> {
-    const place = openIfReachable(name)
-    try {
-      if (place?.stat?.isFile() !== true) return
-      const { stat, directory, name: entryName } = place
-      await survey.add({ name, stat, directory, entryName, path: relativeTo(place) })
-    } finally {
-      place?.close()
-    }
-  }
-
-  /** Undefined where a link leads nowhere, or out of the roots. */
-  function openIfReachable(path: string): Place | undefined {
-    try {
-      return open(path, 'target')
-    } catch (error) {
-      if (error instanceof OperationError) return undefined
-      throw error
-    }
-  }
-
   async function withDirectory<Result>(
     path: string,
     use: (directory: Directory, canonicalPath: string) => Promise<Result>
@@ -283,13 +225,16 @@ export function createFileStore(options: FileStoreOptions) {
     remove,
     rename,
     list,
-    surveyFolder,
+    surveyFolder: createFolderSurvey(
+      { ...options, isProtected: protection.isProtected },
+      { open, withDirectory, relativeTo }
+    ),
     /** Refuses further changes and removes temporary files that are still there. */
     close: (): void => writer.close()
   }
 }
 
-//** Path below the root, with `/` between names. */
+/** Path below the root, with `/` between names. */
 function relativeTo({ root, path }: Place): string {
   return relative(root.real, path).split(sep).join('/')
 }

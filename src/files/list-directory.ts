@@ -228,7 +228,7 @@ function typeOf(entry: Pick<Dirent, 'isFile' | 'isDirectory' | 'isSymbolicLink'>
 }
 
 function tooMany(path: string, maxEntries: number): OperationError {
-  const message = `More than ${maxEntries} entries below ${path}. List a subdirectory, or pass ignore: true.`
+  const message = `More than ${maxEntries} entries below ${path} (crud.max_list_entries). List a part of it with async_list, or have the limit raised.`
   return new OperationError('OVERLOADED', message, { path, details: { max_entries: maxEntries } })
 }
 

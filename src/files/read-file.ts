@@ -68,26 +68,29 @@ export function hashNow({ directory, name }: Place): string | undefined {
   return bytes === undefined ? undefined : contentHash(bytes)
 }
 
-/** A regular file of a directory, links not followed; undefined where it is none, cannot be read or is larger than `maxFileBytes`. */
-export async function readEntry(
-  directory: Directory,
-  name: string,
-  limits: ReadLimits
-): Promise<{ bytes: Buffer; identity: FileIdentity } | undefined> {
-  let fd: number | undefined
+/** An entry of a directory as it was opened; links are not followed. */
+export interface OpenedEntry {
+  readonly stat: BigIntStats
+  /** Taken before the bytes were read: a change meanwhile is another identity. */
+  readonly identity: FileIdentity
+  /** Undefined where it is no regular file, or larger than `maxFileBytes`. */
+  readonly bytes: Buffer | undefined
+}
+
+/** @throws whatever the system does, such as EACCES */
+export async function readEntry(directory: Directory, name: string, limits: ReadLimits): Promise<OpenedEntry> {
+  const fd = openSync(directory.at(name), readFlags)
   try {
-    fd = openSync(directory.at(name), readFlags)
     const stat = fstatSync(fd, { bigint: true })
-    if (!stat.isFile() || stat.size > limits.maxFileBytes) return undefined
-    return { bytes: await readWhole(fd, Number(stat.size), limits), identity: identityOf(stat) }
-  } catch {
-    return undefined
+    const identity = identityOf(stat)
+    const isReadable = stat.isFile() && stat.size <= limits.maxFileBytes
+    return { stat, identity, bytes: isReadable ? await readWhole(fd, Number(stat.size), limits) : undefined }
   } finally {
-    if (fd !== undefined) closeSync(fd)
+    closeSync(fd)
   }
 }
 
-/** The same in one tick, without the identity. */
+/** The bytes of a regular file of a directory, in one tick; undefined where it is none, cannot be read or is larger. */
 export function readNow(directory: Directory, name: string, maxBytes: number): Buffer | undefined {
   let fd: number | undefined
   try {

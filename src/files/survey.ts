@@ -1,5 +1,6 @@
 // What list_files tells of the files of one folder (FES 2.2). What was found out about a file is kept for as long as the file is the same.
 import type { BigIntStats } from 'node:fs'
+import { isErrno } from '../errors.ts'
 import { mayAccess } from './access.ts'
 import type { Directory } from './directory.ts'
 import { identityOf, isSameIdentity, type FileIdentity } from './identity.ts'
@@ -20,13 +21,16 @@ export interface SurveyedFile {
 /** Number of lines, -1 where the bytes are not text. */
 export type LineCounter = (bytes: Buffer) => number
 
-interface SurveyOptions extends ReadLimits {
+export interface SurveyOptions extends ReadLimits {
+  readonly hardlinks: string
   /** True for a path, relative to its root, that is never written. */
   readonly isProtected: (path: string) => boolean
 }
 
 interface Facts {
   readonly identity: FileIdentity
+  /** Where it stood. */
+  readonly path: string
   readonly file: SurveyedFile
 }
 
@@ -39,6 +43,8 @@ interface SurveyEntry {
   readonly entryName: string
   /** Where it really stands, relative to its root. */
   readonly path: string
+  /** False where its directory may not be written. */
+  readonly isReplaceable: boolean
 }
 
 /** One listing: every file is added, then it is finished. */
@@ -54,8 +60,8 @@ export function createSurveyor(options: SurveyOptions) {
     return {
       async add(entry: SurveyEntry): Promise<void> {
         const facts = recall(entry) ?? (await look(entry, count))
-        found.set(entry.name, facts)
-        files.push(facts.file)
+        if (facts.identity.isTrusted) found.set(entry.name, facts)
+        files.push(entry.isReplaceable ? facts.file : { ...facts.file, isWritable: false })
       },
       /** The files in the order of their adding. Facts of files that are gone are forgotten. */
       finish(): readonly SurveyedFile[] {
@@ -65,28 +71,39 @@ export function createSurveyor(options: SurveyOptions) {
     }
   }
 
-  /** Mode and access lists change the ctime, so that they need no second look either. */
-  function recall({ name, stat }: SurveyEntry): Facts | undefined {
+  /** Mode, access lists and number of names change the ctime, so that they need no second look either. */
+  function recall({ name, stat, path }: SurveyEntry): Facts | undefined {
     const facts = known.get(name)
-    if (facts === undefined || !facts.identity.isTrusted) return undefined
-    return isSameIdentity(facts.identity, stat) ? facts : undefined
+    return facts !== undefined && facts.path === path && isSameIdentity(facts.identity, stat) ? facts : undefined
   }
 
-  /** Size and time are those of the bytes that were counted, even where the file has changed since `stat`. */
+  /** All facts are of the file as it was opened, even where it has changed since `stat`. */
   async function look(entry: SurveyEntry, count: LineCounter): Promise<Facts> {
-    const { name, stat, directory, entryName, path } = entry
+    const { directory, entryName } = entry
+    try {
+      const { stat, identity, bytes } = await readEntry(directory, entryName, options)
+      return describe(entry, stat, identity, bytes === undefined ? -1 : count(bytes))
+    } catch (error) {
+      // What fails for any other reason, such as too many open files, may succeed the next time.
+      const identity = identityOf(entry.stat)
+      const isLasting = isErrno(error, 'EACCES', 'EPERM')
+      return describe(entry, entry.stat, { ...identity, isTrusted: identity.isTrusted && isLasting }, -1)
+    }
+  }
+
+  function describe(entry: SurveyEntry, stat: BigIntStats, identity: FileIdentity, lines: number): Facts {
+    const { name, directory, entryName, path } = entry
     const at = directory.at(entryName)
-    const content = await readEntry(directory, entryName, options)
-    const identity = content?.identity ?? identityOf(stat)
+    const isRefused = (options.hardlinks === 'refuse' && stat.nlink > 1n) || options.isProtected(path)
     const file = {
       name,
-      size: Number(identity.size),
-      modified: new Date(Number(identity.mtimeNs / 1_000_000n)).toISOString(),
+      size: Number(stat.size),
+      modified: stat.mtime.toISOString(),
       isReadable: mayAccess(at, stat, 'read'),
-      isWritable: mayAccess(at, stat, 'write') && !options.isProtected(path),
-      lines: content === undefined ? -1 : count(content.bytes)
+      isWritable: mayAccess(at, stat, 'write') && !isRefused,
+      lines
     }
-    return { identity, file }
+    return { identity, path, file }
   }
 
   return { begin }

@@ -19,12 +19,15 @@ export interface McpStreamOptions extends McpServerOptions {
 }
 
 export function createMcpStream({ send, onError, ...options }: McpStreamOptions) {
-  const waiting = new Map<RequestId, () => void>()
+  /** Requests not yet answered; a client may use an id again before its answer. */
+  const waiting = new Map<RequestId, (() => void)[]>()
 
   function settle(id: RequestId | undefined): void {
     if (id === undefined) return
-    waiting.get(id)?.()
-    waiting.delete(id)
+    const [first, ...others] = waiting.get(id) ?? []
+    if (others.length > 0) waiting.set(id, others)
+    else waiting.delete(id)
+    first?.()
   }
 
   const transport: Transport = {
@@ -34,7 +37,8 @@ export function createMcpStream({ send, onError, ...options }: McpStreamOptions)
       if (isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message)) settle(message.id)
     },
     async close() {
-      for (const id of waiting.keys()) settle(id)
+      for (const resolvers of waiting.values()) for (const resolve of resolvers) resolve()
+      waiting.clear()
       transport.onclose?.()
     }
   }
@@ -46,7 +50,7 @@ export function createMcpStream({ send, onError, ...options }: McpStreamOptions)
       const message: JSONRPCMessage = parseJSONRPCMessage(value)
       const answered = isAnswered(message)
         ? new Promise<void>((resolve) => {
-            waiting.set(message.id, resolve)
+            waiting.set(message.id, [...(waiting.get(message.id) ?? []), resolve])
           })
         : undefined
       transport.onmessage?.(message)

@@ -6,7 +6,7 @@ import { decodeText, encodeText } from '../files/text.ts'
 import type { Place } from '../files/walk.ts'
 import type { OperationContext } from './context.ts'
 import { changeErrors, defineOperation } from './define.ts'
-import { linksBroken, readVersion, recordVersion, timestamp } from './file-version.ts'
+import { createMissing, linksBroken, readVersion, recordVersion, timestamp } from './file-version.ts'
 import { withLocks } from './with-locks.ts'
 
 type Appended = Static<typeof AppendOutput>
@@ -18,7 +18,7 @@ export const asyncAppend = defineOperation({
     'Adds text to the end of a file without your reading it first. Appends of several agents follow one another and never conflict. Use async_update where the end of the file matters to what you add.',
   ...contract.async_append,
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
-  errors: [...changeErrors, 'FILE_NOT_FOUND', 'DIR_NOT_FOUND', 'ENCODING_ERROR', 'WRITE_ERROR'],
+  errors: [...changeErrors, 'FILE_NOT_FOUND', 'ENCODING_ERROR', 'WRITE_ERROR'],
   handle: append
 })
 
@@ -40,11 +40,10 @@ async function append(input: AppendInput, context: OperationContext): Promise<Ap
       context.files.checkWritable(place!, path)
       if (place!.stat === undefined && create_if_missing) {
         const bytes = encodeText(content, encoding, path)
-        const identity = await context.files.create(place!, path, bytes, {
+        const hash = await createMissing(context, 'async_append', place!, path, bytes, {
           createDirs: create_dirs,
-          assertHeld: () => lock.assertHeld()
+          lock
         })
-        const hash = recordVersion(context, 'async_append', place!, bytes, identity)
         return answer(path, hash, bytes.length, bytes.length, true)
       }
       const current = await readVersion(context, place!, path)

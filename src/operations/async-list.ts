@@ -17,7 +17,7 @@ export const asyncList = defineOperation({
     'Lists a directory, recursively if asked, filtered by a glob pattern, sorted by name. include_hashes gives the hash of files that were read or written through this server and are unchanged since: where it differs from the one you hold, the file has changed. Use it instead of a native glob or ls.',
   ...contract.async_list,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-  errors: [...pathErrors, 'DIR_NOT_FOUND', 'INVALID_PATTERN'],
+  errors: [...pathErrors, 'INVALID_PATTERN'],
   handle: list
 })
 

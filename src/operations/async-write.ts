@@ -15,7 +15,7 @@ export const asyncWrite = defineOperation({
     'Creates a new text file, with its parent directories. Fails with FILE_EXISTS where the file is already there: change it with async_update. The answer comes when the file is durably on disk.',
   ...contract.async_write,
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
-  errors: [...changeErrors, 'FILE_EXISTS', 'DIR_NOT_FOUND', 'ENCODING_ERROR', 'WRITE_ERROR'],
+  errors: [...changeErrors, 'FILE_EXISTS', 'ENCODING_ERROR', 'WRITE_ERROR'],
   handle: writeOne
 })
 

@@ -51,7 +51,13 @@ export interface Operation extends Omit<Definition<TObject, TObject>, 'handle' |
 export type OperationResult = Readonly<Record<string, unknown>> & { readonly status?: string }
 
 /** Codes of every operation that is given a path. */
-export const pathErrors = ['NOT_A_FILE', 'ACCESS_DENIED', 'PATH_OUTSIDE_BASE'] as const satisfies readonly ErrorCode[]
+export const pathErrors = [
+  'NOT_A_FILE',
+  'ACCESS_DENIED',
+  'PATH_OUTSIDE_BASE',
+  // Of a root that has been moved away.
+  'DIR_NOT_FOUND'
+] as const satisfies readonly ErrorCode[]
 
 /** Codes of every operation that changes a file. */
 export const changeErrors = [

@@ -2,15 +2,20 @@
 import { contract } from '../../schemas/contract.ts'
 import type { EditFileInput, EditFileOutput } from '../../schemas/file-editing.ts'
 import type { Static } from '../../schemas/typebox.ts'
-import { editLines } from '../diff/line-edits.ts'
+import {
+  editLines,
+  readLineEdits,
+  type EditedLines,
+  type LineChanges,
+  type LineEditFailure
+} from '../diff/line-edits.ts'
 import { decodeText, encodeText } from '../files/text.ts'
 import type { Place } from '../files/walk.ts'
 import type { Lock } from '../locks/lock.ts'
 import type { OperationContext } from './context.ts'
 import { changeErrors, defineOperation } from './define.ts'
-import { refuseLines, requireFileName } from './file-name.ts'
-import { readVersion, recordVersion } from './file-version.ts'
-import { maxLockSeconds } from './read-file.ts'
+import { lockSeconds, refuseLines, requireFileName } from './file-name.ts'
+import { createMissing, readVersion, recordVersion } from './file-version.ts'
 import { withLocks } from './with-locks.ts'
 
 export const editFile = defineOperation({
@@ -27,38 +32,39 @@ export const editFile = defineOperation({
 type Edited = Static<typeof EditFileOutput>
 
 async function edit(input: EditFileInput, context: OperationContext): Promise<Edited> {
-  const { name, create_if_missing } = input
+  const { name, edits = [], append = '', create_if_missing } = input
   requireFileName(name)
-  const timeout = Math.min(context.config.crud.default_timeout, maxLockSeconds)
+  const changes = orRefuse(name, readLineEdits({ edits, append }))
   return withLocks(
     context,
     [{ path: name, mode: 'exclusive', reach: 'target' }],
-    { operation: 'edit_file', timeout },
+    { operation: 'edit_file', timeout: lockSeconds(context) },
     ([place], lock) => {
       context.files.checkWritable(place!, name)
-      return place!.stat === undefined && create_if_missing
-        ? createFile(input, context, place!, lock)
-        : changeFile(input, context, place!, lock)
+      const turn = { name, changes, place: place!, lock }
+      return place!.stat === undefined && create_if_missing ? createFile(turn, context) : changeFile(turn, context)
     }
   )
 }
 
-async function createFile(input: EditFileInput, context: OperationContext, place: Place, lock: Lock): Promise<Edited> {
-  const { name } = input
-  const edited = apply(input, '', true)
+/** An edit that has its lock. */
+interface Turn {
+  readonly name: string
+  readonly changes: LineChanges
+  readonly place: Place
+  readonly lock: Lock
+}
+
+async function createFile({ name, changes, place, lock }: Turn, context: OperationContext): Promise<Edited> {
+  const edited = orRefuse(name, editLines('', changes, true))
   const bytes = encodeText(edited.text, 'utf-8', name)
-  const identity = await context.files.create(place, name, bytes, {
-    createDirs: false,
-    assertHeld: () => lock.assertHeld()
-  })
-  recordVersion(context, 'edit_file', place, bytes, identity)
+  await createMissing(context, 'edit_file', place, name, bytes, { createDirs: false, lock })
   return answer(edited, true)
 }
 
-async function changeFile(input: EditFileInput, context: OperationContext, place: Place, lock: Lock): Promise<Edited> {
-  const { name } = input
+async function changeFile({ name, changes, place, lock }: Turn, context: OperationContext): Promise<Edited> {
   const current = await readVersion(context, place, name)
-  const edited = apply(input, decodeText(current.bytes, 'utf-8', name), false)
+  const edited = orRefuse(name, editLines(decodeText(current.bytes, 'utf-8', name), changes, false))
   const bytes = encodeText(edited.text, 'utf-8', name)
   if (!bytes.equals(current.bytes)) {
     const identity = await context.files.replace(place, name, current, bytes, () => lock.assertHeld())
@@ -68,15 +74,12 @@ async function changeFile(input: EditFileInput, context: OperationContext, place
 }
 
 /** @throws OperationError INVALID_REQUEST */
-function apply({ name, edits = [], append = '' }: EditFileInput, text: string, isNew: boolean) {
-  const edited = editLines({ text, edits, append, isNew })
-  if ('failure' in edited) {
-    const { edit_index, message } = edited.failure
-    return refuseLines(name, `edits[${edit_index}]: ${message} Nothing was changed.`, { edit_index })
-  }
-  return edited
+function orRefuse<Result extends object>(name: string, result: Result | { failure: LineEditFailure }): Result {
+  if (!('failure' in result)) return result
+  const { edit_index, message } = result.failure
+  return refuseLines(name, `edits[${edit_index}]: ${message} Nothing was changed.`, { edit_index })
 }
 
-function answer({ linesModified, totalLines }: ReturnType<typeof apply>, isCreated: boolean): Edited {
+function answer({ linesModified, totalLines }: EditedLines, isCreated: boolean): Edited {
   return { success: true, lines_modified: linesModified, file_created: isCreated, new_total_lines: totalLines }
 }

@@ -7,7 +7,8 @@ import type { OperationError } from '../errors.ts'
 
 /** What is known of the call that failed. */
 export interface FailedCall {
-  readonly operation: string
+  /** Undefined where the request did not get as far. */
+  readonly operation?: string | undefined
   /** As it came, checked or not. */
   readonly input?: unknown
 }
@@ -53,7 +54,7 @@ function bareError(error: OperationError, { operation, input }: FailedCall): Fil
     message: error.message,
     data: {
       ...(filename !== undefined && { filename }),
-      operation,
+      ...(operation !== undefined && { operation }),
       timestamp: new Date().toISOString(),
       details: `${error.code}: ${errorTable[error.code].meaning}`
     }

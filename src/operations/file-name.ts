@@ -1,5 +1,14 @@
 // The flat folder of FES: the first root, whose files are named without any path.
+import { FileName } from '../../schemas/file-editing.ts'
 import { OperationError } from '../errors.ts'
+import type { OperationContext } from './context.ts'
+
+const pattern = new RegExp(FileName.pattern as string)
+
+/** True for a name that read_file and edit_file take. */
+export function isFileName(name: string): boolean {
+  return pattern.test(name)
+}
 
 /** What the schema's pattern lets through and is no name. @throws OperationError INVALID_REQUEST */
 export function requireFileName(name: string): void {
@@ -14,4 +23,12 @@ export function refuseLines(name: string, message: string, details?: object): ne
     path: name,
     ...(details !== undefined && { details: { ...details } })
   })
+}
+
+/** FES 4.1: no call waits for a lock longer than this. */
+const maxLockSeconds = 30
+
+/** How long a call of this face waits for its lock, in seconds. */
+export function lockSeconds({ config }: OperationContext): number {
+  return Math.min(config.crud.default_timeout, maxLockSeconds)
 }

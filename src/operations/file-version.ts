@@ -1,7 +1,10 @@
 // The steps that the operations on files share: read and remember a version, record a change.
+import { OperationError } from '../errors.ts'
+import { ChangedMeanwhile } from '../files/checks.ts'
 import { contentHash, type FileVersion } from '../files/read-file.ts'
 import type { FileIdentity } from '../files/identity.ts'
 import type { Place } from '../files/walk.ts'
+import type { Lock } from '../locks/lock.ts'
 import type { OperationContext } from './context.ts'
 
 /** Reads the file at a place and remembers its bytes as a base. A version nobody here has made is noted as an external change. */
@@ -26,6 +29,27 @@ export function recordVersion(
   const hash = contentHash(bytes)
   bases.remember(place.path, hash, bytes, identity, { agentId: caller.agentId ?? 'anonymous', operation })
   return hash
+}
+
+/**
+ * Creates a file that was not there a moment ago, and records it. @returns its hash
+ * @throws ChangedMeanwhile where somebody outside has just created it: then it is a file to change
+ */
+export async function createMissing(
+  context: OperationContext,
+  operation: string,
+  place: Place,
+  path: string,
+  bytes: Buffer,
+  { createDirs, lock }: { createDirs: boolean; lock: Lock }
+): Promise<string> {
+  try {
+    const identity = await context.files.create(place, path, bytes, { createDirs, assertHeld: () => lock.assertHeld() })
+    return recordVersion(context, operation, place, bytes, identity)
+  } catch (error) {
+    if (!(error instanceof OperationError) || error.code !== 'FILE_EXISTS') throw error
+    throw new ChangedMeanwhile(`created meanwhile: ${place.path}`, { cause: error })
+  }
 }
 
 /** For answers of changing operations: other names that keep the old bytes. */

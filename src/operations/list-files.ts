@@ -6,6 +6,7 @@ import type { Static } from '../../schemas/typebox.ts'
 import { countByteLines } from '../diff/lines.ts'
 import type { OperationContext } from './context.ts'
 import { defineOperation, pathErrors } from './define.ts'
+import { isFileName } from './file-name.ts'
 
 export const listFiles = defineOperation({
   name: 'list_files',
@@ -14,7 +15,7 @@ export const listFiles = defineOperation({
     'Lists the files directly in the first root that are not hidden, with size, time and number of lines (-1 where a file is too large or not UTF-8 text). For subdirectories, patterns and hashes use async_list.',
   ...contract.list_files,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-  errors: [...pathErrors, 'DIR_NOT_FOUND'],
+  errors: [...pathErrors],
   handle: (_input, context) => list(context)
 })
 
@@ -25,8 +26,8 @@ async function list({ files, config, signal }: OperationContext): Promise<Static
       name,
       size,
       modified,
-      readable: isReadable,
-      writable: isWritable,
+      readable: isReadable && isFileName(name),
+      writable: isWritable && isFileName(name),
       lines
     })),
     total_count: found.length,

@@ -79,7 +79,7 @@ function describeAgentId({ components }: Workshop): JsonObject {
     name: 'X-Agent-Id',
     in: 'header',
     required: false,
-    description: 'Who is calling; agent_id in the body comes first.',
+    description: 'Who is calling; agent_id in the body comes first, where the operation takes one.',
     schema: components.schema(AgentId)
   }
 }

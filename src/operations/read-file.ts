@@ -2,11 +2,11 @@
 import { contract } from '../../schemas/contract.ts'
 import type { ReadFileInput, ReadFileOutput } from '../../schemas/file-editing.ts'
 import type { Static } from '../../schemas/typebox.ts'
-import { countLines, skipLines, splitLines, withoutTerminator } from '../diff/lines.ts'
+import { countLines, skipLines, withoutTerminator } from '../diff/lines.ts'
 import { decodeText } from '../files/text.ts'
 import type { OperationContext } from './context.ts'
 import { defineOperation, pathErrors } from './define.ts'
-import { refuseLines, requireFileName } from './file-name.ts'
+import { lockSeconds, refuseLines, requireFileName } from './file-name.ts'
 import { readVersion } from './file-version.ts'
 import { withLocks } from './with-locks.ts'
 
@@ -29,7 +29,7 @@ async function read(input: ReadFileInput, context: OperationContext): Promise<St
   const version = await withLocks(
     context,
     [{ path: name, mode: 'shared', reach: 'target' }],
-    { operation: 'read_file', timeout: maxLockSeconds },
+    { operation: 'read_file', timeout: lockSeconds(context) },
     ([place]) => readVersion(context, place!, name)
   )
   const text = decodeText(version.bytes, 'utf-8', name)
@@ -49,10 +49,8 @@ async function read(input: ReadFileInput, context: OperationContext): Promise<St
   }
 }
 
-/** FES 4.1: no call waits for a lock longer than this. */
-export const maxLockSeconds = 30
-
+/** Whatever ends the lines, \n joins them. */
 function joinLines(text: string): string {
-  if (!text.includes('\r')) return withoutTerminator(text)
-  return splitLines(text).map(withoutTerminator).join('\n')
+  const body = withoutTerminator(text)
+  return body.includes('\r') ? body.replace(/\r\n?/g, '\n') : body
 }

@@ -1,5 +1,6 @@
 // JSON-RPC 2.0 messages: what has come, told apart once.
-import type { RpcError } from '../operations/envelopes.ts'
+import { OperationError } from '../errors.ts'
+import { envelopes, type RpcError } from '../operations/envelopes.ts'
 
 export type Id = string | number | null
 
@@ -14,7 +15,7 @@ export interface Response {
   readonly jsonrpc: '2.0'
   readonly id: Id
   readonly result?: unknown
-  readonly error?: Omit<RpcError, 'data'> & { readonly data?: object }
+  readonly error?: RpcError
 }
 
 export type Message =
@@ -24,15 +25,12 @@ export type Message =
   /** What has no method, a wrong version or an impossible id. `answer` is undefined for a notification: those are never answered. */
   | { readonly kind: 'invalid'; readonly answer: Response | undefined }
 
-export const parseError = -32700
-export const invalidRequest = -32600
-export const methodNotFound = -32601
-
 export function readMessage(value: unknown): Message {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return refuse(null, 'A message is an object.')
+    return refuse(null, 'a message is an object.')
   const { jsonrpc, id, method, params, result, error } = value as Record<string, unknown>
-  if (method === undefined && (result !== undefined || error !== undefined)) return { kind: 'response' }
+  const isResponse = method === undefined && (result !== undefined || error !== undefined)
+  if (isResponse && jsonrpc === '2.0' && isId(id)) return { kind: 'response' }
   if (typeof method !== 'string') return refuse(isId(id) ? id : null, 'method must be a string.')
   const isNotification = !('id' in value)
   const fault = faultOf(jsonrpc, id, isNotification)
@@ -54,9 +52,15 @@ function isId(id: unknown): id is Id {
 }
 
 function refuse(id: Id, reason: string): Message {
-  return { kind: 'invalid', answer: failure(id, invalidRequest, `Invalid request: ${reason}`) }
+  return { kind: 'invalid', answer: failure(id, invalidRequest(reason)) }
 }
 
-export function failure(id: Id, code: number, message: string): Response {
-  return { jsonrpc: '2.0', id, error: { code, message } }
+/** -32600: the message is JSON, yet no request. */
+export function invalidRequest(reason: string): OperationError {
+  return new OperationError('INVALID_REQUEST', `Invalid request: ${reason}`, { jsonRpcCode: -32600 })
+}
+
+/** What never reaches an operation is told in the form of FES 3.3. */
+export function failure(id: Id, error: OperationError, operation?: string): Response {
+  return { jsonrpc: '2.0', id, error: envelopes.bare.rpcError(error, { operation }) }
 }

@@ -36,8 +36,12 @@ export function createMethods({ operations, call, caller }: MethodsOptions) {
 
   return {
     has: (method: string): boolean => byName.has(method),
-    names: [...byName.keys()],
     answer,
+    unknown(method: string): OperationError {
+      const known = [...byName.keys()].join(', ')
+      const message = `Method not found: ${method.slice(0, 100)}. Known: ${known}, and those of MCP.`
+      return new OperationError('ROUTE_NOT_FOUND', message)
+    },
     /** Cancels the calls with this id. @returns whether there were any */
     cancel(id: unknown): boolean {
       const meant = [...running].filter(([, request]) => request.id !== undefined && request.id === id)

@@ -1,21 +1,12 @@
 // One stream for everything: the plain methods are answered here, the rest is MCP.
-import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
-import { OperationError } from '../errors.ts'
+import { OperationError, toOperationError } from '../errors.ts'
 import { parseJson } from '../parse-json.ts'
 import { readLines, type Line } from './lines.ts'
-import {
-  failure,
-  invalidRequest,
-  methodNotFound,
-  parseError,
-  readMessage,
-  type Call,
-  type Message,
-  type Response
-} from './messages.ts'
+import { failure, invalidRequest, readMessage, type Call, type Message, type Response } from './messages.ts'
 import { createMethods, type MethodsOptions } from './methods.ts'
+import { createWriter } from './writer.ts'
 
 /** The MCP server on the other side of the same stream. */
 export interface McpPeer {
@@ -31,49 +22,49 @@ export interface StdioOptions extends MethodsOptions {
   readonly openMcp: (send: (message: object) => void) => Promise<McpPeer>
   /** Longest line in bytes. */
   readonly maxLineBytes: number
-  /** Calls under way at once, and messages in a batch. Beyond it reading pauses. */
+  /** Messages under way at once, and messages in a batch. Beyond it reading pauses. */
   readonly maxCalls: number
   /** When the input has ended, calls under way get this long to finish. */
   readonly drainMs: number
+  /** What goes wrong beside the calls; their failures are their answers. */
   readonly onError: (error: unknown) => void
+  /** Nobody reads the output any more; with the error where it is one. */
+  readonly onGone: (error?: Error) => void
 }
 
 export interface StdioConnection {
   /** Resolves when the input has ended and everything asked has been answered, or when the reader of the output has gone. */
   readonly ended: Promise<void>
-  /** Reads nothing more, and ends when what is under way has been answered. */
-  close(): Promise<void>
+  /** Reads nothing more, and ends when what is under way has been answered, or after `limitMs`. */
+  close(limitMs: number): Promise<void>
 }
 
 export function serveStdio(options: StdioOptions): StdioConnection {
-  const { input, output, openMcp, maxLineBytes, maxCalls, drainMs, onError } = options
+  const { input, output, openMcp, maxLineBytes, maxCalls, drainMs, onError, onGone } = options
   const methods = createMethods(options)
   const stop = new AbortController()
+  const sleepers = new Set<() => void>()
   let underWay = 0
-  let wake: (() => void) | undefined
   let opening: Promise<McpPeer> | undefined
-
-  output.on('error', leave)
-  output.once('close', leave)
-  const ended = serve()
-
-  /** Nobody reads the answers any more. */
-  function leave(): void {
+  const writer = createWriter(output, (error) => {
+    onGone(error)
     methods.cancelAll()
     end()
-  }
+  })
+  const ended = serve()
 
   function end(): void {
     stop.abort()
     input.destroy()
-    wake?.()
+    wakeAll()
   }
 
   async function serve(): Promise<void> {
     try {
       for await (const line of readLines(input, maxLineBytes)) {
-        start(receive(line))
-        await untilReady()
+        receive(line)
+        await writer.ready(stop.signal)
+        await untilBelow(maxCalls)
       }
     } catch (error) {
       // The input broke off, or was destroyed: what was asked so far is answered all the same.
@@ -82,52 +73,55 @@ export function serveStdio(options: StdioOptions): StdioConnection {
     await untilDone(drainMs)
   }
 
-  /** Until everything asked has been answered, or the time is over. */
+  /** Until everything asked has been answered and the answers have gone out, or the time is over. */
   async function untilDone(limitMs: number): Promise<void> {
-    await Promise.race([untilBelow(1), delay(limitMs, undefined, { ref: false })])
+    const done = untilBelow(1).then(() => writer.flushed())
+    await Promise.race([done, delay(limitMs, undefined, { ref: false })])
   }
 
-  function start(work: Promise<void>): void {
-    underWay += 1
-    void work.catch(onError).finally(() => {
-      underWay -= 1
-      wake?.()
-    })
-  }
-
-  /** A client that asks faster than it reads, or than we answer, is not read from for a while. */
-  async function untilReady(): Promise<void> {
-    if (output.writableNeedDrain) await once(output, 'drain', { signal: stop.signal })
-    await untilBelow(maxCalls)
-  }
-
+  /** A client that asks faster than we answer is not read from for a while. */
   async function untilBelow(limit: number): Promise<void> {
     for (;;) {
       if (underWay < limit || stop.signal.aborted) return
-      await new Promise<void>((resolve) => (wake = resolve))
+      await new Promise<void>((resolve) => sleepers.add(resolve))
     }
   }
 
-  async function receive(line: Line): Promise<void> {
-    if (line === undefined) {
-      const message = `The line is longer than the ${maxLineBytes} bytes allowed (crud.max_file_size_bytes).`
-      return send(failure(null, invalidRequest, message))
-    }
-    if (isBlank(line)) return undefined
-    let value: unknown
+  function wakeAll(): void {
+    for (const wake of sleepers) wake()
+    sleepers.clear()
+  }
+
+  function receive(line: Line): void {
+    if (line !== undefined && isBlank(line)) return
+    const value = parseLine(line)
+    if (value instanceof OperationError) return writer.answer(failure(null, value))
+    const messages = Array.isArray(value) ? value.length : 1
+    underWay += messages
+    const answered = Array.isArray(value) ? answerBatch(value) : answerOne(value as object)
+    void answered
+      .then((answer) => answer !== undefined && writer.answer(answer))
+      .catch(onError)
+      .finally(() => {
+        underWay -= messages
+        wakeAll()
+      })
+  }
+
+  function parseLine(line: Line): unknown {
+    if (line === undefined)
+      return invalidRequest(`the line is longer than the ${maxLineBytes} bytes allowed (crud.max_file_size_bytes).`)
     try {
-      value = parseJson(line)
+      return parseJson(line)
     } catch (error) {
-      return send(failure(null, parseError, error instanceof OperationError ? error.message : 'Parse error'))
+      return toOperationError(error)
     }
-    const answer = Array.isArray(value) ? await answerBatch(value) : await answerOne(value as object)
-    return answer === undefined ? undefined : send(answer)
   }
 
   async function answerBatch(values: readonly unknown[]): Promise<Response | readonly Response[] | undefined> {
-    if (values.length === 0) return failure(null, invalidRequest, 'Invalid request: the batch is empty.')
+    if (values.length === 0) return failure(null, invalidRequest('the batch is empty.'))
     if (values.length > maxCalls)
-      return failure(null, invalidRequest, `A batch may have ${maxCalls} messages; send smaller ones.`)
+      return failure(null, invalidRequest(`a batch may have ${maxCalls} messages (daemon.max_stdio_calls).`))
     const answers = await Promise.all(values.map((value) => answerPlain(readMessage(value), refuseInBatch)))
     const responses = answers.filter((answer) => answer !== undefined)
     return responses.length === 0 ? undefined : responses
@@ -147,50 +141,40 @@ export function serveStdio(options: StdioOptions): StdioConnection {
     const { call } = message
     if (methods.has(call.method)) return methods.answer(call)
     if (isMcpMethod(call.method)) return other(call)
-    return call.id === undefined ? undefined : unknownMethod(call.id, call.method)
+    return call.id === undefined ? undefined : failure(call.id, methods.unknown(call.method), call.method)
   }
 
   async function passOn(message: object, call: Call | undefined): Promise<Response | undefined> {
-    if (call?.method === 'notifications/cancelled' && methods.cancel(requestIdOf(call))) return undefined
+    if (call === undefined && opening === undefined) return undefined
+    if (call?.method === cancelMethod && call.id === undefined && methods.cancel(requestIdOf(call))) return undefined
     try {
-      const mcp = await (opening ??= openMcp(send))
+      const mcp = await (opening ??= openMcp(writer.send))
       await mcp.receive(message)
       return undefined
     } catch (error) {
       onError(error)
-      return call?.id === undefined
-        ? undefined
-        : failure(call.id, invalidRequest, 'Invalid request: no message of MCP.')
+      return call?.id === undefined ? undefined : failure(call.id, invalidRequest('no message of MCP.'), call.method)
     }
-  }
-
-  function unknownMethod(id: NonNullable<Call['id']> | null, method: string): Response {
-    const known = methods.names.join(', ')
-    return failure(id, methodNotFound, `Method not found: ${method.slice(0, 100)}. Known: ${known}, and those of MCP.`)
-  }
-
-  function send(message: object): void {
-    if (!stop.signal.aborted && output.writable) output.write(`${JSON.stringify(message)}\n`)
   }
 
   return {
     ended,
-    async close() {
+    async close(limitMs) {
       input.destroy()
-      await untilDone(closeMs)
+      await untilDone(limitMs)
       await (await opening)?.close()
       end()
     }
   }
 }
 
-/** Who is not answered soon after the engine has stopped goes without. */
-const closeMs = 200
+const cancelMethod = 'notifications/cancelled'
 
 /** Messages of MCP are sent one by one: its current revisions know no batches. */
 async function refuseInBatch(call: Call | undefined): Promise<Response | undefined> {
   if (call?.id === undefined) return undefined
-  return failure(call.id, invalidRequest, 'Messages of MCP cannot be sent in a batch. Send one message a line.')
+  const reason = 'messages of MCP cannot be sent in a batch. Send one message a line.'
+  return failure(call.id, invalidRequest(reason), call.method)
 }
 
 /** MCP's methods have a slash, but for these two. */

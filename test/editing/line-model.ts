@@ -66,14 +66,18 @@ function textsOf(content = ''): string[] {
   return content === '' ? [''] : linesOf(content).map(({ text }) => text)
 }
 
-function isPossible(total: number, edits: readonly ModelEdit[]): boolean {
+/** What can be said of edits before anybody looks at the file: FES looks at them first. */
+export function isConsistent(edits: readonly ModelEdit[]): boolean {
   const changed = edits.filter(({ operation }) => operation !== 'insert').map(({ line }) => line)
   return (
     new Set(changed).size === changed.length &&
-    edits.every(
-      ({ line, operation, content }) =>
-        line <= (operation === 'insert' ? total + 1 : total) && (operation === 'delete') === (content === undefined)
-    )
+    edits.every(({ operation, content }) => (operation === 'delete') === (content === undefined))
+  )
+}
+
+function isPossible(total: number, edits: readonly ModelEdit[]): boolean {
+  return (
+    isConsistent(edits) && edits.every(({ line, operation }) => line <= (operation === 'insert' ? total + 1 : total))
   )
 }
 

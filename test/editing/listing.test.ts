@@ -342,13 +342,18 @@ t.test(
   'a change that the clock of the file system cannot tell is seen, for as long as the stamps are fresh',
   async (t) => {
     const tree = makeTree(t, { f: fourBytes[1] })
-    const surveyor = createSurveyor({ maxFileBytes: 100, maxSyncBytes: 100, isProtected: () => false })
+    const surveyor = createSurveyor({
+      maxFileBytes: 100,
+      maxSyncBytes: 100,
+      isProtected: () => false,
+      hardlinks: 'break'
+    })
     const directory = Directory.open(tree.root)
     t.teardown(() => directory.close())
     const stat = directory.stat('f') as BigIntStats
     const look = async () => {
       const survey = surveyor.begin((bytes) => bytes.toString().split('\n').length)
-      await survey.add({ name: 'f', stat, directory, entryName: 'f', path: 'f' })
+      await survey.add({ name: 'f', stat, directory, entryName: 'f', path: 'f', isReplaceable: true })
       return survey.finish()[0]?.lines
     }
     t.equal(await look(), 1)

@@ -8,7 +8,7 @@ import type { Answer } from '../fixtures/clients.ts'
 import { show } from '../fixtures/file-editing.ts'
 import { startServer } from '../fixtures/server.ts'
 import { makeTree } from '../fixtures/tree.ts'
-import { edit, linesOf, read, type ModelEdit, type ModelRequest } from './line-model.ts'
+import { edit, isConsistent, linesOf, read, type ModelEdit, type ModelRequest } from './line-model.ts'
 
 const files = 2000
 
@@ -131,7 +131,7 @@ t.test('the answers and bytes are those of the model', async (t) => {
 
     if (before === undefined && !create) {
       note(seen, 'missing')
-      same('code', codeOf(answer), -32001)
+      same('code', codeOf(answer), isConsistent(asked.edits) ? -32001 : -32602)
     } else if (expected === 'invalid') {
       note(seen, 'refused')
       same('code', codeOf(answer), -32602)
