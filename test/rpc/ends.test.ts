@@ -1,0 +1,92 @@
+// What must not end the server, must not keep it, and must not leave a request without its answer.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { argsFor, legacyHandshake, notification, readF, request, sameMessages } from '../fixtures/rpc.ts'
+import { startStdio } from '../fixtures/stdio.ts'
+import { makeTree } from '../fixtures/tree.ts'
+
+/** So long that a test which needs it to pass would be stopped by the runner. */
+const endless = { ASYNC_CRUD_MCP_DAEMON__STDIO_DRAIN_SECONDS: '600' }
+
+t.test('one signal during a long call ends the program with 0', async (t) => {
+  const tree = makeTree(t)
+  for (let index = 0; index < 20_000; index += 1) writeFileSync(join(tree.root, `f${index}`), '')
+  const program = startStdio(t, argsFor(tree))
+  await program.call('read_file', { name: 'f0' })
+  program.send(request('long', 'list_files'))
+  // The listing has begun when a call behind it is answered.
+  await program.call('read_file', { name: 'f1' })
+  t.match(await program.end('SIGTERM'), { code: 0, signal: null })
+})
+
+t.test('the program lives on when nobody reads its log any more', async (t) => {
+  const tree = makeTree(t, { f: 'one' })
+  const program = startStdio(t, argsFor(tree, '--log-level', 'debug'))
+  t.match(await program.call('read_file', { name: 'f' }), { result: { content: 'one' } })
+  program.process.stderr.destroy()
+  for (let round = 0; round < 20; round += 1)
+    t.match(await program.call('read_file', { name: 'f' }), { result: { content: 'one' } })
+  t.match(await program.end(), { code: 0 })
+})
+
+t.test('an id of MCP that is used twice at once is answered twice and does not keep the program', async (t) => {
+  const program = startStdio(t, argsFor(makeTree(t)), { environment: endless })
+  const call = request(1, 'tools/call', { name: 'list_files', arguments: {} })
+  for (const message of [...legacyHandshake, call, call]) program.send(message)
+  const { code, messages } = await program.end()
+  t.equal(code, 0)
+  t.equal(messages.filter(({ id }) => id === 1).length, 2)
+})
+
+t.test('a cancellation that asks for an answer gets one', async (t) => {
+  const program = startStdio(t, argsFor(makeTree(t, { f: 'one' })), { environment: endless })
+  program.send(readF(1))
+  program.send(request(2, 'notifications/cancelled', { requestId: 1 }))
+  const { messages } = await program.end()
+  sameMessages(t, messages, [
+    { id: 1, result: { content: 'one' } },
+    { id: 2, error: { code: -32601 } }
+  ])
+})
+
+t.test('a call is cancelled by notifications/cancelled with its id', async (t) => {
+  const tree = makeTree(t, { f: 'one' })
+  const program = startStdio(t, argsFor(tree))
+  await program.call('list_files')
+  for (let index = 0; index < 50; index += 1)
+    program.send(request(index, 'edit_file', { name: 'f', append: `${index}` }))
+  program.send(notification('notifications/cancelled', { requestId: 49 }))
+  t.match(await program.answer(49), { error: { data: { details: /^CANCELLED/ } } })
+  await program.end()
+  t.notMatch(tree.read('f'), /^49$/m)
+})
+
+t.test('the messages of batches count one by one towards those under way', async (t) => {
+  const tree = makeTree(t, { f: '' })
+  const program = startStdio(t, argsFor(tree), {
+    environment: { ASYNC_CRUD_MCP_DAEMON__MAX_STDIO_CALLS: '4', ASYNC_CRUD_MCP_LOCKS__MAX_WAITERS_PER_PATH: '8' }
+  })
+  const batch = (first: number) =>
+    [0, 1, 2, 3].map((index) => request(first + index, 'edit_file', { name: 'f', append: `${first + index}` }))
+  for (let first = 0; first < 40; first += 4) program.send(batch(first))
+  const { messages } = await program.end()
+  sameMessages(
+    t,
+    messages.flat(),
+    Array.from({ length: 40 }, (_, id) => ({ id, result: { success: true } }))
+  )
+})
+
+t.test('a response without a version, or to nothing that was asked, is no message', async (t) => {
+  const program = startStdio(t, argsFor(makeTree(t)))
+  program.send({ result: 1 })
+  program.send({ error: 1, id: 3 })
+  program.send({ jsonrpc: '2.0', id: 9, result: {} })
+  const { code, messages } = await program.end()
+  t.equal(code, 0)
+  sameMessages(t, messages, [
+    { id: null, error: { code: -32600 } },
+    { id: 3, error: { code: -32600 } }
+  ])
+})
