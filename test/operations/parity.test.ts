@@ -1,8 +1,9 @@
-// The three transports give the same answer to the same call: one table of calls runs over all of them.
+// All transports give the same answer to the same call: one table of calls runs over all of them.
 import { symlinkSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { connect, transports, type Answer, type TransportName } from '../fixtures/clients.ts'
 import { startServer } from '../fixtures/server.ts'
+import { startStdio } from '../fixtures/stdio.ts'
 import { hashOf, makeTree, type Tree } from '../fixtures/tree.ts'
 
 interface Step {
@@ -398,18 +399,81 @@ const steps: readonly Step[] = [
     name: 'async_write',
     input: () => ({ path: '.git/hooks/x', content: '' }),
     expect: error('ACCESS_DENIED')
+  },
+  {
+    title: 'list the folder',
+    name: 'list_files',
+    input: () => ({}),
+    expect: { total_count: Number, files: [{ lines: Number }] }
+  },
+  {
+    title: 'create by lines',
+    name: 'edit_file',
+    input: () => ({ name: 'lines.txt', append: 'one\ntwo', create_if_missing: true }),
+    expect: { success: true, lines_modified: 2, file_created: true, new_total_lines: 2 }
+  },
+  {
+    title: 'read lines',
+    name: 'read_file',
+    input: () => ({ name: 'lines.txt', start_line: 2 }),
+    expect: { content: 'two', total_lines: 2, range_requested: { start_line: 2 } }
+  },
+  {
+    title: 'edit a line that is not there',
+    name: 'edit_file',
+    input: () => ({ name: 'lines.txt', edits: [{ line: 9, operation: 'delete' }] }),
+    expect: { error: { code: -32602, data: { filename: 'lines.txt', operation: 'edit_file' } } }
+  },
+  {
+    title: 'read without a name',
+    name: 'read_file',
+    input: () => ({}),
+    expect: { error: { code: -32600, data: { operation: 'read_file' } } }
+  },
+  {
+    title: 'what edit_file wrote is a version to async_update',
+    name: 'async_update',
+    input: () => ({
+      path: 'lines.txt',
+      expected_hash: hashOf('one\ntwo\n'),
+      patches: [{ old_string: 'two', new_string: '2' }]
+    }),
+    expect: { status: 'ok' }
   }
 ]
 
-async function runAll(t: Test, transport: TransportName): Promise<{ answers: Answer[]; tree: Tree; root: string }> {
+/** Calls an operation; a failure is its envelope. */
+type CallOne = (name: string, input: object) => Promise<Answer>
+
+async function connectRest(t: Test, transport: TransportName, root: string): Promise<CallOne> {
+  const { url } = await startServer(t, root)
+  const client = await connect(t, transport, url)
+  return (name, input) => client.call(name, input)
+}
+
+async function connectJsonRpc(t: Test, root: string): Promise<CallOne> {
+  const program = startStdio(t, ['--dir', root, '--transport', 'stdio'])
+  return async (name, input) => {
+    const { result, error } = await program.call(name, input)
+    return result ?? (name.startsWith('async_') ? (error?.data as Answer) : { error })
+  }
+}
+
+const doors: Record<string, (t: Test, root: string) => Promise<CallOne>> = {
+  ...Object.fromEntries(
+    transports.map((transport) => [transport, (t: Test, root: string) => connectRest(t, transport, root)])
+  ),
+  'json-rpc': connectJsonRpc
+}
+
+async function runAll(t: Test, transport: string): Promise<{ answers: Answer[]; tree: Tree; root: string }> {
   const tree = makeTree(t, { 'root/unreadable.bin': Buffer.from([0, 255, 1]) })
   symlinkSync('/etc/passwd', tree.path('root/link'))
   const root = tree.path('root')
-  const { url } = await startServer(t, root)
-  const client = await connect(t, transport, url)
+  const call = await (doors[transport] as (typeof doors)[string])(t, root)
   const answers: Answer[] = []
   for (const { title, name, input, expect } of steps) {
-    const answer = await client.call(name, input(answers, root))
+    const answer = await call(name, input(answers, root))
     t.match(answer, expect, `${transport}: ${title}`)
     answers.push(answer)
   }
@@ -417,9 +481,9 @@ async function runAll(t: Test, transport: TransportName): Promise<{ answers: Ans
   return { answers, tree, root }
 }
 
-const seen = new Map<TransportName, { answers: unknown; files: unknown }>()
+const seen = new Map<string, { answers: unknown; files: unknown }>()
 
-for (const transport of transports) {
+for (const transport of Object.keys(doors)) {
   t.test(`every call of the table over ${transport}`, async (t) => {
     const { answers, tree, root } = await runAll(t, transport)
     seen.set(transport, { answers: answers.map((answer) => normalize(answer, root)), files: tree.all() })
@@ -428,7 +492,7 @@ for (const transport of transports) {
 
 t.test('the answers are the same, property by property, and so are the files', async (t) => {
   const { answers, files } = seen.get('rest') as { answers: unknown[]; files: unknown }
-  for (const transport of transports.slice(1)) {
+  for (const transport of Object.keys(doors).slice(1)) {
     const other = seen.get(transport) as { answers: unknown[]; files: unknown }
     steps.forEach(({ title }, index) => t.strictSame(other.answers[index], answers[index], `${transport}: ${title}`))
     t.strictSame(other.files, files)
@@ -438,8 +502,9 @@ t.test('the answers are the same, property by property, and so are the files', a
 /** Without what must differ: times, the port, the folder, and who a session says it is. */
 function normalize(answer: Answer, root: string): unknown {
   const text = JSON.stringify(answer, (key, value: unknown) => {
-    if (['timestamp', 'modified', 'at', 'uptime_seconds', 'port'].includes(key)) return `<${key}>`
-    if (key === 'agent_id' && (value === 'anonymous' || String(value).startsWith('session-'))) return '<unnamed>'
+    if (['timestamp', 'modified', 'at', 'uptime_seconds', 'port', 'version', 'transport'].includes(key))
+      return `<${key}>`
+    if (key === 'agent_id' && /^(?:anonymous|session-.*|stdio-.*)$/.test(String(value))) return '<unnamed>'
     return value
   })
   return JSON.parse(text.replaceAll(root, '<root>'))
