@@ -4,9 +4,9 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { Config } from '../schemas/config.ts'
 import { errorTable } from '../schemas/errors.ts'
 import { operations } from '../src/operations/index.ts'
-import { createOpenApi } from '../src/operations/openapi.ts'
+import { createOpenApi } from './openapi/document.ts'
 import { version } from '../src/version.ts'
-import { recordExamples } from './examples.ts'
+import { recordExamples } from './openapi/recorder.ts'
 
 const openapi = createOpenApi({ operations, version, calls: await recordExamples() })
 

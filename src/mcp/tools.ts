@@ -1,7 +1,8 @@
 // Operations as MCP tools: closed input schemas, one plain object as output schema, results as structured content and the same JSON as text.
 import { Contention } from '../../schemas/contention.ts'
 import type { TObject, TSchema } from '../../schemas/typebox.ts'
-import type { Operation, OperationResult } from '../operations/define.ts'
+import type { OperationResult } from '../operations/context.ts'
+import type { Operation } from '../operations/define.ts'
 
 interface JsonObjectSchema {
   readonly type: 'object'

@@ -4,7 +4,6 @@ import type { Bases } from '../files/bases.ts'
 import type { FileStore } from '../files/file-store.ts'
 import type { LockManager } from '../locks/lock-manager.ts'
 import type { Config } from '../config.ts'
-import type { OperationResult } from './define.ts'
 
 /** Who calls, as the transport knows it. */
 export interface Caller {
@@ -42,6 +41,9 @@ export interface ServerFacts {
   port: number | undefined
   readonly transport: string
 }
+
+/** `status` is `ok` or `contention` in the PRD's envelope, and absent in that of FES. */
+export type OperationResult = Readonly<Record<string, unknown>> & { readonly status?: string }
 
 /** Calls an operation by name on the engine; what every transport is a layer over. */
 export type CallOperation = (

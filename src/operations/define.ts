@@ -5,7 +5,7 @@ import { AgentId } from '../../schemas/common.ts'
 import type { EnvelopeName } from '../../schemas/contract.ts'
 import type { ErrorCode } from '../../schemas/errors.ts'
 import type { Static, TObject } from '../../schemas/typebox.ts'
-import type { OperationContext } from './context.ts'
+import type { OperationContext, OperationResult } from './context.ts'
 import { envelopes, type Envelope } from './envelopes.ts'
 import { describeFaults } from './faults.ts'
 import { takeInput } from './take-input.ts'
@@ -46,9 +46,6 @@ export interface Operation extends Omit<Definition<TObject, TObject>, 'handle' |
    */
   call(rawInput: unknown, context: OperationContext): Promise<OperationResult>
 }
-
-/** `status` is `ok` or `contention` in the PRD's envelope, and absent in that of FES. */
-export type OperationResult = Readonly<Record<string, unknown>> & { readonly status?: string }
 
 /** Codes of every operation that is given a path. */
 export const pathErrors = [

@@ -2,7 +2,7 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
-import { recordExamples } from '../../scripts/examples.ts'
+import { recordExamples } from '../../scripts/openapi/recorder.ts'
 import { operations } from '../../src/operations/index.ts'
 import {
   document,

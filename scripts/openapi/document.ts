@@ -1,11 +1,11 @@
 // The OpenAPI 3.1 document, derived from the operations and from calls that were recorded.
 import { AgentId } from '../../schemas/common.ts'
 import { Health } from '../../schemas/health.ts'
-import type { Operation } from './define.ts'
-import { envelopes } from './envelopes.ts'
-import { createComponents, type JsonObject } from './openapi-components.ts'
-import { createExamples, type RecordedCall } from './openapi-examples.ts'
-import { describeResponses, jsonContent, sharedResponse, toPascalCase, type Workshop } from './openapi-responses.ts'
+import type { Operation } from '../../src/operations/define.ts'
+import { envelopes } from '../../src/operations/envelopes.ts'
+import { createComponents, type JsonObject } from './components.ts'
+import { createExamples, type RecordedCall } from './examples.ts'
+import { describeResponses, jsonContent, sharedResponse, toPascalCase, type Workshop } from './responses.ts'
 
 interface Sources {
   readonly operations: readonly Operation[]

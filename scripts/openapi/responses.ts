@@ -1,10 +1,10 @@
 // The responses of an operation in the OpenAPI document: one for each HTTP status, with the codes behind it.
 import { Contention } from '../../schemas/contention.ts'
 import { errorTable, type ErrorCode } from '../../schemas/errors.ts'
-import { commonErrors, type Operation } from './define.ts'
-import { envelopes, type Envelope } from './envelopes.ts'
-import type { Components, JsonObject } from './openapi-components.ts'
-import type { Examples } from './openapi-examples.ts'
+import { commonErrors, type Operation } from '../../src/operations/define.ts'
+import { envelopes, type Envelope } from '../../src/operations/envelopes.ts'
+import type { Components, JsonObject } from './components.ts'
+import type { Examples } from './examples.ts'
 
 /** What the document is made with. */
 export interface Workshop {

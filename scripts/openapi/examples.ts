@@ -1,8 +1,8 @@
 // The examples of the OpenAPI document: calls that were really made, sorted to the requests and responses they illustrate.
 import type { ErrorCode } from '../../schemas/errors.ts'
-import type { Operation } from './define.ts'
-import { envelopes, type Envelope } from './envelopes.ts'
-import type { Json, JsonObject } from './openapi-components.ts'
+import type { Operation } from '../../src/operations/define.ts'
+import { envelopes, type Envelope } from '../../src/operations/envelopes.ts'
+import type { Json, JsonObject } from './components.ts'
 
 /** One call as it was made, and its answer. */
 export interface RecordedCall {

@@ -3,12 +3,12 @@ import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createApp } from '../src/app.ts'
-import { loadConfig } from '../src/config.ts'
-import type { Json } from '../src/operations/openapi-components.ts'
-import type { RecordedCall } from '../src/operations/openapi-examples.ts'
-import { version } from '../src/version.ts'
-import { firstFiles, story, storyOfAStranger, type Step } from './examples-story.ts'
+import { createApp } from '../../src/app.ts'
+import { loadConfig } from '../../src/config.ts'
+import type { Json } from './components.ts'
+import type { RecordedCall } from './examples.ts'
+import { version } from '../../src/version.ts'
+import { firstFiles, story, storyOfAStranger, type Step } from './story.ts'
 
 interface Stage {
   readonly root: string

@@ -1,6 +1,6 @@
 // The session that the examples of the OpenAPI document are recorded from: ann and bob change the files of one project.
 import { createHash } from 'node:crypto'
-import type { ErrorCode } from '../schemas/errors.ts'
+import type { ErrorCode } from '../../schemas/errors.ts'
 
 /** One call of the session. */
 export interface Step {
