@@ -6,10 +6,14 @@ const modes = {
   write: { owner: 0o200n, access: constants.W_OK }
 } as const
 
+/** Asked for once: a server does not change its user while it runs, and the question is a system call. */
+let ownUid: bigint | undefined
+
 /** Its owner is told by the mode; everybody else by the system, which knows groups and access lists. */
 export function mayAccess(path: string, { uid, mode }: BigIntStats, way: keyof typeof modes): boolean {
   const { owner, access } = modes[way]
-  if (uid === BigInt(process.geteuid?.() ?? -1) && (mode & owner) !== 0n) return true
+  ownUid ??= BigInt(process.geteuid?.() ?? -1)
+  if (uid === ownUid && (mode & owner) !== 0n) return true
   try {
     accessSync(path, access)
     return true
