@@ -5,6 +5,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { isErrno, OperationError, toOperationError } from '../src/errors.ts'
 import { envelopes } from '../src/operations/envelopes.ts'
+import { suggest } from '../src/operations/faults.ts'
 import { operations } from '../src/operations/index.ts'
 
 const jsonType = 'application/json; charset=utf-8'
@@ -59,8 +60,9 @@ function pathOf({ url }: FastifyRequest): string {
 }
 
 function notFound({ method }: FastifyRequest, path: string): OperationError {
-  const hint = 'Operations are POST /<name>, such as POST /async_read; GET /openapi.json lists them all.'
-  return new OperationError('ROUTE_NOT_FOUND', `Nothing answers ${method} ${path}. ${hint}`)
+  const hint = suggest(path, [...byPath.keys()])
+  const message = `Nothing answers ${method} ${path.slice(0, 200)}${hint} GET /openapi.json lists all operations.`
+  return new OperationError('ROUTE_NOT_FOUND', message)
 }
 
 /** Whatever Fastify or a handler threw, in the words of the error table. */

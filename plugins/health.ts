@@ -4,11 +4,15 @@ import fp from 'fastify-plugin'
 import type { Health } from '../schemas/health.ts'
 
 const resolutionMs = 10
+const windowMs = 60_000
 
 export default fp(
   async (app) => {
     const delay = monitorEventLoopDelay({ resolution: resolutionMs })
     delay.enable()
+    // A block of yesterday says nothing about now.
+    const renewal = setInterval(() => delay.reset(), windowMs)
+    renewal.unref()
     app.get('/health', async (): Promise<Health> => {
       const { version, startedAt } = app.serverFacts
       return {
@@ -22,6 +26,7 @@ export default fp(
       }
     })
     app.addHook('onClose', async () => {
+      clearInterval(renewal)
       delay.disable()
     })
   },

@@ -76,7 +76,7 @@ export const Config = Type.Object(
             'Longest wait for a lock over MCP when the client asked for no progress: clients give up at 60 s.'
         })
       },
-      { additionalProperties: false, default: {}, description: 'The process and its door.' }
+      { additionalProperties: false, default: {}, description: 'The process, and who may call it.' }
     ),
     crud: Type.Object(
       {

@@ -104,8 +104,7 @@ export const errorTable = {
     httpStatus: 400,
     jsonRpcCode: invalidParams,
     retryable: false,
-    meaning:
-      'The request cannot be read, or its input breaks the schema or does not fit the file; every fault is listed.'
+    meaning: 'The request cannot be read, or its input breaks the schema or does not fit the file.'
   },
   NOT_A_FILE: {
     httpStatus: 400,

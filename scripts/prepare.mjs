@@ -21,7 +21,9 @@ export function prepare() {
     .update(process.version)
     .digest('hex')
   if (readStamp(installStamp) !== lock) {
-    step('installing dependencies', npm(), ['ci', '--no-audit', '--no-fund', '--loglevel=error'])
+    const install = ['ci', '--no-audit', '--no-fund', '--loglevel=error']
+    // An earlier one that was broken off may still be at work in the same folder.
+    step('installing dependencies', npm(), install, 2)
     writeStamp(installStamp, lock)
     rmSync(buildStamp, { force: true })
     rmSync(join(projectRoot, '.tap'), { recursive: true, force: true })
@@ -47,14 +49,16 @@ function npm() {
   return process.platform === 'win32' ? 'npm.cmd' : 'npm'
 }
 
-function step(what, command, args) {
+function step(what, command, args, attempts = 1) {
   process.stderr.write(`async-crud-mcp: ${what} ...\n`)
   const result = spawnSync(command, args, {
     cwd: projectRoot,
     stdio: ['ignore', 2, 2],
     shell: process.platform === 'win32'
   })
-  if (result.status !== 0) fail(`${what} failed; the lines above say why.`)
+  if (result.status === 0) return
+  if (attempts > 1 && result.signal === null) return step(what, command, args, attempts - 1)
+  fail(`${what} failed; the lines above say why.`)
 }
 
 function fail(message) {

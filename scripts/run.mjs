@@ -7,7 +7,15 @@ import { prepare, projectRoot } from './prepare.mjs'
 const [program, ...args] = process.argv.slice(2)
 prepare()
 if (program !== '--build-only') {
+  if (process.env.npm_lifecycle_event !== undefined) behaveUnderNpm()
   const path = join(projectRoot, 'dist', program)
   process.argv = [process.argv[0], path, ...args]
   await import(pathToFileURL(path).href)
+}
+
+/** Folders are meant from where npm was called. And npm's shell dies of a signal without passing it on: then nobody is left to stop for. */
+function behaveUnderNpm() {
+  if (process.env.INIT_CWD !== undefined) process.chdir(process.env.INIT_CWD)
+  const parent = process.ppid
+  setInterval(() => process.ppid !== parent && process.kill(process.pid, 'SIGTERM'), 250).unref()
 }

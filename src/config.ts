@@ -30,8 +30,8 @@ export function loadConfig(
   if (!check(config)) {
     const faults = (check.errors ?? []).map(({ instancePath, message, data, params }) => {
       const name = instancePath.slice(1).replaceAll('/', '.')
-      const unknown = 'additionalProperty' in params ? ` (${String(params['additionalProperty'])})` : ''
-      return `${name} ${message}${unknown}, but is ${JSON.stringify(data)}`
+      if ('additionalProperty' in params) return `${name}.${String(params['additionalProperty'])} is no setting`
+      return `${name} ${message}, but is ${JSON.stringify(data)}`
     })
     throw new Error(`invalid configuration: ${faults.join('; ')}`)
   }

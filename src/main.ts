@@ -20,7 +20,7 @@ const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 
 const program = new Command('async-crud-mcp')
   .description(
-    'Serves the files of one working tree to many agents at once, over MCP and REST, without losing an update.'
+    'Serves the files of one working tree to many agents at once, over MCP, REST and JSON-RPC, without losing an update.'
   )
   .version(version)
   .option('--dir <folder>', 'a root: only files below it are reachable (repeatable, at least one)', collect)
@@ -36,7 +36,7 @@ const program = new Command('async-crud-mcp')
     numberBetween(1024, 65535)
   )
   .option('--host <address>', 'address to bind (default: 127.0.0.1)')
-  .option('--token <secret>', 'bearer token that every request must carry (needed for a --host beyond loopback)')
+  .option('--token <secret>', 'bearer token that requests must carry (needed for a --host beyond loopback)')
   .option('--max-size <mb>', 'largest file and request in megabytes, 1-100 (default: 10)', numberBetween(1, 100))
   .option(
     '--timeout <seconds>',
@@ -50,12 +50,21 @@ const program = new Command('async-crud-mcp')
   )
   .addHelpText(
     'after',
-    '\nExample: async-crud-mcp --dir . --port 8720\nThen: claude mcp add --transport http async-crud http://127.0.0.1:8720/mcp'
+    '\nIn a clone: npm start -- --dir <folder> --port 8720\nThen: claude mcp add --transport http async-crud http://127.0.0.1:8720/mcp'
   )
   .allowExcessArguments(false)
   .showSuggestionAfterError()
   .configureOutput({
-    outputError: (text, write) => write(text.replace(/\n\((.*)\)/, ' ($1)').replace(/^error: /, 'async-crud-mcp: '))
+    outputError: (text, write) =>
+      write(
+        text
+          .replace(/\n\((.*)\)/, ' ($1)')
+          .replace(
+            /^error: (too many arguments).*/,
+            '$1: every folder needs a --dir, and npm needs -- before the flags (npm start -- --dir <folder>).'
+          )
+          .replace(/^(?:error: )?/, 'async-crud-mcp: ')
+      )
   })
   .action(run)
 

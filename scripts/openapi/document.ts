@@ -24,7 +24,13 @@ export function createOpenApi({ operations, version, calls }: Sources): JsonObje
   return {
     openapi: '3.1.0',
     info: describeService(version),
-    servers: [{ url: 'http://127.0.0.1:8720', description: 'The default address.' }],
+    servers: [
+      {
+        url: 'http://127.0.0.1:{port}',
+        description: 'This machine.',
+        variables: { port: { default: '8720', description: 'The server names it when it starts.' } }
+      }
+    ],
     tags: [
       { name: 'files', description: 'Files by their paths, each change for the version it was made for.' },
       { name: 'folder', description: 'The files of one flat folder, the first root, by their names and lines.' },

@@ -79,6 +79,8 @@ async function listen(
   for (let candidate = port; ; candidate += 1) {
     try {
       await app.listen({ host, port: candidate, listenTextResolver: (url) => `listening on ${url}, MCP at ${url}/mcp` })
+      if (candidate !== port)
+        app.log.warn({ port, instead: candidate }, `port ${port} is taken, this server is on ${candidate}`)
       return candidate
     } catch (error) {
       if (!isErrno(error, 'EADDRINUSE')) throw error

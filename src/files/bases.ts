@@ -11,6 +11,8 @@ export interface Author {
 
 interface Version extends Author {
   readonly hash: string
+  /** True for a version that was there when the file was first looked at: nobody is known to have made it. */
+  readonly isFirstSight?: boolean
   /** Milliseconds since the epoch. */
   readonly at: number
 }
@@ -47,7 +49,8 @@ export function createBases({ maxBytes, maxFiles = 10_000, maxVersions = 100, no
     if (contents !== undefined && contents.get(hash) === undefined) contents.set(hash, unpooled(bytes))
     const tracked = files.get(path)
     if (tracked === undefined) {
-      files.set(path, { identity, versions: [{ hash, at: now(), ...(author ?? external) }] })
+      const isFirstSight = author === undefined
+      files.set(path, { identity, versions: [{ hash, at: now(), ...(author ?? external), isFirstSight }] })
       return
     }
     const isNew = tracked.versions.at(-1)?.hash !== hash
@@ -75,6 +78,7 @@ export function createBases({ maxBytes, maxFiles = 10_000, maxVersions = 100, no
       const base = versions.findLastIndex((version) => version.hash === hash)
       return versions
         .slice(base + 1)
+        .filter(({ isFirstSight }) => isFirstSight !== true)
         .map(({ agentId, operation, at }) => ({ agent_id: agentId, operation, at: new Date(at).toISOString() }))
     },
     forget: (path: string): boolean => files.delete(path),

@@ -66,7 +66,7 @@ export function createFileStore(options: FileStoreOptions) {
 
   /** What can be said against replacing a version before anything is written. @throws OperationError FILE_TOO_LARGE, ACCESS_DENIED */
   function checkReplaceable(path: string, current: FileVersion, bytes: Buffer): void {
-    checkSize(bytes.length, path, options)
+    checkSize(bytes.length, path, options, 'Nothing was changed: the file would have')
     checkHardlinks(current, path)
     if (current.isWritable) return
     const message = `The file is read-only: ${path}. Change its mode first, or ask its owner.`
@@ -100,7 +100,7 @@ export function createFileStore(options: FileStoreOptions) {
   ): Promise<FileIdentity> {
     const hint = 'Read it with async_read and change it with async_update, or choose another name.'
     requireAbsent(place, path, hint)
-    checkSize(bytes.length, path, options)
+    checkSize(bytes.length, path, options, 'Nothing was changed: the file would have')
     const parents = prepareParents(place, path, createDirs)
     try {
       const check = () => {
@@ -176,7 +176,7 @@ export function createFileStore(options: FileStoreOptions) {
       if (place.stat?.isDirectory() !== true) {
         const message =
           place.stat === undefined
-            ? `Directory does not exist: ${path}`
+            ? `Directory does not exist: ${path}. Look with async_list in the one above it.`
             : `Not a directory: ${path}. Read it with async_read.`
         throw new OperationError('DIR_NOT_FOUND', message, { path })
       }

@@ -108,19 +108,30 @@ export function readNow(directory: Directory, name: string, maxBytes: number): B
 
 /** @throws OperationError FILE_NOT_FOUND or NOT_A_FILE */
 export function requireRegular(stat: BigIntStats | undefined, path: string): asserts stat is BigIntStats {
-  if (stat === undefined) throw new OperationError('FILE_NOT_FOUND', `File does not exist: ${path}`, { path })
+  if (stat === undefined) throw fileNotFound(path)
   if (stat.isFile()) return
   const kind = stat.isDirectory()
-    ? 'a directory'
+    ? 'a directory (async_list shows what is in it)'
     : stat.isSymbolicLink()
       ? 'a symbolic link'
       : 'a device, pipe or socket'
   throw new OperationError('NOT_A_FILE', `Not a regular file but ${kind}: ${path}`, { path })
 }
 
-export function checkSize(size: number, path: string, { maxFileBytes }: Pick<ReadLimits, 'maxFileBytes'>): void {
+export function fileNotFound(path: string, cause?: unknown): OperationError {
+  const message = `File does not exist: ${path}. Look for it with async_list, or create it with async_write.`
+  return new OperationError('FILE_NOT_FOUND', message, { path, cause })
+}
+
+/** @param subject of the sentence: what is too large */
+export function checkSize(
+  size: number,
+  path: string,
+  { maxFileBytes }: Pick<ReadLimits, 'maxFileBytes'>,
+  subject = 'The file has'
+): void {
   if (size <= maxFileBytes) return
-  const message = `File has ${size} bytes, more than the ${maxFileBytes} allowed (crud.max_file_size_bytes): ${path}`
+  const message = `${subject} ${size} bytes, more than the ${maxFileBytes} allowed (crud.max_file_size_bytes, --max-size): ${path}`
   throw new OperationError('FILE_TOO_LARGE', message, { path, details: { size_bytes: size, max_bytes: maxFileBytes } })
 }
 
@@ -128,8 +139,7 @@ function openForReading(place: Place, path: string): number {
   try {
     return openSync(place.directory.at(place.name), readFlags)
   } catch (error) {
-    if (isErrno(error, 'ENOENT'))
-      throw new OperationError('FILE_NOT_FOUND', `File does not exist: ${path}`, { path, cause: error })
+    if (isErrno(error, 'ENOENT')) throw fileNotFound(path, error)
     if (isErrno(error, 'EACCES', 'EPERM')) {
       throw new OperationError('ACCESS_DENIED', `The operating system denies reading (${error.code}): ${path}`, {
         path,

@@ -59,6 +59,6 @@ export function encodeText(text: string, encoding: string, path: string): Buffer
 function notValid(bytes: Buffer, encoding: string, path: string): OperationError {
   const hint = bytes.includes(0)
     ? 'It seems to be a binary file; only text files are supported.'
-    : 'Pass the encoding it is written in.'
+    : 'Where it is written in another encoding, name that: async_read and async_update take one (windows-1252, utf-16le, ...).'
   return new OperationError('ENCODING_ERROR', `The file is not valid ${encoding}: ${path}. ${hint}`, { path })
 }

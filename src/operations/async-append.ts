@@ -2,6 +2,7 @@
 import { contract } from '../../schemas/contract.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import type { AppendInput, AppendOutput } from '../../schemas/append.ts'
+import { OperationError } from '../errors.ts'
 import { decodeText, encodeText } from '../files/text.ts'
 import type { Place } from '../files/walk.ts'
 import type { OperationContext } from './context.ts'
@@ -46,6 +47,7 @@ async function append(input: AppendInput, context: OperationContext): Promise<Ap
         })
         return answer(path, hash, bytes.length, bytes.length, true)
       }
+      if (place!.stat === undefined) throw missing(path)
       const current = await readVersion(context, place!, path)
       requireText(current.bytes, encoding, path)
       const added = encodeText(current.bytes.length > 0 ? separator + content : content, encoding, path)
@@ -56,6 +58,11 @@ async function append(input: AppendInput, context: OperationContext): Promise<Ap
       return { ...answer(path, hash, added.length, bytes.length, true), ...linksBroken(current) }
     }
   )
+}
+
+function missing(path: string): OperationError {
+  const message = `File does not exist: ${path}. Pass create_if_missing: true to create it; async_list shows what is there.`
+  return new OperationError('FILE_NOT_FOUND', message, { path })
 }
 
 /** Text is not added to a file that is not text in this encoding. */

@@ -36,7 +36,7 @@ export async function answerContention(context: OperationContext, late: TooLate)
   }
   const base = decodeBase(bases.get(expectedHash), encoding, path)
   if (base === undefined) {
-    const message = `${path} changed, and the version you know (expected_hash) is no longer kept. Read the file again with async_read, then update with its hash.`
+    const message = `${path} is not the version you name, and this server does not know expected_hash (no longer kept, or never given out). Read the file again with async_read, then update with its hash.`
     return { ...answer, message, base_known: false, diff: null }
   }
   const current = decodeText(late.current.bytes, encoding, path)

@@ -82,11 +82,15 @@ function shorten(data: unknown): string {
 function patternHint(pattern: string): string {
   if (pattern.startsWith('^sha256:'))
     return 'must be "sha256:" followed by 64 lower-case hex digits, as an earlier answer gave it'
+  if (pattern.startsWith('^[a-zA-Z0-9._-]'))
+    return 'must be the name of a file directly in the folder, of letters, digits, ".", "_" and "-" (async_read and async_update take any path)'
   if (pattern.includes('u0000')) return 'must not contain NUL or control characters'
   return `must match ${pattern}`
 }
 
-function suggest(unknown: string, known: readonly string[]): string {
+/** Names the nearest known one, or all of them. */
+export function suggest(unknown: string, known: readonly string[]): string {
+  if (known.length === 0) return '; there are none'
   const ranked = known
     .map((name) => ({ name, distance: editDistance(unknown.toLowerCase(), name) }))
     .sort((a, b) => a.distance - b.distance)

@@ -1,6 +1,9 @@
 // The real program: its flags, its port, its stop.
+import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { connect } from '../fixtures/clients.ts'
 import { runProgram, startProgram } from '../fixtures/server.ts'
@@ -183,4 +186,41 @@ t.test('the log tells what happens without content', async (t) => {
   t.ok(program.stderr.length > 0)
   t.notMatch(program.stderr.join('\n'), /secret/)
   for (const line of program.stderr) t.doesNotThrow(() => JSON.parse(line) as unknown)
+})
+
+t.test('npm start takes folders from where it is called, and its server goes when npm is killed', async (t) => {
+  const tree = makeTree(t, { f: 'one' })
+  const port = await freePort()
+  const project = fileURLToPath(new URL('../../..', import.meta.url))
+  const args = ['--silent', '--prefix', project, 'start', '--', '--dir', '.', '--port', String(port)]
+  const npm = spawn('npm', args, { cwd: tree.root, stdio: ['ignore', 'ignore', 'pipe'] })
+  t.teardown(() => npm.kill('SIGKILL'))
+  await new Promise<void>((resolve) => {
+    createInterface({ input: npm.stderr }).on('line', (line) => line.includes('listening on') && resolve())
+  })
+  const client = await connect(t, 'rest', `http://127.0.0.1:${port}`)
+  t.match(await client.call('async_read', { path: 'f' }), { content: 'one' })
+  npm.kill('SIGTERM')
+  const isUp = () =>
+    fetch(`http://127.0.0.1:${port}/health`).then(
+      (response) => response.ok,
+      () => false
+    )
+  while (await isUp()) await new Promise(setImmediate)
+  t.pass('nobody listens any more')
+})
+
+t.test('a port that is taken is told, with the one that is used instead', async (t) => {
+  const { root } = makeTree(t)
+  await startProgram(t, ['--dir', root])
+  const { url, stderr } = await startProgram(t, ['--dir', root])
+  const port = new URL(url).port
+  await new Promise<void>((resolve) => {
+    const look = () => (stderr.some((line) => line.includes('is taken')) ? resolve() : setImmediate(look))
+    look()
+  })
+  t.match(
+    stderr.find((line) => line.includes('is taken')),
+    new RegExp(`port 8720 is taken, this server is on ${port}`)
+  )
 })

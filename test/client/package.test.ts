@@ -90,7 +90,7 @@ t.test('the example of the page does what it says', async (t) => {
   const [change, by, ...rest] = (await run(process.execPath, ['example.mjs'], consumer.root)).split('\n')
   t.strictSame([change, by], ['six became 6', 'by bob'])
   t.match(rest.join('\n'), /^1\ntwo\nthree\nfour\nfive\n6\n\n.*missing\.txt.*\n$/)
-  t.equal(tree.read('list.txt'), '1\ntwo\nthree\nfour\nfive\n6\n')
+  t.equal(tree.read('client-demo.txt'), '1\ntwo\nthree\nfour\nfive\n6\n')
 })
 
 t.test('the client runs from its own files alone', async (t) => {
