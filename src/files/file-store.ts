@@ -87,7 +87,7 @@ export function createFileStore(options: FileStoreOptions) {
       assertUnchanged(place, current)
     }
     const identity = await writer.writeFile({ place, path, bytes, replaces: current, check })
-    await writer.syncNames([place], path, contentHash(bytes))
+    await writer.syncNames([place], path, () => contentHash(bytes))
     return identity
   }
 
@@ -108,7 +108,7 @@ export function createFileStore(options: FileStoreOptions) {
         requireAbsent(parents.place, path, hint)
       }
       const identity = await writer.writeFile({ place: parents.place, path, bytes, replaces: undefined, check })
-      await writer.syncNames([parents.place], path, contentHash(bytes))
+      await writer.syncNames([parents.place], path, () => contentHash(bytes))
       return identity
     } catch (error) {
       parents.undo()
@@ -132,7 +132,7 @@ export function createFileStore(options: FileStoreOptions) {
     } catch (error) {
       throw explainWriteError(error, path, 'DELETE_ERROR')
     }
-    await writer.syncNames([place], path, current?.hash ?? '')
+    await writer.syncNames([place], path, () => current?.hash ?? '')
   }
 
   /**
@@ -148,7 +148,7 @@ export function createFileStore(options: FileStoreOptions) {
     const target = { ...to, place: parents.place }
     try {
       const crossFilesystem = await renameEntry(writer, from, target, assertHeld)
-      await writer.syncNames([target.place, from.place], to.path, from.current?.hash ?? '')
+      await writer.syncNames([target.place, from.place], to.path, () => from.current?.hash ?? '')
       const stat = target.place.directory.stat(target.place.name)
       return { crossFilesystem, identity: stat === undefined ? undefined : identityOf(stat) }
     } catch (error) {

@@ -89,8 +89,11 @@ export function createWriter({ durability, maxSyncBytes }: WriteSettings) {
     }
   }
 
-  /** Makes the names in the directory durable after a rename or delete that has been made. */
-  async function syncNames(places: readonly Place[], path: string, hash: string): Promise<void> {
+  /**
+   * Makes the names in the directory durable after a rename or delete that has been made.
+   * @param hashOf gives the hash of what is there now; asked for only where that fails
+   */
+  async function syncNames(places: readonly Place[], path: string, hashOf: () => string): Promise<void> {
     if (durability !== 'full') return
     try {
       await Promise.all(places.map(({ directory }) => directory.sync()))
@@ -98,7 +101,7 @@ export function createWriter({ durability, maxSyncBytes }: WriteSettings) {
       const message = `The change was made, but the system could not make it durable: ${path}. A power loss may undo it; check the disk.`
       throw new OperationError('WRITE_ERROR', message, {
         path,
-        details: { applied: true, durable: false, hash },
+        details: { applied: true, durable: false, hash: hashOf() },
         cause: error
       })
     }
