@@ -21,6 +21,7 @@ export default fp(
       return sendError(request, reply, failure)
     })
 
+    app.server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => latest.set(socket, response))
     app.server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
       const failure = new OperationError('INVALID_REQUEST', 'The only Expect header understood is 100-continue.')
       response.writeHead(417, { 'content-type': jsonType }).end(JSON.stringify(failure.toEnvelope()))
@@ -92,14 +93,20 @@ export function toFailure(error: unknown): OperationError {
   }
 }
 
+/** The last response begun on each connection. */
+const latest = new WeakMap<Socket, ServerResponse>()
+
 /** What Node's own parser refuses never becomes a request: the answer is written onto the connection. */
 export function answerUnparsable(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  const response = latest.get(socket)
+  // An answer that is on its way goes out first; to a request that has had its answer there is nothing more to say.
+  if (response?.writableFinished === false) return void response.once('close', () => socket.destroy())
+  if (error.code === 'ECONNRESET' || !socket.writable || response?.req.complete === false) {
     socket.destroy()
     return
   }
   const status = unparsableStatus[error.code ?? ''] ?? '400 Bad Request'
-  const message = `The HTTP request is malformed or incomplete (${status}). Nothing was done.`
+  const message = `The HTTP request is malformed or incomplete (${status}). It was not carried out.`
   const body = JSON.stringify(new OperationError('INVALID_REQUEST', message).toEnvelope())
   const headers = `content-type: ${jsonType}\r\ncontent-length: ${Buffer.byteLength(body)}`
   socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\n${headers}\r\n\r\n${body}`)

@@ -16,7 +16,7 @@ declare module 'fastify' {
 const leastCloseMs = 200
 
 export default fp<{ config: Config; version: string }>(
-  async (app, { config: { daemon }, version }) => {
+  async (app, { config: { daemon, crud }, version }) => {
     // Nobody names a connection; it names itself, so that its calls are told from those of others.
     const caller = { transport: 'stdio', agentId: `stdio-${randomBytes(4).toString('hex')}` } as const
     const onError = (error: unknown) => app.log.debug({ err: error }, 'stdio')
@@ -36,6 +36,7 @@ export default fp<{ config: Config; version: string }>(
         },
         maxLineBytes: app.initialConfig.bodyLimit as number,
         maxCalls: daemon.max_stdio_calls,
+        maxBatchAnswer: crud.max_batch_answer_bytes,
         drainMs: daemon.stdio_drain_seconds * 1000,
         onError,
         onGone: (error) => {

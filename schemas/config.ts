@@ -50,7 +50,7 @@ export const Config = Type.Object(
         }),
         max_stdio_calls: Type.Integer({
           minimum: 1,
-          default: 1000,
+          default: 100,
           description:
             'Calls under way at once on standard input, and messages in one batch. Beyond it input is not read until one has ended.'
         }),

@@ -21,7 +21,7 @@ export function prepare() {
     .update(process.version)
     .digest('hex')
   if (readStamp(installStamp) !== lock) {
-    const install = ['ci', '--no-audit', '--no-fund', '--loglevel=error']
+    const install = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
     // An earlier one that was broken off may still be at work in the same folder.
     step('installing dependencies', npm(), install, 2)
     writeStamp(installStamp, lock)
@@ -57,11 +57,12 @@ function step(what, command, args, attempts = 1) {
     shell: process.platform === 'win32'
   })
   if (result.status === 0) return
+  if (result.error !== undefined) fail(`${what} failed: ${result.error.message}`)
   if (attempts > 1 && result.signal === null) return step(what, command, args, attempts - 1)
   fail(`${what} failed; the lines above say why.`)
 }
 
-function fail(message) {
+export function fail(message) {
   process.stderr.write(`async-crud-mcp: ${message}\n`)
   process.exit(1)
 }

@@ -2,8 +2,9 @@
 // usage: node scripts/run.mjs <file below dist> [arguments...]   or   node scripts/run.mjs --build-only
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { prepare, projectRoot } from './prepare.mjs'
+import { fail, prepare, projectRoot } from './prepare.mjs'
 
+const parent = process.ppid
 const [program, ...args] = process.argv.slice(2)
 prepare()
 if (program !== '--build-only') {
@@ -15,7 +16,14 @@ if (program !== '--build-only') {
 
 /** Folders are meant from where npm was called. And npm's shell dies of a signal without passing it on: then nobody is left to stop for. */
 function behaveUnderNpm() {
-  if (process.env.INIT_CWD !== undefined) process.chdir(process.env.INIT_CWD)
-  const parent = process.ppid
-  setInterval(() => process.ppid !== parent && process.kill(process.pid, 'SIGTERM'), 250).unref()
+  try {
+    process.chdir(process.env.INIT_CWD ?? process.cwd())
+  } catch (error) {
+    fail(`the folder that npm was called from cannot be used: ${error.message}`)
+  }
+  const watch = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(watch)
+    process.kill(process.pid, 'SIGTERM')
+  }, 250).unref()
 }

@@ -9,9 +9,9 @@ import { version } from '../version.ts'
 
 /** A port nobody asked for explicitly moves up to this one (PRD 11.3). */
 const lastPort = 8819
-/** The whole stop, waiting operations included, takes no longer. */
-const stopLimitMs = 2000
-const stopSignals = ['SIGINT', 'SIGTERM'] as const
+/** What the stop may take beside the time that running operations get. */
+const stopMarginMs = 500
+const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 const sameSignalMs = 500
 
 export interface ServeOptions {
@@ -27,7 +27,7 @@ export async function serve({ config, isPortExplicit }: ServeOptions): Promise<v
   // Who started us may close standard error; the log is lost then, not the server.
   process.stderr.on('error', () => {})
   const app = await createApp({ config, version })
-  const stop = stopOnSignals(app)
+  const stop = stopOnSignals(app, config.daemon.stop_timeout_seconds * 1000 + stopMarginMs)
   app.log.info({ version, transport, roots: app.files.roots.map(({ given }) => given) }, 'starting')
   if (transport === 'stdio') await app.ready()
   else app.serverFacts.port = await listen(app, config, isPortExplicit)
@@ -40,17 +40,14 @@ export async function serve({ config, isPortExplicit }: ServeOptions): Promise<v
  * A signal, a failure that nobody caught and whoever calls the returned function lead to one orderly stop within a time limit.
  * A second signal ends the process at once, unless it comes so soon that it is the first one: npm passes on what the terminal has sent.
  */
-function stopOnSignals(app: FastifyInstance): (reason: string) => void {
+function stopOnSignals(app: FastifyInstance, limitMs: number): (reason: string) => void {
   let isStopping = false
   let signalledAt: number | undefined
-  const grace = closeWithGrace(
-    { delay: stopLimitMs, logger: false, skip: [...stopSignals] },
-    async ({ err, signal }) => {
-      if (err !== undefined) app.log.fatal({ err }, 'stopping after an unexpected failure')
-      else if (signal !== undefined) app.log.info({ signal }, 'stopping')
-      await app.close()
-    }
-  )
+  const grace = closeWithGrace({ delay: limitMs, logger: false, skip: [...stopSignals] }, async ({ err, signal }) => {
+    if (err !== undefined) app.log.fatal({ err }, 'stopping after an unexpected failure')
+    else if (signal !== undefined) app.log.info({ signal }, 'stopping')
+    await app.close()
+  })
 
   function stop(reason: string): void {
     if (isStopping) return

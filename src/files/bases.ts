@@ -76,9 +76,11 @@ export function createBases({ maxBytes, maxFiles = 10_000, maxVersions = 100, no
     modifiedSince(path: string, hash: string): { agent_id: string; operation: string; at: string }[] {
       const versions = files.peek(path)?.versions ?? []
       const base = versions.findLastIndex((version) => version.hash === hash)
+      // A hash that was never known here says nothing about what was there before.
+      const isForeign = base === -1 && contents?.has(hash) !== true
       return versions
         .slice(base + 1)
-        .filter(({ isFirstSight }) => isFirstSight !== true)
+        .filter(({ isFirstSight }) => !(isForeign && isFirstSight === true))
         .map(({ agentId, operation, at }) => ({ agent_id: agentId, operation, at: new Date(at).toISOString() }))
     },
     forget: (path: string): boolean => files.delete(path),

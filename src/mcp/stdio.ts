@@ -33,8 +33,19 @@ export function createMcpStream({ send, onError, ...options }: McpStreamOptions)
   const transport: Transport = {
     start: async () => {},
     async send(message) {
-      send(message)
-      if (isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message)) settle(message.id)
+      const isAnswer = isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message)
+      try {
+        send(message)
+      } catch (error) {
+        // Too long for a text: an error is better than silence.
+        if (!isAnswer) throw error
+        send({
+          jsonrpc: '2.0',
+          id: message.id,
+          error: { code: -32603, message: 'The answer is too large to be sent.' }
+        })
+      }
+      if (isAnswer) settle(message.id)
     },
     async close() {
       for (const resolvers of waiting.values()) for (const resolve of resolvers) resolve()

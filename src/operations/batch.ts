@@ -86,11 +86,24 @@ async function runBatch<Item extends { readonly path: string }, Result extends {
   for (const item of items) {
     // A turn for everybody else between two files, in which it is also noticed that the caller has gone: he wants no more files changed.
     await setImmediate()
-    context.signal.throwIfAborted()
-    results.push(await settle(item.path, context, () => handle(item)))
+    if (context.signal.aborted) throw cancelledAfter(results, items.length)
+    try {
+      results.push(await settle(item.path, context, () => handle(item)))
+    } catch (error) {
+      throw results.length === 0 ? error : cancelledAfter(results, items.length)
+    }
   }
   const countOf = (wanted: string) => results.filter(({ status }) => status === wanted).length
   return { status: 'ok', results, summary: { total: items.length, succeeded: countOf('ok'), failed: countOf('error') } }
+}
+
+/** What is done stays done, and is told. */
+function cancelledAfter(results: readonly object[], total: number): OperationError {
+  const done =
+    results.length === 0
+      ? 'nothing was done'
+      : `${results.length} of ${total} files had been handled (details.results), no others`
+  return new OperationError('CANCELLED', `The call was cancelled: ${done}.`, { details: { results } })
 }
 
 /** The result of one file; its failure is its result, except that of the whole call. */

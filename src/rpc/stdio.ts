@@ -24,6 +24,8 @@ export interface StdioOptions extends MethodsOptions {
   readonly maxLineBytes: number
   /** Messages under way at once, and messages in a batch. Beyond it reading pauses. */
   readonly maxCalls: number
+  /** Characters of the answers to one batch, about; beyond it no further call of the batch is made. */
+  readonly maxBatchAnswer: number
   /** When the input has ended, calls under way get this long to finish. */
   readonly drainMs: number
   /** What goes wrong beside the calls; their failures are their answers. */
@@ -40,7 +42,7 @@ export interface StdioConnection {
 }
 
 export function serveStdio(options: StdioOptions): StdioConnection {
-  const { input, output, openMcp, maxLineBytes, maxCalls, drainMs, onError, onGone } = options
+  const { input, output, openMcp, maxLineBytes, maxCalls, maxBatchAnswer, drainMs, onError, onGone } = options
   const methods = createMethods(options)
   const stop = new AbortController()
   const sleepers = new Set<() => void>()
@@ -102,6 +104,8 @@ export function serveStdio(options: StdioOptions): StdioConnection {
     void answered
       .then((answer) => answer !== undefined && writer.answer(answer))
       .catch(onError)
+      // An answer that is not yet read takes its place for as long.
+      .then(() => writer.ready(stop.signal))
       .finally(() => {
         underWay -= messages
         wakeAll()
@@ -122,9 +126,28 @@ export function serveStdio(options: StdioOptions): StdioConnection {
     if (values.length === 0) return failure(null, invalidRequest('the batch is empty.'))
     if (values.length > maxCalls)
       return failure(null, invalidRequest(`a batch may have ${maxCalls} messages (daemon.max_stdio_calls).`))
-    const answers = await Promise.all(values.map((value) => answerPlain(readMessage(value), refuseInBatch)))
+    const answers: (Response | undefined)[] = []
+    let next = 0
+    let characters = 0
+    async function work(): Promise<void> {
+      for (let index = next++; index < values.length; index = next++) {
+        const message = readMessage(values[index])
+        const isFull = characters > maxBatchAnswer
+        const answer = isFull ? refuseFull(message) : await answerPlain(message, refuseInBatch)
+        answers[index] = answer
+        characters += sizeOf(answer)
+      }
+    }
+    await Promise.all(Array.from({ length: batchWorkers }, work))
     const responses = answers.filter((answer) => answer !== undefined)
     return responses.length === 0 ? undefined : responses
+  }
+
+  function refuseFull(message: Message): Response | undefined {
+    if (message.kind !== 'call') return message.kind === 'invalid' ? message.answer : undefined
+    const { id, method } = message.call
+    const text = `The answers of the batch already have ${maxBatchAnswer} characters (crud.max_batch_answer_bytes); this call was not made. Send it again.`
+    return id === undefined ? undefined : failure(id, new OperationError('OVERLOADED', text), method)
   }
 
   async function answerOne(value: object): Promise<Response | undefined> {
@@ -169,6 +192,16 @@ export function serveStdio(options: StdioOptions): StdioConnection {
 }
 
 const cancelMethod = 'notifications/cancelled'
+
+/** Calls of one batch that run at once. */
+const batchWorkers = 8
+
+/** About as long as it will be as JSON; only text counts. */
+function sizeOf(value: unknown): number {
+  if (typeof value === 'string') return value.length
+  if (typeof value !== 'object' || value === null) return 0
+  return Object.values(value).reduce<number>((sum, inner) => sum + sizeOf(inner), 0)
+}
 
 /** Messages of MCP are sent one by one: its current revisions know no batches. */
 async function refuseInBatch(call: Call | undefined): Promise<Response | undefined> {

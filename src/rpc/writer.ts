@@ -9,6 +9,7 @@ export type Writer = ReturnType<typeof createWriter>
 /** @param onGone called once, when nobody reads the output any more */
 export function createWriter(output: Writable, onGone: (error?: Error) => void) {
   let isGone = false
+  let draining: Promise<unknown> | undefined
 
   function gone(error?: Error): void {
     if (isGone) return
@@ -35,7 +36,13 @@ export function createWriter(output: Writable, onGone: (error?: Error) => void) 
     },
     /** Resolves when there is room again. */
     async ready(signal: AbortSignal): Promise<void> {
-      if (output.writableNeedDrain && !isGone) await once(output, 'drain', { signal }).catch(() => {})
+      if (!output.writableNeedDrain || isGone) return
+      // Many wait for the one event.
+      draining ??= once(output, 'drain', { signal }).then(
+        () => (draining = undefined),
+        () => (draining = undefined)
+      )
+      await draining
     },
     /** Resolves when everything has gone out, or nobody is there to take it. */
     flushed(): Promise<void> {

@@ -1,5 +1,6 @@
 // Edges of the three operations where the world outside, the settings or the size of things come in.
 import { request } from 'node:http'
+import { connect as connectTo } from 'node:net'
 import { linkSync, symlinkSync, writeFileSync } from 'node:fs'
 import type { BigIntStats } from 'node:fs'
 import t from 'tap'
@@ -111,4 +112,42 @@ t.test('what could not be read for a moment is looked at again', async (t) => {
   }
   t.equal(await linesOf('gone'), -1)
   t.equal(await linesOf('f'), 2)
+})
+
+t.test('an answer goes out also where garbage follows its request, and garbage alone is answered', async (t) => {
+  const tree = makeTree(t)
+  const { url } = await startServer(t, tree.root)
+  const { host, port } = new URL(url)
+  const exchange = (text: string) =>
+    new Promise<string>((resolve, reject) => {
+      let received = ''
+      const socket = connectTo(Number(port), '127.0.0.1', () => socket.write(text))
+      socket.on('data', (chunk) => (received += String(chunk)))
+      socket.on('close', () => resolve(received)).on('error', reject)
+    })
+  const body = '{"name":"f","append":"x","create_if_missing":true}'
+  const head = `POST /edit_file HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`
+  const answer = await exchange(`${head}${body}GARBAGE\r\n\r\n`)
+  t.match(answer, /^HTTP\/1\.1 200 OK/)
+  t.match(answer, '"file_created":true')
+  t.equal(tree.read('f'), 'x\n')
+  t.match(await exchange('GARBAGE\r\n\r\n'), /^HTTP\/1\.1 400 Bad Request[^]*INVALID_REQUEST/)
+})
+
+t.test('who recreated a deleted file from outside is named by contention', async (t) => {
+  const tree = makeTree(t, { f: 'one\n' })
+  const { url } = await startServer(t, tree.root)
+  const client = await connect(t, 'rest', url)
+  const { hash } = await client.call('async_read', { path: 'f' })
+  await client.call('async_delete', { path: 'f' })
+  writeFileSync(tree.path('f'), 'two\n')
+  const update = { path: 'f', expected_hash: hash as string, content: 'three' }
+  t.match(await client.call('async_update', update), {
+    status: 'contention',
+    base_known: true,
+    modified_by: [{ agent_id: 'external' }]
+  })
+  const foreign = { ...update, expected_hash: `sha256:${'0'.repeat(64)}` }
+  const other = await connect(t, 'rest', (await startServer(t, tree.root)).url)
+  t.match(await other.call('async_update', foreign), { base_known: false, modified_by: [] }, 'nobody is made up')
 })

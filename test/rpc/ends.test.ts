@@ -90,3 +90,32 @@ t.test('a response without a version, or to nothing that was asked, is no messag
     { id: 3, error: { code: -32600 } }
   ])
 })
+
+t.test('a batch whose answers grow too large is answered in part, and the rest is told', async (t) => {
+  const tree = makeTree(t, { f: 'x'.repeat(100_000) })
+  const program = startStdio(t, argsFor(tree), {
+    environment: { ASYNC_CRUD_MCP_CRUD__MAX_BATCH_ANSWER_BYTES: '1000000' }
+  })
+  program.send(Array.from({ length: 60 }, (_, id) => readF(id)))
+  const answers = (await program.end()).messages.flat() as { result?: object; error?: { data: { details: string } } }[]
+  t.equal(answers.length, 60)
+  const refused = answers.filter(({ error }) => error?.data.details.startsWith('OVERLOADED') === true)
+  t.ok(refused.length >= 40 && refused.length < 60, `${refused.length} were refused`)
+  t.equal(answers.filter(({ result }) => result !== undefined).length + refused.length, 60)
+})
+
+t.test('a batch of files that is cancelled tells which ones are done', async (t) => {
+  const tree = makeTree(t)
+  const program = startStdio(t, argsFor(tree))
+  await program.call('list_files')
+  const files = Array.from({ length: 300 }, (_, index) => ({ path: `f${index}`, content: '' }))
+  program.send(request('many', 'async_batch_write', { files }))
+  while (!tree.all().includes('f3')) await new Promise(setImmediate)
+  program.send(notification('notifications/cancelled', { requestId: 'many' }))
+  const answer = await program.answer('many')
+  const data = answer.error?.data ?? {}
+  const results = (data['details'] as { results: { status: string }[] }).results
+  t.equal(data['error_code'], 'CANCELLED')
+  t.equal(results.filter(({ status }) => status === 'ok').length, tree.all().length)
+  await program.end()
+})
