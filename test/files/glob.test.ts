@@ -27,11 +27,14 @@ const pattern = fc
       !text.endsWith('*/**')
   )
 
+/** Its fast paths are not its own rules: by them alone `*.*` does not match `a.`, though `b/*.*` matches `b/a.`. */
+const options = { dot: true, fastpaths: false }
+
 t.test('a pattern with a slash matches the same relative paths as picomatch with dot: true', async (t) => {
   fc.assert(
     fc.property(pattern, path, (glob, text) => {
       fc.pre(glob.includes('/') || glob.includes('**'))
-      return compileGlob(glob)(text) === picomatch.isMatch(text, glob, { dot: true, strictSlashes: false })
+      return compileGlob(glob)(text) === picomatch.isMatch(text, glob, { ...options, strictSlashes: false })
     }),
     { numRuns: 20_000 }
   )
@@ -42,7 +45,7 @@ t.test('a pattern without a slash is matched against the last name, at every dep
   fc.assert(
     fc.property(pattern, path, (glob, text) => {
       fc.pre(!glob.includes('/') && !glob.includes('**'))
-      return compileGlob(glob)(text) === picomatch.isMatch(text.split('/').at(-1) as string, glob, { dot: true })
+      return compileGlob(glob)(text) === picomatch.isMatch(text.split('/').at(-1) as string, glob, options)
     }),
     { numRuns: 5_000 }
   )
