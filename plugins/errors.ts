@@ -8,7 +8,8 @@ import { envelopes } from '../src/operations/envelopes.ts'
 import { suggest } from '../src/operations/faults.ts'
 import { operations } from '../src/operations/index.ts'
 
-const jsonType = 'application/json; charset=utf-8'
+/** Of every answer that is JSON. */
+export const jsonType = 'application/json; charset=utf-8'
 
 export default fp(
   async (app) => {

@@ -1,6 +1,7 @@
 // GET /openapi.json: the committed contract, which npm run generate keeps true.
 import { readFile } from 'node:fs/promises'
 import fp from 'fastify-plugin'
+import { jsonType } from './errors.ts'
 
 const path = new URL('../../openapi/openapi.json', import.meta.url)
 
@@ -9,7 +10,7 @@ export default fp(
     let document: Buffer | undefined
     app.get('/openapi.json', { config: { isPublic: true } }, async (_request, reply) => {
       document ??= await readFile(path)
-      return reply.type('application/json; charset=utf-8').send(document)
+      return reply.type(jsonType).send(document)
     })
   },
   { name: 'openapi', dependencies: ['access'] }

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { OperationError } from '../src/errors.ts'
 import { operations } from '../src/operations/index.ts'
-import { sendError } from './errors.ts'
+import { jsonType, sendError } from './errors.ts'
 
 export default fp(
   async (app) => {
@@ -16,7 +16,7 @@ export default fp(
           })
           return await reply
             .code(result.status === 'contention' ? 409 : 200)
-            .type('application/json; charset=utf-8')
+            .type(jsonType)
             .send(result)
         } catch (error) {
           if (error instanceof OperationError) return sendError(request, reply, error)

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // The command line: flags to settings, then serve.
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { Config } from '../schemas/config.ts'
 import { loadConfig, type PartialConfig } from './config.ts'
 import { version } from './version.ts'
 
@@ -15,8 +16,9 @@ interface Flags {
   transport?: string
 }
 
-const transports = ['http', 'stdio', 'dual']
-const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
+const { transport, log_level } = Config.properties.daemon.properties
+const transports = transport['enum'] as string[]
+const levels = log_level['enum'] as string[]
 
 const program = new Command('async-crud-mcp')
   .description(

@@ -2,12 +2,11 @@
 import { contract } from '../../schemas/contract.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import type { AppendInput, AppendOutput } from '../../schemas/append.ts'
-import { OperationError } from '../errors.ts'
 import { decodeText, encodeText } from '../files/text.ts'
 import type { Place } from '../files/walk.ts'
 import type { OperationContext } from './context.ts'
 import { changeErrors, defineOperation } from './define.ts'
-import { createMissing, linksBroken, readVersion, recordVersion, timestamp } from './file-version.ts'
+import { createMissing, linksBroken, notToBeCreated, readVersion, recordVersion, timestamp } from './file-version.ts'
 import { withLocks } from './with-locks.ts'
 
 type Appended = Static<typeof AppendOutput>
@@ -47,7 +46,7 @@ async function append(input: AppendInput, context: OperationContext): Promise<Ap
         })
         return answer(path, hash, bytes.length, bytes.length, true)
       }
-      if (place!.stat === undefined) throw missing(path)
+      if (place!.stat === undefined) throw notToBeCreated(path, 'async_list')
       const current = await readVersion(context, place!, path)
       requireText(current.bytes, encoding, path)
       const added = encodeText(current.bytes.length > 0 ? separator + content : content, encoding, path)
@@ -58,11 +57,6 @@ async function append(input: AppendInput, context: OperationContext): Promise<Ap
       return { ...answer(path, hash, added.length, bytes.length, true), ...linksBroken(current) }
     }
   )
-}
-
-function missing(path: string): OperationError {
-  const message = `File does not exist: ${path}. Pass create_if_missing: true to create it; async_list shows what is there.`
-  return new OperationError('FILE_NOT_FOUND', message, { path })
 }
 
 /** Text is not added to a file that is not text in this encoding. */

@@ -84,10 +84,10 @@ async function runBatch<Item extends { readonly path: string }, Result extends {
   }
   const results: (Result | ErrorEnvelope)[] = []
   for (const item of items) {
-    // A turn for everybody else between two files, in which it is also noticed that the caller has gone: he wants no more files changed.
-    await setImmediate()
-    if (context.signal.aborted) throw cancelledAfter(results, items.length)
     try {
+      // A turn for everybody else between two files, in which it is also noticed that the caller has gone: he wants no more files changed.
+      await setImmediate()
+      context.signal.throwIfAborted()
       results.push(await settle(item.path, context, () => handle(item)))
     } catch (error) {
       throw results.length === 0 ? error : cancelledAfter(results, items.length)
@@ -99,11 +99,8 @@ async function runBatch<Item extends { readonly path: string }, Result extends {
 
 /** What is done stays done, and is told. */
 function cancelledAfter(results: readonly object[], total: number): OperationError {
-  const done =
-    results.length === 0
-      ? 'nothing was done'
-      : `${results.length} of ${total} files had been handled (details.results), no others`
-  return new OperationError('CANCELLED', `The call was cancelled: ${done}.`, { details: { results } })
+  const message = `The call was cancelled: ${results.length} of ${total} files had been handled (details.results), no others.`
+  return new OperationError('CANCELLED', message, { details: { results } })
 }
 
 /** The result of one file; its failure is its result, except that of the whole call. */

@@ -9,14 +9,13 @@ import {
   type LineChanges,
   type LineEditFailure
 } from '../diff/line-edits.ts'
-import { OperationError } from '../errors.ts'
 import { decodeText, encodeText } from '../files/text.ts'
 import type { Place } from '../files/walk.ts'
 import type { Lock } from '../locks/lock.ts'
 import type { OperationContext } from './context.ts'
 import { changeErrors, defineOperation } from './define.ts'
 import { lockSeconds, refuseLines, requireFileName } from './file-name.ts'
-import { createMissing, readVersion, recordVersion } from './file-version.ts'
+import { createMissing, notToBeCreated, readVersion, recordVersion } from './file-version.ts'
 import { withLocks } from './with-locks.ts'
 
 export const editFile = defineOperation({
@@ -64,7 +63,7 @@ async function createFile({ name, changes, place, lock }: Turn, context: Operati
 }
 
 async function changeFile({ name, changes, place, lock }: Turn, context: OperationContext): Promise<Edited> {
-  if (place.stat === undefined) throw missing(name)
+  if (place.stat === undefined) throw notToBeCreated(name, 'list_files')
   const current = await readVersion(context, place, name)
   const edited = orRefuse(name, editLines(decodeText(current.bytes, 'utf-8', name), changes, false))
   const bytes = encodeText(edited.text, 'utf-8', name)
@@ -73,11 +72,6 @@ async function changeFile({ name, changes, place, lock }: Turn, context: Operati
     recordVersion(context, 'edit_file', place, bytes, identity)
   }
   return answer(edited, false)
-}
-
-function missing(name: string): OperationError {
-  const message = `File does not exist: ${name}. Pass create_if_missing: true to create it; list_files shows what is there.`
-  return new OperationError('FILE_NOT_FOUND', message, { path: name })
 }
 
 /** @throws OperationError INVALID_REQUEST */

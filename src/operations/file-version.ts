@@ -52,6 +52,12 @@ export async function createMissing(
   }
 }
 
+/** For a call that may create its file, yet was not told to. @param lister the operation that shows what is there */
+export function notToBeCreated(path: string, lister: string): OperationError {
+  const message = `File does not exist: ${path}. Pass create_if_missing: true to create it; ${lister} shows what is there.`
+  return new OperationError('FILE_NOT_FOUND', message, { path })
+}
+
 /** For answers of changing operations: other names that keep the old bytes. */
 export function linksBroken({ links }: FileVersion): { links_broken?: number } {
   return links > 1 ? { links_broken: links - 1 } : {}

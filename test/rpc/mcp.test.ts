@@ -23,25 +23,27 @@ const eras: Record<string, (t: Test, args: string[]) => Promise<McpClient>> = {
     const transport = new ModernTransport({ command: process.execPath, args: [programPath, ...args], stderr: 'ignore' })
     const client = new ModernClient({ name: 'test-2026', version: '1' }, { versionNegotiation: { mode: 'auto' } })
     await client.connect(transport)
-    t.teardown(() => client.close())
-    const { tools } = await client.listTools()
-    return {
-      names: tools.map(({ name }) => name),
-      callTool: (name, input) => client.callTool({ name, arguments: input }),
-      callPlain: callerOn(transport)
-    }
+    return useClient(t, client, transport)
   },
   async '2025'(t, args) {
     const transport = new LegacyTransport({ command: process.execPath, args: [programPath, ...args], stderr: 'ignore' })
     const client = new LegacyClient({ name: 'test-2025', version: '1' })
     await client.connect(transport)
-    t.teardown(() => client.close())
-    const { tools } = await client.listTools()
-    return {
-      names: tools.map(({ name }) => name),
-      callTool: (name, input) => client.callTool({ name, arguments: input }),
-      callPlain: callerOn(transport)
-    }
+    return useClient(t, client, transport)
+  }
+}
+
+async function useClient(
+  t: Test,
+  client: ModernClient | LegacyClient,
+  transport: ModernTransport | LegacyTransport
+): Promise<McpClient> {
+  t.teardown(() => client.close())
+  const { tools } = await client.listTools()
+  return {
+    names: tools.map(({ name }) => name),
+    callTool: (name, input) => client.callTool({ name, arguments: input }),
+    callPlain: callerOn(transport)
   }
 }
 
