@@ -1,23 +1,30 @@
-// One acquire call from its start to its end, and the places it takes in the queues on the way.
+// One request from its start to its end, and the places it takes in the queues on the way.
 import type { Deadline } from './deadlines.ts'
 import { lockExpired } from './errors.ts'
-import type { AcquireOptions, Lock, LockRequest } from './lock.ts'
+import type { LockRequest } from './lock.ts'
 import { Place } from './queue.ts'
 
 type AcquisitionState = 'waiting' | 'held' | 'released' | 'expired' | 'failed'
 
+interface AcquisitionOptions {
+  readonly operation: string
+  readonly agentId?: string | undefined
+  readonly timeoutMs: number
+  readonly ttlMs: number
+}
+
 /**
  * It takes its keys one after the other in canonical order and waits in one queue at a time. Who waits at a key holds
- * only keys before it, so acquisitions cannot wait for each other in a circle; and the wait-for graph stands in the
+ * only keys before it, so operations cannot wait for each other in a circle; and the wait-for graph stands in the
  * table: from `waitsAt` to the holders of its queue and the waiters ahead of it.
  */
 export class Acquisition implements Deadline {
   readonly operation: string
   readonly agentId: string | undefined
-  readonly timeoutMs: number
-  readonly timeoutAt: number
-  readonly ttlMs: number
-  readonly resolve: (lock: Lock) => void
+  timeoutMs: number
+  timeoutAt: number
+  ttlMs: number
+  readonly resolve: (granted: Acquisition) => void
   readonly reject: (error: unknown) => void
   /** One for each key, in canonical order. */
   readonly places: readonly Place[]
@@ -27,6 +34,10 @@ export class Acquisition implements Deadline {
   /** How many of its places have been granted. */
   granted = 0
   fencingToken: number | undefined
+  /** Of a lease: shown to others. */
+  note: string | undefined
+  /** Of a lease: true from the end of its timeout, while its place is kept though nobody waits for the answer. */
+  isParked = false
   /** Takes the listener off the caller's signal. */
   detach: (() => void) | undefined
   /** The timeout while it waits, the end of the TTL once it is held. */
@@ -35,11 +46,12 @@ export class Acquisition implements Deadline {
   ticket = 0
   #controller: AbortController | undefined
 
+  /** @param resolve told of the grant @param reject told why there will be none */
   constructor(
     requests: LockRequest | readonly LockRequest[],
-    options: AcquireOptions,
+    options: AcquisitionOptions,
     now: number,
-    resolve: (lock: Lock) => void,
+    resolve: (granted: Acquisition) => void,
     reject: (error: unknown) => void
   ) {
     this.operation = options.operation
@@ -54,6 +66,11 @@ export class Acquisition implements Deadline {
         ? [new Place(this, requests)]
         : inCanonicalOrder(requests).map((request) => new Place(this, request))
     this.endsAt = this.timeoutAt
+  }
+
+  /** True for the reservation of a path for an agent, false for one operation on it. */
+  get isLease(): boolean {
+    return false
   }
 
   /** The place it waits at or is about to take; undefined once it has them all. */
@@ -93,7 +110,7 @@ function inCanonicalOrder(requests: readonly LockRequest[]): LockRequest[] {
   return [...byKey.values()].sort((one, other) => (one.key < other.key ? -1 : 1))
 }
 
-function requireDuration(name: string, ms: number): number {
+export function requireDuration(name: string, ms: number): number {
   if (ms >= 0) return ms
   throw new RangeError(`${name}: expected milliseconds of at least 0, got ${ms}`)
 }

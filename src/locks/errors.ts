@@ -4,6 +4,7 @@ import type { Acquisition } from './acquisition.ts'
 import type { HolderStatus } from './lock.ts'
 import type { KeyQueue, Place } from './queue.ts'
 import { toHolderStatus } from './status.ts'
+import type { Wait } from './wait-for.ts'
 
 /** A queue that is full now has moved within a second; a server that stops is back, if at all, within a few. */
 const overloadRetrySeconds = 1
@@ -15,25 +16,26 @@ const maxListedHolders = 10
 const maxDateMs = 8.64e15
 
 /** `place` waits in `queue`, or has just found that it would have to and must not. */
-export function lockTimeout(place: Place, queue: KeyQueue): OperationError {
+export function lockTimeout(place: Place, queue: KeyQueue, now: number): OperationError {
   const { acquisition, path, mode } = place
   const isQueued = place.queue === queue
   const depth = isQueued ? queue.depth : queue.depth + 1
   const position = isQueued ? queue.positionOf(place) : depth
-  const holders = Array.from(queue.holders, toHolderStatus)
+  const blockers = [...queue.blockersOf(place)].filter((blocker) => queue.holders.has(blocker))
+  const holders = (blockers.length > 0 ? blockers : [...queue.holders]).map(toHolderStatus)
   const waited = acquisition.timeoutMs === 0 ? 'at once (timeout 0)' : `within ${toSeconds(acquisition.timeoutMs)} s`
   return new OperationError(
     'LOCK_TIMEOUT',
-    `${acquisition.operation} did not get the ${mode} lock on ${path} ${waited}. ${describeHolders(holders)} ` +
+    `${acquisition.operation} did not get the ${mode} lock on ${path} ${waited}. ${describeHolders(holders, now)} ` +
       `This call was at position ${position} of ${depth} in the queue. Nothing was changed; ` +
-      'try again, with a longer timeout if the file is busy.',
+      adviseAfter(holders, acquisition),
     {
       path,
       details: {
         queue_depth: depth,
         position,
         holder_count: holders.length,
-        holders: holders.slice(0, maxListedHolders).map(toDetail)
+        holders: holders.slice(0, maxListedHolders).map((holder) => toDetail(holder, now))
       }
     }
   )
@@ -62,6 +64,28 @@ export function agentQueueFull({ acquisition, path }: Place, limit: number): Ope
     'OVERLOADED',
     `${acquisition.operation} of ${path} was refused: ${limit} calls of agent ${acquisition.agentId} already wait for locks, ` +
       `which is the limit. Nothing was changed; let some of them finish, then try again.`,
+    { path, details: { retry_after_seconds: overloadRetrySeconds, limit } }
+  )
+}
+
+/** @param cycle begins with the one who is refused */
+export function deadlock(place: Place, cycle: readonly Wait[]): OperationError {
+  const { acquisition, path } = place
+  const names = cycle.flatMap(({ agent, path }) => [agent, path])
+  const circle = [...names, names[0]].join(' -> ')
+  return new OperationError(
+    'DEADLOCK',
+    `${acquisition.operation} would wait for itself: ${circle}. Nothing was changed, and the leases held stay; ` +
+      'release one that another waits for (lock_release), then try again.',
+    { path, details: { cycle: circle, waits: cycle.map(({ agent, path }) => ({ agent_id: agent, waits_for: path })) } }
+  )
+}
+
+export function tooManyLeases({ acquisition, path }: Place, limit: number): OperationError {
+  return new OperationError(
+    'OVERLOADED',
+    `${acquisition.operation} of ${path} was refused: agent ${acquisition.agentId} already holds or waits for ${limit} leases, ` +
+      'which is the limit (locks.max_leases_per_agent). Release what is no longer needed (lock_release), then try again.',
     { path, details: { retry_after_seconds: overloadRetrySeconds, limit } }
   )
 }
@@ -95,23 +119,40 @@ export function lockReleased({ operation, places, fencingToken }: Acquisition): 
   )
 }
 
-function describeHolders([first, ...others]: readonly HolderStatus[]): string {
+function describeHolders([first, ...others]: readonly HolderStatus[], now: number): string {
   // Nobody holds it when the waiters ahead are about to be granted or refused in this very turn.
   if (first === undefined) return 'Others are ahead in its queue.'
   const { operation, agentId, mode, acquiredAt, waitsFor } = first
+  if (first.isLease) return describeLease(first, others.length, now)
   const who = agentId === undefined ? operation : `${operation} of agent ${agentId}`
   const more = others.length === 0 ? '' : ` and ${others.length} more`
   const itself = waitsFor === undefined ? '' : `, and itself waits for ${waitsFor}`
   return `${who}${more} (${mode}) has held it since ${toIso(acquiredAt)}${itself}.`
 }
 
-function toDetail({ operation, agentId, mode, acquiredAt, expiresAt }: HolderStatus) {
+function describeLease({ agentId, mode, note, acquiredAt, expiresAt }: HolderStatus, others: number, now: number) {
+  const more = others === 0 ? '' : ` with ${others} more`
+  const said = note === undefined ? '' : `, with the note "${note}"`
+  const end = expiresAt === undefined ? '' : ` until ${toIso(expiresAt)}, ${toSeconds(expiresAt - now)} s from now`
+  return `Agent ${agentId} has leased it${more} (${mode}) since ${toIso(acquiredAt)}${end}${said}.`
+}
+
+/** Most who run into their own lease have forgotten to say who they are. */
+function adviseAfter([first]: readonly HolderStatus[], { agentId }: Acquisition): string {
+  if (first?.isLease !== true) return 'try again, with a longer timeout if the file is busy.'
+  const who = agentId === undefined ? 'without an agent_id' : `as agent ${agentId}`
+  return `try again later, or wait for the lease with lock_wait. (This call came ${who}: whoever holds the lease passes its own agent_id.)`
+}
+
+function toDetail({ isLease, operation, agentId, mode, note, acquiredAt, expiresAt }: HolderStatus, now: number) {
   return {
-    operation,
+    operation: isLease ? 'lease' : operation,
     agent_id: agentId ?? null,
     mode,
+    ...(note !== undefined && { note }),
     acquired_at: toIso(acquiredAt),
-    expires_at: expiresAt === undefined ? null : toIso(expiresAt)
+    expires_at: expiresAt === undefined ? null : toIso(expiresAt),
+    ...(expiresAt !== undefined && isLease && { remaining_seconds: toSeconds(expiresAt - now) })
   }
 }
 

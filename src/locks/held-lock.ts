@@ -14,8 +14,9 @@ export class HeldLock implements Lock {
   readonly #acquisition: Acquisition
   readonly #table: Table
 
-  constructor(acquisition: Acquisition, fencingToken: number, table: Table) {
-    this.fencingToken = fencingToken
+  /** @param acquisition has been granted */
+  constructor(acquisition: Acquisition, table: Table) {
+    this.fencingToken = acquisition.fencingToken as number
     this.#acquisition = acquisition
     this.#table = table
   }

@@ -2,9 +2,16 @@
 import { Acquisition } from './acquisition.ts'
 import { systemClock, type Clock } from './clock.ts'
 import { cancelled, stopping } from './errors.ts'
+import { HeldLock } from './held-lock.ts'
+import { LeaseAcquisition } from './lease-acquisition.ts'
+import { LeaseRequest } from './lease-request.ts'
 import type {
   AcquireOptions,
   KeyStatus,
+  Lease,
+  LeaseEnd,
+  LeaseOptions,
+  LeaseWaitOptions,
   Lock,
   LockLimits,
   LockRequest,
@@ -13,18 +20,38 @@ import type {
 } from './lock.ts'
 import { LockTable } from './lock-table.ts'
 import { toKeyStatus, toSummary } from './status.ts'
+import { createCounter, type FencingTokens } from './tokens.ts'
 
 export type { LockManager }
 
 export interface LockManagerOptions {
   readonly clock?: Clock | undefined
   readonly limits?: Partial<LockLimits> | undefined
+  /** Default: they grow for as long as the process lives. */
+  readonly tokens?: FencingTokens | undefined
+  /** False makes leases advisory: they keep other leases out, and no operation. Default true. */
+  readonly leasesBindOperations?: boolean | undefined
+  /** Told of every lease that ends without having been released. */
+  readonly onLeaseEnd?: ((lease: Lease, end: LeaseEnd) => void) | undefined
 }
 
-const defaultLimits: LockLimits = { maxWaitersPerKey: 1000, maxWaitersPerAgent: 1000 }
+const defaultLimits: LockLimits = { maxWaitersPerKey: 1000, maxWaitersPerAgent: 1000, maxLeasesPerAgent: 10_000 }
 
-export function createLockManager({ clock = systemClock, limits }: LockManagerOptions = {}): LockManager {
-  return new LockManager(clock, checkLimits({ ...defaultLimits, ...limits }))
+export function createLockManager({
+  clock = systemClock,
+  limits,
+  tokens = createCounter(),
+  leasesBindOperations = true,
+  onLeaseEnd = () => {}
+}: LockManagerOptions = {}): LockManager {
+  const table = new LockTable({
+    clock,
+    limits: checkLimits({ ...defaultLimits, ...limits }),
+    tokens,
+    leasesBindOperations,
+    onLeaseEnd
+  })
+  return new LockManager(clock, table)
 }
 
 class LockManager {
@@ -32,20 +59,21 @@ class LockManager {
   readonly #table: LockTable
   #stopReason: string | undefined
 
-  constructor(clock: Clock, limits: LockLimits) {
+  constructor(clock: Clock, table: LockTable) {
     this.#clock = clock
-    this.#table = new LockTable(clock, limits)
+    this.#table = table
   }
 
   /**
-   * Several keys are taken in canonical order under one timeout, all or none. Fails with LOCK_TIMEOUT, CANCELLED or
-   * OVERLOADED; nothing is held or waited for then.
+   * Several keys are taken in canonical order under one timeout, all or none. Fails with LOCK_TIMEOUT, CANCELLED, DEADLOCK
+   * or OVERLOADED; nothing is held or waited for then.
    */
   acquire(requests: LockRequest | readonly LockRequest[], options: AcquireOptions): Promise<Lock> {
     return new Promise((resolve, reject) => {
       const now = this.#clock.now()
       this.#table.catchUp(now)
-      const acquisition = new Acquisition(requests, options, now, resolve, reject)
+      const grant = (granted: Acquisition) => resolve(new HeldLock(granted, this.#table))
+      const acquisition = new Acquisition(requests, options, now, grant, reject)
       if (options.signal?.aborted === true) throw cancelled(acquisition, options.signal.reason)
       if (this.#stopReason !== undefined) throw stopping(acquisition, this.#stopReason)
       this.#prepareToTell(acquisition, options)
@@ -59,7 +87,7 @@ class LockManager {
     const now = this.#clock.now()
     this.#table.catchUp()
     let lock: Lock | undefined
-    const hold = (held: Lock) => (lock = held)
+    const hold = (granted: Acquisition) => (lock = new HeldLock(granted, this.#table))
     const acquisition = new Acquisition(requests, { ...options, timeoutMs: 0 }, now, hold, () => {})
     if (this.#stopReason === undefined && this.#table.isFreeFor(acquisition)) this.#table.enter(acquisition, now)
     return lock
@@ -71,6 +99,87 @@ class LockManager {
     if (place === undefined) return false
     this.#table.releasePlace(place)
     return true
+  }
+
+  /**
+   * Asks for a lease, and waits for it where it is not free. An agent has one lease on a key: asking again renews it, and makes it
+   * exclusive where that is asked for. Never throws; what refuses it stands in the request.
+   */
+  requestLease(request: LockRequest, options: LeaseWaitOptions): LeaseRequest {
+    const now = this.#clock.now()
+    this.#table.catchUp(now)
+    const own = this.leaseOf(request.key, options.agentId)
+    const asked = new LeaseRequest(request, options, now, { former: own?.mode, table: this.#table })
+    if (this.#stopReason !== undefined) asked.refuse(stopping(asked.acquisition, this.#stopReason))
+    else asked.enter(now)
+    return asked
+  }
+
+  /** The lease, where it is free right now; undefined, and nothing changed, where it must be waited for. */
+  tryLease(request: LockRequest, options: LeaseOptions): LeaseRequest | undefined {
+    return this.isLeasable(request, options)
+      ? this.requestLease(request, { ...options, timeoutMs: 0, graceMs: 0 })
+      : undefined
+  }
+
+  /** True where `tryLease` would bring a lease. */
+  isLeasable(request: LockRequest, options: LeaseOptions): boolean {
+    const now = this.#clock.now()
+    this.#table.catchUp(now)
+    const noWait = { ...options, timeoutMs: 0, graceMs: 0 }
+    return this.#table.isFreeFor(
+      new LeaseAcquisition(
+        request,
+        noWait,
+        now,
+        () => {},
+        () => {}
+      )
+    )
+  }
+
+  /** The lease that this agent holds on the key. */
+  leaseOf(key: string, agentId: string | undefined): Lease | undefined {
+    this.#table.catchUp()
+    return this.#table.queues.get(key)?.leaseOf(agentId)
+  }
+
+  /** From now on it lasts this long, and as long again after each use. Undefined where the agent holds none. */
+  renewLease(key: string, agentId: string, ttlMs?: number): Lease | undefined {
+    const lease = this.#leaseOf(key, agentId)
+    if (lease !== undefined) this.#table.renew(lease, ttlMs ?? lease.ttlMs)
+    return lease
+  }
+
+  /** False where the agent holds none. */
+  releaseLease(key: string, agentId: string): boolean {
+    const lease = this.#leaseOf(key, agentId)
+    if (lease !== undefined) this.#table.endLease(lease)
+    return lease !== undefined
+  }
+
+  /** Releases whatever the agent holds. @returns how many leases */
+  releaseAll(agentId: string): number {
+    this.#table.catchUp()
+    const leases = [...this.#table.agents.leasesOf(agentId)]
+    for (const lease of leases) this.#table.endLease(lease)
+    return leases.length
+  }
+
+  /** Ends all leases on a key against the will of their holders. @returns them */
+  breakLeases(key: string, end: LeaseEnd): Lease[] {
+    this.#table.catchUp()
+    const leases = [...(this.#table.queues.get(key)?.leases ?? [])]
+    for (const lease of leases) this.#table.endLease(lease, end)
+    return leases
+  }
+
+  /** Ends the leases that were taken over a connection which has ended. @returns how many */
+  disconnect(connection: string): number {
+    this.#table.catchUp()
+    const leases = [...this.#table.agents.leases()].filter((lease) => lease.connection === connection)
+    for (const lease of leases) this.#table.endLease(lease, { cause: 'disconnected' })
+    return leases.length
   }
 
   status(key: string): KeyStatus {
@@ -96,6 +205,11 @@ class LockManager {
   /** Resolves once nothing is held or waited for. */
   idle(): Promise<void> {
     return new Promise((resolve) => this.#table.whenEmpty(resolve))
+  }
+
+  #leaseOf(key: string, agentId: string): LeaseAcquisition | undefined {
+    this.#table.catchUp()
+    return this.#table.queues.get(key)?.leaseOf(agentId)
   }
 
   /** A listener that throws fails its own acquire and nobody else's. */

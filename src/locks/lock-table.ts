@@ -2,10 +2,22 @@
 import type { Acquisition } from './acquisition.ts'
 import type { Clock } from './clock.ts'
 import { Deadlines } from './deadlines.ts'
-import { agentQueueFull, lockTimeout, queueFull } from './errors.ts'
-import { HeldLock } from './held-lock.ts'
-import type { LockLimits } from './lock.ts'
+import { agentQueueFull, deadlock, lockTimeout, queueFull, tooManyLeases } from './errors.ts'
+import { Agents } from './agents.ts'
+import { LeaseAcquisition } from './lease-acquisition.ts'
+import type { LeaseEnd, LockLimits, LockMode } from './lock.ts'
 import { KeyQueue, type Place } from './queue.ts'
+import type { FencingTokens } from './tokens.ts'
+import { findCycle } from './wait-for.ts'
+
+export interface LockTableOptions {
+  readonly clock: Clock
+  readonly limits: LockLimits
+  readonly tokens: FencingTokens
+  readonly leasesBindOperations: boolean
+  /** Told of every lease that ends without having been released. */
+  readonly onLeaseEnd: (lease: LeaseAcquisition, end: LeaseEnd) => void
+}
 
 /**
  * Every move is synchronous, from the check to the end of the promotion it causes, and calls no foreign code before the
@@ -13,20 +25,19 @@ import { KeyQueue, type Place } from './queue.ts'
  * the other, and only the first of them counts.
  */
 export class LockTable {
+  readonly agents = new Agents()
   readonly #clock: Clock
-  readonly #limits: LockLimits
+  readonly #options: LockTableOptions
   /** A key without holder and waiter has no entry. */
   readonly #queues = new Map<string, KeyQueue>()
-  readonly #waitersOfAgent = new Map<string, number>()
   readonly #deadlines: Deadlines<Acquisition>
-  #lastToken = 0
   #isStopping = false
   #whenEmpty: (() => void)[] = []
 
-  constructor(clock: Clock, limits: LockLimits) {
-    this.#clock = clock
-    this.#limits = limits
-    this.#deadlines = new Deadlines(clock, (acquisition) => this.#end(acquisition))
+  constructor(options: LockTableOptions) {
+    this.#options = options
+    this.#clock = options.clock
+    this.#deadlines = new Deadlines(options.clock, (acquisition) => this.#end(acquisition))
   }
 
   get queues(): ReadonlyMap<string, KeyQueue> {
@@ -42,7 +53,12 @@ export class LockTable {
   enter(acquisition: Acquisition, now: number): void {
     for (let place = acquisition.waitsAt; place !== undefined; place = acquisition.waitsAt) {
       const queue = this.#queueOf(place)
-      if (!queue.isFreeFor(place.mode)) return this.#wait(place, queue, now)
+      const own = queue.leaseOf(acquisition.agentId)
+      if (own !== undefined) {
+        this.#extend(own, now + own.ttlMs)
+        if (place.isLease && covers(own.mode, place.mode)) return this.#merge(acquisition as LeaseAcquisition, own, now)
+      }
+      if (!queue.isFreeFor(place)) return this.#wait(place, queue, now)
       queue.hold(place, now)
       acquisition.granted += 1
     }
@@ -50,8 +66,13 @@ export class LockTable {
   }
 
   /** True where `enter` would grant at once. Asking first spares the words of a refusal that nobody reads. */
-  isFreeFor({ places }: Acquisition): boolean {
-    return places.every(({ key, mode }) => this.#queues.get(key)?.isFreeFor(mode) ?? true)
+  isFreeFor({ places, agentId }: Acquisition): boolean {
+    return places.every((place) => {
+      const queue = this.#queues.get(place.key)
+      if (queue === undefined || queue.isFreeFor(place)) return true
+      const own = place.isLease ? queue.leaseOf(agentId) : undefined
+      return own !== undefined && covers(own.mode, place.mode)
+    })
   }
 
   endInTime(acquisition: Acquisition): void {
@@ -71,6 +92,38 @@ export class LockTable {
     acquisition.state = 'released'
     this.#deadlines.delete(acquisition)
     this.#withdraw(acquisition)
+  }
+
+  /** Ends a lease; its holder is told why unless it released it itself. */
+  endLease(lease: LeaseAcquisition, end?: LeaseEnd): void {
+    if (lease.state !== 'held') return
+    this.release(lease)
+    if (end !== undefined) this.#options.onLeaseEnd(lease, end)
+  }
+
+  /** From now on it lasts this long, and as long again after each use. */
+  renew(lease: LeaseAcquisition, ttlMs: number): void {
+    if (lease.state !== 'held') return
+    lease.ttlMs = ttlMs
+    this.#endAt(lease, this.#clock.now() + ttlMs)
+  }
+
+  /** Gives a stronger mode back. */
+  weaken(lease: LeaseAcquisition): void {
+    const { queue } = lease.place
+    if (lease.state !== 'held' || queue === undefined) return
+    queue.changeMode(lease, 'shared')
+    this.#promote(queue)
+  }
+
+  /** Somebody waits again for what was parked. */
+  resume(request: LeaseAcquisition, timeoutMs: number): void {
+    const now = this.#clock.now()
+    request.isParked = false
+    request.timeoutMs = timeoutMs
+    request.timeoutAt = now + timeoutMs
+    if (request.state === 'held') this.#extend(request, now + request.ttlMs)
+    if (request.state === 'waiting') this.#endAt(request, request.timeoutAt)
   }
 
   /** Releases one key; with the last one the lock itself is released. */
@@ -94,37 +147,106 @@ export class LockTable {
 
   #wait(place: Place, queue: KeyQueue, now: number): void {
     const { acquisition } = place
-    const { maxWaitersPerKey, maxWaitersPerAgent } = this.#limits
-    if (now >= acquisition.timeoutAt) return this.fail(acquisition, lockTimeout(place, queue))
-    if (queue.depth >= maxWaitersPerKey) return this.fail(acquisition, queueFull(place, maxWaitersPerKey))
-    if (this.#waitsOf(acquisition) >= maxWaitersPerAgent) {
-      return this.fail(acquisition, agentQueueFull(place, maxWaitersPerAgent))
-    }
+    const refusal = this.#refusalOf(place, queue, now)
+    if (refusal !== undefined) return this.fail(acquisition, refusal)
     queue.join(place, now)
-    this.#countWaiter(acquisition, 1)
+    this.agents.addWait(acquisition)
+  }
+
+  /** Why it cannot wait there. */
+  #refusalOf(place: Place, queue: KeyQueue, now: number): unknown {
+    const { acquisition } = place
+    const { maxWaitersPerKey, maxWaitersPerAgent, maxLeasesPerAgent } = this.#options.limits
+    if (now >= acquisition.timeoutAt) return lockTimeout(place, queue, now)
+    if (queue.depth >= maxWaitersPerKey) return queueFull(place, maxWaitersPerKey)
+    if (acquisition.agentId !== undefined) {
+      if (this.agents.waitsOf(acquisition.agentId).size >= maxWaitersPerAgent)
+        return agentQueueFull(place, maxWaitersPerAgent)
+      if (acquisition.isLease && this.agents.leasesOf(acquisition.agentId).size >= maxLeasesPerAgent)
+        return tooManyLeases(place, maxLeasesPerAgent)
+    }
+    const cycle = findCycle(place, queue, this.agents)
+    return cycle === undefined ? undefined : deadlock(place, cycle)
   }
 
   #grant(acquisition: Acquisition, now: number): void {
+    if (acquisition instanceof LeaseAcquisition) return this.#grantLease(acquisition, now)
     this.#settle(acquisition, 'held')
-    this.#lastToken += 1
-    acquisition.fencingToken = this.#lastToken
+    acquisition.fencingToken = this.#options.tokens.next()
     acquisition.endsAt = now + acquisition.ttlMs
     this.#deadlines.add(acquisition)
-    acquisition.resolve(new HeldLock(acquisition, this.#lastToken, this))
+    acquisition.resolve(acquisition)
+  }
+
+  #grantLease(request: LeaseAcquisition, now: number): void {
+    const { place, agentId } = request
+    const queue = place.queue as KeyQueue
+    const own = queue.leases.find((lease) => lease !== request && lease.agentId === agentId)
+    if (own !== undefined) {
+      queue.release(place)
+      return this.#merge(request, own, now)
+    }
+    const { limits, tokens } = this.#options
+    try {
+      if (this.agents.leasesOf(agentId).size >= limits.maxLeasesPerAgent)
+        throw tooManyLeases(place, limits.maxLeasesPerAgent)
+      request.fencingToken = tokens.nextForLease()
+    } catch (error) {
+      return this.fail(request, error)
+    }
+    this.#settle(request, 'held')
+    request.endsAt = now + lifetimeOf(request)
+    this.#deadlines.add(request)
+    this.agents.addLease(request)
+    request.resolve(request)
+  }
+
+  /** Grants a request as the lease that its agent has on the key already, made to fit it. The fencing token stays. */
+  #merge(request: LeaseAcquisition, own: LeaseAcquisition, now: number): void {
+    const queue = own.place.queue as KeyQueue
+    if (request.mode === 'exclusive') queue.changeMode(own, 'exclusive')
+    own.note = request.note ?? own.note
+    own.connection = request.connection
+    own.ttlMs = request.ttlMs
+    this.#extend(own, now + lifetimeOf(request))
+    this.#settle(request, 'released')
+    request.resolve(own)
   }
 
   /** Its timeout, or its TTL, is over. The signal aborts last, since its listeners may call back in here. */
   #end(acquisition: Acquisition): void {
     const place = acquisition.waitsAt
-    if (place?.queue !== undefined) return this.fail(acquisition, lockTimeout(place, place.queue))
+    if (place?.queue !== undefined) return this.#endWait(acquisition, place, place.queue)
     this.#withdraw(acquisition)
     acquisition.expire()
+    if (acquisition instanceof LeaseAcquisition) this.#options.onLeaseEnd(acquisition, { cause: 'expired' })
   }
 
-  #settle(acquisition: Acquisition, state: 'held' | 'failed'): void {
+  #endWait(acquisition: Acquisition, place: Place, queue: KeyQueue): void {
+    if (!(acquisition instanceof LeaseAcquisition) || acquisition.isParked || acquisition.graceMs === 0) {
+      return this.fail(acquisition, lockTimeout(place, queue, acquisition.timeoutAt))
+    }
+    acquisition.isParked = true
+    acquisition.timeoutAt += acquisition.graceMs
+    this.#endAt(acquisition, acquisition.timeoutAt)
+    acquisition.onPark?.()
+  }
+
+  #settle(acquisition: Acquisition, state: 'held' | 'failed' | 'released'): void {
     acquisition.state = state
     acquisition.detach?.()
     this.#deadlines.delete(acquisition)
+  }
+
+  /** Never shortens it. */
+  #extend(lease: LeaseAcquisition, endsAt: number): void {
+    if (endsAt > lease.endsAt) this.#endAt(lease, endsAt)
+  }
+
+  #endAt(acquisition: Acquisition, endsAt: number): void {
+    this.#deadlines.delete(acquisition)
+    acquisition.endsAt = endsAt
+    this.#deadlines.add(acquisition)
   }
 
   /** Takes it out of every queue, whether it holds or waits there, then lets those behind it run. */
@@ -136,23 +258,18 @@ export class LockTable {
       left.push(queue)
       if (queue.release(place)) continue
       queue.leave(place)
-      this.#countWaiter(acquisition, -1)
+      this.agents.deleteWait(acquisition)
     }
+    if (acquisition instanceof LeaseAcquisition) this.agents.deleteLease(acquisition)
     for (const queue of left) this.#promote(queue)
   }
 
-  /** Grants from the front of the queue for as long as its holders admit it, and forgets a queue that nobody uses. */
+  /** Grants whatever in the queue is no longer blocked, and forgets a queue that nobody uses. */
   #promote(queue: KeyQueue): void {
     if (queue.isPromoting) return
     queue.isPromoting = true
-    const now = this.#clock.now()
-    while (!this.#isStopping) {
-      const place = queue.grantFirst(now)
-      if (place === undefined) break
-      this.#countWaiter(place.acquisition, -1)
-      place.acquisition.granted += 1
-      this.enter(place.acquisition, now)
-    }
+    do this.#grantAll(queue)
+    while (this.#breakCycle(queue))
     queue.isPromoting = false
     // The promotion of another key may have forgotten this queue already, and another may stand in its place.
     if (!queue.isUnused || this.#queues.get(queue.key) !== queue) return
@@ -160,23 +277,48 @@ export class LockTable {
     if (this.#queues.size === 0) for (const callback of this.#whenEmpty.splice(0)) callback()
   }
 
+  #grantAll(queue: KeyQueue): void {
+    const now = this.#clock.now()
+    while (!this.#isStopping) {
+      const place = queue.grantNext(now)
+      if (place === undefined) return
+      this.agents.deleteWait(place.acquisition)
+      place.acquisition.granted += 1
+      this.enter(place.acquisition, now)
+    }
+  }
+
+  /**
+   * Where leases come and go, whoever passed a request that now holds the key waits for it from now on, and that can close a
+   * circle although nobody has come. @returns whether somebody had to leave for it
+   */
+  #breakCycle(queue: KeyQueue): boolean {
+    if (!queue.hasLeasesChanged) return false
+    queue.hasLeasesChanged = false
+    for (const place of queue.waiters()) {
+      const cycle = findCycle(place, queue, this.agents)
+      if (cycle === undefined) continue
+      queue.hasLeasesChanged = true
+      this.fail(place.acquisition, deadlock(place, cycle))
+      return true
+    }
+    return false
+  }
+
   #queueOf({ key, path }: Place): KeyQueue {
     const known = this.#queues.get(key)
     if (known !== undefined) return known
-    const queue = new KeyQueue(key, path)
+    const queue = new KeyQueue(key, path, this.#options.leasesBindOperations)
     this.#queues.set(key, queue)
     return queue
   }
+}
 
-  #waitsOf({ agentId }: Acquisition): number {
-    return (agentId !== undefined && this.#waitersOfAgent.get(agentId)) || 0
-  }
+function covers(held: LockMode, asked: LockMode): boolean {
+  return held === asked || held === 'exclusive'
+}
 
-  #countWaiter(acquisition: Acquisition, change: 1 | -1): void {
-    const { agentId } = acquisition
-    if (agentId === undefined) return
-    const count = this.#waitsOf(acquisition) + change
-    if (count === 0) this.#waitersOfAgent.delete(agentId)
-    else this.#waitersOfAgent.set(agentId, count)
-  }
+/** Nobody may ever come for what was granted while nobody waited. */
+function lifetimeOf({ isParked, ttlMs, graceMs }: LeaseAcquisition): number {
+  return isParked ? Math.min(ttlMs, graceMs) : ttlMs
 }

@@ -31,6 +31,47 @@ export interface AcquireOptions {
 /** Who does not wait needs nothing that concerns waiting. */
 export type TryAcquireOptions = Pick<AcquireOptions, 'operation' | 'agentId' | 'ttlMs'>
 
+/** What an agent asks for that wants to reserve a path beyond one operation. */
+export interface LeaseOptions {
+  /** Name of the operation that asks; shown while it waits. */
+  readonly operation: string
+  readonly agentId: string
+  /** Of its grant, and of each renewal. */
+  readonly ttlMs: number
+  /** Shown to others. */
+  readonly note?: string | undefined
+  /** Where the holder is reached: the lease ends with it. Undefined for callers without one. */
+  readonly connection?: string | undefined
+}
+
+export interface LeaseWaitOptions extends LeaseOptions {
+  /** How long somebody waits for the answer. */
+  readonly timeoutMs: number
+  /** How long the place in the queue, and what it may be granted, is then kept for whoever comes back. 0 keeps nothing. */
+  readonly graceMs: number
+  /** Called as in AcquireOptions. */
+  readonly onPosition?: ((position: number, total: number) => void) | undefined
+}
+
+/** A path reserved for one agent. Times are milliseconds of the manager's clock. */
+export interface Lease {
+  readonly key: string
+  readonly path: string
+  readonly agentId: string
+  readonly mode: LockMode
+  readonly note: string | undefined
+  readonly connection: string | undefined
+  /** Larger than that of every lock granted before, whatever its key. */
+  readonly fencingToken: number
+  readonly expiresAt: number
+  readonly isHeld: boolean
+}
+
+/** Why a lease ended before its holder released it. */
+export type LeaseEnd =
+  | { readonly cause: 'expired' | 'disconnected' }
+  | { readonly cause: 'broken'; readonly reason: string; readonly by: string | undefined }
+
 export interface Lock {
   /** Larger than that of every lock granted before, whatever its key. */
   readonly fencingToken: number
@@ -51,6 +92,7 @@ export interface Lock {
 
 /** Times are milliseconds of the manager's clock. */
 export interface HolderStatus {
+  readonly isLease: boolean
   readonly mode: LockMode
   readonly operation: string
   readonly agentId: string | undefined
@@ -61,15 +103,21 @@ export interface HolderStatus {
   readonly fencingToken: number | undefined
   /** Path of the other key that the holder waits for, if it does. */
   readonly waitsFor: string | undefined
+  /** What the holder of a lease wants others to know. */
+  readonly note: string | undefined
 }
 
 /** Times are milliseconds of the manager's clock. */
 export interface WaiterStatus {
+  readonly isLease: boolean
   readonly mode: LockMode
   readonly operation: string
   readonly agentId: string | undefined
   readonly queuedAt: number
+  /** When it gives up; of a parked one, when its place is given away. */
   readonly timeoutAt: number
+  readonly isParked: boolean
+  readonly note: string | undefined
 }
 
 export interface KeyStatus {
@@ -87,6 +135,8 @@ export interface LockSummary {
   readonly shared: number
   /** Exclusive holds, counted by key. */
   readonly exclusive: number
+  /** Those of the holds that are leases. */
+  readonly leases: number
   readonly waiting: number
 }
 
@@ -95,4 +145,6 @@ export interface LockLimits {
   readonly maxWaitersPerKey: number
   /** Waiters of one agent over all queues; one more is OVERLOADED. Callers without an agentId are not counted. Default 1000. */
   readonly maxWaitersPerAgent: number
+  /** Leases that one agent holds; one more is OVERLOADED. Default 10000. */
+  readonly maxLeasesPerAgent: number
 }

@@ -1,5 +1,6 @@
 // One key's FIFO queue: who holds the lock, who waits for it, and the rule by which it is granted.
 import type { Acquisition } from './acquisition.ts'
+import type { LeaseAcquisition } from './lease-acquisition.ts'
 import type { LockMode, LockRequest } from './lock.ts'
 import { Positions, type Standing } from './positions.ts'
 
@@ -8,7 +9,8 @@ export class Place {
   readonly acquisition: Acquisition
   readonly key: string
   readonly path: string
-  readonly mode: LockMode
+  /** Changes for a lease alone, which its agent can ask to be stronger. */
+  mode: LockMode
   /** The queue it waits in or holds; undefined before and after. */
   queue: KeyQueue | undefined
   /** When it became what it is now: waiter or holder. */
@@ -24,45 +26,82 @@ export class Place {
     this.path = path
     this.mode = mode
   }
+
+  get isLease(): boolean {
+    return this.acquisition.isLease
+  }
 }
 
 /**
- * Waiters are a linked list: whoever gives up in the middle of 10,000 leaves in constant time. The holders are several
- * shared ones or a single exclusive one, never both.
+ * Operations and leases stand in one line. Two shared ones never conflict. Two operations otherwise do, and so do the leases of
+ * two agents. A lease keeps the writes of other agents out; reads, and whatever its own agent does, pass it.
+ *
+ * Nobody overtakes whom he conflicts with, but for two cases in which waiting would serve nobody: an operation passes operations
+ * that a lease keeps from running; and who holds a lease here passes those who ask for one, who wait for its end anyway.
+ *
+ * Waiters are a linked list: whoever gives up in the middle of 10,000 leaves in constant time.
  */
 export class KeyQueue {
   readonly key: string
   /** As the first who came spelt it. */
   readonly path: string
   readonly holders = new Set<Place>()
+  /** Those of the holders that are leases, one an agent; nearly always none or one. */
+  readonly leases: LeaseAcquisition[] = []
   /** Number of waiters. */
   depth = 0
   /** True while the manager grants from it; keeps a grant that fails on its next key from granting here a second time. */
   isPromoting = false
+  /** True since the leases held were last looked at for what their change means to the waiters. */
+  hasLeasesChanged = false
   #first: Place | undefined
   #last: Place | undefined
-  /** Means something only while there are holders; the first of them sets it. */
-  #isExclusive = false
+  /** Number of exclusive holders. */
+  #exclusive = 0
+  #leaseWaiters = 0
   #tickets = 0
   #positions: Positions | undefined
+  /** False where leases are advisory: then they keep other leases out, and no operation. */
+  readonly #bindsOperations: boolean
 
-  constructor(key: string, path: string) {
+  constructor(key: string, path: string, bindsOperations: boolean) {
     this.key = key
     this.path = path
+    this.#bindsOperations = bindsOperations
   }
 
   get isUnused(): boolean {
     return this.depth === 0 && this.holders.size === 0
   }
 
-  /** No overtaking: whoever comes is granted at once only if nobody waits, even where the holders would admit it. */
-  isFreeFor(mode: LockMode): boolean {
-    return this.depth === 0 && this.#admits(mode)
+  /** True where somebody who comes now, or has waited until now, is granted. */
+  isFreeFor(place: Place): boolean {
+    // Among operations alone the first waiter decides for all: nobody overtakes.
+    if (!this.#knowsLeases && !place.isLease) return this.depth === 0 && this.#admits(place.mode)
+    return this.blockersOf(place).next().done === true
+  }
+
+  /** Those who keep it from being granted: a waiter, or one who would have to join. Holders first, then waiters in their order. */
+  *blockersOf(place: Place): Generator<Place, undefined> {
+    for (const holder of this.holders) if (this.#conflicts(place, holder)) yield holder
+    const holdsLease = this.leaseOf(place.acquisition.agentId) !== undefined
+    for (let other = this.#first; other !== undefined && other !== place; other = other.behind) {
+      if (this.#conflicts(place, other) && !this.#passes(place, other, holdsLease)) yield other
+    }
+  }
+
+  leaseOf(agentId: string | undefined): LeaseAcquisition | undefined {
+    if (agentId === undefined) return undefined
+    return this.leases.find((lease) => lease.agentId === agentId)
   }
 
   hold(place: Place, now: number): void {
     this.holders.add(place)
-    this.#isExclusive = place.mode === 'exclusive'
+    if (place.mode === 'exclusive') this.#exclusive += 1
+    if (place.isLease) {
+      this.leases.push(place.acquisition as LeaseAcquisition)
+      this.hasLeasesChanged = true
+    }
     place.queue = this
     place.since = now
   }
@@ -70,12 +109,26 @@ export class KeyQueue {
   /** False when the place does not hold this key. */
   release(place: Place): boolean {
     if (!this.holders.delete(place)) return false
+    if (place.mode === 'exclusive') this.#exclusive -= 1
+    if (place.isLease) {
+      this.leases.splice(this.leases.indexOf(place.acquisition as LeaseAcquisition), 1)
+      this.hasLeasesChanged = true
+    }
     place.queue = undefined
     return true
   }
 
+  /** Makes a lease stronger or weaker where it stands. */
+  changeMode(lease: LeaseAcquisition, mode: LockMode): void {
+    if (lease.place.mode === mode) return
+    lease.place.mode = mode
+    this.hasLeasesChanged = true
+    this.#exclusive += mode === 'exclusive' ? 1 : -1
+  }
+
   join(place: Place, now: number): void {
     this.depth += 1
+    if (place.isLease) this.#leaseWaiters += 1
     this.#tickets += 1
     place.queue = this
     place.since = now
@@ -98,17 +151,18 @@ export class KeyQueue {
     place.behind = undefined
     place.queue = undefined
     this.depth -= 1
+    if (place.isLease) this.#leaseWaiters -= 1
     if (place.standing !== undefined) this.#positions?.delete(place.standing)
     this.#positions?.left(place.ticket, this.depth)
   }
 
-  /** Makes the first waiter a holder if the present holders admit it; adjacent readers follow one another this way. */
-  grantFirst(now: number): Place | undefined {
-    const first = this.#first
-    if (first === undefined || !this.#admits(first.mode)) return undefined
-    this.leave(first)
-    this.hold(first, now)
-    return first
+  /** Makes the first waiter whom nothing blocks a holder; adjacent readers follow one another this way. */
+  grantNext(now: number): Place | undefined {
+    const next = this.#nextToGrant()
+    if (next === undefined) return undefined
+    this.leave(next)
+    this.hold(next, now)
+    return next
   }
 
   holderWith(fencingToken: number): Place | undefined {
@@ -127,8 +181,34 @@ export class KeyQueue {
     for (let place = this.#first; place !== undefined; place = place.behind) yield place
   }
 
+  get #knowsLeases(): boolean {
+    return this.leases.length > 0 || this.#leaseWaiters > 0
+  }
+
+  #nextToGrant(): Place | undefined {
+    if (!this.#knowsLeases) return this.#first !== undefined && this.#admits(this.#first.mode) ? this.#first : undefined
+    for (const place of this.waiters()) if (this.isFreeFor(place)) return place
+    return undefined
+  }
+
+  /** What `conflicts` comes to among operations alone. */
   #admits(mode: LockMode): boolean {
-    return this.holders.size === 0 || (mode === 'shared' && !this.#isExclusive)
+    return this.holders.size === 0 || (mode === 'shared' && this.#exclusive === 0)
+  }
+
+  #conflicts(one: Place, other: Place): boolean {
+    if (one.mode === 'shared' && other.mode === 'shared') return false
+    if (!one.isLease && !other.isLease) return true
+    const { agentId } = one.acquisition
+    if (agentId !== undefined && agentId === other.acquisition.agentId) return false
+    if (one.isLease && other.isLease) return true
+    const operation = one.isLease ? other : one
+    return this.#bindsOperations && operation.mode === 'exclusive'
+  }
+
+  #passes(place: Place, earlier: Place, holdsLease: boolean): boolean {
+    if (place.isLease || earlier.isLease) return holdsLease
+    return this.leases.some((lease) => this.#conflicts(earlier, lease.place))
   }
 
   #listen(place: Place): void {

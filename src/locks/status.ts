@@ -13,9 +13,10 @@ export function toKeyStatus(queue: KeyQueue | undefined): KeyStatus {
 
 /** Counted when asked for: nothing that could drift from the table. */
 export function toSummary(queues: ReadonlyMap<string, KeyQueue>): LockSummary {
-  const summary = { paths: queues.size, shared: 0, exclusive: 0, waiting: 0 }
-  for (const { holders, depth } of queues.values()) {
+  const summary = { paths: queues.size, shared: 0, exclusive: 0, leases: 0, waiting: 0 }
+  for (const { holders, leases, depth } of queues.values()) {
     for (const { mode } of holders) summary[mode] += 1
+    summary.leases += leases.length
     summary.waiting += depth
   }
   return summary
@@ -24,17 +25,28 @@ export function toSummary(queues: ReadonlyMap<string, KeyQueue>): LockSummary {
 export function toHolderStatus({ acquisition, mode, since }: Place): HolderStatus {
   const { operation, agentId, fencingToken, endsAt } = acquisition
   return {
+    isLease: acquisition.isLease,
     mode,
     operation,
     agentId,
     acquiredAt: since,
     expiresAt: fencingToken === undefined ? undefined : endsAt,
     fencingToken,
-    waitsFor: acquisition.waitsAt?.path
+    waitsFor: acquisition.waitsAt?.path,
+    note: acquisition.note
   }
 }
 
 function toWaiterStatus({ acquisition, mode, since }: Place): WaiterStatus {
-  const { operation, agentId, timeoutAt } = acquisition
-  return { mode, operation, agentId, queuedAt: since, timeoutAt }
+  const { operation, agentId, timeoutAt, isParked, note } = acquisition
+  return {
+    isLease: acquisition.isLease,
+    mode,
+    operation,
+    agentId,
+    queuedAt: since,
+    timeoutAt,
+    isParked,
+    note
+  }
 }

@@ -58,7 +58,7 @@ export function createLockWorld(create: CreateLockManager, limits?: Partial<Lock
     waiters: (key) => locks.status(key).waiters.map(({ operation }) => operation),
     assertEmpty() {
       assert.deepEqual([...locks.entries()], [], 'the table is not empty')
-      assert.deepEqual(locks.summary(), { paths: 0, shared: 0, exclusive: 0, waiting: 0 })
+      assert.deepEqual(locks.summary(), { paths: 0, shared: 0, exclusive: 0, leases: 0, waiting: 0 })
     }
   }
 }

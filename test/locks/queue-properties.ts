@@ -253,7 +253,7 @@ export const queueProperties: readonly LockProperty[] = [
       assert(reader)
       assert.equal(manager.status('a').holders.length, 1)
       assert.equal(manager.tryAcquire([request('b', 'exclusive'), request('a', 'exclusive')], options), undefined)
-      assert.deepEqual(manager.summary(), { paths: 1, shared: 1, exclusive: 0, waiting: 0 }, 'b is not held')
+      assert.deepEqual(manager.summary(), { paths: 1, shared: 1, exclusive: 0, leases: 0, waiting: 0 }, 'b is not held')
       const waiting = manager.acquire([request('a', 'exclusive')], { ...options, timeoutMs: 1000 })
       assert.equal(manager.tryAcquire([request('a', 'shared')], options), undefined, 'no overtaking')
       reader.release()

@@ -36,8 +36,17 @@ export const tableProperties: readonly LockProperty[] = [
       world.exclusive('async_rename', 'a b', { agentId: 'agent-2', timeoutMs: 1000 })
       await settled()
       const { fencingToken } = reader.lock
-      const holder = { operation: 'async_read', agentId: 'agent-1', mode: 'shared', waitsFor: undefined }
-      const waiter = { operation: 'async_rename', agentId: 'agent-2', mode: 'exclusive' }
+      const isLease = false
+      const note = undefined
+      const holder = { isLease, operation: 'async_read', agentId: 'agent-1', mode: 'shared', waitsFor: undefined, note }
+      const waiter = {
+        isLease,
+        operation: 'async_rename',
+        agentId: 'agent-2',
+        mode: 'exclusive',
+        isParked: false,
+        note
+      }
       const status = {
         holders: [{ ...holder, acquiredAt: start, expiresAt: start + 40_000, fencingToken }],
         waiters: [{ ...waiter, queuedAt: start + 5, timeoutAt: start + 1005 }],
@@ -45,7 +54,7 @@ export const tableProperties: readonly LockProperty[] = [
       }
       assert.deepEqual(world.locks.status('a'), status)
       assert.deepEqual([...world.locks.entries()], [['a', 'a.txt', status]])
-      assert.deepEqual(world.locks.summary(), { paths: 1, shared: 1, exclusive: 0, waiting: 1 })
+      assert.deepEqual(world.locks.summary(), { paths: 1, shared: 1, exclusive: 0, leases: 0, waiting: 1 })
     }
   },
   {
@@ -59,7 +68,7 @@ export const tableProperties: readonly LockProperty[] = [
         { expiresAt, fencingToken, waitsFor },
         { expiresAt: undefined, fencingToken: undefined, waitsFor: 'b.txt' }
       )
-      assert.deepEqual(world.locks.summary(), { paths: 2, shared: 0, exclusive: 2, waiting: 1 })
+      assert.deepEqual(world.locks.summary(), { paths: 2, shared: 0, exclusive: 2, leases: 0, waiting: 1 })
     }
   },
   {

@@ -1,0 +1,53 @@
+// A lease in the table: a request for one key that, once granted, stays held for its agent.
+import { Acquisition, requireDuration } from './acquisition.ts'
+import type { Lease, LeaseWaitOptions, LockMode, LockRequest } from './lock.ts'
+import type { Place } from './queue.ts'
+
+export class LeaseAcquisition extends Acquisition implements Lease {
+  declare readonly agentId: string
+  declare fencingToken: number
+  readonly place: Place
+  readonly graceMs: number
+  connection: string | undefined
+  /** Told when it is parked. */
+  onPark: (() => void) | undefined
+
+  /** @param resolve given the lease: this one, or the one that its agent had on the key already */
+  constructor(
+    request: LockRequest,
+    options: LeaseWaitOptions,
+    now: number,
+    resolve: (granted: LeaseAcquisition) => void,
+    reject: (error: unknown) => void
+  ) {
+    super(request, options, now, resolve as (granted: Acquisition) => void, reject)
+    this.place = this.places[0] as Place
+    this.graceMs = requireDuration('graceMs', options.graceMs)
+    this.note = options.note
+    this.connection = options.connection
+  }
+
+  override get isLease(): boolean {
+    return true
+  }
+
+  get key(): string {
+    return this.place.key
+  }
+
+  get path(): string {
+    return this.place.path
+  }
+
+  get mode(): LockMode {
+    return this.place.mode
+  }
+
+  get expiresAt(): number {
+    return this.endsAt
+  }
+
+  get isHeld(): boolean {
+    return this.state === 'held'
+  }
+}
