@@ -1,19 +1,43 @@
-// app.locks: the one lock table of this process.
+// app.locks: the one lock table of this process, and what has to be remembered of the leases in it.
 import fp from 'fastify-plugin'
 import { createLockManager, type LockManager } from '../src/locks/lock-manager.ts'
 import type { Config } from '../src/config.ts'
+import { createLostLeases, type LostLeases } from '../src/operations/lost-leases.ts'
+import { createTickets, type Tickets } from '../src/operations/tickets.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
     locks: LockManager
+    lostLeases: LostLeases
+    tickets: Tickets
+    /** Ends the leases that were taken over a session or connection which has ended. */
+    disconnect: (connection: string) => void
   }
 }
 
 export default fp<{ config: Config }>(
-  async (app, { config }) => {
-    const { max_waiters_per_path, max_waiters_per_agent } = config.locks
-    const limits = { maxWaitersPerKey: max_waiters_per_path, maxWaitersPerAgent: max_waiters_per_agent }
-    app.decorate('locks', createLockManager({ limits }))
+  async (app, { config: { locks: settings } }) => {
+    const lostLeases = createLostLeases(settings.remember_lost_leases_seconds * 1000)
+    const locks = createLockManager({
+      limits: {
+        maxWaitersPerKey: settings.max_waiters_per_path,
+        maxWaitersPerAgent: settings.max_waiters_per_agent,
+        maxLeasesPerAgent: settings.max_leases_per_agent
+      },
+      leasesBindOperations: settings.enforcement !== 'off',
+      onLeaseEnd(lease, end) {
+        lostLeases.record(lease, end)
+        app.log.debug({ path: lease.path, agent_id: lease.agentId, cause: end.cause }, 'lease ended')
+      }
+    })
+    app.decorate('locks', locks)
+    app.decorate('lostLeases', lostLeases)
+    app.decorate('tickets', createTickets())
+    app.decorate('disconnect', (connection) => {
+      if (!settings.release_on_disconnect) return
+      const count = locks.disconnect(connection)
+      if (count > 0) app.log.info({ connection, count }, 'leases ended with their connection')
+    })
   },
   { name: 'locks' }
 )

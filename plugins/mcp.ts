@@ -2,7 +2,7 @@
 import fp from 'fastify-plugin'
 import type { Config } from '../src/config.ts'
 import type { McpHttp } from '../src/mcp/http.ts'
-import { operations } from '../src/operations/index.ts'
+import { agentOperations } from '../src/operations/index.ts'
 import { toFailure } from './errors.ts'
 
 declare module 'fastify' {
@@ -22,13 +22,14 @@ export default fp<{ config: Config; version: string }>(
     async function start(): Promise<McpHttp> {
       const { createMcpHttp } = await import('../src/mcp/http.ts')
       mcpHttp = createMcpHttp({
-        operations,
+        operations: agentOperations,
         call: app.call,
         caller: { transport: 'mcp' },
         version,
         maxWaitSeconds: daemon.mcp_wait_seconds,
         maxSessions: daemon.max_mcp_sessions,
         sessionIdleMs: daemon.mcp_session_idle_seconds * 1000,
+        onSessionEnd: app.disconnect,
         onError: (error) => app.log.debug({ err: error }, 'mcp')
       })
       return mcpHttp
@@ -58,5 +59,5 @@ export default fp<{ config: Config; version: string }>(
       await (await loading)?.close()
     })
   },
-  { name: 'mcp', dependencies: ['operations', 'body', 'access'] }
+  { name: 'mcp', dependencies: ['locks', 'operations', 'body', 'access'] }
 )

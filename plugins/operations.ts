@@ -17,9 +17,9 @@ declare module 'fastify' {
 
 export default fp<{ config: Config; version: string }>(
   async (app, { config, version }) => {
-    const { locks, files, differ, bases } = app
+    const { locks, lostLeases, tickets, files, differ, bases } = app
     const server: ServerFacts = { version, startedAt: Date.now(), port: undefined, transport: config.daemon.transport }
-    const engine = { locks, files, differ, bases, config, server, log: app.log }
+    const engine = { locks, lostLeases, tickets, files, differ, bases, config, server, log: app.log }
     const byName = new Map(operations.map((operation) => [operation.name, operation]))
     const running = new Set<Promise<unknown>>()
     let isStopping = false

@@ -1,7 +1,7 @@
 // app.stdio: the plain methods and MCP on standard input and output, where the transport asks for it.
 import { randomBytes } from 'node:crypto'
 import fp from 'fastify-plugin'
-import { operations } from '../src/operations/index.ts'
+import { agentOperations } from '../src/operations/index.ts'
 import type { Config } from '../src/config.ts'
 import { isErrno } from '../src/errors.ts'
 import { serveStdio, type StdioConnection } from '../src/rpc/stdio.ts'
@@ -18,7 +18,8 @@ const leastCloseMs = 200
 export default fp<{ config: Config; version: string }>(
   async (app, { config: { daemon, crud }, version }) => {
     // Nobody names a connection; it names itself, so that its calls are told from those of others.
-    const caller = { transport: 'stdio', agentId: `stdio-${randomBytes(4).toString('hex')}` } as const
+    const connection = `stdio-${randomBytes(4).toString('hex')}`
+    const caller = { transport: 'stdio', agentId: connection, connection } as const
     const onError = (error: unknown) => app.log.debug({ err: error }, 'stdio')
     app.decorate('stdio', undefined)
     app.addHook('onReady', async () => {
@@ -26,13 +27,21 @@ export default fp<{ config: Config; version: string }>(
       app.stdio = serveStdio({
         input: process.stdin,
         output: process.stdout,
-        operations,
+        operations: agentOperations,
         call: app.call,
         caller,
         openMcp: async (send) => {
           const { createMcpStream } = await import('../src/mcp/stdio.ts')
           const maxWaitSeconds = daemon.mcp_wait_seconds
-          return createMcpStream({ send, onError, operations, call: app.call, version, maxWaitSeconds, caller })
+          return createMcpStream({
+            send,
+            onError,
+            operations: agentOperations,
+            call: app.call,
+            version,
+            maxWaitSeconds,
+            caller
+          })
         },
         maxLineBytes: app.initialConfig.bodyLimit as number,
         maxCalls: daemon.max_stdio_calls,
@@ -45,10 +54,13 @@ export default fp<{ config: Config; version: string }>(
         }
       })
     })
+    app.addHook('onReady', async () => {
+      void app.stdio?.ended.then(() => app.disconnect(connection))
+    })
     app.addHook('preClose', async () => {
       // The operations have had their time; what is left of it is for the reader of the answers.
       await app.stdio?.close(Math.max(leastCloseMs, (app.stopsAt ?? 0) - performance.now()))
     })
   },
-  { name: 'stdio', dependencies: ['operations'] }
+  { name: 'stdio', dependencies: ['locks', 'operations'] }
 )

@@ -4,6 +4,7 @@ import {
   Changed,
   CreateDirs,
   Encoding,
+  FencingToken,
   Hash,
   LinksBroken,
   Path,
@@ -25,6 +26,7 @@ export const AppendInput = inputObject({
     description: 'Put between what is there and the new text; not into an empty file.'
   }),
   timeout: Timeout,
+  fencing_token: FencingToken,
   agent_id: AgentId
 })
 export type AppendInput = Static<typeof AppendInput>

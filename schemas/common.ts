@@ -49,6 +49,14 @@ export const AgentId = Type.Optional(
   })
 )
 
+export const FencingToken = Type.Optional(
+  Type.Integer({
+    minimum: 0,
+    description:
+      'The fencing_token of your lease on the file (lock_try, lock_wait): where that lease has ended meanwhile, nothing is written.'
+  })
+)
+
 export const ExpectedHash = (description: string) => Type.Optional(Type.Union([Hash, Type.Null()], { description }))
 
 /** Properties of the answer of every operation that changes a file. */

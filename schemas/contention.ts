@@ -1,6 +1,7 @@
 // What an agent gets when its update comes too late: the exact difference between what it knew and what is there now.
 import type { CallerInput } from './caller-input.ts'
 import { Hash, Path, Timestamp } from './common.ts'
+import { notices } from './notices.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
 /** One edit of an update: `old_string` is found in the running text and replaced. */
@@ -139,7 +140,8 @@ export const Contention = Type.Object(
     non_conflicting_patches: Type.Optional(
       Type.Array(Type.Integer({ minimum: 0 }), { description: 'Only with patches: indices of those without conflict.' })
     ),
-    timestamp: Timestamp
+    timestamp: Timestamp,
+    ...notices
   },
   { title: 'Contention', description: 'The update came too late. Adjust it by the diff and send it with current_hash.' }
 )

@@ -18,10 +18,27 @@ import {
   ReadFileOutput
 } from './file-editing.ts'
 import { ListInput, ListOutput } from './list.ts'
+import {
+  LockBreakInput,
+  LockBreakOutput,
+  LockReleaseAllInput,
+  LockReleaseAllOutput,
+  LockReleaseInput,
+  LockReleaseOutput,
+  LockRenewInput,
+  LockRenewOutput,
+  LockStatusInput,
+  LockStatusOutput,
+  LockTryInput,
+  LockTryOutput,
+  LockWaitInput,
+  LockWaitOutput
+} from './locks.ts'
+import { notices } from './notices.ts'
 import { ReadInput, ReadOutput } from './read.ts'
 import { RenameInput, RenameOutput } from './rename.ts'
 import { StatusInput, StatusOutput } from './status.ts'
-import type { TObject } from './typebox.ts'
+import { Type, type TObject, type TProperties } from './typebox.ts'
 import { UpdateInput, UpdateOutput } from './update.ts'
 import { WriteInput, WriteOutput } from './write.ts'
 
@@ -40,22 +57,38 @@ export interface Shapes {
   readonly envelope: EnvelopeName
 }
 
+/** An output as every answer with a status carries it. */
+function told<Properties extends TProperties>(output: TObject<Properties>): TObject<Properties & typeof notices> {
+  const { title, description } = output
+  return Type.Object(
+    { ...output.properties, ...notices },
+    { ...(title !== undefined && { title }), ...(description !== undefined && { description }) }
+  )
+}
+
 const plain = { contends: false, envelope: 'status' } as const
 const contending = { contends: true, envelope: 'status' } as const
 const bare = { contends: false, envelope: 'bare' } as const
 
 export const contract = {
-  async_read: { input: ReadInput, output: ReadOutput, ...plain },
-  async_write: { input: WriteInput, output: WriteOutput, ...plain },
-  async_update: { input: UpdateInput, output: UpdateOutput, ...contending },
-  async_delete: { input: DeleteInput, output: DeleteOutput, ...contending },
-  async_rename: { input: RenameInput, output: RenameOutput, ...contending },
-  async_append: { input: AppendInput, output: AppendOutput, ...plain },
-  async_list: { input: ListInput, output: ListOutput, ...plain },
-  async_status: { input: StatusInput, output: StatusOutput, ...plain },
-  async_batch_read: { input: BatchReadInput, output: BatchReadOutput, ...plain },
-  async_batch_write: { input: BatchWriteInput, output: BatchWriteOutput, ...plain },
-  async_batch_update: { input: BatchUpdateInput, output: BatchUpdateOutput, ...plain },
+  async_read: { input: ReadInput, output: told(ReadOutput), ...plain },
+  async_write: { input: WriteInput, output: told(WriteOutput), ...plain },
+  async_update: { input: UpdateInput, output: told(UpdateOutput), ...contending },
+  async_delete: { input: DeleteInput, output: told(DeleteOutput), ...contending },
+  async_rename: { input: RenameInput, output: told(RenameOutput), ...contending },
+  async_append: { input: AppendInput, output: told(AppendOutput), ...plain },
+  async_list: { input: ListInput, output: told(ListOutput), ...plain },
+  async_status: { input: StatusInput, output: told(StatusOutput), ...plain },
+  async_batch_read: { input: BatchReadInput, output: told(BatchReadOutput), ...plain },
+  async_batch_write: { input: BatchWriteInput, output: told(BatchWriteOutput), ...plain },
+  async_batch_update: { input: BatchUpdateInput, output: told(BatchUpdateOutput), ...plain },
+  lock_try: { input: LockTryInput, output: told(LockTryOutput), ...plain },
+  lock_wait: { input: LockWaitInput, output: told(LockWaitOutput), ...plain },
+  lock_renew: { input: LockRenewInput, output: told(LockRenewOutput), ...plain },
+  lock_release: { input: LockReleaseInput, output: told(LockReleaseOutput), ...plain },
+  lock_release_all: { input: LockReleaseAllInput, output: told(LockReleaseAllOutput), ...plain },
+  lock_status: { input: LockStatusInput, output: told(LockStatusOutput), ...plain },
+  lock_break: { input: LockBreakInput, output: told(LockBreakOutput), ...plain },
   list_files: { input: ListFilesInput, output: ListFilesOutput, ...bare },
   read_file: { input: ReadFileInput, output: ReadFileOutput, ...bare },
   edit_file: { input: EditFileInput, output: EditFileOutput, ...bare }

@@ -1,5 +1,5 @@
 // async_delete: deletes a file (PRD 3.4).
-import { AgentId, DiffFormat, ExpectedHash, Hash, Path, StatusOk, Timeout, Timestamp } from './common.ts'
+import { AgentId, DiffFormat, ExpectedHash, FencingToken, Hash, Path, StatusOk, Timeout, Timestamp } from './common.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
 export const DeleteInput = inputObject({
@@ -8,6 +8,7 @@ export const DeleteInput = inputObject({
     'Delete only this version; another one is answered with contention. null deletes whatever is there.'
   ),
   timeout: Timeout,
+  fencing_token: FencingToken,
   diff_format: DiffFormat,
   agent_id: AgentId
 })

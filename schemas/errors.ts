@@ -1,4 +1,5 @@
 // The error table: every code an operation can answer with, what it means on each transport, and whether trying again can help.
+import { notices } from './notices.ts'
 import { Type, type Static } from './typebox.ts'
 
 interface ErrorEntry {
@@ -185,7 +186,8 @@ export const ErrorEnvelope = Type.Object(
     path: Type.Optional(Type.String({ description: 'The path as the caller spelt it.' })),
     details: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), { description: 'Facts for programs; the keys depend on the code.' })
-    )
+    ),
+    ...notices
   },
   {
     title: 'ErrorEnvelope',

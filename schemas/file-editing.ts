@@ -1,4 +1,5 @@
 // list_files, read_file, edit_file: one flat folder, files by their names (FES 3.1). Shapes are the specification's own, to the letter.
+import { AgentId, FencingToken } from './common.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
 const closed = { additionalProperties: false }
@@ -92,7 +93,9 @@ export const EditFileInput = inputObject({
   name: FileName,
   edits: Type.Optional(Type.Array(LineEdit, { maxItems: 1000, description: 'Array of line-based edit operations.' })),
   append: Type.Optional(Type.String({ description: 'Content to append to end of file.' })),
-  create_if_missing: Type.Boolean({ default: false, description: "Create file if it doesn't exist." })
+  create_if_missing: Type.Boolean({ default: false, description: "Create file if it doesn't exist." }),
+  fencing_token: FencingToken,
+  agent_id: AgentId
 })
 export type EditFileInput = Static<typeof EditFileInput>
 

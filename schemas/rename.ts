@@ -5,6 +5,7 @@ import {
   CreateDirs,
   DiffFormat,
   ExpectedHash,
+  FencingToken,
   Hash,
   Path,
   StatusOk,
@@ -20,6 +21,7 @@ export const RenameInput = inputObject({
   overwrite: Type.Boolean({ default: false, description: 'Replace a file that stands at new_path.' }),
   create_dirs: CreateDirs,
   timeout: Timeout,
+  fencing_token: FencingToken,
   diff_format: DiffFormat,
   agent_id: AgentId
 })

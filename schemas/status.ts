@@ -12,11 +12,14 @@ const count = (description: string) => Type.Integer({ minimum: 0, description })
 const agent = Type.Union([Type.String(), Type.Null()], { description: 'Who, where known.' })
 const mode = Type.String({ enum: ['shared', 'exclusive'], description: 'Kind of lock.' })
 
+const Note = Type.Optional(Type.String({ description: 'What the holder of a lease wants others to know.' }))
+
 export const Holder = Type.Object(
   {
-    type: Type.String({ description: 'Operation, without "async_".' }),
+    type: Type.String({ description: '"lease", or the operation without "async_".' }),
     mode,
     agent_id: agent,
+    note: Note,
     acquired_at: Timestamp,
     expires_at: Type.Union([Timestamp, Type.Null()], {
       description: 'When it loses the lock; null while it still waits for another file of the same call.'
@@ -31,11 +34,17 @@ export const Holder = Type.Object(
 
 export const PendingRequest = Type.Object(
   {
-    type: Type.String({ description: 'Operation, without "async_".' }),
+    type: Type.String({ description: '"lease", or the operation without "async_".' }),
     mode,
     agent_id: agent,
+    note: Note,
     queued_at: Timestamp,
-    timeout_at: Timestamp
+    timeout_at: Timestamp,
+    parked: Type.Optional(
+      Type.Boolean({
+        description: 'True where nobody waits for the answer at the moment: the place is kept until timeout_at.'
+      })
+    )
   },
   { title: 'PendingRequest', description: 'Somebody who waits for the lock of a file.' }
 )
@@ -58,7 +67,11 @@ export const StatusOutput = Type.Object(
     tracked_files: Type.Optional(count('Files whose versions are remembered. Without path only.')),
     active_locks: Type.Optional(
       Type.Object(
-        { read: count('Shared locks held.'), write: count('Exclusive locks held.') },
+        {
+          read: count('Shared locks held.'),
+          write: count('Exclusive locks held.'),
+          leases: count('Those of them that agents hold beyond one operation.')
+        },
         { title: 'ActiveLocks', description: 'Locks held. Without path only.' }
       )
     ),

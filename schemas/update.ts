@@ -5,6 +5,7 @@ import {
   Changed,
   DiffFormat,
   Encoding,
+  FencingToken,
   Hash,
   LinksBroken,
   Path,
@@ -27,7 +28,8 @@ export const updateItem = {
       description: 'Edits, applied in order to the running text, all or none. Either this or content.'
     })
   ),
-  encoding: Encoding
+  encoding: Encoding,
+  fencing_token: FencingToken
 }
 
 export const UpdateInput = inputObject({ ...updateItem, timeout: Timeout, diff_format: DiffFormat, agent_id: AgentId })

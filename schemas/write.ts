@@ -1,5 +1,16 @@
 // async_write: creates a file (PRD 3.2).
-import { AgentId, BytesWritten, CreateDirs, Encoding, Hash, Path, StatusOk, Timeout, Timestamp } from './common.ts'
+import {
+  AgentId,
+  BytesWritten,
+  CreateDirs,
+  Encoding,
+  FencingToken,
+  Hash,
+  Path,
+  StatusOk,
+  Timeout,
+  Timestamp
+} from './common.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
 /** One file of a write, alone or in a batch. */
@@ -7,7 +18,8 @@ export const writeItem = {
   path: Path,
   content: Type.String({ description: 'The whole content, written exactly as it is.' }),
   encoding: Encoding,
-  create_dirs: CreateDirs
+  create_dirs: CreateDirs,
+  fencing_token: FencingToken
 }
 
 export const WriteInput = inputObject({ ...writeItem, timeout: Timeout, agent_id: AgentId })

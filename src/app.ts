@@ -7,6 +7,7 @@ import docs from '../plugins/docs.ts'
 import errors, { answerUnparsable, sendError, toFailure } from '../plugins/errors.ts'
 import files from '../plugins/files.ts'
 import health from '../plugins/health.ts'
+import lockList from '../plugins/lock-list.ts'
 import locks from '../plugins/locks.ts'
 import mcp from '../plugins/mcp.ts'
 import openapi from '../plugins/openapi.ts'
@@ -51,6 +52,7 @@ export async function createApp({ config, version, logStream = process.stderr }:
   await app.register(body)
   // What stands on it.
   await app.register(health)
+  await app.register(lockList)
   await app.register(openapi)
   await app.register(docs)
   await app.register(rest)

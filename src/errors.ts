@@ -1,6 +1,8 @@
 // OperationError: the one way an operation fails. Its code decides the answer on every transport.
 import { errorTable, type ErrorCode, type ErrorEnvelope } from '../schemas/errors.ts'
 
+type Notices = Pick<ErrorEnvelope, 'notices' | 'further_notices'>
+
 interface OperationErrorOptions {
   /** The path as the caller spelt it. */
   readonly path?: string | undefined
@@ -16,6 +18,7 @@ export class OperationError extends Error {
   readonly path: string | undefined
   readonly details: Readonly<Record<string, unknown>> | undefined
   readonly jsonRpcCode: number
+  #notices: Notices | undefined
 
   constructor(code: ErrorCode, message: string, options: OperationErrorOptions = {}) {
     super(message, { cause: options.cause })
@@ -30,6 +33,12 @@ export class OperationError extends Error {
     return errorTable[this.code].httpStatus
   }
 
+  /** @param notices what its agent is told besides */
+  withNotices(notices: Notices | undefined): this {
+    this.#notices = notices
+    return this
+  }
+
   /** The PRD's error envelope (PRD 7.2). */
   toEnvelope(): ErrorEnvelope {
     return {
@@ -37,7 +46,8 @@ export class OperationError extends Error {
       error_code: this.code,
       message: this.message,
       ...(this.path !== undefined && { path: this.path }),
-      ...(this.details !== undefined && { details: { ...this.details } })
+      ...(this.details !== undefined && { details: { ...this.details } }),
+      ...this.#notices
     }
   }
 }

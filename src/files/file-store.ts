@@ -10,7 +10,7 @@ import { listDirectory, type ListOptions } from './list-directory.ts'
 import { lockKey } from './lock-key.ts'
 import { makeParents, type MadeParents } from './parents.ts'
 import { createProtection } from './protection.ts'
-import { checkSize, contentHash, readFile, type FileVersion } from './read-file.ts'
+import { checkSize, contentHash, readFile, requireRegular, type FileVersion } from './read-file.ts'
 import { renameEntry, type RenameSource, type RenameTarget } from './rename-entry.ts'
 import { createRoots } from './roots.ts'
 import { walk, type Place } from './walk.ts'
@@ -60,6 +60,12 @@ export function createFileStore(options: FileStoreOptions) {
   /** @throws OperationError ACCESS_DENIED for a protected path */
   function checkWritable(place: Place, path: string): void {
     protection.checkWritable(relativeTo(place), path)
+  }
+
+  /** What a lease can stand for: a regular file that may be changed, or a name not yet taken. @throws OperationError NOT_A_FILE, ACCESS_DENIED */
+  function checkLockable(place: Place, path: string): void {
+    checkWritable(place, path)
+    if (place.stat !== undefined) requireRegular(place.stat, path)
   }
 
   const read = (place: Place, path: string): Promise<FileVersion> => readFile(place, path, options)
@@ -218,6 +224,7 @@ export function createFileStore(options: FileStoreOptions) {
     open,
     resolve,
     checkWritable,
+    checkLockable,
     checkReplaceable,
     read,
     replace,

@@ -69,7 +69,8 @@ export interface Lease {
 
 /** Why a lease ended before its holder released it. */
 export type LeaseEnd =
-  | { readonly cause: 'expired' | 'disconnected' }
+  | { readonly cause: 'expired' }
+  | { readonly cause: 'disconnected' }
   | { readonly cause: 'broken'; readonly reason: string; readonly by: string | undefined }
 
 export interface Lock {

@@ -9,12 +9,14 @@ import {
 } from '@modelcontextprotocol/server'
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { createMcpServer, type McpServerOptions } from './server.ts'
+import { connectionOf, createMcpServer, type McpServerOptions } from './server.ts'
 
 export interface McpHttpOptions extends McpServerOptions {
   readonly maxSessions: number
   readonly sessionIdleMs: number
   readonly onError: (error: Error) => void
+  /** Told of a session that has ended, by the name under which its calls came. */
+  readonly onSessionEnd: (connection: string) => void
 }
 
 interface Session {
@@ -34,7 +36,7 @@ export interface McpHttp {
 }
 
 export function createMcpHttp(options: McpHttpOptions): McpHttp {
-  const { maxSessions, sessionIdleMs, onError } = options
+  const { maxSessions, sessionIdleMs, onError, onSessionEnd } = options
   const sessions = new Map<string, Session>()
   const modern = createMcpHandler(() => createMcpServer(options), { legacy: 'reject', onerror: onError })
   let opening = 0
@@ -85,7 +87,9 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
     await server.connect(transport)
     const { onclose } = transport
     transport.onclose = () => {
+      const connection = connectionOf(transport.sessionId)
       if (transport.sessionId !== undefined) sessions.delete(transport.sessionId)
+      if (connection !== undefined) onSessionEnd(connection)
       onclose?.()
     }
     return session

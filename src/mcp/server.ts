@@ -52,6 +52,7 @@ async function callTool(
       caller: {
         ...caller,
         agentId: agentIdOf(context) ?? caller.agentId,
+        connection: connectionOf(context.sessionId) ?? caller.connection,
         ...(progress === undefined && { maxWaitSeconds })
       },
       signal: signalOf(context),
@@ -78,10 +79,12 @@ function agentIdOf({ http, mcpReq, sessionId }: ServerContext): string | undefin
   if (header !== null && header !== undefined && header !== '') return header
   const meta: unknown = mcpReq._meta?.[agentIdKey]
   if (typeof meta === 'string' && meta !== '') return meta
-  // The id itself would let whoever sees it in an answer speak for the session.
-  return sessionId === undefined
-    ? undefined
-    : `session-${createHash('sha256').update(sessionId).digest('hex').slice(0, 8)}`
+  return connectionOf(sessionId)
+}
+
+/** The name of a 2025-era session. Its id itself would let whoever sees it in an answer speak for the session. */
+export function connectionOf(sessionId: string | undefined): string | undefined {
+  return sessionId && `session-${createHash('sha256').update(sessionId).digest('hex').slice(0, 8)}`
 }
 
 /** Aborted when the call is cancelled, and when the connection that waits for the answer is closed. */

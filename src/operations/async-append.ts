@@ -30,11 +30,12 @@ async function append(input: AppendInput, context: OperationContext): Promise<Ap
     create_if_missing,
     create_dirs,
     timeout,
+    fencing_token,
     encoding = context.config.crud.default_encoding
   } = input
   return withLocks(
     context,
-    [{ path, mode: 'exclusive', reach: 'target' }],
+    [{ path, mode: 'exclusive', reach: 'target', fencingToken: fencing_token }],
     { operation: 'async_append', timeout },
     async ([place], lock) => {
       context.files.checkWritable(place!, path)

@@ -25,10 +25,10 @@ async function deleteFile(
   input: DeleteInput,
   context: OperationContext
 ): Promise<Static<typeof DeleteOutput> | Contention> {
-  const { path, expected_hash = null, timeout, diff_format } = input
+  const { path, expected_hash = null, timeout, diff_format, fencing_token } = input
   const outcome = await withLocks(
     context,
-    [{ path, mode: 'exclusive', reach: 'entry' }],
+    [{ path, mode: 'exclusive', reach: 'entry', fencingToken: fencing_token }],
     { operation: 'async_delete', timeout },
     async ([place], lock) => {
       context.files.checkWritable(place!, path)

@@ -27,11 +27,20 @@ export const asyncRename = defineOperation({
 })
 
 async function rename(input: RenameInput, context: OperationContext): Promise<Renamed | Contention> {
-  const { old_path, new_path, expected_hash = null, overwrite, create_dirs, timeout, diff_format } = input
+  const {
+    old_path,
+    new_path,
+    expected_hash = null,
+    overwrite,
+    create_dirs,
+    timeout,
+    diff_format,
+    fencing_token
+  } = input
   const outcome = await withLocks(
     context,
     [
-      { path: old_path, mode: 'exclusive', reach: 'entry' },
+      { path: old_path, mode: 'exclusive', reach: 'entry', fencingToken: fencing_token },
       { path: new_path, mode: 'exclusive', reach: 'entry' }
     ],
     { operation: 'async_rename', timeout },

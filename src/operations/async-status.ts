@@ -6,6 +6,7 @@ import { OperationError } from '../errors.ts'
 import type { OperationContext } from './context.ts'
 import { defineOperation, pathErrors } from './define.ts'
 import { readVersion, timestamp } from './file-version.ts'
+import { toHolder, toPendingRequest } from './lock-entries.ts'
 
 type Status = Static<typeof StatusOutput>
 
@@ -21,7 +22,7 @@ export const asyncStatus = defineOperation({
 })
 
 function globalStatus({ locks, bases, files, server }: OperationContext): Status {
-  const { shared, exclusive, waiting } = locks.summary()
+  const { shared, exclusive, leases, waiting } = locks.summary()
   return {
     status: 'ok',
     server: {
@@ -32,7 +33,7 @@ function globalStatus({ locks, bases, files, server }: OperationContext): Status
       persistence: 'disabled'
     },
     tracked_files: bases.trackedFiles,
-    active_locks: { read: shared, write: exclusive },
+    active_locks: { read: shared, write: exclusive, leases },
     queue_depth: waiting,
     base_directories: files.roots.map(({ real }) => real),
     timestamp: timestamp()
@@ -51,23 +52,9 @@ async function fileStatus(path: string, context: OperationContext): Promise<Stat
     hash,
     lock_state: isWriting ? 'write_locked' : holders.length > 0 ? 'read_locked' : 'unlocked',
     queue_depth: depth,
-    active_readers: isWriting ? 0 : holders.length,
-    holders: holders.map((holder) => ({
-      type: typeOf(holder.operation),
-      mode: holder.mode,
-      agent_id: holder.agentId ?? null,
-      acquired_at: toTime(holder.acquiredAt),
-      expires_at: holder.expiresAt === undefined ? null : toTime(holder.expiresAt),
-      fencing_token: holder.fencingToken ?? null,
-      ...(holder.waitsFor !== undefined && { waits_for: holder.waitsFor })
-    })),
-    pending_requests: waiters.map((waiter) => ({
-      type: typeOf(waiter.operation),
-      mode: waiter.mode,
-      agent_id: waiter.agentId ?? null,
-      queued_at: toTime(waiter.queuedAt),
-      timeout_at: toTime(waiter.timeoutAt)
-    })),
+    active_readers: holders.filter(({ mode }) => mode === 'shared').length,
+    holders: holders.map(toHolder),
+    pending_requests: waiters.map(toPendingRequest),
     timestamp: timestamp()
   }
 }
@@ -84,13 +71,4 @@ async function look(path: string, context: OperationContext): Promise<{ exists: 
   } finally {
     place.close()
   }
-}
-
-/** PRD 3.5 names the kind of a request without the prefix. */
-function typeOf(operation: string): string {
-  return operation.replace(/^async_/, '')
-}
-
-function toTime(ms: number): string {
-  return new Date(ms).toISOString()
 }

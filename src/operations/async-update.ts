@@ -38,10 +38,11 @@ export async function updateOne(
   context: OperationContext
 ): Promise<Updated | Contention> {
   requireOneForm(input)
-  const { path, expected_hash, patches, timeout, diff_format, encoding = context.config.crud.default_encoding } = input
+  const { path, expected_hash, patches, timeout, diff_format, fencing_token } = input
+  const { encoding = context.config.crud.default_encoding } = input
   const outcome = await withLocks(
     context,
-    [{ path, mode: 'exclusive', reach: 'target' }],
+    [{ path, mode: 'exclusive', reach: 'target', fencingToken: fencing_token }],
     { operation: 'async_update', timeout },
     async ([place], lock) => {
       context.files.checkWritable(place!, path)

@@ -23,11 +23,11 @@ export async function writeOne(
   input: Omit<WriteInput, 'agent_id'>,
   context: OperationContext
 ): Promise<Static<typeof WriteOutput>> {
-  const { path, content, encoding = context.config.crud.default_encoding, create_dirs, timeout } = input
+  const { path, content, encoding = context.config.crud.default_encoding, create_dirs, timeout, fencing_token } = input
   const bytes = encodeText(content, encoding, path)
   return withLocks(
     context,
-    [{ path, mode: 'exclusive', reach: 'target' }],
+    [{ path, mode: 'exclusive', reach: 'target', fencingToken: fencing_token }],
     { operation: 'async_write', timeout },
     async ([place], lock) => {
       context.files.checkWritable(place!, path)

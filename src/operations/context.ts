@@ -4,12 +4,16 @@ import type { Bases } from '../files/bases.ts'
 import type { FileStore } from '../files/file-store.ts'
 import type { LockManager } from '../locks/lock-manager.ts'
 import type { Config } from '../config.ts'
+import type { LostLeases } from './lost-leases.ts'
+import type { Tickets } from './tickets.ts'
 
 /** Who calls, as the transport knows it. */
 export interface Caller {
   /** Undefined where nobody said; `agent_id` in the input comes first. */
   readonly agentId?: string | undefined
   readonly transport: 'rest' | 'mcp' | 'stdio' | 'internal'
+  /** The session or connection that ends one day, if the transport has such; a lease taken over it ends with it. */
+  readonly connection?: string | undefined
   /** Longest wait for a lock that this client survives, in seconds; undefined where it has no limit of its own. */
   readonly maxWaitSeconds?: number | undefined
 }
@@ -30,6 +34,8 @@ export interface Engine {
   readonly bases: Bases
   readonly config: Config
   readonly server: ServerFacts
+  readonly lostLeases: LostLeases
+  readonly tickets: Tickets
 }
 
 /** What async_status tells of the process. */

@@ -34,6 +34,8 @@ interface Definition<Input extends TObject, Output extends TObject> {
   readonly annotations: Annotations
   /** Codes it can fail with, besides those that every operation can. */
   readonly errors: readonly ErrorCode[]
+  /** True where no agent is offered it: it is there over REST alone. */
+  readonly isForOperators?: true
   readonly handle: (input: Static<Input>, context: OperationContext) => Promise<object>
 }
 
@@ -61,8 +63,13 @@ export const changeErrors = [
   ...pathErrors,
   'FILE_TOO_LARGE',
   'LOCK_TIMEOUT',
-  'LEASE_LOST'
+  'DEADLOCK',
+  'LEASE_LOST',
+  'LOCK_REQUIRED'
 ] as const satisfies readonly ErrorCode[]
+
+/** Codes of every operation that takes leases. */
+export const leaseErrors = [...pathErrors, 'WRITE_ERROR'] as const satisfies readonly ErrorCode[]
 
 /** Codes that every operation can fail with. */
 export const commonErrors = [
@@ -106,12 +113,18 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
     try {
       const result = (await handle(taken, { ...context, caller: { ...context.caller, agentId } })) as OperationResult
       context.log.debug({ ...facts, status: result.status, ms: performance.now() - start }, 'operation')
-      return result
+      const told = noticesFor(agentId, context)
+      return told === undefined ? result : { ...result, ...told }
     } catch (error) {
       const failure = toFailure(error, name, context.signal)
       logFailure(failure, { ...facts, code: failure.code, ms: performance.now() - start }, context)
-      throw failure
+      throw failure.withNotices(noticesFor(agentId, context))
     }
+  }
+
+  /** FES has no room for them: they wait for another answer. */
+  function noticesFor(agentId: string | undefined, { lostLeases }: OperationContext) {
+    return envelope === 'status' ? lostLeases.takeNotices(agentId) : undefined
   }
 
   return { ...definition, envelope: envelopes[envelope], call }
@@ -127,10 +140,13 @@ function checkAgentId(agentId: string | undefined): string | undefined {
   throw new OperationError('INVALID_REQUEST', message)
 }
 
+const maxLoggedPaths = 10
+
 /** The file a call is about, for the log; a batch has none of its own. */
 function pathOf(input: object): unknown {
   if ('path' in input) return input.path
   if ('name' in input) return input.name
+  if ('filepaths' in input && Array.isArray(input.filepaths)) return input.filepaths.slice(0, maxLoggedPaths)
   return 'old_path' in input ? input.old_path : undefined
 }
 

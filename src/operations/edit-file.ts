@@ -32,12 +32,12 @@ export const editFile = defineOperation({
 type Edited = Static<typeof EditFileOutput>
 
 async function edit(input: EditFileInput, context: OperationContext): Promise<Edited> {
-  const { name, edits = [], append = '', create_if_missing } = input
+  const { name, edits = [], append = '', create_if_missing, fencing_token } = input
   requireFileName(name)
   const changes = orRefuse(name, readLineEdits({ edits, append }))
   return withLocks(
     context,
-    [{ path: name, mode: 'exclusive', reach: 'target' }],
+    [{ path: name, mode: 'exclusive', reach: 'target', fencingToken: fencing_token }],
     { operation: 'edit_file', timeout: lockSeconds(context) },
     ([place], lock) => {
       context.files.checkWritable(place!, name)

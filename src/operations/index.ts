@@ -11,6 +11,12 @@ import { asyncBatchRead, asyncBatchUpdate, asyncBatchWrite } from './batch.ts'
 import type { Operation } from './define.ts'
 import { editFile } from './edit-file.ts'
 import { listFiles } from './list-files.ts'
+import { lockBreak } from './lock-break.ts'
+import { lockRelease, lockReleaseAll } from './lock-release.ts'
+import { lockRenew } from './lock-renew.ts'
+import { lockStatus } from './lock-status.ts'
+import { lockTry } from './lock-try.ts'
+import { lockWait } from './lock-wait.ts'
 import { readFile } from './read-file.ts'
 
 export const operations: readonly Operation[] = [
@@ -25,7 +31,17 @@ export const operations: readonly Operation[] = [
   asyncBatchRead,
   asyncBatchWrite,
   asyncBatchUpdate,
+  lockTry,
+  lockWait,
+  lockRenew,
+  lockRelease,
+  lockReleaseAll,
+  lockStatus,
+  lockBreak,
   listFiles,
   readFile,
   editFile
 ]
+
+/** Those that agents are offered, over MCP and JSON-RPC. */
+export const agentOperations = operations.filter(({ isForOperators }) => isForOperators !== true)

@@ -4,14 +4,18 @@ import { ChangedMeanwhile } from '../files/checks.ts'
 import { lockKey } from '../files/lock-key.ts'
 import type { Reach } from '../files/file-store.ts'
 import type { Place } from '../files/walk.ts'
-import type { Lock, LockRequest } from '../locks/lock.ts'
+import type { Lock } from '../locks/lock.ts'
 import type { OperationContext } from './context.ts'
+import { checkLease, checkLeases, needsLease, type LeaseTerm } from './lease-terms.ts'
+import { explainCut, waitSeconds } from './wait-time.ts'
 
 export interface Target {
   /** As the caller spelt it. */
   readonly path: string
   readonly mode: 'shared' | 'exclusive'
   readonly reach: Reach
+  /** Of the caller's lease on it, where the caller named it. */
+  readonly fencingToken?: number | undefined
 }
 
 interface LockOptions {
@@ -54,6 +58,7 @@ export async function withLocks<Result>(
 interface Turn {
   readonly lock: Lock
   readonly places: readonly Place[]
+  readonly terms: readonly LeaseTerm[]
 }
 
 /** One attempt; undefined where the next one must look again. */
@@ -65,10 +70,10 @@ async function attemptOnce<Result>(
 ): Promise<{ result: Result } | undefined> {
   context.signal.throwIfAborted()
   const start = takeNow(context, targets, options)
-  const turn = 'lock' in start ? start : await waitForTurn(context, targets, options, start.requests)
+  const turn = 'lock' in start ? start : await waitForTurn(context, targets, options, start.terms)
   if (turn === undefined) return undefined
   try {
-    return { result: await body(turn.places, turn.lock) }
+    return { result: await body(turn.places, withLeases(turn, context)) }
   } catch (error) {
     if (error instanceof ChangedMeanwhile) return undefined
     throw error
@@ -83,18 +88,23 @@ function takeNow(
   context: OperationContext,
   targets: readonly Target[],
   { operation }: LockOptions
-): Turn | { readonly requests: readonly LockRequest[] } {
+): Turn | { readonly terms: readonly LeaseTerm[] } {
   const { locks, caller, config } = context
   const places = openAll(context, targets)
-  const requests = places.map(({ path }, index) => ({
-    key: lockKey(path),
-    path,
-    mode: (targets[index] as Target).mode
-  }))
-  const lock = locks.tryAcquire(requests, { operation, agentId: caller.agentId, ttlMs: operationTtlMs(config) })
-  if (lock !== undefined) return { lock, places }
+  const terms = places.map(({ path }, index) => {
+    const { path: given, mode, fencingToken } = targets[index] as Target
+    return { key: lockKey(path), path, mode, given, fencingToken }
+  })
+  try {
+    checkLeases(terms, context)
+  } catch (error) {
+    closeAll(places)
+    throw error
+  }
+  const lock = locks.tryAcquire(terms, { operation, agentId: caller.agentId, ttlMs: operationTtlMs(config) })
+  if (lock !== undefined) return { lock, places, terms }
   closeAll(places)
-  return { requests }
+  return { terms }
 }
 
 /** Who waits holds no descriptors open; what he saw before is out of date by the time of the grant, and is looked at again. */
@@ -102,12 +112,14 @@ async function waitForTurn(
   context: OperationContext,
   targets: readonly Target[],
   options: TimedOptions,
-  requests: readonly LockRequest[]
+  terms: readonly LeaseTerm[]
 ): Promise<Turn | undefined> {
-  const lock = await acquire(context, requests, targets, options)
+  const lock = await acquire(context, terms, targets, options)
   try {
+    // The lease may have ended while this waited.
+    checkLeases(terms, context)
     const places = openAll(context, targets)
-    if (places.every(({ path }, index) => path === requests[index]?.path)) return { lock, places }
+    if (places.every(({ path }, index) => path === terms[index]?.path)) return { lock, places, terms }
     closeAll(places)
     lock.release()
     return undefined
@@ -119,14 +131,14 @@ async function waitForTurn(
 
 async function acquire(
   context: OperationContext,
-  requests: readonly LockRequest[],
+  terms: readonly LeaseTerm[],
   targets: readonly Target[],
   options: TimedOptions
 ): Promise<Lock> {
   const { locks, config, caller, signal, progress } = context
-  const { seconds, isCut } = waitSeconds(context, options)
+  const { seconds, isCut } = waitSeconds(context, options.timeout)
   try {
-    return await locks.acquire(requests, {
+    return await locks.acquire(terms, {
       operation: options.operation,
       agentId: caller.agentId,
       timeoutMs: Math.max(0, seconds * 1000 - options.elapsedMs),
@@ -142,14 +154,20 @@ async function acquire(
   }
 }
 
-/** How long a call waits: as asked, within the server's maximum and what its client survives. */
-function waitSeconds(
-  { config, caller }: OperationContext,
-  { timeout }: LockOptions
-): { seconds: number; isCut: boolean } {
-  const asked = Math.min(timeout ?? config.crud.default_timeout, config.crud.max_timeout)
-  const seconds = Math.min(asked, caller.maxWaitSeconds ?? asked)
-  return { seconds, isCut: seconds < asked }
+/** The lock, which is lost as well when a lease is that the change relies on: looked at again right before the change. */
+function withLeases({ lock, terms }: Turn, context: OperationContext): Lock {
+  if (!needsLease(terms, context)) return lock
+  return {
+    fencingToken: lock.fencingToken,
+    keys: lock.keys,
+    signal: lock.signal,
+    assertHeld() {
+      for (const term of terms) checkLease(term, context)
+      lock.assertHeld()
+    },
+    release: () => lock.release(),
+    [Symbol.dispose]: () => lock.release()
+  }
 }
 
 function operationTtlMs({ locks }: OperationContext['config']): number {
@@ -169,8 +187,4 @@ function openAll({ files }: OperationContext, targets: readonly Target[]): reado
 
 function closeAll(places: readonly Place[]): void {
   for (const place of places) place.close()
-}
-
-function explainCut(seconds: number): string {
-  return `The wait was cut at ${seconds} s because clients give up at 60 s; ask for progress (a progress token) to wait longer.`
 }

@@ -1,0 +1,260 @@
+// Leases: files that an agent reserves beyond one operation (LOCK), over the whole life of one.
+import { AgentId, Path, StatusOk, Timestamp } from './common.ts'
+import { Holder, PendingRequest } from './status.ts'
+import { inputObject, Type, type Static, type TProperties } from './typebox.ts'
+
+const FilePaths = Type.Array(Path, {
+  minItems: 1,
+  maxItems: 10000,
+  description:
+    'The files: existing ones, or names not yet taken. Handled in canonical order; several spellings of one file count once. At most locks.max_files_per_call (1000).'
+})
+
+const TtlSeconds = Type.Optional(
+  Type.Number({
+    exclusiveMinimum: 0,
+    description:
+      'How long the lease lasts without a call of yours on the file; each such call starts it anew. Default: locks.lease_ttl_seconds (300). Clamped to locks.max_lease_ttl_seconds (3600).'
+  })
+)
+
+const Note = Type.Optional(
+  Type.String({ minLength: 1, maxLength: 500, description: 'What you are doing; shown to whoever meets the lease.' })
+)
+
+const reservation = {
+  mode: Type.String({
+    enum: ['exclusive', 'shared'],
+    default: 'exclusive',
+    description:
+      '"exclusive" keeps every other lease and all changes by others out; "shared" admits other shared leases, and keeps changes out as well.'
+  }),
+  all_or_nothing: Type.Boolean({ default: false, description: 'Take all of the files, or none.' }),
+  ttl_seconds: TtlSeconds,
+  note: Note
+}
+
+const Mode = Type.String({ enum: ['exclusive', 'shared'], description: 'Of the lease.' })
+const Token = Type.Integer({
+  minimum: 1,
+  description: 'Larger than that of every lease before. Pass it as fencing_token with your changes.'
+})
+const Filepath = Type.String({ description: 'As you spelt it.' })
+const HolderName = Type.Union([Type.String(), Type.Null()], { description: 'Agent who has it; null where nobody has.' })
+const all = (description: string) => Type.Boolean({ description })
+const Message = Type.Optional(
+  Type.String({ description: 'What was done otherwise than asked, such as a clamped limit, and what to do next.' })
+)
+const Until = Type.Union([Timestamp, Type.Null()], { description: 'Until when, if nothing prolongs it.' })
+const queueDepth = Type.Integer({ minimum: 0, description: 'Requests that wait for the file.' })
+
+export const LockResult = Type.Object(
+  {
+    filepath: Filepath,
+    acquired: Type.Boolean({ description: 'True where you hold the lease now.' }),
+    holder: Type.Union([Type.String(), Type.Null()], {
+      description: 'Who keeps you from it; null where you hold it, and where it is free but was not taken.'
+    }),
+    mode: Type.Optional(Mode),
+    fencing_token: Type.Optional(Token),
+    expires_at: Type.Optional(Timestamp),
+    holder_note: Type.Optional(Type.String({ description: 'What the holder says about it.' })),
+    held_since: Type.Optional(Timestamp),
+    held_until: Type.Optional(Until),
+    position: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'Your place in its queue, or the one you would get; 1 is next.' })
+    ),
+    queue_depth: Type.Optional(queueDepth)
+  },
+  { title: 'LockResult', description: 'What became of one file.' }
+)
+export type LockResult = Static<typeof LockResult>
+
+const lockOutput = <Properties extends TProperties>(properties: Properties, title: string, description: string) =>
+  Type.Object({ status: StatusOk, ...properties, message: Message, timestamp: Timestamp }, { title, description })
+
+const results = <Result extends TProperties>(result: Result, title: string) =>
+  Type.Array(Type.Object(result, { title, description: 'What became of one file.' }), {
+    description: 'One for each file, in canonical order.'
+  })
+
+export const LockTryInput = inputObject({ filepaths: FilePaths, ...reservation, agent_id: AgentId })
+export type LockTryInput = Static<typeof LockTryInput>
+
+export const LockTryOutput = lockOutput(
+  {
+    results: Type.Array(LockResult, { description: 'One for each file, in canonical order.' }),
+    all_acquired: all('True where you hold every one of them.')
+  },
+  'LockTryOutput',
+  'Which files are yours now, and who has the others.'
+)
+
+export const LockWaitInput = inputObject({
+  filepaths: Type.Optional(FilePaths),
+  ticket: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 100,
+      description:
+        'From an earlier answer: goes on waiting in the places kept. Alone it means the same files; with filepaths, the places of files not named are given up.'
+    })
+  ),
+  timeout_seconds: Type.Optional(
+    Type.Number({
+      minimum: 0,
+      description:
+        'Longest wait for each file; 0 does not wait. Default: crud.default_timeout (30). Clamped to crud.max_timeout (300).'
+    })
+  ),
+  poll_interval_ms: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description: 'Without effect: whoever is next is told at once, in the order of arrival.'
+    })
+  ),
+  ...reservation,
+  agent_id: AgentId
+})
+export type LockWaitInput = Static<typeof LockWaitInput>
+
+export const LockWaitOutput = lockOutput(
+  {
+    results: Type.Array(LockResult, { description: 'One for each file, in canonical order.' }),
+    all_acquired: all('True where you hold every one of them.'),
+    ticket: Type.Optional(
+      Type.String({
+        description:
+          'The wait was cut before the time you asked for, and your places are kept: call lock_wait with this ticket to go on.'
+      })
+    ),
+    ticket_expires_at: Type.Optional(Timestamp)
+  },
+  'LockWaitOutput',
+  'Which files are yours now, and who has the others.'
+)
+
+export const LockReleaseInput = inputObject({ filepaths: FilePaths, agent_id: AgentId })
+export type LockReleaseInput = Static<typeof LockReleaseInput>
+
+export const LockReleaseOutput = lockOutput(
+  {
+    results: results(
+      {
+        filepath: Filepath,
+        released: Type.Boolean({ description: 'True where you do not hold it any more; false where another does.' }),
+        holder: HolderName
+      },
+      'ReleaseResult'
+    ),
+    all_released: all('True where every one is released.')
+  },
+  'LockReleaseOutput',
+  'The leases are given back.'
+)
+
+export const LockStatusInput = inputObject({ filepaths: FilePaths, agent_id: AgentId })
+export type LockStatusInput = Static<typeof LockStatusInput>
+
+export const LockStatusOutput = lockOutput(
+  {
+    results: results(
+      {
+        filepath: Filepath,
+        held_by_me: Type.Boolean({ description: 'True where you hold a lease on it.' }),
+        holder: HolderName,
+        fencing_token: Type.Optional(Token),
+        expires_at: Type.Optional(Timestamp),
+        holders: Type.Array(Holder, { description: 'Everybody who has it: leases and running operations.' }),
+        queue_depth: queueDepth
+      },
+      'LockStatusResult'
+    )
+  },
+  'LockStatusOutput',
+  'Who has the files.'
+)
+
+export const LockReleaseAllInput = inputObject({ agent_id: AgentId })
+export type LockReleaseAllInput = Static<typeof LockReleaseAllInput>
+
+export const LockReleaseAllOutput = lockOutput(
+  { count: Type.Integer({ minimum: 0, description: 'Leases given back.' }) },
+  'LockReleaseAllOutput',
+  'You hold nothing and wait for nothing any more.'
+)
+
+export const LockRenewInput = inputObject({ filepaths: FilePaths, ttl_seconds: TtlSeconds, agent_id: AgentId })
+export type LockRenewInput = Static<typeof LockRenewInput>
+
+export const LockRenewOutput = lockOutput(
+  {
+    results: results(
+      {
+        filepath: Filepath,
+        renewed: Type.Boolean({ description: 'False where you hold no lease on it: take it anew with lock_try.' }),
+        holder: HolderName,
+        fencing_token: Type.Optional(Token),
+        expires_at: Type.Optional(Timestamp)
+      },
+      'RenewResult'
+    ),
+    all_renewed: all('True where every one is renewed.')
+  },
+  'LockRenewOutput',
+  'How long the leases last now.'
+)
+
+export const LockBreakInput = inputObject({
+  filepaths: FilePaths,
+  reason: Type.String({ minLength: 1, maxLength: 500, description: 'Why; the former holders are told.' }),
+  agent_id: AgentId
+})
+export type LockBreakInput = Static<typeof LockBreakInput>
+
+export const LockBreakOutput = lockOutput(
+  {
+    results: results(
+      {
+        filepath: Filepath,
+        broken: Type.Boolean({ description: 'True where somebody held a lease.' }),
+        former_holders: Type.Array(Type.String(), { description: 'Agents who have lost it.' })
+      },
+      'BreakResult'
+    ),
+    count: Type.Integer({ minimum: 0, description: 'Leases broken.' })
+  },
+  'LockBreakOutput',
+  'The leases have ended, and whoever waited is next.'
+)
+
+/** Answer of GET /locks. */
+export const LockList = Type.Object(
+  {
+    files: Type.Array(
+      Type.Object(
+        {
+          path: Path,
+          holders: Type.Array(Holder, { description: 'Who has it.' }),
+          pending_requests: Type.Array(PendingRequest, { description: 'Who waits, in order.' })
+        },
+        { title: 'LockedFile', description: 'A file that somebody has or waits for.' }
+      ),
+      { description: 'Sorted by path.' }
+    ),
+    counts: Type.Object(
+      {
+        files: Type.Integer({ minimum: 0, description: 'Files that somebody has or waits for.' }),
+        read: Type.Integer({ minimum: 0, description: 'Shared holds.' }),
+        write: Type.Integer({ minimum: 0, description: 'Exclusive holds.' }),
+        leases: Type.Integer({ minimum: 0, description: 'Those of the holds that are leases.' }),
+        waiting: Type.Integer({ minimum: 0, description: 'Requests that wait.' })
+      },
+      { title: 'LockCounts', description: 'Of all files, listed or not.' }
+    ),
+    truncated: Type.Boolean({ description: 'True where there are more files than ?limit= (default 10000) asks for.' }),
+    timestamp: Timestamp
+  },
+  { title: 'LockList', description: 'Everything held and waited for.' }
+)
+export type LockList = Static<typeof LockList>

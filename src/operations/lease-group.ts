@@ -1,0 +1,193 @@
+// The files of one lock_try or lock_wait: asked for together, in canonical order, each with its own outcome.
+import type { LockResult } from '../../schemas/locks.ts'
+import { OperationError } from '../errors.ts'
+import type { LeaseRequest } from '../locks/lease-request.ts'
+import type { LeaseOptions, LeaseWaitOptions, LockMode } from '../locks/lock.ts'
+import type { LockManager } from '../locks/lock-manager.ts'
+import type { LostLeases } from './lost-leases.ts'
+import { toTime } from './lock-entries.ts'
+import { mainHolder, nameOf, toRequest, type LockFile } from './lock-files.ts'
+
+export interface GroupOptions extends LeaseOptions {
+  readonly mode: LockMode
+  readonly allOrNothing: boolean
+}
+
+interface Wait extends Pick<LeaseWaitOptions, 'timeoutMs' | 'graceMs'> {
+  readonly signal: AbortSignal
+  readonly progress: ((message: string) => void) | undefined
+}
+
+interface Member {
+  readonly file: LockFile
+  /** Undefined where nothing was asked for, since it was not free. */
+  request: LeaseRequest | undefined
+  /** True once the agent has been told that the lease is its: then it is not given back without being asked. */
+  isTold: boolean
+}
+
+export class LeaseGroup {
+  readonly options: GroupOptions
+  readonly #locks: LockManager
+  readonly #lostLeases: LostLeases
+  #members: Member[]
+
+  constructor(
+    files: readonly LockFile[],
+    options: GroupOptions,
+    { locks, lostLeases }: { locks: LockManager; lostLeases: LostLeases }
+  ) {
+    this.options = options
+    this.#locks = locks
+    this.#lostLeases = lostLeases
+    this.#members = files.map((file) => ({ file, request: undefined, isTold: false }))
+  }
+
+  /** True while somebody waits, or has been granted something that nobody has come for yet. */
+  get isAlive(): boolean {
+    return this.#members.some(({ request }) => request !== undefined && isAlive(request))
+  }
+
+  /** True where the agent holds every one of the files. */
+  get isComplete(): boolean {
+    return this.#members.every((member) => this.#isHeld(member))
+  }
+
+  /** Takes what is free right now, and waits for nothing. @throws OperationError where a lease cannot be given at all */
+  take(): void {
+    const { mode, allOrNothing } = this.options
+    const requests = this.#members.map(({ file }) => toRequest(file, mode))
+    if (allOrNothing && !requests.every((request) => this.#locks.isLeasable(request, this.options))) return
+    for (const [index, member] of this.#members.entries()) {
+      member.request = this.#locks.tryLease(requests[index]!, this.options)
+      if (member.request?.error !== undefined) this.#fail(member.request.error)
+    }
+  }
+
+  /**
+   * Waits for every file that is not held yet; those asked for before keep their places.
+   * @throws OperationError DEADLOCK, OVERLOADED or CANCELLED; what this group has taken is given back then
+   */
+  async wait({ timeoutMs, graceMs, signal, progress }: Wait): Promise<void> {
+    signal.throwIfAborted()
+    for (const member of this.#members) {
+      const { file, request } = member
+      const onPosition = progress && positionTeller(file, this.#members.length, progress)
+      if (request !== undefined && isAlive(request)) request.resume(timeoutMs, onPosition)
+      else
+        member.request = this.#locks.requestLease(toRequest(file, this.options.mode), {
+          ...this.options,
+          timeoutMs,
+          graceMs,
+          onPosition
+        })
+      this.#failIfRefused(member)
+    }
+    const leave = () => this.undo(signal.reason)
+    signal.addEventListener('abort', leave, { once: true })
+    try {
+      await Promise.all(
+        this.#members.map(async (member) => {
+          await member.request?.settled()
+          this.#failIfRefused(member)
+        })
+      )
+    } finally {
+      signal.removeEventListener('abort', leave)
+    }
+    signal.throwIfAborted()
+    if (!this.options.allOrNothing) for (const member of this.#members) member.isTold ||= this.#isHeld(member)
+    else if (!this.isParked && !this.isComplete) this.undo()
+  }
+
+  /** True where the wait was cut, and places are kept. */
+  get isParked(): boolean {
+    return this.#members.some(({ request }) => request?.isWaiting === true && request.isParked)
+  }
+
+  /** Keeps the places of these files alone; files that are new to the group will be asked for. */
+  narrow(files: readonly LockFile[]): void {
+    const known = new Map(this.#members.map((member) => [member.file.key, member]))
+    this.#members = files.map((file) => known.get(file.key) ?? { file, request: undefined, isTold: false })
+    for (const { key } of files) known.delete(key)
+    for (const { request } of known.values()) request?.cancel()
+  }
+
+  /** Leaves the queues of these keys, or all; what is held stays. */
+  leave(keys?: ReadonlySet<string>): void {
+    for (const { file, request } of this.#members) if (keys === undefined || keys.has(file.key)) request?.cancel()
+  }
+
+  /** Leaves every queue, and gives back what the group has brought. */
+  undo(cause?: unknown): void {
+    for (const { request, isTold } of this.#members) if (!isTold) request?.undo(cause)
+  }
+
+  results(): LockResult[] {
+    return this.#members.map((member) => this.#describe(member))
+  }
+
+  #isHeld({ file }: Member): boolean {
+    const lease = this.#locks.leaseOf(file.key, this.options.agentId)
+    return lease !== undefined && (lease.mode === 'exclusive' || this.options.mode === 'shared')
+  }
+
+  #failIfRefused({ request }: Member): void {
+    const error = request?.error
+    if (error === undefined || (error instanceof OperationError && error.code === 'LOCK_TIMEOUT')) return
+    this.#fail(error)
+  }
+
+  #fail(error: unknown): never {
+    this.undo()
+    throw error
+  }
+
+  #describe(member: Member): LockResult {
+    const { filepath, key } = member.file
+    const { agentId } = this.options
+    const lease = this.#locks.leaseOf(key, agentId)
+    if (lease !== undefined && this.#isHeld(member)) {
+      const { mode, fencingToken, expiresAt } = lease
+      this.#lostLeases.forget(agentId, key)
+      return {
+        filepath,
+        acquired: true,
+        holder: null,
+        mode,
+        fencing_token: fencingToken,
+        expires_at: toTime(expiresAt)
+      }
+    }
+    const status = this.#locks.status(key)
+    const holder = mainHolder(
+      { ...status, holders: status.holders.filter((other) => other.agentId !== agentId || !other.isLease) },
+      agentId
+    )
+    const place =
+      member.request?.isWaiting === true
+        ? status.waiters.findIndex((waiter) => waiter.isLease && waiter.agentId === agentId)
+        : -1
+    return {
+      filepath,
+      acquired: false,
+      holder: nameOf(holder),
+      ...(holder?.note !== undefined && { holder_note: holder.note }),
+      ...(holder !== undefined && {
+        held_since: toTime(holder.acquiredAt),
+        held_until: holder.expiresAt === undefined ? null : toTime(holder.expiresAt)
+      }),
+      position: place === -1 ? status.depth + 1 : place + 1,
+      queue_depth: status.depth
+    }
+  }
+}
+
+function isAlive({ isWaiting, lease }: LeaseRequest): boolean {
+  return isWaiting || lease?.isHeld === true
+}
+
+function positionTeller({ filepath }: LockFile, files: number, progress: (message: string) => void) {
+  const suffix = files === 1 ? '' : ` for ${filepath}`
+  return (position: number, total: number) => progress(`position ${position} of ${total}${suffix}`)
+}

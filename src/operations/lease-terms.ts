@@ -1,0 +1,80 @@
+// What the caller's leases say to a change: a lease that is lost, or missing where one is required, and nothing is written.
+import { OperationError } from '../errors.ts'
+import type { LockRequest } from '../locks/lock.ts'
+import type { OperationContext } from './context.ts'
+import { describeLoss } from './lost-leases.ts'
+
+/** A file that an operation is about to touch. */
+export interface LeaseTerm extends LockRequest {
+  /** As the caller spelt it. */
+  readonly given: string
+  /** Of the lease that the change relies on, where the caller named it. */
+  readonly fencingToken: number | undefined
+}
+
+/**
+ * Before anything is waited for. An agent whose lease has ended without its doing is refused once, whether or not it names the lease:
+ * it may not know.
+ * @throws OperationError LEASE_LOST, LOCK_REQUIRED
+ */
+export function checkLeases(terms: readonly LeaseTerm[], context: OperationContext): void {
+  const { agentId } = context.caller
+  for (const term of terms) {
+    if (term.mode === 'shared') {
+      context.lostLeases.read(agentId, term.key)
+      continue
+    }
+    checkLease(term, context)
+    const loss = context.lostLeases.find(agentId, term.key)
+    if (loss === undefined || agentId === undefined) continue
+    context.lostLeases.forget(agentId, term.key)
+    throw leaseLost(term, describeLoss(loss), { fencing_token: loss.fencingToken, cause: loss.end.cause })
+  }
+}
+
+/** True where a change has to look again right before it happens. */
+export function needsLease(terms: readonly LeaseTerm[], { config }: OperationContext): boolean {
+  return config.locks.enforcement === 'required' || terms.some(({ fencingToken }) => fencingToken !== undefined)
+}
+
+/** @throws OperationError LEASE_LOST, LOCK_REQUIRED */
+export function checkLease(term: LeaseTerm, { locks, lostLeases, caller, config }: OperationContext): void {
+  if (term.mode === 'shared') return
+  const { key, given, fencingToken } = term
+  const { agentId } = caller
+  const lease = locks.leaseOf(key, agentId)
+  if (fencingToken !== undefined && lease?.fencingToken !== fencingToken) {
+    const loss = lostLeases.find(agentId, key)
+    if (agentId !== undefined) lostLeases.forget(agentId, key)
+    const isOfLoss = loss?.fencingToken === fencingToken
+    throw leaseLost(term, isOfLoss ? describeLoss(loss) : describeMismatch(term, lease?.fencingToken, agentId), {
+      fencing_token: fencingToken,
+      ...(isOfLoss && { cause: loss.end.cause }),
+      current_fencing_token: lease?.fencingToken ?? null
+    })
+  }
+  if (config.locks.enforcement !== 'required' || lease?.mode === 'exclusive') return
+  if (lostLeases.find(agentId, key) !== undefined) return
+  const example = JSON.stringify({ filepaths: [given], ...(agentId !== undefined && { agent_id: agentId }) })
+  const who = agentId === undefined ? ' This call says nobody: pass agent_id, or the header X-Agent-Id.' : ''
+  const message = `File ${given} is not locked by you, and this server asks for that (locks.enforcement). Nothing was changed. Use lock_try with ${example}, then send this call again.${who}`
+  throw new OperationError('LOCK_REQUIRED', message, { path: given })
+}
+
+function describeMismatch(
+  { given, fencingToken }: LeaseTerm,
+  current: number | undefined,
+  agentId: string | undefined
+) {
+  if (agentId === undefined)
+    return `fencing_token ${fencingToken} came without an agent_id: pass the agent_id that holds the lease on ${given}.`
+  if (current === undefined)
+    return `Agent ${agentId} holds no lease on ${given} with fencing_token ${fencingToken}: it has ended.`
+  return `fencing_token ${fencingToken} is not that of the lease which agent ${agentId} holds on ${given} now, which is ${current}.`
+}
+
+function leaseLost({ given }: LeaseTerm, what: string, details: Readonly<Record<string, unknown>>): OperationError {
+  const advice =
+    'Nothing was written. Read the file again, then take a new lease (lock_try) or send the call without fencing_token.'
+  return new OperationError('LEASE_LOST', `${what} ${advice}`, { path: given, details })
+}

@@ -1,0 +1,59 @@
+// The lock table in the words of the contract: who holds a file, who waits for it.
+import type { LockList } from '../../schemas/locks.ts'
+import type { Holder, PendingRequest } from '../../schemas/status.ts'
+import type { Static } from '../../schemas/typebox.ts'
+import type { HolderStatus, WaiterStatus } from '../locks/lock.ts'
+import type { LockManager } from '../locks/lock-manager.ts'
+import { timestamp } from './file-version.ts'
+
+export function toHolder(holder: HolderStatus): Static<typeof Holder> {
+  const { mode, agentId, note, acquiredAt, expiresAt, fencingToken, waitsFor } = holder
+  return {
+    type: typeOf(holder),
+    mode,
+    agent_id: agentId ?? null,
+    ...(note !== undefined && { note }),
+    acquired_at: toTime(acquiredAt),
+    expires_at: expiresAt === undefined ? null : toTime(expiresAt),
+    fencing_token: fencingToken ?? null,
+    ...(waitsFor !== undefined && { waits_for: waitsFor })
+  }
+}
+
+export function toPendingRequest(waiter: WaiterStatus): Static<typeof PendingRequest> {
+  const { mode, agentId, note, queuedAt, timeoutAt, isParked } = waiter
+  return {
+    type: typeOf(waiter),
+    mode,
+    agent_id: agentId ?? null,
+    ...(note !== undefined && { note }),
+    queued_at: toTime(queuedAt),
+    timeout_at: toTime(timeoutAt),
+    ...(isParked && { parked: true })
+  }
+}
+
+/** Everything held and waited for. @param limit of files listed */
+export function listLocks(locks: LockManager, limit: number): LockList {
+  const { paths, shared, exclusive, leases, waiting } = locks.summary()
+  const entries = [...locks.entries()].sort(([one], [other]) => (one < other ? -1 : 1))
+  return {
+    files: entries.slice(0, limit).map(([, path, { holders, waiters }]) => ({
+      path,
+      holders: holders.map(toHolder),
+      pending_requests: waiters.map(toPendingRequest)
+    })),
+    counts: { files: paths, read: shared, write: exclusive, leases, waiting },
+    truncated: entries.length > limit,
+    timestamp: timestamp()
+  }
+}
+
+export function toTime(ms: number): string {
+  return new Date(ms).toISOString()
+}
+
+/** PRD 3.5 names the kind of a request without the prefix. */
+function typeOf({ isLease, operation }: HolderStatus | WaiterStatus): string {
+  return isLease ? 'lease' : operation.replace(/^async_/, '')
+}

@@ -1,0 +1,55 @@
+// lock_release and lock_release_all (LOCK): leases given back by their holder.
+import { contract } from '../../schemas/contract.ts'
+import type { LockReleaseAllOutput, LockReleaseInput, LockReleaseOutput } from '../../schemas/locks.ts'
+import type { Static } from '../../schemas/typebox.ts'
+import type { OperationContext } from './context.ts'
+import { defineOperation, pathErrors } from './define.ts'
+import { timestamp } from './file-version.ts'
+import { requireAgent, resolveFiles } from './lock-files.ts'
+
+const annotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false }
+
+export const lockRelease = defineOperation({
+  name: 'lock_release',
+  title: 'Give leases back',
+  description:
+    'Gives back your leases on files as soon as you are done, so that whoever waits is next. A file you do not hold is released already; one that another agent holds is answered with released: false and its holder.',
+  ...contract.lock_release,
+  annotations,
+  errors: pathErrors,
+  handle: release
+})
+
+async function release(
+  { filepaths }: LockReleaseInput,
+  context: OperationContext
+): Promise<Static<typeof LockReleaseOutput>> {
+  const { locks, tickets, lostLeases } = context
+  const agentId = requireAgent(context, 'lock_release')
+  const files = resolveFiles(filepaths, context)
+  tickets.leave(agentId, new Set(files.map(({ key }) => key)))
+  const results = files.map(({ filepath, key }) => {
+    const wasMine = locks.releaseLease(key, agentId)
+    lostLeases.forget(agentId, key)
+    const holder = wasMine ? undefined : locks.status(key).holders.find(({ isLease }) => isLease)
+    return { filepath, released: holder === undefined, holder: holder?.agentId ?? null }
+  })
+  return { status: 'ok', results, all_released: results.every(({ released }) => released), timestamp: timestamp() }
+}
+
+export const lockReleaseAll = defineOperation({
+  name: 'lock_release_all',
+  title: 'Give all leases back',
+  description:
+    'Gives back every lease you hold, and leaves every queue in which a place is kept for you. Call it when your work is done.',
+  ...contract.lock_release_all,
+  annotations,
+  errors: [],
+  handle: releaseAll
+})
+
+async function releaseAll(_input: object, context: OperationContext): Promise<Static<typeof LockReleaseAllOutput>> {
+  const agentId = requireAgent(context, 'lock_release_all')
+  context.tickets.drop(agentId)
+  return { status: 'ok', count: context.locks.releaseAll(agentId), timestamp: timestamp() }
+}

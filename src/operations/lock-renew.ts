@@ -1,0 +1,43 @@
+// lock_renew: leases prolonged by their holder.
+import { contract } from '../../schemas/contract.ts'
+import type { LockRenewInput, LockRenewOutput } from '../../schemas/locks.ts'
+import type { Static } from '../../schemas/typebox.ts'
+import type { OperationContext } from './context.ts'
+import { defineOperation, pathErrors } from './define.ts'
+import { timestamp } from './file-version.ts'
+import { explainTtl, toMessage, ttlSeconds } from './lease-options.ts'
+import { toTime } from './lock-entries.ts'
+import { mainHolder, nameOf, requireAgent, resolveFiles } from './lock-files.ts'
+
+export const lockRenew = defineOperation({
+  name: 'lock_renew',
+  title: 'Prolong leases',
+  description:
+    'Starts the time of your leases anew, with ttl_seconds if given, from now on. Every call of yours on the file does the same; this is for long work without one. renewed: false means that you hold no lease on the file.',
+  ...contract.lock_renew,
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  errors: pathErrors,
+  handle: renew
+})
+
+async function renew(
+  { filepaths, ttl_seconds }: LockRenewInput,
+  context: OperationContext
+): Promise<Static<typeof LockRenewOutput>> {
+  const { locks, config } = context
+  const agentId = requireAgent(context, 'lock_renew')
+  const ttlMs = ttl_seconds === undefined ? undefined : ttlSeconds(ttl_seconds, config) * 1000
+  const results = resolveFiles(filepaths, context).map(({ filepath, key }) => {
+    const lease = locks.renewLease(key, agentId, ttlMs)
+    if (lease === undefined) return { filepath, renewed: false, holder: nameOf(mainHolder(locks.status(key), agentId)) }
+    const { fencingToken, expiresAt } = lease
+    return { filepath, renewed: true, holder: agentId, fencing_token: fencingToken, expires_at: toTime(expiresAt) }
+  })
+  return {
+    status: 'ok',
+    results,
+    all_renewed: results.every(({ renewed }) => renewed),
+    ...toMessage(explainTtl(ttl_seconds, config)),
+    timestamp: timestamp()
+  }
+}

@@ -1,0 +1,41 @@
+// lock_status (LOCK): who has the files.
+import { contract } from '../../schemas/contract.ts'
+import type { LockStatusInput, LockStatusOutput } from '../../schemas/locks.ts'
+import type { Static } from '../../schemas/typebox.ts'
+import type { OperationContext } from './context.ts'
+import { defineOperation, pathErrors } from './define.ts'
+import { timestamp } from './file-version.ts'
+import { toHolder, toTime } from './lock-entries.ts'
+import { mainHolder, nameOf, requireAgent, resolveFiles } from './lock-files.ts'
+
+export const lockStatus = defineOperation({
+  name: 'lock_status',
+  title: 'Show who has files',
+  description:
+    'Says for each file whether you hold a lease on it, and who else has it: leases with their notes and ends, and running operations. Changes nothing, and prolongs no lease.',
+  ...contract.lock_status,
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  errors: pathErrors,
+  handle: show
+})
+
+async function show(
+  { filepaths }: LockStatusInput,
+  context: OperationContext
+): Promise<Static<typeof LockStatusOutput>> {
+  const { locks } = context
+  const agentId = requireAgent(context, 'lock_status')
+  const results = resolveFiles(filepaths, context).map(({ filepath, key }) => {
+    const lease = locks.leaseOf(key, agentId)
+    const status = locks.status(key)
+    return {
+      filepath,
+      held_by_me: lease !== undefined,
+      holder: lease === undefined ? nameOf(mainHolder(status, agentId)) : agentId,
+      ...(lease !== undefined && { fencing_token: lease.fencingToken, expires_at: toTime(lease.expiresAt) }),
+      holders: status.holders.map(toHolder),
+      queue_depth: status.depth
+    }
+  })
+  return { status: 'ok', results, timestamp: timestamp() }
+}

@@ -1,0 +1,37 @@
+// lock_try (LOCK): leases on what is free, at once.
+import { contract } from '../../schemas/contract.ts'
+import type { LockTryInput, LockTryOutput } from '../../schemas/locks.ts'
+import type { Static } from '../../schemas/typebox.ts'
+import type { OperationContext } from './context.ts'
+import { defineOperation, leaseErrors } from './define.ts'
+import { timestamp } from './file-version.ts'
+import { LeaseGroup } from './lease-group.ts'
+import { explainTtl, toGroupOptions, toMessage } from './lease-options.ts'
+import { requireAgent, resolveFiles } from './lock-files.ts'
+
+export const lockTry = defineOperation({
+  name: 'lock_try',
+  title: 'Lease files, without waiting',
+  description:
+    'Reserves files for you before you change them over several calls: takes those that are free, at once, and says for each of the others who has it, until when and why. While you hold a lease, changes by others wait; your own calls on the file pass, and prolong it. Name all files you are going to change. Wait for the rest with lock_wait; give them back with lock_release.',
+  ...contract.lock_try,
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  errors: leaseErrors,
+  handle: take
+})
+
+async function take(input: LockTryInput, context: OperationContext): Promise<Static<typeof LockTryOutput>> {
+  const agentId = requireAgent(context, 'lock_try')
+  const files = resolveFiles(input.filepaths, context)
+  const group = new LeaseGroup(files, toGroupOptions('lock_try', agentId, input, context), context)
+  group.take()
+  const missed =
+    input.all_or_nothing && !group.isComplete ? 'all_or_nothing: not all were free, so none was taken.' : undefined
+  return {
+    status: 'ok',
+    results: group.results(),
+    all_acquired: group.isComplete,
+    ...toMessage(explainTtl(input.ttl_seconds, context.config), missed),
+    timestamp: timestamp()
+  }
+}

@@ -1,0 +1,85 @@
+// lock_wait (LOCK): leases, waited for in a fair line; a wait that is cut keeps its place for a ticket.
+import { contract } from '../../schemas/contract.ts'
+import type { LockWaitInput, LockWaitOutput } from '../../schemas/locks.ts'
+import type { Static } from '../../schemas/typebox.ts'
+import { OperationError } from '../errors.ts'
+import type { OperationContext } from './context.ts'
+import { defineOperation, leaseErrors } from './define.ts'
+import { timestamp } from './file-version.ts'
+import { LeaseGroup } from './lease-group.ts'
+import { explainTtl, toGroupOptions, toMessage } from './lease-options.ts'
+import { toTime } from './lock-entries.ts'
+import { requireAgent, resolveFiles } from './lock-files.ts'
+import type { Ticket } from './tickets.ts'
+import { waitSeconds } from './wait-time.ts'
+
+export const lockWait = defineOperation({
+  name: 'lock_wait',
+  title: 'Lease files, waiting in line',
+  description:
+    'Reserves files as lock_try does, and waits in line for those that others have, up to timeout_seconds; what could not be had by then is said per file, with its holder. Where the answer has a ticket your places are kept: call again with that ticket. Waiting that could never end (you hold what the other waits for) is answered at once with DEADLOCK.',
+  ...contract.lock_wait,
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  errors: [...leaseErrors, 'DEADLOCK'],
+  handle: wait
+})
+
+async function wait(input: LockWaitInput, context: OperationContext): Promise<Static<typeof LockWaitOutput>> {
+  const { tickets, config, signal, progress } = context
+  const agentId = requireAgent(context, 'lock_wait')
+  const ticket = claim(input, agentId, context)
+  const group = ticket?.group ?? openGroup(input, agentId, context)
+  const { seconds, asked } = waitingTime(input.timeout_seconds, context)
+  const graceSeconds = seconds < asked ? config.locks.ticket_grace_seconds : 0
+  await group.wait({ timeoutMs: seconds * 1000, graceMs: graceSeconds * 1000, signal, progress })
+  const kept = group.isParked ? tickets.keep(group, ticket?.id) : undefined
+  return {
+    status: 'ok',
+    results: group.results(),
+    all_acquired: group.isComplete,
+    ...(kept !== undefined && {
+      ticket: kept,
+      ticket_expires_at: toTime(Date.now() + graceSeconds * 1000)
+    }),
+    ...toMessage(
+      explainTtl(input.ttl_seconds, config),
+      group.isComplete || seconds === asked ? undefined : explainCut(seconds, asked, kept),
+      input.all_or_nothing && !group.isComplete && kept === undefined
+        ? 'all_or_nothing: not all could be had, so none was kept.'
+        : undefined
+    ),
+    timestamp: timestamp()
+  }
+}
+
+function openGroup({ filepaths, ...input }: LockWaitInput, agentId: string, context: OperationContext): LeaseGroup {
+  if (filepaths === undefined)
+    throw new OperationError(
+      'INVALID_REQUEST',
+      'Pass filepaths (the files to wait for), or the ticket of an earlier lock_wait.'
+    )
+  return new LeaseGroup(resolveFiles(filepaths, context), toGroupOptions('lock_wait', agentId, input, context), context)
+}
+
+/** @throws OperationError INVALID_REQUEST for a ticket that keeps no place */
+function claim({ ticket, filepaths }: LockWaitInput, agentId: string, context: OperationContext): Ticket | undefined {
+  if (ticket === undefined) return undefined
+  const files = filepaths && resolveFiles(filepaths, context)
+  const claimed = context.tickets.claim(ticket, agentId)
+  if (claimed === undefined) {
+    const message = `No place is kept for ticket "${ticket}" of agent ${agentId}: its time is over, it is waited with in another call, or it was never given. Call lock_wait with filepaths to join the queue anew.`
+    throw new OperationError('INVALID_REQUEST', message)
+  }
+  if (files !== undefined) claimed.group.narrow(files)
+  return claimed
+}
+
+/** In seconds; `asked` as the caller wants it, or as the server decides for him. */
+function waitingTime(timeout: number | undefined, context: OperationContext): { seconds: number; asked: number } {
+  return { seconds: waitSeconds(context, timeout).seconds, asked: timeout ?? context.config.crud.default_timeout }
+}
+
+function explainCut(seconds: number, asked: number, ticket: string | undefined): string {
+  const cut = `The wait was cut at ${seconds} s of the ${asked} s asked for: the server allows no more, or the client would give up.`
+  return ticket === undefined ? cut : `${cut} Your places are kept: call lock_wait with ticket "${ticket}" to go on.`
+}

@@ -1,0 +1,96 @@
+// Leases that have ended against the will of their holders: the holder is told with its next answer, and does not write on unawares.
+import { LRUCache } from 'lru-cache'
+import type { Notice } from '../../schemas/notices.ts'
+import type { Lease, LeaseEnd } from '../locks/lock.ts'
+
+export interface LostLease {
+  readonly path: string
+  readonly fencingToken: number
+  readonly end: LeaseEnd
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  isTold: boolean
+  /** True once the agent has read the file since. */
+  isRead: boolean
+}
+
+interface Losses {
+  /** By key. Kept until a change of the file has been refused, a new lease taken, or the agent told and the file read. */
+  readonly byKey: Map<string, LostLease>
+  /** Not yet told. */
+  readonly untold: LostLease[]
+}
+
+/** Told in one answer; of more only the count (DESIGN, notices). */
+const maxTold = 5
+/** Beyond these the oldest are forgotten: agents, and losses of one agent. */
+const maxAgents = 1000
+const maxLosses = 1000
+
+export type LostLeases = ReturnType<typeof createLostLeases>
+
+/** @param rememberMs how long an agent is kept from writing on; 0 remembers nothing */
+export function createLostLeases(rememberMs: number) {
+  const agents = new LRUCache<string, Losses>({ max: maxAgents, ttl: Math.max(1, rememberMs) })
+
+  function record({ key, path, agentId, fencingToken }: Lease, end: LeaseEnd): void {
+    if (rememberMs === 0) return
+    const losses = agents.get(agentId) ?? { byKey: new Map<string, LostLease>(), untold: [] }
+    const loss = { path, fencingToken, end, at: Date.now(), isTold: false, isRead: false }
+    losses.byKey.delete(key)
+    losses.byKey.set(key, loss)
+    losses.untold.push(loss)
+    const [oldest] = losses.byKey.keys()
+    if (losses.byKey.size > maxLosses && oldest !== undefined) losses.byKey.delete(oldest)
+    if (losses.untold.length > maxLosses) losses.untold.shift()
+    agents.set(agentId, losses)
+  }
+
+  return {
+    record,
+    /** What this agent has not been told yet; from now on it counts as told. */
+    takeNotices(agentId: string | undefined): { notices: Notice[]; further_notices?: number } | undefined {
+      const untold = agentId === undefined ? undefined : agents.get(agentId)?.untold.splice(0)
+      if (untold === undefined || untold.length === 0) return undefined
+      for (const loss of untold) loss.isTold = true
+      const further = untold.length - maxTold
+      return { notices: untold.slice(0, maxTold).map(toNotice), ...(further > 0 && { further_notices: further }) }
+    },
+    /** The lease that this agent has lost on the key, and may still believe to hold. */
+    find(agentId: string | undefined, key: string): LostLease | undefined {
+      const loss = agentId === undefined ? undefined : agents.get(agentId)?.byKey.get(key)
+      return loss?.isTold === true && loss.isRead ? undefined : loss
+    },
+    /** The agent sees what the file is now. */
+    read(agentId: string | undefined, key: string): void {
+      const loss = agentId === undefined ? undefined : agents.get(agentId)?.byKey.get(key)
+      if (loss !== undefined) loss.isRead = true
+    },
+    /** The agent knows, or has a new lease. */
+    forget(agentId: string, key: string): void {
+      agents.get(agentId)?.byKey.delete(key)
+    }
+  }
+}
+
+function toNotice(loss: LostLease): Notice {
+  const { path, fencingToken, end, at } = loss
+  return {
+    type: 'lease_lost',
+    path,
+    message: `${describeLoss(loss)} Read the file again before you change it; lock_try takes a new lease.`,
+    at: new Date(at).toISOString(),
+    fencing_token: fencingToken,
+    cause: end.cause,
+    ...(end.cause === 'broken' && { reason: end.reason, ...(end.by !== undefined && { by: end.by }) })
+  }
+}
+
+/** A sentence. */
+export function describeLoss({ path, fencingToken, end, at }: LostLease): string {
+  const what = `Your lease on ${path} (fencing_token ${fencingToken}) ended at ${new Date(at).toISOString()}`
+  if (end.cause === 'expired') return `${what}: it expired without a call of yours on the file.`
+  if (end.cause === 'disconnected') return `${what}: the connection over which it was taken ended.`
+  const who = end.by === undefined ? 'an operator' : end.by
+  return `${what}: ${who} broke it, with the reason "${end.reason}".`
+}
