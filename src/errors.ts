@@ -1,6 +1,8 @@
 // OperationError: the one way an operation fails. Its code decides the answer on every transport.
 import { errorTable, type ErrorCode, type ErrorEnvelope } from '../schemas/errors.ts'
 
+export { isErrno } from './errno.ts'
+
 type Notices = Pick<ErrorEnvelope, 'notices' | 'further_notices'>
 
 interface OperationErrorOptions {
@@ -63,9 +65,4 @@ export function toOperationError(error: unknown, path?: string): OperationError 
     'Unexpected failure of the server. Its log has the cause; try again, or report it.',
     { path, cause: error }
   )
-}
-
-/** Narrows a file-system error by its `code`; messages differ between platforms and are never looked at. */
-export function isErrno(error: unknown, ...codes: readonly string[]): error is NodeJS.ErrnoException {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' && codes.includes(error.code)
 }

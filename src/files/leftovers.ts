@@ -1,8 +1,8 @@
 // Removes the temporary files that a killed process left behind, in the background, one directory at a time.
 import { readdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isLeftover } from './own-names.ts'
 import type { Root } from './roots.ts'
-import { isLeftover } from './write-file.ts'
 
 /** @returns the number of files removed; stops quietly when aborted */
 export async function sweepLeftovers(roots: readonly Root[], signal: AbortSignal): Promise<number> {

@@ -1,12 +1,7 @@
 // Which paths the server keeps its hands off: its own folder always, and what the operator protects from writing.
 import { OperationError } from '../errors.ts'
 import { compileGlob } from './glob.ts'
-
-/** The folder below a root that holds the server's own files. */
-export const ownFolder = '.async-crud-mcp'
-/** How the name of a temporary file begins. */
-export const temporaryPrefix = '.async-crud-mcp-'
-export const temporarySuffix = '.tmp'
+import { ownFolder, temporaryPrefix, temporarySuffix } from './own-names.ts'
 
 export type Protection = ReturnType<typeof createProtection>
 

@@ -1,5 +1,4 @@
 // Writes a file atomically and durably: temporary file, fsync, last checks, rename, fsync of the directory, and only then the answer.
-import { randomBytes } from 'node:crypto'
 import {
   closeSync,
   constants,
@@ -17,7 +16,7 @@ import {
 import { promisify } from 'node:util'
 import { isErrno, OperationError } from '../errors.ts'
 import { identityOf, type FileIdentity } from './identity.ts'
-import { temporaryPrefix, temporarySuffix } from './protection.ts'
+import { temporaryName } from './own-names.ts'
 import type { FileVersion } from './read-file.ts'
 import type { Place } from './walk.ts'
 
@@ -39,9 +38,6 @@ interface WriteRequest {
 
 const fsyncAsync = promisify(fsync)
 const writeAsync = promisify(write)
-
-/** Start of this process: with the pid it tells a living process's temporary files from a dead one's. */
-const startedAt = Math.trunc(performance.timeOrigin).toString(36)
 
 export type Writer = ReturnType<typeof createWriter>
 
@@ -115,28 +111,6 @@ export function createWriter({ durability, maxSyncBytes }: WriteSettings) {
       isClosed = true
       for (const remove of temporaries) remove()
     }
-  }
-}
-
-function temporaryName(): string {
-  return `${temporaryPrefix}${process.pid}-${startedAt}-${randomBytes(8).toString('hex')}${temporarySuffix}`
-}
-
-/** True for the temporary file of a process that is gone. */
-export function isLeftover(name: string): boolean {
-  const match = /^\.async-crud-mcp-(\d+)-([0-9a-z]+)-[0-9a-f]{16}\.tmp$/.exec(name)
-  if (match === null) return false
-  const pid = Number(match[1])
-  if (pid === process.pid) return match[2] !== startedAt
-  return !isAlive(pid)
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return !isErrno(error, 'ESRCH')
   }
 }
 

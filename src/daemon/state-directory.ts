@@ -1,0 +1,160 @@
+// The server's own folder below a root: made only when something must be written, and never reached through a link.
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  renameSync,
+  unlinkSync,
+  writeFileSync,
+  type BigIntStats
+} from 'node:fs'
+import { join } from 'node:path'
+import { isErrno } from '../errno.ts'
+import { Directory } from '../files/directory.ts'
+import { ownFolder, temporaryName } from '../files/own-names.ts'
+
+/** Every method throws an Error that says what is in the way, on which path. */
+export interface StateDirectory {
+  /** For messages. */
+  readonly path: string
+  /** The text of a file; undefined where neither it nor the folder exists. */
+  read(name: string): string | undefined
+  /** Replaces a file whole. `isDurable`: it survives a power loss once this returns. */
+  write(name: string, text: string, options: { readonly isDurable: boolean }): void
+  /** Gives whatever stands at `name` another name. */
+  rename(name: string, newName: string): void
+  remove(name: string): void
+}
+
+/** Nothing that is kept here comes near. */
+const maxFileBytes = 65_536
+const noFollow = constants.O_NOFOLLOW ?? 0
+/** O_NONBLOCK: opening a FIFO that somebody has put there returns at once. */
+const readFlags = constants.O_RDONLY | noFollow | (constants.O_NONBLOCK ?? 0)
+const createFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | noFollow
+
+/** @param root real path of a root; nothing is made or looked at yet */
+export function createStateDirectory(root: string): StateDirectory {
+  const path = join(root, ownFolder)
+
+  function within<Result>(name: string, mode: 'open' | 'make', use: (directory: Directory) => Result): Result {
+    let top: Directory | undefined
+    let own: Directory | undefined
+    try {
+      top = Directory.open(root)
+      if (mode === 'make') makeIn(top)
+      refuseForeign(top.stat(ownFolder), 'directory', path)
+      own = top.openChild(ownFolder)
+      if (mode === 'make') hideFromGit(own)
+      return use(own)
+    } catch (error) {
+      throw explain(error, join(path, name))
+    } finally {
+      own?.close()
+      top?.close()
+    }
+  }
+
+  return {
+    path,
+    read(name) {
+      try {
+        return within(name, 'open', (directory) => readText(directory, name, join(path, name)))
+      } catch (error) {
+        if (error instanceof Error && isErrno(error.cause, 'ENOENT')) return undefined
+        throw error
+      }
+    },
+    write(name, text, { isDurable }) {
+      within(name, 'make', (directory) => replace(directory, name, text, isDurable))
+    },
+    rename(name, newName) {
+      within(name, 'open', (directory) => renameSync(directory.at(name), directory.at(newName)))
+    },
+    remove(name) {
+      within(name, 'open', (directory) => unlinkSync(directory.at(name)))
+    }
+  }
+}
+
+function makeIn(top: Directory): void {
+  try {
+    mkdirSync(top.at(ownFolder), 0o700)
+  } catch (error) {
+    if (isErrno(error, 'EEXIST')) return
+    throw error
+  }
+  top.syncNow()
+}
+
+/** Looked for at every write: a process may have been killed between the folder and this. */
+function hideFromGit(directory: Directory): void {
+  let fd: number | undefined
+  try {
+    fd = openSync(directory.at('.gitignore'), createFlags, 0o600)
+    writeFileSync(fd, '*\n')
+  } catch (error) {
+    if (!isErrno(error, 'EEXIST')) throw error
+  } finally {
+    if (fd !== undefined) closeSync(fd)
+  }
+}
+
+function readText(directory: Directory, name: string, path: string): string {
+  refuseForeign(directory.stat(name), 'file', path)
+  const fd = openSync(directory.at(name), readFlags)
+  try {
+    refuseForeign(fstatSync(fd, { bigint: true }), 'file', path)
+    const bytes = Buffer.allocUnsafe(maxFileBytes + 1)
+    let length = 0
+    let read = -1
+    while (read !== 0 && length < bytes.length) {
+      read = readSync(fd, bytes, { offset: length })
+      length += read
+    }
+    if (length > maxFileBytes) throw new Error(`${path} is larger than ${maxFileBytes} bytes`)
+    return bytes.toString('utf8', 0, length)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function replace(directory: Directory, name: string, text: string, isDurable: boolean): void {
+  const temporary = directory.at(temporaryName())
+  const fd = openSync(temporary, createFlags, 0o600)
+  try {
+    writeFileSync(fd, text)
+    if (isDurable) fsyncSync(fd)
+    renameSync(temporary, directory.at(name))
+  } catch (error) {
+    unlinkSync(temporary)
+    throw error
+  } finally {
+    closeSync(fd)
+  }
+  if (isDurable) directory.syncNow()
+}
+
+/**
+ * Somebody who can change the tree may have put a link here, or, in a folder that everybody can write, a file of his own.
+ * What this user or root has made is trusted; for root everything is, since he serves the trees of others.
+ */
+function refuseForeign(stat: BigIntStats | undefined, kind: 'directory' | 'file', path: string): void {
+  if (stat === undefined) return
+  if (!(kind === 'file' ? stat.isFile() : stat.isDirectory())) {
+    const found = stat.isSymbolicLink() ? 'a symbolic link' : stat.isDirectory() ? 'a directory' : 'something else'
+    throw new Error(`${path} must be a ${kind} of the server's own, but is ${found}: remove it`)
+  }
+  const uid = process.geteuid?.()
+  if (uid === undefined || uid === 0 || stat.uid === 0n || stat.uid === BigInt(uid)) return
+  throw new Error(`${path} belongs to another user (${stat.uid}): remove it, or let that user run the server`)
+}
+
+function explain(error: unknown, path: string): unknown {
+  if (!(error instanceof Error) || !('code' in error)) return error
+  return new Error(`${path}: the system answered ${String(error.code)}`, { cause: error })
+}

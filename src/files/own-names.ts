@@ -1,0 +1,36 @@
+// What the server's own files below a root are called.
+import { randomBytes } from 'node:crypto'
+import { isErrno } from '../errno.ts'
+
+/** The folder below a root that holds the server's own files. */
+export const ownFolder = '.async-crud-mcp'
+/** How the name of a temporary file begins. */
+export const temporaryPrefix = '.async-crud-mcp-'
+export const temporarySuffix = '.tmp'
+
+/** Start of this process: with the pid it tells a living process's temporary files from a dead one's. */
+const startedAt = Math.trunc(performance.timeOrigin).toString(36)
+
+/** A name that no other file has. */
+export function temporaryName(): string {
+  return `${temporaryPrefix}${process.pid}-${startedAt}-${randomBytes(8).toString('hex')}${temporarySuffix}`
+}
+
+/** True for the temporary file of a process that is gone. */
+export function isLeftover(name: string): boolean {
+  const match = /^\.async-crud-mcp-(\d+)-([0-9a-z]+)-[0-9a-f]{16}\.tmp$/.exec(name)
+  if (match === null) return false
+  const pid = Number(match[1])
+  if (pid === process.pid) return match[2] !== startedAt
+  return !isAlive(pid)
+}
+
+/** Whether a process has this id now; it may be another one than it was. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return !isErrno(error, 'ESRCH')
+  }
+}

@@ -1,0 +1,98 @@
+// The server's own folder: made when needed, small files in it, and what stands in its place.
+import { execFileSync } from 'node:child_process'
+import { lstatSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import t from 'tap'
+import { createStateDirectory } from '../../src/daemon/state-directory.ts'
+import { makeTree } from '../fixtures/tree.ts'
+
+const kept = { isDurable: true }
+const folder = '.async-crud-mcp'
+
+t.test('looking at the folder does not make it', (t) => {
+  const tree = makeTree(t)
+  const state = createStateDirectory(tree.root)
+  t.equal(state.read('f.json'), undefined)
+  t.throws(() => state.remove('f.json'), /f\.json.*ENOENT/)
+  t.strictSame(tree.all(), [])
+  t.end()
+})
+
+t.test('the first write makes the folder for this user alone, hidden from git', (t) => {
+  const tree = makeTree(t)
+  const state = createStateDirectory(tree.root)
+  state.write('f.json', 'one', kept)
+  state.write('f.json', 'two', { isDurable: false })
+  t.equal(state.read('f.json'), 'two')
+  t.equal(tree.read(`${folder}/.gitignore`), '*\n')
+  t.strictSame(readdirSync(tree.path(folder)).sort(), ['.gitignore', 'f.json'], 'no temporary file stays')
+  if (process.platform !== 'win32') {
+    t.equal(statSync(tree.path(folder)).mode & 0o777, 0o700)
+    t.equal(statSync(tree.path(`${folder}/f.json`)).mode & 0o777, 0o600)
+  }
+  execFileSync('git', ['init', '-q', tree.root])
+  t.equal(execFileSync('git', ['-C', tree.root, 'status', '--porcelain', '-uall']).toString(), '')
+  t.end()
+})
+
+t.test('a .gitignore that a killed process did not get to is written by the next write', (t) => {
+  const tree = makeTree(t)
+  mkdirSync(tree.path(folder))
+  createStateDirectory(tree.root).write('f.json', 'x', kept)
+  t.equal(tree.read(`${folder}/.gitignore`), '*\n')
+  t.end()
+})
+
+t.test('a link or a file in place of the folder is refused, and nothing is written through it', (t) => {
+  const elsewhere = makeTree(t)
+  const linked = makeTree(t)
+  symlinkSync(elsewhere.root, linked.path(folder), 'junction')
+  const occupied = makeTree(t, { [folder]: 'a file' })
+  for (const [tree, reason] of [
+    [linked, /\.async-crud-mcp must be a directory of the server's own, but is a symbolic link: remove it/],
+    [occupied, /\.async-crud-mcp must be a directory of the server's own, but is something else: remove it/]
+  ] as const) {
+    const state = createStateDirectory(tree.root)
+    t.throws(() => state.write('f.json', 'x', kept), reason)
+    t.throws(() => state.read('f.json'), reason)
+    t.throws(() => state.rename('f.json', 'g.json'), reason)
+    t.throws(() => state.remove('f.json'), reason)
+  }
+  t.strictSame(elsewhere.all(), [])
+  t.equal(occupied.read(folder), 'a file')
+  t.end()
+})
+
+t.test('a link in place of a file is neither read nor written through', (t) => {
+  const elsewhere = makeTree(t, { secret: 'secret' })
+  const tree = makeTree(t)
+  const state = createStateDirectory(tree.root)
+  mkdirSync(tree.path(folder))
+  for (const name of ['f.json', '.gitignore']) symlinkSync(elsewhere.path('secret'), tree.path(`${folder}/${name}`))
+  t.throws(() => state.read('f.json'), /f\.json must be a file of the server's own, but is a symbolic link/)
+  state.write('f.json', 'new', kept)
+  t.equal(state.read('f.json'), 'new')
+  t.equal(lstatSync(tree.path(`${folder}/f.json`)).isFile(), true)
+  t.equal(elsewhere.read('secret'), 'secret')
+  t.end()
+})
+
+t.test('a pipe, a directory or a huge file in place of a file is an error, at once', (t) => {
+  const tree = makeTree(t)
+  const state = createStateDirectory(tree.root)
+  mkdirSync(tree.path(`${folder}/directory`), { recursive: true })
+  t.throws(() => state.read('directory'), /directory must be a file.*but is a directory/)
+  t.throws(() => state.write('directory', 'x', kept), /directory: the system answered/)
+  writeFileSync(tree.path(`${folder}/huge`), 'x'.repeat(65_537))
+  t.throws(() => state.read('huge'), /huge is larger than 65536 bytes/)
+  writeFileSync(tree.path(`${folder}/largest`), 'x'.repeat(65_536))
+  t.equal(state.read('largest')?.length, 65_536)
+  if (process.platform !== 'win32') {
+    execFileSync('mkfifo', [tree.path(`${folder}/pipe`)])
+    t.throws(() => state.read('pipe'), /pipe must be a file.*but is something else/)
+  }
+  t.notOk(
+    readdirSync(tree.path(folder)).some((name) => name.endsWith('.tmp')),
+    'no temporary file stays'
+  )
+  t.end()
+})
