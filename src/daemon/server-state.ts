@@ -1,0 +1,71 @@
+// What the state file says of a running server (DUAL 4.1), and whether it can be believed.
+import { networkInterfaces } from 'node:os'
+
+export interface ServerState {
+  /** Of this format. */
+  readonly version: '1.0.0'
+  readonly transport: 'http' | 'dual'
+  readonly port: number
+  /** To connect to: an address of this machine. */
+  readonly host: string
+  readonly path: '/mcp'
+  /** `http://<host>:<port>/mcp`; the other routes stand beside /mcp. */
+  readonly url: string
+  readonly pid: number
+  /** ISO 8601. */
+  readonly started_at: string
+  /** Tells the process from a later one with the same pid; null where the system does not tell. Not in DUAL. */
+  readonly process_start: string | null
+  readonly project: {
+    readonly name: string
+    /** The first root, absolute. */
+    readonly root: string
+  }
+}
+
+type Unchecked<Shape> = { readonly [Name in keyof Shape]?: unknown }
+
+/** Undefined for anything but a state that a server of this version writes, on this machine. */
+export function parseServerState(text: string): ServerState | undefined {
+  const state = parseObject(text) as Unchecked<ServerState>
+  const { version, transport, port, host, path, url, pid, started_at, process_start, project } = state
+  const { name, root } = (project ?? {}) as Unchecked<ServerState['project']>
+  const isState =
+    version === '1.0.0' &&
+    (transport === 'http' || transport === 'dual') &&
+    isIntegerBetween(port, 1, 65_535) &&
+    typeof host === 'string' &&
+    isThisMachine(host) &&
+    path === '/mcp' &&
+    url === urlOf(host, Number(port)) &&
+    isIntegerBetween(pid, 1, 2 ** 31) &&
+    typeof started_at === 'string' &&
+    !Number.isNaN(Date.parse(started_at)) &&
+    (process_start === null || typeof process_start === 'string') &&
+    typeof name === 'string' &&
+    typeof root === 'string'
+  return isState ? (state as ServerState) : undefined
+}
+
+export function urlOf(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}/mcp`
+}
+
+/** Somebody who can write a state file must not lead its readers, and their tokens, to another machine. */
+function isThisMachine(host: string): boolean {
+  if (host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)) return true
+  return Object.values(networkInterfaces()).some((addresses) => addresses?.some(({ address }) => address === host))
+}
+
+function isIntegerBetween(value: unknown, min: number, max: number): boolean {
+  return Number.isInteger(value) && Number(value) >= min && Number(value) <= max
+}
+
+function parseObject(text: string): object {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? value : {}
+  } catch {
+    return {}
+  }
+}

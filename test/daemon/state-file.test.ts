@@ -1,0 +1,175 @@
+// The state file: what it says, who believes it, and when it goes, with the real program.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, statSync, symlinkSync } from 'node:fs'
+import { basename } from 'node:path'
+import t from 'tap'
+import { startOf } from '../../src/daemon/process-identity.ts'
+import type { ServerState } from '../../src/daemon/server-state.ts'
+import { createStateFile, findServer } from '../../src/daemon/state-file.ts'
+import { startProgram } from '../fixtures/server.ts'
+import { startStdio } from '../fixtures/stdio.ts'
+import { makeTree, type Tree } from '../fixtures/tree.ts'
+
+const file = '.async-crud-mcp/.mcp_server_state.json'
+const isLinux = process.platform === 'linux'
+
+async function stateOf(tree: Tree): Promise<ServerState> {
+  // Written just after the program says that it listens.
+  while (!existsSync(tree.path(file))) await new Promise(setImmediate)
+  return JSON.parse(tree.read(file)) as ServerState
+}
+
+/** A state as this process would write it, with some fields changed. */
+function plant(tree: Tree, changes: object): void {
+  createStateFile(tree.root).write({ transport: 'http', host: '127.0.0.1', port: 8720 })
+  tree.write(file, JSON.stringify({ ...(JSON.parse(tree.read(file)) as object), ...changes }))
+}
+
+for (const transport of ['http', 'dual'] as const) {
+  t.test(`over ${transport} the program says where it is, and takes it back when it stops`, async (t) => {
+    const tree = makeTree(t, { 'src/deep/f': 'x' })
+    // A program on stdin and stdout ends with its stdin.
+    const program = startStdio(t, ['--dir', tree.root, '--transport', transport])
+    const url = await program.url()
+    const state = await stateOf(tree)
+    t.match(state, {
+      version: '1.0.0',
+      transport,
+      port: Number(new URL(url).port),
+      host: '127.0.0.1',
+      path: '/mcp',
+      url: `${url}/mcp`,
+      pid: program.process.pid,
+      project: { name: basename(tree.root), root: tree.root }
+    })
+    t.ok(Math.abs(Date.parse(state.started_at) - Date.now()) < 60_000)
+    t.equal((await fetch(state.url.replace('/mcp', '/health'))).status, 200)
+    if (process.platform !== 'win32') t.equal(statSync(tree.path(file)).mode & 0o777, 0o600)
+    for (const folder of ['', 'src/deep', 'src/not/there/yet']) t.strictSame(findServer(tree.path(folder)), state)
+    await program.end('SIGTERM')
+    t.notOk(existsSync(tree.path(file)))
+    t.equal(findServer(tree.path('src')), undefined)
+  })
+}
+
+t.test('over stdio alone there is nowhere to point to, and nothing is written', async (t) => {
+  const tree = makeTree(t)
+  const program = startStdio(t, ['--dir', tree.root, '--transport', 'stdio'])
+  await program.call('list_files', {})
+  t.strictSame(tree.all(), [])
+  await program.end()
+})
+
+t.test('the file of a killed program is not believed, and the next one replaces it', async (t) => {
+  const tree = makeTree(t)
+  const first = await startProgram(t, ['--dir', tree.root])
+  await stateOf(tree)
+  await first.stop('SIGKILL')
+  t.ok(existsSync(tree.path(file)))
+  t.equal(findServer(tree.root), undefined)
+  const second = await startProgram(t, ['--dir', tree.root])
+  while ((await stateOf(tree)).pid !== second.process.pid) await new Promise(setImmediate)
+  t.equal(findServer(tree.root)?.url, `${second.url}/mcp`)
+})
+
+t.test('a program that stops leaves the file of another one alone', async (t) => {
+  const tree = makeTree(t)
+  const first = await startProgram(t, ['--dir', tree.root])
+  await stateOf(tree)
+  const second = await startProgram(t, ['--dir', tree.root])
+  while ((await stateOf(tree)).pid !== second.process.pid) await new Promise(setImmediate)
+  await first.stop()
+  t.equal((await stateOf(tree)).pid, second.process.pid)
+  await second.stop()
+  t.notOk(existsSync(tree.path(file)))
+})
+
+t.test('a program that cannot write the file says so and serves', async (t) => {
+  const elsewhere = makeTree(t)
+  const tree = makeTree(t, { f: 'one' })
+  symlinkSync(elsewhere.root, tree.path('.async-crud-mcp'), 'junction')
+  const program = await startProgram(t, ['--dir', tree.root])
+  const body = JSON.stringify({ path: 'f' })
+  const headers = { 'content-type': 'application/json' }
+  t.match(await (await fetch(`${program.url}/async_read`, { method: 'POST', headers, body })).json(), {
+    content: 'one'
+  })
+  t.equal((await program.stop()).code, 0)
+  t.match(program.stderr.join('\n'), /could not write the state file: .*is a symbolic link: remove it/)
+  t.strictSame(elsewhere.all(), [])
+})
+
+t.test('an address that stands for every interface is written as the one to connect to', (t) => {
+  const tree = makeTree(t)
+  const written = (host: string) => {
+    const state = createStateFile(tree.root)
+    state.write({ transport: 'http', host, port: 8720 })
+    return state.read()
+  }
+  t.match(written('0.0.0.0'), { host: '127.0.0.1', url: 'http://127.0.0.1:8720/mcp' })
+  t.match(written('::'), { host: '::1', url: 'http://[::1]:8720/mcp' })
+  t.match(written('localhost'), { url: 'http://localhost:8720/mcp' })
+  t.end()
+})
+
+t.test('only what a server on this machine would write is believed', (t) => {
+  const tree = makeTree(t)
+  plant(tree, {})
+  t.match(findServer(tree.root), { pid: process.pid })
+  const faults: object[] = [
+    { version: '2.0.0' },
+    { transport: 'stdio' },
+    { port: 0 },
+    { port: '8720' },
+    { host: 'example.org', url: 'http://example.org:8720/mcp' },
+    { host: '127.0.0.1.example.org', url: 'http://127.0.0.1.example.org:8720/mcp' },
+    { host: '203.0.113.7', url: 'http://203.0.113.7:8720/mcp' },
+    { url: 'http://example.org:8720/mcp' },
+    { url: 'http://127.0.0.1:8720/other' },
+    { path: '/other' },
+    { pid: 0 },
+    { pid: -1 },
+    { pid: 2 ** 40 },
+    { started_at: 'yesterday' },
+    { process_start: 5 },
+    { project: null },
+    { project: { name: 'x' } }
+  ]
+  for (const fault of faults) {
+    plant(tree, fault)
+    t.equal(findServer(tree.root), undefined, JSON.stringify(fault))
+  }
+  for (const text of ['', 'null', '[]', '{"version":', 'x'.repeat(100_000)]) {
+    tree.write(file, text)
+    t.equal(findServer(tree.root), undefined)
+  }
+  t.end()
+})
+
+t.test('a pid that was given again is not the server', { skip: !isLinux && 'Linux tells starts' }, async (t) => {
+  const tree = makeTree(t)
+  const other = spawn(process.execPath, ['-e', 'process.stdin.resume()'], { stdio: ['pipe', 'ignore', 'ignore'] })
+  t.teardown(() => other.kill('SIGKILL'))
+  await once(other, 'spawn')
+  const { pid } = other
+  const start = startOf(Number(pid))
+  t.type(start, 'string')
+  plant(tree, { pid, process_start: start })
+  t.match(findServer(tree.root), { pid })
+  plant(tree, { pid, process_start: startOf(process.pid) })
+  t.equal(findServer(tree.root), undefined)
+  plant(tree, { pid, process_start: null })
+  t.match(findServer(tree.root), { pid }, 'where the system did not tell, the pid must do')
+})
+
+t.test('a broken or stale file below does not hide a server above', (t) => {
+  const tree = makeTree(t, { 'one/two/f': 'x' })
+  plant(tree, {})
+  tree.write(`one/${file}`, 'broken')
+  t.match(findServer(tree.path('one/two')), { project: { root: tree.root } })
+  const link = makeTree(t)
+  symlinkSync(tree.path('one/two'), link.path('shortcut'), 'junction')
+  t.match(findServer(link.path('shortcut')), { project: { root: tree.root } }, 'through a link to the folder')
+  t.end()
+})
