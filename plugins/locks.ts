@@ -2,6 +2,8 @@
 import fp from 'fastify-plugin'
 import { createLockManager, type LockManager } from '../src/locks/lock-manager.ts'
 import type { Config } from '../src/config.ts'
+import { createFencingTokens } from '../src/daemon/fencing-tokens.ts'
+import { createStateDirectory } from '../src/daemon/state-directory.ts'
 import { createLostLeases, type LostLeases } from '../src/operations/lost-leases.ts'
 import { createTickets, type Tickets } from '../src/operations/tickets.ts'
 
@@ -18,7 +20,10 @@ declare module 'fastify' {
 export default fp<{ config: Config }>(
   async (app, { config: { locks: settings } }) => {
     const lostLeases = createLostLeases(settings.remember_lost_leases_seconds * 1000)
+    const [root] = app.files.roots
+    const onWarning = (message: string) => app.log.warn(message)
     const locks = createLockManager({
+      tokens: root && createFencingTokens(createStateDirectory(root.real), { onWarning }),
       limits: {
         maxWaitersPerKey: settings.max_waiters_per_path,
         maxWaitersPerAgent: settings.max_waiters_per_agent,
@@ -39,5 +44,5 @@ export default fp<{ config: Config }>(
       if (count > 0) app.log.info({ connection, count }, 'leases ended with their connection')
     })
   },
-  { name: 'locks' }
+  { name: 'locks', dependencies: ['files'] }
 )

@@ -42,8 +42,8 @@ export async function createApp({ config, version, logStream = process.stderr }:
   })
   const options = { config, version }
   // The engine.
-  await app.register(locks, options)
   await app.register(files, options)
+  await app.register(locks, options)
   await app.register(differ, options)
   await app.register(operations, options)
   // The door.

@@ -1,16 +1,7 @@
 // Fencing tokens: numbers that only grow, also across restarts and kill -9. Durable before a lease gets one, free for everything else.
 import { OperationError } from '../errors.ts'
+import type { FencingTokens } from '../locks/tokens.ts'
 import type { StateDirectory } from './state-directory.ts'
-
-export interface FencingTokens {
-  /** A token for an operation, which does not outlive this process. Touches the disk at the very first call only. */
-  next(): number
-  /**
-   * A token for a lease: no later process gives it, or a smaller one, again.
-   * @throws OperationError WRITE_ERROR where that cannot be recorded
-   */
-  nextForLease(): number
-}
 
 interface FencingTokensOptions {
   /** Told of what somebody should look at: the tokens go on growing, but a file was not as it should be. */
@@ -23,6 +14,7 @@ const blockSize = 1_000_000
 /** No file of ours comes near, and above it enough numbers are left that a double holds exactly. */
 const maxReserved = 2 ** 52
 
+/** `next` touches the disk at its very first call only. */
 export function createFencingTokens(
   stateDirectory: StateDirectory,
   { onWarning }: FencingTokensOptions

@@ -1,9 +1,12 @@
 // Where fencing tokens come from.
 
 export interface FencingTokens {
-  /** Larger than every one before. */
+  /** For an operation, which does not outlive the process. Larger than every token before. */
   next(): number
-  /** The same for a lease, whose token must stay behind after a restart. @throws where that cannot be promised */
+  /**
+   * For a lease: larger than every token before, those of leases in earlier processes included.
+   * @throws OperationError WRITE_ERROR where that cannot be promised
+   */
   nextForLease(): number
 }
 
