@@ -97,7 +97,7 @@ export const LockWaitInput = inputObject({
       minLength: 1,
       maxLength: 100,
       description:
-        'From an earlier answer: goes on waiting in the places kept. Alone it means the same files; with filepaths, the places of files not named are given up.'
+        'From an earlier answer: goes on waiting in the places kept. Alone it means the same files; with filepaths, the places of files not named are given up. mode, all_or_nothing, ttl_seconds and note stay as they were asked for first.'
     })
   ),
   timeout_seconds: Type.Optional(

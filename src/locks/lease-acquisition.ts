@@ -7,7 +7,7 @@ export class LeaseAcquisition extends Acquisition implements Lease {
   declare readonly agentId: string
   declare fencingToken: number
   readonly place: Place
-  readonly graceMs: number
+  graceMs: number
   connection: string | undefined
   /** Told when it is parked. */
   onPark: (() => void) | undefined

@@ -1,4 +1,5 @@
 // A lease as the one who asks for it sees it: waited for, parked, granted or refused.
+import { requireDuration } from './acquisition.ts'
 import { cancelled } from './errors.ts'
 import { LeaseAcquisition } from './lease-acquisition.ts'
 import type { Lease, LeaseWaitOptions, LockMode, LockRequest } from './lock.ts'
@@ -11,7 +12,7 @@ export class LeaseRequest {
   /** Mode of the lease that the agent had on the key before; undefined where it had none. */
   readonly formerMode: LockMode | undefined
   readonly #table: LockTable
-  #lease: Lease | undefined
+  #lease: LeaseAcquisition | undefined
   #error: unknown
   #onPosition: OnPosition
   #settle: (() => void) | undefined
@@ -79,9 +80,10 @@ export class LeaseRequest {
   }
 
   /** Somebody waits for it again. Positions are told only where they were asked for from the start. */
-  resume(timeoutMs: number, onPosition?: OnPosition): void {
+  resume({ timeoutMs, graceMs, onPosition }: Pick<LeaseWaitOptions, 'timeoutMs' | 'graceMs' | 'onPosition'>): void {
     this.#onPosition = onPosition
-    this.#table.resume(this.acquisition, timeoutMs)
+    this.acquisition.graceMs = requireDuration('graceMs', graceMs)
+    this.#table.resume(this.acquisition, requireDuration('timeoutMs', timeoutMs))
   }
 
   /** Leaves the queue; does nothing once it is granted. */
@@ -92,10 +94,8 @@ export class LeaseRequest {
   /** Leaves the queue, or gives back what it has brought: the lease, or its stronger mode. */
   undo(cause?: unknown): void {
     this.cancel(cause)
-    const { acquisition, formerMode } = this
-    if (formerMode === undefined) this.#table.endLease(acquisition)
-    else if (formerMode === 'shared' && this.#lease?.mode === 'exclusive')
-      this.#table.weaken(this.#lease as LeaseAcquisition)
+    if (this.#lease === this.acquisition) this.#table.endLease(this.acquisition)
+    else if (this.formerMode === 'shared' && this.#lease?.mode === 'exclusive') this.#table.weaken(this.#lease)
   }
 
   #tell(): void {

@@ -73,7 +73,7 @@ export class LeaseGroup {
     for (const member of this.#members) {
       const { file, request } = member
       const onPosition = progress && positionTeller(file, this.#members.length, progress)
-      if (request !== undefined && isAlive(request)) request.resume(timeoutMs, onPosition)
+      if (request !== undefined && isAlive(request)) request.resume({ timeoutMs, graceMs, onPosition })
       else
         member.request = this.#locks.requestLease(toRequest(file, this.options.mode), {
           ...this.options,

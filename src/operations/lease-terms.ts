@@ -39,8 +39,9 @@ export function needsLease(terms: readonly LeaseTerm[], { config }: OperationCon
 
 /** @throws OperationError LEASE_LOST, LOCK_REQUIRED */
 export function checkLease(term: LeaseTerm, { locks, lostLeases, caller, config }: OperationContext): void {
-  if (term.mode === 'shared') return
-  const { key, given, fencingToken } = term
+  const { key, given, mode, fencingToken } = term
+  const isRequired = config.locks.enforcement === 'required'
+  if (mode === 'shared' || (fencingToken === undefined && !isRequired)) return
   const { agentId } = caller
   const lease = locks.leaseOf(key, agentId)
   if (fencingToken !== undefined && lease?.fencingToken !== fencingToken) {
@@ -53,7 +54,7 @@ export function checkLease(term: LeaseTerm, { locks, lostLeases, caller, config 
       current_fencing_token: lease?.fencingToken ?? null
     })
   }
-  if (config.locks.enforcement !== 'required' || lease?.mode === 'exclusive') return
+  if (!isRequired || lease?.mode === 'exclusive') return
   if (lostLeases.find(agentId, key) !== undefined) return
   const example = JSON.stringify({ filepaths: [given], ...(agentId !== undefined && { agent_id: agentId }) })
   const who = agentId === undefined ? ' This call says nobody: pass agent_id, or the header X-Agent-Id.' : ''

@@ -42,9 +42,9 @@ async function wait(input: LockWaitInput, context: OperationContext): Promise<St
       ticket_expires_at: toTime(Date.now() + graceSeconds * 1000)
     }),
     ...toMessage(
-      explainTtl(input.ttl_seconds, config),
+      ticket === undefined ? explainTtl(input.ttl_seconds, config) : undefined,
       group.isComplete || seconds === asked ? undefined : explainCut(seconds, asked, kept),
-      input.all_or_nothing && !group.isComplete && kept === undefined
+      group.options.allOrNothing && !group.isComplete && kept === undefined
         ? 'all_or_nothing: not all could be had, so none was kept.'
         : undefined
     ),

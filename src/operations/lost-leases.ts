@@ -33,9 +33,14 @@ export type LostLeases = ReturnType<typeof createLostLeases>
 export function createLostLeases(rememberMs: number) {
   const agents = new LRUCache<string, Losses>({ max: maxAgents, ttl: Math.max(1, rememberMs) })
 
+  /** Nearly always nobody has lost anything. */
+  function lossesOf(agentId: string | undefined): Losses | undefined {
+    return agentId === undefined || agents.size === 0 ? undefined : agents.get(agentId)
+  }
+
   function record({ key, path, agentId, fencingToken }: Lease, end: LeaseEnd): void {
     if (rememberMs === 0) return
-    const losses = agents.get(agentId) ?? { byKey: new Map<string, LostLease>(), untold: [] }
+    const losses = lossesOf(agentId) ?? { byKey: new Map<string, LostLease>(), untold: [] }
     const loss = { path, fencingToken, end, at: Date.now(), isTold: false, isRead: false }
     losses.byKey.delete(key)
     losses.byKey.set(key, loss)
@@ -50,7 +55,7 @@ export function createLostLeases(rememberMs: number) {
     record,
     /** What this agent has not been told yet; from now on it counts as told. */
     takeNotices(agentId: string | undefined): { notices: Notice[]; further_notices?: number } | undefined {
-      const untold = agentId === undefined ? undefined : agents.get(agentId)?.untold.splice(0)
+      const untold = lossesOf(agentId)?.untold.splice(0)
       if (untold === undefined || untold.length === 0) return undefined
       for (const loss of untold) loss.isTold = true
       const further = untold.length - maxTold
@@ -58,17 +63,17 @@ export function createLostLeases(rememberMs: number) {
     },
     /** The lease that this agent has lost on the key, and may still believe to hold. */
     find(agentId: string | undefined, key: string): LostLease | undefined {
-      const loss = agentId === undefined ? undefined : agents.get(agentId)?.byKey.get(key)
+      const loss = lossesOf(agentId)?.byKey.get(key)
       return loss?.isTold === true && loss.isRead ? undefined : loss
     },
     /** The agent sees what the file is now. */
     read(agentId: string | undefined, key: string): void {
-      const loss = agentId === undefined ? undefined : agents.get(agentId)?.byKey.get(key)
+      const loss = lossesOf(agentId)?.byKey.get(key)
       if (loss !== undefined) loss.isRead = true
     },
     /** The agent knows, or has a new lease. */
     forget(agentId: string, key: string): void {
-      agents.get(agentId)?.byKey.delete(key)
+      lossesOf(agentId)?.byKey.delete(key)
     }
   }
 }
