@@ -1,7 +1,7 @@
 // One request from its start to its end, and the places it takes in the queues on the way.
 import type { Deadline } from './deadlines.ts'
 import { lockExpired } from './errors.ts'
-import type { LockRequest } from './lock.ts'
+import type { Lock, LockRequest } from './lock.ts'
 import { Place } from './queue.ts'
 
 type AcquisitionState = 'waiting' | 'held' | 'released' | 'expired' | 'failed'
@@ -24,7 +24,7 @@ export class Acquisition implements Deadline {
   timeoutMs: number
   timeoutAt: number
   ttlMs: number
-  readonly resolve: (granted: Acquisition) => void
+  readonly resolve: (lock: Lock) => void
   readonly reject: (error: unknown) => void
   /** One for each key, in canonical order. */
   readonly places: readonly Place[]
@@ -46,12 +46,11 @@ export class Acquisition implements Deadline {
   ticket = 0
   #controller: AbortController | undefined
 
-  /** @param resolve told of the grant @param reject told why there will be none */
   constructor(
     requests: LockRequest | readonly LockRequest[],
     options: AcquisitionOptions,
     now: number,
-    resolve: (granted: Acquisition) => void,
+    resolve: (lock: Lock) => void,
     reject: (error: unknown) => void
   ) {
     this.operation = options.operation

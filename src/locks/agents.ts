@@ -6,9 +6,11 @@ interface Entries {
   /** In the order of their grants. */
   readonly leases: Set<LeaseAcquisition>
   readonly waits: Set<Acquisition>
+  /** How many of the waits are for leases. */
+  leaseWaits: number
 }
 
-const none: Entries = { leases: new Set(), waits: new Set() }
+const none: Entries = { leases: new Set(), waits: new Set(), leaseWaits: 0 }
 
 /** An agent without any costs no memory. Requests of callers without an identity are not in it. */
 export class Agents {
@@ -20,6 +22,12 @@ export class Agents {
 
   waitsOf(agentId: string): ReadonlySet<Acquisition> {
     return (this.#entries.get(agentId) ?? none).waits
+  }
+
+  /** True where its agent holds a lease, or waits for one besides, so that others may wait for it. */
+  hasOtherLease(acquisition: Acquisition): boolean {
+    const { leases, waits, leaseWaits } = this.#entries.get(acquisition.agentId ?? '') ?? none
+    return leases.size > 0 || leaseWaits > (acquisition.isLease && waits.has(acquisition) ? 1 : 0)
   }
 
   *leases(): Generator<LeaseAcquisition, undefined> {
@@ -36,20 +44,25 @@ export class Agents {
   }
 
   addWait(acquisition: Acquisition): void {
-    if (acquisition.agentId !== undefined) this.#entriesOf(acquisition.agentId).waits.add(acquisition)
+    if (acquisition.agentId === undefined) return
+    const entries = this.#entriesOf(acquisition.agentId)
+    entries.waits.add(acquisition)
+    if (acquisition.isLease) entries.leaseWaits += 1
   }
 
   deleteWait(acquisition: Acquisition): void {
     const { agentId } = acquisition
     if (agentId === undefined) return
-    this.#entriesOf(agentId).waits.delete(acquisition)
+    const entries = this.#entriesOf(agentId)
+    entries.waits.delete(acquisition)
+    if (acquisition.isLease) entries.leaseWaits -= 1
     this.#forgetIfIdle(agentId)
   }
 
   #entriesOf(agentId: string): Entries {
     const known = this.#entries.get(agentId)
     if (known !== undefined) return known
-    const entries = { leases: new Set<LeaseAcquisition>(), waits: new Set<Acquisition>() }
+    const entries = { leases: new Set<LeaseAcquisition>(), waits: new Set<Acquisition>(), leaseWaits: 0 }
     this.#entries.set(agentId, entries)
     return entries
   }

@@ -9,18 +9,20 @@ export class LeaseAcquisition extends Acquisition implements Lease {
   readonly place: Place
   graceMs: number
   connection: string | undefined
+  /** Given the lease: this one, or the one that its agent had on the key already. */
+  readonly onGrant: (lease: LeaseAcquisition) => void
   /** Told when it is parked. */
   onPark: (() => void) | undefined
 
-  /** @param resolve given the lease: this one, or the one that its agent had on the key already */
   constructor(
     request: LockRequest,
     options: LeaseWaitOptions,
     now: number,
-    resolve: (granted: LeaseAcquisition) => void,
+    onGrant: (lease: LeaseAcquisition) => void,
     reject: (error: unknown) => void
   ) {
-    super(request, options, now, resolve as (granted: Acquisition) => void, reject)
+    super(request, options, now, ignore, reject)
+    this.onGrant = onGrant
     this.place = this.places[0] as Place
     this.graceMs = requireDuration('graceMs', options.graceMs)
     this.note = options.note
@@ -51,3 +53,5 @@ export class LeaseAcquisition extends Acquisition implements Lease {
     return this.state === 'held'
   }
 }
+
+function ignore(): void {}

@@ -2,7 +2,6 @@
 import { Acquisition } from './acquisition.ts'
 import { systemClock, type Clock } from './clock.ts'
 import { cancelled, stopping } from './errors.ts'
-import { HeldLock } from './held-lock.ts'
 import { LeaseAcquisition } from './lease-acquisition.ts'
 import { LeaseRequest } from './lease-request.ts'
 import type {
@@ -72,8 +71,7 @@ class LockManager {
     return new Promise((resolve, reject) => {
       const now = this.#clock.now()
       this.#table.catchUp(now)
-      const grant = (granted: Acquisition) => resolve(new HeldLock(granted, this.#table))
-      const acquisition = new Acquisition(requests, options, now, grant, reject)
+      const acquisition = new Acquisition(requests, options, now, resolve, reject)
       if (options.signal?.aborted === true) throw cancelled(acquisition, options.signal.reason)
       if (this.#stopReason !== undefined) throw stopping(acquisition, this.#stopReason)
       this.#prepareToTell(acquisition, options)
@@ -87,7 +85,7 @@ class LockManager {
     const now = this.#clock.now()
     this.#table.catchUp()
     let lock: Lock | undefined
-    const hold = (granted: Acquisition) => (lock = new HeldLock(granted, this.#table))
+    const hold = (held: Lock) => (lock = held)
     const acquisition = new Acquisition(requests, { ...options, timeoutMs: 0 }, now, hold, () => {})
     if (this.#stopReason === undefined && this.#table.isFreeFor(acquisition)) this.#table.enter(acquisition, now)
     return lock

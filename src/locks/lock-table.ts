@@ -4,6 +4,7 @@ import type { Clock } from './clock.ts'
 import { Deadlines } from './deadlines.ts'
 import { agentQueueFull, deadlock, lockTimeout, queueFull, tooManyLeases } from './errors.ts'
 import { Agents } from './agents.ts'
+import { HeldLock } from './held-lock.ts'
 import { LeaseAcquisition } from './lease-acquisition.ts'
 import type { LeaseEnd, LockLimits, LockMode } from './lock.ts'
 import { KeyQueue, type Place } from './queue.ts'
@@ -175,7 +176,7 @@ export class LockTable {
     acquisition.fencingToken = this.#options.tokens.next()
     acquisition.endsAt = now + acquisition.ttlMs
     this.#deadlines.add(acquisition)
-    acquisition.resolve(acquisition)
+    acquisition.resolve(new HeldLock(acquisition, this))
   }
 
   #grantLease(request: LeaseAcquisition, now: number): void {
@@ -198,7 +199,7 @@ export class LockTable {
     request.endsAt = now + lifetimeOf(request)
     this.#deadlines.add(request)
     this.agents.addLease(request)
-    request.resolve(request)
+    request.onGrant(request)
   }
 
   /** Grants a request as the lease that its agent has on the key already, made to fit it. The fencing token stays. */
@@ -210,7 +211,7 @@ export class LockTable {
     own.ttlMs = request.ttlMs
     this.#extend(own, now + lifetimeOf(request))
     this.#settle(request, 'released')
-    request.resolve(own)
+    request.onGrant(own)
   }
 
   /** Its timeout, or its TTL, is over. The signal aborts last, since its listeners may call back in here. */

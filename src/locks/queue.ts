@@ -9,6 +9,7 @@ export class Place {
   readonly acquisition: Acquisition
   readonly key: string
   readonly path: string
+  readonly isLease: boolean
   /** Changes for a lease alone, which its agent can ask to be stronger. */
   mode: LockMode
   /** The queue it waits in or holds; undefined before and after. */
@@ -24,11 +25,8 @@ export class Place {
     this.acquisition = acquisition
     this.key = key
     this.path = path
+    this.isLease = acquisition.isLease
     this.mode = mode
-  }
-
-  get isLease(): boolean {
-    return this.acquisition.isLease
   }
 }
 
@@ -91,7 +89,7 @@ export class KeyQueue {
   }
 
   leaseOf(agentId: string | undefined): LeaseAcquisition | undefined {
-    if (agentId === undefined) return undefined
+    if (agentId === undefined || this.leases.length === 0) return undefined
     return this.leases.find((lease) => lease.agentId === agentId)
   }
 

@@ -24,7 +24,8 @@ interface Step {
  */
 export function findCycle(place: Place, queue: KeyQueue, agents: Agents): readonly Wait[] | undefined {
   const { acquisition } = place
-  if (!isWaitedFor(acquisition, agents)) return undefined
+  // Nearly everybody holds nothing that another could wait for.
+  if (acquisition.granted === 0 && !agents.hasOtherLease(acquisition)) return undefined
   const closes = (blocker: Place) =>
     blocker.acquisition === acquisition || (blocker.isLease && blocker.acquisition.agentId === acquisition.agentId)
   const seen = new Set<Acquisition | string>()
@@ -42,16 +43,6 @@ export function findCycle(place: Place, queue: KeyQueue, agents: Agents): readon
     }
   }
   return undefined
-}
-
-/** Spares the search to those who hold nothing that another could wait for, which is nearly everybody. */
-function isWaitedFor(acquisition: Acquisition, agents: Agents): boolean {
-  const { agentId, granted } = acquisition
-  if (granted > 0) return true
-  if (agentId === undefined) return false
-  if (agents.leasesOf(agentId).size > 0) return true
-  for (const other of agents.waitsOf(agentId)) if (other.isLease && other !== acquisition) return true
-  return false
 }
 
 function* waitsOf({ acquisition, isLease }: Place, agents: Agents): Generator<Place, undefined> {
