@@ -108,7 +108,9 @@ async function checkServer(owner: Owner, url: string, tree: Tree, names: readonl
   const violations = ofFiles.filter((file) => !isIdle(file)).map((file) => `not idle: ${JSON.stringify(file)}`)
   const { active_locks: locks, queue_depth: waiting } = status
   if (locks.read + locks.write + waiting !== 0) violations.push(`locks or waiters are left: ${JSON.stringify(status)}`)
-  const strangers = tree.all().filter((entry) => !names.some((name) => name === entry || name.startsWith(`${entry}/`)))
+  const isOwn = (entry: string) => /^\.async-crud-mcp(\/|$)/.test(entry) && !entry.endsWith('.tmp')
+  const isMade = (entry: string) => names.some((name) => name === entry || name.startsWith(`${entry}/`))
+  const strangers = tree.all().filter((entry) => !isOwn(entry) && !isMade(entry))
   if (strangers.length > 0) violations.push(`files are left that nobody made: ${strangers.join(', ')}`)
   return violations
 }
