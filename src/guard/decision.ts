@@ -1,0 +1,58 @@
+// What the hook answers, in the format of Claude Code, which Cursor, Codex and VS Code read too.
+import type { NativeEdit } from './hook-input.ts'
+import type { Lease } from './leases.ts'
+
+/** Nothing printed leaves the decision to the harness. */
+export type Decision =
+  | {
+      readonly hookSpecificOutput: {
+        readonly hookEventName: 'PreToolUse'
+        readonly permissionDecision: 'deny'
+        /** Shown to the model. */
+        readonly permissionDecisionReason: string
+      }
+    }
+  | {
+      /** Shown to the user. */
+      readonly systemMessage: string
+    }
+
+const maxHolders = 5
+const maxNameLength = 200
+
+export function deny(reason: string): Decision {
+  return {
+    hookSpecificOutput: { hookEventName: 'PreToolUse', permissionDecision: 'deny', permissionDecisionReason: reason }
+  }
+}
+
+/** @param leases of others on the file, at least one */
+export function denyLeased({ tool, instead }: NativeEdit, file: string, leases: readonly Lease[]): Decision {
+  const holders = leases.slice(0, maxHolders).map(describe).join('; ')
+  const more = leases.length > maxHolders ? ` and ${leases.length - maxHolders} more` : ''
+  const wait = JSON.stringify({ filepaths: [file] })
+  return deny(
+    `${file} is leased by ${holders}${more}. ${tool} would change it under the holder, so it was not run. ` +
+      `Use ${instead} of the async-crud-mcp server instead: it waits in the queue of this file and loses no change. ` +
+      `To change the file yourself over a longer time, wait for it with lock_wait ${wait}. Other files can be changed meanwhile.`
+  )
+}
+
+/** Names and notes are other agents' words: quoted and cut, so that they are not taken for ours. */
+function describe({ agent_id, mode, note, expires_at }: Lease): string {
+  const who = agent_id === null ? 'an agent without a name' : `agent ${quote(agent_id)}`
+  const how = mode === 'shared' ? ' (shared)' : ''
+  const why = note === undefined || note === '' ? '' : `, note ${quote(note)}`
+  return `${who}${how}${why}${until(expires_at)}`
+}
+
+function until(expires: string | null): string {
+  const time = Date.parse(expires ?? '')
+  if (Number.isNaN(time)) return ''
+  const seconds = Math.max(0, Math.ceil((time - Date.now()) / 1000))
+  return `, until ${new Date(time).toISOString()} (${seconds} s from now)`
+}
+
+function quote(words: string): string {
+  return JSON.stringify(words.length > maxNameLength ? `${words.slice(0, maxNameLength)}...` : words)
+}

@@ -1,0 +1,71 @@
+// What a harness tells its pre-tool hook on standard input: which files a native tool is about to change.
+import { resolve } from 'node:path'
+
+export interface NativeEdit {
+  readonly tool: string
+  /** Operations that do the same through the server. */
+  readonly instead: string
+  /** Absolute; links are not resolved. */
+  readonly files: readonly string[]
+  /** Where the session works. */
+  readonly cwd: string
+}
+
+interface Tool {
+  readonly instead: string
+  readonly files: (input: Fields) => readonly unknown[]
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+const update = 'async_update'
+const writeOrUpdate = 'async_update (async_write for a new file)'
+const onePath = ({ file_path, notebook_path, filePath, path }: Fields) => [
+  file_path ?? notebook_path ?? filePath ?? path
+]
+
+/** By the names of Claude Code, which Cursor uses too, then of VS Code, then of Codex. */
+const tools: Readonly<Record<string, Tool>> = {
+  Edit: { instead: update, files: onePath },
+  MultiEdit: { instead: update, files: onePath },
+  NotebookEdit: { instead: update, files: onePath },
+  Write: { instead: writeOrUpdate, files: onePath },
+  replace_string_in_file: { instead: update, files: onePath },
+  create_file: { instead: writeOrUpdate, files: onePath },
+  apply_patch: { instead: writeOrUpdate, files: ({ command }) => filesOfPatch(command) }
+}
+
+/**
+ * @returns undefined for a tool that changes no file by name
+ * @throws Error where the input cannot be read, or does not name the file
+ */
+export function parseHookInput(text: string): NativeEdit | undefined {
+  const { tool_name, tool_input, cwd: givenCwd } = parseObject(text)
+  if (typeof tool_name !== 'string') throw new Error('the hook input has no tool_name')
+  const tool = Object.hasOwn(tools, tool_name) ? tools[tool_name] : undefined
+  if (tool === undefined) return undefined
+  const cwd = resolve(typeof givenCwd === 'string' ? givenCwd : '')
+  const files = tool.files((tool_input ?? {}) as Fields).map((file) => {
+    if (typeof file !== 'string' || file === '')
+      throw new Error(`the hook input does not say which file ${tool_name} is about to change`)
+    return resolve(cwd, file)
+  })
+  return { tool: tool_name, instead: tool.instead, files: [...new Set(files)], cwd }
+}
+
+function filesOfPatch(patch: unknown): readonly unknown[] {
+  if (typeof patch !== 'string') return [undefined]
+  const names = patch.matchAll(/^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)\s*$/gm)
+  return Array.from(names, ([, name]) => name)
+}
+
+function parseObject(text: string): Fields {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    // Told below, together with JSON that is no object.
+  }
+  if (typeof value !== 'object' || value === null) throw new Error('the hook input on standard input is no JSON object')
+  return value as Fields
+}

@@ -1,0 +1,77 @@
+// Asks the server who holds leases on a file, with as little of Node as that takes.
+import type { IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
+
+export interface Lease {
+  readonly agent_id: string | null
+  readonly mode: string
+  readonly note?: string
+  /** ISO 8601. */
+  readonly expires_at: string | null
+}
+
+export interface Inquiry {
+  /** Of the server: the routes stand below it. */
+  readonly base: URL
+  readonly file: string
+  /** Whose leases do not count. */
+  readonly agentId: string
+  /** Bearer token; empty sends none. */
+  readonly token: string
+  readonly signal: AbortSignal
+}
+
+/** Never the agent's own: the server tells an agent once, with its next answer, which leases it has lost. */
+const ownName = 'async-crud-mcp guard'
+/** Such a file cannot be leased, so nobody has. */
+const unleasable: readonly unknown[] = ['PATH_OUTSIDE_BASE', 'NOT_A_FILE', 'ACCESS_DENIED']
+/** An answer about one file has a few hundred bytes. */
+const maxAnswerBytes = 1_048_576
+
+/**
+ * The leases on a file that agents other than this one hold.
+ * @throws Error that says why they could not be learnt
+ */
+export async function leasesOfOthers({ agentId, ...inquiry }: Inquiry): Promise<readonly Lease[]> {
+  const answer = await post(inquiry, { filepaths: [inquiry.file], agent_id: ownName })
+  if (unleasable.includes(answer['error_code'])) return []
+  if (typeof answer['message'] === 'string') throw new Error(`the server answered: ${answer['message']}`)
+  const { status, results } = answer
+  const [result] = Array.isArray(results) ? (results as readonly { holders?: unknown }[]) : []
+  if (status !== 'ok' || !Array.isArray(result?.holders))
+    throw new Error('the server did not answer as lock_status does')
+  const holders = result.holders as readonly (Lease & { readonly type?: unknown })[]
+  return holders.filter(({ type, agent_id }) => type === 'lease' && agent_id !== agentId)
+}
+
+async function post(
+  { base, token, signal }: Omit<Inquiry, 'agentId'>,
+  input: object
+): Promise<Readonly<Record<string, unknown>>> {
+  const { request } = base.protocol === 'https:' ? await import('node:https') : await import('node:http')
+  const body = JSON.stringify(input)
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const headers = {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+      ...(token !== '' && { authorization: `Bearer ${token}` })
+    }
+    request(new URL('lock_status', base), { method: 'POST', headers, signal }, resolve).on('error', reject).end(body)
+  })
+  let length = 0
+  response.on('data', (chunk: Buffer) => {
+    length += chunk.length
+    if (length > maxAnswerBytes) response.destroy(new Error('its answer does not end'))
+  })
+  const answer = parse(await text(response))
+  if (typeof answer === 'object' && answer !== null) return answer as Readonly<Record<string, unknown>>
+  throw new Error(`what answered (${response.statusCode}) is not an async-crud-mcp server`)
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
