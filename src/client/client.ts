@@ -31,7 +31,7 @@ export interface ClientOptions {
   /** The server's bearer token, where it was started with one. */
   readonly token?: string
   /**
-   * Who is calling; shown to others in `modified_by` and `async_status`. Printable ASCII, since it travels as a header; another
+   * Who is calling; shown to others in `modified_by` and `async_status`, and the holder of leases. Printable ASCII, since it travels as a header; another
    * name can be passed as `agent_id` of a call that takes one, which comes first anyway. Default: the server counts the caller as unnamed.
    */
   readonly agentId?: string
@@ -92,13 +92,15 @@ export function createClient({ url, token, agentId, fetch = globalThis.fetch }: 
   return { call }
 }
 
+/** The operations on one folder. */
+const withoutStatus: ReadonlySet<OperationName> = new Set(['list_files', 'read_file', 'edit_file'])
+
 /** Contention has the HTTP status of a failure and is none: it is an outcome to act on. */
 function isAnswer(name: OperationName, httpStatus: number, body: unknown): boolean {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return false
   const status = 'status' in body ? body.status : undefined
   if (httpStatus === 409) return status === 'contention'
-  // Only the operations on one folder answer without a status.
-  return httpStatus === 200 && status === (name.startsWith('async_') ? 'ok' : undefined)
+  return httpStatus === 200 && status === (withoutStatus.has(name) ? undefined : 'ok')
 }
 
 /** The URL with a slash at its end, to which the name of an operation is added. */

@@ -72,6 +72,21 @@ t.test('contention is an answer that carries the difference, and its hash leads 
   return t.equal(tree.read('a.txt'), '1\nTWO\n')
 })
 
+t.test('leases are taken, met by others, and given back', async (t) => {
+  const { server, client } = await scene(t, { 'a.txt': '', 'b.txt': '' }, { agentId: 'ann' })
+  const bob = createClient({ url: server.url, agentId: 'bob' })
+  const taken = await client.call('lock_try', { filepaths: ['a.txt', 'b.txt'], note: 'two files' })
+  t.match(taken, { status: 'ok', all_acquired: true })
+  const [lease] = taken.results
+  const missed = await bob.call('lock_wait', { filepaths: ['a.txt'], timeout_seconds: 0 })
+  t.match(missed.results, [{ acquired: false, holder: 'ann', holder_note: 'two files', position: 1 }])
+  const input = { path: 'a.txt', content: 'x', timeout: 0 }
+  t.match(await failureOf(bob.call('async_append', input)), { httpStatus: 408, code: 'LOCK_TIMEOUT' })
+  await client.call('async_append', { ...input, fencing_token: lease?.fencing_token ?? 0 })
+  t.match(await client.call('lock_release_all', {}), { count: 2 })
+  t.match(await bob.call('async_append', input), { status: 'ok' })
+})
+
 t.test('each result of a batch is told apart by its status', async (t) => {
   const { client } = await scene(t, { 'a.txt': 'a', 'b.txt': 'b' })
   const { results, summary } = await client.call('async_batch_update', {

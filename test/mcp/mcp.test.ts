@@ -2,11 +2,14 @@
 import { Ajv } from 'ajv'
 import t from 'tap'
 import { instructions } from '../../src/mcp/instructions.ts'
-import { operations } from '../../src/operations/index.ts'
+import { agentOperations } from '../../src/operations/index.ts'
 import { connectLegacy, connectModern, type Answer } from '../fixtures/clients.ts'
 import { holdLock, idle, lockSummary, untilWaiting } from '../fixtures/locks.ts'
 import { startServer } from '../fixtures/server.ts'
 import { hashOf, makeTree } from '../fixtures/tree.ts'
+
+/** Those that answer in the envelope of FES. */
+const folderTools = new Set(['list_files', 'read_file', 'edit_file'])
 
 const eras = [
   ['2026', connectModern],
@@ -24,20 +27,20 @@ for (const [era, connect] of eras) {
       const { tools } = await client.listTools()
       t.strictSame(
         tools.map(({ name }) => name),
-        operations.map(({ name }) => name)
+        agentOperations.map(({ name }) => name)
       )
       for (const { name, inputSchema, outputSchema, annotations, description } of tools) {
         t.match(inputSchema, { type: 'object', additionalProperties: false }, name)
         t.notHas(inputSchema, 'oneOf')
         t.match(
           outputSchema,
-          name.startsWith('async_')
-            ? {
+          folderTools.has(name)
+            ? { type: 'object', required: undefined, properties: { error: { type: 'object' } } }
+            : {
                 type: 'object',
                 required: ['status'],
-                properties: { status: { enum: ['ok'] }, error_code: {}, message: {} }
-              }
-            : { type: 'object', required: undefined, properties: { error: { type: 'object' } } },
+                properties: { status: { enum: ['ok'] }, error_code: {}, message: {}, notices: { type: 'array' } }
+              },
           name
         )
         for (const combinator of ['oneOf', 'anyOf', 'allOf', 'not'])
@@ -91,6 +94,17 @@ for (const [era, connect] of eras) {
         false
       ],
       ['async_batch_update', { files: [{ path: 'f', expected_hash: hashOf('one\n'), content: '' }] }, false],
+      ['lock_try', { filepaths: ['f', 'h', 'new'], agent_id: 'ann', note: 'three files' }, false],
+      ['lock_try', { filepaths: ['f'], agent_id: 'bob', ttl_seconds: 1e6 }, false],
+      ['lock_try', { filepaths: [], agent_id: 'bob' }, true],
+      ['lock_wait', { filepaths: ['h'], agent_id: 'bob', timeout_seconds: 0 }, false],
+      ['lock_wait', { ticket: 'never given', agent_id: 'bob' }, true],
+      ['lock_renew', { filepaths: ['f', 'other'], agent_id: 'ann' }, false],
+      ['lock_status', { filepaths: ['f', 'other'], agent_id: 'bob' }, false],
+      ['lock_release', { filepaths: ['f'], agent_id: 'bob' }, false],
+      ['async_append', { path: 'f', content: 'x', agent_id: 'bob', timeout: 0 }, true],
+      ['async_append', { path: 'f', content: 'x', agent_id: 'ann', fencing_token: 0 }, true],
+      ['lock_release_all', { agent_id: 'ann' }, false],
       ['async_delete', { path: 'h' }, false]
     ]
     for (const [name, input, isError] of calls) {
@@ -107,6 +121,23 @@ for (const [era, connect] of eras) {
     }
     const unknown: unknown = await client.callTool({ name: 'async_raed', arguments: {} })
     t.match(unknown, { isError: true, content: [{ text: /async_read/ }] })
+  })
+
+  t.test(`lock_break is no tool for a ${era} client: a lease stays`, async (t) => {
+    const tree = makeTree(t, { f: '' })
+    const { url } = await startServer(t, tree.root)
+    const client = await connect(url, 'ann')
+    t.teardown(() => client.close())
+    await client.callTool({ name: 'lock_try', arguments: { filepaths: ['f'] } })
+    const refused: unknown = await client.callTool({
+      name: 'lock_break',
+      arguments: { filepaths: ['f'], reason: 'why not' }
+    })
+    t.match(refused, { isError: true, structuredContent: { error_code: 'INVALID_REQUEST' } })
+    t.notMatch(refused, { content: [{ text: /Known: .*lock_break/ }] })
+    t.match(await client.callTool({ name: 'lock_status', arguments: { filepaths: ['f'] } }), {
+      structuredContent: { results: [{ held_by_me: true }] }
+    })
   })
 
   t.test(`who calls is, for a ${era} client, agent_id before header before _meta`, async (t) => {

@@ -4,7 +4,7 @@ import { StdioClientTransport as ModernTransport } from '@modelcontextprotocol/c
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import t, { type Test } from 'tap'
-import { operations } from '../../src/operations/index.ts'
+import { agentOperations } from '../../src/operations/index.ts'
 import type { Answer } from '../fixtures/clients.ts'
 import { argsFor } from '../fixtures/rpc.ts'
 import { programPath } from '../fixtures/server.ts'
@@ -70,7 +70,7 @@ for (const [era, connect] of Object.entries(eras)) {
     const client = await connect(t, argsFor(tree))
     t.strictSame(
       client.names,
-      operations.map(({ name }) => name)
+      agentOperations.map(({ name }) => name)
     )
     t.match(await client.callTool('async_read', { path: 'f' }), { structuredContent: { hash: hashOf('one\n') } })
     t.match(await client.callPlain('edit_file', { name: 'f', append: 'two' }), {

@@ -1,6 +1,6 @@
 // JSON-RPC 2.0 as the real program speaks it on standard input and output (FES 3.2): ids, versions, params, batches, notifications.
 import t from 'tap'
-import { operations } from '../../src/operations/index.ts'
+import { agentOperations } from '../../src/operations/index.ts'
 import { answersTo, argsFor, failure, notification, readF, request, sameMessages } from '../fixtures/rpc.ts'
 import { converse, startStdio, type Message } from '../fixtures/stdio.ts'
 import { hashOf, makeTree } from '../fixtures/tree.ts'
@@ -92,10 +92,10 @@ t.test('an unknown method is -32601', async (t) => {
   )
 })
 
-t.test('every operation is a method, in the result and in the error of its own envelope', async (t) => {
+t.test('every operation for agents is a method, in the result and in the error of its own envelope', async (t) => {
   const tree = makeTree(t, { f: 'one\n' })
   const program = startStdio(t, argsFor(tree))
-  for (const { name } of operations) {
+  for (const { name } of agentOperations) {
     const { result, error } = await program.call(name, { no_such_parameter: 1 })
     t.match(
       { result, error },
@@ -119,6 +119,14 @@ t.test('every operation is a method, in the result and in the error of its own e
   t.match(await program.call('read_file', { name: 'nothing' }), {
     error: { code: -32001, data: { filename: 'nothing', operation: 'read_file', timestamp: String, details: String } }
   })
+})
+
+t.test('lock_break is no method: it is -32601, and a lease stays', async (t) => {
+  const program = startStdio(t, argsFor(makeTree(t, { f: '' })))
+  const ann = { filepaths: ['f'], agent_id: 'ann' }
+  t.match(await program.call('lock_try', ann), { result: { all_acquired: true } })
+  t.match(await program.call('lock_break', { filepaths: ['f'], reason: 'why not' }), { error: { code: -32601 } })
+  t.match(await program.call('lock_status', ann), { result: { results: [{ held_by_me: true }] } })
 })
 
 t.test('params are an object; a required one that is missing is -32600 for the operations of FES alone', async (t) => {
