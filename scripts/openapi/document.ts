@@ -1,6 +1,8 @@
 // The OpenAPI 3.1 document, derived from the operations and from calls that were recorded.
 import { AgentId } from '../../schemas/common.ts'
+import type { ErrorCode } from '../../schemas/errors.ts'
 import { Health } from '../../schemas/health.ts'
+import { LockList } from '../../schemas/locks.ts'
 import type { Operation } from '../../src/operations/define.ts'
 import { envelopes } from '../../src/operations/envelopes.ts'
 import { createComponents, type JsonObject } from './components.ts'
@@ -18,7 +20,10 @@ interface Sources {
 export function createOpenApi({ operations, version, calls }: Sources): JsonObject {
   const components = createComponents()
   const workshop = { components, examples: createExamples(calls, operations) }
-  const paths: JsonObject = { '/health': { get: describeHealth(workshop) } }
+  const paths: JsonObject = {
+    '/health': { get: describeHealth(workshop) },
+    '/locks': { get: describeLockList(workshop) }
+  }
   for (const operation of operations) paths[`/${operation.name}`] = { post: describeOperation(operation, workshop) }
   const agentId = describeAgentId(workshop)
   return {
@@ -33,6 +38,11 @@ export function createOpenApi({ operations, version, calls }: Sources): JsonObje
     ],
     tags: [
       { name: 'files', description: 'Files by their paths, each change for the version it was made for.' },
+      {
+        name: 'locks',
+        description:
+          'Leases: files that an agent reserves beyond one call. While it holds one, the changes of others wait.'
+      },
       { name: 'folder', description: 'The files of one flat folder, the first root, by their names and lines.' },
       { name: 'server', description: 'The process itself.' }
     ],
@@ -57,27 +67,33 @@ function describeService(version: string): JsonObject {
     description: [
       'Every operation is `POST /<name>` with a JSON body.',
       '',
-      'The operations on **files** answer with a `status`: `ok`, `contention` (HTTP 409: the file has changed, and the answer says how) or `error`.',
+      'The operations on **files** and **locks** answer with a `status`: `ok`, `contention` (HTTP 409: the file has changed, and the answer says how) or `error`.',
       'Those on the **folder** answer with the bare result, or with `{ "error": { "code", "message", "data" } }`.',
       '',
-      'The examples are one session of two agents, ann and bob, as a server really answered it.'
+      'The examples are one session of two agents, ann and bob, as a server really answered it.',
+      'What differs each time, such as times and tickets, has one value in them.'
     ].join('\n'),
     license: { name: 'MIT', identifier: 'MIT' }
   }
 }
 
 function describeOperation(operation: Operation, workshop: Workshop): JsonObject {
-  const { name, title, description, input, envelope } = operation
+  const { name, title, description, input } = operation
   const schema = workshop.components.schema({ ...input, title: `${toPascalCase(name)}Input` })
   return {
     operationId: name,
     summary: title,
     description,
-    tags: [envelope === envelopes.bare ? 'folder' : 'files'],
+    tags: [tagOf(operation)],
     parameters: [{ $ref: '#/components/parameters/AgentId' }],
     requestBody: { required: true, content: jsonContent(schema, workshop.examples.requests(name)) },
     responses: describeResponses(operation, workshop)
   }
+}
+
+function tagOf({ name, envelope }: Operation): string {
+  if (envelope === envelopes.bare) return 'folder'
+  return name.startsWith('lock_') ? 'locks' : 'files'
 }
 
 function describeAgentId({ components }: Workshop): JsonObject {
@@ -92,10 +108,6 @@ function describeAgentId({ components }: Workshop): JsonObject {
 
 function describeHealth(workshop: Workshop): JsonObject {
   const { components, examples } = workshop
-  const failures = (['UNAUTHORIZED', 'FORBIDDEN_ORIGIN', 'METHOD_NOT_ALLOWED'] as const).map((code) => [
-    String(envelopes.status.httpStatus(code)),
-    sharedResponse(code, envelopes.status, workshop)
-  ])
   return {
     operationId: 'health',
     summary: 'Is the server well?',
@@ -106,7 +118,41 @@ function describeHealth(workshop: Workshop): JsonObject {
         description: 'It is.',
         content: jsonContent(components.schema(Health), examples.answers('health', 200))
       },
-      ...Object.fromEntries(failures)
+      ...describeRefusals(['UNAUTHORIZED', 'FORBIDDEN_ORIGIN', 'METHOD_NOT_ALLOWED'], workshop)
     }
   }
+}
+
+function describeLockList(workshop: Workshop): JsonObject {
+  const { components, examples } = workshop
+  return {
+    operationId: 'list_locks',
+    summary: 'Who has what, and who waits for it',
+    description:
+      'For people and dashboards: every file that somebody holds or waits for, with leases and running operations.',
+    tags: ['locks'],
+    parameters: [
+      {
+        name: 'limit',
+        in: 'query',
+        required: false,
+        description: 'Files listed at most.',
+        schema: { type: 'integer', minimum: 0, maximum: 999_999_999, default: 10_000 }
+      }
+    ],
+    responses: {
+      '200': {
+        description: LockList.description ?? '',
+        content: jsonContent(components.schema(LockList), examples.answers('locks', 200))
+      },
+      ...describeRefusals(['INVALID_REQUEST', 'UNAUTHORIZED', 'FORBIDDEN_ORIGIN', 'METHOD_NOT_ALLOWED'], workshop)
+    }
+  }
+}
+
+function describeRefusals(codes: readonly ErrorCode[], workshop: Workshop): JsonObject {
+  const { status } = envelopes
+  return Object.fromEntries(
+    codes.map((code) => [String(status.httpStatus(code)), sharedResponse(code, status, workshop)])
+  )
 }

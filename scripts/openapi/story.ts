@@ -1,22 +1,7 @@
 // The session that the examples of the OpenAPI document are recorded from: ann and bob change the files of one project.
 import { createHash } from 'node:crypto'
-import type { ErrorCode } from '../../schemas/errors.ts'
-
-/** One call of the session. */
-export interface Step {
-  readonly operation: string
-  /** Key of the example. */
-  readonly name: string
-  readonly summary: string
-  readonly input?: object
-  /** 200 unless it says otherwise. */
-  readonly status?: number
-  /** The failure that is to be shown. */
-  readonly code?: ErrorCode
-  /** POST unless it says otherwise. */
-  readonly method?: 'GET'
-  readonly headers?: Readonly<Record<string, string>>
-}
+import { leases } from './lease-story.ts'
+import type { Step } from './step.ts'
 
 const lines = [
   '# Plan',
@@ -368,6 +353,7 @@ export const story: readonly Step[] = [
   ...batches,
   ...overview,
   ...folder,
+  ...leases,
   ...farewell,
   ...failures,
   ...refusedAtTheDoor

@@ -1,0 +1,58 @@
+// What differs from one recording of the examples to the next is given one value, so that two recordings are equal.
+import type { Json } from './components.ts'
+
+interface Stage {
+  readonly root: string
+  /** Of the running service. */
+  readonly port: number
+  /** The longest wait, as it was and as it is shown. */
+  readonly maxTimeout: { readonly seconds: number; readonly shown: number }
+}
+
+export type Steadier = (value: Json) => Json
+
+const root = '/home/ann/project'
+const port = 8720
+const ticket = 'ticket-7f3a9c52d1e8b604'
+const now = '2026-11-21T09:00:00.000Z'
+/** A lease lasts 300 s, a place is kept for 60 s. */
+const endOfLease = '2026-11-21T09:05:00.000Z'
+const endOfTicket = '2026-11-21T09:01:00.000Z'
+
+const numbers: Readonly<Record<string, number>> = {
+  port,
+  uptime_seconds: 42.5,
+  memory_bytes: 92_274_688,
+  p50: 0.12,
+  p99: 1.3,
+  remaining_seconds: 300
+}
+const times: Readonly<Record<string, string>> = {
+  expires_at: endOfLease,
+  held_until: endOfLease,
+  timeout_at: endOfTicket,
+  ticket_expires_at: endOfTicket
+}
+
+const anyTime = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g
+const anyEndOfLease = new RegExp(`(until )${anyTime.source}, [\\d.]+ s from now`, 'g')
+
+export function createSteadier(stage: Stage): Steadier {
+  return function toSteady(value: Json, key = ''): Json {
+    if (typeof value === 'string') return times[key] ?? steadyText(value, stage)
+    if (typeof value === 'number') return numbers[key] ?? value
+    if (Array.isArray(value)) return value.map((item) => toSteady(item))
+    if (typeof value !== 'object' || value === null) return value
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, toSteady(inner, name)]))
+  }
+}
+
+function steadyText(text: string, stage: Stage): string {
+  return text
+    .replaceAll(stage.root, root)
+    .replaceAll(`:${stage.port}`, `:${port}`)
+    .replaceAll(`${stage.maxTimeout.seconds} s`, `${stage.maxTimeout.shown} s`)
+    .replaceAll(/ticket-[0-9a-f]{16}/g, ticket)
+    .replaceAll(anyTime, now)
+    .replaceAll(anyEndOfLease, `$1${endOfLease}, 300 s from now`)
+}
