@@ -1,5 +1,5 @@
 // Leases: files that an agent reserves beyond one operation (LOCK), over the whole life of one.
-import { AgentId, Path, StatusOk, Timestamp } from './common.ts'
+import { AgentId, Path, Timestamp } from './common.ts'
 import { Holder, PendingRequest } from './status.ts'
 import { inputObject, Type, type Static, type TProperties } from './typebox.ts'
 
@@ -10,13 +10,13 @@ const FilePaths = Type.Array(Path, {
     'The files: existing ones, or names not yet taken. Handled in canonical order; several spellings of one file count once. At most locks.max_files_per_call (1000).'
 })
 
-const TtlSeconds = Type.Optional(
-  Type.Number({
-    exclusiveMinimum: 0,
-    description:
-      'How long the lease lasts without a call of yours on the file; each such call starts it anew. Default: locks.lease_ttl_seconds (300). Clamped to locks.max_lease_ttl_seconds (3600).'
-  })
-)
+const TtlSeconds = (usual: string) =>
+  Type.Optional(
+    Type.Number({
+      exclusiveMinimum: 0,
+      description: `How long the lease lasts after your last call that read or changed the file, or renewed the lease. Default: ${usual}. Clamped to locks.max_lease_ttl_seconds (3600).`
+    })
+  )
 
 const Note = Type.Optional(
   Type.String({ minLength: 1, maxLength: 500, description: 'What you are doing; shown to whoever meets the lease.' })
@@ -27,25 +27,37 @@ const reservation = {
     enum: ['exclusive', 'shared'],
     default: 'exclusive',
     description:
-      '"exclusive" keeps every other lease and all changes by others out; "shared" admits other shared leases, and keeps changes out as well.'
+      '"exclusive": the file is reserved for you alone. "shared": others can have shared leases too. Both make changes by others wait; while another has a shared lease, your own changes wait as well.'
   }),
-  all_or_nothing: Type.Boolean({ default: false, description: 'Take all of the files, or none.' }),
-  ttl_seconds: TtlSeconds,
+  all_or_nothing: Type.Boolean({
+    default: false,
+    description:
+      'True: all of the files, or none. Where one cannot be had, none of the others is kept, but for leases that you had before.'
+  }),
+  ttl_seconds: TtlSeconds('locks.lease_ttl_seconds (300)'),
   note: Note
 }
 
 const Mode = Type.String({ enum: ['exclusive', 'shared'], description: 'Of the lease.' })
 const Token = Type.Integer({
   minimum: 1,
-  description: 'Larger than that of every lease before. Pass it as fencing_token with your changes.'
+  description:
+    'Number of your lease, larger than that of every lease before. Pass it as fencing_token with your changes: where the lease has ended by then, nothing is written.'
 })
 const Filepath = Type.String({ description: 'As you spelt it.' })
-const HolderName = Type.Union([Type.String(), Type.Null()], { description: 'Agent who has it; null where nobody has.' })
+const HolderName = Type.Union([Type.String(), Type.Null()], {
+  description: 'Agent who has it (of a caller without a name, the operation); null where nobody has.'
+})
+const CarriedOut = Type.Literal('ok', { description: 'The call was carried out; what it brought stands beside it.' })
 const all = (description: string) => Type.Boolean({ description })
+const Time = (description: string) => Type.String({ format: 'date-time', description })
+const Expiry = Type.Optional(Time('When you lose it, if no call of yours prolongs it.'))
 const Message = Type.Optional(
   Type.String({ description: 'What was done otherwise than asked, such as a clamped limit, and what to do next.' })
 )
-const Until = Type.Union([Timestamp, Type.Null()], { description: 'Until when, if nothing prolongs it.' })
+const Until = Type.Union([Timestamp, Type.Null()], {
+  description: 'When the holder loses it, if nothing prolongs it; null where that is not known yet.'
+})
 const queueDepth = Type.Integer({ minimum: 0, description: 'Requests that wait for the file.' })
 
 export const LockResult = Type.Object(
@@ -53,13 +65,14 @@ export const LockResult = Type.Object(
     filepath: Filepath,
     acquired: Type.Boolean({ description: 'True where you hold the lease now.' }),
     holder: Type.Union([Type.String(), Type.Null()], {
-      description: 'Who keeps you from it; null where you hold it, and where it is free but was not taken.'
+      description:
+        'Who keeps you from it; null where you hold it, and where it is free but was not taken (all_or_nothing).'
     }),
     mode: Type.Optional(Mode),
     fencing_token: Type.Optional(Token),
-    expires_at: Type.Optional(Timestamp),
+    expires_at: Expiry,
     holder_note: Type.Optional(Type.String({ description: 'What the holder says about it.' })),
-    held_since: Type.Optional(Timestamp),
+    held_since: Type.Optional(Time('Since when the holder has it.')),
     held_until: Type.Optional(Until),
     position: Type.Optional(
       Type.Integer({ minimum: 1, description: 'Your place in its queue, or the one you would get; 1 is next.' })
@@ -71,7 +84,7 @@ export const LockResult = Type.Object(
 export type LockResult = Static<typeof LockResult>
 
 const lockOutput = <Properties extends TProperties>(properties: Properties, title: string, description: string) =>
-  Type.Object({ status: StatusOk, ...properties, message: Message, timestamp: Timestamp }, { title, description })
+  Type.Object({ status: CarriedOut, ...properties, message: Message, timestamp: Timestamp }, { title, description })
 
 const results = <Result extends TProperties>(result: Result, title: string) =>
   Type.Array(Type.Object(result, { title, description: 'What became of one file.' }), {
@@ -104,7 +117,7 @@ export const LockWaitInput = inputObject({
     Type.Number({
       minimum: 0,
       description:
-        'Longest wait for each file; 0 does not wait. Default: crud.default_timeout (30). Clamped to crud.max_timeout (300).'
+        'Longest wait for each file; all are waited for at the same time. 0 does not wait. Default: crud.default_timeout (30). Clamped to crud.max_timeout (300).'
     })
   ),
   poll_interval_ms: Type.Optional(
@@ -128,7 +141,7 @@ export const LockWaitOutput = lockOutput(
           'The wait was cut before the time you asked for, and your places are kept: call lock_wait with this ticket to go on.'
       })
     ),
-    ticket_expires_at: Type.Optional(Timestamp)
+    ticket_expires_at: Type.Optional(Time('Until when your places are kept.'))
   },
   'LockWaitOutput',
   'Which files are yours now, and who has the others.'
@@ -142,8 +155,12 @@ export const LockReleaseOutput = lockOutput(
     results: results(
       {
         filepath: Filepath,
-        released: Type.Boolean({ description: 'True where you do not hold it any more; false where another does.' }),
-        holder: HolderName
+        released: Type.Boolean({
+          description: 'True where you hold it no more, or never did; false where another agent does.'
+        }),
+        holder: Type.Union([Type.String(), Type.Null()], {
+          description: 'The agent who has it, where released is false; null otherwise.'
+        })
       },
       'ReleaseResult'
     ),
@@ -164,7 +181,7 @@ export const LockStatusOutput = lockOutput(
         held_by_me: Type.Boolean({ description: 'True where you hold a lease on it.' }),
         holder: HolderName,
         fencing_token: Type.Optional(Token),
-        expires_at: Type.Optional(Timestamp),
+        expires_at: Expiry,
         holders: Type.Array(Holder, { description: 'Everybody who has it: leases and running operations.' }),
         queue_depth: queueDepth
       },
@@ -181,10 +198,14 @@ export type LockReleaseAllInput = Static<typeof LockReleaseAllInput>
 export const LockReleaseAllOutput = lockOutput(
   { count: Type.Integer({ minimum: 0, description: 'Leases given back.' }) },
   'LockReleaseAllOutput',
-  'You hold nothing and wait for nothing any more.'
+  'You hold no lease any more, and no place is kept for you.'
 )
 
-export const LockRenewInput = inputObject({ filepaths: FilePaths, ttl_seconds: TtlSeconds, agent_id: AgentId })
+export const LockRenewInput = inputObject({
+  filepaths: FilePaths,
+  ttl_seconds: TtlSeconds('as before'),
+  agent_id: AgentId
+})
 export type LockRenewInput = Static<typeof LockRenewInput>
 
 export const LockRenewOutput = lockOutput(
@@ -195,7 +216,7 @@ export const LockRenewOutput = lockOutput(
         renewed: Type.Boolean({ description: 'False where you hold no lease on it: take it anew with lock_try.' }),
         holder: HolderName,
         fencing_token: Type.Optional(Token),
-        expires_at: Type.Optional(Timestamp)
+        expires_at: Expiry
       },
       'RenewResult'
     ),

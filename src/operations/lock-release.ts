@@ -13,7 +13,7 @@ export const lockRelease = defineOperation({
   name: 'lock_release',
   title: 'Give leases back',
   description:
-    'Gives back your leases on files as soon as you are done, so that whoever waits is next. A file you do not hold is released already; one that another agent holds is answered with released: false and its holder.',
+    'Gives back your leases on files, so that whoever waits is next, and the places kept for you in their queues. Call it as soon as you are done with a file. A file that nobody holds is answered with released: true as well, one that another agent holds with released: false and its holder.',
   ...contract.lock_release,
   annotations,
   errors: pathErrors,

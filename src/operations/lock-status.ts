@@ -12,7 +12,7 @@ export const lockStatus = defineOperation({
   name: 'lock_status',
   title: 'Show who has files',
   description:
-    'Says for each file whether you hold a lease on it, and who else has it: leases with their notes and ends, and running operations. Changes nothing, and prolongs no lease.',
+    'Says for each file whether you hold a lease on it, who has it (leases with their notes and ends, and running operations), and how many wait. Changes nothing, and prolongs no lease.',
   ...contract.lock_status,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   errors: pathErrors,

@@ -13,7 +13,7 @@ export const lockTry = defineOperation({
   name: 'lock_try',
   title: 'Lease files, without waiting',
   description:
-    'Reserves files for you before you change them over several calls: takes those that are free, at once, and says for each of the others who has it, until when and why. While you hold a lease, changes by others wait; your own calls on the file pass, and prolong it. Name all files you are going to change. Wait for the rest with lock_wait; give them back with lock_release.',
+    'Reserves files that you are going to change over several calls, also names of files that do not exist yet. Leases at once those that are free, and says for each of the others who has it, until when and why. While you hold a lease, changes of the file by others wait, and reads go on; your own calls on the file pass and prolong the lease. Asking again for a file that you hold prolongs it, too, and can make a shared lease exclusive. Name all files at once, wait for the rest with lock_wait, and give them back with lock_release.',
   ...contract.lock_try,
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   errors: leaseErrors,
