@@ -1,6 +1,6 @@
 // The README's sessions, pasted as they stand, do what they say.
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/client'
@@ -8,18 +8,20 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import t from 'tap'
 import { operations } from '../../src/operations/index.ts'
 import type { Answer } from '../fixtures/clients.ts'
-import { startProgram } from '../fixtures/server.ts'
+import { startProgram, startServer } from '../fixtures/server.ts'
 import { makeTree } from '../fixtures/tree.ts'
 
 const project = new URL('../../../', import.meta.url)
 const readme = readFileSync(new URL('README.md', project), 'utf8')
 
-const [session = '', lines = ''] = ['## A first session with curl', '## Lines of a file, with curl alone'].map(
-  (title) => {
-    const start = readme.indexOf(title)
-    return readme.slice(start, readme.indexOf('\n## ', start))
-  }
-)
+const [session = '', leases = '', lines = ''] = [
+  '## A first session with curl',
+  '## Leases: files reserved over several calls',
+  '## Lines of a file, with curl alone'
+].map((title) => {
+  const start = readme.indexOf(title)
+  return readme.slice(start, readme.indexOf('\n## ', start))
+})
 
 function blocksOf(section: string): string[] {
   return [...section.matchAll(/```sh\n([^]*?)```/g)].map((match) => match[1] as string)
@@ -30,12 +32,14 @@ async function run(script: string): Promise<string> {
 }
 
 const parse = (text: string | undefined) => JSON.parse(text ?? '') as Answer
+/** The answer that is printed in a section. */
+const promisedIn = (section: string) => parse(/```json\n([^]*?)```/.exec(section)?.[1])
 
 t.test('the sessions with curl do what they say', async (t) => {
   const tree = makeTree(t)
-  const blocks = [...blocksOf(session), ...blocksOf(lines)].map((block) => block.replaceAll('/tmp/demo', tree.root))
-  const [prepare = '', first = '', second = '', byLine = '', stdio = ''] = blocks
-  t.equal(blocks.length, 5)
+  const blocks = [session, leases, lines].flatMap(blocksOf).map((block) => block.replaceAll('/tmp/demo', tree.root))
+  const [prepare = '', first = '', second = '', leased = '', byLine = '', stdio = ''] = blocks
+  t.equal(blocks.length, 6)
   await run(prepare.replace(/npm start.*/, ''))
   const { url } = await startProgram(t, ['--dir', tree.root])
   const here = (script: string) => script.replaceAll('http://127.0.0.1:8720', url)
@@ -43,29 +47,53 @@ t.test('the sessions with curl do what they say', async (t) => {
   const [read, ann, late, bob, ...file] = (await run(here(first + second))).split('\n')
   t.match(parse(read), { status: 'ok', content: 'one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n' })
   t.match(parse(ann), { status: 'ok' })
-  const promised = JSON.parse(/```json\n([^]*?)```/.exec(session)?.[1] ?? '') as Answer
-  t.match(parse(late), promised, "Bob's answer is the one that is printed")
+  t.match(parse(late), promisedIn(session), "Bob's answer is the one that is printed")
   t.match(parse(bob), { status: 'ok' })
   t.equal(file.join('\n'), 'one\nzwei\nthree\nfour\nfive\nsix\nseven\nacht\n')
 
   const [call = ''] = first.split('\n')
+  const [taken, timeout, status, all, own, released, append] = (await run(here(`${call}\n${leased}`))).split('\n')
+  t.match(parse(taken), { all_acquired: true, results: [{ filepath: 'list.txt' }, { filepath: 'plan.txt' }] })
+  t.match(parse(timeout), promisedIn(leases), "Bob's answer is the one that is printed")
+  t.match(parse(timeout), { message: /within 1 s\. Agent ann has leased it .* with the note "numbering the list"/ })
+  t.match(parse(status), { results: [{ held_by_me: false, holder: 'ann' }, { holder: 'ann' }] })
+  t.match(parse(all), { counts: { files: 2, leases: 2, waiting: 0 }, files: [{ holders: [{ agent_id: 'ann' }] }, {}] })
+  t.match(parse(own), { status: 'ok', path: 'plan.txt' })
+  t.match(parse(released), { all_released: true })
+  t.match(parse(append), { status: 'ok', path: 'list.txt' })
+
   const [listed, range, edited, appended, created, ...files] = (await run(here(`${call}\n${byLine}`))).split('\n')
-  t.match(parse(listed), { files: [{ name: 'list.txt', lines: 8 }], total_count: 1 })
+  t.match(parse(listed), { files: [{ name: 'list.txt', lines: 9 }, { name: 'plan.txt' }], total_count: 2 })
   t.strictSame(parse(range), {
     content: 'zwei\nthree',
-    total_lines: 8,
+    total_lines: 9,
     range_requested: { start_line: 2, end_line: 3 }
   })
-  t.match(parse(edited), { success: true, lines_modified: 3, new_total_lines: 8 })
-  t.match(parse(appended), { lines_modified: 1, new_total_lines: 9 })
+  t.match(parse(edited), { success: true, lines_modified: 3, new_total_lines: 9 })
+  t.match(parse(appended), { lines_modified: 1, new_total_lines: 10 })
   t.match(parse(created), { file_created: true, new_total_lines: 1 })
-  t.equal(files.join('\n'), 'uno\nzwei\nbetween\nthree\nfive\nsix\nseven\nacht\nnine\nwrite the report\n')
+  t.equal(files.join('\n'), 'uno\nzwei\nbetween\nthree\nfive\nsix\nseven\nacht\nnine\nten\nwrite the report\n')
 
   t.strictSame(parse(await run(stdio)), {
     jsonrpc: '2.0',
     id: 1,
     result: { content: 'write the report', total_lines: 1 }
   })
+})
+
+t.test('the commands of the page on leases do what they say', async (t) => {
+  const tree = makeTree(t, { 'list.txt': 'one\n' })
+  const { url } = await startServer(t, tree.root)
+  const [call = ''] = (blocksOf(session)[1] ?? '').split('\n')
+  const page = readFileSync(new URL('docs/leases.md', project), 'utf8')
+  const script = [call, ...blocksOf(page)].join('\n').replaceAll('http://127.0.0.1:8720', url)
+  const [taken, waited, appended, renewed, released, broken] = (await run(script)).split('\n')
+  t.match(parse(taken), { all_acquired: true })
+  t.match(parse(waited), { results: [{ acquired: false, holder: 'ann', holder_note: 'numbering the list' }] })
+  t.match(parse(appended), { status: 'ok' })
+  t.match(parse(renewed), { all_renewed: true })
+  t.match(parse(released), { count: 2 })
+  t.match(parse(broken), { status: 'ok', count: 0 })
 })
 
 t.test('an MCP client that starts the server itself as the README says finds the tools', async (t) => {
@@ -84,10 +112,14 @@ t.test('an MCP client that starts the server itself as the README says finds the
   })
 })
 
-t.test('every operation is in the README, and every link leads to a file', async (t) => {
+t.test('every operation is in the README, and every link of the documents leads to a file', async (t) => {
   for (const { name } of operations) t.match(readme, `\`${name}\``)
-  for (const [, target] of readme.matchAll(/\]\((?!http)([^)]+)\)/g)) {
-    const path = new URL(String(target), project)
-    t.doesNotThrow(() => (target?.endsWith('/') === true ? undefined : readFileSync(path)), String(target))
+  const pages = readdirSync(new URL('docs/', project), { recursive: true, encoding: 'utf8' })
+  for (const page of ['README.md', ...pages.filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)]) {
+    const place = new URL(page, project)
+    for (const [, target] of readFileSync(place, 'utf8').matchAll(/\]\((?!http|#)([^)#]+)[^)]*\)/g)) {
+      const path = new URL(String(target), place)
+      t.ok(statSync(path, { throwIfNoEntry: false }), `${page}: ${target}`)
+    }
   }
 })
