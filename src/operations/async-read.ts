@@ -16,7 +16,7 @@ export const asyncRead = defineOperation({
     'Reads a text file, whole or by lines (offset, limit), with the hash of the whole file. Keep the hash: async_update needs it, and the server keeps the bytes behind it, so that a later contention answer can show exactly what changed. Waits only while somebody is writing this file.',
   ...contract.async_read,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-  errors: [...pathErrors, 'FILE_NOT_FOUND', 'ENCODING_ERROR', 'FILE_TOO_LARGE', 'LOCK_TIMEOUT'],
+  errors: [...pathErrors, 'FILE_NOT_FOUND', 'ENCODING_ERROR', 'FILE_TOO_LARGE', 'LOCK_TIMEOUT', 'DEADLOCK'],
   handle: readOne
 })
 

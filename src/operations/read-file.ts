@@ -17,7 +17,7 @@ export const readFile = defineOperation({
     'Reads a UTF-8 text file directly in the first root, whole or from start_line to end_line. Lines are joined by \\n whatever their line ends in the file. To change the file safely while others do, use async_read, which gives the hash that async_update needs.',
   ...contract.read_file,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-  errors: [...pathErrors, 'FILE_NOT_FOUND', 'ENCODING_ERROR', 'FILE_TOO_LARGE', 'LOCK_TIMEOUT'],
+  errors: [...pathErrors, 'FILE_NOT_FOUND', 'ENCODING_ERROR', 'FILE_TOO_LARGE', 'LOCK_TIMEOUT', 'DEADLOCK'],
   handle: read
 })
 

@@ -52,7 +52,6 @@ for (const [era, connect] of eras) {
           t.type((schema as { description?: string }).description, 'string', parameter)
       }
       t.equal(client.getInstructions(), instructions)
-      t.ok(instructions.length < 2000)
       t.match(client.getServerVersion(), { name: 'async-crud-mcp' })
     }
   )
@@ -166,6 +165,16 @@ for (const [era, connect] of eras) {
     )
   })
 }
+
+t.test('the instructions name tools that exist, those for leases among them, and are not cut by clients', (t) => {
+  t.ok(instructions.length < 2000, `${instructions.length} characters`)
+  const named = new Set(instructions.match(/\b(?:async|lock)_[a-z_]*[a-z]\b/g))
+  const known = new Set(agentOperations.map(({ name }) => name))
+  for (const name of named) t.ok(known.has(name), name)
+  for (const name of ['lock_try', 'lock_wait', 'lock_release']) t.ok(named.has(name), name)
+  for (const word of ['fencing_token', 'agent_id', 'LEASE_LOST', 'DEADLOCK', 'notices']) t.match(instructions, word)
+  t.end()
+})
 
 t.test('a session of the 2025 era ends by DELETE, by idling, and when there are too many', async (t) => {
   const tree = makeTree(t)

@@ -4,7 +4,9 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
 import { recordExamples } from '../../scripts/openapi/recorder.ts'
 import { operations } from '../../src/operations/index.ts'
+import { connect } from '../fixtures/clients.ts'
 import {
+  answerSchema,
   document,
   documentPath,
   documentText,
@@ -12,6 +14,9 @@ import {
   type PathOperation,
   type Response
 } from '../fixtures/document.ts'
+import { untilWaiting } from '../fixtures/locks.ts'
+import { startServer } from '../fixtures/server.ts'
+import { makeTree } from '../fixtures/tree.ts'
 
 const ajv = new Ajv2020({ strict: false, formats: { 'date-time': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/ } })
 ajv.addSchema(document, 'openapi')
@@ -71,6 +76,30 @@ t.test('every operation shows a call that succeeds, and contention where it can 
     if (requestBody !== undefined) t.strictSame([...shown('200'), ...contentions].sort(), requests.sort(), operationId)
   }
 })
+
+t.test('what operators alone are offered says so', async (t) => {
+  for (const { name, isForOperators } of operations) {
+    const { description = '' } = document.paths[`/${name}`]?.post ?? {}
+    t.equal(description.startsWith('For operators, over REST alone: '), isForOperators === true, name)
+  }
+})
+
+t.test(
+  'a read behind a rename that waits for the lease of the reader is a deadlock, as the document says',
+  async (t) => {
+    const server = await startServer(t, makeTree(t, { a: '' }).root)
+    const [ann, bob] = [await connect(t, 'rest', server.url, 'ann'), await connect(t, 'rest', server.url, 'bob')]
+    await ann.call('lock_try', { filepaths: ['b'] })
+    const renamed = bob.call('async_rename', { old_path: 'a', new_path: 'b' })
+    await untilWaiting(server, 1)
+    const refused = await ann.call('async_read', { path: 'a' })
+    t.match(refused, { error_code: 'DEADLOCK', message: /ann -> .*a -> bob -> .*b -> ann/ })
+    t.ok(ajv.validate({ $ref: answerSchema('async_read', 409) }, refused), ajv.errorsText())
+    t.match(await ann.call('read_file', { name: 'a' }), { error: { code: -32001 } })
+    await ann.call('lock_release_all', {})
+    t.match(await renamed, { status: 'ok' })
+  }
+)
 
 t.test('two recordings of the examples are equal', async (t) => {
   t.strictSame(await recordExamples(), await recordExamples())
