@@ -7,7 +7,7 @@ import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import t from 'tap'
 import { operations } from '../../src/operations/index.ts'
-import type { Answer } from '../fixtures/clients.ts'
+import { connect, type Answer } from '../fixtures/clients.ts'
 import { startProgram, startServer } from '../fixtures/server.ts'
 import { makeTree } from '../fixtures/tree.ts'
 
@@ -109,6 +109,22 @@ t.test('an MCP client that starts the server itself as the README says finds the
   await client.connect(new StdioClientTransport({ command, args: real, stderr: 'ignore' }))
   t.match(await client.callTool({ name: 'read_file', arguments: { name: 'a.txt' } }), {
     structuredContent: { content: 'one', total_lines: 1 }
+  })
+})
+
+t.test('the hook of the README refuses a native edit of a file that another agent has leased', async (t) => {
+  const tree = makeTree(t, { 'list.txt': 'one\n' })
+  const { url } = await startProgram(t, ['--dir', tree.root])
+  await (await connect(t, 'rest', url, 'ann')).call('lock_try', { filepaths: ['list.txt'], note: 'numbering' })
+  const block = /the hooks in `[^]*?```json\n([^]*?)```/.exec(readme)?.[1] ?? ''
+  const { hooks } = JSON.parse(block) as { hooks: { PreToolUse: { matcher: string; hooks: { command: string }[] }[] } }
+  const [{ matcher, hooks: [hook] } = { matcher: '', hooks: [] }] = hooks.PreToolUse
+  t.match('Edit', new RegExp(matcher))
+  const command = hook?.command.replace('/path/to/async-crud-mcp/', fileURLToPath(project)) ?? ''
+  const input = { hook_event_name: 'PreToolUse', cwd: tree.root, tool_name: 'Edit' }
+  const asked = JSON.stringify({ ...input, tool_input: { file_path: tree.path('list.txt') } })
+  t.match(parse(await run(`${command} <<'END'\n${asked}\nEND`)), {
+    hookSpecificOutput: { permissionDecision: 'deny', permissionDecisionReason: /ann.*numbering/s }
   })
 })
 
