@@ -13,7 +13,7 @@ export interface LeaseTerm extends LockRequest {
 }
 
 /**
- * Before anything is waited for. An agent whose lease has ended without its doing is refused once, whether or not it names the lease:
+ * Before anything is waited for, and right before the change where it needs a lease. An agent whose lease has ended without its doing is refused once, whether or not it names the lease:
  * it may not know.
  * @throws OperationError LEASE_LOST, LOCK_REQUIRED
  */
@@ -24,8 +24,9 @@ export function checkLeases(terms: readonly LeaseTerm[], context: OperationConte
       context.lostLeases.read(agentId, term.key)
       continue
     }
-    checkLease(term, context)
     const loss = context.lostLeases.find(agentId, term.key)
+    // That a lease was lost says more than that there is none.
+    if (loss === undefined || term.fencingToken !== undefined) checkLease(term, context)
     if (loss === undefined || agentId === undefined) continue
     context.lostLeases.forget(agentId, term.key)
     throw leaseLost(term, describeLoss(loss), { fencing_token: loss.fencingToken, cause: loss.end.cause })
@@ -38,7 +39,7 @@ export function needsLease(terms: readonly LeaseTerm[], { config }: OperationCon
 }
 
 /** @throws OperationError LEASE_LOST, LOCK_REQUIRED */
-export function checkLease(term: LeaseTerm, { locks, lostLeases, caller, config }: OperationContext): void {
+function checkLease(term: LeaseTerm, { locks, lostLeases, caller, config }: OperationContext): void {
   const { key, given, mode, fencingToken } = term
   const isRequired = config.locks.enforcement === 'required'
   if (mode === 'shared' || (fencingToken === undefined && !isRequired)) return
@@ -55,7 +56,6 @@ export function checkLease(term: LeaseTerm, { locks, lostLeases, caller, config 
     })
   }
   if (!isRequired || lease?.mode === 'exclusive') return
-  if (lostLeases.find(agentId, key) !== undefined) return
   const example = JSON.stringify({ filepaths: [given], ...(agentId !== undefined && { agent_id: agentId }) })
   const who = agentId === undefined ? ' This call says nobody: pass agent_id, or the header X-Agent-Id.' : ''
   const message = `File ${given} is not locked by you, and this server asks for that (locks.enforcement). Nothing was changed. Use lock_try with ${example}, then send this call again.${who}`

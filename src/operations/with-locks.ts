@@ -6,7 +6,7 @@ import type { Reach } from '../files/file-store.ts'
 import type { Place } from '../files/walk.ts'
 import type { Lock } from '../locks/lock.ts'
 import type { OperationContext } from './context.ts'
-import { checkLease, checkLeases, needsLease, type LeaseTerm } from './lease-terms.ts'
+import { checkLeases, needsLease, type LeaseTerm } from './lease-terms.ts'
 import { explainCut, waitSeconds } from './wait-time.ts'
 
 export interface Target {
@@ -162,7 +162,7 @@ function withLeases({ lock, terms }: Turn, context: OperationContext): Lock {
     keys: lock.keys,
     signal: lock.signal,
     assertHeld() {
-      for (const term of terms) checkLease(term, context)
+      checkLeases(terms, context)
       lock.assertHeld()
     },
     release: () => lock.release(),
