@@ -49,7 +49,8 @@ export const ListFilesOutput = Type.Object(
 export const ReadFileInput = inputObject({
   name: FileName,
   start_line: Type.Optional(LineNumber('Starting line number (1-based, inclusive).')),
-  end_line: Type.Optional(LineNumber('Ending line number (1-based, inclusive).'))
+  end_line: Type.Optional(LineNumber('Ending line number (1-based, inclusive).')),
+  agent_id: AgentId
 })
 export type ReadFileInput = Static<typeof ReadFileInput>
 
