@@ -86,6 +86,11 @@ export class LeaseRequest {
     this.#table.resume(this.acquisition, requireDuration('timeoutMs', timeoutMs))
   }
 
+  /** What it has brought is kept no longer than a place would be, until somebody waits for it again. */
+  keepForGrace(): void {
+    if (this.#lease === this.acquisition) this.#table.keepForGrace(this.acquisition)
+  }
+
   /** Leaves the queue; does nothing once it is granted. */
   cancel(cause?: unknown): void {
     this.#table.fail(this.acquisition, cancelled(this.acquisition, cause))

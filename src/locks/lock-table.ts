@@ -117,6 +117,12 @@ export class LockTable {
     this.#promote(queue)
   }
 
+  /** Nobody may ever come back for it. */
+  keepForGrace(lease: LeaseAcquisition): void {
+    const endsAt = this.#clock.now() + lease.graceMs
+    if (lease.state === 'held' && endsAt < lease.endsAt) this.#endAt(lease, endsAt)
+  }
+
   /** Somebody waits again for what was parked. */
   resume(request: LeaseAcquisition, timeoutMs: number): void {
     const now = this.#clock.now()

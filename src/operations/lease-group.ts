@@ -97,7 +97,8 @@ export class LeaseGroup {
     }
     signal.throwIfAborted()
     if (!this.options.allOrNothing) for (const member of this.#members) member.isTold ||= this.#isHeld(member)
-    else if (!this.isParked && !this.isComplete) this.undo()
+    else if (this.isParked) for (const { request } of this.#members) request?.keepForGrace()
+    else if (!this.isComplete) this.undo()
   }
 
   /** True where the wait was cut, and places are kept. */
