@@ -1,0 +1,296 @@
+// How a lease ends without its holder's doing, what keeps it from ending, and how the holder comes to know.
+import t from 'tap'
+import { connect, connectLegacy, transports, type Answer, type TestClient } from '../fixtures/clients.ts'
+import { holdLock, untilWaiting } from '../fixtures/locks.ts'
+import { startServer, type TestServer } from '../fixtures/server.ts'
+import { hashOf, makeTree } from '../fixtures/tree.ts'
+import { doors, openWorld } from './fixtures/doors.ts'
+
+const world = await openWorld(t)
+let lastScene = 0
+
+/** A holder behind a door, and somebody else over REST; files of their own. */
+async function scene(door: (typeof doors)[number], ...names: readonly string[]) {
+  lastScene += 1
+  const scene = lastScene
+  const at = (name: string) => `${name}${scene}`
+  for (const name of names) world.tree.write(at(name), 'one\n')
+  const ann = await world.enter(door, `ann${scene}`)
+  const bob = await world.enter('rest', `bob${scene}`)
+  return { ann, bob, at }
+}
+
+async function expiryOf(path: string): Promise<number> {
+  const { holders } = await (await world.enter('rest')).call('async_status', { path })
+  return Date.parse((holders as Answer[])[0]!['expires_at'])
+}
+
+async function nextMillisecond(): Promise<void> {
+  const now = Date.now()
+  while (Date.now() <= now + 1) await new Promise(setImmediate)
+}
+
+for (const door of doors) {
+  t.test(
+    `over ${door}: every call of the holder on the file prolongs its lease, and none of another does`,
+    async (t) => {
+      const { ann, bob, at } = await scene(door, 'f')
+      const path = at('f')
+      await ann.call('lock_try', { filepaths: [path], ttl_seconds: 100 })
+      const last = 'one\nxyx\n'
+      const prolonging: [string, object][] = [
+        ['async_read', { path }],
+        ['async_append', { path, content: 'x' }],
+        ['async_batch_read', { files: [{ path }] }],
+        ['read_file', { name: path }],
+        ['edit_file', { name: path, append: 'yx' }],
+        ['async_update', { path, expected_hash: hashOf('never'), content: '' }],
+        ['async_update', { path, expected_hash: hashOf(last), content: last }],
+        ['lock_try', { filepaths: [path], ttl_seconds: 100 }],
+        ['lock_wait', { filepaths: [path], ttl_seconds: 100 }],
+        ['lock_renew', { filepaths: [path] }]
+      ]
+      for (const [operation, input] of prolonging) {
+        const before = await expiryOf(path)
+        await nextMillisecond()
+        await ann.call(operation, input)
+        const after = await expiryOf(path)
+        t.ok(after > before, `${operation} prolongs`)
+        t.ok(after <= Date.now() + 100_000, 'by its own time, from now')
+      }
+      const others: [typeof ann, string, object][] = [
+        [ann, 'lock_status', { filepaths: [path] }],
+        [ann, 'async_status', { path }],
+        [ann, 'async_list', { path: '.' }],
+        [bob, 'async_read', { path }],
+        [bob, 'async_append', { path, content: 'x', timeout: 0 }],
+        [bob, 'lock_try', { filepaths: [path] }],
+        [bob, 'lock_wait', { filepaths: [path], timeout_seconds: 0.01 }],
+        [bob, 'lock_renew', { filepaths: [path] }],
+        [bob, 'lock_release', { filepaths: [path] }]
+      ]
+      const before = await expiryOf(path)
+      await nextMillisecond()
+      for (const [agent, operation, input] of others) {
+        await agent.call(operation, input)
+        t.equal(await expiryOf(path), before, `${agent.name}: ${operation}`)
+      }
+    }
+  )
+
+  t.test(
+    `over ${door}: a lease that nobody prolongs ends, the next in line gets the file, and the holder is told`,
+    async (t) => {
+      const { ann, bob, at } = await scene(door, 'f')
+      const { results } = await ann.call('lock_try', { filepaths: [at('f')], ttl_seconds: 0.2 })
+      t.match(await bob.call('lock_wait', { filepaths: [at('f')] }), { all_acquired: true })
+      t.ok(Date.now() >= Date.parse(results[0].expires_at), 'not before its end')
+      t.match(await ann.call('lock_renew', { filepaths: [at('f')] }), {
+        results: [{ renewed: false, holder: bob.name }],
+        notices: [
+          {
+            type: 'lease_lost',
+            path: world.tree.path(at('f')),
+            fencing_token: results[0].fencing_token,
+            cause: 'expired',
+            message: /expired without a call.*Read the file again/
+          }
+        ]
+      })
+      t.notHas(await ann.call('async_status'), 'notices')
+    }
+  )
+
+  t.test(
+    `over ${door}: a broken lease is told with the next answer, once, be it ok, contention or error`,
+    async (t) => {
+      const notice = (path: string) => ({
+        type: 'lease_lost',
+        path: world.tree.path(path),
+        cause: 'broken',
+        reason: 'too long',
+        by: 'boss',
+        at: String,
+        message: /boss broke it, with the reason "too long"/
+      })
+      for (const [name, outcome, input] of [
+        ['async_list', 'ok', () => ({ path: '.' })],
+        ['async_update', 'contention', (path: string) => ({ path, expected_hash: hashOf('never'), content: '' })],
+        ['async_read', 'error', () => ({ path: 'nothing' })]
+      ] as const) {
+        const { ann, at } = await scene(door, 'f', 'other')
+        const boss = await world.enter('rest', 'boss')
+        await ann.call('lock_try', { filepaths: [at('f')] })
+        t.match(await boss.call('lock_break', { filepaths: [at('f'), at('other')], reason: 'too long' }), {
+          status: 'ok',
+          count: 1,
+          results: [
+            { filepath: at('f'), broken: true, former_holders: [ann.name] },
+            { filepath: at('other'), broken: false, former_holders: [] }
+          ]
+        })
+        t.notHas(await boss.call('async_list', { path: '.' }), 'notices', 'nobody else is told')
+        const answer = await ann.call(name, input(at('other')))
+        t.match(answer, { status: outcome, notices: [notice(at('f'))] })
+        t.equal(answer['notices'].length, 1)
+        t.notHas(await ann.call(name, input(at('other'))), 'notices', 'told once')
+      }
+    }
+  )
+
+  t.test(
+    `over ${door}: after a broken lease one change of the file is refused, unless its agent was told and read it`,
+    async (t) => {
+      const append = { content: 'x' }
+      const { ann, bob, at } = await scene(door, 'a', 'b', 'c', 'd', 'e')
+      const filepaths = ['a', 'b', 'c', 'd', 'e'].map(at)
+      await ann.call('lock_try', { filepaths })
+      const next = bob.call('lock_wait', { filepaths })
+      await world.untilWaiting(5)
+      await (await world.enter('rest')).call('lock_break', { filepaths, reason: 'over' })
+      t.match(await next, { all_acquired: true }, 'the next in line has them')
+      await bob.call('async_append', { path: at('a'), ...append })
+      await bob.call('lock_release_all')
+      const edit = await ann.call('edit_file', { name: at('a'), append: 'x' })
+      t.match(edit, { error: { message: /an operator broke it.*"over"/, data: { details: /^LEASE_LOST/ } } })
+      t.notHas(edit, 'notices', 'that envelope has no room for them')
+      const refused = await ann.call('async_append', { path: at('b'), ...append })
+      t.match(refused, { error_code: 'LEASE_LOST', details: { cause: 'broken' }, notices: { length: 5 } })
+      for (const name of ['a', 'b'])
+        t.match(await ann.call('async_append', { path: at(name), ...append }), { status: 'ok' }, 'the second time')
+      t.match(await ann.call('async_read', { path: at('c') }), { status: 'ok' })
+      t.match(await ann.call('async_append', { path: at('c'), ...append }), { status: 'ok' }, 'told, and read it')
+      t.match(await ann.call('lock_try', { filepaths: [at('d')] }), { all_acquired: true })
+      t.match(await ann.call('async_append', { path: at('d'), ...append }), { status: 'ok' }, 'has a new lease')
+      t.match(await ann.call('async_append', { path: at('e'), ...append }), { error_code: 'LEASE_LOST' }, 'told alone')
+      t.strictSame(
+        ['a', 'b', 'c', 'd', 'e'].map((name) => world.tree.read(at(name))),
+        ['one\nxx', 'one\nx', 'one\nx', 'one\nx', 'one\n']
+      )
+    }
+  )
+
+  t.test(`over ${door}: of many lost leases five are told one by one, the rest as a number`, async (t) => {
+    const { ann, at } = await scene(door)
+    const filepaths = Array.from({ length: 8 }, (_, index) => at(`many${index}-`))
+    await ann.call('lock_try', { filepaths, mode: 'shared' })
+    await (await world.enter('rest')).call('lock_break', { filepaths, reason: 'all of them' })
+    t.match(await ann.call('async_status'), { notices: { length: 5 }, further_notices: 3 })
+    t.notHas(await ann.call('async_status'), 'further_notices')
+  })
+}
+
+t.test('breaking a lease interrupts no operation, and ends shared leases all together', async (t) => {
+  const tree = makeTree(t, { f: 'one' })
+  const server = await startServer(t, tree.root)
+  const [ann, bob, boss] = await Promise.all(['ann', 'bob', 'boss'].map((name) => connect(t, 'rest', server.url, name)))
+  for (const agent of [ann!, bob!]) await agent.call('lock_try', { filepaths: ['f'], mode: 'shared' })
+  const reader = await holdLock(server, tree.path('f'), { mode: 'shared' })
+  const answer = await boss!.call('lock_break', { filepaths: ['f'], reason: 'both' })
+  t.match(answer, { count: 2, results: [{ former_holders: ['ann', 'bob'] }] })
+  t.equal(server.app.locks.summary().shared, 1, 'the reader goes on')
+  t.match(server.log.join(''), /"reason":"both","by":"boss".*leases broken/, 'the log says who did it')
+  reader.release()
+})
+
+t.test('where lost leases are not remembered, nobody is told and no change is refused', async (t) => {
+  const tree = makeTree(t, { f: 'one' })
+  const server = await startServer(t, tree.root, { locks: { remember_lost_leases_seconds: 0 } })
+  const ann = await connect(t, 'rest', server.url, 'ann')
+  const { results } = await ann.call('lock_try', { filepaths: ['f'] })
+  await ann.call('lock_break', { filepaths: ['f'], reason: 'x' })
+  t.match(await ann.call('async_append', { path: 'f', content: '!' }), { status: 'ok', notices: undefined })
+  const stale = { path: 'f', content: '!', fencing_token: results[0].fencing_token }
+  t.match(await ann.call('async_append', stale), { error_code: 'LEASE_LOST' }, 'the token of a lease still counts')
+})
+
+/** A 2025 session that has taken f under this name, and somebody who waits for f. */
+async function session(server: TestServer, waiter: TestClient, owner: { teardown(fn: () => unknown): void }) {
+  const client = await connectLegacy(server.url)
+  owner.teardown(() => client.close())
+  await client.callTool({ name: 'lock_try', arguments: { filepaths: ['f', 'g'], agent_id: 'ann' } })
+  const waiting = waiter.call('lock_wait', { filepaths: ['f'] })
+  await untilWaiting(server, 1)
+  return { client, waiting, end: () => endSession(client) }
+}
+
+/** By DELETE, as a client does that says good-bye. */
+async function endSession({ transport }: Awaited<ReturnType<typeof connectLegacy>>): Promise<void> {
+  await (transport as unknown as { terminateSession(): Promise<void> }).terminateSession()
+}
+
+for (const transport of transports) {
+  t.test(
+    `a lease ends with the 2025 session over which it was taken, and its agent is told over ${transport}`,
+    async (t) => {
+      const tree = makeTree(t, { f: 'one', g: 'one' })
+      const server = await startServer(t, tree.root)
+      const bob = await connect(t, transport, server.url, 'bob')
+      const ann = await connect(t, transport, server.url, 'ann')
+      const { end, waiting } = await session(server, bob, t)
+      t.match(await ann.call('lock_try', { filepaths: ['h'] }), { all_acquired: true })
+      t.match(await ann.call('lock_try', { filepaths: ['g'] }), { all_acquired: true }, 'asked for again over this one')
+      await end()
+      t.match(await waiting, { all_acquired: true })
+      t.match(await ann.call('lock_status', { filepaths: ['g', 'h'] }), {
+        results: [{ held_by_me: true }, { held_by_me: true }],
+        notices: [{ cause: 'disconnected', path: tree.path('f'), message: /connection over which it was taken ended/ }]
+      })
+      await bob.call('lock_release_all')
+      t.match(await ann.call('async_append', { path: 'f', content: 'x' }), { error_code: 'LEASE_LOST' })
+      t.equal(tree.read('f'), 'one')
+    }
+  )
+}
+
+t.test('a lease ends with a session that nobody has used for the idle time', async (t) => {
+  const tree = makeTree(t, { f: 'one' })
+  const server = await startServer(t, tree.root, { daemon: { mcp_session_idle_seconds: 1 } })
+  const { client, waiting } = await session(server, await connect(t, 'rest', server.url, 'bob'), t)
+  await client.close()
+  t.match(await waiting, { all_acquired: true })
+})
+
+t.test('a lock_wait of a session that is ended leaves the queue, and gives back what it had taken', async (t) => {
+  const tree = makeTree(t, { f: 'one', g: 'one' })
+  const server = await startServer(t, tree.root)
+  const bob = await connect(t, 'rest', server.url, 'bob')
+  await bob.call('lock_try', { filepaths: ['f'] })
+  const client = await connectLegacy(server.url)
+  t.teardown(() => client.close())
+  const call = client.callTool({ name: 'lock_wait', arguments: { filepaths: ['f', 'g'] } })
+  call.catch(() => {})
+  await untilWaiting(server, 1)
+  await endSession(client)
+  await untilWaiting(server, 0)
+  t.match(await bob.call('lock_try', { filepaths: ['g'] }), { all_acquired: true })
+})
+
+t.test('where a disconnection ends no lease, it stays when its session has ended', async (t) => {
+  const tree = makeTree(t, { f: 'one' })
+  const server = await startServer(t, tree.root, { locks: { release_on_disconnect: false } })
+  const controller = new AbortController()
+  const bob = await connect(t, 'rest', server.url, 'bob')
+  const waiting = { call: (name: string, input?: object) => bob.call(name, input, { signal: controller.signal }) }
+  const { end, waiting: answer } = await session(server, { ...bob, ...waiting }, t)
+  answer.catch(() => {})
+  await end()
+  while (server.app.mcpSessions() > 0) await new Promise(setImmediate)
+  t.match(await bob.call('lock_status', { filepaths: ['f'] }), { results: [{ holder: 'ann', queue_depth: 1 }] })
+  controller.abort()
+})
+
+for (const [setting, title] of [
+  [true, 'the leases taken over stdin and stdout end with it, before the program does'],
+  [false, 'where a disconnection ends no lease, stdin that ends gives nothing to others']
+] as const) {
+  t.test(title, async (t) => {
+    const own = await openWorld(t, { f: '' }, { LOCKS__RELEASE_ON_DISCONNECT: setting })
+    await (await own.enter('json-rpc')).call('lock_try', { filepaths: ['f'] })
+    const waiting = (await own.enter('rest', 'bob')).call('lock_wait', { filepaths: ['f'] })
+    await own.untilWaiting(1)
+    const ended = own.program.end()
+    t.match(await waiting, setting ? { all_acquired: true } : { error_code: 'OVERLOADED' })
+    t.match(await ended, { code: 0 })
+  })
+}

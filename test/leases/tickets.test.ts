@@ -1,0 +1,310 @@
+// A lock_wait that is cut keeps its places for a ticket; one whose client has gone leaves nothing behind.
+import t from 'tap'
+import { lockKey } from '../../src/files/lock-key.ts'
+import { connect, transports, type Answer } from '../fixtures/clients.ts'
+import { untilWaiting } from '../fixtures/locks.ts'
+import { startServer } from '../fixtures/server.ts'
+import { makeTree } from '../fixtures/tree.ts'
+import { doors, openWorld, type Agent, type Door } from './fixtures/doors.ts'
+
+/** Every wait is cut after this. */
+const cutSeconds = 0.1
+const world = await openWorld(t, {}, { CRUD__MAX_TIMEOUT: cutSeconds, DAEMON__MCP_WAIT_SECONDS: cutSeconds })
+let lastScene = 0
+
+/** The holder has these files; ann and bob want them. */
+async function scene(door: Door, ...names: readonly string[]) {
+  lastScene += 1
+  const scene = lastScene
+  const at = (name: string) => `${name}${scene}`
+  const ann = await world.enter(door, `ann${scene}`)
+  const bob = await world.enter('rest', `bob${scene}`)
+  const holder = await world.enter('json-rpc', `holder${scene}`)
+  t.match(await holder.call('lock_try', { filepaths: names.map(at) }), { all_acquired: true })
+  return { ann, bob, holder, at }
+}
+
+/** Goes on waiting as an agent does, until all is acquired. */
+async function goOn(agent: Pick<Agent, 'call'>, first: Answer): Promise<Answer> {
+  let answer = first
+  while (answer['ticket'] !== undefined) answer = await agent.call('lock_wait', { ticket: answer['ticket'] })
+  return answer
+}
+
+async function queueOf(path: string): Promise<Answer[]> {
+  return (await (await world.enter('rest')).call('async_status', { path }))['pending_requests']
+}
+
+const noPlace = (ticket: string) => ({
+  error_code: 'INVALID_REQUEST',
+  message: `No place is kept for ticket "${ticket}"`
+})
+
+for (const door of doors) {
+  t.test(`over ${door}: a wait that is cut gives a ticket, keeps its place, and is granted in its turn`, async (t) => {
+    const { ann, bob, holder, at } = await scene(door, 'f')
+    const filepaths = [at('f')]
+    const cut = await ann.call('lock_wait', { filepaths })
+    t.match(cut, {
+      status: 'ok',
+      all_acquired: false,
+      results: [{ acquired: false, holder: holder.name, position: 1, queue_depth: 1 }],
+      ticket: /^ticket-[0-9a-f]{16}$/,
+      ticket_expires_at: String,
+      message: new RegExp(`cut at ${cutSeconds} s of the 30 s.*call lock_wait with ticket "${cut['ticket']}"`)
+    })
+    const kept = Date.parse(cut['ticket_expires_at']) - Date.now()
+    t.ok(kept > 55_000 && kept <= 60_000, `kept for ${kept} ms`)
+    const behind = await bob.call('lock_wait', { filepaths, timeout_seconds: 100 })
+    t.match(behind, { results: [{ position: 2, queue_depth: 2 }], message: /of the 100 s/ })
+    t.match(await queueOf(at('f')), [
+      { type: 'lease', agent_id: ann.name, parked: true, timeout_at: String },
+      { type: 'lease', agent_id: bob.name, parked: true }
+    ])
+    const again = await ann.call('lock_wait', { ticket: cut['ticket'] })
+    t.match(again, { all_acquired: false, ticket: cut['ticket'], results: [{ position: 1 }] }, 'it can be cut again')
+    const going = [goOn(ann, again), goOn(bob, behind)] as const
+    await holder.call('lock_release', { filepaths })
+    t.match(await going[0], { all_acquired: true, results: [{ acquired: true, fencing_token: Number }] })
+    t.match(await bob.call('lock_status', { filepaths }), { results: [{ holder: ann.name, queue_depth: 1 }] })
+    await ann.call('lock_release', { filepaths })
+    t.match(await going[1], { all_acquired: true })
+    await bob.call('lock_release', { filepaths })
+  })
+
+  t.test(
+    `over ${door}: what is granted while nobody waits is claimed with the ticket, and then lasts as asked`,
+    async (t) => {
+      const { ann, bob, holder, at } = await scene(door, 'f')
+      const filepaths = [at('f')]
+      const { ticket } = await ann.call('lock_wait', { filepaths, ttl_seconds: 200, note: 'soon back' })
+      await holder.call('lock_release', { filepaths })
+      const { holders } = await bob.call('async_status', { path: at('f') })
+      t.match(holders, [{ type: 'lease', agent_id: ann.name, note: 'soon back' }])
+      const unclaimed = Date.parse(holders[0].expires_at) - Date.now()
+      t.ok(unclaimed > 50_000 && unclaimed <= 60_000, `unclaimed it lasts ${unclaimed} ms, the grace`)
+      t.match(await bob.call('lock_wait', { ticket }), noPlace(ticket), 'the ticket of another is no ticket')
+      const claimed = await ann.call('lock_wait', { ticket, timeout_seconds: 0 })
+      t.match(claimed, { all_acquired: true, ticket: undefined, message: undefined })
+      const lasts = Date.parse(claimed['results'][0].expires_at) - Date.now()
+      t.ok(lasts > 190_000 && lasts <= 200_000, `claimed it lasts ${lasts} ms, its TTL`)
+      t.match(await ann.call('lock_wait', { ticket }), noPlace(ticket), 'a ticket is used up')
+      await ann.call('lock_release_all')
+    }
+  )
+
+  t.test(
+    `over ${door}: a ticket is waited with in one call at a time, and keeps its place for the other agent's error`,
+    async (t) => {
+      const { ann, bob, holder, at } = await scene(door, 'f')
+      const { ticket } = await ann.call('lock_wait', { filepaths: [at('f')] })
+      t.match(await bob.call('lock_wait', { ticket }), noPlace(ticket))
+      const calls = [1, 2].map(() => ann.call('lock_wait', { ticket }))
+      const answers = await Promise.all(calls)
+      t.strictSame(new Set(answers.map(({ status }) => status)), new Set(['ok', 'error']))
+      const failed = answers.find(({ status }) => status === 'error')
+      t.match(failed, { ...noPlace(ticket), message: /it is waited with in another call/ })
+      const going = goOn(
+        ann,
+        answers.find(({ status }) => status === 'ok')!
+      )
+      await holder.call('lock_release_all')
+      t.match(await going, { all_acquired: true })
+      await ann.call('lock_release_all')
+    }
+  )
+
+  t.test(
+    `over ${door}: a ticket with fewer files gives the other places up, and one more joins the queue`,
+    async (t) => {
+      const { ann, holder, at } = await scene(door, 'a', 'b', 'c')
+      const { ticket } = await ann.call('lock_wait', { filepaths: [at('a'), at('b'), at('free')] })
+      t.match(await ann.call('lock_wait', { ticket, filepaths: ['../x'] }), { error_code: 'PATH_OUTSIDE_BASE' })
+      const narrowed = await ann.call('lock_wait', { ticket, filepaths: [at('c'), at('b')] })
+      t.match(narrowed, { ticket, results: [{ filepath: at('b'), acquired: false }, { filepath: at('c') }] })
+      t.equal(narrowed['results'].length, 2)
+      t.strictSame((await queueOf(at('a'))).length, 0)
+      t.match([await queueOf(at('b')), await queueOf(at('c'))], [[{ agent_id: ann.name }], [{ agent_id: ann.name }]])
+      t.match(
+        await ann.call('lock_status', { filepaths: [at('free')] }),
+        { results: [{ held_by_me: true }] },
+        'it has that'
+      )
+      const going = goOn(ann, narrowed)
+      await holder.call('lock_release_all')
+      t.match(await going, { all_acquired: true, results: [{ filepath: at('b') }, { filepath: at('c') }] })
+      t.match(await ann.call('lock_release_all'), { count: 3 })
+    }
+  )
+
+  t.test(`over ${door}: lock_release and lock_release_all give up the places that are kept`, async (t) => {
+    const { ann, bob, holder, at } = await scene(door, 'a', 'b')
+    const filepaths = [at('a'), at('b')]
+    const { ticket } = await ann.call('lock_wait', { filepaths })
+    const behind = await bob.call('lock_wait', { filepaths: [at('a')] })
+    t.match(behind, { results: [{ position: 2 }] })
+    t.match(await ann.call('lock_release', { filepaths: [at('a')] }), {
+      results: [{ released: false, holder: holder.name }]
+    })
+    t.match([await queueOf(at('a')), await queueOf(at('b'))], [[{ agent_id: bob.name }], [{ agent_id: ann.name }]])
+    t.match(await ann.call('lock_release_all'), { count: 0 })
+    t.match(await queueOf(at('b')), [])
+    t.match(await ann.call('lock_wait', { ticket }), noPlace(ticket))
+    const second = await ann.call('lock_wait', { filepaths: [at('b')] })
+    await ann.call('lock_release', { filepaths: [at('b')] })
+    t.match(await ann.call('lock_wait', { ticket: second['ticket'] }), noPlace(second['ticket']))
+    await bob.call('lock_release_all')
+    await holder.call('lock_release_all')
+  })
+
+  t.test(`over ${door}: with all_or_nothing the ticket stands for all of them`, async (t) => {
+    const { ann, bob, holder, at } = await scene(door, 'b', 'c')
+    const filepaths = [at('a'), at('b'), at('c')]
+    const cut = await ann.call('lock_wait', { filepaths, all_or_nothing: true })
+    t.match(cut, { all_acquired: false, ticket: String, results: [{ acquired: true }, {}, {}] })
+    const kept = Date.parse(cut['results'][0].expires_at) - Date.now()
+    t.ok(kept > 50_000 && kept <= 60_000, `what it has already is kept as long as the places, ${kept} ms`)
+    await holder.call('lock_release', { filepaths: [at('b')] })
+    t.match(await bob.call('lock_try', { filepaths }), { results: [{ acquired: false }, { acquired: false }, {}] })
+    const ended = await ann.call('lock_wait', { ticket: cut['ticket'], timeout_seconds: 0.05 })
+    t.match(ended, { all_acquired: false, ticket: undefined, message: /all_or_nothing.*none was kept/ })
+    t.match(ended['results'], [{ acquired: false }, { acquired: false }, { acquired: false }])
+    t.match(await bob.call('lock_try', { filepaths }), { results: [{ acquired: true }, { acquired: true }, {}] })
+    await bob.call('lock_release_all')
+    const whole = await ann.call('lock_wait', { filepaths, all_or_nothing: true })
+    const going = goOn(ann, whole)
+    await holder.call('lock_release_all')
+    t.match(await going, { all_acquired: true })
+    t.match(await ann.call('lock_release_all'), { count: 3 })
+  })
+}
+
+t.test('a place that nobody comes back for is given up after the grace, and so is what it was granted', async (t) => {
+  const tree = makeTree(t, { f: '' })
+  const settings = { crud: { max_timeout: 0.05 }, locks: { ticket_grace_seconds: 0.2 } }
+  const server = await startServer(t, tree.root, settings)
+  const [ann, bob, cat] = await Promise.all(['ann', 'bob', 'cat'].map((name) => connect(t, 'rest', server.url, name)))
+  const filepaths = ['f']
+  await bob!.call('lock_try', { filepaths })
+  const first = await ann!.call('lock_wait', { filepaths })
+  t.match(first, { ticket: String })
+  await untilWaiting(server, 0)
+  t.match(await ann!.call('lock_wait', { ticket: first['ticket'] }), noPlace(first['ticket']))
+  const second = await ann!.call('lock_wait', { filepaths })
+  await bob!.call('lock_release', { filepaths })
+  t.match(await cat!.call('lock_status', { filepaths }), { results: [{ holder: 'ann' }] })
+  t.match(await goOn(cat!, await cat!.call('lock_wait', { filepaths })), { all_acquired: true })
+  t.match(await ann!.call('lock_wait', { ticket: second['ticket'] }), {
+    ...noPlace(second['ticket']),
+    notices: [{ cause: 'expired', path: tree.path('f') }]
+  })
+})
+
+t.test('after the grace of an all_or_nothing wait none of its files is held', async (t) => {
+  const tree = makeTree(t)
+  const settings = { crud: { max_timeout: 0.05 }, locks: { ticket_grace_seconds: 0.1 } }
+  const server = await startServer(t, tree.root, settings)
+  const [ann, bob, cat] = await Promise.all(['ann', 'bob', 'cat'].map((name) => connect(t, 'rest', server.url, name)))
+  await bob!.call('lock_try', { filepaths: ['b'] })
+  const cut = await ann!.call('lock_wait', { filepaths: ['a', 'b'], all_or_nothing: true })
+  t.match(cut, { all_acquired: false, ticket: String })
+  const start = performance.now()
+  t.match(await goOn(cat!, await cat!.call('lock_wait', { filepaths: ['a'] })), { all_acquired: true })
+  t.ok(performance.now() - start < 20_000, 'long before the TTL is over')
+  t.equal(server.app.locks.summary().waiting, 0)
+})
+
+t.test('without a grace there are no tickets, and the place is given up at once', async (t) => {
+  const server = await startServer(t, makeTree(t).root, {
+    crud: { max_timeout: 0.05 },
+    locks: { ticket_grace_seconds: 0 }
+  })
+  const [ann, bob] = await Promise.all(['ann', 'bob'].map((name) => connect(t, 'rest', server.url, name)))
+  await bob!.call('lock_try', { filepaths: ['f'] })
+  const cut = await ann!.call('lock_wait', { filepaths: ['f'] })
+  t.match(cut, { all_acquired: false, ticket: undefined, message: /^The wait was cut at 0.05 s of the 30 s[^"]*$/ })
+  t.equal(server.app.locks.summary().waiting, 0)
+})
+
+for (const transport of ['mcp-2026', 'mcp-2025'] as const) {
+  t.test(`over ${transport}: a client that asks for progress is not cut where others would give up`, async (t) => {
+    const server = await startServer(t, makeTree(t).root, { daemon: { mcp_wait_seconds: 0.05 } })
+    const [ann, bob, cat] = await Promise.all(
+      ['ann', 'bob', 'cat'].map((name) => connect(t, transport, server.url, name))
+    )
+    const filepaths = ['f']
+    await bob!.call('lock_try', { filepaths })
+    const patient = ann!.call('lock_wait', { filepaths }, { onProgress: () => {} })
+    await untilWaiting(server, 1)
+    t.match(await cat!.call('lock_wait', { filepaths }), { ticket: String, results: [{ position: 2 }] })
+    await bob!.call('lock_release', { filepaths })
+    t.match(await patient, { all_acquired: true, ticket: undefined })
+  })
+}
+
+const calm = await openWorld(t)
+
+for (const door of doors) {
+  t.test(
+    `over ${door}: a lock_wait that is cancelled leaves every queue and gives back what it had taken`,
+    async (t) => {
+      const ann = await calm.enter(door, `ann-${door}`)
+      const bob = await calm.enter('rest', `bob-${door}`)
+      const at = (name: string) => `${name}-${door}`
+      await bob.call('lock_try', { filepaths: [at('b'), at('c')] })
+      await ann.call('lock_try', { filepaths: [at('mine')] })
+      await ann.call('lock_try', { filepaths: [at('shared')], mode: 'shared' })
+      const controller = new AbortController()
+      const filepaths = ['a', 'b', 'c', 'mine', 'shared'].map(at)
+      const call = ann.call('lock_wait', { filepaths }, { signal: controller.signal })
+      const gone = call.catch(() => undefined)
+      await calm.untilWaiting(2)
+      t.match(await ann.call('lock_status', { filepaths: [at('shared')] }), {
+        results: [{ holders: [{ mode: 'exclusive' }] }]
+      })
+      const cat = await calm.enter('rest', `cat-${door}`)
+      const behind = cat.call('lock_wait', { filepaths: [at('a')] })
+      await calm.untilWaiting(3)
+      controller.abort()
+      t.match(await behind, { all_acquired: true }, 'what was free when it came is free again')
+      const answer = await gone
+      if (answer !== undefined) t.match(answer, { error_code: 'CANCELLED' })
+      await calm.untilWaiting(0)
+      t.match(await ann.call('lock_status', { filepaths }), {
+        results: [
+          { holder: cat.name },
+          { holder: bob.name, queue_depth: 0 },
+          { holder: bob.name, queue_depth: 0 },
+          { held_by_me: true },
+          { held_by_me: true, holders: [{ mode: 'shared' }] }
+        ]
+      })
+      for (const agent of [ann, bob, cat]) await agent.call('lock_release_all')
+    }
+  )
+}
+
+for (const transport of transports) {
+  t.test(
+    `over ${transport}: a lock_wait whose connection is closed leaves the queue, and its ticket is void`,
+    async (t) => {
+      const tree = makeTree(t)
+      const key = lockKey(tree.path('f'))
+      const server = await startServer(t, tree.root, { crud: { max_timeout: 0.3 } })
+      const ann = await connect(t, transport, server.url, 'ann')
+      const bob = await connect(t, 'rest', server.url, 'bob')
+      await bob.call('lock_try', { filepaths: ['f'] })
+      const { ticket } = await ann.call('lock_wait', { filepaths: ['f'] })
+      const isParked = () => server.app.locks.status(key).waiters[0]?.isParked
+      t.equal(isParked(), true)
+      const controller = new AbortController()
+      const call = ann.call('lock_wait', { ticket }, { signal: controller.signal })
+      call.catch(() => {})
+      while (isParked() === true) await new Promise(setImmediate)
+      server.app.server.closeAllConnections()
+      await untilWaiting(server, 0)
+      controller.abort()
+      t.match(await (await connect(t, 'rest', server.url, 'ann')).call('lock_wait', { ticket }), noPlace(ticket))
+    }
+  )
+}
