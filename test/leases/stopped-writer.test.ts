@@ -1,0 +1,89 @@
+// A writer that is stopped (SIGSTOP) past the end of its lease and then continued changes nothing: real processes, real program.
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { connect, transports, type Answer, type TransportName } from '../fixtures/clients.ts'
+import { startProgram } from '../fixtures/server.ts'
+import { makeTree } from '../fixtures/tree.ts'
+import { changesOf, contentsOf, filesOf, type Change } from './fixtures/changes.ts'
+import { outcomeOf } from './fixtures/doors.ts'
+import type { Order } from './fixtures/writer.ts'
+
+const script = fileURLToPath(new URL('fixtures/writer.js', import.meta.url))
+
+function startWriter(t: Test, transport: TransportName, url: string) {
+  // A 2025 client is somebody by its session; the others need a name.
+  const name = transport === 'mcp-2025' ? [] : [`ann over ${transport}`]
+  const child = spawn(process.execPath, [script, transport, url, ...name], { stdio: ['pipe', 'pipe', 'inherit'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  return {
+    /** Written to a stopped process, the order waits until it goes on. */
+    send: (order: Order) => child.stdin.write(`${JSON.stringify(order)}\n`),
+    async answer(): Promise<Answer> {
+      return JSON.parse(String((await answers.next()).value)) as Answer
+    },
+    async stop(): Promise<void> {
+      child.kill('SIGSTOP')
+      while (!/^\d+ \(.*\) T /.test(readFileSync(`/proc/${child.pid}/stat`, 'utf8'))) await new Promise(setImmediate)
+    },
+    continue: () => child.kill('SIGCONT')
+  }
+}
+
+interface Case extends Change {
+  readonly withToken: boolean
+  readonly isWritten: boolean
+}
+
+/** Every change, with fencing_token and without, where somebody else has written meanwhile and where nobody has. */
+function casesOf(transport: TransportName): Case[] {
+  return [true, false].flatMap((withToken) =>
+    [true, false].flatMap((isWritten) =>
+      changesOf(`${transport}-${withToken ? 'named' : 'plain'}-${isWritten ? 'written' : 'left'}`).map((change) => ({
+        ...change,
+        withToken,
+        isWritten
+      }))
+    )
+  )
+}
+
+for (const transport of transports) {
+  const title = `a writer over ${transport} that is stopped past the end of its lease and continued changes nothing`
+  t.test(title, { skip: process.platform !== 'linux' && 'looks into /proc' }, async (t) => {
+    const cases = casesOf(transport)
+    const tree = makeTree(t, filesOf(cases))
+    const { url } = await startProgram(t, ['--dir', tree.root])
+    const writer = startWriter(t, transport, url)
+    const bob = await connect(t, 'rest', url, 'bob')
+    writer.send({ name: 'lock_try', input: { filepaths: cases.map(({ file }) => file), ttl_seconds: 0.5 } })
+    const { results, all_acquired } = await writer.answer()
+    t.ok(all_acquired)
+    const tokens = new Map((results as Answer[]).map(({ filepath, fencing_token }) => [filepath, fencing_token]))
+    await writer.stop()
+    for (const { file, operation, input, withToken } of cases)
+      writer.send({ name: operation, input: input(withToken ? { fencing_token: tokens.get(file) } : {}) })
+
+    const filepaths = cases.filter(({ isWritten }) => isWritten).map(({ file }) => file)
+    t.match(await bob.call('lock_wait', { filepaths }), { all_acquired: true }, 'the leases have expired')
+    for (const { file, content, isWritten } of cases)
+      if (isWritten && content !== undefined) await bob.call('async_append', { path: file, content: 'bob' })
+    await bob.call('lock_release_all')
+    const leases = async () => ((await (await fetch(`${url}/locks`)).json()) as Answer)['counts'].leases
+    while ((await leases()) > 0) await new Promise(setImmediate)
+    const before = contentsOf(tree)
+    t.equal(Object.values(before).filter((content) => content.endsWith('bob')).length, 14)
+
+    writer.continue()
+    for (const { title, file } of cases) t.equal(outcomeOf(await writer.answer()), 'LEASE_LOST', `${title}: ${file}`)
+    t.strictSame(contentsOf(tree), before, 'not a byte is changed')
+    const appends = cases.filter(({ operation }) => operation === 'async_append')
+    for (const { operation, input } of appends) {
+      writer.send({ name: operation, input: input() })
+      t.equal(outcomeOf(await writer.answer()), 'ok', 'it knows now, and may go on')
+    }
+  })
+}
