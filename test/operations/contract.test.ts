@@ -21,7 +21,7 @@ t.test('openapi.json is what the operations say, and what the server serves', as
 
 t.test('every answer satisfies the schema of its status', async (t) => {
   const tree = makeTree(t, { f: 'one\n' })
-  const { url } = await startServer(t, tree.root)
+  const { url } = await startServer(t, tree.root, { crud: { max_timeout: 0.05 } })
   const ajv = new Ajv2020({ strict: false, validateFormats: false })
   ajv.addSchema(committed, 'openapi')
   const calls: [string, object, number][] = [
@@ -48,7 +48,27 @@ t.test('every answer satisfies the schema of its status', async (t) => {
     ['async_batch_read', { files: [{ path: 'f' }, { path: 'nothing' }] }, 200],
     ['async_batch_read', {}, 400],
     ['async_batch_update', { files: [{ path: 'f', expected_hash: hashOf('one\n'), content: 'x' }] }, 200],
-    ['async_delete', { path: 'h' }, 200]
+    ['async_delete', { path: 'h' }, 200],
+    ['lock_try', { filepaths: ['f', 'new'], agent_id: 'ann', note: 'at it', ttl_seconds: 9999 }, 200],
+    ['lock_try', { filepaths: ['f', 'free'], agent_id: 'bob', mode: 'shared' }, 200],
+    ['lock_try', { filepaths: ['f'] }, 400],
+    ['lock_try', { filepaths: [], agent_id: 'ann' }, 400],
+    ['lock_try', { filepaths: ['../f'], agent_id: 'ann' }, 403],
+    ['lock_wait', { filepaths: ['f'], agent_id: 'bob', timeout_seconds: 0 }, 200],
+    ['lock_wait', { filepaths: ['f'], agent_id: 'bob', timeout_seconds: 9 }, 200],
+    ['lock_wait', { ticket: 'none', agent_id: 'bob' }, 400],
+    ['lock_renew', { filepaths: ['f', 'free'], agent_id: 'ann' }, 200],
+    ['lock_status', { filepaths: ['f', 'free', 'none'], agent_id: 'ann' }, 200],
+    ['async_status', { path: 'f' }, 200],
+    ['async_append', { path: 'f', content: 'x', timeout: 0, agent_id: 'bob' }, 408],
+    ['async_append', { path: 'f', content: 'x', fencing_token: 1_000_000_000, agent_id: 'ann' }, 409],
+    ['lock_release', { filepaths: ['f', 'free'], agent_id: 'bob' }, 200],
+    ['lock_break', { filepaths: ['f', 'none'], reason: 'test' }, 200],
+    ['async_list', { path: '.', agent_id: 'ann' }, 200],
+    ['async_append', { path: 'f', content: 'x', agent_id: 'ann' }, 409],
+    ['lock_break', { filepaths: ['new'], reason: 'test', agent_id: 'boss' }, 200],
+    ['async_read', { path: 'nothing', agent_id: 'ann' }, 404],
+    ['lock_release_all', { agent_id: 'bob' }, 200]
   ]
   for (const [name, input, status] of calls) {
     const response = await fetch(`${url}/${name}`, {

@@ -439,6 +439,115 @@ const steps: readonly Step[] = [
       patches: [{ old_string: 'two', new_string: '2' }]
     }),
     expect: { status: 'ok' }
+  },
+  {
+    title: 'lease files',
+    name: 'lock_try',
+    input: () => ({ filepaths: ['new.txt', './lines.txt'], agent_id: 'ann', note: 'at it', ttl_seconds: 9999 }),
+    expect: {
+      status: 'ok',
+      all_acquired: true,
+      results: [
+        { filepath: './lines.txt', acquired: true, holder: null },
+        { filepath: 'new.txt', acquired: true }
+      ],
+      message: /3600/
+    }
+  },
+  {
+    title: 'lease what is leased',
+    name: 'lock_try',
+    input: () => ({ filepaths: ['lines.txt', 'free'], agent_id: 'bob', mode: 'shared' }),
+    expect: { all_acquired: false, results: [{ acquired: true }, { acquired: false, holder: 'ann', position: 1 }] }
+  },
+  {
+    title: 'wait for what is leased',
+    name: 'lock_wait',
+    input: () => ({ filepaths: ['lines.txt'], agent_id: 'bob', timeout_seconds: 0 }),
+    expect: { all_acquired: false, results: [{ acquired: false, holder: 'ann', holder_note: 'at it' }] }
+  },
+  {
+    title: 'who has what',
+    name: 'lock_status',
+    input: () => ({ filepaths: ['lines.txt', 'free', 'none'], agent_id: 'bob' }),
+    expect: { results: [{ held_by_me: true }, { held_by_me: false, holder: 'ann' }, { holder: null }] }
+  },
+  {
+    title: 'status of a leased file',
+    name: 'async_status',
+    input: () => ({ path: 'lines.txt' }),
+    expect: { lock_state: 'write_locked', holders: [{ type: 'lease', agent_id: 'ann', note: 'at it' }] }
+  },
+  {
+    title: 'append to what another has leased',
+    name: 'async_append',
+    input: () => ({ path: 'lines.txt', content: 'x', timeout: 0, agent_id: 'bob' }),
+    expect: { ...error('LOCK_TIMEOUT'), message: /ann has leased it.*at it/ }
+  },
+  {
+    title: 'append under no lease of mine',
+    name: 'async_append',
+    input: () => ({ path: 'lines.txt', content: 'x', fencing_token: 1_000_000_000, agent_id: 'bob' }),
+    expect: error('LEASE_LOST')
+  },
+  {
+    title: 'append under my lease',
+    name: 'async_append',
+    input: (answers) => ({
+      path: 'lines.txt',
+      content: 'x',
+      agent_id: 'ann',
+      fencing_token: answers.at(-7)?.['results'][0].fencing_token
+    }),
+    expect: { status: 'ok' }
+  },
+  {
+    title: 'prolong leases',
+    name: 'lock_renew',
+    input: () => ({ filepaths: ['lines.txt', 'free'], agent_id: 'ann' }),
+    expect: { all_renewed: false, results: [{ renewed: false, holder: 'bob' }, { renewed: true }] }
+  },
+  {
+    title: 'release leases',
+    name: 'lock_release',
+    input: () => ({ filepaths: ['lines.txt', 'free'], agent_id: 'ann' }),
+    expect: {
+      all_released: false,
+      results: [
+        { released: false, holder: 'bob' },
+        { released: true, holder: null }
+      ]
+    }
+  },
+  {
+    title: 'release all leases',
+    name: 'lock_release_all',
+    input: () => ({ agent_id: 'ann' }),
+    expect: { status: 'ok', count: 1 }
+  },
+  {
+    title: 'lease nothing',
+    name: 'lock_try',
+    input: () => ({ filepaths: [], agent_id: 'ann' }),
+    expect: error('INVALID_REQUEST')
+  },
+  {
+    title: 'lease a directory',
+    name: 'lock_try',
+    input: () => ({ filepaths: ['new.txt', 'new'], agent_id: 'ann' }),
+    expect: error('NOT_A_FILE')
+  },
+  {
+    title: 'lease what is outside',
+    name: 'lock_wait',
+    input: () => ({ filepaths: ['../x'], agent_id: 'ann' }),
+    expect: error('PATH_OUTSIDE_BASE')
+  },
+  {
+    title: 'wait with an unknown ticket',
+    name: 'lock_wait',
+    input: () => ({ ticket: 'ticket-0', agent_id: 'ann' }),
+    expect: error('INVALID_REQUEST')
   }
 ]
 
@@ -455,7 +564,7 @@ async function connectJsonRpc(t: Test, root: string): Promise<CallOne> {
   const program = startStdio(t, ['--dir', root, '--transport', 'stdio'])
   return async (name, input) => {
     const { result, error } = await program.call(name, input)
-    return result ?? (name.startsWith('async_') ? (error?.data as Answer) : { error })
+    return result ?? (/^(?:async|lock)_/.test(name) ? (error?.data as Answer) : { error })
   }
 }
 
@@ -502,10 +611,21 @@ t.test('the answers are the same, property by property, and so are the files', a
 /** Without what must differ: times, the port, the folder, and who a session says it is. */
 function normalize(answer: Answer, root: string): unknown {
   const text = JSON.stringify(answer, (key, value: unknown) => {
-    if (['timestamp', 'modified', 'at', 'uptime_seconds', 'port', 'version', 'transport'].includes(key))
-      return `<${key}>`
+    if (varying.has(key)) return `<${key}>`
     if (key === 'agent_id' && /^(?:anonymous|session-.*|stdio-.*)$/.test(String(value))) return '<unnamed>'
     return value
   })
-  return JSON.parse(text.replaceAll(root, '<root>'))
+  const times = /\d{4}-\d\d-\d\dT[0-9:.]+Z(?:, [0-9.]+ s from now)?/g
+  return JSON.parse(text.replaceAll(root, '<root>').replaceAll(times, '<time>'))
 }
+
+const varying: ReadonlySet<string> = new Set([
+  'timestamp',
+  'modified',
+  'at',
+  'uptime_seconds',
+  'port',
+  'version',
+  'transport',
+  'remaining_seconds'
+])
