@@ -8,18 +8,19 @@ const defaultLimit = 10_000
 
 export default fp(
   async (app) => {
-    app.get<{ Querystring: { limit?: string } }>('/locks', async ({ query }): Promise<LockList> => {
-      return listLocks(app.locks, readLimit(query.limit))
+    app.get<{ Querystring: Record<string, string | string[]> }>('/locks', async ({ query }): Promise<LockList> => {
+      return listLocks(app.locks, readLimit(query))
     })
   },
   { name: 'lock-list', dependencies: ['locks', 'errors', 'access'] }
 )
 
-function readLimit(text: string | undefined): number {
-  if (text === undefined) return defaultLimit
-  if (/^\d{1,9}$/.test(text)) return Number(text)
-  throw new OperationError(
-    'INVALID_REQUEST',
-    `limit must be a whole number, not "${text.slice(0, 20)}". Use GET /locks?limit=100.`
-  )
+function readLimit({ limit, ...others }: Readonly<Record<string, string | string[]>>): number {
+  const [unknown] = Object.keys(others)
+  if (unknown !== undefined)
+    throw new OperationError('INVALID_REQUEST', `unknown parameter "${unknown.slice(0, 100)}". Known: limit.`)
+  if (limit === undefined) return defaultLimit
+  if (typeof limit === 'string' && /^\d{1,9}$/.test(limit)) return Number(limit)
+  const given = String(limit).slice(0, 20)
+  throw new OperationError('INVALID_REQUEST', `limit must be a whole number, not "${given}". Use GET /locks?limit=100.`)
 }

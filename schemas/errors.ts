@@ -135,7 +135,8 @@ export const errorTable = {
     httpStatus: 409,
     jsonRpcCode: fileSystemError,
     retryable: true,
-    meaning: 'The lock ended before the change was made; nothing was written.'
+    meaning:
+      'The lock or the lease ended before the change was made, or fencing_token is out of date; nothing was written.'
   },
   CANCELLED: {
     httpStatus: 499,

@@ -60,7 +60,7 @@ export class LeaseGroup {
     if (allOrNothing && !requests.every((request) => this.#locks.isLeasable(request, this.options))) return
     for (const [index, member] of this.#members.entries()) {
       member.request = this.#locks.tryLease(requests[index]!, this.options)
-      if (member.request?.error !== undefined) this.#fail(member.request.error)
+      this.#failIfRefused(member)
     }
   }
 
@@ -133,15 +133,13 @@ export class LeaseGroup {
     return lease !== undefined && (lease.mode === 'exclusive' || this.options.mode === 'shared')
   }
 
-  #failIfRefused({ request }: Member): void {
+  #failIfRefused({ file, request }: Member): void {
     const error = request?.error
     if (error === undefined || (error instanceof OperationError && error.code === 'LOCK_TIMEOUT')) return
-    this.#fail(error)
-  }
-
-  #fail(error: unknown): never {
     this.undo()
-    throw error
+    if (!(error instanceof OperationError)) throw error
+    const { code, message, details, cause } = error
+    throw new OperationError(code, message, { path: file.filepath, details, cause })
   }
 
   #describe(member: Member): LockResult {

@@ -51,5 +51,6 @@ export const lockReleaseAll = defineOperation({
 async function releaseAll(_input: object, context: OperationContext): Promise<Static<typeof LockReleaseAllOutput>> {
   const agentId = requireAgent(context, 'lock_release_all')
   context.tickets.drop(agentId)
+  context.lostLeases.forget(agentId)
   return { status: 'ok', count: context.locks.releaseAll(agentId), timestamp: timestamp() }
 }

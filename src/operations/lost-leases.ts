@@ -71,9 +71,19 @@ export function createLostLeases(rememberMs: number) {
       const loss = lossesOf(agentId)?.byKey.get(key)
       if (loss !== undefined) loss.isRead = true
     },
-    /** The agent knows, or has a new lease. */
-    forget(agentId: string, key: string): void {
-      lossesOf(agentId)?.byKey.delete(key)
+    /** The agent is being refused for it, and so told. */
+    refuse(agentId: string, key: string): void {
+      const losses = lossesOf(agentId)
+      const loss = losses?.byKey.get(key)
+      if (losses === undefined || loss === undefined) return
+      losses.byKey.delete(key)
+      const place = losses.untold.indexOf(loss)
+      if (place !== -1) losses.untold.splice(place, 1)
+    },
+    /** The agent has a new lease, or wants none any more. @param key undefined means all */
+    forget(agentId: string, key?: string): void {
+      if (key === undefined) lossesOf(agentId)?.byKey.clear()
+      else lossesOf(agentId)?.byKey.delete(key)
     }
   }
 }
