@@ -5,7 +5,6 @@ import {
   CreateDirs,
   DiffFormat,
   ExpectedHash,
-  FencingToken,
   Hash,
   Path,
   StatusOk,
@@ -21,7 +20,13 @@ export const RenameInput = inputObject({
   overwrite: Type.Boolean({ default: false, description: 'Replace a file that stands at new_path.' }),
   create_dirs: CreateDirs,
   timeout: Timeout,
-  fencing_token: FencingToken,
+  fencing_token: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description:
+        'The fencing_token of your lease on old_path: where that lease has ended meanwhile, nothing is renamed.'
+    })
+  ),
   diff_format: DiffFormat,
   agent_id: AgentId
 })

@@ -1,6 +1,6 @@
 // The files of one lock_try or lock_wait: asked for together, in canonical order, each with its own outcome.
 import type { LockResult } from '../../schemas/locks.ts'
-import { OperationError } from '../errors.ts'
+import { OperationError, toOperationError } from '../errors.ts'
 import type { LeaseRequest } from '../locks/lease-request.ts'
 import type { LeaseOptions, LeaseWaitOptions, LockMode } from '../locks/lock.ts'
 import type { LockManager } from '../locks/lock-manager.ts'
@@ -137,8 +137,7 @@ export class LeaseGroup {
     const error = request?.error
     if (error === undefined || (error instanceof OperationError && error.code === 'LOCK_TIMEOUT')) return
     this.undo()
-    if (!(error instanceof OperationError)) throw error
-    const { code, message, details, cause } = error
+    const { code, message, details, cause } = toOperationError(error)
     throw new OperationError(code, message, { path: file.filepath, details, cause })
   }
 

@@ -13,23 +13,24 @@ export interface LeaseTerm extends LockRequest {
 }
 
 /**
- * Before anything is waited for, and right before the change where it needs a lease. An agent whose lease has ended without its doing is refused once, whether or not it names the lease:
- * it may not know.
+ * Before anything is waited for, after a wait, and right before a change that needs a lease. An agent whose lease has ended without its
+ * doing is refused once, whether or not it names the lease: it may not know.
  * @throws OperationError LEASE_LOST, LOCK_REQUIRED
  */
 export function checkLeases(terms: readonly LeaseTerm[], context: OperationContext): void {
-  const { agentId } = context.caller
+  const { lostLeases, caller, config } = context
+  const { agentId } = caller
   for (const term of terms) {
     if (term.mode === 'shared') {
-      context.lostLeases.read(agentId, term.key)
+      lostLeases.read(agentId, term.key)
       continue
     }
-    const loss = context.lostLeases.find(agentId, term.key)
-    // That a lease was lost says more than that there is none.
-    if (loss === undefined || term.fencingToken !== undefined) checkLease(term, context)
-    if (loss === undefined || agentId === undefined) continue
-    context.lostLeases.forget(agentId, term.key)
-    throw leaseLost(term, describeLoss(loss), { fencing_token: loss.fencingToken, cause: loss.end.cause })
+    const loss = config.locks.enforcement === 'off' ? undefined : lostLeases.find(agentId, term.key)
+    if (loss === undefined || agentId === undefined || term.fencingToken !== undefined) checkLease(term, context)
+    else {
+      lostLeases.refuse(agentId, term.key)
+      throw leaseLost(term, describeLoss(loss), { fencing_token: loss.fencingToken, cause: loss.end.cause })
+    }
   }
 }
 
@@ -47,7 +48,7 @@ function checkLease(term: LeaseTerm, { locks, lostLeases, caller, config }: Oper
   const lease = locks.leaseOf(key, agentId)
   if (fencingToken !== undefined && lease?.fencingToken !== fencingToken) {
     const loss = lostLeases.find(agentId, key)
-    if (agentId !== undefined) lostLeases.forget(agentId, key)
+    if (agentId !== undefined) lostLeases.refuse(agentId, key)
     const isOfLoss = loss?.fencingToken === fencingToken
     throw leaseLost(term, isOfLoss ? describeLoss(loss) : describeMismatch(term, lease?.fencingToken, agentId), {
       fencing_token: fencingToken,
@@ -58,7 +59,8 @@ function checkLease(term: LeaseTerm, { locks, lostLeases, caller, config }: Oper
   if (!isRequired || lease?.mode === 'exclusive') return
   const example = JSON.stringify({ filepaths: [given], ...(agentId !== undefined && { agent_id: agentId }) })
   const who = agentId === undefined ? ' This call says nobody: pass agent_id, or the header X-Agent-Id.' : ''
-  const message = `File ${given} is not locked by you, and this server asks for that (locks.enforcement). Nothing was changed. Use lock_try with ${example}, then send this call again.${who}`
+  const lack = lease === undefined ? 'is not locked by you' : 'is locked by you for reading only (mode "shared")'
+  const message = `File ${given} ${lack}, and this server asks for an exclusive lease before each change (locks.enforcement). Nothing was changed. Use lock_try with ${example}, then send this call again.${who}`
   throw new OperationError('LOCK_REQUIRED', message, { path: given })
 }
 
