@@ -22,7 +22,7 @@ export function lockTimeout(place: Place, queue: KeyQueue, now: number): Operati
   const depth = isQueued ? queue.depth : queue.depth + 1
   const position = isQueued ? queue.positionOf(place) : depth
   const blockers = [...queue.blockersOf(place)].filter((blocker) => queue.holders.has(blocker))
-  const holders = (blockers.length > 0 ? blockers : [...queue.holders]).map(toHolderStatus)
+  const holders = leasesFirst((blockers.length > 0 ? blockers : [...queue.holders]).map(toHolderStatus))
   const waited = acquisition.timeoutMs === 0 ? 'at once (timeout 0)' : `within ${toSeconds(acquisition.timeoutMs)} s`
   return new OperationError(
     'LOCK_TIMEOUT',
@@ -84,7 +84,7 @@ export function deadlock(place: Place, cycle: readonly Wait[]): OperationError {
 export function tooManyLeases({ acquisition, path }: Place, limit: number): OperationError {
   return new OperationError(
     'OVERLOADED',
-    `${acquisition.operation} of ${path} was refused: agent ${acquisition.agentId} already holds or waits for ${limit} leases, ` +
+    `${acquisition.operation} of ${path} was refused: agent ${acquisition.agentId} already holds ${limit} leases, ` +
       'which is the limit (locks.max_leases_per_agent). Release what is no longer needed (lock_release), then try again.',
     { path, details: { retry_after_seconds: overloadRetrySeconds, limit } }
   )
@@ -117,6 +117,11 @@ export function lockReleased({ operation, places, fencingToken }: Acquisition): 
       'Nothing was written; read the file again, then repeat the call.',
     { path, details: { fencing_token: fencingToken } }
   )
+}
+
+/** A lease stays for minutes, an operation for an instant. */
+function leasesFirst(holders: readonly HolderStatus[]): HolderStatus[] {
+  return [...holders.filter(({ isLease }) => isLease), ...holders.filter(({ isLease }) => !isLease)]
 }
 
 function describeHolders([first, ...others]: readonly HolderStatus[], now: number): string {

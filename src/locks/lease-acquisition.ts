@@ -11,6 +11,8 @@ export class LeaseAcquisition extends Acquisition implements Lease {
   connection: string | undefined
   /** Given the lease: this one, or the one that its agent had on the key already. */
   readonly onGrant: (lease: LeaseAcquisition) => void
+  /** How many requests have brought or renewed it and have not been undone, by what they asked for. */
+  readonly claims: Record<LockMode, number> = { shared: 0, exclusive: 0 }
   /** Told when it is parked. */
   onPark: (() => void) | undefined
 

@@ -6,25 +6,22 @@ import type { Lease, LeaseWaitOptions, LockMode, LockRequest } from './lock.ts'
 import type { LockTable } from './lock-table.ts'
 
 type OnPosition = LeaseWaitOptions['onPosition']
+/** Without `graceMs` it has the same grace as before. */
+type ResumeOptions = Pick<LeaseWaitOptions, 'timeoutMs' | 'onPosition'> & Partial<Pick<LeaseWaitOptions, 'graceMs'>>
 
 export class LeaseRequest {
   readonly acquisition: LeaseAcquisition
-  /** Mode of the lease that the agent had on the key before; undefined where it had none. */
-  readonly formerMode: LockMode | undefined
   readonly #table: LockTable
+  readonly #mode: LockMode
   #lease: LeaseAcquisition | undefined
   #error: unknown
   #onPosition: OnPosition
-  #settle: (() => void) | undefined
+  #isUndone = false
+  #listeners: (() => void)[] = []
 
-  constructor(
-    request: LockRequest,
-    options: LeaseWaitOptions,
-    now: number,
-    { former, table }: { former: LockMode | undefined; table: LockTable }
-  ) {
-    this.formerMode = former
+  constructor(request: LockRequest, options: LeaseWaitOptions, now: number, table: LockTable) {
     this.#table = table
+    this.#mode = request.mode
     this.#onPosition = options.onPosition
     this.acquisition = new LeaseAcquisition(
       request,
@@ -34,10 +31,13 @@ export class LeaseRequest {
         this.#lease = lease
         this.#tell()
       },
-      (error) => this.refuse(error)
+      (error) => {
+        this.#error = error
+        this.#tell()
+      }
     )
     if (options.onPosition !== undefined)
-      this.acquisition.onPosition = (position, total) => this.#onPosition?.(position, total)
+      this.acquisition.onPosition = (position, total) => this.#tellPosition(position, total)
     this.acquisition.onPark = () => this.#tell()
   }
 
@@ -69,21 +69,17 @@ export class LeaseRequest {
     if (this.isWaiting) this.#table.endInTime(this.acquisition)
   }
 
-  refuse(error: unknown): void {
-    this.#error = error
-    this.#tell()
-  }
-
   /** Resolves when it has been granted, refused or parked. */
   async settled(): Promise<void> {
-    while (this.isWaiting && !this.isParked) await new Promise<void>((resolve) => (this.#settle = resolve))
+    while (this.isWaiting && !this.isParked) await new Promise<void>((resolve) => this.#listeners.push(resolve))
   }
 
   /** Somebody waits for it again. Positions are told only where they were asked for from the start. */
-  resume({ timeoutMs, graceMs, onPosition }: Pick<LeaseWaitOptions, 'timeoutMs' | 'graceMs' | 'onPosition'>): void {
+  resume({ timeoutMs, graceMs, onPosition }: ResumeOptions): void {
+    this.#table.catchUp()
     this.#onPosition = onPosition
-    this.acquisition.graceMs = requireDuration('graceMs', graceMs)
-    this.#table.resume(this.acquisition, requireDuration('timeoutMs', timeoutMs))
+    if (graceMs !== undefined) this.acquisition.graceMs = requireDuration('graceMs', graceMs)
+    this.#table.resume(this.acquisition, requireDuration('timeoutMs', timeoutMs), this.#lease)
   }
 
   /** What it has brought is kept no longer than a place would be, until somebody waits for it again. */
@@ -96,15 +92,28 @@ export class LeaseRequest {
     this.#table.fail(this.acquisition, cancelled(this.acquisition, cause))
   }
 
-  /** Leaves the queue, or gives back what it has brought: the lease, or its stronger mode. */
+  /**
+   * Leaves the queue, or gives back what it has brought: the lease, or its stronger mode. What another request of its agent has
+   * brought, or has been granted too, stays.
+   */
   undo(cause?: unknown): void {
     this.cancel(cause)
-    if (this.#lease === this.acquisition) this.#table.endLease(this.acquisition)
-    else if (this.formerMode === 'shared' && this.#lease?.mode === 'exclusive') this.#table.weaken(this.#lease)
+    if (this.#isUndone || this.#lease === undefined) return
+    this.#isUndone = true
+    this.#table.disclaim(this.#lease, this.#mode)
   }
 
   #tell(): void {
-    this.#settle?.()
-    this.#settle = undefined
+    for (const listener of this.#listeners.splice(0)) listener()
+  }
+
+  /** Nobody is told while nobody waits for the answer. A listener that throws fails its own request and nobody else's. */
+  #tellPosition(position: number, total: number): void {
+    if (this.isParked) return
+    try {
+      this.#onPosition?.(position, total)
+    } catch (error) {
+      this.#table.fail(this.acquisition, error)
+    }
   }
 }

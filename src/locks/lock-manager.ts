@@ -106,10 +106,9 @@ class LockManager {
   requestLease(request: LockRequest, options: LeaseWaitOptions): LeaseRequest {
     const now = this.#clock.now()
     this.#table.catchUp(now)
-    const own = this.leaseOf(request.key, options.agentId)
-    const asked = new LeaseRequest(request, options, now, { former: own?.mode, table: this.#table })
-    if (this.#stopReason !== undefined) asked.refuse(stopping(asked.acquisition, this.#stopReason))
-    else asked.enter(now)
+    const asked = new LeaseRequest(request, options, now, this.#table)
+    if (this.#stopReason === undefined) asked.enter(now)
+    else this.#table.fail(asked.acquisition, stopping(asked.acquisition, this.#stopReason))
     return asked
   }
 

@@ -55,11 +55,9 @@ export class LockTable {
     for (let place = acquisition.waitsAt; place !== undefined; place = acquisition.waitsAt) {
       const queue = this.#queueOf(place)
       const own = queue.leaseOf(acquisition.agentId)
-      if (own !== undefined) {
-        this.#extend(own, now + own.ttlMs)
-        if (place.isLease && covers(own.mode, place.mode)) return this.#merge(acquisition as LeaseAcquisition, own, now)
-      }
+      if (own !== undefined) this.#extend(own, now + own.ttlMs)
       if (!queue.isFreeFor(place)) return this.#wait(place, queue, now)
+      if (own !== undefined && place.isLease) return this.#merge(acquisition as LeaseAcquisition, own, now)
       queue.hold(place, now)
       acquisition.granted += 1
     }
@@ -67,13 +65,8 @@ export class LockTable {
   }
 
   /** True where `enter` would grant at once. Asking first spares the words of a refusal that nobody reads. */
-  isFreeFor({ places, agentId }: Acquisition): boolean {
-    return places.every((place) => {
-      const queue = this.#queues.get(place.key)
-      if (queue === undefined || queue.isFreeFor(place)) return true
-      const own = place.isLease ? queue.leaseOf(agentId) : undefined
-      return own !== undefined && covers(own.mode, place.mode)
-    })
+  isFreeFor({ places }: Acquisition): boolean {
+    return places.every((place) => this.#queues.get(place.key)?.isFreeFor(place) ?? true)
   }
 
   endInTime(acquisition: Acquisition): void {
@@ -109,12 +102,15 @@ export class LockTable {
     this.#endAt(lease, this.#clock.now() + ttlMs)
   }
 
-  /** Gives a stronger mode back. */
-  weaken(lease: LeaseAcquisition): void {
-    const { queue } = lease.place
-    if (lease.state !== 'held' || queue === undefined) return
-    queue.changeMode(lease, 'shared')
-    this.#promote(queue)
+  /** A request for it in this mode is undone. With the last one the lease ends, with the last exclusive one it becomes shared. */
+  disclaim(lease: LeaseAcquisition, mode: LockMode): void {
+    const { claims, place, state } = lease
+    claims[mode] -= 1
+    if (state !== 'held' || place.queue === undefined) return
+    if (claims.exclusive > 0) return
+    if (claims.shared === 0) return this.release(lease)
+    place.queue.changeMode(lease, 'shared')
+    this.#promote(place.queue)
   }
 
   /** Nobody may ever come back for it. */
@@ -123,13 +119,13 @@ export class LockTable {
     if (lease.state === 'held' && endsAt < lease.endsAt) this.#endAt(lease, endsAt)
   }
 
-  /** Somebody waits again for what was parked. */
-  resume(request: LeaseAcquisition, timeoutMs: number): void {
+  /** Somebody waits again for what was parked. @param lease that it has been granted meanwhile */
+  resume(request: LeaseAcquisition, timeoutMs: number, lease: LeaseAcquisition | undefined): void {
     const now = this.#clock.now()
     request.isParked = false
     request.timeoutMs = timeoutMs
     request.timeoutAt = now + timeoutMs
-    if (request.state === 'held') this.#extend(request, now + request.ttlMs)
+    if (lease?.state === 'held') this.#extend(lease, now + lease.ttlMs)
     if (request.state === 'waiting') this.#endAt(request, request.timeoutAt)
   }
 
@@ -169,8 +165,10 @@ export class LockTable {
     if (acquisition.agentId !== undefined) {
       if (this.agents.waitsOf(acquisition.agentId).size >= maxWaitersPerAgent)
         return agentQueueFull(place, maxWaitersPerAgent)
-      if (acquisition.isLease && this.agents.leasesOf(acquisition.agentId).size >= maxLeasesPerAgent)
-        return tooManyLeases(place, maxLeasesPerAgent)
+      if (place.isLease && queue.leaseOf(acquisition.agentId) === undefined) {
+        if (this.agents.leasesOf(acquisition.agentId).size >= maxLeasesPerAgent)
+          return tooManyLeases(place, maxLeasesPerAgent)
+      }
     }
     const cycle = findCycle(place, queue, this.agents)
     return cycle === undefined ? undefined : deadlock(place, cycle)
@@ -203,21 +201,25 @@ export class LockTable {
     }
     this.#settle(request, 'held')
     request.endsAt = now + lifetimeOf(request)
+    request.claims[request.mode] += 1
     this.#deadlines.add(request)
     this.agents.addLease(request)
     request.onGrant(request)
+    this.#promote(queue)
   }
 
   /** Grants a request as the lease that its agent has on the key already, made to fit it. The fencing token stays. */
   #merge(request: LeaseAcquisition, own: LeaseAcquisition, now: number): void {
     const queue = own.place.queue as KeyQueue
     if (request.mode === 'exclusive') queue.changeMode(own, 'exclusive')
+    own.claims[request.mode] += 1
     own.note = request.note ?? own.note
     own.connection = request.connection
     own.ttlMs = request.ttlMs
     this.#extend(own, now + lifetimeOf(request))
     this.#settle(request, 'released')
     request.onGrant(own)
+    if (queue.hasLeasesChanged) this.#promote(queue)
   }
 
   /** Its timeout, or its TTL, is over. The signal aborts last, since its listeners may call back in here. */
@@ -271,7 +273,10 @@ export class LockTable {
     for (const queue of left) this.#promote(queue)
   }
 
-  /** Grants whatever in the queue is no longer blocked, and forgets a queue that nobody uses. */
+  /**
+   * Grants whatever in the queue is no longer blocked, and forgets a queue that nobody uses. Due after each end, and after each grant
+   * of a lease: what its agent waits for passes others from then on.
+   */
   #promote(queue: KeyQueue): void {
     if (queue.isPromoting) return
     queue.isPromoting = true
@@ -296,8 +301,8 @@ export class LockTable {
   }
 
   /**
-   * Where leases come and go, whoever passed a request that now holds the key waits for it from now on, and that can close a
-   * circle although nobody has come. @returns whether somebody had to leave for it
+   * Where leases come, go or change, somebody who passed another may no longer do so, and that can close a circle although nobody
+   * has come. @returns whether somebody had to leave for it
    */
   #breakCycle(queue: KeyQueue): boolean {
     if (!queue.hasLeasesChanged) return false
@@ -319,10 +324,6 @@ export class LockTable {
     this.#queues.set(key, queue)
     return queue
   }
-}
-
-function covers(held: LockMode, asked: LockMode): boolean {
-  return held === asked || held === 'exclusive'
 }
 
 /** Nobody may ever come for what was granted while nobody waited. */

@@ -35,7 +35,8 @@ export class Place {
  * two agents. A lease keeps the writes of other agents out; reads, and whatever its own agent does, pass it.
  *
  * Nobody overtakes whom he conflicts with, but for two cases in which waiting would serve nobody: an operation passes operations
- * that a lease keeps from running; and who holds a lease here passes those who ask for one, who wait for its end anyway.
+ * that a lease keeps from running; and who has a lease here passes those who ask for one, who wait for its end anyway. For those
+ * behind it in the line, a lease that is asked for counts like one that is held.
  *
  * Waiters are a linked list: whoever gives up in the middle of 10,000 leaves in constant time.
  */
@@ -50,7 +51,7 @@ export class KeyQueue {
   depth = 0
   /** True while the manager grants from it; keeps a grant that fails on its next key from granting here a second time. */
   isPromoting = false
-  /** True since the leases held were last looked at for what their change means to the waiters. */
+  /** True since the leases, held or asked for, were last looked at for what their change means to the waiters. */
   hasLeasesChanged = false
   #first: Place | undefined
   #last: Place | undefined
@@ -82,9 +83,10 @@ export class KeyQueue {
   /** Those who keep it from being granted: a waiter, or one who would have to join. Holders first, then waiters in their order. */
   *blockersOf(place: Place): Generator<Place, undefined> {
     for (const holder of this.holders) if (this.#conflicts(place, holder)) yield holder
-    const holdsLease = this.leaseOf(place.acquisition.agentId) !== undefined
+    const leases = this.leases.map((lease) => lease.place)
     for (let other = this.#first; other !== undefined && other !== place; other = other.behind) {
-      if (this.#conflicts(place, other) && !this.#passes(place, other, holdsLease)) yield other
+      if (this.#conflicts(place, other) && !this.#passes(place, other, leases)) yield other
+      if (other.isLease) leases.push(other)
     }
   }
 
@@ -149,7 +151,10 @@ export class KeyQueue {
     place.behind = undefined
     place.queue = undefined
     this.depth -= 1
-    if (place.isLease) this.#leaseWaiters -= 1
+    if (place.isLease) {
+      this.#leaseWaiters -= 1
+      this.hasLeasesChanged = true
+    }
     if (place.standing !== undefined) this.#positions?.delete(place.standing)
     this.#positions?.left(place.ticket, this.depth)
   }
@@ -197,16 +202,28 @@ export class KeyQueue {
   #conflicts(one: Place, other: Place): boolean {
     if (one.mode === 'shared' && other.mode === 'shared') return false
     if (!one.isLease && !other.isLease) return true
-    const { agentId } = one.acquisition
-    if (agentId !== undefined && agentId === other.acquisition.agentId) return false
+    if (isSameAgent(one, other)) return false
     if (one.isLease && other.isLease) return true
     const operation = one.isLease ? other : one
     return this.#bindsOperations && operation.mode === 'exclusive'
   }
 
-  #passes(place: Place, earlier: Place, holdsLease: boolean): boolean {
-    if (place.isLease || earlier.isLease) return holdsLease
-    return this.leases.some((lease) => this.#conflicts(earlier, lease.place))
+  /** @param leases held, and asked for ahead of the earlier place, in this order */
+  #passes(place: Place, earlier: Place, leases: readonly Place[]): boolean {
+    if (place.isLease || earlier.isLease) return leases.some((lease) => isSameAgent(lease, place))
+    return this.#isKeptBy(leases, earlier)
+  }
+
+  /** True where one of the leases has to end before the operation runs. */
+  #isKeptBy(leases: readonly Place[], operation: Place): boolean {
+    let hasOwn = false
+    for (const lease of leases) {
+      // Whoever has a lease himself passes those who ask for one after him.
+      if (hasOwn && !this.holders.has(lease)) return false
+      if (this.#conflicts(operation, lease)) return true
+      hasOwn ||= isSameAgent(operation, lease)
+    }
+    return false
   }
 
   #listen(place: Place): void {
@@ -216,4 +233,9 @@ export class KeyQueue {
     this.#positions ??= new Positions()
     this.#positions.add(place.standing)
   }
+}
+
+/** Of two of which one is a lease, which none is without an agent. */
+function isSameAgent(one: Place, other: Place): boolean {
+  return one.acquisition.agentId === other.acquisition.agentId
 }

@@ -9,6 +9,12 @@ export interface Wait {
   readonly path: string
 }
 
+/**
+ * Behind an operation stands that operation, which waits at one place at most; behind a lease stands its agent, who will not let go
+ * of it before everything that he waits for has come.
+ */
+type Node = Acquisition | string
+
 interface Step {
   readonly place: Place
   readonly queue: KeyQueue
@@ -17,27 +23,22 @@ interface Step {
 }
 
 /**
- * A place that waits points to those who block it. Behind an operation stands that operation, which waits at one place at most;
- * behind a lease stands its agent, who will not let go of it before everything that he waits for has come.
  * @param place waits in the queue, or is about to
  * @returns the shortest cycle through the place, beginning with it; undefined where there is none
  */
 export function findCycle(place: Place, queue: KeyQueue, agents: Agents): readonly Wait[] | undefined {
   const { acquisition } = place
-  // Nearly everybody holds nothing that another could wait for.
-  if (acquisition.granted === 0 && !agents.hasOtherLease(acquisition)) return undefined
-  const closes = (blocker: Place) =>
-    blocker.acquisition === acquisition || (blocker.isLease && blocker.acquisition.agentId === acquisition.agentId)
-  const seen = new Set<Acquisition | string>()
+  if (!isWaitedFor(acquisition, agents)) return undefined
+  const seen = new Set<Node>()
   // Grows while it is gone through.
   const steps: Step[] = [{ place, queue, from: undefined }]
   for (const step of steps) {
     for (const blocker of step.queue.blockersOf(step.place)) {
-      if (closes(blocker)) return trace(step)
-      const node = blocker.isLease ? (blocker.acquisition.agentId as string) : blocker.acquisition
+      const node = nodeOf(blocker)
+      if (node === acquisition || node === acquisition.agentId) return trace(step)
       if (seen.has(node)) continue
       seen.add(node)
-      for (const next of waitsOf(blocker, agents)) {
+      for (const next of waitsOf(node, agents)) {
         if (next.queue !== undefined) steps.push({ place: next, queue: next.queue, from: step })
       }
     }
@@ -45,8 +46,20 @@ export function findCycle(place: Place, queue: KeyQueue, agents: Agents): readon
   return undefined
 }
 
-function* waitsOf({ acquisition, isLease }: Place, agents: Agents): Generator<Place, undefined> {
-  const waiting = isLease ? agents.waitsOf(acquisition.agentId as string) : [acquisition]
+/**
+ * Whether it, or its agent, has more that another could wait for than its place in the line. Every circle leads through somebody who
+ * has; he is the one to leave, and all others, which is nearly everybody, are spared the search.
+ */
+function isWaitedFor(acquisition: Acquisition, agents: Agents): boolean {
+  return acquisition.granted > 0 || agents.hasOtherLease(acquisition)
+}
+
+function nodeOf({ acquisition, isLease }: Place): Node {
+  return isLease ? (acquisition.agentId as string) : acquisition
+}
+
+function* waitsOf(node: Node, agents: Agents): Generator<Place, undefined> {
+  const waiting = typeof node === 'string' ? agents.waitsOf(node) : [node]
   for (const { waitsAt } of waiting) if (waitsAt !== undefined) yield waitsAt
 }
 

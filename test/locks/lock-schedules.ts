@@ -56,9 +56,13 @@ export function checkSchedules(create: CreateLockManager, parameters: fc.Paramet
   return fc.assert(property, parameters)
 }
 
-/** The same in a thread of its own, where tap's async hooks do not make every promise four times as dear. */
-export async function checkSchedulesInThread(managerUrl: URL, parameters: fc.Parameters<unknown>): Promise<void> {
-  const worker = new Worker(new URL('./schedules-thread.js', import.meta.url), {
+/** Either check in a thread of its own, where tap's async hooks do not make every promise four times as dear. */
+export async function checkInThread(
+  check: 'schedules' | 'histories',
+  managerUrl: URL,
+  parameters: fc.Parameters<unknown>
+): Promise<void> {
+  const worker = new Worker(new URL(`./${check}-thread.js`, import.meta.url), {
     workerData: { managerUrl: managerUrl.href, parameters },
     execArgv: []
   })

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { OperationError } from '../../src/errors.ts'
 import type { AcquireOptions, Lock, LockLimits, LockMode, LockRequest } from '../../src/locks/lock.ts'
-import type { createLockManager, LockManager } from '../../src/locks/lock-manager.ts'
+import type { createLockManager, LockManager, LockManagerOptions } from '../../src/locks/lock-manager.ts'
 import { createFakeClock, type FakeClock } from '../fixtures/fake-clock.ts'
 
 export type CreateLockManager = typeof createLockManager
@@ -40,9 +40,13 @@ export interface LockWorld {
   assertEmpty(): void
 }
 
-export function createLockWorld(create: CreateLockManager, limits?: Partial<LockLimits>): LockWorld {
+export function createLockWorld(
+  create: CreateLockManager,
+  limits?: Partial<LockLimits>,
+  options?: Omit<LockManagerOptions, 'clock' | 'limits'>
+): LockWorld {
   const clock = createFakeClock()
-  const locks = create({ clock, limits })
+  const locks = create({ clock, limits, ...options })
   const ask: LockWorld['ask'] = (name, requests, options) => {
     const controller = new AbortController()
     const defaults = { operation: name, timeoutMs: 30_000, ttlMs: 60_000, signal: controller.signal }

@@ -54,7 +54,7 @@ export const managerMutants: readonly Mutant[] = [
   {
     fault: 'a newcomer does not see that a TTL is over',
     file: 'lock-manager',
-    edits: [['this.#table.catchUp(now);', '']],
+    edits: [['this.#table.catchUp(now);\n            const grant', 'const grant']],
     breaks: 'a lock whose TTL is over by the clock is lost, even if the event loop was too busy for the timer'
   },
   {
@@ -158,19 +158,19 @@ export const managerMutants: readonly Mutant[] = [
   {
     fault: 'the limit of an agent is one too many',
     file: 'lock-table',
-    edits: [['this.#waitsOf(acquisition) >= maxWaitersPerAgent', 'this.#waitsOf(acquisition) > maxWaitersPerAgent']],
+    edits: [['size >= maxWaitersPerAgent', 'size > maxWaitersPerAgent']],
     breaks: 'one agent at its limit is refused with OVERLOADED, others are not, and every way out counts back'
   },
   {
     fault: 'a grant does not count back',
     file: 'lock-table',
-    edits: [['this.#countWaiter(place.acquisition, -1);', '']],
+    edits: [['this.agents.deleteWait(place.acquisition);', '']],
     breaks: 'one agent at its limit is refused with OVERLOADED, others are not, and every way out counts back'
   },
   {
     fault: 'a waiter that gives up does not count back',
     file: 'lock-table',
-    edits: [['this.#countWaiter(acquisition, -1);', '']],
+    edits: [['this.agents.deleteWait(acquisition);', '']],
     breaks: 'one agent at its limit is refused with OVERLOADED, others are not, and every way out counts back'
   },
   {

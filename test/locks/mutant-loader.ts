@@ -18,6 +18,8 @@ export interface Mutant {
   readonly breaks: string
   /** True where random schedules find it too. */
   readonly foundBySchedules?: boolean
+  /** True where random histories of leases find it too. */
+  readonly foundByHistories?: boolean
 }
 
 export interface MutantLoader {

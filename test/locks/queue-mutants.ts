@@ -5,7 +5,7 @@ export const queueMutants: readonly Mutant[] = [
   {
     fault: 'a newcomer that the holders admit overtakes the waiters',
     file: 'queue',
-    edits: [['return this.depth === 0 && this.#admits(mode);', 'return this.#admits(mode);']],
+    edits: [['return this.depth === 0 && this.#admits(place.mode);', 'return this.#admits(place.mode);']],
     breaks: 'a reader waits behind a queued writer, although only readers hold',
     foundBySchedules: true
   },
@@ -14,8 +14,8 @@ export const queueMutants: readonly Mutant[] = [
     file: 'queue',
     edits: [
       [
-        `this.holders.size === 0 || (mode === 'shared' && !this.#isExclusive)`,
-        `this.holders.size === 0 || !(this.#isExclusive && mode === 'shared')`
+        `this.holders.size === 0 || (mode === 'shared' && this.#exclusive === 0)`,
+        `this.holders.size === 0 || !(this.#exclusive > 0 && mode === 'shared')`
       ]
     ],
     breaks: 'a writer holds alone; readers hold together',
@@ -24,14 +24,14 @@ export const queueMutants: readonly Mutant[] = [
   {
     fault: 'readers are admitted beside a writer',
     file: 'queue',
-    edits: [[`(mode === 'shared' && !this.#isExclusive)`, `mode === 'shared'`]],
+    edits: [[`(mode === 'shared' && this.#exclusive === 0)`, `mode === 'shared'`]],
     breaks: 'a writer holds alone; readers hold together',
     foundBySchedules: true
   },
   {
     fault: 'readers exclude each other',
     file: 'queue',
-    edits: [[`(mode === 'shared' && !this.#isExclusive)`, 'false']],
+    edits: [[`(mode === 'shared' && this.#exclusive === 0)`, 'false']],
     breaks: 'a writer holds alone; readers hold together',
     foundBySchedules: true
   },

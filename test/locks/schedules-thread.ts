@@ -1,4 +1,4 @@
-// The thread of checkSchedulesInThread.
+// The thread of checkInThread.
 import { workerData } from 'node:worker_threads'
 import { checkSchedules } from './lock-schedules.ts'
 

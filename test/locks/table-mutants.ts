@@ -12,12 +12,7 @@ export const tableMutants: readonly Mutant[] = [
   {
     fault: 'nobody is promoted when a waiter leaves',
     file: 'lock-table',
-    edits: [
-      [
-        'this.#countWaiter(acquisition, -1);\n        }',
-        'this.#countWaiter(acquisition, -1);\n            left.pop();\n        }'
-      ]
-    ],
+    edits: [['queue.leave(place);', 'queue.leave(place);\n            left.pop();']],
     breaks: 'when a queued writer leaves, the readers behind it run at once',
     foundBySchedules: true
   },
@@ -144,15 +139,15 @@ export const tableMutants: readonly Mutant[] = [
   },
   {
     fault: 'all tokens are the same',
-    file: 'lock-table',
-    edits: [['this.#lastToken += 1;', 'this.#lastToken = 1;']],
+    file: 'tokens',
+    edits: [['(last += 1)', '(last = 1)']],
     breaks: 'fencing tokens grow with every grant, whatever the key and the mode',
     foundBySchedules: true
   },
   {
     fault: 'tokens shrink',
-    file: 'lock-table',
-    edits: [['this.#lastToken += 1;', 'this.#lastToken -= 1;']],
+    file: 'tokens',
+    edits: [['(last += 1)', '(last -= 1)']],
     breaks: 'fencing tokens grow with every grant, whatever the key and the mode',
     foundBySchedules: true
   },
@@ -203,7 +198,7 @@ export const tableMutants: readonly Mutant[] = [
   {
     fault: 'timeout 0 is refused even where the lock is free',
     file: 'lock-table',
-    edits: [['if (!queue.isFreeFor(place.mode))', 'if (!queue.isFreeFor(place.mode) || now >= acquisition.timeoutAt)']],
+    edits: [['if (!queue.isFreeFor(place))', 'if (!queue.isFreeFor(place) || now >= acquisition.timeoutAt)']],
     breaks: 'a free lock is granted in the same turn, also with timeout 0',
     foundBySchedules: true
   },

@@ -1,0 +1,239 @@
+// Faults of the search for circles, and of when it is made.
+import type { Mutant } from './mutant-loader.ts'
+
+export const deadlockMutants: readonly Mutant[] = [
+  {
+    fault: 'nobody looks for a circle when somebody comes',
+    file: 'lock-table',
+    edits: [
+      [
+        'const cycle = findCycle(place, queue, this.agents);\n        return cycle === undefined',
+        'const cycle = undefined;\n        return cycle === undefined'
+      ]
+    ],
+    breaks:
+      'of two agents that wait for each other\u2019s leases the second is refused with the circle, and keeps its leases'
+  },
+  {
+    fault: 'nobody looks for a circle when leases come and go',
+    file: 'lock-table',
+    edits: [['if (!queue.hasLeasesChanged)\n            return false;', 'if (queue)\n            return false;']],
+    breaks: 'a circle that closes although nobody comes, since one who was passed is granted, is found in that turn'
+  },
+  {
+    fault: 'a lease that comes does not count as a change',
+    file: 'queue',
+    edits: [
+      [
+        'this.leases.push(place.acquisition);\n            this.hasLeasesChanged = true;',
+        'this.leases.push(place.acquisition);'
+      ],
+      ['this.#leaseWaiters -= 1;\n            this.hasLeasesChanged = true;', 'this.#leaseWaiters -= 1;']
+    ],
+    breaks: 'a circle that closes although nobody comes, since one who was passed is granted, is found in that turn'
+  },
+  {
+    fault: 'a lease that goes does not count as a change',
+    file: 'queue',
+    edits: [
+      [
+        'this.leases.splice(this.leases.indexOf(place.acquisition), 1);\n            this.hasLeasesChanged = true;',
+        'this.leases.splice(this.leases.indexOf(place.acquisition), 1);'
+      ]
+    ],
+    breaks: 'a circle that closes since a lease ends that let its agent pass is found in that turn'
+  },
+  {
+    fault: 'a request that leaves does not count as a change',
+    file: 'queue',
+    edits: [['this.#leaseWaiters -= 1;\n            this.hasLeasesChanged = true;', 'this.#leaseWaiters -= 1;']],
+    breaks: 'a circle that closes since a request leaves whose lease would have opened it is found in that turn'
+  },
+  {
+    fault: 'an upgrade does not count as a change',
+    file: 'queue',
+    edits: [['lease.place.mode = mode;\n        this.hasLeasesChanged = true;', 'lease.place.mode = mode;']],
+    breaks: 'a circle that closes since an upgrade is granted at once is found at once'
+  },
+  {
+    fault: 'an upgrade granted at once is not looked at',
+    file: 'lock-table',
+    edits: [['if (queue.hasLeasesChanged)\n            this.#promote(queue);', '']],
+    breaks: 'a circle that closes since an upgrade is granted at once is found at once'
+  },
+  {
+    fault: 'one circle is broken, and no other in that turn',
+    file: 'lock-table',
+    edits: [
+      [
+        'queue.hasLeasesChanged = true;\n            this.fail(place.acquisition, deadlock(place, cycle));\n            return true;',
+        'this.fail(place.acquisition, deadlock(place, cycle));\n            return true;'
+      ]
+    ],
+    breaks: 'of several circles that close at once each is broken'
+  },
+  {
+    fault: 'who is refused for a circle keeps those behind him waiting',
+    file: 'lock-table',
+    edits: [['while (this.#breakCycle(queue));', 'while (this.#breakCycle(queue) && false);']],
+    breaks: 'of several circles that close at once each is broken'
+  },
+  {
+    fault: 'an agent waits for one thing at a time',
+    file: 'wait-for',
+    edits: [
+      [
+        "typeof node === 'string' ? agents.waitsOf(node) : [node]",
+        "typeof node === 'string' ? [...agents.waitsOf(node)].slice(0, 1) : [node]"
+      ]
+    ],
+    breaks: 'all that an agent asks for in one turn counts as its waits, and only what closes a circle is refused'
+  },
+  {
+    fault: 'an agent does not wait for what its operations wait for',
+    file: 'wait-for',
+    edits: [
+      [
+        "typeof node === 'string' ? agents.waitsOf(node) : [node]",
+        "typeof node === 'string' ? [...agents.waitsOf(node)].filter(({ isLease }) => isLease) : [node]"
+      ]
+    ],
+    breaks: 'a write waits for a lease as another lease does, and its agent with it'
+  },
+  {
+    fault: 'an operation is its agent',
+    file: 'wait-for',
+    edits: [
+      [
+        'const end = blocker.isLease ? blocker.acquisition.agentId : blocker.acquisition;',
+        'const end = blocker.acquisition.agentId ?? blocker.acquisition;'
+      ]
+    ],
+    breaks: 'an operation that runs waits for nobody, whatever else its agent waits for'
+  },
+  {
+    fault: 'the search begins at leases alone',
+    file: 'wait-for',
+    edits: [['if (granted > 0)\n        return true;', 'if (granted > 0)\n        return false;']],
+    breaks: 'a circle through an operation with two paths is found, whoever closes it, also amid a promotion'
+  },
+  {
+    fault: 'who holds no lease yet is in nobody\u2019s way',
+    file: 'wait-for',
+    edits: [['if (other.isLease && other !== acquisition)', 'if (false)']],
+    breaks: 'a circle of agents that only wait is found, where one asks for two paths'
+  },
+  {
+    fault: 'a circle closes with the operation alone',
+    file: 'wait-for',
+    edits: [['node === acquisition || node === acquisition.agentId', 'node === acquisition']],
+    breaks:
+      'of two agents that wait for each other\u2019s leases the second is refused with the circle, and keeps its leases'
+  },
+  {
+    fault: 'a circle closes with the agent alone',
+    file: 'wait-for',
+    edits: [['node === acquisition || node === acquisition.agentId', 'node === acquisition.agentId']],
+    breaks: 'a circle through an operation with two paths is found, whoever closes it, also amid a promotion'
+  },
+  {
+    fault: 'the first circle found is named',
+    file: 'wait-for',
+    edits: [
+      ['path.push({ ...next, from: need });', 'path.splice(path.indexOf(need) + 1, 0, { ...next, from: need });']
+    ],
+    breaks: 'a circle of three agents is found where it closes, and the shortest one is named'
+  },
+  {
+    fault: 'only holders are waited for',
+    file: 'queue',
+    edits: [
+      [
+        'for (const blocker of this.blockersOf(place)) {',
+        'for (const blocker of this.blockersOf(place)) {\n            if (!this.holders.has(blocker))\n                continue;'
+      ]
+    ],
+    breaks: 'who waits behind a waiter waits for all that the waiter waits for'
+  },
+  {
+    fault: 'a parked request waits no more',
+    file: 'wait-for',
+    edits: [
+      [
+        'for (const { waitsAt } of waiting)\n        if (waitsAt !== undefined)',
+        'for (const { waitsAt, isParked } of waiting)\n        if (waitsAt !== undefined && !isParked)'
+      ]
+    ],
+    breaks: 'a parked request still waits, and still can be the one that another waits for in a circle'
+  },
+  {
+    fault: 'who is refused loses his leases',
+    file: 'lock-table',
+    edits: [
+      [
+        "this.#settle(acquisition, 'failed');",
+        "this.#settle(acquisition, 'failed');\n        if (error?.code === 'DEADLOCK')\n            for (const lease of this.agents.leasesOf(acquisition.agentId))\n                this.release(lease);"
+      ]
+    ],
+    breaks: 'of two upgrades on one path the second is refused, and the first is granted when the other lease ends'
+  },
+  {
+    fault: 'a coming lease opens nothing',
+    file: 'queue',
+    edits: [['isWaiter ? requests.filter((request) => this.#opens(request, place, blocker)) : []', '[]']],
+    breaks: 'who asks again for what he waits for is not in his own way'
+  },
+  {
+    fault: 'a coming lease of its own agent opens nothing',
+    file: 'queue',
+    edits: [['return request.acquisition.agentId === place.acquisition.agentId;', 'return false;']],
+    breaks: 'who waits for a shared lease and then for an exclusive one is not in his own way'
+  },
+  {
+    fault: 'a coming lease of anybody lets leases pass',
+    file: 'queue',
+    edits: [['return request.acquisition.agentId === place.acquisition.agentId;', 'return true;']],
+    breaks: 'a circle of agents that only wait is found, where one asks for two paths'
+  },
+  {
+    fault: 'a coming lease opens the way to its own agent alone',
+    file: 'queue',
+    edits: [
+      [
+        'return this.#conflicts(request, blocker);',
+        'return this.#conflicts(request, blocker) && request.acquisition.agentId === place.acquisition.agentId;'
+      ]
+    ],
+    breaks: 'an operation does not wait for one that a lease will keep from running before its turn'
+  },
+  {
+    fault: 'a request is its own way out',
+    file: 'wait-for',
+    edits: [['.filter((opener) => opener !== start)', '']],
+    breaks: 'of several circles that close at once each is broken'
+  },
+  {
+    fault: 'holders are passed too',
+    file: 'queue',
+    edits: [['requests.length > 0 && !this.holders.has(blocker)', 'requests.length > 0']],
+    breaks: 'a lease to come is no way past those who hold the path already'
+  },
+  {
+    fault: 'one way out is not enough',
+    file: 'wait-for',
+    edits: [
+      [
+        'found.every(({ ways }) => ways.some((way) => ended.has(way)))',
+        'found.every(({ ways }) => ways.every((way) => ended.has(way)))'
+      ],
+      ['!ways.some((way) => ended.has(way));', '!ways.every((way) => ended.has(way));']
+    ],
+    breaks: 'a way that a coming lease opens counts for those in between as well'
+  },
+  {
+    fault: 'who waits for two is content with one',
+    file: 'wait-for',
+    edits: [['if (found.every(({ ways })', 'if (found.length === 0 || found.some(({ ways })']],
+    breaks: 'all that an agent asks for in one turn counts as its waits, and only what closes a circle is refused'
+  }
+]

@@ -1,0 +1,603 @@
+// Faults of leases: in the line, at their ends, and in what whoever asks for one is told.
+import type { Mutant } from './mutant-loader.ts'
+
+export const leaseMutants: readonly Mutant[] = [
+  {
+    fault: 'a lease keeps reads out',
+    file: 'queue',
+    edits: [["return this.#bindsOperations && operation.mode === 'exclusive';", 'return this.#bindsOperations;']],
+    breaks: 'a lease, shared or exclusive, keeps the writes of all others out; reads and its own agent pass'
+  },
+  {
+    fault: 'a lease keeps its own agent out',
+    file: 'queue',
+    edits: [['if (one.acquisition.agentId === other.acquisition.agentId)', 'if (false)']],
+    breaks: 'a lease, shared or exclusive, keeps the writes of all others out; reads and its own agent pass'
+  },
+  {
+    fault: 'a shared lease keeps no write out',
+    file: 'queue',
+    edits: [["&& operation.mode === 'exclusive';", "&& one.mode === 'exclusive' && other.mode === 'exclusive';"]],
+    breaks: 'a lease, shared or exclusive, keeps the writes of all others out; reads and its own agent pass'
+  },
+  {
+    fault: 'leases do not exclude each other',
+    file: 'queue',
+    edits: [
+      [
+        'if (one.isLease && other.isLease)\n            return true;',
+        'if (one.isLease && other.isLease)\n            return false;'
+      ]
+    ],
+    breaks: 'leases of two agents exclude each other unless both are shared'
+  },
+  {
+    fault: 'shared leases exclude each other',
+    file: 'queue',
+    edits: [
+      [
+        "if (one.mode === 'shared' && other.mode === 'shared')",
+        "if (!one.isLease && one.mode === 'shared' && other.mode === 'shared')"
+      ]
+    ],
+    breaks: 'leases of two agents exclude each other unless both are shared'
+  },
+  {
+    fault: 'a lease does not wait for a write under way',
+    file: 'queue',
+    edits: [
+      [
+        'const operation = one.isLease ? other : one;',
+        'if (one.isLease)\n            return false;\n        const operation = one;'
+      ]
+    ],
+    breaks: 'a write under way keeps the leases of others waiting, not one of its own agent; a read keeps none'
+  },
+  {
+    fault: 'leases that only advise bind operations',
+    file: 'lock-table',
+    edits: [['this.#options.leasesBindOperations)', 'true)']],
+    breaks: 'leases that bind no operation keep each other out, and nothing else'
+  },
+  {
+    fault: 'nobody passes the operations that a lease keeps from running',
+    file: 'queue',
+    edits: [['return this.leases.some((lease) => this.#conflicts(earlier, lease.place));', 'return false;']],
+    breaks: 'a read passes the writes that a lease keeps from running, and once it has ended no other'
+  },
+  {
+    fault: 'operations pass each other beside any lease',
+    file: 'queue',
+    edits: [
+      ['return this.leases.some((lease) => this.#conflicts(earlier, lease.place));', 'return this.leases.length > 0;']
+    ],
+    breaks: 'no operation passes one that merely waits for another operation, lease or no lease'
+  },
+  {
+    fault: 'who holds a lease does not pass those who wait for one',
+    file: 'queue',
+    edits: [['            return holdsLease;', '            return false;']],
+    breaks: 'the operations of who holds a lease pass those who wait for one; those of others do not'
+  },
+  {
+    fault: 'everybody passes those who wait for a lease',
+    file: 'queue',
+    edits: [['            return holdsLease;', '            return true;']],
+    breaks: 'who waits for a lease is waited for by later leases and writes of others, and by no read'
+  },
+  {
+    fault: 'an upgrade goes to the end of the line',
+    file: 'queue',
+    edits: [
+      [
+        'if (place.isLease || earlier.isLease)\n            return holdsLease;',
+        'if (place.isLease)\n            return false;\n        if (earlier.isLease)\n            return holdsLease;'
+      ]
+    ],
+    breaks: 'an upgrade waits for the other shared leases only, and goes before everybody who waits'
+  },
+  {
+    fault: 'the queue forgets that it knows leases when the last one that waited has left',
+    file: 'queue',
+    edits: [['return this.leases.length > 0 || this.#leaseWaiters > 0;', 'return this.#leaseWaiters > 0;']],
+    breaks: 'a lease, shared or exclusive, keeps the writes of all others out; reads and its own agent pass'
+  },
+  {
+    fault: 'only the first in line is looked at where a lease waits and none is held',
+    file: 'queue',
+    edits: [['return this.leases.length > 0 || this.#leaseWaiters > 0;', 'return this.leases.length > 0;']],
+    breaks: 'leases that bind no operation keep each other out, and nothing else'
+  },
+  {
+    fault: 'only the first in line is granted where leases are',
+    file: 'queue',
+    edits: [
+      [
+        'for (const place of this.waiters())\n            if (this.isFreeFor(place))',
+        'for (const place of [...this.waiters()].slice(0, 1))\n            if (this.isFreeFor(place))'
+      ]
+    ],
+    breaks: 'an upgrade waits for the other shared leases only, and goes before everybody who waits'
+  },
+  {
+    fault: 'a lease that was released stays among the leases',
+    file: 'queue',
+    edits: [['this.leases.splice(this.leases.indexOf(place.acquisition), 1);', '']],
+    breaks: 'renewing sets how long a lease lasts, for now and for each use after, and brings none back'
+  },
+  {
+    fault: 'a release takes the first of several leases from the list',
+    file: 'queue',
+    edits: [['this.leases.splice(this.leases.indexOf(place.acquisition), 1);', 'this.leases.shift();']],
+    breaks: 'agents that hold and wait for nothing leave nothing behind, however it ended'
+  },
+  {
+    fault: 'a change of mode is not counted',
+    file: 'queue',
+    edits: [["this.#exclusive += mode === 'exclusive' ? 1 : -1;", '']],
+    breaks: 'a shared lease that is the only one becomes exclusive where it stands, and keeps its token'
+  },
+  {
+    fault: 'a stronger request beside a lease is a second lease',
+    file: 'lock-table',
+    edits: [
+      ['if (own !== undefined) {\n            queue.release(place);', 'if (false) {\n            queue.release(place);']
+    ],
+    breaks: 'a shared lease that is the only one becomes exclusive where it stands, and keeps its token'
+  },
+  {
+    fault: 'an upgrade does not change the mode',
+    file: 'lock-table',
+    edits: [["if (request.mode === 'exclusive')\n            queue.changeMode(own, 'exclusive');", '']],
+    breaks: 'a shared lease that is the only one becomes exclusive where it stands, and keeps its token'
+  },
+  {
+    fault: 'asking again for less makes a lease weaker',
+    file: 'lock-table',
+    edits: [
+      [
+        "if (request.mode === 'exclusive')\n            queue.changeMode(own, 'exclusive');",
+        'queue.changeMode(own, request.mode);'
+      ]
+    ],
+    breaks: 'a shared lease that is the only one becomes exclusive where it stands, and keeps its token'
+  },
+  {
+    fault: 'a lease granted at once does not let what else its agent waits for run',
+    file: 'lock-table',
+    edits: [['request.resolve(request);\n        this.#promote(queue);', 'request.resolve(request);']],
+    breaks: 'an exclusive lease waited for becomes an upgrade when its agent is granted a shared one at once'
+  },
+  {
+    fault: 'asking again forgets the note',
+    file: 'lock-table',
+    edits: [['own.note = request.note ?? own.note;', 'own.note = request.note;']],
+    breaks: 'asking again renews a lease without shortening it, and keeps its token and its note'
+  },
+  {
+    fault: 'asking again keeps the old connection',
+    file: 'lock-table',
+    edits: [['own.connection = request.connection;', '']],
+    breaks: 'asking again renews a lease without shortening it, and keeps its token and its note'
+  },
+  {
+    fault: 'asking again does not change how long each use renews for',
+    file: 'lock-table',
+    edits: [['own.ttlMs = request.ttlMs;', '']],
+    breaks: 'asking again renews a lease without shortening it, and keeps its token and its note'
+  },
+  {
+    fault: 'asking again does not renew',
+    file: 'lock-table',
+    edits: [['this.#extend(own, now + lifetimeOf(request));', '']],
+    breaks: 'asking again renews a lease without shortening it, and keeps its token and its note'
+  },
+  {
+    fault: 'a renewal shortens',
+    file: 'lock-table',
+    edits: [['if (endsAt > lease.endsAt)', 'if (lease)']],
+    breaks: 'asking again renews a lease without shortening it, and keeps its token and its note'
+  },
+  {
+    fault: 'an operation of its agent does not renew a lease',
+    file: 'lock-table',
+    edits: [['this.#extend(own, now + own.ttlMs);', '']],
+    breaks: 'a lease lasts anew from each operation of its agent on the path, also one that has to wait'
+  },
+  {
+    fault: 'only operations that need not wait renew a lease',
+    file: 'lock-table',
+    edits: [
+      [
+        'this.#extend(own, now + own.ttlMs);',
+        'if (queue.isFreeFor(place))\n                    this.#extend(own, now + own.ttlMs);'
+      ]
+    ],
+    breaks: 'a lease lasts anew from each operation of its agent on the path, also one that has to wait'
+  },
+  {
+    fault: 'a renewal does not count for later uses',
+    file: 'lock-table',
+    edits: [['lease.ttlMs = ttlMs;', '']],
+    breaks: 'renewing sets how long a lease lasts, for now and for each use after, and brings none back'
+  },
+  {
+    fault: 'a renewal only ever lengthens',
+    file: 'lock-table',
+    edits: [['this.#endAt(lease, this.#clock.now() + ttlMs);', 'this.#extend(lease, this.#clock.now() + ttlMs);']],
+    breaks: 'renewing sets how long a lease lasts, for now and for each use after, and brings none back'
+  },
+  {
+    fault: 'the end of a lease is not told',
+    file: 'lock-table',
+    edits: [["this.#options.onLeaseEnd(acquisition, { cause: 'expired' });", ';']],
+    breaks: 'the end of a lease is told once and with its cause, unless its agent released it'
+  },
+  {
+    fault: 'a release is told as an end',
+    file: 'lock-table',
+    edits: [
+      [
+        'if (end !== undefined)\n            this.#options.onLeaseEnd(lease, end);',
+        "this.#options.onLeaseEnd(lease, end ?? { cause: 'expired' });"
+      ]
+    ],
+    breaks: 'the end of a lease is told once and with its cause, unless its agent released it'
+  },
+  {
+    fault: 'a broken lease is a released one',
+    file: 'lock-manager',
+    edits: [['this.#table.endLease(lease, end);', 'this.#table.endLease(lease);']],
+    breaks: 'the end of a lease is told once and with its cause, unless its agent released it'
+  },
+  {
+    fault: 'a disconnect is told as an expiry',
+    file: 'lock-manager',
+    edits: [["{ cause: 'disconnected' }", "{ cause: 'expired' }"]],
+    breaks: 'the end of a lease is told once and with its cause, unless its agent released it'
+  },
+  {
+    fault: 'a disconnect ends all leases',
+    file: 'lock-manager',
+    edits: [['.filter((lease) => lease.connection === connection)', '']],
+    breaks: 'a release of all, a disconnect and a break end what they name, and nothing else'
+  },
+  {
+    fault: 'a release of all leaves one',
+    file: 'lock-manager',
+    edits: [
+      [
+        'const leases = [...this.#table.agents.leasesOf(agentId)];',
+        'const leases = [...this.#table.agents.leasesOf(agentId)].slice(0, 1);'
+      ]
+    ],
+    breaks: 'the end of a lease is told once and with its cause, unless its agent released it'
+  },
+  {
+    fault: 'a break ends one lease of several',
+    file: 'lock-manager',
+    edits: [['?.leases ?? [])];', '?.leases ?? [])].slice(1);']],
+    breaks: 'however a lease ends, those whom it kept waiting are granted in their order'
+  },
+  {
+    fault: 'whoever looks for a lease believes the timer',
+    file: 'lock-manager',
+    edits: [
+      [
+        'leaseOf(key, agentId) {\n        this.#table.catchUp();\n        return this.#table.queues.get(key)?.leaseOf(agentId);\n    }\n    /** From',
+        'leaseOf(key, agentId) {\n        return this.#table.queues.get(key)?.leaseOf(agentId);\n    }\n    /** From'
+      ]
+    ],
+    breaks: 'a lease ends at its very millisecond, for whoever looks, also where the timer comes late'
+  },
+  {
+    fault: 'whoever asks for a lease believes the timer',
+    file: 'lock-manager',
+    edits: [['this.#table.catchUp(now);\n        const asked', 'const asked']],
+    breaks: 'a lease ends at its very millisecond, for whoever looks, also where the timer comes late'
+  },
+  {
+    fault: 'a break believes the timer',
+    file: 'lock-manager',
+    edits: [['this.#table.catchUp();\n        const leases = [...(this', 'const leases = [...(this']],
+    breaks: 'a lease ends at its very millisecond, for whoever looks, also where the timer comes late'
+  },
+  {
+    fault: 'leases take the tokens of operations',
+    file: 'lock-table',
+    edits: [['tokens.nextForLease();', 'tokens.next();']],
+    breaks: 'where no token can be promised a lease is refused, and the next in line runs'
+  },
+  {
+    fault: 'a lease has the token of the one before',
+    file: 'lock-table',
+    edits: [
+      ['request.fencingToken = tokens.nextForLease();', 'request.fencingToken = this.last ??= tokens.nextForLease();']
+    ],
+    breaks: 'the token of a lease is larger than any before, and a lease that ended gives the next one another'
+  },
+  {
+    fault: 'a lease without a token stands in the way',
+    file: 'lock-table',
+    edits: [['return this.fail(request, error);', 'return request.reject(error);']],
+    breaks: 'where no token can be promised a lease is refused, and the next in line runs'
+  },
+  {
+    fault: 'a request to a stopping manager never settles',
+    file: 'lock-manager',
+    edits: [
+      [
+        'this.#table.fail(asked.acquisition, stopping(asked.acquisition, this.#stopReason));',
+        'asked.acquisition.reject(stopping(asked.acquisition, this.#stopReason));'
+      ]
+    ],
+    breaks: 'a stopping manager refuses the leases waited for and those to come, and leaves what is held until its end'
+  },
+  {
+    fault: 'a stopping manager gives leases',
+    file: 'lock-manager',
+    edits: [
+      ['if (this.#stopReason === undefined)\n            asked.enter(now);', 'if (now)\n            asked.enter(now);']
+    ],
+    breaks: 'a stopping manager refuses the leases waited for and those to come, and leaves what is held until its end'
+  },
+  {
+    fault: 'a request is undone with whatever its lease has become',
+    file: 'lease-request',
+    edits: [
+      ['this.#table.disclaim(this.#lease, this.#mode);', 'this.#table.disclaim(this.#lease, this.acquisition.mode);']
+    ],
+    breaks: 'undoing a request leaves a lease that its agent had before, or has asked for since'
+  },
+  {
+    fault: 'undoing ends the lease, whoever else has been granted it',
+    file: 'lock-table',
+    edits: [['if (claims.shared === 0)\n            return', 'if (claims)\n            return']],
+    breaks: 'undoing a request leaves a lease that its agent had before, or has asked for since'
+  },
+  {
+    fault: 'undoing twice counts twice',
+    file: 'lease-request',
+    edits: [['this.#isUndone = true;', '']],
+    breaks: 'undoing a request gives a new lease back, makes an upgraded one shared again, and leaves a queue'
+  },
+  {
+    fault: 'an upgrade stays when it is undone',
+    file: 'lock-table',
+    edits: [["place.queue.changeMode(lease, 'shared');", '']],
+    breaks: 'undoing a request gives a new lease back, makes an upgraded one shared again, and leaves a queue'
+  },
+  {
+    fault: 'those who wait for an upgrade that is undone are not granted',
+    file: 'lock-table',
+    edits: [['this.#promote(place.queue);', '']],
+    breaks: 'undoing a request gives a new lease back, makes an upgraded one shared again, and leaves a queue'
+  },
+  {
+    fault: 'undoing leaves a waiting request in line',
+    file: 'lease-request',
+    edits: [['this.cancel(cause);\n        if', 'if']],
+    breaks: 'undoing a request gives a new lease back, makes an upgraded one shared again, and leaves a queue'
+  },
+  {
+    fault: 'a request that brings no new lease counts for nothing',
+    file: 'lock-table',
+    edits: [['own.claims[request.mode] += 1;', '']],
+    breaks: 'undoing a request leaves a lease that its agent had before, or has asked for since'
+  },
+  {
+    fault: 'of two requests granted together the second stands for both',
+    file: 'lock-table',
+    edits: [['request.claims[request.mode] += 1;', '']],
+    breaks: 'of two requests that waited together, undoing the stronger leaves the weaker one its lease'
+  },
+  {
+    fault: 'undoing looks for the lease that its agent has now',
+    file: 'lock-table',
+    edits: [
+      [
+        'claims[mode] -= 1;',
+        'claims[mode] -= 1;\n        for (const now of this.agents.leasesOf(lease.agentId))\n            if (now !== lease)\n                this.release(now);'
+      ]
+    ],
+    breaks: 'undoing a request whose lease has ended does not touch the lease that came after'
+  },
+  {
+    fault: 'an upgrade keeps the lease that has ended',
+    file: 'lock-table',
+    edits: [
+      [
+        'this.agents.addLease(request);',
+        'this.agents.addLease(request);\n        request.fencingToken = (this.last ??= request).agentId === agentId ? this.last.fencingToken : request.fencingToken;'
+      ]
+    ],
+    breaks: 'an upgrade whose lease ends meanwhile brings a new lease with a new token'
+  },
+  {
+    fault: 'no place is kept',
+    file: 'lock-table',
+    edits: [['acquisition.isParked || acquisition.graceMs === 0)', 'acquisition)']],
+    breaks: 'a request whose timeout ends keeps its place for its grace, and then leaves with LOCK_TIMEOUT'
+  },
+  {
+    fault: 'a place is kept for ever',
+    file: 'lock-table',
+    edits: [['acquisition.isParked || acquisition.graceMs === 0)', 'acquisition.graceMs === 0)']],
+    breaks: 'a request whose timeout ends keeps its place for its grace, and then leaves with LOCK_TIMEOUT'
+  },
+  {
+    fault: 'what was granted while nobody waited lasts its whole time',
+    file: 'lock-table',
+    edits: [['return isParked ? Math.min(ttlMs, graceMs) : ttlMs;', 'return ttlMs;']],
+    breaks: 'what is granted while nobody waits for it lasts no longer than the grace, until somebody comes for it'
+  },
+  {
+    fault: 'the grace prolongs a short lease',
+    file: 'lock-table',
+    edits: [['Math.min(ttlMs, graceMs)', 'graceMs']],
+    breaks: 'what is granted while nobody waits for it lasts no longer than the grace, until somebody comes for it'
+  },
+  {
+    fault: 'coming back prolongs only a lease of its own',
+    file: 'lock-table',
+    edits: [
+      [
+        "if (lease?.state === 'held')\n            this.#extend(lease, now + lease.ttlMs);",
+        "if (request.state === 'held')\n            this.#extend(request, now + request.ttlMs);"
+      ]
+    ],
+    breaks: 'an upgrade granted while nobody waits for it lasts its whole time once somebody comes for it'
+  },
+  {
+    fault: 'coming back does not prolong the wait',
+    file: 'lock-table',
+    edits: [["if (request.state === 'waiting')\n            this.#endAt(request, request.timeoutAt);", '']],
+    breaks: 'whoever comes back for a kept place waits anew from there, and can go away again'
+  },
+  {
+    fault: 'whoever comes back is taken for gone',
+    file: 'lock-table',
+    edits: [['request.isParked = false;', '']],
+    breaks: 'whoever comes back for a kept place waits anew from there, and can go away again'
+  },
+  {
+    fault: 'coming back revives what is over by the clock',
+    file: 'lease-request',
+    edits: [['this.#table.catchUp();', '']],
+    breaks: 'a place kept or a lease granted whose time is over by the clock does not come back to life'
+  },
+  {
+    fault: 'only the last who awaits a request is told',
+    file: 'lease-request',
+    edits: [['this.#listeners.push(resolve)', '(this.#listeners = [resolve])']],
+    breaks: 'everybody who awaits the outcome of a request is told of its grant, its refusal and its parking'
+  },
+  {
+    fault: 'parking is not told',
+    file: 'lock-table',
+    edits: [['acquisition.onPark?.();', '']],
+    breaks: 'everybody who awaits the outcome of a request is told of its grant, its refusal and its parking'
+  },
+  {
+    fault: 'a cancellation comes back for what was granted',
+    file: 'lease-request',
+    edits: [['cancel(cause) {', 'cancel(cause) {\n        this.#table.release(this.acquisition);']],
+    breaks: 'a cancelled request leaves its queue at once; once granted it stays granted'
+  },
+  {
+    fault: 'positions are told while nobody waits for the answer',
+    file: 'lease-request',
+    edits: [['if (this.isParked)\n            return;', '']],
+    breaks: 'who waits for a lease is told its position while somebody waits for the answer, and whoever comes back too'
+  },
+  {
+    fault: 'positions are told to who has gone',
+    file: 'lease-request',
+    edits: [['this.#onPosition = onPosition;', '']],
+    breaks: 'who waits for a lease is told its position while somebody waits for the answer, and whoever comes back too'
+  },
+  {
+    fault: 'a listener of positions that throws is not heard',
+    file: 'lease-request',
+    edits: [['this.#table.fail(this.acquisition, error);', ';']],
+    breaks: 'a position listener that throws fails its own request for a lease and nobody else\u2019s'
+  },
+  {
+    fault: 'an upgrade counts as another lease',
+    file: 'lock-table',
+    edits: [['place.isLease && queue.leaseOf(acquisition.agentId) === undefined', 'place.isLease']],
+    breaks: 'an agent at its limit of leases is refused another with OVERLOADED, also one it waited for, but no upgrade'
+  },
+  {
+    fault: 'who may not have another lease waits for it',
+    file: 'lock-table',
+    edits: [['this.agents.leasesOf(acquisition.agentId).size >= maxLeasesPerAgent', 'false']],
+    breaks: 'an agent at its limit of leases is refused another with OVERLOADED, also one it waited for, but no upgrade'
+  },
+  {
+    fault: 'the limit of leases is one too many',
+    file: 'lock-table',
+    edits: [['this.agents.leasesOf(agentId).size >= limits', 'this.agents.leasesOf(agentId).size > limits']],
+    breaks: 'an agent at its limit of leases is refused another with OVERLOADED, also one it waited for, but no upgrade'
+  },
+  {
+    fault: 'the default limit of leases is another',
+    file: 'lock-manager',
+    edits: [['maxLeasesPerAgent: 10_000', 'maxLeasesPerAgent: 20_000']],
+    breaks: 'an agent holds up to 10,000 leases, and those it waits for count as its waiters'
+  },
+  {
+    fault: 'an agent\u2019s leases are never forgotten',
+    file: 'agents',
+    edits: [['this.#entriesOf(lease.agentId).leases.delete(lease);', '']],
+    breaks: 'agents that hold and wait for nothing leave nothing behind, however it ended'
+  },
+  {
+    fault: 'LOCK_TIMEOUT names an operation before a lease',
+    file: 'errors',
+    edits: [
+      [
+        'return [...holders.filter(({ isLease }) => isLease), ...holders.filter(({ isLease }) => !isLease)];',
+        'return holders;'
+      ]
+    ],
+    breaks: 'LOCK_TIMEOUT names the holder of the lease, its note, until when, and how to be the one who holds it'
+  },
+  {
+    fault: 'LOCK_TIMEOUT names the caller\u2019s own lease',
+    file: 'errors',
+    edits: [['(blockers.length > 0 ? blockers : [...queue.holders])', '[...queue.holders]']],
+    breaks: 'LOCK_TIMEOUT names the holder of the lease, its note, until when, and how to be the one who holds it'
+  },
+  {
+    fault: 'status does not show that a place is kept',
+    file: 'status',
+    edits: [['        isParked,\n', '        isParked: false,\n']],
+    breaks: 'a request whose timeout ends keeps its place for its grace, and then leaves with LOCK_TIMEOUT'
+  },
+  {
+    fault: 'status shows leases as operations',
+    file: 'status',
+    edits: [
+      [
+        'isLease: acquisition.isLease,\n        mode,\n        operation,\n        agentId,\n        acquiredAt',
+        'isLease: false,\n        mode,\n        operation,\n        agentId,\n        acquiredAt'
+      ]
+    ],
+    breaks: 'a free path is leased in the same turn, and the status shows by whom, until when and what for'
+  },
+  {
+    fault: 'a lease ends with the operation that it covers',
+    file: 'lock-table',
+    edits: [
+      [
+        "acquisition.state = 'released';\n        this.#deadlines.delete(acquisition);",
+        "acquisition.state = 'released';\n        this.#deadlines.delete(acquisition);\n        if (acquisition.isLease)\n            for (const place of acquisition.place.queue.holders)\n                if (place.acquisition.agentId === acquisition.agentId)\n                    this.release(place.acquisition);"
+      ]
+    ],
+    breaks: 'a lease that ends does not interrupt the operation that it covers; the lease of another waits for it'
+  },
+  {
+    fault: 'trying for a lease waits',
+    file: 'lock-manager',
+    edits: [['return this.isLeasable(request, options)\n            ? this', 'return options\n            ? this']],
+    breaks: 'trying a lease takes what is free or held already, and otherwise changes nothing'
+  },
+  {
+    fault: 'a grace that is no number passes',
+    file: 'lease-acquisition',
+    edits: [["requireDuration('graceMs', options.graceMs)", 'options.graceMs']],
+    breaks: 'a request for a lease with a duration that is none is a fault of the program'
+  },
+  {
+    fault: 'an upgrade is granted beside a write under way of another',
+    file: 'lock-table',
+    edits: [
+      [
+        'if (!queue.isFreeFor(place))\n                return',
+        'if ((own === undefined || !place.isLease) && !queue.isFreeFor(place))\n                return'
+      ]
+    ],
+    breaks: 'an upgrade waits for the other shared leases only, and goes before everybody who waits'
+  }
+]
