@@ -27,7 +27,8 @@ export default fp<{ config: Config }>(
       limits: {
         maxWaitersPerKey: settings.max_waiters_per_path,
         maxWaitersPerAgent: settings.max_waiters_per_agent,
-        maxLeasesPerAgent: settings.max_leases_per_agent
+        maxLeasesPerAgent: settings.max_leases_per_agent,
+        maxLeases: settings.max_leases
       },
       leasesBindOperations: settings.enforcement !== 'off',
       onLeaseEnd(lease, end) {

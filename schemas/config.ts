@@ -191,6 +191,11 @@ export const Config = Type.Object(
           default: 10000,
           description: 'Leases that one agent holds at once.'
         }),
+        max_leases: Type.Integer({
+          minimum: 1,
+          default: 200000,
+          description: 'Leases that all agents together hold at once.'
+        }),
         max_files_per_call: Type.Integer({
           minimum: 1,
           maximum: 10000,

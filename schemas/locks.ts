@@ -19,7 +19,12 @@ const TtlSeconds = (usual: string) =>
   )
 
 const Note = Type.Optional(
-  Type.String({ minLength: 1, maxLength: 500, description: 'What you are doing; shown to whoever meets the lease.' })
+  Type.String({
+    minLength: 1,
+    maxLength: 500,
+    pattern: '^[^\\u0000-\\u001f\\u007f]+$',
+    description: 'What you are doing; shown to whoever meets the lease.'
+  })
 )
 
 const reservation = {
@@ -228,7 +233,12 @@ export const LockRenewOutput = lockOutput(
 
 export const LockBreakInput = inputObject({
   filepaths: FilePaths,
-  reason: Type.String({ minLength: 1, maxLength: 500, description: 'Why; the former holders are told.' }),
+  reason: Type.String({
+    minLength: 1,
+    maxLength: 500,
+    pattern: '^[^\\u0000-\\u001f\\u007f]+$',
+    description: 'Why; the former holders are told.'
+  }),
   agent_id: AgentId
 })
 export type LockBreakInput = Static<typeof LockBreakInput>

@@ -15,6 +15,8 @@ const none: Entries = { leases: new Set(), waits: new Set(), leaseWaits: 0 }
 /** An agent without any costs no memory. Requests of callers without an identity are not in it. */
 export class Agents {
   readonly #entries = new Map<string, Entries>()
+  /** Of all agents. */
+  leaseCount = 0
 
   leasesOf(agentId: string): ReadonlySet<LeaseAcquisition> {
     return (this.#entries.get(agentId) ?? none).leases
@@ -36,10 +38,11 @@ export class Agents {
 
   addLease(lease: LeaseAcquisition): void {
     this.#entriesOf(lease.agentId).leases.add(lease)
+    this.leaseCount += 1
   }
 
   deleteLease(lease: LeaseAcquisition): void {
-    this.#entriesOf(lease.agentId).leases.delete(lease)
+    if (this.#entriesOf(lease.agentId).leases.delete(lease)) this.leaseCount -= 1
     this.#forgetIfIdle(lease.agentId)
   }
 

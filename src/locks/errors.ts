@@ -75,7 +75,7 @@ export function deadlock(place: Place, cycle: readonly Wait[]): OperationError {
   const circle = [...names, names[0]].join(' -> ')
   return new OperationError(
     'DEADLOCK',
-    `${acquisition.operation} would wait for itself: ${circle}. Nothing was changed, and the leases held stay; ` +
+    `${acquisition.operation} would wait for ever: ${circle}. Nothing was changed, and the leases held stay; ` +
       'release one that another waits for (lock_release), then try again.',
     { path, details: { cycle: circle, waits: cycle.map(({ agent, path }) => ({ agent_id: agent, waits_for: path })) } }
   )
@@ -86,6 +86,15 @@ export function tooManyLeases({ acquisition, path }: Place, limit: number): Oper
     'OVERLOADED',
     `${acquisition.operation} of ${path} was refused: agent ${acquisition.agentId} already holds ${limit} leases, ` +
       'which is the limit (locks.max_leases_per_agent). Release what is no longer needed (lock_release), then try again.',
+    { path, details: { retry_after_seconds: overloadRetrySeconds, limit } }
+  )
+}
+
+export function tooManyLeasesInAll({ acquisition, path }: Place, limit: number): OperationError {
+  return new OperationError(
+    'OVERLOADED',
+    `${acquisition.operation} of ${path} was refused: all agents together already hold ${limit} leases, ` +
+      'which is the limit (locks.max_leases). Try again when some have ended.',
     { path, details: { retry_after_seconds: overloadRetrySeconds, limit } }
   )
 }
@@ -137,7 +146,7 @@ function describeHolders([first, ...others]: readonly HolderStatus[], now: numbe
 
 function describeLease({ agentId, mode, note, acquiredAt, expiresAt }: HolderStatus, others: number, now: number) {
   const more = others === 0 ? '' : ` with ${others} more`
-  const said = note === undefined ? '' : `, with the note "${note}"`
+  const said = note === undefined ? '' : `, with the note ${JSON.stringify(note)}`
   const end = expiresAt === undefined ? '' : ` until ${toIso(expiresAt)}, ${toSeconds(expiresAt - now)} s from now`
   return `Agent ${agentId} has leased it${more} (${mode}) since ${toIso(acquiredAt)}${end}${said}.`
 }

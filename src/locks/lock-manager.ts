@@ -34,7 +34,12 @@ export interface LockManagerOptions {
   readonly onLeaseEnd?: ((lease: Lease, end: LeaseEnd) => void) | undefined
 }
 
-const defaultLimits: LockLimits = { maxWaitersPerKey: 1000, maxWaitersPerAgent: 1000, maxLeasesPerAgent: 10_000 }
+const defaultLimits: LockLimits = {
+  maxWaitersPerKey: 1000,
+  maxWaitersPerAgent: 1000,
+  maxLeasesPerAgent: 10_000,
+  maxLeases: 200_000
+}
 
 export function createLockManager({
   clock = systemClock,

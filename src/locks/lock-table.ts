@@ -2,7 +2,7 @@
 import type { Acquisition } from './acquisition.ts'
 import type { Clock } from './clock.ts'
 import { Deadlines } from './deadlines.ts'
-import { agentQueueFull, deadlock, lockTimeout, queueFull, tooManyLeases } from './errors.ts'
+import { agentQueueFull, deadlock, lockTimeout, queueFull, tooManyLeases, tooManyLeasesInAll } from './errors.ts'
 import { Agents } from './agents.ts'
 import { HeldLock } from './held-lock.ts'
 import { LeaseAcquisition } from './lease-acquisition.ts'
@@ -159,19 +159,27 @@ export class LockTable {
   /** Why it cannot wait there. */
   #refusalOf(place: Place, queue: KeyQueue, now: number): unknown {
     const { acquisition } = place
-    const { maxWaitersPerKey, maxWaitersPerAgent, maxLeasesPerAgent } = this.#options.limits
+    const { maxWaitersPerKey, maxWaitersPerAgent } = this.#options.limits
     if (now >= acquisition.timeoutAt) return lockTimeout(place, queue, now)
     if (queue.depth >= maxWaitersPerKey) return queueFull(place, maxWaitersPerKey)
     if (acquisition.agentId !== undefined) {
       if (this.agents.waitsOf(acquisition.agentId).size >= maxWaitersPerAgent)
         return agentQueueFull(place, maxWaitersPerAgent)
-      if (place.isLease && queue.leaseOf(acquisition.agentId) === undefined) {
-        if (this.agents.leasesOf(acquisition.agentId).size >= maxLeasesPerAgent)
-          return tooManyLeases(place, maxLeasesPerAgent)
-      }
+    }
+    if (place.isLease && queue.leaseOf(acquisition.agentId) === undefined) {
+      const tooMany = this.#tooManyFor(place)
+      if (tooMany !== undefined) return tooMany
     }
     const cycle = findCycle(place, queue, this.agents)
     return cycle === undefined ? undefined : deadlock(place, cycle)
+  }
+
+  /** Why there can be no further lease for its agent. */
+  #tooManyFor(place: Place): unknown {
+    const { maxLeasesPerAgent, maxLeases } = this.#options.limits
+    const agentId = place.acquisition.agentId as string
+    if (this.agents.leasesOf(agentId).size >= maxLeasesPerAgent) return tooManyLeases(place, maxLeasesPerAgent)
+    return this.agents.leaseCount >= maxLeases ? tooManyLeasesInAll(place, maxLeases) : undefined
   }
 
   #grant(acquisition: Acquisition, now: number): void {
@@ -191,11 +199,10 @@ export class LockTable {
       queue.release(place)
       return this.#merge(request, own, now)
     }
-    const { limits, tokens } = this.#options
+    const tooMany = this.#tooManyFor(place)
+    if (tooMany !== undefined) return this.fail(request, tooMany)
     try {
-      if (this.agents.leasesOf(agentId).size >= limits.maxLeasesPerAgent)
-        throw tooManyLeases(place, limits.maxLeasesPerAgent)
-      request.fencingToken = tokens.nextForLease()
+      request.fencingToken = this.#options.tokens.nextForLease()
     } catch (error) {
       return this.fail(request, error)
     }

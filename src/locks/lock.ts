@@ -148,4 +148,6 @@ export interface LockLimits {
   readonly maxWaitersPerAgent: number
   /** Leases that one agent holds; one more is OVERLOADED. Default 10000. */
   readonly maxLeasesPerAgent: number
+  /** Leases of all agents together; one more is OVERLOADED. Default 200000. */
+  readonly maxLeases: number
 }

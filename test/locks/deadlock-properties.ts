@@ -17,7 +17,7 @@ export const deadlockProperties: readonly LockProperty[] = [
       assert.equal(path, 'a.txt')
       assert.equal(
         message,
-        'lease of B would wait for itself: B -> a.txt -> A -> b.txt -> B. Nothing was changed, and the leases held stay; ' +
+        'lease of B would wait for ever: B -> a.txt -> A -> b.txt -> B. Nothing was changed, and the leases held stay; ' +
           'release one that another waits for (lock_release), then try again.'
       )
       assert.deepEqual(details?.['waits'], [
