@@ -113,10 +113,11 @@ export class LockTable {
     this.#promote(place.queue)
   }
 
-  /** Nobody may ever come back for it. */
+  /** Nobody may ever come back for it. To another request its time has been promised. */
   keepForGrace(lease: LeaseAcquisition): void {
+    const { claims, state } = lease
     const endsAt = this.#clock.now() + lease.graceMs
-    if (lease.state === 'held' && endsAt < lease.endsAt) this.#endAt(lease, endsAt)
+    if (state === 'held' && claims.shared + claims.exclusive === 1 && endsAt < lease.endsAt) this.#endAt(lease, endsAt)
   }
 
   /** Somebody waits again for what was parked. @param lease that it has been granted meanwhile */

@@ -12,7 +12,8 @@ export const deadlockMutants: readonly Mutant[] = [
       ]
     ],
     breaks:
-      'of two agents that wait for each other\u2019s leases the second is refused with the circle, and keeps its leases'
+      'of two agents that wait for each other\u2019s leases the second is refused with the circle, and keeps its leases',
+    foundByHistories: true
   },
   {
     fault: 'nobody looks for a circle when leases come and go',
@@ -98,62 +99,70 @@ export const deadlockMutants: readonly Mutant[] = [
         "typeof node === 'string' ? [...agents.waitsOf(node)].filter(({ isLease }) => isLease) : [node]"
       ]
     ],
-    breaks: 'a write waits for a lease as another lease does, and its agent with it'
+    breaks: 'a write waits for a lease as another lease does, and its agent with it',
+    foundByHistories: true
   },
   {
     fault: 'an operation is its agent',
     file: 'wait-for',
-    edits: [
-      [
-        'const end = blocker.isLease ? blocker.acquisition.agentId : blocker.acquisition;',
-        'const end = blocker.acquisition.agentId ?? blocker.acquisition;'
-      ]
-    ],
-    breaks: 'an operation that runs waits for nobody, whatever else its agent waits for'
+    edits: [['return isLease ? acquisition.agentId : acquisition;', 'return acquisition.agentId ?? acquisition;']],
+    breaks: 'an operation that runs waits for nobody, whatever else its agent waits for',
+    foundByHistories: true
   },
   {
     fault: 'the search begins at leases alone',
     file: 'wait-for',
-    edits: [['if (granted > 0)\n        return true;', 'if (granted > 0)\n        return false;']],
-    breaks: 'a circle through an operation with two paths is found, whoever closes it, also amid a promotion'
+    edits: [['acquisition.granted > 0 || agents.', 'agents.']],
+    breaks: 'a circle through an operation with two paths is found, whoever closes it, also amid a promotion',
+    foundByHistories: true
   },
   {
     fault: 'who holds no lease yet is in nobody\u2019s way',
-    file: 'wait-for',
-    edits: [['if (other.isLease && other !== acquisition)', 'if (false)']],
-    breaks: 'a circle of agents that only wait is found, where one asks for two paths'
+    file: 'agents',
+    edits: [
+      ['leases.size > 0 || leaseWaits > (acquisition.isLease && waits.has(acquisition) ? 1 : 0)', 'leases.size > 0']
+    ],
+    breaks: 'a circle of agents that only wait is found, where one asks for two paths',
+    foundByHistories: true
   },
   {
     fault: 'a circle closes with the operation alone',
     file: 'wait-for',
     edits: [['node === acquisition || node === acquisition.agentId', 'node === acquisition']],
     breaks:
-      'of two agents that wait for each other\u2019s leases the second is refused with the circle, and keeps its leases'
+      'of two agents that wait for each other\u2019s leases the second is refused with the circle, and keeps its leases',
+    foundByHistories: true
   },
   {
     fault: 'a circle closes with the agent alone',
     file: 'wait-for',
     edits: [['node === acquisition || node === acquisition.agentId', 'node === acquisition.agentId']],
-    breaks: 'a circle through an operation with two paths is found, whoever closes it, also amid a promotion'
+    breaks: 'a circle through an operation with two paths is found, whoever closes it, also amid a promotion',
+    foundByHistories: true
   },
   {
     fault: 'the first circle found is named',
     file: 'wait-for',
     edits: [
-      ['path.push({ ...next, from: need });', 'path.splice(path.indexOf(need) + 1, 0, { ...next, from: need });']
+      [
+        'steps.push({ place: next, queue: next.queue, from: step });',
+        'steps.splice(steps.indexOf(step) + 1, 0, { place: next, queue: next.queue, from: step });'
+      ]
     ],
-    breaks: 'a circle of three agents is found where it closes, and the shortest one is named'
+    breaks: 'a circle of three agents is found where it closes, and the shortest one is named',
+    foundByHistories: true
   },
   {
     fault: 'only holders are waited for',
-    file: 'queue',
+    file: 'wait-for',
     edits: [
       [
-        'for (const blocker of this.blockersOf(place)) {',
-        'for (const blocker of this.blockersOf(place)) {\n            if (!this.holders.has(blocker))\n                continue;'
+        'for (const blocker of step.queue.blockersOf(step.place)) {',
+        'for (const blocker of step.queue.blockersOf(step.place)) {\n            if (!step.queue.holders.has(blocker))\n                continue;'
       ]
     ],
-    breaks: 'who waits behind a waiter waits for all that the waiter waits for'
+    breaks: 'who waits behind a waiter waits for all that the waiter waits for',
+    foundByHistories: true
   },
   {
     fault: 'a parked request waits no more',
@@ -175,65 +184,76 @@ export const deadlockMutants: readonly Mutant[] = [
         "this.#settle(acquisition, 'failed');\n        if (error?.code === 'DEADLOCK')\n            for (const lease of this.agents.leasesOf(acquisition.agentId))\n                this.release(lease);"
       ]
     ],
-    breaks: 'of two upgrades on one path the second is refused, and the first is granted when the other lease ends'
+    breaks: 'of two upgrades on one path the second is refused, and the first is granted when the other lease ends',
+    foundByHistories: true
   },
   {
     fault: 'a coming lease opens nothing',
     file: 'queue',
-    edits: [['isWaiter ? requests.filter((request) => this.#opens(request, place, blocker)) : []', '[]']],
-    breaks: 'who asks again for what he waits for is not in his own way'
+    edits: [['if (other.isLease)\n                leases.push(other);', '']],
+    breaks: 'an operation does not wait for one that a lease will keep from running before its turn',
+    foundByHistories: true
   },
   {
     fault: 'a coming lease of its own agent opens nothing',
     file: 'queue',
-    edits: [['return request.acquisition.agentId === place.acquisition.agentId;', 'return false;']],
-    breaks: 'who waits for a shared lease and then for an exclusive one is not in his own way'
-  },
-  {
-    fault: 'a coming lease of anybody lets leases pass',
-    file: 'queue',
-    edits: [['return request.acquisition.agentId === place.acquisition.agentId;', 'return true;']],
-    breaks: 'a circle of agents that only wait is found, where one asks for two paths'
+    edits: [
+      [
+        'return leases.some((lease) => isSameAgent(lease, place));',
+        'return leases.some((lease) => this.holders.has(lease) && isSameAgent(lease, place));'
+      ]
+    ],
+    breaks: 'who asks again for what he waits for is not in his own way',
+    foundByHistories: true
   },
   {
     fault: 'a coming lease opens the way to its own agent alone',
     file: 'queue',
     edits: [
       [
-        'return this.#conflicts(request, blocker);',
-        'return this.#conflicts(request, blocker) && request.acquisition.agentId === place.acquisition.agentId;'
+        'return this.#isKeptBy(leases, earlier);',
+        'return this.#isKeptBy(leases.filter((lease) => this.holders.has(lease) || isSameAgent(lease, place)), earlier);'
       ]
-    ],
-    breaks: 'an operation does not wait for one that a lease will keep from running before its turn'
-  },
-  {
-    fault: 'a request is its own way out',
-    file: 'wait-for',
-    edits: [['.filter((opener) => opener !== start)', '']],
-    breaks: 'of several circles that close at once each is broken'
-  },
-  {
-    fault: 'holders are passed too',
-    file: 'queue',
-    edits: [['requests.length > 0 && !this.holders.has(blocker)', 'requests.length > 0']],
-    breaks: 'a lease to come is no way past those who hold the path already'
-  },
-  {
-    fault: 'one way out is not enough',
-    file: 'wait-for',
-    edits: [
-      [
-        'found.every(({ ways }) => ways.some((way) => ended.has(way)))',
-        'found.every(({ ways }) => ways.every((way) => ended.has(way)))'
-      ],
-      ['!ways.some((way) => ended.has(way));', '!ways.every((way) => ended.has(way));']
     ],
     breaks: 'a way that a coming lease opens counts for those in between as well'
   },
   {
-    fault: 'who waits for two is content with one',
-    file: 'wait-for',
-    edits: [['if (found.every(({ ways })', 'if (found.length === 0 || found.some(({ ways })']],
-    breaks: 'all that an agent asks for in one turn counts as its waits, and only what closes a circle is refused'
+    fault: 'only an exclusive lease to come lets its agent pass',
+    file: 'queue',
+    edits: [
+      [
+        'if (other.isLease)\n                leases.push(other);',
+        "if (other.isLease && other.mode === 'exclusive')\n                leases.push(other);"
+      ]
+    ],
+    breaks: 'who waits for a shared lease and then for an exclusive one is not in his own way'
+  },
+  {
+    fault: 'a lease to come is a way past those who hold',
+    file: 'queue',
+    edits: [
+      [
+        'if (this.#conflicts(place, holder))\n                yield holder;',
+        'if (this.#conflicts(place, holder) && ![...this.waiters()].some((waiter) => waiter !== place && waiter.isLease && isSameAgent(waiter, place)))\n                yield holder;'
+      ]
+    ],
+    breaks: 'a lease to come is no way past those who hold the path already'
+  },
+  {
+    fault: 'a lease keeps back who has asked for one before it',
+    file: 'queue',
+    edits: [['if (hasOwn && !this.holders.has(lease))\n                return false;', '']],
+    breaks: 'an operation is not kept back by the lease that another has asked for after its agent had one'
+  },
+  {
+    fault: 'a lease asked for counts before it stands in line',
+    file: 'queue',
+    edits: [
+      [
+        'for (let other = this.#first; other !== undefined && other !== place; other = other.behind) {\n            if (this.#conflicts(place, other) && !',
+        'for (const waiter of this.waiters())\n            if (waiter.isLease)\n                leases.push(waiter);\n        for (let other = this.#first; other !== undefined && other !== place; other = other.behind) {\n            if (this.#conflicts(place, other) && !'
+      ]
+    ],
+    breaks: 'an operation passes no other for the sake of a lease that is asked for behind it'
   }
 ]

@@ -40,9 +40,15 @@ export const deadlockProperties: readonly LockProperty[] = [
       world.lease('A', 'b')
       world.lease('B', 'c')
       assertCycle(world.lease('C', 'a'), 'C -> a.txt -> A -> b.txt -> B -> c.txt -> C')
-      world.sharedLease('A', 'd')
-      world.sharedLease('B', 'd')
-      assertCycle(world.lease('C', 'd'), 'C -> d.txt -> B -> c.txt -> C')
+      for (const order of ['AB', 'BA']) {
+        const longer = createLeaseWorld(create)
+        longer.lease('C', 'c')
+        longer.lease('D', 'd')
+        for (const agentId of order) longer.sharedLease(agentId, 'a')
+        longer.lease('A', 'd')
+        for (const agentId of ['B', 'D']) longer.lease(agentId, 'c')
+        assertCycle(longer.lease('C', 'a'), 'C -> a.txt -> B -> c.txt -> C')
+      }
     }
   },
   {

@@ -6,19 +6,22 @@ export const leaseMutants: readonly Mutant[] = [
     fault: 'a lease keeps reads out',
     file: 'queue',
     edits: [["return this.#bindsOperations && operation.mode === 'exclusive';", 'return this.#bindsOperations;']],
-    breaks: 'a lease, shared or exclusive, keeps the writes of all others out; reads and its own agent pass'
+    breaks: 'a lease, shared or exclusive, keeps the writes of all others out; reads and its own agent pass',
+    foundByHistories: true
   },
   {
     fault: 'a lease keeps its own agent out',
     file: 'queue',
-    edits: [['if (one.acquisition.agentId === other.acquisition.agentId)', 'if (false)']],
-    breaks: 'a lease, shared or exclusive, keeps the writes of all others out; reads and its own agent pass'
+    edits: [['if (isSameAgent(one, other))', 'if (false)']],
+    breaks: 'a lease, shared or exclusive, keeps the writes of all others out; reads and its own agent pass',
+    foundByHistories: true
   },
   {
     fault: 'a shared lease keeps no write out',
     file: 'queue',
     edits: [["&& operation.mode === 'exclusive';", "&& one.mode === 'exclusive' && other.mode === 'exclusive';"]],
-    breaks: 'a lease, shared or exclusive, keeps the writes of all others out; reads and its own agent pass'
+    breaks: 'two writers with a shared lease each on one path wait for each other',
+    foundByHistories: true
   },
   {
     fault: 'leases do not exclude each other',
@@ -29,7 +32,8 @@ export const leaseMutants: readonly Mutant[] = [
         'if (one.isLease && other.isLease)\n            return false;'
       ]
     ],
-    breaks: 'leases of two agents exclude each other unless both are shared'
+    breaks: 'leases of two agents exclude each other unless both are shared',
+    foundByHistories: true
   },
   {
     fault: 'shared leases exclude each other',
@@ -40,7 +44,8 @@ export const leaseMutants: readonly Mutant[] = [
         "if (!one.isLease && one.mode === 'shared' && other.mode === 'shared')"
       ]
     ],
-    breaks: 'leases of two agents exclude each other unless both are shared'
+    breaks: 'leases of two agents exclude each other unless both are shared',
+    foundByHistories: true
   },
   {
     fault: 'a lease does not wait for a write under way',
@@ -51,62 +56,68 @@ export const leaseMutants: readonly Mutant[] = [
         'if (one.isLease)\n            return false;\n        const operation = one;'
       ]
     ],
-    breaks: 'a write under way keeps the leases of others waiting, not one of its own agent; a read keeps none'
+    breaks: 'a write under way keeps the leases of others waiting, not one of its own agent; a read keeps none',
+    foundByHistories: true
   },
   {
     fault: 'leases that only advise bind operations',
     file: 'lock-table',
     edits: [['this.#options.leasesBindOperations)', 'true)']],
-    breaks: 'leases that bind no operation keep each other out, and nothing else'
+    breaks: 'leases that bind no operation keep each other out, and nothing else',
+    foundByHistories: true
   },
   {
     fault: 'nobody passes the operations that a lease keeps from running',
     file: 'queue',
-    edits: [['return this.leases.some((lease) => this.#conflicts(earlier, lease.place));', 'return false;']],
-    breaks: 'a read passes the writes that a lease keeps from running, and once it has ended no other'
+    edits: [['return this.#isKeptBy(leases, earlier);', 'return false;']],
+    breaks: 'a read passes the writes that a lease keeps from running, and once it has ended no other',
+    foundByHistories: true
   },
   {
     fault: 'operations pass each other beside any lease',
     file: 'queue',
-    edits: [
-      ['return this.leases.some((lease) => this.#conflicts(earlier, lease.place));', 'return this.leases.length > 0;']
-    ],
+    edits: [['return this.#isKeptBy(leases, earlier);', 'return leases.length > 0;']],
     breaks: 'no operation passes one that merely waits for another operation, lease or no lease'
   },
   {
     fault: 'who holds a lease does not pass those who wait for one',
     file: 'queue',
-    edits: [['            return holdsLease;', '            return false;']],
-    breaks: 'the operations of who holds a lease pass those who wait for one; those of others do not'
+    edits: [['return leases.some((lease) => isSameAgent(lease, place));', 'return false;']],
+    breaks: 'the operations of who holds a lease pass those who wait for one; those of others do not',
+    foundByHistories: true
   },
   {
     fault: 'everybody passes those who wait for a lease',
     file: 'queue',
-    edits: [['            return holdsLease;', '            return true;']],
-    breaks: 'who waits for a lease is waited for by later leases and writes of others, and by no read'
+    edits: [['return leases.some((lease) => isSameAgent(lease, place));', 'return true;']],
+    breaks: 'who waits for a lease is waited for by later leases and writes of others, and by no read',
+    foundByHistories: true
   },
   {
     fault: 'an upgrade goes to the end of the line',
     file: 'queue',
     edits: [
       [
-        'if (place.isLease || earlier.isLease)\n            return holdsLease;',
-        'if (place.isLease)\n            return false;\n        if (earlier.isLease)\n            return holdsLease;'
+        'if (place.isLease || earlier.isLease)\n            return',
+        'if (place.isLease)\n            return false;\n        if (earlier.isLease)\n            return'
       ]
     ],
-    breaks: 'an upgrade waits for the other shared leases only, and goes before everybody who waits'
+    breaks: 'an upgrade waits for the other shared leases only, and goes before everybody who waits',
+    foundByHistories: true
   },
   {
     fault: 'the queue forgets that it knows leases when the last one that waited has left',
     file: 'queue',
     edits: [['return this.leases.length > 0 || this.#leaseWaiters > 0;', 'return this.#leaseWaiters > 0;']],
-    breaks: 'a lease, shared or exclusive, keeps the writes of all others out; reads and its own agent pass'
+    breaks: 'a lease, shared or exclusive, keeps the writes of all others out; reads and its own agent pass',
+    foundByHistories: true
   },
   {
     fault: 'only the first in line is looked at where a lease waits and none is held',
     file: 'queue',
     edits: [['return this.leases.length > 0 || this.#leaseWaiters > 0;', 'return this.leases.length > 0;']],
-    breaks: 'leases that bind no operation keep each other out, and nothing else'
+    breaks: 'leases that bind no operation keep each other out, and nothing else',
+    foundByHistories: true
   },
   {
     fault: 'only the first in line is granted where leases are',
@@ -117,19 +128,21 @@ export const leaseMutants: readonly Mutant[] = [
         'for (const place of [...this.waiters()].slice(0, 1))\n            if (this.isFreeFor(place))'
       ]
     ],
-    breaks: 'an upgrade waits for the other shared leases only, and goes before everybody who waits'
+    breaks: 'an upgrade waits for the other shared leases only, and goes before everybody who waits',
+    foundByHistories: true
   },
   {
     fault: 'a lease that was released stays among the leases',
     file: 'queue',
     edits: [['this.leases.splice(this.leases.indexOf(place.acquisition), 1);', '']],
-    breaks: 'renewing sets how long a lease lasts, for now and for each use after, and brings none back'
+    breaks: 'renewing sets how long a lease lasts, for now and for each use after, and brings none back',
+    foundByHistories: true
   },
   {
     fault: 'a release takes the first of several leases from the list',
     file: 'queue',
     edits: [['this.leases.splice(this.leases.indexOf(place.acquisition), 1);', 'this.leases.shift();']],
-    breaks: 'agents that hold and wait for nothing leave nothing behind, however it ended'
+    breaks: 'an upgrade waits for the other shared leases only, and goes before everybody who waits'
   },
   {
     fault: 'a change of mode is not counted',
@@ -143,13 +156,15 @@ export const leaseMutants: readonly Mutant[] = [
     edits: [
       ['if (own !== undefined) {\n            queue.release(place);', 'if (false) {\n            queue.release(place);']
     ],
-    breaks: 'a shared lease that is the only one becomes exclusive where it stands, and keeps its token'
+    breaks: 'an upgrade waits for the write that its own lease does not keep out',
+    foundByHistories: true
   },
   {
     fault: 'an upgrade does not change the mode',
     file: 'lock-table',
     edits: [["if (request.mode === 'exclusive')\n            queue.changeMode(own, 'exclusive');", '']],
-    breaks: 'a shared lease that is the only one becomes exclusive where it stands, and keeps its token'
+    breaks: 'a shared lease that is the only one becomes exclusive where it stands, and keeps its token',
+    foundByHistories: true
   },
   {
     fault: 'asking again for less makes a lease weaker',
@@ -160,12 +175,13 @@ export const leaseMutants: readonly Mutant[] = [
         'queue.changeMode(own, request.mode);'
       ]
     ],
-    breaks: 'a shared lease that is the only one becomes exclusive where it stands, and keeps its token'
+    breaks: 'a shared lease that is the only one becomes exclusive where it stands, and keeps its token',
+    foundByHistories: true
   },
   {
     fault: 'a lease granted at once does not let what else its agent waits for run',
     file: 'lock-table',
-    edits: [['request.resolve(request);\n        this.#promote(queue);', 'request.resolve(request);']],
+    edits: [['request.onGrant(request);\n        this.#promote(queue);', 'request.onGrant(request);']],
     breaks: 'an exclusive lease waited for becomes an upgrade when its agent is granted a shared one at once'
   },
   {
@@ -184,25 +200,29 @@ export const leaseMutants: readonly Mutant[] = [
     fault: 'asking again does not change how long each use renews for',
     file: 'lock-table',
     edits: [['own.ttlMs = request.ttlMs;', '']],
-    breaks: 'asking again renews a lease without shortening it, and keeps its token and its note'
+    breaks: 'asking again renews a lease without shortening it, and keeps its token and its note',
+    foundByHistories: true
   },
   {
     fault: 'asking again does not renew',
     file: 'lock-table',
     edits: [['this.#extend(own, now + lifetimeOf(request));', '']],
-    breaks: 'asking again renews a lease without shortening it, and keeps its token and its note'
+    breaks: 'asking again renews a lease without shortening it, and keeps its token and its note',
+    foundByHistories: true
   },
   {
     fault: 'a renewal shortens',
     file: 'lock-table',
     edits: [['if (endsAt > lease.endsAt)', 'if (lease)']],
-    breaks: 'asking again renews a lease without shortening it, and keeps its token and its note'
+    breaks: 'asking again renews a lease without shortening it, and keeps its token and its note',
+    foundByHistories: true
   },
   {
     fault: 'an operation of its agent does not renew a lease',
     file: 'lock-table',
     edits: [['this.#extend(own, now + own.ttlMs);', '']],
-    breaks: 'a lease lasts anew from each operation of its agent on the path, also one that has to wait'
+    breaks: 'a lease lasts anew from each operation of its agent on the path, also one that has to wait',
+    foundByHistories: true
   },
   {
     fault: 'only operations that need not wait renew a lease',
@@ -213,7 +233,8 @@ export const leaseMutants: readonly Mutant[] = [
         'if (queue.isFreeFor(place))\n                    this.#extend(own, now + own.ttlMs);'
       ]
     ],
-    breaks: 'a lease lasts anew from each operation of its agent on the path, also one that has to wait'
+    breaks: 'a lease lasts anew from each operation of its agent on the path, also one that has to wait',
+    foundByHistories: true
   },
   {
     fault: 'a renewal does not count for later uses',
@@ -225,13 +246,15 @@ export const leaseMutants: readonly Mutant[] = [
     fault: 'a renewal only ever lengthens',
     file: 'lock-table',
     edits: [['this.#endAt(lease, this.#clock.now() + ttlMs);', 'this.#extend(lease, this.#clock.now() + ttlMs);']],
-    breaks: 'renewing sets how long a lease lasts, for now and for each use after, and brings none back'
+    breaks: 'renewing sets how long a lease lasts, for now and for each use after, and brings none back',
+    foundByHistories: true
   },
   {
     fault: 'the end of a lease is not told',
     file: 'lock-table',
     edits: [["this.#options.onLeaseEnd(acquisition, { cause: 'expired' });", ';']],
-    breaks: 'the end of a lease is told once and with its cause, unless its agent released it'
+    breaks: 'the end of a lease is told once and with its cause, unless its agent released it',
+    foundByHistories: true
   },
   {
     fault: 'a release is told as an end',
@@ -242,13 +265,15 @@ export const leaseMutants: readonly Mutant[] = [
         "this.#options.onLeaseEnd(lease, end ?? { cause: 'expired' });"
       ]
     ],
-    breaks: 'the end of a lease is told once and with its cause, unless its agent released it'
+    breaks: 'the end of a lease is told once and with its cause, unless its agent released it',
+    foundByHistories: true
   },
   {
     fault: 'a broken lease is a released one',
     file: 'lock-manager',
     edits: [['this.#table.endLease(lease, end);', 'this.#table.endLease(lease);']],
-    breaks: 'the end of a lease is told once and with its cause, unless its agent released it'
+    breaks: 'the end of a lease is told once and with its cause, unless its agent released it',
+    foundByHistories: true
   },
   {
     fault: 'a disconnect is told as an expiry',
@@ -271,13 +296,15 @@ export const leaseMutants: readonly Mutant[] = [
         'const leases = [...this.#table.agents.leasesOf(agentId)].slice(0, 1);'
       ]
     ],
-    breaks: 'the end of a lease is told once and with its cause, unless its agent released it'
+    breaks: 'the end of a lease is told once and with its cause, unless its agent released it',
+    foundByHistories: true
   },
   {
     fault: 'a break ends one lease of several',
     file: 'lock-manager',
     edits: [['?.leases ?? [])];', '?.leases ?? [])].slice(1);']],
-    breaks: 'however a lease ends, those whom it kept waiting are granted in their order'
+    breaks: 'however a lease ends, those whom it kept waiting are granted in their order',
+    foundByHistories: true
   },
   {
     fault: 'whoever looks for a lease believes the timer',
@@ -312,14 +339,23 @@ export const leaseMutants: readonly Mutant[] = [
     fault: 'a lease has the token of the one before',
     file: 'lock-table',
     edits: [
-      ['request.fencingToken = tokens.nextForLease();', 'request.fencingToken = this.last ??= tokens.nextForLease();']
+      [
+        'request.fencingToken = this.#options.tokens.nextForLease();',
+        'request.fencingToken = this.last ??= this.#options.tokens.nextForLease();'
+      ]
     ],
-    breaks: 'the token of a lease is larger than any before, and a lease that ended gives the next one another'
+    breaks: 'the token of a lease is larger than any before, and a lease that ended gives the next one another',
+    foundByHistories: true
   },
   {
     fault: 'a lease without a token stands in the way',
     file: 'lock-table',
-    edits: [['return this.fail(request, error);', 'return request.reject(error);']],
+    edits: [
+      [
+        'catch (error) {\n            return this.fail(request, error);',
+        'catch (error) {\n            return request.reject(error);'
+      ]
+    ],
     breaks: 'where no token can be promised a lease is refused, and the next in line runs'
   },
   {
@@ -353,19 +389,21 @@ export const leaseMutants: readonly Mutant[] = [
     fault: 'undoing ends the lease, whoever else has been granted it',
     file: 'lock-table',
     edits: [['if (claims.shared === 0)\n            return', 'if (claims)\n            return']],
-    breaks: 'undoing a request leaves a lease that its agent had before, or has asked for since'
+    breaks: 'undoing a request leaves a lease that its agent had before, or has asked for since',
+    foundByHistories: true
   },
   {
     fault: 'undoing twice counts twice',
     file: 'lease-request',
     edits: [['this.#isUndone = true;', '']],
-    breaks: 'undoing a request gives a new lease back, makes an upgraded one shared again, and leaves a queue'
+    breaks: 'undoing a request leaves a lease that its agent had before, or has asked for since'
   },
   {
     fault: 'an upgrade stays when it is undone',
     file: 'lock-table',
     edits: [["place.queue.changeMode(lease, 'shared');", '']],
-    breaks: 'undoing a request gives a new lease back, makes an upgraded one shared again, and leaves a queue'
+    breaks: 'undoing a request gives a new lease back, makes an upgraded one shared again, and leaves a queue',
+    foundByHistories: true
   },
   {
     fault: 'those who wait for an upgrade that is undone are not granted',
@@ -377,19 +415,22 @@ export const leaseMutants: readonly Mutant[] = [
     fault: 'undoing leaves a waiting request in line',
     file: 'lease-request',
     edits: [['this.cancel(cause);\n        if', 'if']],
-    breaks: 'undoing a request gives a new lease back, makes an upgraded one shared again, and leaves a queue'
+    breaks: 'undoing a request gives a new lease back, makes an upgraded one shared again, and leaves a queue',
+    foundByHistories: true
   },
   {
     fault: 'a request that brings no new lease counts for nothing',
     file: 'lock-table',
     edits: [['own.claims[request.mode] += 1;', '']],
-    breaks: 'undoing a request leaves a lease that its agent had before, or has asked for since'
+    breaks: 'undoing a request leaves a lease that its agent had before, or has asked for since',
+    foundByHistories: true
   },
   {
     fault: 'of two requests granted together the second stands for both',
     file: 'lock-table',
     edits: [['request.claims[request.mode] += 1;', '']],
-    breaks: 'of two requests that waited together, undoing the stronger leaves the weaker one its lease'
+    breaks: 'of two requests that waited together, undoing the stronger leaves the weaker one its lease',
+    foundByHistories: true
   },
   {
     fault: 'undoing looks for the lease that its agent has now',
@@ -400,7 +441,8 @@ export const leaseMutants: readonly Mutant[] = [
         'claims[mode] -= 1;\n        for (const now of this.agents.leasesOf(lease.agentId))\n            if (now !== lease)\n                this.release(now);'
       ]
     ],
-    breaks: 'undoing a request whose lease has ended does not touch the lease that came after'
+    breaks: 'undoing a request whose lease has ended does not touch the lease that came after',
+    foundByHistories: true
   },
   {
     fault: 'an upgrade keeps the lease that has ended',
@@ -411,31 +453,36 @@ export const leaseMutants: readonly Mutant[] = [
         'this.agents.addLease(request);\n        request.fencingToken = (this.last ??= request).agentId === agentId ? this.last.fencingToken : request.fencingToken;'
       ]
     ],
-    breaks: 'an upgrade whose lease ends meanwhile brings a new lease with a new token'
+    breaks: 'an upgrade whose lease ends meanwhile brings a new lease with a new token',
+    foundByHistories: true
   },
   {
     fault: 'no place is kept',
     file: 'lock-table',
     edits: [['acquisition.isParked || acquisition.graceMs === 0)', 'acquisition)']],
-    breaks: 'a request whose timeout ends keeps its place for its grace, and then leaves with LOCK_TIMEOUT'
+    breaks: 'a request whose timeout ends keeps its place for its grace, and then leaves with LOCK_TIMEOUT',
+    foundByHistories: true
   },
   {
     fault: 'a place is kept for ever',
     file: 'lock-table',
     edits: [['acquisition.isParked || acquisition.graceMs === 0)', 'acquisition.graceMs === 0)']],
-    breaks: 'a request whose timeout ends keeps its place for its grace, and then leaves with LOCK_TIMEOUT'
+    breaks: 'a request whose timeout ends keeps its place for its grace, and then leaves with LOCK_TIMEOUT',
+    foundByHistories: true
   },
   {
     fault: 'what was granted while nobody waited lasts its whole time',
     file: 'lock-table',
     edits: [['return isParked ? Math.min(ttlMs, graceMs) : ttlMs;', 'return ttlMs;']],
-    breaks: 'what is granted while nobody waits for it lasts no longer than the grace, until somebody comes for it'
+    breaks: 'what is granted while nobody waits for it lasts no longer than the grace, until somebody comes for it',
+    foundByHistories: true
   },
   {
     fault: 'the grace prolongs a short lease',
     file: 'lock-table',
     edits: [['Math.min(ttlMs, graceMs)', 'graceMs']],
-    breaks: 'what is granted while nobody waits for it lasts no longer than the grace, until somebody comes for it'
+    breaks: 'what is granted while nobody waits for it lasts no longer than the grace, until somebody comes for it',
+    foundByHistories: true
   },
   {
     fault: 'coming back prolongs only a lease of its own',
@@ -482,7 +529,8 @@ export const leaseMutants: readonly Mutant[] = [
     fault: 'a cancellation comes back for what was granted',
     file: 'lease-request',
     edits: [['cancel(cause) {', 'cancel(cause) {\n        this.#table.release(this.acquisition);']],
-    breaks: 'a cancelled request leaves its queue at once; once granted it stays granted'
+    breaks: 'a cancelled request leaves its queue at once; once granted it stays granted',
+    foundByHistories: true
   },
   {
     fault: 'positions are told while nobody waits for the answer',
@@ -511,13 +559,18 @@ export const leaseMutants: readonly Mutant[] = [
   {
     fault: 'who may not have another lease waits for it',
     file: 'lock-table',
-    edits: [['this.agents.leasesOf(acquisition.agentId).size >= maxLeasesPerAgent', 'false']],
+    edits: [['if (place.isLease && queue.leaseOf(acquisition.agentId) === undefined) {', 'if (false) {']],
     breaks: 'an agent at its limit of leases is refused another with OVERLOADED, also one it waited for, but no upgrade'
   },
   {
     fault: 'the limit of leases is one too many',
     file: 'lock-table',
-    edits: [['this.agents.leasesOf(agentId).size >= limits', 'this.agents.leasesOf(agentId).size > limits']],
+    edits: [
+      [
+        'this.agents.leasesOf(agentId).size >= maxLeasesPerAgent',
+        'this.agents.leasesOf(agentId).size > maxLeasesPerAgent'
+      ]
+    ],
     breaks: 'an agent at its limit of leases is refused another with OVERLOADED, also one it waited for, but no upgrade'
   },
   {
@@ -529,8 +582,9 @@ export const leaseMutants: readonly Mutant[] = [
   {
     fault: 'an agent\u2019s leases are never forgotten',
     file: 'agents',
-    edits: [['this.#entriesOf(lease.agentId).leases.delete(lease);', '']],
-    breaks: 'agents that hold and wait for nothing leave nothing behind, however it ended'
+    edits: [['if (this.#entriesOf(lease.agentId).leases.delete(lease))', 'if (lease)']],
+    breaks: 'agents that hold and wait for nothing leave nothing behind, however it ended',
+    foundByHistories: true
   },
   {
     fault: 'LOCK_TIMEOUT names an operation before a lease',
@@ -553,7 +607,8 @@ export const leaseMutants: readonly Mutant[] = [
     fault: 'status does not show that a place is kept',
     file: 'status',
     edits: [['        isParked,\n', '        isParked: false,\n']],
-    breaks: 'a request whose timeout ends keeps its place for its grace, and then leaves with LOCK_TIMEOUT'
+    breaks: 'a request whose timeout ends keeps its place for its grace, and then leaves with LOCK_TIMEOUT',
+    foundByHistories: true
   },
   {
     fault: 'status shows leases as operations',
@@ -575,7 +630,8 @@ export const leaseMutants: readonly Mutant[] = [
         "acquisition.state = 'released';\n        this.#deadlines.delete(acquisition);\n        if (acquisition.isLease)\n            for (const place of acquisition.place.queue.holders)\n                if (place.acquisition.agentId === acquisition.agentId)\n                    this.release(place.acquisition);"
       ]
     ],
-    breaks: 'a lease that ends does not interrupt the operation that it covers; the lease of another waits for it'
+    breaks: 'a lease that ends does not interrupt the operation that it covers; the lease of another waits for it',
+    foundByHistories: true
   },
   {
     fault: 'trying for a lease waits',
@@ -598,6 +654,63 @@ export const leaseMutants: readonly Mutant[] = [
         'if ((own === undefined || !place.isLease) && !queue.isFreeFor(place))\n                return'
       ]
     ],
-    breaks: 'an upgrade waits for the other shared leases only, and goes before everybody who waits'
+    breaks: 'an upgrade waits for the other shared leases only, and goes before everybody who waits',
+    foundByHistories: true
+  },
+  {
+    fault: 'the leases of others are not counted',
+    file: 'lock-table',
+    edits: [['this.agents.leaseCount >= maxLeases ?', 'false ?']],
+    breaks: 'all agents together at the limit of leases are refused another with OVERLOADED, and none that is there'
+  },
+  {
+    fault: 'the limit of all leases is one too many',
+    file: 'lock-table',
+    edits: [['this.agents.leaseCount >= maxLeases ?', 'this.agents.leaseCount > maxLeases ?']],
+    breaks: 'all agents together at the limit of leases are refused another with OVERLOADED, and none that is there'
+  },
+  {
+    fault: 'a lease that ends still counts for all',
+    file: 'agents',
+    edits: [['this.leaseCount -= 1;', ';']],
+    breaks: 'all agents together at the limit of leases are refused another with OVERLOADED, and none that is there'
+  },
+  {
+    fault: 'a request that failed counts as a lease that ended',
+    file: 'agents',
+    edits: [
+      [
+        'if (this.#entriesOf(lease.agentId).leases.delete(lease))\n            this.leaseCount -= 1;',
+        'this.#entriesOf(lease.agentId).leases.delete(lease);\n        this.leaseCount -= 1;'
+      ]
+    ],
+    breaks: 'all agents together at the limit of leases are refused another with OVERLOADED, and none that is there'
+  },
+  {
+    fault: 'what nobody may come for is kept for its whole time',
+    file: 'lease-request',
+    edits: [['this.#table.keepForGrace(this.acquisition);', ';']],
+    breaks:
+      'what a request has brought can be kept for its grace alone, until somebody comes for it or it is asked for again'
+  },
+  {
+    fault: 'keeping a lease for its grace prolongs it',
+    file: 'lock-table',
+    edits: [[' && endsAt < lease.endsAt)', ')']],
+    breaks:
+      'what a request has brought can be kept for its grace alone, until somebody comes for it or it is asked for again'
+  },
+  {
+    fault: 'coming back does not change the grace',
+    file: 'lease-request',
+    edits: [["this.acquisition.graceMs = requireDuration('graceMs', graceMs);", ';']],
+    breaks: 'whoever comes back for a kept place can ask for another grace'
+  },
+  {
+    fault: 'what another request was promised is kept for the grace alone',
+    file: 'lock-table',
+    edits: [['claims.shared + claims.exclusive === 1', 'claims']],
+    breaks:
+      'what a request has brought can be kept for its grace alone, until somebody comes for it or it is asked for again'
   }
 ]

@@ -188,6 +188,38 @@ export const leaseProperties: readonly LockProperty[] = [
     }
   },
   {
+    title: 'an operation is not kept back by the lease that another has asked for after its agent had one',
+    async check(create) {
+      const world = createLeaseWorld(create)
+      const read = world.read('D', 'a')
+      world.sharedLease('A', 'a')
+      world.lease('B', 'a')
+      world.write('A', 'a')
+      world.read('C', 'a')
+      assert.deepEqual(world.waiters('a'), ['lease of B', 'write of A', 'read of C'])
+      await settled()
+      read.lock.release()
+      assert.deepEqual(world.holders('a'), ['lease of A', 'write of A'])
+    }
+  },
+  {
+    title: 'an operation passes no other for the sake of a lease that is asked for behind it',
+    async check(create) {
+      const world = createLeaseWorld(create)
+      const read = world.read('D', 'a')
+      const write = world.write('B', 'a')
+      world.lease('A', 'a')
+      world.read('C', 'a')
+      assert.deepEqual(world.waiters('a'), ['write of B', 'lease of A', 'read of C'])
+      await settled()
+      read.lock.release()
+      assert.deepEqual(world.holders('a'), ['write of B'])
+      await settled()
+      write.lock.release()
+      assert.deepEqual(world.holders('a'), ['lease of A', 'read of C'])
+    }
+  },
+  {
     title: 'the operations of who holds a lease pass those who wait for one; those of others do not',
     async check(create) {
       const world = createLeaseWorld(create)

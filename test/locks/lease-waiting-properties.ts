@@ -98,6 +98,45 @@ export const leaseWaitingProperties: readonly LockProperty[] = [
     }
   },
   {
+    title: 'whoever comes back for a kept place can ask for another grace',
+    async check(create) {
+      const world = createLeaseWorld(create)
+      world.lease('A', 'a')
+      const request = world.lease('B', 'a', { timeoutMs: 100, graceMs: 50 })
+      world.clock.advance(100)
+      request.resume({ timeoutMs: 10, graceMs: 500 })
+      world.clock.advance(509)
+      assert.deepEqual([request.isWaiting, request.isParked], [true, true])
+      request.resume({ timeoutMs: 10, graceMs: 0 })
+      world.clock.advance(10)
+      assert.equal(errorFrom(request).code, 'LOCK_TIMEOUT')
+    }
+  },
+  {
+    title:
+      'what a request has brought can be kept for its grace alone, until somebody comes for it or it is asked for again',
+    async check(create) {
+      const world = createLeaseWorld(create)
+      const start = world.clock.now()
+      const request = world.lease('A', 'a', { graceMs: 50, ttlMs: 1000 })
+      request.keepForGrace()
+      assert.equal(leaseFrom(request).expiresAt, start + 50)
+      request.resume({ timeoutMs: 100 })
+      assert.equal(request.lease?.expiresAt, start + 1000)
+      const short = world.lease('A', 'b', { graceMs: 50, ttlMs: 20 })
+      short.keepForGrace()
+      assert.equal(leaseFrom(short).expiresAt, start + 20)
+      const again = world.lease('A', 'a', { graceMs: 50, ttlMs: 1000 })
+      for (const either of [request, again]) either.keepForGrace()
+      assert.equal(again.lease?.expiresAt, start + 1000, 'the agent was told so')
+      again.undo()
+      request.keepForGrace()
+      assert.equal(request.lease?.expiresAt, start + 50)
+      world.clock.advance(50)
+      assert.deepEqual(world.ends, ['A lost b: expired', 'A lost a: expired'])
+    }
+  },
+  {
     title: 'a place kept or a lease granted whose time is over by the clock does not come back to life',
     async check(create) {
       const world = createLeaseWorld(create)
@@ -238,6 +277,26 @@ export const leaseWaitingProperties: readonly LockProperty[] = [
       leaseFrom(world.lease('A', 'b'))
       world.locks.releaseLease('b', 'A')
       leaseFrom(world.lease('A', 'd'))
+    }
+  },
+  {
+    title: 'all agents together at the limit of leases are refused another with OVERLOADED, and none that is there',
+    async check(create) {
+      const world = createLeaseWorld(create, { maxLeases: 2 })
+      const first = world.sharedLease('A', 'a')
+      leaseFrom(world.sharedLease('B', 'a'))
+      const refused = [world.lease('C', 'c'), world.lease('C', 'a')]
+      for (const request of refused) {
+        assert.equal(errorFrom(request).code, 'OVERLOADED')
+        assert.deepEqual(errorFrom(request).details, { retry_after_seconds: 1, limit: 2 })
+        assert.match(errorFrom(request).message, /all agents together already hold 2 leases/)
+      }
+      const upgrade = world.lease('B', 'a')
+      assert.deepEqual([upgrade.isWaiting, leaseFrom(world.sharedLease('A', 'a'))], [true, first.lease])
+      world.locks.releaseLease('a', 'A')
+      assert.equal(leaseFrom(upgrade).mode, 'exclusive')
+      leaseFrom(world.lease('C', 'c'))
+      assert.equal(errorFrom(world.lease('D', 'd')).code, 'OVERLOADED')
     }
   },
   {

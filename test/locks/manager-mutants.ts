@@ -54,7 +54,7 @@ export const managerMutants: readonly Mutant[] = [
   {
     fault: 'a newcomer does not see that a TTL is over',
     file: 'lock-manager',
-    edits: [['this.#table.catchUp(now);\n            const grant', 'const grant']],
+    edits: [['this.#table.catchUp(now);\n            const acquisition', 'const acquisition']],
     breaks: 'a lock whose TTL is over by the clock is lost, even if the event loop was too busy for the timer'
   },
   {
