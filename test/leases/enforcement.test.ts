@@ -24,7 +24,7 @@ const tokenChanges = changes.filter(({ takesToken }) => takesToken)
 for (const [index, transport] of transports.entries()) {
   async function scene(t: Test, locks: PartialConfig['locks'] = {}, crud: PartialConfig['crud'] = {}): Promise<Scene> {
     const tree = makeTree(t, files)
-    const server = await startServer(t, tree.root, { locks, crud })
+    const server = await startServer(t, tree.root, { locks, crud: { durability: 'rename', ...crud } })
     const ann = await connect(t, transport, server.url, 'ann')
     const bob = await connect(t, transports[(index + 1) % transports.length]!, server.url, 'bob')
     return { tree, server, ann, bob }

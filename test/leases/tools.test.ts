@@ -210,7 +210,7 @@ for (const [index, door] of doors.entries()) {
   t.test(`over ${door}: two agents who want the same files in opposite orders both get through`, async (t) => {
     const { ann, bob, at } = await scene(index, { a: '', b: '', c: '' })
     const work = async (agent: Agent, filepaths: string[]) => {
-      for (let round = 0; round < 10; round += 1) {
+      for (let round = 0; round < 4; round += 1) {
         t.match(await agent.call('lock_wait', { filepaths }), { status: 'ok', all_acquired: true })
         for (const path of filepaths) {
           const { content, hash } = await agent.call('async_read', { path })
@@ -221,7 +221,7 @@ for (const [index, door] of doors.entries()) {
       }
     }
     await Promise.all([work(ann, [at('a'), at('b'), at('c')]), work(bob, [at('c'), at('b'), at('a')])])
-    const wanted = [ann, bob].flatMap(({ name }) => Array<string>(10).fill(name)).sort()
+    const wanted = [ann, bob].flatMap(({ name }) => Array<string>(4).fill(name)).sort()
     for (const name of ['a', 'b', 'c']) t.strictSame(tree.read(at(name)).trimEnd().split('\n').sort(), wanted)
     t.equal(tree.read(at('a')), tree.read(at('c')), 'who had one had all')
   })
@@ -244,7 +244,7 @@ for (const [index, door] of doors.entries()) {
       }
     }
     const leasing = async () => {
-      for (let round = 0; round < 10; round += 1) {
+      for (let round = 0; round < 4; round += 1) {
         t.match(await ann.call('lock_wait', { filepaths: [path] }), { all_acquired: true })
         const { hash, content } = await ann.call('async_read', { path })
         const change = { path, expected_hash: hash, content: `${Number(content) + 1}` }
@@ -253,10 +253,10 @@ for (const [index, door] of doors.entries()) {
       }
     }
     const plain = async () => {
-      for (let round = 0; round < 10; round += 1) await increment(bob)
+      for (let round = 0; round < 4; round += 1) await increment(bob)
     }
     await Promise.all([leasing(), plain()])
-    t.equal(tree.read(path), '20')
+    t.equal(tree.read(path), '8')
   })
 }
 
