@@ -7,7 +7,7 @@ import type { LockTable } from './lock-table.ts'
 
 type OnPosition = LeaseWaitOptions['onPosition']
 /** Without `graceMs` it has the same grace as before. */
-type ResumeOptions = Pick<LeaseWaitOptions, 'timeoutMs' | 'onPosition'> & Partial<Pick<LeaseWaitOptions, 'graceMs'>>
+type ResumeOptions = Pick<LeaseWaitOptions, 'timeoutMs' | 'connection' | 'onPosition'> & Partial<Pick<LeaseWaitOptions, 'graceMs'>>
 
 export class LeaseRequest {
   readonly acquisition: LeaseAcquisition
@@ -74,9 +74,11 @@ export class LeaseRequest {
     while (this.isWaiting && !this.isParked) await new Promise<void>((resolve) => this.#listeners.push(resolve))
   }
 
-  /** Somebody waits for it again. Positions are told only where they were asked for from the start. */
-  resume({ timeoutMs, graceMs, onPosition }: ResumeOptions): void {
+  /** Somebody waits for it again, perhaps over another connection. Positions are told only where they were asked for from the start. */
+  resume({ timeoutMs, graceMs, connection, onPosition }: ResumeOptions): void {
     this.#table.catchUp()
+    const lease = this.#lease ?? this.acquisition
+    lease.connection = connection
     this.#onPosition = onPosition
     if (graceMs !== undefined) this.acquisition.graceMs = requireDuration('graceMs', graceMs)
     this.#table.resume(this.acquisition, requireDuration('timeoutMs', timeoutMs), this.#lease)

@@ -13,7 +13,7 @@ export interface GroupOptions extends LeaseOptions {
   readonly allOrNothing: boolean
 }
 
-interface Wait extends Pick<LeaseWaitOptions, 'timeoutMs' | 'graceMs'> {
+interface Wait extends Pick<LeaseWaitOptions, 'timeoutMs' | 'graceMs' | 'connection'> {
   readonly signal: AbortSignal
   readonly progress: ((message: string) => void) | undefined
 }
@@ -68,19 +68,14 @@ export class LeaseGroup {
    * Waits for every file that is not held yet; those asked for before keep their places.
    * @throws OperationError DEADLOCK, OVERLOADED or CANCELLED; what this group has taken is given back then
    */
-  async wait({ timeoutMs, graceMs, signal, progress }: Wait): Promise<void> {
+  async wait({ timeoutMs, graceMs, connection, signal, progress }: Wait): Promise<void> {
     signal.throwIfAborted()
     for (const member of this.#members) {
       const { file, request } = member
       const onPosition = progress && positionTeller(file, this.#members.length, progress)
-      if (request !== undefined && isAlive(request)) request.resume({ timeoutMs, graceMs, onPosition })
-      else
-        member.request = this.#locks.requestLease(toRequest(file, this.options.mode), {
-          ...this.options,
-          timeoutMs,
-          graceMs,
-          onPosition
-        })
+      const call = { timeoutMs, graceMs, connection, onPosition }
+      if (request !== undefined && isAlive(request)) request.resume(call)
+      else member.request = this.#locks.requestLease(toRequest(file, this.options.mode), { ...this.options, ...call })
       this.#failIfRefused(member)
     }
     const leave = () => this.undo(signal.reason)
@@ -106,12 +101,12 @@ export class LeaseGroup {
     return this.#members.some(({ request }) => request?.isWaiting === true && request.isParked)
   }
 
-  /** Keeps the places of these files alone; files that are new to the group will be asked for. */
+  /** Keeps the places of these files alone, and of the others what the agent has been told; files that are new to the group will be asked for. */
   narrow(files: readonly LockFile[]): void {
     const known = new Map(this.#members.map((member) => [member.file.key, member]))
     this.#members = files.map((file) => known.get(file.key) ?? { file, request: undefined, isTold: false })
     for (const { key } of files) known.delete(key)
-    for (const { request } of known.values()) request?.cancel()
+    undoUntold(known.values())
   }
 
   /** Leaves the queues of these keys, or all; what is held stays. */
@@ -121,7 +116,7 @@ export class LeaseGroup {
 
   /** Leaves every queue, and gives back what the group has brought. */
   undo(cause?: unknown): void {
-    for (const { request, isTold } of this.#members) if (!isTold) request?.undo(cause)
+    undoUntold(this.#members, cause)
   }
 
   results(): LockResult[] {
@@ -179,6 +174,10 @@ export class LeaseGroup {
       queue_depth: status.depth
     }
   }
+}
+
+function undoUntold(members: Iterable<Member>, cause?: unknown): void {
+  for (const { request, isTold } of members) if (!isTold) request?.undo(cause)
 }
 
 function isAlive({ isWaiting, lease }: LeaseRequest): boolean {

@@ -31,7 +31,8 @@ async function wait(input: LockWaitInput, context: OperationContext): Promise<St
   const group = ticket?.group ?? openGroup(input, agentId, context)
   const { seconds, asked } = waitingTime(input.timeout_seconds, context)
   const graceSeconds = seconds < asked ? config.locks.ticket_grace_seconds : 0
-  await group.wait({ timeoutMs: seconds * 1000, graceMs: graceSeconds * 1000, signal, progress })
+  const { connection } = context.caller
+  await group.wait({ timeoutMs: seconds * 1000, graceMs: graceSeconds * 1000, connection, signal, progress })
   const kept = group.isParked ? tickets.keep(group, ticket?.id) : undefined
   return {
     status: 'ok',
