@@ -4,7 +4,7 @@ import { connect, connectLegacy, transports, type Answer, type TestClient } from
 import { holdLock, untilWaiting } from '../fixtures/locks.ts'
 import { startServer, type TestServer } from '../fixtures/server.ts'
 import { hashOf, makeTree } from '../fixtures/tree.ts'
-import { doors, openWorld } from './fixtures/doors.ts'
+import { doors, endSession, openWorld } from './fixtures/doors.ts'
 
 const world = await openWorld(t)
 let lastScene = 0
@@ -97,7 +97,7 @@ for (const door of doors) {
           }
         ]
       })
-      t.notHas(await ann.call('async_status'), 'notices')
+      t.match(await ann.call('async_status'), { notices: undefined })
     }
   )
 
@@ -126,14 +126,14 @@ for (const door of doors) {
           count: 1,
           results: [
             { filepath: at('f'), broken: true, former_holders: [ann.name] },
-            { filepath: at('other'), broken: false, former_holders: [] }
+            { filepath: at('other'), broken: false, former_holders: { length: 0 } }
           ]
         })
-        t.notHas(await boss.call('async_list', { path: '.' }), 'notices', 'nobody else is told')
+        t.match(await boss.call('async_list', { path: '.' }), { notices: undefined }, 'nobody else is told')
         const answer = await ann.call(name, input(at('other')))
         t.match(answer, { status: outcome, notices: [notice(at('f'))] })
         t.equal(answer['notices'].length, 1)
-        t.notHas(await ann.call(name, input(at('other'))), 'notices', 'told once')
+        t.match(await ann.call(name, input(at('other'))), { notices: undefined }, 'told once')
       }
     }
   )
@@ -153,7 +153,7 @@ for (const door of doors) {
       await bob.call('lock_release_all')
       const edit = await ann.call('edit_file', { name: at('a'), append: 'x' })
       t.match(edit, { error: { message: /an operator broke it.*"over"/, data: { details: /^LEASE_LOST/ } } })
-      t.notHas(edit, 'notices', 'that envelope has no room for them')
+      t.match(edit, { notices: undefined }, 'that envelope has no room for them')
       const refused = await ann.call('async_append', { path: at('b'), ...append })
       t.match(
         refused,
@@ -180,7 +180,7 @@ for (const door of doors) {
     await ann.call('lock_try', { filepaths, mode: 'shared' })
     await (await world.enter('rest')).call('lock_break', { filepaths, reason: 'all of them' })
     t.match(await ann.call('async_status'), { notices: { length: 5 }, further_notices: 3 })
-    t.notHas(await ann.call('async_status'), 'further_notices')
+    t.match(await ann.call('async_status'), { further_notices: undefined })
   })
 }
 
@@ -216,11 +216,6 @@ async function session(server: TestServer, waiter: TestClient, owner: { teardown
   const waiting = waiter.call('lock_wait', { filepaths: ['f'] })
   await untilWaiting(server, 1)
   return { client, waiting, end: () => endSession(client) }
-}
-
-/** By DELETE, as a client does that says good-bye. */
-async function endSession({ transport }: Awaited<ReturnType<typeof connectLegacy>>): Promise<void> {
-  await (transport as unknown as { terminateSession(): Promise<void> }).terminateSession()
 }
 
 for (const transport of transports) {

@@ -1,11 +1,11 @@
 // A lock_wait that is cut keeps its places for a ticket; one whose client has gone leaves nothing behind.
 import t from 'tap'
 import { lockKey } from '../../src/files/lock-key.ts'
-import { connect, transports, type Answer } from '../fixtures/clients.ts'
+import { connect, connectLegacy, transports, type Answer } from '../fixtures/clients.ts'
 import { untilWaiting } from '../fixtures/locks.ts'
 import { startServer } from '../fixtures/server.ts'
 import { makeTree } from '../fixtures/tree.ts'
-import { doors, openWorld, type Agent, type Door } from './fixtures/doors.ts'
+import { doors, endSession, openWorld, type Agent, type Door } from './fixtures/doors.ts'
 
 /** Every wait is cut after this. */
 const cutSeconds = 0.1
@@ -137,6 +137,17 @@ for (const door of doors) {
     }
   )
 
+  t.test(`over ${door}: a place given up after it was granted is free for the next, untold as it was`, async (t) => {
+    const { ann, bob, holder, at } = await scene(door, 'a', 'b')
+    const { ticket } = await ann.call('lock_wait', { filepaths: [at('a'), at('b')] })
+    await holder.call('lock_release', { filepaths: [at('a')] })
+    t.match(await bob.call('lock_status', { filepaths: [at('a')] }), { results: [{ holder: ann.name }] })
+    const narrowed = await ann.call('lock_wait', { ticket, filepaths: [at('b')] })
+    t.match(narrowed, { ticket, results: [{ filepath: at('b'), acquired: false }] })
+    t.match(await bob.call('lock_try', { filepaths: [at('a')] }), { all_acquired: true })
+    for (const agent of [ann, bob, holder]) await agent.call('lock_release_all')
+  })
+
   t.test(`over ${door}: lock_release and lock_release_all give up the places that are kept`, async (t) => {
     const { ann, bob, holder, at } = await scene(door, 'a', 'b')
     const filepaths = [at('a'), at('b')]
@@ -148,7 +159,7 @@ for (const door of doors) {
     })
     t.match([await queueOf(at('a')), await queueOf(at('b'))], [[{ agent_id: bob.name }], [{ agent_id: ann.name }]])
     t.match(await ann.call('lock_release_all'), { count: 0 })
-    t.match(await queueOf(at('b')), [])
+    t.strictSame(await queueOf(at('b')), [])
     t.match(await ann.call('lock_wait', { ticket }), noPlace(ticket))
     const second = await ann.call('lock_wait', { filepaths: [at('b')] })
     await ann.call('lock_release', { filepaths: [at('b')] })
@@ -212,6 +223,27 @@ t.test('after the grace of an all_or_nothing wait none of its files is held', as
   t.match(await goOn(cat!, await cat!.call('lock_wait', { filepaths: ['a'] })), { all_acquired: true })
   t.ok(performance.now() - start < 20_000, 'long before the TTL is over')
   t.equal(server.app.locks.summary().waiting, 0)
+})
+
+t.test('a lease ends with the session in which it was waited for last, not with that of its ticket', async (t) => {
+  const server = await startServer(t, makeTree(t).root, { crud: { max_timeout: 0.05 } })
+  const bob = await connect(t, 'rest', server.url, 'bob')
+  const filepaths = ['a', 'b', 'free']
+  await bob.call('lock_try', { filepaths: ['a', 'b'] })
+  const [first, second] = await Promise.all([connectLegacy(server.url, 'ann'), connectLegacy(server.url, 'ann')])
+  t.teardown(() => Promise.all([first.close(), second.close()]))
+  const wait = async (client: typeof first, input: Record<string, unknown>): Promise<Answer> =>
+    (await client.callTool({ name: 'lock_wait', arguments: input }))['structuredContent'] as Answer
+  const { ticket } = await wait(first, { filepaths })
+  await bob.call('lock_release', { filepaths: ['a'] })
+  t.match(await wait(second, { ticket }), { all_acquired: false, ticket })
+  await endSession(first)
+  t.equal(server.app.mcpSessions(), 1)
+  await bob.call('lock_release', { filepaths: ['b'] })
+  t.match(await wait(second, { ticket }), { all_acquired: true }, 'the end of the first ends none of them')
+  await endSession(second)
+  t.equal(server.app.mcpSessions(), 0)
+  t.match(await bob.call('lock_try', { filepaths }), { all_acquired: true })
 })
 
 t.test('without a grace there are no tickets, and the place is given up at once', async (t) => {

@@ -61,7 +61,7 @@ for (const [index, transport] of transports.entries()) {
           pending_requests: [{ agent_id: 'cat' }]
         },
         { holders: [{ type: 'update', agent_id: 'dan' }], pending_requests: [{ type: 'read', mode: 'shared' }] },
-        { holders: [{ type: 'lease', agent_id: 'cat' }], pending_requests: [] }
+        { holders: [{ type: 'lease', agent_id: 'cat' }], pending_requests: { length: 0 } }
       ])
       for (const client of [ann, bob, cat]) {
         const { results } = await client.call('lock_status', { filepaths: paths })
@@ -83,7 +83,7 @@ for (const [index, transport] of transports.entries()) {
       await Promise.all(calls)
       await cat.call('lock_release_all')
       t.match(await (await fetch(`${server.url}/locks`)).json(), {
-        files: [],
+        files: { length: 0 },
         counts: { files: 0, read: 0, write: 0, leases: 0, waiting: 0 },
         truncated: false
       })
