@@ -1,0 +1,101 @@
+// No circle of waiting in any snapshot, and every DEADLOCK answered in time with a circle that can have been.
+import { between, ms } from './check-holders.ts'
+import type { AgentHistory, Call, Edge, History, Moment, Snapshot } from './history.ts'
+import { isRelease } from './leases.ts'
+import { findCircle } from './wait-for.ts'
+
+const answerLimitMs = 1000
+/** After which the server has noticed that a client is gone. */
+const noticeMs = 1000
+
+export function checkDeadlocks({ agents, snapshots, graceMs }: History): string[] {
+  const byId = new Map(agents.map((agent) => [agent.id, agent]))
+  return [
+    ...snapshots.flatMap(checkSnapshot),
+    ...agents.flatMap((agent) =>
+      agent.calls
+        .filter(isDeadlock)
+        .flatMap((call) => [
+          ...checkAnswerTime(agent.id, call, snapshots),
+          ...checkCircle(agent.id, call, byId, graceMs)
+        ])
+    )
+  ]
+}
+
+export function isDeadlock({ told }: Call): boolean {
+  return told?.code === 'DEADLOCK'
+}
+
+/** The circle is looked for as soon as somebody waits, so none ever stands in the table. */
+function checkSnapshot(snapshot: Snapshot): string[] {
+  const circle = findCircle(snapshot)
+  return circle === undefined ? [] : [`a circle in the table of ${ms(snapshot.receivedAt)}: ${circle.join(' -> ')}`]
+}
+
+/**
+ * From when it was sent, or from when it was last seen waiting, since the circle closed after that. Without what the observer had to
+ * wait for its own simplest question meanwhile: a machine that is busy with other things answers everything late.
+ */
+export function deadlockLatency(id: string, call: Call, snapshots: readonly Snapshot[]): number {
+  const { sentAt, answeredAt = Infinity, files } = call
+  const waiting = between(snapshots, sentAt, answeredAt).findLast((snapshot) =>
+    snapshot.files.some(({ file, waiters }) => files.includes(file) && waiters.some(({ agent }) => agent === id))
+  )
+  const since = waiting?.sentAt ?? sentAt
+  return Math.max(0, answeredAt - since - longestRoundTrip(snapshots, since, answeredAt))
+}
+
+/** Of those under way at some moment of this time. */
+function longestRoundTrip(snapshots: readonly Snapshot[], from: Moment, until: Moment): number {
+  let longest = 0
+  for (const { sentAt, receivedAt } of snapshots)
+    if (receivedAt > from && sentAt < until) longest = Math.max(longest, receivedAt - sentAt)
+  return longest
+}
+
+function checkAnswerTime(id: string, call: Call, snapshots: readonly Snapshot[]): string[] {
+  const latency = deadlockLatency(id, call, snapshots)
+  return latency <= answerLimitMs ? [] : [`DEADLOCK of ${id} at ${call.files.join(', ')} took ${ms(latency)}`]
+}
+
+function checkCircle(id: string, call: Call, agents: ReadonlyMap<string, AgentHistory>, graceMs: number): string[] {
+  const { cycle = [] } = call.told ?? {}
+  const text = cycle.flatMap(({ agent, file }) => [agent, file]).join(' -> ')
+  const fault = (what: string) => [`DEADLOCK of ${id}, circle ${text}: ${what}`]
+  const [first] = cycle
+  if (first === undefined || cycle.length < 2) return fault('it is no circle')
+  if (first.agent !== id || !call.files.includes(first.file)) return fault('it does not begin with the call refused')
+  return cycle.flatMap((edge, index) => {
+    const next = cycle[(index + 1) % cycle.length] as Edge
+    const waiter = agents.get(edge.agent)
+    const blocker = agents.get(next.agent)
+    if (waiter === undefined || blocker === undefined) return fault(`${edge.agent} or ${next.agent} is nobody`)
+    const waits = waiter.calls.some((other) => waitsDuring(other, edge.file, call, waiter, graceMs))
+    if (!waits) return fault(`${edge.agent} did not wait for ${edge.file}`)
+    return standsAt(blocker, edge.file, call) ? [] : fault(`${next.agent} had nothing to do with ${edge.file}`)
+  })
+}
+
+/** Under way, or its place kept for a ticket, at some moment of the other call. */
+function waitsDuring(call: Call, file: string, other: Call, { killedAt }: AgentHistory, graceMs: number): boolean {
+  if (!call.files.includes(file) || call.sentAt > endOf(other)) return false
+  const isKept = call.operation === 'lock_wait' && (call.told === undefined || call.told.ticket !== undefined)
+  const end = call.answeredAt ?? (killedAt === undefined ? Infinity : killedAt + noticeMs)
+  return end + (isKept ? graceMs + noticeMs : 0) >= other.sentAt
+}
+
+/** It has asked for the file, or works on it, and has not given it back before the other call. */
+function standsAt({ calls }: AgentHistory, file: string, other: Call): boolean {
+  const last = calls.findLast(
+    (call) =>
+      call.files.includes(file) &&
+      call.sentAt <= endOf(other) &&
+      (!isRelease(call) || (call.told?.status === 'ok' && endOf(call) < other.sentAt))
+  )
+  return last !== undefined && !isRelease(last)
+}
+
+function endOf({ answeredAt = Infinity }: Call): Moment {
+  return answeredAt
+}

@@ -1,0 +1,56 @@
+// Nothing is stuck: every call is answered in time and with an answer that belongs to it, and at the end nothing is left.
+import { ms } from './check-holders.ts'
+import type { AgentHistory, Call, History, Snapshot } from './history.ts'
+import { blockersOf } from './wait-for.ts'
+
+/** What an answer may take beside the time in the queue. */
+const answerMs = 5000
+
+/** Errors that agents which do as ours do can meet. */
+const ordinary: Readonly<Record<string, readonly string[]>> = {
+  lock_wait: ['DEADLOCK'],
+  async_append: ['LOCK_TIMEOUT', 'DEADLOCK', 'LEASE_LOST'],
+  async_update: ['LOCK_TIMEOUT', 'DEADLOCK', 'LEASE_LOST'],
+  async_read: ['LOCK_TIMEOUT']
+}
+
+export function checkEnds({ agents, snapshots, graceMs, longestWaitMs, emptyAfterMs }: History): string[] {
+  const idle = new Set(snapshots.flatMap(checkWaiters))
+  return [
+    ...agents.flatMap((agent) => checkCalls(agent, graceMs, longestWaitMs)),
+    ...idle,
+    ...(emptyAfterMs === undefined ? ['locks or waiters are left after all agents have ended'] : [])
+  ]
+}
+
+function checkCalls({ id, killedAt, ttlMs, cutMs, calls }: AgentHistory, graceMs: number, longestWaitMs: number) {
+  return calls.flatMap((call, index) => {
+    const { operation, files, sentAt, answeredAt, told } = call
+    const what = `${operation} of ${id} on ${files.join(', ')}`
+    if (answeredAt === undefined || told === undefined) {
+      const isLast = index === calls.length - 1
+      return isLast && killedAt !== undefined ? [] : [`${what} was never answered`]
+    }
+    const took = answeredAt - sentAt
+    if (took > longestWaitMs + answerMs) return [`${what} took ${ms(took)}`]
+    if (told.status === 'ok' || told.status === 'contention') return []
+    if (ordinary[operation]?.includes(told.code ?? '') === true) return []
+    if (isTicketOver(call, calls[index - 1], Math.min(graceMs, ttlMs) + cutMs)) return []
+    return [`${what} was answered ${told.code ?? told.status}: ${told.message}`]
+  })
+}
+
+/** A place is kept for the grace time after the cut; what it is granted meanwhile, for at most as long. */
+function isTicketOver({ ticket, told, answeredAt = 0 }: Call, last: Call | undefined, keptMs: number): boolean {
+  if (ticket === undefined || told?.code !== 'INVALID_REQUEST') return false
+  return last?.told?.ticket !== ticket || answeredAt >= last.sentAt + keptMs
+}
+
+/** Whoever is free to run is granted in the same moment, so everybody in the table waits for somebody. */
+function checkWaiters({ files }: Snapshot): string[] {
+  return files.flatMap((locked) =>
+    locked.waiters
+      .filter((_, place) => blockersOf(locked, place).length === 0)
+      .map(({ agent, since }) => `${locked.file}: ${agent} waits since ${since}, and nobody is in its way`)
+  )
+}

@@ -1,0 +1,84 @@
+// No lease outlives its TTL, and none ends before it.
+import { describe, ms } from './check-holders.ts'
+import type { AgentHistory, Entry, History, Moment, Snapshot } from './history.ts'
+import { isRelease, type KnownLease } from './leases.ts'
+
+/** What a busy event loop may be late. */
+const lateMs = 500
+/** After which the server has noticed that a client is gone. */
+const noticeMs = 1000
+/** The server's clock counts whole milliseconds. */
+const roundingMs = 5
+
+export function checkLifetimes(history: History, leases: readonly KnownLease[]): string[] {
+  const { agents, snapshots, graceMs } = history
+  const byId = new Map(agents.map((agent) => [agent.id, agent]))
+  const ends = new Map(agents.map((agent) => [agent.id, endsOf(agent, graceMs)]))
+  const violations = new Set<string>()
+  for (const snapshot of snapshots) {
+    for (const { file, holders, waiters } of snapshot.files) {
+      for (const holder of holders) {
+        const fault = checkHolder(holder, byId.get(holder.agent), snapshot)
+        if (fault !== undefined) violations.add(`${file}: ${holder.agent}, token ${holder.token}: ${fault}`)
+      }
+      for (const entry of [...holders, ...waiters]) {
+        const end = ends.get(entry.agent)
+        const limit = entry.token === undefined ? end?.waiting : end?.holding
+        if (limit !== undefined && snapshot.sentAt > limit)
+          violations.add(`${file}: ${entry.agent} is in the table, although it was killed long before`)
+      }
+    }
+  }
+  return [...violations, ...leases.flatMap(checkLoss), ...agents.flatMap((agent) => checkWrites(agent, leases))]
+}
+
+function checkHolder(
+  { isLease, endsAt }: Entry,
+  agent: AgentHistory | undefined,
+  { serverTime }: Snapshot
+): string | undefined {
+  if (!isLease || endsAt === undefined) return undefined
+  if (endsAt < serverTime - lateMs) return `its lease should have ended ${ms(serverTime - endsAt)} ago`
+  const beyond = agent === undefined ? 0 : endsAt - serverTime - agent.ttlMs
+  return beyond > lateMs ? `its lease lasts ${ms(beyond)} longer than it asked for` : undefined
+}
+
+/** When an agent that was killed must be gone from the queues, and from the holders. */
+function endsOf({ killedAt = Infinity, ttlMs, calls }: AgentHistory, graceMs: number) {
+  const isKept = calls.some(
+    ({ operation, told }) => operation === 'lock_wait' && (told === undefined || told.ticket !== undefined)
+  )
+  const waiting = killedAt + noticeMs + (isKept ? graceMs : 0)
+  return { waiting, holding: waiting + ttlMs }
+}
+
+function checkLoss(lease: KnownLease): string[] {
+  const early = lease.until - lease.lostAt
+  return early > 0 ? [`${describe(lease)} was lost ${ms(early)} before its time`] : []
+}
+
+/** A write that names a lease which is over is refused. */
+function checkWrites({ id, ttlMs, calls }: AgentHistory, leases: readonly KnownLease[]): string[] {
+  const own = new Map(leases.filter(({ agent }) => agent === id).map((lease) => [lease.token, lease]))
+  const lastUse = new Map<string, Moment>()
+  /** Those at which a place may still be kept, and a grant may prolong the lease. */
+  const kept = new Set<string>()
+  const violations: string[] = []
+  for (const call of calls) {
+    const { token, told, files, sentAt, answeredAt = Infinity } = call
+    const [file] = files as [string]
+    if (token !== undefined && told?.status === 'ok') {
+      const silence = sentAt - (lastUse.get(file) ?? -Infinity)
+      if ((own.get(token)?.goneAt ?? Infinity) < sentAt)
+        violations.push(`${file}: ${id} wrote with token ${token}, which it had released`)
+      else if (silence > ttlMs + roundingMs && !kept.has(file))
+        violations.push(`${file}: ${id} wrote with token ${token} after ${ms(silence)} of silence, its TTL is ${ttlMs}`)
+    }
+    for (const used of files) {
+      lastUse.set(used, answeredAt)
+      if (told?.ticket !== undefined) kept.add(used)
+      else if (isRelease(call) && told?.status === 'ok') kept.delete(used)
+    }
+  }
+  return violations
+}

@@ -1,0 +1,31 @@
+// The promise of leases as a whole: whatever forty agents do and wherever they crash, the locks and the files stay right.
+import t from 'tap'
+import { transports } from '../fixtures/clients.ts'
+import { checkHistory } from './checks.ts'
+import { runContenders } from './contenders.ts'
+import { countEvents } from './counts.ts'
+
+const seconds = Number(process.env['ASYNC_CRUD_MCP_TEST_SECONDS'] ?? 60)
+const seed = Number(process.env['ASYNC_CRUD_MCP_TEST_SEED'] ?? Date.now() % 1_000_000)
+/** Start, end and the check itself, on a machine that has other things to do. */
+const marginSeconds = 240
+
+t.setTimeout((seconds + marginSeconds) * 1000)
+
+t.test(
+  'forty agents that lock, wait, write and crash at random never hold together, wait in line, and lose no write',
+  { timeout: (seconds + marginSeconds) * 1000 },
+  async (t) => {
+    t.comment(`ASYNC_CRUD_MCP_TEST_SECONDS=${seconds} ASYNC_CRUD_MCP_TEST_SEED=${seed}`)
+    const { history, failures } = await runContenders(t, { agents: 40, files: 12, seconds, seed })
+    const counts = countEvents(history)
+    for (const [what, count] of Object.entries(counts)) t.comment(`${what}: ${count}`)
+    t.strictSame(checkHistory(history).slice(0, 20), [])
+    t.strictSame(failures, [], 'the server logged no failure')
+    for (const transport of transports) {
+      const leases = history.agents.filter((agent) => agent.transport === transport && agent.calls.length > 0)
+      t.ok(leases.length > 0, `${transport} took part`)
+    }
+    for (const [what, count] of Object.entries(counts)) t.ok(count > 0, `${what}: did happen`)
+  }
+)
