@@ -1,8 +1,9 @@
-// npm run bench [-- hot-path | file-editing | contention | swarm | locks]: runs the benchmarks and prints their tables.
+// npm run bench [-- hot-path | file-editing | contention | swarm | locks | leases]: runs the benchmarks and prints their tables.
 import { availableParallelism } from 'node:os'
 import { contentionSize } from './contention-size.ts'
 import { fileEditing } from './file-editing.ts'
 import { hotPath } from './hot-path.ts'
+import { leases } from './leases.ts'
 import { locks } from './locks.ts'
 import { swarm } from './swarm.ts'
 
@@ -11,7 +12,8 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
   'file-editing': fileEditing,
   contention: contentionSize,
   swarm,
-  locks
+  locks,
+  leases
 }
 
 const names = process.argv.slice(2)
