@@ -28,7 +28,7 @@ interface Step {
  */
 export function findCycle(place: Place, queue: KeyQueue, agents: Agents): readonly Wait[] | undefined {
   const { acquisition } = place
-  if (!isWaitedFor(acquisition, agents)) return undefined
+  if (!isWaitedFor(acquisition, queue, agents)) return undefined
   const seen = new Set<Node>()
   // Grows while it is gone through.
   const steps: Step[] = [{ place, queue, from: undefined }]
@@ -48,10 +48,19 @@ export function findCycle(place: Place, queue: KeyQueue, agents: Agents): readon
 
 /**
  * Whether it, or its agent, has more that another could wait for than its place in the line. Every circle leads through somebody who
- * has; he is the one to leave, and all others, which is nearly everybody, are spared the search.
+ * has; he is the one to leave, and all others, which is nearly everybody, are spared the search. In a long line it is worth asking
+ * besides whether anybody does wait for it: of those of a circle who stand in this line, the last is waited for elsewhere.
  */
-function isWaitedFor(acquisition: Acquisition, agents: Agents): boolean {
-  return acquisition.granted > 0 || agents.hasOtherLease(acquisition)
+function isWaitedFor(acquisition: Acquisition, queue: KeyQueue, agents: Agents): boolean {
+  const { agentId, granted } = acquisition
+  if (granted > 0) return true
+  if (agentId === undefined || !agents.hasOtherLease(acquisition)) return false
+  const [leases, waits] = [agents.leasesOf(agentId), agents.waitsOf(agentId)]
+  if (leases.size + waits.size > queue.depth) return true
+  for (const { place } of leases) if (place.queue === queue || (place.queue?.depth ?? 0) > 0) return true
+  for (const other of waits)
+    if (other.isLease && other !== acquisition && other.waitsAt?.behind !== undefined) return true
+  return false
 }
 
 function nodeOf({ acquisition, isLease }: Place): Node {
