@@ -68,9 +68,10 @@ function measureGrants(): void {
     for (let round = 0; round <= rounds; round += 1) {
       const costs = {
         floor: eachUs(others, (path) => facts.set(path, toFact(path, 'agent')) && facts.delete(path)),
-        tried:
-          eachUs(others, (path) => take(manager, path, 'agent')) +
-          eachUs(others, (path) => manager.releaseLease(path, 'agent')),
+        tried: eachUs(others, (path) => {
+          take(manager, path, 'agent')
+          manager.releaseLease(path, 'agent')
+        }),
         handed: handOver(manager, paths)
       }
       if (round === 0) continue
@@ -135,7 +136,7 @@ const restMs = 300
 
 async function measureRest(owner: { teardown(fn: () => unknown): void }): Promise<void> {
   const { root } = makeTree(owner)
-  const { url } = await startProgram(owner, ['--dir', root, '--log-level', 'warn'])
+  const { url } = await startProgram(owner, ['--dir', root])
   const rows: Row[] = []
   for (const connections of [1, 10]) {
     const senders = await Promise.all(

@@ -1,7 +1,7 @@
 // No circle of waiting in any snapshot, and every DEADLOCK answered in time with a circle that can have been.
-import { between, ms } from './check-holders.ts'
-import type { AgentHistory, Call, Edge, History, Moment, Snapshot } from './history.ts'
+import { ms, type AgentHistory, type Call, type Edge, type History, type Moment, type Snapshot } from './history.ts'
 import { isRelease } from './leases.ts'
+import { between, longestRoundTrip } from './snapshots.ts'
 import { findCircle } from './wait-for.ts'
 
 const answerLimitMs = 1000
@@ -44,14 +44,6 @@ export function deadlockLatency(id: string, call: Call, snapshots: readonly Snap
   )
   const since = waiting?.sentAt ?? sentAt
   return Math.max(0, answeredAt - since - longestRoundTrip(snapshots, since, answeredAt))
-}
-
-/** Of those under way at some moment of this time. */
-function longestRoundTrip(snapshots: readonly Snapshot[], from: Moment, until: Moment): number {
-  let longest = 0
-  for (const { sentAt, receivedAt } of snapshots)
-    if (receivedAt > from && sentAt < until) longest = Math.max(longest, receivedAt - sentAt)
-  return longest
 }
 
 function checkAnswerTime(id: string, call: Call, snapshots: readonly Snapshot[]): string[] {

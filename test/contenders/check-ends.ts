@@ -1,6 +1,5 @@
 // Nothing is stuck: every call is answered in time and with an answer that belongs to it, and at the end nothing is left.
-import { ms } from './check-holders.ts'
-import type { AgentHistory, Call, History, Snapshot } from './history.ts'
+import { ms, type AgentHistory, type Call, type History, type Snapshot } from './history.ts'
 import { blockersOf } from './wait-for.ts'
 
 /** What an answer may take beside the time in the queue. */

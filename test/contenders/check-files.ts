@@ -1,7 +1,7 @@
 // Every acknowledged write is in its file once, no other is, and the files themselves show that nobody wrote under another's lease.
-import { describe, groupBy } from './check-holders.ts'
+import { groupBy } from './group-by.ts'
 import { markerPattern, type AgentHistory, type Call, type FinalFile, type History } from './history.ts'
-import type { KnownLease } from './leases.ts'
+import { describe, type KnownLease } from './leases.ts'
 
 interface Write extends Call {
   readonly agent: string

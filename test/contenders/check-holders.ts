@@ -1,6 +1,8 @@
 // At no moment two holders: from what the holders were told, from every snapshot, and from each against the other.
-import { asksForLeases, isRelease, type KnownLease } from './leases.ts'
-import type { AgentHistory, History, LockedFile, Moment, Snapshot } from './history.ts'
+import { groupBy } from './group-by.ts'
+import { ms, type AgentHistory, type History, type LockedFile, type Moment, type Snapshot } from './history.ts'
+import { asksForLeases, describe, isRelease, type KnownLease } from './leases.ts'
+import { between } from './snapshots.ts'
 import { conflict } from './wait-for.ts'
 
 export function checkHolders({ agents, snapshots }: History, leases: readonly KnownLease[]): string[] {
@@ -101,39 +103,4 @@ function checkGone({ id, calls }: AgentHistory, snapshots: readonly Snapshot[]):
   }
   for (const file of releasedAt.keys()) look(file, Infinity)
   return violations
-}
-
-/** Snapshots that were certainly taken within this time. */
-export function between(snapshots: readonly Snapshot[], from: Moment, until: Moment): Snapshot[] {
-  let [low, high] = [0, snapshots.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((snapshots[middle] as Snapshot).sentAt < from) low = middle + 1
-    else high = middle
-  }
-  const found: Snapshot[] = []
-  for (let index = low; index < snapshots.length; index += 1) {
-    const snapshot = snapshots[index] as Snapshot
-    if (snapshot.receivedAt > until) break
-    found.push(snapshot)
-  }
-  return found
-}
-
-export function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key): Map<Key, Item[]> {
-  const groups = new Map<Key, Item[]>()
-  for (const item of items) {
-    const group = groups.get(keyOf(item))
-    if (group === undefined) groups.set(keyOf(item), [item])
-    else group.push(item)
-  }
-  return groups
-}
-
-export function describe({ agent, file, token }: KnownLease): string {
-  return `lease ${token} of ${agent} on ${file}`
-}
-
-export function ms(time: number): string {
-  return `${time.toFixed(1)} ms`
 }

@@ -1,19 +1,20 @@
 // No lease outlives its TTL, and none ends before it.
-import { describe, ms } from './check-holders.ts'
-import type { AgentHistory, Entry, History, Moment, Snapshot } from './history.ts'
-import { isRelease, type KnownLease } from './leases.ts'
+import { ms, type AgentHistory, type Entry, type History, type Moment, type Snapshot } from './history.ts'
+import { describe, isRelease, type KnownLease } from './leases.ts'
+import { longestRoundTrip } from './snapshots.ts'
 
 /** What a busy event loop may be late. */
 const lateMs = 500
-/** After which the server has noticed that a client is gone. */
-const noticeMs = 1000
+/** After which a server with nothing else to do has noticed that a client is gone, at the latest and usually. */
+const noticeMs = 500
+const usualNoticeMs = 100
 /** The server's clock counts whole milliseconds. */
 const roundingMs = 5
 
 export function checkLifetimes(history: History, leases: readonly KnownLease[]): string[] {
-  const { agents, snapshots, graceMs } = history
+  const { agents, snapshots } = history
   const byId = new Map(agents.map((agent) => [agent.id, agent]))
-  const ends = new Map(agents.map((agent) => [agent.id, endsOf(agent, graceMs)]))
+  const ends = new Map(agents.map((agent) => [agent.id, endsOf(agent, history)]))
   const violations = new Set<string>()
   for (const snapshot of snapshots) {
     for (const { file, holders, waiters } of snapshot.files) {
@@ -43,12 +44,18 @@ function checkHolder(
   return beyond > lateMs ? `its lease lasts ${ms(beyond)} longer than it asked for` : undefined
 }
 
-/** When an agent that was killed must be gone from the queues, and from the holders. */
-function endsOf({ killedAt = Infinity, ttlMs, calls }: AgentHistory, graceMs: number) {
+/**
+ * When an agent that was killed must be gone from the queues, and from the holders. Where it had a ticket, or may have been given one
+ * that did not arrive, its places are kept for the grace time.
+ */
+function endsOf({ killedAt = Infinity, ttlMs, cutMs, calls }: AgentHistory, { snapshots, graceMs }: History) {
+  const late = longestRoundTrip(snapshots, killedAt, killedAt + graceMs)
+  const noticedAt = killedAt + usualNoticeMs + late
   const isKept = calls.some(
-    ({ operation, told }) => operation === 'lock_wait' && (told === undefined || told.ticket !== undefined)
+    ({ operation, told, sentAt }) =>
+      operation === 'lock_wait' && (told === undefined ? sentAt + cutMs <= noticedAt : told.ticket !== undefined)
   )
-  const waiting = killedAt + noticeMs + (isKept ? graceMs : 0)
+  const waiting = killedAt + noticeMs + late + (isKept ? graceMs : 0)
   return { waiting, holding: waiting + ttlMs }
 }
 

@@ -1,7 +1,8 @@
 // Grants in FIFO order: nobody is granted before whom he conflicts with and who stood ahead of him in a snapshot.
-import { asksForLeases, type KnownLease } from './leases.ts'
-import { between, groupBy } from './check-holders.ts'
+import { groupBy } from './group-by.ts'
 import type { AgentHistory, Call, Entry, History, LockedFile, Snapshot } from './history.ts'
+import { asksForLeases, type KnownLease } from './leases.ts'
+import { between } from './snapshots.ts'
 import { conflict } from './wait-for.ts'
 
 export function checkOrder({ agents, snapshots }: History, leases: readonly KnownLease[]): string[] {

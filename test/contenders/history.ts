@@ -116,6 +116,11 @@ export function now(): Moment {
   return Number(process.hrtime.bigint()) / 1e6
 }
 
+/** For sentences. */
+export function ms(time: number): string {
+  return `${time.toFixed(1)} ms`
+}
+
 export function markerOf(agent: string, call: number, token: number | undefined): string {
   return `[${agent} ${call} ${token ?? 'no lease'}]`
 }

@@ -93,6 +93,10 @@ export function isRelease({ operation }: Call): boolean {
   return operation === 'lock_release' || operation === 'lock_release_all'
 }
 
+export function describe({ agent, file, token }: KnownLease): string {
+  return `lease ${token} of ${agent} on ${file}`
+}
+
 /** Should the rest not come, what it has brought is given back. */
 function isProvisional({ allOrNothing, told }: Call): boolean {
   return allOrNothing === true && told?.outcomes?.every(({ acquired }) => acquired) !== true
