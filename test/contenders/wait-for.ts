@@ -4,11 +4,14 @@ import type { Entry, LockedFile, Snapshot } from './history.ts'
 /** Those who keep the waiter at this place of the file's queue from being granted. */
 export function blockersOf({ holders, waiters }: LockedFile, place: number): Entry[] {
   const waiter = waiters[place] as Entry
-  const holdsLease = holders.some(({ isLease, agent }) => isLease && agent === waiter.agent)
-  const ahead = waiters
-    .slice(0, place)
-    .filter((other) => conflict(waiter, other) && !passes(waiter, other, holdsLease, holders))
-  return [...holders.filter((holder) => conflict(waiter, holder)), ...ahead]
+  const blockers = holders.filter((holder) => conflict(waiter, holder))
+  const held = holders.filter(({ isLease }) => isLease)
+  for (const [rank, other] of waiters.slice(0, place).entries()) {
+    if (!conflict(waiter, other)) continue
+    const asked = waiters.slice(0, rank).filter(({ isLease }) => isLease)
+    if (!passes(waiter, other, held, asked)) blockers.push(other)
+  }
+  return blockers
 }
 
 export function conflict(one: Entry, other: Entry): boolean {
@@ -19,10 +22,20 @@ export function conflict(one: Entry, other: Entry): boolean {
   return (one.isLease ? other : one).mode === 'exclusive'
 }
 
-/** Whoever holds a lease passes those who ask for one; an operation passes operations that a lease keeps from running. */
-function passes(waiter: Entry, earlier: Entry, holdsLease: boolean, holders: readonly Entry[]): boolean {
-  if (waiter.isLease || earlier.isLease) return holdsLease
-  return holders.some((holder) => holder.isLease && conflict(earlier, holder))
+/**
+ * Whoever has a lease, held or asked for further ahead, passes those who ask for one; an operation passes operations that a lease
+ * keeps from running, unless that lease is asked for behind one of the operation's own agent, who then passes it.
+ */
+function passes(waiter: Entry, earlier: Entry, held: readonly Entry[], asked: readonly Entry[]): boolean {
+  const isOf =
+    ({ agent }: Entry) =>
+    (lease: Entry) =>
+      lease.agent === agent
+  if (waiter.isLease || earlier.isLease) return [...held, ...asked].some(isOf(waiter))
+  if (held.some((lease) => conflict(earlier, lease))) return true
+  if (held.some(isOf(earlier))) return false
+  const own = asked.findIndex(isOf(earlier))
+  return asked.slice(0, own === -1 ? asked.length : own).some((lease) => conflict(earlier, lease))
 }
 
 /** The agents and operations of a circle, each waiting for the next; undefined where there is none. */
