@@ -1,13 +1,10 @@
 // Leases: what one takes in memory, and what a grant costs, from a thousand to a hundred thousand of them; and both calls over REST.
 import { createLockManager, type LockManager } from '../src/locks/lock-manager.ts'
 import type { LockRequest } from '../src/locks/lock.ts'
-import { startProgram } from '../test/fixtures/server.ts'
-import { makeTree } from '../test/fixtures/tree.ts'
-import { runLoad, warmUp, type Send } from './load.ts'
+import { measureLeaseCalls } from './lease-calls.ts'
 import { withOwner } from './owner.ts'
-import { RawConnection } from './raw-connection.ts'
 import { median } from './statistics.ts'
-import { figure, percent, printTable, whole, type Row } from './table.ts'
+import { figure, printTable, whole, type Row } from './table.ts'
 
 const sizes = [1000, 10_000, 100_000]
 const rounds = 7
@@ -26,7 +23,7 @@ export async function leases(): Promise<void> {
   measureMemory()
   measureGrants()
   measureQueue()
-  await withOwner(measureRest)
+  await withOwner(measureLeaseCalls)
 }
 
 /** The same facts as an object in a map: no table of leases can do with less. */
@@ -130,78 +127,6 @@ function measureQueue(): void {
     })
   )
   printTable('one queue of lease requests', ['waiters', 'join us', 'release + grant us'], rows)
-}
-
-const restMs = 300
-
-async function measureRest(owner: { teardown(fn: () => unknown): void }): Promise<void> {
-  const { root } = makeTree(owner)
-  const { url } = await startProgram(owner, ['--dir', root])
-  const rows: Row[] = []
-  for (const connections of [1, 10]) {
-    const senders = await Promise.all(
-      Array.from({ length: connections }, async (_, index) => {
-        const connection = await RawConnection.open(url)
-        owner.teardown(() => connection.close())
-        const body = JSON.stringify({ filepaths: [`file-${index}.ts`], agent_id: `agent-${index}` })
-        const send = async (request: Buffer) => {
-          const { status, body } = await connection.send(request)
-          if (status !== 200) throw new Error(`${status} ${body.toString()}`)
-        }
-        const health = toRequest(url, 'GET', '/health')
-        const [acquire, release] = [
-          toRequest(url, 'POST', '/lock_try', body),
-          toRequest(url, 'POST', '/lock_release', body)
-        ]
-        return {
-          floor: () => send(health),
-          lease: async () => {
-            await send(acquire)
-            await send(release)
-          }
-        }
-      })
-    )
-    rows.push(await compare(connections, senders))
-  }
-  const head = [
-    'connections',
-    'GET /health per s',
-    'p50 ms',
-    'try + release per s',
-    'p50 ms',
-    'requests of GET /health'
-  ]
-  printTable('lock_try, then lock_release, over REST', head, rows)
-}
-
-async function compare(connections: number, senders: readonly { floor: Send; lease: Send }[]): Promise<Row> {
-  const [floors, leases] = [senders.map(({ floor }) => floor), senders.map(({ lease }) => lease)]
-  await warmUp(floors)
-  await warmUp(leases)
-  const rates: { floor: number; lease: number }[] = []
-  const latencies: { floor: number[]; lease: number[] } = { floor: [], lease: [] }
-  for (let round = 0; round < rounds; round += 1) {
-    const floor = await runLoad(floors, restMs)
-    const lease = await runLoad(leases, restMs)
-    rates.push({ floor: floor.perSecond, lease: lease.perSecond })
-    latencies.floor.push(...floor.latenciesMs)
-    latencies.lease.push(...lease.latenciesMs)
-  }
-  return [
-    whole(connections),
-    whole(median(rates.map(({ floor }) => floor))),
-    figure(median(latencies.floor)),
-    whole(median(rates.map(({ lease }) => lease))),
-    figure(median(latencies.lease)),
-    percent(median(rates.map(({ floor, lease }) => (2 * lease) / floor)))
-  ]
-}
-
-function toRequest(url: string, method: string, path: string, body = ''): Buffer {
-  const content =
-    method === 'GET' ? '' : `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n`
-  return Buffer.from(`${method} ${path} HTTP/1.1\r\nhost: ${new URL(url).host}\r\n${content}\r\n${body}`)
 }
 
 function createManager(): LockManager {
