@@ -7,7 +7,8 @@ import type { LockTable } from './lock-table.ts'
 
 type OnPosition = LeaseWaitOptions['onPosition']
 /** Without `graceMs` it has the same grace as before. */
-type ResumeOptions = Pick<LeaseWaitOptions, 'timeoutMs' | 'connection' | 'onPosition'> & Partial<Pick<LeaseWaitOptions, 'graceMs'>>
+type ResumeOptions = Pick<LeaseWaitOptions, 'timeoutMs' | 'connection' | 'onPosition'> &
+  Partial<Pick<LeaseWaitOptions, 'graceMs'>>
 
 export class LeaseRequest {
   readonly acquisition: LeaseAcquisition

@@ -112,7 +112,7 @@ export const deadlockMutants: readonly Mutant[] = [
   {
     fault: 'the search begins at leases alone',
     file: 'wait-for',
-    edits: [['acquisition.granted > 0 || agents.', 'agents.']],
+    edits: [['if (granted > 0)', 'if (false)']],
     breaks: 'a circle through an operation with two paths is found, whoever closes it, also amid a promotion',
     foundByHistories: true
   },
