@@ -83,10 +83,14 @@ export class KeyQueue {
   /** Those who keep it from being granted: a waiter, or one who would have to join. Holders first, then waiters in their order. */
   *blockersOf(place: Place): Generator<Place, undefined> {
     for (const holder of this.holders) if (this.#conflicts(place, holder)) yield holder
+    let hasLease = this.leaseOf(place.acquisition.agentId) !== undefined
     const leases = this.leases.map((lease) => lease.place)
     for (let other = this.#first; other !== undefined && other !== place; other = other.behind) {
-      if (this.#conflicts(place, other) && !this.#passes(place, other, leases)) yield other
-      if (other.isLease) leases.push(other)
+      const passes = place.isLease || other.isLease ? hasLease : this.#isKeptBy(leases, other)
+      if (!passes && this.#conflicts(place, other)) yield other
+      if (!other.isLease) continue
+      leases.push(other)
+      hasLease ||= isSameAgent(other, place)
     }
   }
 
@@ -208,13 +212,10 @@ export class KeyQueue {
     return this.#bindsOperations && operation.mode === 'exclusive'
   }
 
-  /** @param leases held, and asked for ahead of the earlier place, in this order */
-  #passes(place: Place, earlier: Place, leases: readonly Place[]): boolean {
-    if (place.isLease || earlier.isLease) return leases.some((lease) => isSameAgent(lease, place))
-    return this.#isKeptBy(leases, earlier)
-  }
-
-  /** True where one of the leases has to end before the operation runs. */
+  /**
+   * True where one of the leases has to end before the operation runs.
+   * @param leases held, and asked for ahead of the operation, in this order
+   */
   #isKeptBy(leases: readonly Place[], operation: Place): boolean {
     let hasOwn = false
     for (const lease of leases) {

@@ -13,7 +13,7 @@ export interface Wait {
  * Behind an operation stands that operation, which waits at one place at most; behind a lease stands its agent, who will not let go
  * of it before everything that he waits for has come.
  */
-type Node = Acquisition | string
+export type Node = Acquisition | string
 
 interface Step {
   readonly place: Place
@@ -24,9 +24,15 @@ interface Step {
 
 /**
  * @param place waits in the queue, or is about to
+ * @param cleared known to be in no cycle; whoever is found to be in none is added
  * @returns the shortest cycle through the place, beginning with it; undefined where there is none
  */
-export function findCycle(place: Place, queue: KeyQueue, agents: Agents): readonly Wait[] | undefined {
+export function findCycle(
+  place: Place,
+  queue: KeyQueue,
+  agents: Agents,
+  cleared = new Set<Node>()
+): readonly Wait[] | undefined {
   const { acquisition } = place
   if (!isWaitedFor(acquisition, queue, agents)) return undefined
   const seen = new Set<Node>()
@@ -36,13 +42,15 @@ export function findCycle(place: Place, queue: KeyQueue, agents: Agents): readon
     for (const blocker of step.queue.blockersOf(step.place)) {
       const node = nodeOf(blocker)
       if (node === acquisition || node === acquisition.agentId) return trace(step)
-      if (seen.has(node)) continue
+      if (seen.has(node) || cleared.has(node)) continue
       seen.add(node)
       for (const next of waitsOf(node, agents)) {
         if (next.queue !== undefined) steps.push({ place: next, queue: next.queue, from: step })
       }
     }
   }
+  const own = nodeOf(place)
+  if (typeof own !== 'string' || agents.waitsOf(own).size === 1) cleared.add(own)
   return undefined
 }
 
