@@ -9,7 +9,7 @@ import { LeaseAcquisition } from './lease-acquisition.ts'
 import type { LeaseEnd, LockLimits, LockMode } from './lock.ts'
 import { KeyQueue, type Place } from './queue.ts'
 import type { FencingTokens } from './tokens.ts'
-import { findCycle, type Node } from './wait-for.ts'
+import { findCycle, hasCycle } from './wait-for.ts'
 
 export interface LockTableOptions {
   readonly clock: Clock
@@ -315,9 +315,9 @@ export class LockTable {
   #breakCycle(queue: KeyQueue): boolean {
     if (!queue.hasLeasesChanged) return false
     queue.hasLeasesChanged = false
-    const cleared = new Set<Node>()
+    if (!hasCycle(queue, this.agents)) return false
     for (const place of queue.waiters()) {
-      const cycle = findCycle(place, queue, this.agents, cleared)
+      const cycle = findCycle(place, queue, this.agents)
       if (cycle === undefined) continue
       queue.hasLeasesChanged = true
       this.fail(place.acquisition, deadlock(place, cycle))

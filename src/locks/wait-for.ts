@@ -13,7 +13,7 @@ export interface Wait {
  * Behind an operation stands that operation, which waits at one place at most; behind a lease stands its agent, who will not let go
  * of it before everything that he waits for has come.
  */
-export type Node = Acquisition | string
+type Node = Acquisition | string
 
 interface Step {
   readonly place: Place
@@ -24,15 +24,9 @@ interface Step {
 
 /**
  * @param place waits in the queue, or is about to
- * @param cleared known to be in no cycle; whoever is found to be in none is added
  * @returns the shortest cycle through the place, beginning with it; undefined where there is none
  */
-export function findCycle(
-  place: Place,
-  queue: KeyQueue,
-  agents: Agents,
-  cleared = new Set<Node>()
-): readonly Wait[] | undefined {
+export function findCycle(place: Place, queue: KeyQueue, agents: Agents): readonly Wait[] | undefined {
   const { acquisition } = place
   if (!isWaitedFor(acquisition, queue, agents)) return undefined
   const seen = new Set<Node>()
@@ -42,16 +36,42 @@ export function findCycle(
     for (const blocker of step.queue.blockersOf(step.place)) {
       const node = nodeOf(blocker)
       if (node === acquisition || node === acquisition.agentId) return trace(step)
-      if (seen.has(node) || cleared.has(node)) continue
+      if (seen.has(node)) continue
       seen.add(node)
       for (const next of waitsOf(node, agents)) {
         if (next.queue !== undefined) steps.push({ place: next, queue: next.queue, from: step })
       }
     }
   }
-  const own = nodeOf(place)
-  if (typeof own !== 'string' || agents.waitsOf(own).size === 1) cleared.add(own)
   return undefined
+}
+
+/** Whether any waiter of the queue is in a cycle: gone through once for all of them, which `findCycle` for each would not be. */
+export function hasCycle(queue: KeyQueue, agents: Agents): boolean {
+  const isDone = new Map<Node, boolean>()
+  for (const place of queue.waiters()) {
+    const node = nodeOf(place)
+    if (isDone.has(node) || !isWaitedFor(place.acquisition, queue, agents)) continue
+    isDone.set(node, false)
+    const path = [{ node, next: nodesBehind(node, agents) }]
+    for (let last = path.at(-1); last !== undefined; last = path.at(-1)) {
+      const { value: node } = last.next.next()
+      if (node === undefined) {
+        isDone.set(last.node, true)
+        path.pop()
+      } else if (!isDone.has(node)) {
+        isDone.set(node, false)
+        path.push({ node, next: nodesBehind(node, agents) })
+      } else if (isDone.get(node) === false) return true
+    }
+  }
+  return false
+}
+
+function* nodesBehind(node: Node, agents: Agents): Generator<Node, undefined> {
+  for (const place of waitsOf(node, agents)) {
+    for (const blocker of place.queue?.blockersOf(place) ?? []) yield nodeOf(blocker)
+  }
 }
 
 /**
