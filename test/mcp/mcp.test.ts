@@ -31,7 +31,7 @@ for (const [era, connect] of eras) {
       )
       for (const { name, inputSchema, outputSchema, annotations, description } of tools) {
         t.match(inputSchema, { type: 'object', additionalProperties: false }, name)
-        t.notHas(inputSchema, 'oneOf')
+        t.notOk(Object.hasOwn(inputSchema, 'oneOf'))
         t.match(
           outputSchema,
           folderTools.has(name)
