@@ -32,7 +32,8 @@ export default fp<{ config: Config }>(
       },
       leasesBindOperations: settings.enforcement !== 'off',
       onLeaseEnd(lease, end) {
-        lostLeases.record(lease, end)
+        // Nobody was ever told that he had it.
+        if (!lease.isParked) lostLeases.record(lease, end)
         app.log.debug({ path: lease.path, agent_id: lease.agentId, cause: end.cause }, 'lease ended')
       }
     })

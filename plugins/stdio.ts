@@ -48,6 +48,8 @@ export default fp<{ config: Config; version: string }>(
         maxBatchAnswer: crud.max_batch_answer_bytes,
         drainMs: daemon.stdio_drain_seconds * 1000,
         onError,
+        // Who only waits for a lease waits for nothing that he could still use.
+        onInputEnd: () => app.disconnect(connection),
         onGone: (error) => {
           if (error === undefined || isErrno(error, 'EPIPE')) app.log.info('nobody reads standard output any more')
           else app.log.error({ err: error }, 'answers are lost: standard output cannot be written')

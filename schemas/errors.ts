@@ -134,7 +134,7 @@ export const errorTable = {
   LEASE_LOST: {
     httpStatus: 409,
     jsonRpcCode: fileSystemError,
-    retryable: true,
+    retryable: false,
     meaning:
       'The lock or the lease ended before the change was made, or fencing_token is out of date; nothing was written.'
   },

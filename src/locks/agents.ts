@@ -1,6 +1,6 @@
 // Whose requests stand in the table: the leases that an agent holds, and what it waits for.
 import type { Acquisition } from './acquisition.ts'
-import type { LeaseAcquisition } from './lease-acquisition.ts'
+import { LeaseAcquisition } from './lease-acquisition.ts'
 
 interface Entries {
   /** In the order of their grants. */
@@ -34,6 +34,11 @@ export class Agents {
 
   *leases(): Generator<LeaseAcquisition, undefined> {
     for (const { leases } of this.#entries.values()) yield* leases
+  }
+
+  *leaseRequests(): Generator<LeaseAcquisition, undefined> {
+    for (const { waits } of this.#entries.values())
+      for (const wait of waits) if (wait instanceof LeaseAcquisition) yield wait
   }
 
   addLease(lease: LeaseAcquisition): void {

@@ -13,6 +13,8 @@ export class LeaseAcquisition extends Acquisition implements Lease {
   readonly onGrant: (lease: LeaseAcquisition) => void
   /** How many requests have brought or renewed it and have not been undone, by what they asked for. */
   readonly claims: Record<LockMode, number> = { shared: 0, exclusive: 0 }
+  /** What its agent had said of the lease that this request has renewed; undefined where it is a lease of its own. */
+  replaced: Pick<LeaseAcquisition, 'note' | 'connection' | 'ttlMs'> | undefined
   /** Told when it is parked. */
   onPark: (() => void) | undefined
 

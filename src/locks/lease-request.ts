@@ -85,6 +85,16 @@ export class LeaseRequest {
     this.#table.resume(this.acquisition, requireDuration('timeoutMs', timeoutMs), this.#lease)
   }
 
+  /** What it has brought lasts at least this long, since the call that asked for it goes on. */
+  keepFor(ms: number): void {
+    if (this.#lease !== undefined) this.#table.prolong(this.#lease, ms)
+  }
+
+  /** Its agent is told of it: the time of the lease begins. */
+  begin(): void {
+    if (this.#lease !== undefined) this.#table.renew(this.#lease, this.#lease.ttlMs)
+  }
+
   /** What it has brought is kept no longer than a place would be, until somebody waits for it again. */
   keepForGrace(): void {
     if (this.#lease === this.acquisition) this.#table.keepForGrace(this.acquisition)
@@ -103,7 +113,7 @@ export class LeaseRequest {
     this.cancel(cause)
     if (this.#isUndone || this.#lease === undefined) return
     this.#isUndone = true
-    this.#table.disclaim(this.#lease, this.#mode)
+    this.#table.disclaim(this.#lease, this.#mode, this.acquisition.replaced)
   }
 
   #tell(): void {

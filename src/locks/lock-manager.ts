@@ -176,9 +176,11 @@ class LockManager {
     return leases
   }
 
-  /** Ends the leases that were taken over a connection which has ended. @returns how many */
+  /** Ends the leases that were taken over a connection which has ended, and the requests for leases. @returns how many leases */
   disconnect(connection: string): number {
     this.#table.catchUp()
+    const requests = [...this.#table.agents.leaseRequests()].filter((request) => request.connection === connection)
+    for (const request of requests) this.#table.fail(request, cancelled(request, 'its connection has ended'))
     const leases = [...this.#table.agents.leases()].filter((lease) => lease.connection === connection)
     for (const lease of leases) this.#table.endLease(lease, { cause: 'disconnected' })
     return leases.length

@@ -102,15 +102,24 @@ export class LockTable {
     this.#endAt(lease, this.#clock.now() + ttlMs)
   }
 
-  /** A request for it in this mode is undone. With the last one the lease ends, with the last exclusive one it becomes shared. */
-  disclaim(lease: LeaseAcquisition, mode: LockMode): void {
+  /**
+   * A request for it in this mode is undone, and what it has said of the lease. With the last one the lease ends, with the last
+   * exclusive one it becomes shared.
+   */
+  disclaim(lease: LeaseAcquisition, mode: LockMode, replaced: LeaseAcquisition['replaced']): void {
     const { claims, place, state } = lease
     claims[mode] -= 1
     if (state !== 'held' || place.queue === undefined) return
+    Object.assign(lease, replaced)
     if (claims.exclusive > 0) return
     if (claims.shared === 0) return this.release(lease)
     place.queue.changeMode(lease, 'shared')
     this.#promote(place.queue)
+  }
+
+  /** It lasts at least this long from now on. */
+  prolong(lease: LeaseAcquisition, ms: number): void {
+    if (lease.state === 'held') this.#extend(lease, this.#clock.now() + ms)
   }
 
   /** Nobody may ever come back for it. To another request its time has been promised. */
@@ -221,6 +230,8 @@ export class LockTable {
     const queue = own.place.queue as KeyQueue
     if (request.mode === 'exclusive') queue.changeMode(own, 'exclusive')
     own.claims[request.mode] += 1
+    request.replaced = { note: own.note, connection: own.connection, ttlMs: own.ttlMs }
+    if (!request.isParked) own.isParked = false
     own.note = request.note ?? own.note
     own.connection = request.connection
     own.ttlMs = request.ttlMs

@@ -65,6 +65,8 @@ export interface Lease {
   readonly fencingToken: number
   readonly expiresAt: number
   readonly isHeld: boolean
+  /** True where it was granted while nobody waited for the answer, and nobody has come for it since. */
+  readonly isParked: boolean
 }
 
 /** Why a lease ended before its holder released it. */

@@ -118,7 +118,8 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
     } catch (error) {
       const failure = toFailure(error, name, context.signal)
       logFailure(failure, { ...facts, code: failure.code, ms: performance.now() - start }, context)
-      throw failure.withNotices(noticesFor(agentId, context))
+      // Nobody may be there to read what a cancelled call answers.
+      throw failure.code === 'CANCELLED' ? failure : failure.withNotices(noticesFor(agentId, context))
     }
   }
 

@@ -75,7 +75,9 @@ export class LeaseGroup {
       const onPosition = progress && positionTeller(file, this.#members.length, progress)
       const call = { timeoutMs, graceMs, connection, onPosition }
       if (request !== undefined && isAlive(request)) request.resume(call)
-      else member.request = this.#locks.requestLease(toRequest(file, this.options.mode), { ...this.options, ...call })
+      // What the agent knew to be its own, and has lost, it may not want again.
+      else if (!member.isTold)
+        member.request = this.#locks.requestLease(toRequest(file, this.options.mode), { ...this.options, ...call })
       this.#failIfRefused(member)
     }
     const leave = () => this.undo(signal.reason)
@@ -85,15 +87,20 @@ export class LeaseGroup {
         this.#members.map(async (member) => {
           await member.request?.settled()
           this.#failIfRefused(member)
+          // Whatever comes first must still be there when the last has come.
+          member.request?.keepFor(timeoutMs)
         })
       )
     } finally {
       signal.removeEventListener('abort', leave)
     }
     signal.throwIfAborted()
-    if (!this.options.allOrNothing) for (const member of this.#members) member.isTold ||= this.#isHeld(member)
-    else if (this.isParked) for (const { request } of this.#members) request?.keepForGrace()
-    else if (!this.isComplete) this.undo()
+    if (this.options.allOrNothing && !this.isParked && !this.isComplete) return this.undo()
+    for (const member of this.#members) {
+      if (member.request?.lease !== undefined) member.request.begin()
+      if (!this.options.allOrNothing) member.isTold ||= this.#isHeld(member)
+      else if (this.isParked) member.request?.keepForGrace()
+    }
   }
 
   /** True where the wait was cut, and places are kept. */
@@ -109,9 +116,11 @@ export class LeaseGroup {
     undoUntold(known.values())
   }
 
-  /** Leaves the queues of these keys, or all; what is held stays. */
+  /** Leaves the queues of these files, or all, and asks for them no more; what is held stays. */
   leave(keys?: ReadonlySet<string>): void {
-    for (const { file, request } of this.#members) if (keys === undefined || keys.has(file.key)) request?.cancel()
+    const isMeant = ({ file }: Member) => keys === undefined || keys.has(file.key)
+    for (const { request } of this.#members.filter(isMeant)) request?.cancel()
+    this.#members = this.#members.filter((member) => !isMeant(member))
   }
 
   /** Leaves every queue, and gives back what the group has brought. */

@@ -6,6 +6,8 @@ import { describeLoss } from './lost-leases.ts'
 
 /** A file that an operation is about to touch. */
 export interface LeaseTerm extends LockRequest {
+  /** Of the lease that counts for it: the lock's own key, or that of a link's target. */
+  readonly leaseKey: string
   /** As the caller spelt it. */
   readonly given: string
   /** Of the lease that the change relies on, where the caller named it. */
@@ -14,24 +16,26 @@ export interface LeaseTerm extends LockRequest {
 
 /**
  * Before anything is waited for, after a wait, and right before a change that needs a lease. An agent whose lease has ended without its
- * doing is refused once, whether or not it names the lease: it may not know.
+ * doing is refused until it has been told and has read the file, or has released the lease or taken another: it may not know.
  * @throws OperationError LEASE_LOST, LOCK_REQUIRED
  */
 export function checkLeases(terms: readonly LeaseTerm[], context: OperationContext): void {
   const { lostLeases, caller, config } = context
   const { agentId } = caller
   for (const term of terms) {
-    if (term.mode === 'shared') {
-      lostLeases.read(agentId, term.key)
-      continue
-    }
-    const loss = config.locks.enforcement === 'off' ? undefined : lostLeases.find(agentId, term.key)
+    if (term.mode === 'shared') continue
+    const loss = config.locks.enforcement === 'off' ? undefined : lostLeases.find(agentId, term.leaseKey)
     if (loss === undefined || agentId === undefined || term.fencingToken !== undefined) checkLease(term, context)
     else {
-      lostLeases.refuse(agentId, term.key)
+      lostLeases.refuse(agentId, term.leaseKey)
       throw leaseLost(term, describeLoss(loss), { fencing_token: loss.fencingToken, cause: loss.end.cause })
     }
   }
+}
+
+/** What has been read needs no refusal any more. */
+export function noteReads(terms: readonly LeaseTerm[], { lostLeases, caller }: OperationContext): void {
+  for (const { mode, key } of terms) if (mode === 'shared') lostLeases.read(caller.agentId, key)
 }
 
 /** True where a change has to look again right before it happens. */
@@ -41,7 +45,7 @@ export function needsLease(terms: readonly LeaseTerm[], { config }: OperationCon
 
 /** @throws OperationError LEASE_LOST, LOCK_REQUIRED */
 function checkLease(term: LeaseTerm, { locks, lostLeases, caller, config }: OperationContext): void {
-  const { key, given, mode, fencingToken } = term
+  const { leaseKey: key, given, mode, fencingToken } = term
   const isRequired = config.locks.enforcement === 'required'
   if (mode === 'shared' || (fencingToken === undefined && !isRequired)) return
   const { agentId } = caller

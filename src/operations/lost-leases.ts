@@ -15,7 +15,7 @@ export interface LostLease {
 }
 
 interface Losses {
-  /** By key. Kept until a change of the file has been refused, a new lease taken, or the agent told and the file read. */
+  /** By key. Kept until the agent has been told and has read the file, or has a new lease, or has released it. */
   readonly byKey: Map<string, LostLease>
   /** Not yet told. */
   readonly untold: LostLease[]
@@ -71,12 +71,12 @@ export function createLostLeases(rememberMs: number) {
       const loss = lossesOf(agentId)?.byKey.get(key)
       if (loss !== undefined) loss.isRead = true
     },
-    /** The agent is being refused for it, and so told. */
+    /** The agent is refused for it, and so told. */
     refuse(agentId: string, key: string): void {
       const losses = lossesOf(agentId)
       const loss = losses?.byKey.get(key)
       if (losses === undefined || loss === undefined) return
-      losses.byKey.delete(key)
+      loss.isTold = true
       const place = losses.untold.indexOf(loss)
       if (place !== -1) losses.untold.splice(place, 1)
     },

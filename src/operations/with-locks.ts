@@ -6,7 +6,7 @@ import type { Reach } from '../files/file-store.ts'
 import type { Place } from '../files/walk.ts'
 import type { Lock } from '../locks/lock.ts'
 import type { OperationContext } from './context.ts'
-import { checkLeases, needsLease, type LeaseTerm } from './lease-terms.ts'
+import { checkLeases, needsLease, noteReads, type LeaseTerm } from './lease-terms.ts'
 import { explainCut, waitSeconds } from './wait-time.ts'
 
 export interface Target {
@@ -73,9 +73,13 @@ async function attemptOnce<Result>(
   const turn = 'lock' in start ? start : await waitForTurn(context, targets, options, start.terms)
   if (turn === undefined) return undefined
   try {
-    return { result: await body(turn.places, withLeases(turn, context)) }
+    const result = await body(turn.places, withLeases(turn, context))
+    noteReads(turn.terms, context)
+    return { result }
   } catch (error) {
     if (error instanceof ChangedMeanwhile) return undefined
+    // That it is gone is seen as well.
+    if (error instanceof OperationError && error.code === 'FILE_NOT_FOUND') noteReads(turn.terms, context)
     throw error
   } finally {
     closeAll(turn.places)
@@ -91,11 +95,9 @@ function takeNow(
 ): Turn | { readonly terms: readonly LeaseTerm[] } {
   const { locks, caller, config } = context
   const places = openAll(context, targets)
-  const terms = places.map(({ path }, index) => {
-    const { path: given, mode, fencingToken } = targets[index] as Target
-    return { key: lockKey(path), path, mode, given, fencingToken }
-  })
+  let terms: readonly LeaseTerm[]
   try {
+    terms = places.map((place, index) => toTerm(place, targets[index] as Target, context))
     checkLeases(terms, context)
   } catch (error) {
     closeAll(places)
@@ -105,6 +107,23 @@ function takeNow(
   if (lock !== undefined) return { lock, places, terms }
   closeAll(places)
   return { terms }
+}
+
+/** A lease taken by the name of a link is one on what the link leads to. */
+function toTerm({ path, stat }: Place, { path: given, mode, reach, fencingToken }: Target, context: OperationContext) {
+  const key = lockKey(path)
+  const isLink = reach === 'entry' && stat?.isSymbolicLink() === true
+  return { key, leaseKey: isLink ? targetKey(given, context) : key, path, mode, given, fencingToken }
+}
+
+/** Of a link that leads nowhere we may look, the link itself. */
+function targetKey(path: string, { files }: OperationContext): string {
+  try {
+    return files.resolve(path, 'target').key
+  } catch (error) {
+    if (error instanceof OperationError) return files.resolve(path, 'entry').key
+    throw error
+  }
 }
 
 /** Who waits holds no descriptors open; what he saw before is out of date by the time of the grant, and is looked at again. */

@@ -30,6 +30,8 @@ export interface StdioOptions extends MethodsOptions {
   readonly drainMs: number
   /** What goes wrong beside the calls; their failures are their answers. */
   readonly onError: (error: unknown) => void
+  /** Nothing more will be asked. */
+  readonly onInputEnd: () => void
   /** Nobody reads the output any more; with the error where it is one. */
   readonly onGone: (error?: Error) => void
 }
@@ -42,7 +44,8 @@ export interface StdioConnection {
 }
 
 export function serveStdio(options: StdioOptions): StdioConnection {
-  const { input, output, openMcp, maxLineBytes, maxCalls, maxBatchAnswer, drainMs, onError, onGone } = options
+  const { input, output, openMcp, maxLineBytes, maxCalls, maxBatchAnswer, drainMs, onError, onInputEnd, onGone } =
+    options
   const methods = createMethods(options)
   const stop = new AbortController()
   const sleepers = new Set<() => void>()
@@ -72,6 +75,7 @@ export function serveStdio(options: StdioOptions): StdioConnection {
       // The input broke off, or was destroyed: what was asked so far is answered all the same.
       if (!input.destroyed) onError(error)
     }
+    onInputEnd()
     await untilDone(drainMs)
   }
 

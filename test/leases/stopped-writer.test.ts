@@ -81,9 +81,11 @@ for (const transport of transports) {
     for (const { title, file } of cases) t.equal(outcomeOf(await writer.answer()), 'LEASE_LOST', `${title}: ${file}`)
     t.strictSame(contentsOf(tree), before, 'not a byte is changed')
     const appends = cases.filter(({ operation }) => operation === 'async_append')
-    for (const { operation, input } of appends) {
+    for (const { operation, input, file } of appends) {
+      writer.send({ name: 'async_read', input: { path: file } })
+      await writer.answer()
       writer.send({ name: operation, input: input() })
-      t.equal(outcomeOf(await writer.answer()), 'ok', 'it knows now, and may go on')
+      t.equal(outcomeOf(await writer.answer()), 'ok', 'it has read the file, and may go on')
     }
   })
 }

@@ -55,6 +55,7 @@ export class LeaseModel implements ModelTable {
       armed: 0,
       lease: undefined,
       claims: [],
+      replacedTtlMs: undefined,
       code: undefined,
       circle: undefined
     }
@@ -98,6 +99,7 @@ export class LeaseModel implements ModelTable {
     if (lease === undefined || claim === -1) return
     lease.claims.splice(claim, 1)
     if (lease.state !== 'held') return
+    lease.ttlMs = request.replacedTtlMs ?? lease.ttlMs
     if (lease.claims.length === 0) return this.release(lease)
     if (lease.claims.some(({ asked }) => asked === 'exclusive')) return
     const place = only(lease.places)
@@ -207,6 +209,7 @@ export class LeaseModel implements ModelTable {
     const isStronger = request.asked === 'exclusive' && place.mode === 'shared'
     if (isStronger) place.mode = 'exclusive'
     own.claims.push(request)
+    request.replacedTtlMs = own.ttlMs
     own.ttlMs = request.ttlMs
     this.#prolong(own, this.now + lifetime(request))
     request.lease = own

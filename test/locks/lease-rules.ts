@@ -28,6 +28,8 @@ export interface ModelRequest {
   /** The lease that it was granted as: itself, or the one that its agent had. */
   lease: ModelRequest | undefined
   readonly claims: ModelRequest[]
+  /** Of the lease that it has renewed, from before. */
+  replacedTtlMs: number | undefined
   code: string | undefined
   /** What it may be told of, where it is refused for a circle. */
   circle: Circle | undefined
