@@ -232,7 +232,7 @@ export const Config = Type.Object(
           minimum: 0,
           default: 3600,
           description:
-            'How long an agent that has lost a lease is kept from writing on as if it had it: its next change of the file is refused once.'
+            'How long an agent that has lost a lease is kept from writing on as if it had it: its changes of the file are refused until it has read the file, or has leased or released it.'
         })
       },
       { additionalProperties: false, default: {}, description: 'Queues and leases.' }
