@@ -190,19 +190,14 @@ export const deadlockMutants: readonly Mutant[] = [
   {
     fault: 'a coming lease opens nothing',
     file: 'queue',
-    edits: [['if (other.isLease)\n                leases.push(other);', '']],
-    breaks: 'an operation does not wait for one that a lease will keep from running before its turn',
+    edits: [['if (!other.isLease)\n                continue;', 'continue;']],
+    breaks: 'who asks for a lease and then writes is not in his own way, and writes as soon as he has it',
     foundByHistories: true
   },
   {
     fault: 'a coming lease of its own agent opens nothing',
     file: 'queue',
-    edits: [
-      [
-        'return leases.some((lease) => isSameAgent(lease, place));',
-        'return leases.some((lease) => this.holders.has(lease) && isSameAgent(lease, place));'
-      ]
-    ],
+    edits: [['hasLease ||= isSameAgent(other, place);', '']],
     breaks: 'who asks again for what he waits for is not in his own way',
     foundByHistories: true
   },
@@ -211,21 +206,16 @@ export const deadlockMutants: readonly Mutant[] = [
     file: 'queue',
     edits: [
       [
-        'return this.#isKeptBy(leases, earlier);',
-        'return this.#isKeptBy(leases.filter((lease) => this.holders.has(lease) || isSameAgent(lease, place)), earlier);'
+        ': this.#isKeptBy(leases, other);',
+        ': this.#isKeptBy(leases.filter((lease) => this.holders.has(lease) || isSameAgent(lease, place)), other);'
       ]
     ],
-    breaks: 'a way that a coming lease opens counts for those in between as well'
+    breaks: 'an operation does not wait for one that a lease will keep from running before its turn'
   },
   {
     fault: 'only an exclusive lease to come lets its agent pass',
     file: 'queue',
-    edits: [
-      [
-        'if (other.isLease)\n                leases.push(other);',
-        "if (other.isLease && other.mode === 'exclusive')\n                leases.push(other);"
-      ]
-    ],
+    edits: [['if (!other.isLease)', "if (!other.isLease || other.mode === 'shared')"]],
     breaks: 'who waits for a shared lease and then for an exclusive one is not in his own way'
   },
   {
@@ -250,10 +240,68 @@ export const deadlockMutants: readonly Mutant[] = [
     file: 'queue',
     edits: [
       [
-        'for (let other = this.#first; other !== undefined && other !== place; other = other.behind) {\n            if (this.#conflicts(place, other) && !',
-        'for (const waiter of this.waiters())\n            if (waiter.isLease)\n                leases.push(waiter);\n        for (let other = this.#first; other !== undefined && other !== place; other = other.behind) {\n            if (this.#conflicts(place, other) && !'
+        'const leases = this.leases.map((lease) => lease.place);',
+        'const leases = this.leases.map((lease) => lease.place);\n        for (const waiter of this.waiters())\n            if (waiter.isLease)\n                leases.push(waiter);'
       ]
     ],
     breaks: 'an operation passes no other for the sake of a lease that is asked for behind it'
+  },
+  {
+    fault: 'who waits for two waits for the first of them',
+    file: 'wait-for',
+    edits: [
+      [
+        'for (const blocker of step.queue.blockersOf(step.place)) {',
+        'for (const blocker of [...step.queue.blockersOf(step.place)].slice(0, 1)) {'
+      ]
+    ],
+    breaks: 'a circle of agents that only wait is found, where one asks for two paths'
+  },
+  {
+    fault: 'who asks for a lease is taken to wait for it already',
+    file: 'agents',
+    edits: [['(acquisition.isLease && waits.has(acquisition) ? 1 : 0)', '(acquisition.isLease ? 1 : 0)']],
+    breaks: 'a circle of agents that only wait is found, where one asks for two paths'
+  },
+  {
+    fault: 'the operation of who waits for a lease is taken for that',
+    file: 'agents',
+    edits: [['(acquisition.isLease && waits.has(acquisition) ? 1 : 0)', '(waits.has(acquisition) ? 1 : 0)']],
+    breaks: 'a circle that closes since a request leaves whose lease would have opened it is found in that turn'
+  },
+  {
+    fault: 'everybody can be waited for who has a name',
+    file: 'wait-for',
+    edits: [
+      [
+        'if (agentId === undefined || !agents.hasOtherLease(acquisition))\n        return false;',
+        'if (agentId !== undefined)\n            return true;'
+      ]
+    ],
+    breaks: 'who has nothing that others wait for does not leave for the circle of others that closes around him'
+  },
+  {
+    fault: 'a circle is told from its end',
+    file: 'wait-for',
+    edits: [['return waits.reverse();', 'return waits;']],
+    breaks: 'a write waits for a lease as another lease does, and its agent with it'
+  },
+  {
+    fault: 'what is known to lead nowhere is gone through again, until it is given up',
+    file: 'wait-for',
+    edits: [['seen.add(node);', 'if (steps.length > 10_000)\n                return undefined;']],
+    breaks: 'many ways from each agent to the next make the search for a circle no longer'
+  },
+  {
+    fault: 'operations pass whoever waits for the end of a lease',
+    file: 'queue',
+    edits: [['place.isLease || other.isLease ? hasLease', 'place.isLease ? hasLease']],
+    breaks: 'a circle that closes since a lease ends that let its agent pass is found in that turn'
+  },
+  {
+    fault: 'whoever has a lease to come passes all who ask, before him too',
+    file: 'queue',
+    edits: [['let hasOwn = false;', 'let hasOwn = leases.some((lease) => isSameAgent(operation, lease));']],
+    breaks: 'a way that a coming lease opens counts for those in between as well'
   }
 ]

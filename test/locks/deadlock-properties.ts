@@ -213,6 +213,49 @@ export const deadlockProperties: readonly LockProperty[] = [
     }
   },
   {
+    title: 'who has nothing that others wait for does not leave for the circle of others that closes around him',
+    async check(create) {
+      const world = createLeaseWorld(create)
+      world.lease('F', 'd')
+      const elsewhere = world.write('X', 'd')
+      world.lease('X', 'd').cancel()
+      world.sharedLease('A', 'a')
+      world.sharedLease('C', 'a')
+      world.lease('B', 'a')
+      const bystanders = [world.write('X', 'a'), world.write(undefined, 'a')]
+      const bystander = world.lease('Y', 'a')
+      const write = world.write('A', 'a')
+      world.lease('A', 'b')
+      assert.equal(world.lease('B', 'b').isWaiting, true)
+      world.locks.releaseLease('a', 'A')
+      await settled()
+      assertCycle(write, 'A -> a.txt -> B -> b.txt -> A')
+      assert.deepEqual(
+        bystanders.map(({ outcome }) => outcome),
+        ['pending', 'pending']
+      )
+      assert.equal(bystander.error, undefined)
+      world.locks.releaseLease('d', 'F')
+      await settled()
+      elsewhere.lock.assertHeld()
+    }
+  },
+  {
+    title: 'many ways from each agent to the next make the search for a circle no longer',
+    async check(create) {
+      const world = createLeaseWorld(create)
+      const count = 24
+      for (let index = 0; index < count; index += 1)
+        for (const way of ['x', 'y']) leaseFrom(world.lease(`A${index}`, `${way}${index}`))
+      for (let index = 1; index < count; index += 1)
+        for (const way of ['x', 'y']) assert.equal(world.lease(`A${index - 1}`, `${way}${index}`).isWaiting, true)
+      world.lease('B', 'b')
+      assert.equal(world.lease('B', 'x0').isWaiting, true)
+      assert.equal(world.lease(`A${count - 1}`, 'c').isWaiting, false)
+      assert.equal(errorFrom(world.lease(`A${count - 1}`, 'b')).code, 'DEADLOCK')
+    }
+  },
+  {
     title: 'of several circles that close at once each is broken',
     async check(create) {
       const world = createLeaseWorld(create)
@@ -261,16 +304,19 @@ export const deadlockProperties: readonly LockProperty[] = [
   {
     title: 'a circle that closes since a request leaves whose lease would have opened it is found in that turn',
     async check(create) {
-      const world = createLeaseWorld(create)
-      world.sharedLease('C', 'a')
-      const leaving = world.lease('A', 'a')
-      world.lease('B', 'a')
-      const write = world.write('A', 'a')
-      world.lease('A', 'b')
-      assert.equal(world.lease('B', 'b').isWaiting, true)
-      leaving.cancel()
-      await settled()
-      assertCycle(write, 'A -> a.txt -> B -> b.txt -> A')
+      for (const isHeld of [true, false]) {
+        const world = createLeaseWorld(create)
+        world.sharedLease('C', 'a')
+        if (!isHeld) world.lease('D', 'b')
+        const leaving = world.lease('A', 'a')
+        world.lease('B', 'a')
+        const write = world.write('A', 'a')
+        assert.equal(world.lease('A', 'b').isWaiting, !isHeld)
+        assert.equal(world.lease('B', 'b').isWaiting, true)
+        leaving.cancel()
+        await settled()
+        assertCycle(write, 'A -> a.txt -> B -> b.txt -> A')
+      }
     }
   },
   {
@@ -286,6 +332,30 @@ export const deadlockProperties: readonly LockProperty[] = [
       await settled()
       write.lock.release()
       assert.equal(leaseFrom(first).isHeld, true)
+    }
+  },
+  {
+    title: 'who asks for a lease and then writes is not in his own way, and writes as soon as he has it',
+    async check(create) {
+      for (const isBehindWrite of [true, false]) {
+        const world = createLeaseWorld(create)
+        const running = isBehindWrite ? world.write('B', 'a') : undefined
+        if (!isBehindWrite) world.lease('B', 'a')
+        const lease = world.lease('A', 'a')
+        const between = world.write('C', 'a')
+        const write = world.write('A', 'a')
+        await settled()
+        assert.deepEqual([lease.error, write.outcome], [undefined, 'pending'])
+        running?.lock.release()
+        world.locks.releaseLease('a', 'B')
+        assert.deepEqual(world.holders('a'), ['lease of A', 'write of A'])
+        await settled()
+        write.lock.release()
+        assert.equal(between.outcome, 'pending')
+        world.locks.releaseLease('a', 'A')
+        assert.deepEqual(world.holders('a'), ['write of C'])
+        await settled()
+      }
     }
   },
   {
@@ -326,21 +396,24 @@ export const deadlockProperties: readonly LockProperty[] = [
   {
     title: 'a way that a coming lease opens counts for those in between as well',
     async check(create) {
-      const world = createLeaseWorld(create)
-      world.lease('C', 'c')
-      world.lease('B', 'b')
-      const write = world.write('D', 'a')
-      for (const key of ['a', 'c']) world.lease('A', key)
-      world.write('E', 'a')
-      const read = world.read('B', 'a')
-      const waiting = world.lease('C', 'b')
-      assert.equal(waiting.isWaiting, true)
-      await settled()
-      write.lock.release()
-      await settled()
-      read.lock.release()
-      world.locks.releaseAll('B')
-      assert.equal(leaseFrom(waiting).isHeld, true)
+      for (const asksToo of [false, true]) {
+        const world = createLeaseWorld(create)
+        world.lease('C', 'c')
+        world.lease('B', 'b')
+        const write = world.write('D', 'a')
+        for (const key of ['a', 'c']) world.lease('A', key)
+        if (asksToo) world.lease('E', 'a')
+        world.write('E', 'a')
+        const read = world.read('B', 'a')
+        const waiting = world.lease('C', 'b')
+        assert.equal(waiting.isWaiting, true)
+        await settled()
+        write.lock.release()
+        await settled()
+        read.lock.release()
+        world.locks.releaseAll('B')
+        assert.equal(leaseFrom(waiting).isHeld, true)
+      }
     }
   },
   {

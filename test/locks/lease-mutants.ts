@@ -69,41 +69,82 @@ export const leaseMutants: readonly Mutant[] = [
   {
     fault: 'nobody passes the operations that a lease keeps from running',
     file: 'queue',
-    edits: [['return this.#isKeptBy(leases, earlier);', 'return false;']],
+    edits: [[': this.#isKeptBy(leases, other);', ': false;']],
     breaks: 'a read passes the writes that a lease keeps from running, and once it has ended no other',
     foundByHistories: true
   },
   {
     fault: 'operations pass each other beside any lease',
     file: 'queue',
-    edits: [['return this.#isKeptBy(leases, earlier);', 'return leases.length > 0;']],
+    edits: [[': this.#isKeptBy(leases, other);', ': leases.length > 0;']],
     breaks: 'no operation passes one that merely waits for another operation, lease or no lease'
   },
   {
     fault: 'who holds a lease does not pass those who wait for one',
     file: 'queue',
-    edits: [['return leases.some((lease) => isSameAgent(lease, place));', 'return false;']],
+    edits: [['? hasLease :', '? false :']],
     breaks: 'the operations of who holds a lease pass those who wait for one; those of others do not',
     foundByHistories: true
   },
   {
     fault: 'everybody passes those who wait for a lease',
     file: 'queue',
-    edits: [['return leases.some((lease) => isSameAgent(lease, place));', 'return true;']],
+    edits: [['? hasLease :', '? true :']],
     breaks: 'who waits for a lease is waited for by later leases and writes of others, and by no read',
     foundByHistories: true
   },
   {
     fault: 'an upgrade goes to the end of the line',
     file: 'queue',
-    edits: [
-      [
-        'if (place.isLease || earlier.isLease)\n            return',
-        'if (place.isLease)\n            return false;\n        if (earlier.isLease)\n            return'
-      ]
-    ],
+    edits: [['place.isLease || other.isLease ? hasLease', 'place.isLease ? false : other.isLease ? hasLease']],
     breaks: 'an upgrade waits for the other shared leases only, and goes before everybody who waits',
     foundByHistories: true
+  },
+  {
+    fault: 'who gives no name is taken for the holder',
+    file: 'queue',
+    edits: [
+      [
+        'return one.acquisition.agentId === other.acquisition.agentId;',
+        'const names = [one, other].map(({ acquisition }) => acquisition.agentId);\n    return names.includes(undefined) || names[0] === names[1];'
+      ]
+    ],
+    breaks: 'a lease, shared or exclusive, keeps the writes of all others out; reads and its own agent pass'
+  },
+  {
+    fault: 'who has a lease passes whatever waits',
+    file: 'queue',
+    edits: [[': this.#isKeptBy(leases, other);', ': hasLease || this.#isKeptBy(leases, other);']],
+    breaks: 'no operation passes one that merely waits for another operation, lease or no lease'
+  },
+  {
+    fault: 'who asks for a lease passes the operations that another keeps from running',
+    file: 'queue',
+    edits: [['place.isLease || other.isLease ? hasLease', 'other.isLease ? hasLease']],
+    breaks: 'a shared lease waits behind the write that another shared lease keeps from running'
+  },
+  {
+    fault: 'only who asks for a lease passes those who ask after him',
+    file: 'queue',
+    edits: [
+      [
+        'hasOwn ||= isSameAgent(operation, lease);',
+        'hasOwn ||= !this.holders.has(lease) && isSameAgent(operation, lease);'
+      ]
+    ],
+    breaks: 'an operation is not kept back by the lease that another has asked for after its agent had one'
+  },
+  {
+    fault: 'nothing keeps the operations of who has a lease himself',
+    file: 'queue',
+    edits: [['if (hasOwn && !this.holders.has(lease))', 'if (hasOwn)']],
+    breaks: 'a read passes the writes that a lease keeps from running, and once it has ended no other'
+  },
+  {
+    fault: 'of several leases only the first keeps operations',
+    file: 'queue',
+    edits: [['for (const lease of leases) {', 'for (const lease of leases.slice(0, 1)) {']],
+    breaks: 'a read passes the writes that a lease keeps from running, and once it has ended no other'
   },
   {
     fault: 'the queue forgets that it knows leases when the last one that waited has left',
@@ -704,7 +745,25 @@ export const leaseMutants: readonly Mutant[] = [
     fault: 'coming back does not change the grace',
     file: 'lease-request',
     edits: [["this.acquisition.graceMs = requireDuration('graceMs', graceMs);", ';']],
-    breaks: 'whoever comes back for a kept place can ask for another grace'
+    breaks: 'whoever comes back for a kept place can ask for another grace, and else has the one before'
+  },
+  {
+    fault: 'whoever comes back without a word has no grace',
+    file: 'lease-request',
+    edits: [
+      [
+        "if (graceMs !== undefined)\n            this.acquisition.graceMs = requireDuration('graceMs', graceMs);",
+        "this.acquisition.graceMs = requireDuration('graceMs', graceMs ?? 0);"
+      ]
+    ],
+    breaks: 'whoever comes back for a kept place can ask for another grace, and else has the one before'
+  },
+  {
+    fault: 'keeping a lease for its grace revives it',
+    file: 'lock-table',
+    edits: [["if (state === 'held' && claims", 'if (claims']],
+    breaks:
+      'what a request has brought can be kept for its grace alone, until somebody comes for it or it is asked for again'
   },
   {
     fault: 'what another request was promised is kept for the grace alone',

@@ -173,6 +173,15 @@ export const leaseProperties: readonly LockProperty[] = [
       await settled()
       kept.lock.release()
       assert.deepEqual(world.holders('a'), ['read of D'])
+      const both = createLeaseWorld(create)
+      for (const agentId of ['A', 'B']) both.sharedLease(agentId, 'a')
+      both.write('A', 'a')
+      both.read('C', 'a')
+      assert.deepEqual(
+        [both.holders('a'), both.waiters('a')],
+        [['lease of A', 'lease of B', 'read of C'], ['write of A']]
+      )
+      await settled()
     }
   },
   {
@@ -183,8 +192,24 @@ export const leaseProperties: readonly LockProperty[] = [
       world.read('B', 'a')
       world.write('A', 'a')
       world.read('C', 'a')
-      assert.deepEqual(world.waiters('a'), ['write of A', 'read of C'])
+      world.read('A', 'a')
+      assert.deepEqual(world.waiters('a'), ['write of A', 'read of C', 'read of A'])
       await settled()
+    }
+  },
+  {
+    title: 'a shared lease waits behind the write that another shared lease keeps from running',
+    async check(create) {
+      const world = createLeaseWorld(create)
+      world.sharedLease('A', 'a')
+      const write = world.write('B', 'a')
+      const shared = world.sharedLease('C', 'a')
+      assert.deepEqual(world.waiters('a'), ['write of B', 'lease of C'])
+      world.locks.releaseLease('a', 'A')
+      assert.deepEqual(world.holders('a'), ['write of B'])
+      await settled()
+      write.lock.release()
+      assert.equal(leaseFrom(shared).isHeld, true)
     }
   },
   {

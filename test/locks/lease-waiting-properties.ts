@@ -98,13 +98,16 @@ export const leaseWaitingProperties: readonly LockProperty[] = [
     }
   },
   {
-    title: 'whoever comes back for a kept place can ask for another grace',
+    title: 'whoever comes back for a kept place can ask for another grace, and else has the one before',
     async check(create) {
       const world = createLeaseWorld(create)
       world.lease('A', 'a')
       const request = world.lease('B', 'a', { timeoutMs: 100, graceMs: 50 })
       world.clock.advance(100)
       request.resume({ timeoutMs: 10, graceMs: 500 })
+      world.clock.advance(509)
+      assert.deepEqual([request.isWaiting, request.isParked], [true, true])
+      request.resume({ timeoutMs: 10 })
       world.clock.advance(509)
       assert.deepEqual([request.isWaiting, request.isParked], [true, true])
       request.resume({ timeoutMs: 10, graceMs: 0 })
@@ -134,6 +137,12 @@ export const leaseWaitingProperties: readonly LockProperty[] = [
       assert.equal(request.lease?.expiresAt, start + 50)
       world.clock.advance(50)
       assert.deepEqual(world.ends, ['A lost b: expired', 'A lost a: expired'])
+      const released = world.lease('A', 'c', { graceMs: 50 })
+      world.locks.releaseLease('c', 'A')
+      released.keepForGrace()
+      world.clock.advance(50)
+      assert.equal(world.ends.length, 2)
+      world.assertEmpty()
     }
   },
   {
