@@ -303,5 +303,50 @@ export const deadlockMutants: readonly Mutant[] = [
     file: 'queue',
     edits: [['let hasOwn = false;', 'let hasOwn = leases.some((lease) => isSameAgent(operation, lease));']],
     breaks: 'a way that a coming lease opens counts for those in between as well'
+  },
+  {
+    fault: 'in a long line nobody waits for the leases held',
+    file: 'wait-for',
+    edits: [
+      [
+        'for (const { place } of leases)\n        if (place.queue === queue || (place.queue?.depth ?? 0) > 0)\n            return true;',
+        ''
+      ]
+    ],
+    breaks: 'two writers with a shared lease each on one path wait for each other'
+  },
+  {
+    fault: 'in a long line nobody waits for the leases asked for',
+    file: 'wait-for',
+    edits: [
+      [
+        'for (const other of waits)\n        if (other.isLease && other !== acquisition && other.waitsAt?.behind !== undefined)\n            return true;',
+        ''
+      ]
+    ],
+    breaks: 'a circle of agents that only wait is found, where one asks for two paths'
+  },
+  {
+    fault: 'in a long line nobody waits for leases on other paths',
+    file: 'wait-for',
+    edits: [[' || (place.queue?.depth ?? 0) > 0', '']],
+    breaks: 'who waits behind a waiter waits for all that the waiter waits for'
+  },
+  {
+    fault: 'of a line only the first is asked whether he waits in a circle',
+    file: 'wait-for',
+    edits: [
+      [
+        'for (const place of queue.waiters()) {\n        const node',
+        'for (const place of [...queue.waiters()].slice(0, 1)) {\n        const node'
+      ]
+    ],
+    breaks: 'a circle that closes since a lease ends that let its agent pass is found in that turn'
+  },
+  {
+    fault: 'a circle is overlooked that the first one looked at is not in',
+    file: 'wait-for',
+    edits: [['else if (isDone.get(node) === false)', 'else if (node === path[0].node)']],
+    breaks: 'a circle that closes although nobody comes, since one who was passed is granted, is found in that turn'
   }
 ]
