@@ -9,7 +9,7 @@ import { LeaseAcquisition } from './lease-acquisition.ts'
 import type { LeaseEnd, LockLimits, LockMode } from './lock.ts'
 import { KeyQueue, type Place } from './queue.ts'
 import type { FencingTokens } from './tokens.ts'
-import { findCycle, hasCycle } from './wait-for.ts'
+import { findCycle, hasCycle, type Wait } from './wait-for.ts'
 
 export interface LockTableOptions {
   readonly clock: Clock
@@ -327,14 +327,16 @@ export class LockTable {
     if (!queue.hasLeasesChanged) return false
     queue.hasLeasesChanged = false
     if (!hasCycle(queue, this.agents)) return false
+    // Whoever is in the shortest leaves: one that leads round it may end with it.
+    let victim: { place: Place; cycle: readonly Wait[] } | undefined
     for (const place of queue.waiters()) {
       const cycle = findCycle(place, queue, this.agents)
-      if (cycle === undefined) continue
-      queue.hasLeasesChanged = true
-      this.fail(place.acquisition, deadlock(place, cycle))
-      return true
+      if (cycle !== undefined && cycle.length < (victim?.cycle.length ?? Infinity)) victim = { place, cycle }
     }
-    return false
+    if (victim === undefined) return false
+    queue.hasLeasesChanged = true
+    this.fail(victim.place.acquisition, deadlock(victim.place, victim.cycle))
+    return true
   }
 
   #queueOf({ key, path }: Place): KeyQueue {

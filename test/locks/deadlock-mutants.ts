@@ -67,11 +67,17 @@ export const deadlockMutants: readonly Mutant[] = [
     file: 'lock-table',
     edits: [
       [
-        'queue.hasLeasesChanged = true;\n            this.fail(place.acquisition, deadlock(place, cycle));\n            return true;',
-        'this.fail(place.acquisition, deadlock(place, cycle));\n            return true;'
+        'queue.hasLeasesChanged = true;\n        this.fail(victim.place.acquisition',
+        'this.fail(victim.place.acquisition'
       ]
     ],
     breaks: 'of several circles that close at once each is broken'
+  },
+  {
+    fault: 'the first in line leaves, however long his circle',
+    file: 'lock-table',
+    edits: [['cycle.length < (victim?.cycle.length ?? Infinity)', 'victim === undefined']],
+    breaks: 'who stands between those of a circle does not leave for it, whatever leases he has that nobody waits for'
   },
   {
     fault: 'who is refused for a circle keeps those behind him waiting',

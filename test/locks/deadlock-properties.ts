@@ -436,6 +436,25 @@ export const deadlockProperties: readonly LockProperty[] = [
       read.lock.release()
       assert.deepEqual(world.holders('a'), ['write of B'])
     }
+  },
+  {
+    title: 'who stands between those of a circle does not leave for it, whatever leases he has that nobody waits for',
+    async check(create) {
+      const world = createLeaseWorld(create)
+      for (const key of ['d', 'e', 'f', 'g']) world.lease('X', key)
+      world.sharedLease('A', 'a')
+      world.sharedLease('C', 'a')
+      world.lease('B', 'a')
+      const between = world.write('X', 'a')
+      world.lease('Y', 'a')
+      const write = world.write('A', 'a')
+      world.lease('A', 'b')
+      world.lease('B', 'b')
+      world.locks.releaseLease('a', 'A')
+      await settled()
+      assertCycle(write, 'A -> a.txt -> B -> b.txt -> A')
+      assert.equal(between.outcome, 'pending')
+    }
   }
 ]
 

@@ -251,11 +251,14 @@ export class LeaseModel implements ModelTable {
         this.#enter(next.request)
         continue
       }
-      const victim = line.waiters.find(
-        (place) => this.#isWaitedFor(place.request) && this.#circleThrough(place) !== undefined
-      )
+      const lengthOf = (place: ModelPlace) =>
+        this.#isWaitedFor(place.request) ? (this.#circleThrough(place)?.shortest ?? Infinity) : Infinity
+      const [victim] = line.waiters
+        .map((place) => ({ place, length: lengthOf(place) }))
+        .filter(({ length }) => length < Infinity)
+        .sort((one, other) => one.length - other.length)
       if (victim === undefined) return
-      this.#fail(victim.request, 'DEADLOCK')
+      this.#fail(victim.place.request, 'DEADLOCK')
     }
   }
 
