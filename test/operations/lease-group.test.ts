@@ -1,0 +1,37 @@
+// What becomes of the files that one lock_wait asks for, by a clock that the test turns.
+import t from 'tap'
+import { createLockManager } from '../../src/locks/lock-manager.ts'
+import { LeaseGroup } from '../../src/operations/lease-group.ts'
+import { createLostLeases } from '../../src/operations/lost-leases.ts'
+import { createFakeClock } from '../fixtures/fake-clock.ts'
+
+const file = { filepath: 'a.ts', path: '/root/a.ts', key: '/root/a.ts' }
+
+for (const allOrNothing of [false, true]) {
+  t.test(
+    `what is granted between the cut and the answer lasts as long as was asked for, with all_or_nothing ${allOrNothing}`,
+    async (t) => {
+      const clock = createFakeClock()
+      const locks = createLockManager({ clock })
+      const lease = { operation: 'lock_try', agentId: 'holder', ttlMs: 1600 }
+      locks.tryLease({ key: file.key, path: file.path, mode: 'exclusive' }, lease)
+      const options = {
+        operation: 'lock_wait',
+        agentId: 'next',
+        ttlMs: 10_000,
+        mode: 'exclusive',
+        allOrNothing
+      } as const
+      const group = new LeaseGroup([file], options, { locks, lostLeases: createLostLeases(0) })
+      const { signal } = new AbortController()
+      const waiting = group.wait({ timeoutMs: 1500, graceMs: 300, connection: undefined, signal, progress: undefined })
+      // Late by so much that the cut and the end of the other lease come in one turn of the event loop.
+      clock.stall(1700)
+      clock.advance(0)
+      await waiting
+      const [result] = group.results()
+      t.match(result, { acquired: true, expires_at: new Date(clock.now() + 10_000).toISOString() })
+      t.equal(locks.leaseOf(file.key, 'next')?.expiresAt, clock.now() + 10_000)
+    }
+  )
+}
