@@ -276,17 +276,6 @@ export const deadlockMutants: readonly Mutant[] = [
     breaks: 'a circle that closes since a request leaves whose lease would have opened it is found in that turn'
   },
   {
-    fault: 'everybody can be waited for who has a name',
-    file: 'wait-for',
-    edits: [
-      [
-        'if (agentId === undefined || !agents.hasOtherLease(acquisition))\n        return false;',
-        'if (agentId !== undefined)\n            return true;'
-      ]
-    ],
-    breaks: 'who has nothing that others wait for does not leave for the circle of others that closes around him'
-  },
-  {
     fault: 'a circle is told from its end',
     file: 'wait-for',
     edits: [['return waits.reverse();', 'return waits;']],

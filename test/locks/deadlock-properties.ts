@@ -213,34 +213,6 @@ export const deadlockProperties: readonly LockProperty[] = [
     }
   },
   {
-    title: 'who has nothing that others wait for does not leave for the circle of others that closes around him',
-    async check(create) {
-      const world = createLeaseWorld(create)
-      world.lease('F', 'd')
-      const elsewhere = world.write('X', 'd')
-      world.lease('X', 'd').cancel()
-      world.sharedLease('A', 'a')
-      world.sharedLease('C', 'a')
-      world.lease('B', 'a')
-      const bystanders = [world.write('X', 'a'), world.write(undefined, 'a')]
-      const bystander = world.lease('Y', 'a')
-      const write = world.write('A', 'a')
-      world.lease('A', 'b')
-      assert.equal(world.lease('B', 'b').isWaiting, true)
-      world.locks.releaseLease('a', 'A')
-      await settled()
-      assertCycle(write, 'A -> a.txt -> B -> b.txt -> A')
-      assert.deepEqual(
-        bystanders.map(({ outcome }) => outcome),
-        ['pending', 'pending']
-      )
-      assert.equal(bystander.error, undefined)
-      world.locks.releaseLease('d', 'F')
-      await settled()
-      elsewhere.lock.assertHeld()
-    }
-  },
-  {
     title: 'many ways from each agent to the next make the search for a circle no longer',
     async check(create) {
       const world = createLeaseWorld(create)
