@@ -20,18 +20,19 @@ type Fields = Readonly<Record<string, unknown>>
 
 const update = 'async_update'
 const writeOrUpdate = 'async_update (async_write for a new file)'
-const onePath = ({ file_path, notebook_path, filePath, path }: Fields) => [
-  file_path ?? notebook_path ?? filePath ?? path
-]
+/** Which of several the tool takes is for the tool to decide: all of them are looked at. */
+const givenPaths = ({ file_path, notebook_path, filePath, path }: Fields) =>
+  [file_path, notebook_path, filePath, path].filter((given) => given !== undefined && given !== null)
+const patchHeaders = ['*** Add File:', '*** Update File:', '*** Delete File:', '*** Move to:']
 
 /** By the names of Claude Code, which Cursor uses too, then of VS Code, then of Codex. */
 const tools: Readonly<Record<string, Tool>> = {
-  Edit: { instead: update, files: onePath },
-  MultiEdit: { instead: update, files: onePath },
-  NotebookEdit: { instead: update, files: onePath },
-  Write: { instead: writeOrUpdate, files: onePath },
-  replace_string_in_file: { instead: update, files: onePath },
-  create_file: { instead: writeOrUpdate, files: onePath },
+  Edit: { instead: update, files: givenPaths },
+  MultiEdit: { instead: update, files: givenPaths },
+  NotebookEdit: { instead: update, files: givenPaths },
+  Write: { instead: writeOrUpdate, files: givenPaths },
+  replace_string_in_file: { instead: update, files: givenPaths },
+  create_file: { instead: writeOrUpdate, files: givenPaths },
   apply_patch: { instead: writeOrUpdate, files: ({ command }) => filesOfPatch(command) }
 }
 
@@ -45,18 +46,25 @@ export function parseHookInput(text: string): NativeEdit | undefined {
   const tool = Object.hasOwn(tools, tool_name) ? tools[tool_name] : undefined
   if (tool === undefined) return undefined
   const cwd = resolve(typeof givenCwd === 'string' ? givenCwd : '')
-  const files = tool.files((tool_input ?? {}) as Fields).map((file) => {
-    if (typeof file !== 'string' || file === '')
-      throw new Error(`the hook input does not say which file ${tool_name} is about to change`)
-    return resolve(cwd, file)
-  })
+  const given = tool.files((tool_input ?? {}) as Fields)
+  const files = given.filter(isName).map((file) => resolve(cwd, file))
+  if (files.length === 0 || files.length < given.length)
+    throw new Error(`the hook input does not say which file ${tool_name} is about to change`)
   return { tool: tool_name, instead: tool.instead, files: [...new Set(files)], cwd }
 }
 
+function isName(given: unknown): given is string {
+  return typeof given === 'string' && given !== ''
+}
+
+/** Indented headers count: Codex trims them too. */
 function filesOfPatch(patch: unknown): readonly unknown[] {
-  if (typeof patch !== 'string') return [undefined]
-  const names = patch.matchAll(/^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)\s*$/gm)
-  return Array.from(names, ([, name]) => name)
+  if (typeof patch !== 'string') return []
+  return patch.split('\n').flatMap((line) => {
+    const header = line.trim()
+    const start = patchHeaders.find((known) => header.startsWith(known))
+    return start === undefined ? [] : [header.slice(start.length).trim()]
+  })
 }
 
 function parseObject(text: string): Fields {

@@ -152,11 +152,23 @@ t.test('every tool that names its file is understood', async (t) => {
     ['apply_patch', { command: patch('*** Add File: deep/f') }, /deep\/f is leased/],
     ['apply_patch', { command: patch('*** Delete File: deep/f  ') }, /deep\/f is leased/],
     ['apply_patch', { command: patch('*** Move to: deep/f') }, /deep\/f is leased/],
+    ['apply_patch', { command: patch('  *** Update File: deep/f\r') }, /deep\/f is leased/],
+    [
+      'apply_patch',
+      { command: patch(`*** Update File: deep/f\n*** Add File: a${' '.repeat(200_000)}b`) },
+      /deep\/f is/
+    ],
+    ['Write', { file_path: tree.path('free'), path: f }, /deep\/f is leased/],
+    ['Edit', { file_path: null, notebook_path: tree.path('free'), filePath: f }, /deep\/f is leased/],
     ['Edit', { file_path: 'deep/f' }, /deep\/f is leased/],
     ['Edit', { file_path: 'deep/../link/f' }, /link\/f is leased/]
   ]
   for (const [tool_name, tool_input, expected] of refused)
-    t.match((await runGuard({ cwd: tree.root, tool_name, tool_input })).reason, expected, JSON.stringify(tool_input))
+    t.match(
+      (await runGuard({ cwd: tree.root, tool_name, tool_input })).reason,
+      expected,
+      JSON.stringify(tool_input).slice(0, 200)
+    )
   const fromBelow = { cwd: tree.path('deep'), tool_name: 'Edit', tool_input: { file_path: 'f' } }
   t.match((await runGuard(fromBelow)).reason, /deep\/f is leased/, 'relative to where the session works')
   const passed: [string, object][] = [
@@ -318,7 +330,9 @@ t.test('input and flags that cannot be used are told like a server that is not t
     '{"tool_name":5}',
     '{"tool_name":"Edit"}',
     '{"tool_name":"Edit","tool_input":{"file_path":""}}',
-    '{"tool_name":"apply_patch","tool_input":{}}'
+    '{"tool_name":"Edit","tool_input":{"file_path":"/tmp/f","path":5}}',
+    '{"tool_name":"apply_patch","tool_input":{}}',
+    '{"tool_name":"apply_patch","tool_input":{"command":"*** Begin Patch\\n*** Update File:\\n+*** Add File: f"}}'
   ]
   for (const input of inputs) {
     const [open, closed] = await Promise.all([runGuard(input), runGuard(input, ['--closed'])])
