@@ -13,7 +13,7 @@ declare module 'fastify' {
 }
 
 export default fp<{ config: Config; version: string }>(
-  async (app, { config: { daemon }, version }) => {
+  async (app, { config: { daemon, locks }, version }) => {
     let loading: Promise<McpHttp> | undefined
     let mcpHttp: McpHttp | undefined
 
@@ -30,6 +30,7 @@ export default fp<{ config: Config; version: string }>(
         maxSessions: daemon.max_mcp_sessions,
         sessionIdleMs: daemon.mcp_session_idle_seconds * 1000,
         onSessionEnd: app.disconnect,
+        holdsLeases: (connection) => locks.release_on_disconnect && app.locks.hasLeases(connection),
         onError: (error) => app.log.debug({ err: error }, 'mcp')
       })
       return mcpHttp

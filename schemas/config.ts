@@ -62,7 +62,8 @@ export const Config = Type.Object(
         max_mcp_sessions: Type.Integer({
           minimum: 1,
           default: 1000,
-          description: 'Sessions of 2025-era MCP clients kept at once.'
+          description:
+            'Sessions of 2025-era MCP clients kept at once. Where there are more, the one idle for longest ends, unless leases would end with it.'
         }),
         mcp_session_idle_seconds: Type.Number({
           minimum: 1,

@@ -186,6 +186,13 @@ class LockManager {
     return leases.length
   }
 
+  /** True where `disconnect` would end a lease. */
+  hasLeases(connection: string): boolean {
+    this.#table.catchUp()
+    for (const lease of this.#table.agents.leases()) if (lease.connection === connection) return true
+    return false
+  }
+
   status(key: string): KeyStatus {
     return toKeyStatus(this.#table.queues.get(key))
   }

@@ -17,6 +17,8 @@ export interface McpHttpOptions extends McpServerOptions {
   readonly onError: (error: Error) => void
   /** Told of a session that has ended, by the name under which its calls came. */
   readonly onSessionEnd: (connection: string) => void
+  /** True where leases would end with the session: such a one does not make room for another. */
+  readonly holdsLeases: (connection: string) => boolean
 }
 
 interface Session {
@@ -36,7 +38,7 @@ export interface McpHttp {
 }
 
 export function createMcpHttp(options: McpHttpOptions): McpHttp {
-  const { maxSessions, sessionIdleMs, onError, onSessionEnd } = options
+  const { maxSessions, sessionIdleMs, onError, onSessionEnd, holdsLeases } = options
   const sessions = new Map<string, Session>()
   const modern = createMcpHandler(() => createMcpServer(options), { legacy: 'reject', onerror: onError })
   let opening = 0
@@ -64,7 +66,11 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
     }
     // Clients often exit without ending their session: the one unused for longest makes room.
     if (sessions.size + opening >= maxSessions && !endOldestIdle()) {
-      return rpcError(503, -32000, `All ${maxSessions} sessions are in use (daemon.max_mcp_sessions). Try again later.`)
+      return rpcError(
+        503,
+        -32000,
+        `All ${maxSessions} sessions are in use or hold leases (daemon.max_mcp_sessions). Try again later.`
+      )
     }
     opening += 1
     try {
@@ -106,13 +112,10 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
     })
   }
 
-  /** False where every session is in use. */
+  /** False where every session is in use, or holds leases: its agent may be thinking. */
   function endOldestIdle(): boolean {
-    const idle = [...sessions.values()].filter(({ open }) => open === 0)
-    const oldest = idle.reduce<Session | undefined>(
-      (a, b) => (a !== undefined && a.lastUsed <= b.lastUsed ? a : b),
-      undefined
-    )
+    const idle = [...sessions.values()].filter(({ open }) => open === 0).sort((a, b) => a.lastUsed - b.lastUsed)
+    const oldest = idle.find(({ transport }) => !holdsLeases(connectionOf(transport.sessionId) ?? ''))
     oldest?.transport.close().catch(onError)
     return oldest !== undefined
   }

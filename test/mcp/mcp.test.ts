@@ -3,7 +3,7 @@ import { Ajv } from 'ajv'
 import t from 'tap'
 import { instructions } from '../../src/mcp/instructions.ts'
 import { agentOperations } from '../../src/operations/index.ts'
-import { connectLegacy, connectModern, type Answer } from '../fixtures/clients.ts'
+import { connect, connectLegacy, connectModern, type Answer } from '../fixtures/clients.ts'
 import { holdLock, idle, lockSummary, untilWaiting } from '../fixtures/locks.ts'
 import { startServer } from '../fixtures/server.ts'
 import { hashOf, makeTree } from '../fixtures/tree.ts'
@@ -231,6 +231,55 @@ t.test('a session of the 2025 era ends by DELETE, by idling, and when there are 
   while (app.mcpSessions() > 0 && Date.now() < idle) await new Promise(setImmediate)
   t.equal((await post(list, last)).status, 404, 'ended by itself after a second without use')
 })
+
+for (const keeps of [true, false]) {
+  t.test(
+    `a newcomer ends no idle session ${keeps ? 'that holds leases' : 'with leases unless they outlive it'}`,
+    async (t) => {
+      const tree = makeTree(t, { f: '' })
+      const { url } = await startServer(t, tree.root, {
+        daemon: { max_mcp_sessions: 2 },
+        locks: { release_on_disconnect: keeps }
+      })
+      const post = (body: object, session?: string) =>
+        fetch(`${url}/mcp`, {
+          method: 'POST',
+          headers: {
+            'content-type': 'application/json',
+            accept: 'application/json, text/event-stream',
+            ...(session !== undefined && { 'mcp-session-id': session })
+          },
+          body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...body })
+        })
+      const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'raw', version: '1' } }
+      const open = async () => {
+        const response = await post({ method: 'initialize', params })
+        const text = await response.text()
+        return { status: response.status, text, id: response.headers.get('mcp-session-id') ?? '' }
+      }
+      const lock = async (name: string, session: string) => {
+        const arguments_ = { filepaths: ['f'], agent_id: 'ann' }
+        const response = await post({ method: 'tools/call', params: { name, arguments: arguments_ } }, session)
+        await response.text()
+        return response.status
+      }
+      const oldest = await open()
+      t.equal(await lock('lock_try', oldest.id), 200)
+      const second = await open()
+      t.equal((await open()).status, 200)
+      t.equal(await lock('lock_status', keeps ? second.id : oldest.id), 404, 'this one has made room')
+      if (!keeps) return
+      const holder = await connect(t, 'rest', url, 'ann')
+      t.match(await holder.call('lock_status', { filepaths: ['f'] }), { results: [{ held_by_me: true }] })
+      const third = await open()
+      const arguments_ = { filepaths: ['g'], agent_id: 'bob' }
+      await (await post({ method: 'tools/call', params: { name: 'lock_try', arguments: arguments_ } }, third.id)).text()
+      t.match(await open(), { status: 503, text: /in use or hold leases/ }, 'all of them hold leases')
+      t.equal(await lock('lock_release', oldest.id), 200)
+      t.equal((await open()).status, 200, 'whoever has released makes room again')
+    }
+  )
+}
 
 t.test(
   'a cancelled call of a 2025 session leaves neither a waiting stream nor anything else in the session',
