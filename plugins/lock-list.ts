@@ -5,6 +5,7 @@ import { OperationError } from '../src/errors.ts'
 import { listLocks } from '../src/operations/lock-entries.ts'
 
 const defaultLimit = 10_000
+const maxLimit = 100_000
 
 export default fp(
   async (app) => {
@@ -20,7 +21,8 @@ function readLimit({ limit, ...others }: Readonly<Record<string, string | string
   if (unknown !== undefined)
     throw new OperationError('INVALID_REQUEST', `unknown parameter "${unknown.slice(0, 100)}". Known: limit.`)
   if (limit === undefined) return defaultLimit
-  if (typeof limit === 'string' && /^\d{1,9}$/.test(limit)) return Number(limit)
+  if (typeof limit === 'string' && /^\d{1,9}$/.test(limit) && Number(limit) <= maxLimit) return Number(limit)
   const given = String(limit).slice(0, 20)
-  throw new OperationError('INVALID_REQUEST', `limit must be a whole number, not "${given}". Use GET /locks?limit=100.`)
+  const message = `limit must be a whole number from 0 to ${maxLimit}, not "${given}". Use GET /locks?limit=100.`
+  throw new OperationError('INVALID_REQUEST', message)
 }

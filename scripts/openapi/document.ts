@@ -137,7 +137,7 @@ function describeLockList(workshop: Workshop): JsonObject {
         in: 'query',
         required: false,
         description: 'Files listed at most.',
-        schema: { type: 'integer', minimum: 0, maximum: 999_999_999, default: 10_000 }
+        schema: { type: 'integer', minimum: 0, maximum: 100_000, default: 10_000 }
       }
     ],
     responses: {

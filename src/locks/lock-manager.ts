@@ -206,6 +206,11 @@ class LockManager {
     for (const queue of this.#table.queues.values()) yield [queue.key, queue.path, toKeyStatus(queue)]
   }
 
+  /** Key and path alone. */
+  *paths(): Generator<[key: string, path: string]> {
+    for (const { key, path } of this.#table.queues.values()) yield [key, path]
+  }
+
   /** Fails every waiter and every later acquire with OVERLOADED and the reason. What is held stays until its release. */
   close(reason = 'the server is stopping'): void {
     if (this.#stopReason !== undefined) return

@@ -2,7 +2,7 @@
 import type { LockList } from '../../schemas/locks.ts'
 import type { Holder, PendingRequest } from '../../schemas/status.ts'
 import type { Static } from '../../schemas/typebox.ts'
-import type { HolderStatus, WaiterStatus } from '../locks/lock.ts'
+import type { HolderStatus, KeyStatus, WaiterStatus } from '../locks/lock.ts'
 import type { LockManager } from '../locks/lock-manager.ts'
 import { timestamp } from './file-version.ts'
 
@@ -33,20 +33,20 @@ export function toPendingRequest(waiter: WaiterStatus): Static<typeof PendingReq
   }
 }
 
-/** Everything held and waited for. @param limit of files listed */
+/** Everything held and waited for. @param limit of files listed; only these are described */
 export function listLocks(locks: LockManager, limit: number): LockList {
   const { paths, shared, exclusive, leases, waiting } = locks.summary()
-  const entries = [...locks.entries()].sort(([one], [other]) => (one < other ? -1 : 1))
+  const entries = [...locks.paths()].sort(([one], [other]) => (one < other ? -1 : 1))
   return {
-    files: entries.slice(0, limit).map(([, path, { holders, waiters }]) => ({
-      path,
-      holders: holders.map(toHolder),
-      pending_requests: waiters.map(toPendingRequest)
-    })),
+    files: entries.slice(0, limit).map(([key, path]) => describeFile(path, locks.status(key))),
     counts: { files: paths, read: shared, write: exclusive, leases, waiting },
     truncated: entries.length > limit,
     timestamp: timestamp()
   }
+}
+
+function describeFile(path: string, { holders, waiters }: KeyStatus): LockList['files'][number] {
+  return { path, holders: holders.map(toHolder), pending_requests: waiters.map(toPendingRequest) }
 }
 
 export function toTime(ms: number): string {
