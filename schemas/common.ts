@@ -40,11 +40,20 @@ export const DiffFormat = Type.String({
 
 export const CreateDirs = Type.Boolean({ default: true, description: 'Create missing parent directories.' })
 
+const forbidden = '\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069'
+const invisible =
+  ' \\u00a0\\u00ad\\u034f\\u115f\\u1160\\u1680\\u180e\\u2000-\\u200f\\u202f\\u205f-\\u2064\\u2800\\u3000\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0'
+/**
+ * Words that others are shown, on one line: no control characters, line separators or bidi controls, and something to see. Takes
+ * linear time, and no lookahead, which not every engine has.
+ */
+export const shownText = `^[${invisible}]*[^${forbidden}${invisible}][^${forbidden}]*$`
+
 export const AgentId = Type.Optional(
   Type.String({
     minLength: 1,
     maxLength: 200,
-    pattern: '^[^\\u0000-\\u001f\\u007f]+$',
+    pattern: shownText,
     description: 'Who is calling; shown to others. Agents that share a connection each pass their own.'
   })
 )

@@ -1,5 +1,5 @@
 // Leases: files that an agent reserves beyond one operation (LOCK), over the whole life of one.
-import { AgentId, Path, Timestamp } from './common.ts'
+import { AgentId, Path, shownText, Timestamp } from './common.ts'
 import { Holder, PendingRequest } from './status.ts'
 import { inputObject, Type, type Static, type TProperties } from './typebox.ts'
 
@@ -22,7 +22,7 @@ const Note = Type.Optional(
   Type.String({
     minLength: 1,
     maxLength: 500,
-    pattern: '^[^\\u0000-\\u001f\\u007f]+$',
+    pattern: shownText,
     description: 'What you are doing; shown to whoever meets the lease.'
   })
 )
@@ -236,7 +236,7 @@ export const LockBreakInput = inputObject({
   reason: Type.String({
     minLength: 1,
     maxLength: 500,
-    pattern: '^[^\\u0000-\\u001f\\u007f]+$',
+    pattern: shownText,
     description: 'Why; the former holders are told.'
   }),
   agent_id: AgentId

@@ -1,6 +1,7 @@
 // The ways in which a lock is not granted or ends too early. Each message says what happened, where, and what to do next.
 import { OperationError } from '../errors.ts'
 import type { Acquisition } from './acquisition.ts'
+import { quote, quoteName } from './foreign-words.ts'
 import type { HolderStatus } from './lock.ts'
 import type { KeyQueue, Place } from './queue.ts'
 import { toHolderStatus } from './status.ts'
@@ -12,6 +13,9 @@ const stopRetrySeconds = 5
 
 /** Holders listed in one answer; a thousand readers would make it as long as the file. */
 const maxListedHolders = 10
+
+/** What stands in a circle for an operation of nobody. */
+const unnamed = /^\w+ without agent_id$/
 
 const maxDateMs = 8.64e15
 
@@ -62,7 +66,7 @@ export function queueFull({ acquisition, path }: Place, limit: number): Operatio
 export function agentQueueFull({ acquisition, path }: Place, limit: number): OperationError {
   return new OperationError(
     'OVERLOADED',
-    `${acquisition.operation} of ${path} was refused: ${limit} calls of agent ${acquisition.agentId} already wait for locks, ` +
+    `${acquisition.operation} of ${path} was refused: ${limit} calls of agent ${nameOf(acquisition)} already wait for locks, ` +
       `which is the limit. Nothing was changed; let some of them finish, then try again.`,
     { path, details: { retry_after_seconds: overloadRetrySeconds, limit } }
   )
@@ -71,7 +75,7 @@ export function agentQueueFull({ acquisition, path }: Place, limit: number): Ope
 /** @param cycle begins with the one who is refused */
 export function deadlock(place: Place, cycle: readonly Wait[]): OperationError {
   const { acquisition, path } = place
-  const names = cycle.flatMap(({ agent, path }) => [agent, path])
+  const names = cycle.flatMap(({ agent, path }) => [unnamed.test(agent) ? agent : quoteName(agent), path])
   const circle = [...names, names[0]].join(' -> ')
   return new OperationError(
     'DEADLOCK',
@@ -84,7 +88,7 @@ export function deadlock(place: Place, cycle: readonly Wait[]): OperationError {
 export function tooManyLeases({ acquisition, path }: Place, limit: number): OperationError {
   return new OperationError(
     'OVERLOADED',
-    `${acquisition.operation} of ${path} was refused: agent ${acquisition.agentId} already holds ${limit} leases, ` +
+    `${acquisition.operation} of ${path} was refused: agent ${nameOf(acquisition)} already holds ${limit} leases, ` +
       'which is the limit (locks.max_leases_per_agent). Release what is no longer needed (lock_release), then try again.',
     { path, details: { retry_after_seconds: overloadRetrySeconds, limit } }
   )
@@ -138,23 +142,24 @@ function describeHolders([first, ...others]: readonly HolderStatus[], now: numbe
   if (first === undefined) return 'Others are ahead in its queue.'
   const { operation, agentId, mode, acquiredAt, waitsFor } = first
   if (first.isLease) return describeLease(first, others.length, now)
-  const who = agentId === undefined ? operation : `${operation} of agent ${agentId}`
+  const who = agentId === undefined ? operation : `${operation} of agent ${quoteName(agentId)}`
   const more = others.length === 0 ? '' : ` and ${others.length} more`
   const itself = waitsFor === undefined ? '' : `, and itself waits for ${waitsFor}`
   return `${who}${more} (${mode}) has held it since ${toIso(acquiredAt)}${itself}.`
 }
 
-function describeLease({ agentId, mode, note, acquiredAt, expiresAt }: HolderStatus, others: number, now: number) {
+function describeLease(lease: HolderStatus, others: number, now: number) {
+  const { mode, note, acquiredAt, expiresAt } = lease
   const more = others === 0 ? '' : ` with ${others} more`
-  const said = note === undefined ? '' : `, with the note ${JSON.stringify(note)}`
+  const said = note === undefined ? '' : `, with the note ${quote(note)}`
   const end = expiresAt === undefined ? '' : ` until ${toIso(expiresAt)}, ${toSeconds(expiresAt - now)} s from now`
-  return `Agent ${agentId} has leased it${more} (${mode}) since ${toIso(acquiredAt)}${end}${said}.`
+  return `Agent ${nameOf(lease)} has leased it${more} (${mode}) since ${toIso(acquiredAt)}${end}${said}.`
 }
 
 /** Most who run into their own lease have forgotten to say who they are. */
 function adviseAfter([first]: readonly HolderStatus[], { agentId }: Acquisition): string {
   if (first?.isLease !== true) return 'try again, with a longer timeout if the file is busy.'
-  const who = agentId === undefined ? 'without an agent_id' : `as agent ${agentId}`
+  const who = agentId === undefined ? 'without an agent_id' : `as agent ${quoteName(agentId)}`
   return `try again later, or wait for the lease with lock_wait. (This call came ${who}: whoever holds the lease passes its own agent_id.)`
 }
 
@@ -168,6 +173,11 @@ function toDetail({ isLease, operation, agentId, mode, note, acquiredAt, expires
     expires_at: expiresAt === undefined ? null : toIso(expiresAt),
     ...(expiresAt !== undefined && isLease && { remaining_seconds: toSeconds(expiresAt - now) })
   }
+}
+
+/** Who has leases, or is counted by its name, has one. */
+function nameOf({ agentId = '' }: { readonly agentId?: string | undefined }): string {
+  return quoteName(agentId)
 }
 
 function pathOf(places: readonly Place[]): string {

@@ -1,5 +1,6 @@
 // Turns Ajv's errors into sentences a model can act on: every fault at once, an unknown parameter with the nearest known name.
 import type { ErrorObject } from 'ajv'
+import { shownText } from '../../schemas/common.ts'
 
 export interface Fault {
   /** Such as `files[0].path`; "" for the input itself. */
@@ -84,7 +85,9 @@ function patternHint(pattern: string): string {
     return 'must be "sha256:" followed by 64 lower-case hex digits, as an earlier answer gave it'
   if (pattern.startsWith('^[a-zA-Z0-9._-]'))
     return 'must be the name of a file directly in the folder, of letters, digits, ".", "_" and "-" (async_read and async_update take any path)'
-  if (pattern.includes('u0000')) return 'must not contain NUL or control characters'
+  if (pattern === shownText)
+    return 'must have a visible character, and no control characters, line separators or bidi controls'
+  if (pattern.includes('u0000')) return 'must not contain NUL'
   return `must match ${pattern}`
 }
 

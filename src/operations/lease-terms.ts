@@ -1,5 +1,6 @@
 // What the caller's leases say to a change: a lease that is lost, or missing where one is required, and nothing is written.
 import { OperationError } from '../errors.ts'
+import { quoteName } from '../locks/foreign-words.ts'
 import type { LockRequest } from '../locks/lock.ts'
 import type { OperationContext } from './context.ts'
 import { describeLoss } from './lost-leases.ts'
@@ -76,8 +77,8 @@ function describeMismatch(
   if (agentId === undefined)
     return `fencing_token ${fencingToken} came without an agent_id: pass the agent_id that holds the lease on ${given}.`
   if (current === undefined)
-    return `Agent ${agentId} holds no lease on ${given} with fencing_token ${fencingToken}: it has ended.`
-  return `fencing_token ${fencingToken} is not that of the lease which agent ${agentId} holds on ${given} now, which is ${current}.`
+    return `Agent ${quoteName(agentId)} holds no lease on ${given} with fencing_token ${fencingToken}.`
+  return `fencing_token ${fencingToken} is not that of the lease which agent ${quoteName(agentId)} holds on ${given} now, which is ${current}.`
 }
 
 function leaseLost({ given }: LeaseTerm, what: string, details: Readonly<Record<string, unknown>>): OperationError {

@@ -1,6 +1,7 @@
 // Leases that have ended against the will of their holders: the holder is told with its next answer, and does not write on unawares.
 import { LRUCache } from 'lru-cache'
 import type { Notice } from '../../schemas/notices.ts'
+import { quote, quoteName } from '../locks/foreign-words.ts'
 import type { Lease, LeaseEnd } from '../locks/lock.ts'
 
 export interface LostLease {
@@ -106,6 +107,6 @@ export function describeLoss({ path, fencingToken, end, at }: LostLease): string
   const what = `Your lease on ${path} (fencing_token ${fencingToken}) ended at ${new Date(at).toISOString()}`
   if (end.cause === 'expired') return `${what}: it expired without a call of yours on the file.`
   if (end.cause === 'disconnected') return `${what}: the connection over which it was taken ended.`
-  const who = end.by === undefined ? 'an operator' : end.by
-  return `${what}: ${who} broke it, with the reason "${end.reason}".`
+  const who = end.by === undefined ? 'an operator' : quoteName(end.by)
+  return `${what}: ${who} broke it, with the reason ${quote(end.reason)}.`
 }

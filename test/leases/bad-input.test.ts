@@ -53,6 +53,12 @@ const others: readonly [string, object, RegExp][] = [
   ['lock_try', { filepaths, note: long }, /note/],
   ['lock_try', { filepaths, note: '' }, /note/],
   ['lock_wait', { filepaths, note: long }, /note/],
+  ...['a\u0007', 'a\u0085', 'a\u2028b', 'a\u202eb', 'a\u2066', ' ', '\u200b\u3000'].flatMap(
+    (words): [string, object, RegExp][] => [
+      ['lock_try', { filepaths, note: words }, /note must have a visible character/],
+      ['lock_release_all', { agent_id: words }, /agent_id must have a visible character/]
+    ]
+  ),
   ['lock_try', { filepaths, mode: 'write' }, /"exclusive", "shared"/],
   ['lock_wait', { filepaths, mode: null }, /mode/],
   ['lock_try', { filepaths, all_or_nothing: 'yes' }, /all_or_nothing must be boolean, not string/],
@@ -74,7 +80,7 @@ for (const door of doors) {
     const agent = await world.enter(door, door)
     async function refused(operation: string, input: object, code: string, message: RegExp) {
       const { answer, isError } = await agent.outcome(operation, input)
-      const title = `${operation} ${JSON.stringify(input).slice(0, 100)}`
+      const title = `${operation} ${JSON.stringify(input).slice(0, 100)}`.replaceAll(/[^ -~]/g, '?')
       t.ok(isError, `${title} is an error`)
       t.match(answer, { status: 'error', error_code: code, message }, title)
     }
@@ -126,6 +132,7 @@ t.test('lock_break is for operators over REST, with a reason; no agent is offere
     [{ filepaths }, /missing parameter "reason"/],
     [{ filepaths, reason: '' }, /reason/],
     [{ filepaths, reason: long }, /reason/],
+    [{ filepaths, reason: 'a\u2029' }, /reason must have a visible character/],
     [{ filepaths: [], reason: 'x' }, /filepaths/]
   ] as const)
     t.match(await operator.outcome('lock_break', input), { isError: true, answer: { error_code: invalid, message } })
@@ -149,4 +156,13 @@ t.test('over JSON-RPC wrong input is -32602, and what the lock table refuses -32
     [{ ...append, fencing_token: 1 }, 'LEASE_LOST']
   ] as const)
     t.match(await world.program.call('async_append', input), { error: { code: -32_001, data: { error_code } } })
+})
+
+t.test('a text of megabytes is refused within a moment', async (t) => {
+  const agent = await world.enter('rest', 'a')
+  for (const note of [`${' '.repeat(1_000_000)}\u202e`, `${'x'.repeat(1_000_000)}\u202e`]) {
+    const start = Date.now()
+    t.match(await agent.call('lock_try', { filepaths, note }), { error_code: invalid, message: /500.*visible/ })
+    t.ok(Date.now() - start < 2000)
+  }
 })

@@ -1,0 +1,12 @@
+// What agents say of themselves stands in messages that others read: quoted, so that it is not taken for the server's words.
+
+const plainName = /^[\w.@:/+-]+$/
+
+export function quoteName(name: string): string {
+  return plainName.test(name) ? name : quote(name)
+}
+
+/** Of a note or a reason. */
+export function quote(words: string): string {
+  return JSON.stringify(words)
+}
