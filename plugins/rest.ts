@@ -1,6 +1,7 @@
 // REST: every operation as POST /<name>, its input as body, its result as answer.
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
+import { readAgentHeader } from '../src/agent-header.ts'
 import { OperationError } from '../src/errors.ts'
 import { operations } from '../src/operations/index.ts'
 import { jsonType, sendError } from './errors.ts'
@@ -11,7 +12,7 @@ export default fp(
       app.post(`/${name}`, async (request, reply) => {
         try {
           const result = await app.call(name, request.body, {
-            caller: { agentId: agentIdOf(request), transport: 'rest' },
+            caller: { agentId: readAgentHeader(request.headers['x-agent-id']), transport: 'rest' },
             signal: signalOf(reply)
           })
           return await reply
@@ -27,11 +28,6 @@ export default fp(
   },
   { name: 'rest', dependencies: ['operations', 'body', 'errors', 'access'] }
 )
-
-function agentIdOf({ headers }: FastifyRequest): string | undefined {
-  const header = headers['x-agent-id']
-  return typeof header === 'string' && header !== '' ? header : undefined
-}
 
 /** Aborted when the connection is closed before the answer has gone out. */
 function signalOf({ raw }: FastifyReply): AbortSignal {

@@ -145,6 +145,22 @@ for (const door of ['rest', 'mcp-2026'] as const) {
   })
 }
 
+t.test('a header in UTF-8 names the agent whom the input names in the same letters', async (t) => {
+  const bytes = Buffer.from('Zoé').toString('latin1')
+  const [rest, modern, legacy, latin] = [newFile(), newFile(), newFile(), newFile()]
+  await callRest('lock_try', { filepaths: [rest] }, { 'x-agent-id': bytes })
+  await callRest('lock_try', { filepaths: [latin] }, { 'x-agent-id': 'Zoé' })
+  for (const [connect, path] of [
+    [connectModern, modern],
+    [connectLegacy, legacy]
+  ] as const) {
+    const client = await connect(world.url, bytes)
+    t.teardown(() => client.close())
+    await client.callTool({ name: 'lock_try', arguments: { filepaths: [path] } })
+  }
+  for (const path of [rest, modern, legacy, latin]) t.strictSame(await holdersOf(path), ['Zoé'])
+})
+
 t.test('an empty header names nobody', async (t) => {
   const answer = await callRest('lock_try', { filepaths: ['f'] }, { 'x-agent-id': '' })
   t.match(answer, { error_code: 'INVALID_REQUEST', message: /who calls/ })
