@@ -58,14 +58,21 @@ async function decide({ agent, url, token, timeout }: Flags): Promise<Decision |
   if (edit === undefined) return undefined
   const agentId = agent ?? env['ASYNC_CRUD_MCP_AGENT_ID'] ?? 'guard'
   const caller = { agentId, token: token ?? env['ASYNC_CRUD_MCP_DAEMON__TOKEN'] ?? '' }
+  const failures: unknown[] = []
   for (const file of edit.files) {
-    const base = url ?? findBase(file, edit)
-    const leases = await leasesOfOthers({ ...caller, base, file, signal }).catch((error: unknown) => {
-      const reason = signal.aborted ? `no answer within ${timeout} s` : messageOf(error)
-      throw new Error(`could not ask ${base.origin} who has leased ${file}: ${reason}`, { cause: error })
-    })
-    if (leases.length > 0) return denyLeased(edit, file, leases)
+    try {
+      const base = url ?? findBase(file, edit)
+      const leases = await leasesOfOthers({ ...caller, base, file, signal }).catch((error: unknown) => {
+        const reason = signal.aborted ? `no answer within ${timeout} s` : messageOf(error)
+        throw new Error(`could not ask ${base.origin} who has leased ${file}: ${reason}`, { cause: error })
+      })
+      if (leases.length > 0) return denyLeased(edit, file, leases)
+    } catch (error) {
+      // One of the others may be leased all the same.
+      failures.push(error)
+    }
   }
+  if (failures.length > 0) throw failures[0]
   return undefined
 }
 

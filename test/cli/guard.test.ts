@@ -158,6 +158,11 @@ t.test('every tool that names its file is understood', async (t) => {
       { command: patch(`*** Update File: deep/f\n*** Add File: a${' '.repeat(200_000)}b`) },
       /deep\/f is/
     ],
+    [
+      'apply_patch',
+      { command: patch(`*** Add File: ${'x'.repeat(5000)}\n*** Update File: deep/f`) },
+      /deep\/f is leased/
+    ],
     ['Write', { file_path: tree.path('free'), path: f }, /deep\/f is leased/],
     ['Edit', { file_path: null, notebook_path: tree.path('free'), filePath: f }, /deep\/f is leased/],
     ['Edit', { file_path: 'deep/f' }, /deep\/f is leased/],
