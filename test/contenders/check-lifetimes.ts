@@ -40,7 +40,9 @@ function checkHolder(
 ): string | undefined {
   if (!isLease || endsAt === undefined) return undefined
   if (endsAt < serverTime - lateMs) return `its lease should have ended ${ms(serverTime - endsAt)} ago`
-  const beyond = agent === undefined ? 0 : endsAt - serverTime - agent.ttlMs
+  // Of several files that one call waits for, the first must still be held when the last one comes.
+  const longestMs = agent === undefined ? Infinity : Math.max(agent.ttlMs, agent.cutMs)
+  const beyond = endsAt - serverTime - longestMs
   return beyond > lateMs ? `its lease lasts ${ms(beyond)} longer than it asked for` : undefined
 }
 
@@ -56,7 +58,7 @@ function endsOf({ killedAt = Infinity, ttlMs, cutMs, calls }: AgentHistory, { sn
       operation === 'lock_wait' && (told === undefined ? sentAt + cutMs <= noticedAt : told.ticket !== undefined)
   )
   const waiting = killedAt + noticeMs + late + (isKept ? graceMs : 0)
-  return { waiting, holding: waiting + ttlMs }
+  return { waiting, holding: waiting + Math.max(ttlMs, cutMs) }
 }
 
 function checkLoss(lease: KnownLease): string[] {

@@ -139,7 +139,10 @@ export class Contender {
     const { told, sentAt, sent } = await this.#send(mark, input, (answer) => (hash = answer['hash'] as string))
     if (told.status === 'ok' && hash !== undefined)
       this.#versions.set(file, { hash, lastLine: `${sent.marker}\n`, sentAt })
-    if (told.code === 'LEASE_LOST' && ask.token === this.held.get(file)) this.held.delete(file)
+    if (told.code !== 'LEASE_LOST') return told
+    if (ask.token === this.held.get(file)) this.held.delete(file)
+    // Every change of the file is refused until it has been read.
+    if (this.chance(0.7)) await this.read(file)
     return told
   }
 
