@@ -1,7 +1,7 @@
 // A contender's process: plays plan after plan until it is told to finish, or killed.
 import { createRandom } from '../swarm/edits.ts'
 import { connectContender, type ContenderClient } from './client.ts'
-import { Contender } from './contender.ts'
+import { Contender, Finished } from './contender.ts'
 import { createJournal } from './journal.ts'
 import { play } from './plans.ts'
 import type { Command, ContenderMessage, ContenderTask } from './protocol.ts'
@@ -11,6 +11,7 @@ const commands = new Set<Command>()
 let wake = () => {}
 process.on('message', (command: Command) => {
   commands.add(command)
+  if (command === 'finish') contender.finish()
   wake()
 })
 process.once('disconnect', () => process.exit(1))
@@ -21,8 +22,12 @@ const contender = new Contender(task, client, createJournal(task.journal), creat
 await warmUp(client)
 tell('ready')
 while (!commands.has('go')) await new Promise<void>((resolve) => (wake = resolve))
-while (!commands.has('finish')) await play(contender)
-await contender.releaseAll()
+try {
+  for (;;) await play(contender)
+} catch (error) {
+  if (!(error instanceof Finished)) throw error
+}
+await contender.leave()
 process.send?.('done' satisfies ContenderMessage, () => process.exit(0))
 
 /** The first call of each kind is slow on both sides; no circle should have to wait for it. On a file of its own. */

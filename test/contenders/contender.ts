@@ -20,6 +20,9 @@ export interface LockOptions {
   readonly timeoutSeconds?: number
 }
 
+/** Thrown out of a plan whose agent is to finish. */
+export class Finished extends Error {}
+
 /** Of the tickets; with the others nobody comes back. */
 const ticketShare = 0.9
 
@@ -33,6 +36,7 @@ export class Contender {
   readonly #client: ContenderClient
   readonly #journal: Journal
   readonly #versions = new Map<string, Version>()
+  #isFinishing = false
 
   constructor(task: ContenderTask, client: ContenderClient, journal: Journal, random: Random) {
     this.files = task.files
@@ -41,6 +45,11 @@ export class Contender {
     this.#task = task
     this.#client = client
     this.#journal = journal
+  }
+
+  /** The call under way is the last one of its plan. */
+  finish(): void {
+    this.#isFinishing = true
   }
 
   chance(share: number): boolean {
@@ -85,6 +94,12 @@ export class Contender {
   async release(files: readonly string[]): Promise<void> {
     for (const file of files) this.held.delete(file)
     await this.#call({ operation: 'lock_release', files }, { filepaths: files })
+  }
+
+  /** Also when it is to finish. */
+  async leave(): Promise<void> {
+    this.#isFinishing = false
+    await this.releaseAll()
   }
 
   async releaseAll(): Promise<void> {
@@ -170,6 +185,7 @@ export class Contender {
     look: (answer: Answer) => void
   ): Promise<{ told: Told; sentAt: number; sent: Sent }> {
     const { id, identity } = this.#task
+    if (this.#isFinishing) throw new Finished()
     const record = this.#journal.sent((n) => (typeof ask === 'function' ? ask(n) : ask))
     const { ask: sent, sentAt } = record
     const input = { ...toInput(sent), ...(identity === 'input' && { agent_id: id }) }

@@ -33,7 +33,8 @@ t.test(
         history.agents.some((agent) => agent.transport === transport && agent.calls.length > 0),
         `${transport} took part`
       )
-    for (const [what, count] of Object.entries(counts)) t.ok(count > 0, `${what}: did happen`)
+    for (const [what, count] of Object.entries(counts))
+      if (!what.endsWith(' in ms')) t.ok(count > 0, `${what}: did happen`)
   }
 )
 
