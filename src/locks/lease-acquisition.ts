@@ -13,8 +13,10 @@ export class LeaseAcquisition extends Acquisition implements Lease {
   readonly onGrant: (lease: LeaseAcquisition) => void
   /** How many requests have brought or renewed it and have not been undone, by what they asked for. */
   readonly claims: Record<LockMode, number> = { shared: 0, exclusive: 0 }
+  /** How many requests have renewed it and have not been undone since. */
+  renewals = 0
   /** What its agent had said of the lease that this request has renewed; undefined where it is a lease of its own. */
-  replaced: Pick<LeaseAcquisition, 'note' | 'connection' | 'ttlMs'> | undefined
+  replaced: Pick<LeaseAcquisition, 'note' | 'connection' | 'ttlMs' | 'renewals'> | undefined
   /** Told when it is parked. */
   onPark: (() => void) | undefined
 
@@ -47,6 +49,11 @@ export class LeaseAcquisition extends Acquisition implements Lease {
 
   get mode(): LockMode {
     return this.place.mode
+  }
+
+  /** True where its agent has been granted it by one request only, or all but one have been undone. */
+  get hasOneClaim(): boolean {
+    return this.claims.shared + this.claims.exclusive === 1
   }
 
   get expiresAt(): number {

@@ -90,9 +90,11 @@ export class LeaseRequest {
     if (this.#lease !== undefined) this.#table.prolong(this.#lease, ms)
   }
 
-  /** Its agent is told of it: the time of the lease begins. */
+  /** Its agent is told of it: the time of the lease begins. What another request was promised is not shortened. */
   begin(): void {
-    if (this.#lease !== undefined) this.#table.renew(this.#lease, this.#lease.ttlMs)
+    const lease = this.#lease
+    if (lease?.hasOneClaim === true) this.#table.renew(lease, lease.ttlMs)
+    else if (lease !== undefined) this.#table.prolong(lease, lease.ttlMs)
   }
 
   /** What it has brought is kept no longer than a place would be, until somebody waits for it again. */
@@ -113,7 +115,7 @@ export class LeaseRequest {
     this.cancel(cause)
     if (this.#isUndone || this.#lease === undefined) return
     this.#isUndone = true
-    this.#table.disclaim(this.#lease, this.#mode, this.acquisition.replaced)
+    this.#table.disclaim(this.#lease, this.#mode, this.acquisition)
   }
 
   #tell(): void {

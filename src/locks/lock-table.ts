@@ -103,14 +103,14 @@ export class LockTable {
   }
 
   /**
-   * A request for it in this mode is undone, and what it has said of the lease. With the last one the lease ends, with the last
-   * exclusive one it becomes shared.
+   * A request for it in this mode is undone, and what it has said of the lease unless another has said something since. With the
+   * last one the lease ends, with the last exclusive one it becomes shared.
    */
-  disclaim(lease: LeaseAcquisition, mode: LockMode, replaced: LeaseAcquisition['replaced']): void {
+  disclaim(lease: LeaseAcquisition, mode: LockMode, request: LeaseAcquisition): void {
     const { claims, place, state } = lease
     claims[mode] -= 1
     if (state !== 'held' || place.queue === undefined) return
-    Object.assign(lease, replaced)
+    if (request.replaced?.renewals === lease.renewals - 1) Object.assign(lease, request.replaced)
     if (claims.exclusive > 0) return
     if (claims.shared === 0) return this.release(lease)
     place.queue.changeMode(lease, 'shared')
@@ -124,9 +124,8 @@ export class LockTable {
 
   /** Nobody may ever come back for it. To another request its time has been promised. */
   keepForGrace(lease: LeaseAcquisition): void {
-    const { claims, state } = lease
     const endsAt = this.#clock.now() + lease.graceMs
-    if (state === 'held' && claims.shared + claims.exclusive === 1 && endsAt < lease.endsAt) this.#endAt(lease, endsAt)
+    if (lease.state === 'held' && lease.hasOneClaim && endsAt < lease.endsAt) this.#endAt(lease, endsAt)
   }
 
   /** Somebody waits again for what was parked. @param lease that it has been granted meanwhile */
@@ -230,7 +229,8 @@ export class LockTable {
     const queue = own.place.queue as KeyQueue
     if (request.mode === 'exclusive') queue.changeMode(own, 'exclusive')
     own.claims[request.mode] += 1
-    request.replaced = { note: own.note, connection: own.connection, ttlMs: own.ttlMs }
+    request.replaced = { note: own.note, connection: own.connection, ttlMs: own.ttlMs, renewals: own.renewals }
+    own.renewals += 1
     if (!request.isParked) own.isParked = false
     own.note = request.note ?? own.note
     own.connection = request.connection

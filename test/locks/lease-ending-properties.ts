@@ -160,6 +160,27 @@ export const leaseEndingProperties: readonly LockProperty[] = [
     }
   },
   {
+    title: 'with a connection the requests for leases end that were made over it, parked or not',
+    async check(create) {
+      const world = createLeaseWorld(create)
+      world.lease('A', 'a')
+      const requests = ['first', 'second'].map((connection) => world.lease('B', 'a', { connection, graceMs: 100 }))
+      const write = world.write('B', 'a')
+      assert.equal(world.locks.disconnect('first'), 0)
+      assert.deepEqual(
+        requests.map(({ isWaiting }) => isWaiting),
+        [false, true]
+      )
+      assert.equal(errorFrom(requests[0] ?? assert.fail()).code, 'CANCELLED')
+      world.clock.advance(30_000)
+      assert.equal(requests[1]?.isParked, true)
+      world.locks.disconnect('second')
+      assert.deepEqual([requests[1]?.isWaiting, world.waiters('a')], [false, []])
+      await settled()
+      assert.equal(write.error.code, 'LOCK_TIMEOUT')
+    }
+  },
+  {
     title: 'the token of a lease is larger than any before, and a lease that ended gives the next one another',
     async check(create) {
       const world = createLeaseWorld(create)

@@ -55,7 +55,8 @@ export class LeaseModel implements ModelTable {
       armed: 0,
       lease: undefined,
       claims: [],
-      replacedTtlMs: undefined,
+      latest: undefined,
+      replaced: undefined,
       code: undefined,
       circle: undefined
     }
@@ -99,7 +100,7 @@ export class LeaseModel implements ModelTable {
     if (lease === undefined || claim === -1) return
     lease.claims.splice(claim, 1)
     if (lease.state !== 'held') return
-    lease.ttlMs = request.replacedTtlMs ?? lease.ttlMs
+    if (lease.latest === request) Object.assign(lease, request.replaced)
     if (lease.claims.length === 0) return this.release(lease)
     if (lease.claims.some(({ asked }) => asked === 'exclusive')) return
     const place = only(lease.places)
@@ -209,7 +210,8 @@ export class LeaseModel implements ModelTable {
     const isStronger = request.asked === 'exclusive' && place.mode === 'shared'
     if (isStronger) place.mode = 'exclusive'
     own.claims.push(request)
-    request.replacedTtlMs = own.ttlMs
+    request.replaced = { ttlMs: own.ttlMs, latest: own.latest }
+    own.latest = request
     own.ttlMs = request.ttlMs
     this.#prolong(own, this.now + lifetime(request))
     request.lease = own

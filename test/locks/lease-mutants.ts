@@ -422,10 +422,7 @@ export const leaseMutants: readonly Mutant[] = [
     fault: 'a request is undone with whatever its lease has become',
     file: 'lease-request',
     edits: [
-      [
-        'this.#table.disclaim(this.#lease, this.#mode, this',
-        'this.#table.disclaim(this.#lease, this.acquisition.mode, this'
-      ]
+      ['this.#table.disclaim(this.#lease, this.#mode,', 'this.#table.disclaim(this.#lease, this.acquisition.mode,']
     ],
     breaks: 'undoing a request leaves a lease that its agent had before, or has asked for since'
   },
@@ -764,15 +761,62 @@ export const leaseMutants: readonly Mutant[] = [
   {
     fault: 'keeping a lease for its grace revives it',
     file: 'lock-table',
-    edits: [["if (state === 'held' && claims", 'if (claims']],
+    edits: [["if (lease.state === 'held' && lease.hasOneClaim", 'if (lease.hasOneClaim']],
     breaks:
       'what a request has brought can be kept for its grace alone, until somebody comes for it or it is asked for again'
   },
   {
     fault: 'what another request was promised is kept for the grace alone',
     file: 'lock-table',
-    edits: [['claims.shared + claims.exclusive === 1', 'claims']],
+    edits: [['lease.hasOneClaim && ', '']],
     breaks:
       'what a request has brought can be kept for its grace alone, until somebody comes for it or it is asked for again'
+  },
+  {
+    fault: 'what an undone request has said of a lease stays',
+    file: 'lock-table',
+    edits: [['Object.assign(lease, request.replaced);', ';']],
+    breaks: 'undoing a request takes back what it said of a lease, unless the agent has said something else since'
+  },
+  {
+    fault: 'undoing takes back what was said since',
+    file: 'lock-table',
+    edits: [['if (request.replaced?.renewals === lease.renewals - 1)', 'if (request)']],
+    breaks: 'undoing a request takes back what it said of a lease, unless the agent has said something else since'
+  },
+  {
+    fault: 'a lease may end before the call that brings it',
+    file: 'lease-request',
+    edits: [['this.#table.prolong(this.#lease, ms);', ';']],
+    breaks: 'a lease lasts as long as the call that brings it, and its time begins when its agent is told'
+  },
+  {
+    fault: 'the time of a lease begins at its grant',
+    file: 'lease-request',
+    edits: [['this.#table.renew(lease, lease.ttlMs);', ';']],
+    breaks: 'a lease lasts as long as the call that brings it, and its time begins when its agent is told'
+  },
+  {
+    fault: 'the beginning of a lease shortens what was promised',
+    file: 'lease-request',
+    edits: [['lease?.hasOneClaim === true', 'lease !== undefined']],
+    breaks: 'a lease lasts as long as the call that brings it, and its time begins when its agent is told'
+  },
+  {
+    fault: 'requests outlive their connection',
+    file: 'lock-manager',
+    edits: [
+      [
+        "for (const request of requests)\n            this.#table.fail(request, cancelled(request, 'its connection has ended'));",
+        ''
+      ]
+    ],
+    breaks: 'with a connection the requests for leases end that were made over it, parked or not'
+  },
+  {
+    fault: 'a connection ends the requests of all',
+    file: 'lock-manager',
+    edits: [['.filter((request) => request.connection === connection)', '']],
+    breaks: 'with a connection the requests for leases end that were made over it, parked or not'
   }
 ]

@@ -28,8 +28,10 @@ export interface ModelRequest {
   /** The lease that it was granted as: itself, or the one that its agent had. */
   lease: ModelRequest | undefined
   readonly claims: ModelRequest[]
+  /** The request that has renewed it last, and has not been undone. */
+  latest: ModelRequest | undefined
   /** Of the lease that it has renewed, from before. */
-  replacedTtlMs: number | undefined
+  replaced: Pick<ModelRequest, 'ttlMs' | 'latest'> | undefined
   code: string | undefined
   /** What it may be told of, where it is refused for a circle. */
   circle: Circle | undefined

@@ -1,5 +1,6 @@
 // What every lock manager must hold to about leases made stronger, and requests undone.
 import assert from 'node:assert/strict'
+import type { Lease } from '../../src/locks/lock.ts'
 import { createLeaseWorld, errorFrom, leaseFrom } from './lease-world.ts'
 import { settled, type LockProperty } from './lock-world.ts'
 
@@ -145,6 +146,26 @@ export const leaseUpgradeProperties: readonly LockProperty[] = [
         weaker.undo()
         assert.deepEqual([weaker.lease?.isHeld, weaker.lease?.mode], [true, mode], `${mode}, since a shared one`)
       }
+    }
+  },
+  {
+    title: 'undoing a request takes back what it said of a lease, unless the agent has said something else since',
+    async check(create) {
+      const world = createLeaseWorld(create)
+      const saysOf = ({ note, connection }: Lease) => [note, connection]
+      const lease = leaseFrom(world.lease('A', 'a', { ttlMs: 1000, note: 'first', connection: 'one' }))
+      world.lease('A', 'a', { ttlMs: 50, note: 'second', connection: 'two' }).undo()
+      assert.deepEqual(saysOf(lease), ['first', 'one'])
+      const requests = ['two', 'three', 'four'].map((connection) =>
+        world.lease('A', 'a', { note: connection, connection })
+      )
+      requests[0]?.undo()
+      assert.deepEqual(saysOf(lease), ['four', 'four'])
+      requests[2]?.undo()
+      assert.deepEqual(saysOf(lease), ['three', 'three'])
+      world.clock.advance(10)
+      world.locks.renewLease('a', 'A', 1000)
+      assert.equal(lease.expiresAt, world.clock.now() + 1000)
     }
   },
   {

@@ -146,6 +146,29 @@ export const leaseWaitingProperties: readonly LockProperty[] = [
     }
   },
   {
+    title: 'a lease lasts as long as the call that brings it, and its time begins when its agent is told',
+    async check(create) {
+      const world = createLeaseWorld(create)
+      const start = world.clock.now()
+      const request = world.lease('A', 'a', { ttlMs: 100 })
+      request.keepFor(50)
+      assert.equal(leaseFrom(request).expiresAt, start + 100)
+      request.keepFor(1000)
+      assert.equal(leaseFrom(request).expiresAt, start + 1000)
+      world.clock.advance(500)
+      request.begin()
+      assert.equal(leaseFrom(request).expiresAt, start + 600)
+      world.locks.renewLease('a', 'A', 5000)
+      const again = world.lease('A', 'a', { ttlMs: 100 })
+      again.begin()
+      assert.equal(leaseFrom(again).expiresAt, start + 5500, 'never shortened')
+      world.locks.releaseLease('a', 'A')
+      for (const late of [request, again]) late.begin()
+      assert.equal(again.lease?.isHeld, false)
+      world.assertEmpty()
+    }
+  },
+  {
     title: 'a place kept or a lease granted whose time is over by the clock does not come back to life',
     async check(create) {
       const world = createLeaseWorld(create)
