@@ -86,7 +86,8 @@ export class KeyQueue {
     let hasLease = this.leaseOf(place.acquisition.agentId) !== undefined
     const leases = this.leases.map((lease) => lease.place)
     for (let other = this.#first; other !== undefined && other !== place; other = other.behind) {
-      const passes = place.isLease || other.isLease ? hasLease : this.#isKeptBy(leases, other)
+      const passes =
+        place.isLease || other.isLease ? hasLease || this.#willShareBefore(place, other) : this.#isKeptBy(leases, other)
       if (!passes && this.#conflicts(place, other)) yield other
       if (!other.isLease) continue
       leases.push(other)
@@ -224,6 +225,13 @@ export class KeyQueue {
       if (this.#conflicts(operation, lease)) return true
       hasOwn ||= isSameAgent(operation, lease)
     }
+    return false
+  }
+
+  /** True of two requests for leases where the agent of the first has asked for a shared one too, which the second keeps from nothing. */
+  #willShareBefore(place: Place, other: Place): boolean {
+    if (!place.isLease || !other.isLease || other.mode === 'exclusive' || this.#leaseWaiters < 2) return false
+    for (const own of this.waiters()) if (own.isLease && own.mode === 'shared' && isSameAgent(own, place)) return true
     return false
   }
 

@@ -343,5 +343,11 @@ export const deadlockMutants: readonly Mutant[] = [
     file: 'wait-for',
     edits: [['else if (isDone.get(node) === false)', 'else if (node === path[0].node)']],
     breaks: 'a circle that closes although nobody comes, since one who was passed is granted, is found in that turn'
+  },
+  {
+    fault: 'a shared lease asked for behind another opens nothing',
+    file: 'queue',
+    edits: [['hasLease || this.#willShareBefore(place, other)', 'hasLease']],
+    breaks: 'who asks for an exclusive lease and then for a shared one waits for no shared one of another'
   }
 ]

@@ -389,6 +389,26 @@ export const deadlockProperties: readonly LockProperty[] = [
     }
   },
   {
+    title: 'who asks for an exclusive lease and then for a shared one waits for no shared one of another',
+    async check(create) {
+      const world = createLeaseWorld(create)
+      world.sharedLease('C', 'c')
+      world.lease('B', 'a')
+      const write = world.write('C', 'a')
+      const other = world.sharedLease('A', 'a')
+      const exclusive = world.lease('C', 'a')
+      const shared = world.sharedLease('C', 'a')
+      const waiting = world.lease('A', 'c')
+      assert.equal(waiting.isWaiting, true)
+      world.locks.releaseLease('a', 'B')
+      assert.equal(leaseFrom(exclusive), leaseFrom(shared))
+      await settled()
+      write.lock.release()
+      world.locks.releaseAll('C')
+      assert.deepEqual([leaseFrom(other).isHeld, leaseFrom(waiting).isHeld], [true, true])
+    }
+  },
+  {
     title: 'an operation does not wait for one that a lease will keep from running before its turn',
     async check(create) {
       const world = createLeaseWorld(create)

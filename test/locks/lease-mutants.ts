@@ -82,14 +82,14 @@ export const leaseMutants: readonly Mutant[] = [
   {
     fault: 'who holds a lease does not pass those who wait for one',
     file: 'queue',
-    edits: [['? hasLease :', '? false :']],
+    edits: [['? hasLease || this.#willShareBefore(place, other) :', '? false :']],
     breaks: 'the operations of who holds a lease pass those who wait for one; those of others do not',
     foundByHistories: true
   },
   {
     fault: 'everybody passes those who wait for a lease',
     file: 'queue',
-    edits: [['? hasLease :', '? true :']],
+    edits: [['? hasLease || this.#willShareBefore(place, other) :', '? true :']],
     breaks: 'who waits for a lease is waited for by later leases and writes of others, and by no read',
     foundByHistories: true
   },

@@ -74,6 +74,7 @@ export function blockersIn(table: ModelTable, line: Line, place: ModelPlace): Mo
 }
 
 function mayPass(table: ModelTable, line: Line, place: ModelPlace, earlier: ModelPlace): boolean {
+  if (place.request.isLease && earlier.request.isLease && asksToShare(line, place, earlier)) return true
   if (place.request.isLease || earlier.request.isLease) return hasLeaseBefore(line, place, earlier)
   const { holders, waiters } = line
   const held = holders.filter((holder) => holder.request.isLease)
@@ -88,6 +89,12 @@ function mayPass(table: ModelTable, line: Line, place: ModelPlace, earlier: Mode
 function hasLeaseBefore({ holders, waiters }: Line, { request }: ModelPlace, other: ModelPlace): boolean {
   const before = [...holders, ...waiters.slice(0, waiters.indexOf(other))].filter((place) => place.request.isLease)
   return request.agentId !== undefined && before.some((lease) => lease.request.agentId === request.agentId)
+}
+
+/** Whether the agent of the place has asked for a shared lease anywhere, which the other, asked for as well, is no obstacle to. */
+function asksToShare({ waiters }: Line, { request }: ModelPlace, other: ModelPlace): boolean {
+  const shared = waiters.filter((waiter) => waiter.request.isLease && waiter.mode === 'shared')
+  return other.mode === 'shared' && shared.some((waiter) => waiter.request.agentId === request.agentId)
 }
 
 export function only(places: readonly ModelPlace[]): ModelPlace {
