@@ -96,17 +96,15 @@ const results = <Result extends TProperties>(result: Result, title: string) =>
     description: 'One for each file, in canonical order.'
   })
 
+const acquired = {
+  results: Type.Array(LockResult, { description: 'One for each file, in canonical order.' }),
+  all_acquired: all('True where you hold every one of them.')
+}
+
 export const LockTryInput = inputObject({ filepaths: FilePaths, ...reservation, agent_id: AgentId })
 export type LockTryInput = Static<typeof LockTryInput>
 
-export const LockTryOutput = lockOutput(
-  {
-    results: Type.Array(LockResult, { description: 'One for each file, in canonical order.' }),
-    all_acquired: all('True where you hold every one of them.')
-  },
-  'LockTryOutput',
-  'Which files are yours now, and who has the others.'
-)
+export const LockTryOutput = lockOutput(acquired, 'LockTryOutput', 'Which files are yours now, and who has the others.')
 
 export const LockWaitInput = inputObject({
   filepaths: Type.Optional(FilePaths),
@@ -138,8 +136,7 @@ export type LockWaitInput = Static<typeof LockWaitInput>
 
 export const LockWaitOutput = lockOutput(
   {
-    results: Type.Array(LockResult, { description: 'One for each file, in canonical order.' }),
-    all_acquired: all('True where you hold every one of them.'),
+    ...acquired,
     ticket: Type.Optional(
       Type.String({
         description:
