@@ -1,0 +1,15 @@
+// Where the files of this user lie that belong to no tree: configuration, logs, data. By the platform's conventions.
+import { join } from 'node:path'
+import envPaths from 'env-paths'
+
+/** The one name for everything: folders, services, settings (PRD 13.6). */
+export const appName = 'async-crud-mcp'
+
+const { config, data, log } = envPaths(appName, { suffix: '' })
+
+export const paths = {
+  configFile: join(config, 'config.json'),
+  /** Of the background server: its pid file and the like. */
+  dataFolder: data,
+  logFolder: log,
+} as const
