@@ -9,6 +9,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     files: FileStore
     bases: Bases
+    /** Looks in the background for temporary files of processes that are gone. */
+    sweepLeftovers: () => void
   }
 }
 
@@ -25,7 +27,7 @@ export default fp<{ config: Config }>(
     app.decorate('files', files)
     app.decorate('bases', createBases({ maxBytes: crud.base_cache_bytes }))
     const sweep = new AbortController()
-    app.addHook('onListen', () => {
+    app.decorate('sweepLeftovers', () => {
       sweepLeftovers(files.roots, sweep.signal).then(
         (removed) => removed > 0 && app.log.info({ removed }, 'removed temporary files of a process that is gone'),
         (error: unknown) => app.log.warn({ err: error }, 'could not look for leftover temporary files')

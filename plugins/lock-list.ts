@@ -2,7 +2,6 @@
 import fp from 'fastify-plugin'
 import type { LockList } from '../schemas/locks.ts'
 import { OperationError } from '../src/errors.ts'
-import { listLocks } from '../src/operations/lock-entries.ts'
 
 const defaultLimit = 10_000
 const maxLimit = 100_000
@@ -10,10 +9,10 @@ const maxLimit = 100_000
 export default fp(
   async (app) => {
     app.get<{ Querystring: Record<string, string | string[]> }>('/locks', async ({ query }): Promise<LockList> => {
-      return listLocks(app.locks, readLimit(query))
+      return app.tree.listLocks(readLimit(query))
     })
   },
-  { name: 'lock-list', dependencies: ['locks', 'errors', 'access'] }
+  { name: 'lock-list', dependencies: ['authority', 'errors', 'access'] }
 )
 
 function readLimit({ limit, ...others }: Readonly<Record<string, string | string[]>>): number {

@@ -12,8 +12,6 @@ declare module 'fastify' {
     locks: LockManager
     lostLeases: LostLeases
     tickets: Tickets
-    /** Ends the leases that were taken over a session or connection which has ended. */
-    disconnect: (connection: string) => void
   }
 }
 
@@ -40,11 +38,6 @@ export default fp<{ config: Config }>(
     app.decorate('locks', locks)
     app.decorate('lostLeases', lostLeases)
     app.decorate('tickets', createTickets())
-    app.decorate('disconnect', (connection) => {
-      if (!settings.release_on_disconnect) return
-      const count = locks.disconnect(connection)
-      if (count > 0) app.log.info({ connection, count }, 'leases ended with their connection')
-    })
   },
   { name: 'locks', dependencies: ['files'] }
 )

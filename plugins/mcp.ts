@@ -13,9 +13,10 @@ declare module 'fastify' {
 }
 
 export default fp<{ config: Config; version: string }>(
-  async (app, { config: { daemon, locks }, version }) => {
+  async (app, { config: { daemon }, version }) => {
     let loading: Promise<McpHttp> | undefined
     let mcpHttp: McpHttp | undefined
+    const onError = (error: unknown) => app.log.debug({ err: error }, 'mcp')
 
     // The SDK takes as long to load as all the rest: it is loaded once the server listens, or when the first client comes.
     const load = () => (loading ??= start())
@@ -29,9 +30,9 @@ export default fp<{ config: Config; version: string }>(
         maxWaitSeconds: daemon.mcp_wait_seconds,
         maxSessions: daemon.max_mcp_sessions,
         sessionIdleMs: daemon.mcp_session_idle_seconds * 1000,
-        onSessionEnd: app.disconnect,
-        holdsLeases: (connection) => locks.release_on_disconnect && app.locks.hasLeases(connection),
-        onError: (error) => app.log.debug({ err: error }, 'mcp')
+        onSessionEnd: app.tree.disconnect,
+        holdsLeases: app.tree.holdsLeases,
+        onError
       })
       return mcpHttp
     }
@@ -60,5 +61,5 @@ export default fp<{ config: Config; version: string }>(
       await (await loading)?.close()
     })
   },
-  { name: 'mcp', dependencies: ['locks', 'operations', 'body', 'access'] }
+  { name: 'mcp', dependencies: ['authority', 'body', 'access'] }
 )

@@ -1,17 +1,22 @@
-// app.call: runs an operation on the engine by its name. REST and MCP are two layers over it.
-import { setTimeout as delay } from 'node:timers/promises'
+// app.engine: runs operations on the lock table and the files of this very process.
 import fp from 'fastify-plugin'
-import { OperationError } from '../src/errors.ts'
 import type { Config } from '../src/config.ts'
-import type { CallOperation, ServerFacts } from '../src/operations/context.ts'
+import type { EngineLink } from '../src/authority/engine-link.ts'
+import { OperationError } from '../src/errors.ts'
+import type { ServerFacts } from '../src/operations/context.ts'
+import { listLocks } from '../src/operations/lock-entries.ts'
 import { operations } from '../src/operations/index.ts'
+import { createRunningCalls } from '../src/running-calls.ts'
+
+export interface LocalEngine extends EngineLink {
+  /** Refuses new calls, answers waiting ones, and lets those that hold their lock finish, within this time. */
+  stop(limitMs: number): Promise<void>
+}
 
 declare module 'fastify' {
   interface FastifyInstance {
-    call: CallOperation
+    engine: LocalEngine
     serverFacts: ServerFacts
-    /** When the stop must have come to its end, by performance.now(); undefined while nobody stops. */
-    stopsAt: number | undefined
   }
 }
 
@@ -21,38 +26,36 @@ export default fp<{ config: Config; version: string }>(
     const server: ServerFacts = { version, startedAt: Date.now(), port: undefined, transport: config.daemon.transport }
     const engine = { locks, lostLeases, tickets, files, differ, bases, config, server, log: app.log }
     const byName = new Map(operations.map((operation) => [operation.name, operation]))
-    const running = new Set<Promise<unknown>>()
+    const running = createRunningCalls()
     let isStopping = false
 
     app.decorate('serverFacts', server)
-    app.decorate('stopsAt', undefined)
-    app.decorate('call', async (name, input, call) => {
-      const operation = byName.get(name)
-      if (operation === undefined) throw new OperationError('ROUTE_NOT_FOUND', `Unknown operation: ${name}`)
-      if (isStopping) throw stopping()
-      const result = operation.call(input, { ...engine, ...call })
-      const settled = result.catch(() => {})
-      running.add(settled)
-      void settled.finally(() => running.delete(settled))
-      return result
-    })
-
-    // New calls are refused, waiting ones answered; those that hold their lock may finish, within the time the operator gives.
-    app.addHook('preClose', async () => {
-      isStopping = true
-      locks.close()
-      const limitMs = config.daemon.stop_timeout_seconds * 1000
-      app.stopsAt = performance.now() + limitMs
-      await Promise.race([Promise.all(running), delay(limitMs, undefined, { ref: false })])
-      files.close()
-      // Whoever does not take the answer by then goes without it.
-      setTimeout(() => app.server.closeAllConnections(), 200).unref()
-    })
+    app.decorate('engine', {
+      async call(name, input, call) {
+        const operation = byName.get(name)
+        if (operation === undefined) throw new OperationError('ROUTE_NOT_FOUND', `Unknown operation: ${name}`)
+        if (isStopping) throw stopping()
+        return running.track(operation.call(input, { ...engine, ...call }))
+      },
+      disconnect(connection) {
+        if (!config.locks.release_on_disconnect) return
+        const count = locks.disconnect(connection)
+        if (count > 0) app.log.info({ connection, count }, 'leases ended with their connection')
+      },
+      holdsLeases: async (connection) => config.locks.release_on_disconnect && locks.hasLeases(connection),
+      listLocks: async (limit) => listLocks(locks, limit),
+      async stop(limitMs) {
+        isStopping = true
+        locks.close()
+        await running.ended(limitMs)
+        files.close()
+      }
+    } satisfies LocalEngine)
   },
   { name: 'operations', dependencies: ['locks', 'files', 'differ'] }
 )
 
-function stopping(): OperationError {
+export function stopping(): OperationError {
   return new OperationError('OVERLOADED', 'The server is stopping. Try again when it runs again.', {
     details: { retry_after_seconds: 1 }
   })

@@ -26,7 +26,7 @@ export default fp(
       })
     }
   },
-  { name: 'rest', dependencies: ['operations', 'body', 'errors', 'access'] }
+  { name: 'rest', dependencies: ['authority', 'body', 'errors', 'access'] }
 )
 
 /** Aborted when the connection is closed before the answer has gone out. */

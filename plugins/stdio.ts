@@ -21,6 +21,7 @@ export default fp<{ config: Config; version: string }>(
     const connection = `stdio-${randomBytes(4).toString('hex')}`
     const caller = { transport: 'stdio', agentId: connection, connection } as const
     const onError = (error: unknown) => app.log.debug({ err: error }, 'stdio')
+    const disconnect = () => app.tree.disconnect(connection)
     app.decorate('stdio', undefined)
     app.addHook('onReady', async () => {
       if (daemon.transport === 'http') return
@@ -49,7 +50,7 @@ export default fp<{ config: Config; version: string }>(
         drainMs: daemon.stdio_drain_seconds * 1000,
         onError,
         // Who only waits for a lease waits for nothing that he could still use.
-        onInputEnd: () => app.disconnect(connection),
+        onInputEnd: disconnect,
         onGone: (error) => {
           if (error === undefined || isErrno(error, 'EPIPE')) app.log.info('nobody reads standard output any more')
           else app.log.error({ err: error }, 'answers are lost: standard output cannot be written')
@@ -57,12 +58,12 @@ export default fp<{ config: Config; version: string }>(
       })
     })
     app.addHook('onReady', async () => {
-      void app.stdio?.ended.then(() => app.disconnect(connection))
+      void app.stdio?.ended.then(disconnect)
     })
     app.addHook('preClose', async () => {
       // The operations have had their time; what is left of it is for the reader of the answers.
       await app.stdio?.close(Math.max(leastCloseMs, (app.stopsAt ?? 0) - performance.now()))
     })
   },
-  { name: 'stdio', dependencies: ['locks', 'operations'] }
+  { name: 'stdio', dependencies: ['authority'] }
 )

@@ -43,6 +43,12 @@ export const Config = Type.Object(
           default: 30,
           description: 'Time to receive a whole request.'
         }),
+        authority_timeout_seconds: Type.Number({
+          minimum: 0.1,
+          default: 10,
+          description:
+            'Where several processes serve one tree, one of them runs the engine. How long a call waits for it while it starts, or while another takes over.'
+        }),
         stop_timeout_seconds: Type.Number({
           minimum: 0,
           default: 1.5,

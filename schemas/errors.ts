@@ -150,6 +150,13 @@ export const errorTable = {
     retryable: true,
     meaning: 'A queue or the server is at its limit, or the server is stopping.'
   },
+  AUTHORITY_LOST: {
+    httpStatus: 503,
+    jsonRpcCode: internalError,
+    retryable: true,
+    meaning:
+      'The process that carried out the call ended before it answered. Another has taken over; whether the change was made, the file tells.'
+  },
   UNAUTHORIZED: {
     httpStatus: 401,
     jsonRpcCode: internalError,

@@ -1,6 +1,7 @@
 // The service: plugins registered by hand, in an order that reads as the architecture.
 import Fastify, { LogController, type FastifyInstance, type FastifyReply } from 'fastify'
 import access from '../plugins/access.ts'
+import authority from '../plugins/authority.ts'
 import body from '../plugins/body.ts'
 import differ from '../plugins/differ.ts'
 import docs from '../plugins/docs.ts'
@@ -21,10 +22,17 @@ export interface AppOptions {
   readonly version: string
   /** Where the log goes; stdout stays free. */
   readonly logStream?: { write(line: string): void }
+  /** Called where another process has taken the tree although this one had it: this one must stop. */
+  readonly onDisplaced?: () => void
 }
 
 /** Builds the service, ready to listen. Fails where a root cannot be used. */
-export async function createApp({ config, version, logStream = process.stderr }: AppOptions): Promise<FastifyInstance> {
+export async function createApp({
+  config,
+  version,
+  logStream = process.stderr,
+  onDisplaced = () => {}
+}: AppOptions): Promise<FastifyInstance> {
   const { daemon, crud } = config
   const app = Fastify({
     logger: { level: daemon.log_level, stream: logStream },
@@ -46,6 +54,8 @@ export async function createApp({ config, version, logStream = process.stderr }:
   await app.register(locks, options)
   await app.register(differ, options)
   await app.register(operations, options)
+  // Whose engine: one for the whole tree.
+  await app.register(authority, { ...options, onDisplaced })
   // The door.
   await app.register(errors)
   await app.register(access, options)

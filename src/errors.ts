@@ -15,6 +15,12 @@ interface OperationErrorOptions {
   readonly jsonRpcCode?: number
 }
 
+export interface ErrorOnWire extends Required<Omit<OperationErrorOptions, 'cause'>> {
+  readonly code: ErrorCode
+  readonly message: string
+  readonly notices: Notices | undefined
+}
+
 export class OperationError extends Error {
   readonly code: ErrorCode
   readonly path: string | undefined
@@ -41,6 +47,16 @@ export class OperationError extends Error {
     return this
   }
 
+  /** Everything but the cause, for another process of this tree. */
+  toWire(): ErrorOnWire {
+    const { code, message, path, details, jsonRpcCode } = this
+    return { code, message, path, details, jsonRpcCode, notices: this.#notices }
+  }
+
+  static fromWire({ code, message, notices, ...options }: ErrorOnWire): OperationError {
+    return new OperationError(code, message, options).withNotices(notices)
+  }
+
   /** The PRD's error envelope (PRD 7.2). */
   toEnvelope(): ErrorEnvelope {
     return {
@@ -52,6 +68,10 @@ export class OperationError extends Error {
       ...this.#notices
     }
   }
+}
+
+export function isOperationError(error: unknown, code: ErrorCode): error is OperationError {
+  return error instanceof OperationError && error.code === code
 }
 
 /** Whatever was thrown as an OperationError; an unknown error becomes SERVER_ERROR without its inner text. */

@@ -88,6 +88,10 @@ function findBase(file: string, { cwd }: NativeEdit): URL {
   const state = findServer(dirname(file)) ?? findServer(cwd)
   if (state === undefined)
     throw new Error(`no running server found above ${file} or ${cwd}; start one, or name it with --url`)
+  if (state.url === null)
+    throw new Error(
+      `the server of ${state.project.root} (process ${state.pid}) has no HTTP address; start it, or another beside it, with --transport http or dual`
+    )
   return toBase(state.url)
 }
 

@@ -4,7 +4,6 @@ import closeWithGrace from 'close-with-grace'
 import type { FastifyInstance } from 'fastify'
 import { createApp } from '../app.ts'
 import type { Config } from '../config.ts'
-import { createStateFile } from '../daemon/state-file.ts'
 import { isErrno } from '../errors.ts'
 import { version } from '../version.ts'
 
@@ -27,18 +26,16 @@ export async function serve({ config, isPortExplicit }: ServeOptions): Promise<v
   if (transport !== 'http') globalThis.console = new Console(process.stderr)
   // Who started us may close standard error; the log is lost then, not the server.
   process.stderr.on('error', () => {})
-  const app = await createApp({ config, version })
-  let isStopping = false
-  let withdraw = () => {}
-  const stop = stopOnSignals(app, config.daemon.stop_timeout_seconds * 1000 + stopMarginMs, () => {
-    isStopping = true
-    withdraw()
-  })
+  const app = await createApp({ config, version, onDisplaced: failDisplaced })
+  const { stop, isStopping } = stopOnSignals(app, config.daemon.stop_timeout_seconds * 1000 + stopMarginMs)
   app.log.info({ version, transport, roots: app.files.roots.map(({ given }) => given) }, 'starting')
   if (transport === 'stdio') await app.ready()
   else {
     app.serverFacts.port = await listen(app, config, isPortExplicit)
-    if (!isStopping) withdraw = announce(app, config, app.serverFacts.port)
+    // On standard input nothing is owned before the first call: clients start such a process for a look, and throw it away.
+    await app.tree.join().catch((error: unknown) => {
+      if (!isStopping()) throw error
+    })
   }
   if (app.stdio === undefined) return
   await app.stdio.ended
@@ -46,16 +43,15 @@ export async function serve({ config, isPortExplicit }: ServeOptions): Promise<v
 }
 
 /**
- * A signal, a failure that nobody caught and whoever calls the returned function lead to one orderly stop within a time limit.
+ * A signal, a failure that nobody caught and whoever calls `stop` lead to one orderly stop within a time limit.
  * A second signal ends the process at once, unless it comes so soon that it is the first one: npm passes on what the terminal has sent.
  */
-function stopOnSignals(app: FastifyInstance, limitMs: number, onStop: () => void): (reason: string) => void {
+function stopOnSignals(app: FastifyInstance, limitMs: number) {
   let isStopping = false
   let signalledAt: number | undefined
   const grace = closeWithGrace({ delay: limitMs, logger: false, skip: [...stopSignals] }, async ({ err, signal }) => {
     if (err !== undefined) app.log.fatal({ err }, 'stopping after an unexpected failure')
     else if (signal !== undefined) app.log.info({ signal }, 'stopping')
-    onStop()
     await app.close()
   })
 
@@ -74,24 +70,14 @@ function stopOnSignals(app: FastifyInstance, limitMs: number, onStop: () => void
   }
 
   for (const signal of stopSignals) process.on(signal, onSignal)
-  return stop
+  return { stop, isStopping: () => isStopping }
 }
 
-/** Tells other processes where the server of this tree is. Who cannot write there serves all the same. @returns how to take it back */
-function announce(app: FastifyInstance, { daemon }: Config, port: number): () => void {
-  const [root] = app.files.roots
-  if (root === undefined) return () => {}
-  const file = createStateFile(root.real)
-  const attempt = (act: () => void, what: string) => {
-    try {
-      act()
-    } catch (error) {
-      app.log.warn({ err: error }, `could not ${what} the state file: ${error instanceof Error ? error.message : ''}`)
-    }
-  }
-  const transport = daemon.transport === 'dual' ? 'dual' : 'http'
-  attempt(() => file.write({ transport, host: daemon.host, port }), 'write')
-  return () => attempt(() => file.removeOwn(), 'remove')
+/** Nothing that this process holds counts any more: a failure like any other that nobody can catch. */
+function failDisplaced(): void {
+  setImmediate(() => {
+    throw new Error('the folder of this server was removed, and another process has taken the tree')
+  })
 }
 
 /** Binds instead of probing: whoever probes can lose the port before binding it. */

@@ -11,5 +11,5 @@ export const paths = {
   configFile: join(config, 'config.json'),
   /** Of the background server: its pid file and the like. */
   dataFolder: data,
-  logFolder: log,
+  logFolder: log
 } as const

@@ -4,13 +4,14 @@ import { networkInterfaces } from 'node:os'
 export interface ServerState {
   /** Of this format. */
   readonly version: '1.0.0'
-  readonly transport: 'http' | 'dual'
-  readonly port: number
+  readonly transport: 'http' | 'dual' | 'stdio'
+  /** Null where no process of the tree listens. */
+  readonly port: number | null
   /** To connect to: an address of this machine. */
   readonly host: string
   readonly path: '/mcp'
-  /** `http://<host>:<port>/mcp`; the other routes stand beside /mcp. */
-  readonly url: string
+  /** `http://<host>:<port>/mcp`; the other routes stand beside /mcp. Null without a port. */
+  readonly url: string | null
   readonly pid: number
   /** ISO 8601. */
   readonly started_at: string
@@ -32,12 +33,12 @@ export function parseServerState(text: string): ServerState | undefined {
   const { name, root } = (project ?? {}) as Unchecked<ServerState['project']>
   const isState =
     version === '1.0.0' &&
-    (transport === 'http' || transport === 'dual') &&
-    isIntegerBetween(port, 1, 65_535) &&
+    (transport === 'stdio' ? port === null : transport === 'http' || transport === 'dual') &&
+    (port === null || isIntegerBetween(port, 1, 65_535)) &&
     typeof host === 'string' &&
     isThisMachine(host) &&
     path === '/mcp' &&
-    url === urlOf(host, Number(port)) &&
+    url === urlOf(host, port as number | null) &&
     isIntegerBetween(pid, 1, 2 ** 31) &&
     typeof started_at === 'string' &&
     !Number.isNaN(Date.parse(started_at)) &&
@@ -47,8 +48,8 @@ export function parseServerState(text: string): ServerState | undefined {
   return isState ? (state as ServerState) : undefined
 }
 
-export function urlOf(host: string, port: number): string {
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}/mcp`
+export function urlOf(host: string, port: number | null): string | null {
+  return port === null ? null : `http://${host.includes(':') ? `[${host}]` : host}:${port}/mcp`
 }
 
 /** Somebody who can write a state file must not lead its readers, and their tokens, to another machine. */

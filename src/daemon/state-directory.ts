@@ -4,6 +4,7 @@ import {
   constants,
   fstatSync,
   fsyncSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readSync,
@@ -28,6 +29,12 @@ export interface StateDirectory {
   /** Gives whatever stands at `name` another name. */
   rename(name: string, newName: string): void
   remove(name: string): void
+  /** Opens a file to be locked, empty where there is none yet. @returns its descriptor, which the caller closes */
+  openLock(name: string): number
+  /** Whether the open file is the one that stands at `name`. */
+  isAt(name: string, fd: number): boolean
+  /** The folder, opened, made where it is missing: names in it can be given to system calls until it is closed. */
+  hold(): Directory
 }
 
 /** Nothing that is kept here comes near. */
@@ -35,6 +42,7 @@ const maxFileBytes = 65_536
 const noFollow = constants.O_NOFOLLOW ?? 0
 /** O_NONBLOCK: opening a FIFO that somebody has put there returns at once. */
 const readFlags = constants.O_RDONLY | noFollow | (constants.O_NONBLOCK ?? 0)
+const lockFlags = constants.O_RDWR | constants.O_CREAT | noFollow | (constants.O_NONBLOCK ?? 0)
 const createFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | noFollow
 
 /** @param root real path of a root; nothing is made or looked at yet */
@@ -77,7 +85,19 @@ export function createStateDirectory(root: string): StateDirectory {
     },
     remove(name) {
       within(name, 'open', (directory) => unlinkSync(directory.at(name)))
-    }
+    },
+    openLock(name) {
+      return within(name, 'make', (directory) => {
+        refuseForeign(directory.stat(name), 'file', join(path, name))
+        return openSync(directory.at(name), lockFlags, 0o600)
+      })
+    },
+    isAt(name, fd) {
+      const there = lstatSync(join(path, name), { bigint: true, throwIfNoEntry: false })
+      const open = fstatSync(fd, { bigint: true })
+      return there?.ino === open.ino && there.dev === open.dev
+    },
+    hold: () => within('', 'make', (directory) => directory.share())
   }
 }
 

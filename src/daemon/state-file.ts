@@ -5,39 +5,41 @@ import { isRunning, startOf } from './process-identity.ts'
 import { parseServerState, urlOf, type ServerState } from './server-state.ts'
 import { createStateDirectory } from './state-directory.ts'
 
-interface Reachable {
-  readonly transport: ServerState['transport']
+/** A process of a tree, and where clients reach it over HTTP, if they do. */
+export interface Member extends Pick<ServerState, 'transport' | 'pid' | 'started_at' | 'process_start'> {
   /** As bound; a wildcard stands for loopback. */
   readonly host: string
-  readonly port: number
+  /** Null where it does not listen. */
+  readonly port: number | null
 }
 
 const fileName = '.mcp_server_state.json'
 const clientHosts: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
 
+/** What tells this process from every other one. */
+export const thisProcess = {
+  pid: process.pid,
+  started_at: new Date(performance.timeOrigin).toISOString(),
+  process_start: startOf(process.pid)
+} as const
+
 /** @param root real path of the server's first root */
 export function createStateFile(root: string) {
   const directory = createStateDirectory(root)
-  const own = {
-    pid: process.pid,
-    started_at: new Date(performance.timeOrigin).toISOString(),
-    process_start: startOf(process.pid)
-  }
-
-  /** Undefined where there is none, or none that can be believed. */
-  function read(): ServerState | undefined {
-    try {
-      const text = directory.read(fileName)
-      return text === undefined ? undefined : parseServerState(text)
-    } catch {
-      return undefined
-    }
-  }
+  let written: string | undefined
 
   return {
-    read,
-    /** Names this process. @throws Error that says what is in the way */
-    write({ transport, host: bound, port }: Reachable): void {
+    /** Undefined where there is none, or none that can be believed. */
+    read(): ServerState | undefined {
+      try {
+        const text = directory.read(fileName)
+        return text === undefined ? undefined : parseServerState(text)
+      } catch {
+        return undefined
+      }
+    },
+    /** @throws Error that says what is in the way */
+    write({ transport, host: bound, port, pid, started_at, process_start }: Member): void {
       const host = clientHosts[bound] ?? bound
       const state: ServerState = {
         version: '1.0.0',
@@ -46,17 +48,19 @@ export function createStateFile(root: string) {
         host,
         path: '/mcp',
         url: urlOf(host, port),
-        ...own,
+        pid,
+        started_at,
+        process_start,
         project: { name: basename(root), root }
       }
-      directory.write(fileName, `${JSON.stringify(state, undefined, 2)}\n`, { isDurable: false })
+      const text = `${JSON.stringify(state, undefined, 2)}\n`
+      directory.write(fileName, text, { isDurable: false })
+      written = text
     },
-    /** Removes it where it still names this process. @throws Error that says what is in the way */
+    /** Removes it where it still is what was written here. @throws Error that says what is in the way */
     removeOwn(): void {
-      const state = read()
-      if (state?.pid !== own.pid || state.started_at !== own.started_at || state.process_start !== own.process_start)
-        return
-      directory.remove(fileName)
+      if (written !== undefined && directory.read(fileName) === written) directory.remove(fileName)
+      written = undefined
     }
   }
 }

@@ -18,7 +18,7 @@ export interface McpHttpOptions extends McpServerOptions {
   /** Told of a session that has ended, by the name under which its calls came. */
   readonly onSessionEnd: (connection: string) => void
   /** True where leases would end with the session: such a one does not make room for another. */
-  readonly holdsLeases: (connection: string) => boolean
+  readonly holdsLeases: (connection: string) => Promise<boolean>
 }
 
 interface Session {
@@ -65,7 +65,7 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
       return rpcError(400, -32000, 'Bad Request: no Mcp-Session-Id header, and not an initialize request')
     }
     // Clients often exit without ending their session: the one unused for longest makes room.
-    if (sessions.size + opening >= maxSessions && !endOldestIdle()) {
+    if (sessions.size + opening >= maxSessions && !(await endOldestIdle())) {
       return rpcError(
         503,
         -32000,
@@ -113,11 +113,17 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
   }
 
   /** False where every session is in use, or holds leases: its agent may be thinking. */
-  function endOldestIdle(): boolean {
+  async function endOldestIdle(): Promise<boolean> {
     const idle = [...sessions.values()].filter(({ open }) => open === 0).sort((a, b) => a.lastUsed - b.lastUsed)
-    const oldest = idle.find(({ transport }) => !holdsLeases(connectionOf(transport.sessionId) ?? ''))
-    oldest?.transport.close().catch(onError)
-    return oldest !== undefined
+    for (const session of idle) {
+      const { transport } = session
+      if (await holdsLeases(connectionOf(transport.sessionId) ?? '')) continue
+      // It may have been used or ended while this was asked.
+      if (session.open > 0 || !sessions.has(transport.sessionId ?? '')) continue
+      transport.close().catch(onError)
+      return true
+    }
+    return false
   }
 
   function endIdleSessions(): void {

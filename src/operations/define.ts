@@ -36,6 +36,8 @@ interface Definition<Input extends TObject, Output extends TObject> {
   readonly errors: readonly ErrorCode[]
   /** True where no agent is offered it: it is there over REST alone. */
   readonly isForOperators?: true
+  /** True where the process that is asked answers itself: it is about that process, and needs no file. */
+  readonly isLocal?: true
   readonly handle: (input: Static<Input>, context: OperationContext) => Promise<object>
 }
 

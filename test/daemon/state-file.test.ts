@@ -6,7 +6,7 @@ import { basename } from 'node:path'
 import t from 'tap'
 import { startOf } from '../../src/daemon/process-identity.ts'
 import type { ServerState } from '../../src/daemon/server-state.ts'
-import { createStateFile, findServer } from '../../src/daemon/state-file.ts'
+import { createStateFile, findServer, thisProcess } from '../../src/daemon/state-file.ts'
 import { startProgram } from '../fixtures/server.ts'
 import { startStdio } from '../fixtures/stdio.ts'
 import { makeTree, type Tree } from '../fixtures/tree.ts'
@@ -22,7 +22,7 @@ async function stateOf(tree: Tree): Promise<ServerState> {
 
 /** A state as this process would write it, with some fields changed. */
 function plant(tree: Tree, changes: object): void {
-  createStateFile(tree.root).write({ transport: 'http', host: '127.0.0.1', port: 8720 })
+  createStateFile(tree.root).write({ ...thisProcess, transport: 'http', host: '127.0.0.1', port: 8720 })
   tree.write(file, JSON.stringify({ ...(JSON.parse(tree.read(file)) as object), ...changes }))
 }
 
@@ -44,7 +44,7 @@ for (const transport of ['http', 'dual'] as const) {
       project: { name: basename(tree.root), root: tree.root }
     })
     t.ok(Math.abs(Date.parse(state.started_at) - Date.now()) < 60_000)
-    t.equal((await fetch(state.url.replace('/mcp', '/health'))).status, 200)
+    t.equal((await fetch(String(state.url).replace('/mcp', '/health'))).status, 200)
     if (process.platform !== 'win32') t.equal(statSync(tree.path(file)).mode & 0o777, 0o600)
     for (const folder of ['', 'src/deep', 'src/not/there/yet']) t.strictSame(findServer(tree.path(folder)), state)
     await program.end('SIGTERM')
@@ -104,7 +104,7 @@ t.test('an address that stands for every interface is written as the one to conn
   const tree = makeTree(t)
   const written = (host: string) => {
     const state = createStateFile(tree.root)
-    state.write({ transport: 'http', host, port: 8720 })
+    state.write({ ...thisProcess, transport: 'http', host, port: 8720 })
     return state.read()
   }
   t.match(written('0.0.0.0'), { host: '127.0.0.1', url: 'http://127.0.0.1:8720/mcp' })

@@ -1,0 +1,72 @@
+// app.call: runs an operation on the one engine of the tree, that of this process or that of its authority. All transports are layers over it.
+import type { AddressInfo } from 'node:net'
+import fp from 'fastify-plugin'
+import { createRootlessTree, createTree, type Tree } from '../src/authority/tree.ts'
+import type { Config } from '../src/config.ts'
+import { thisProcess, type Member } from '../src/daemon/state-file.ts'
+import type { CallOperation } from '../src/operations/context.ts'
+import { createRunningCalls } from '../src/running-calls.ts'
+import { stopping } from './operations.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    call: CallOperation
+    tree: Tree
+    /** When the stop must have come to its end, by performance.now(); undefined while nobody stops. */
+    stopsAt: number | undefined
+  }
+}
+
+interface Options {
+  readonly config: Config
+  readonly version: string
+  readonly onDisplaced: () => void
+}
+
+export default fp<Options>(
+  async (app, { config, version, onDisplaced }) => {
+    const { daemon } = config
+    const running = createRunningCalls()
+    const [first, ...others] = app.files.roots.map(({ real }) => real)
+    let isStopping = false
+
+    function member(): Member {
+      const port = (app.server.address() as AddressInfo | null)?.port ?? null
+      return { ...thisProcess, transport: daemon.transport as Member['transport'], host: daemon.host, port }
+    }
+
+    const tree =
+      first === undefined
+        ? createRootlessTree(app.engine)
+        : createTree({
+            engine: app.engine,
+            roots: [first, ...others],
+            config,
+            version,
+            member,
+            onAuthority: app.sweepLeftovers,
+            onDisplaced,
+            log: app.log
+          })
+    app.decorate('stopsAt', undefined)
+    app.decorate('tree', tree)
+    app.decorate('call', async (name, input, call) => {
+      if (isStopping) throw stopping()
+      return running.track(tree.call(name, input, call))
+    })
+    app.server.on('listening', tree.introduce)
+
+    // New calls are refused, waiting ones answered; those that hold their lock may finish, within the time the operator gives.
+    app.addHook('preClose', async () => {
+      isStopping = true
+      const limitMs = daemon.stop_timeout_seconds * 1000
+      app.stopsAt = performance.now() + limitMs
+      tree.announceLeaving()
+      await Promise.all([app.engine.stop(limitMs), running.ended(limitMs)])
+      tree.leave()
+      // Whoever does not take the answer by then goes without it.
+      setTimeout(() => app.server.closeAllConnections(), 200).unref()
+    })
+  },
+  { name: 'authority', dependencies: ['operations'] }
+)

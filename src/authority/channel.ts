@@ -1,0 +1,37 @@
+// Messages over a socket, as lines of JSON. Both ends are processes of one user on one tree.
+import type { Socket } from 'node:net'
+import { readLines } from '../rpc/lines.ts'
+
+export interface Channel<Sent> {
+  /** Does nothing once the socket has closed. @throws RangeError for a message that is too long for a text */
+  send(message: Sent): void
+  close(): void
+}
+
+/** @param onClose called once, after the last message, however the socket ended */
+export function openChannel<Sent, Received>(
+  socket: Socket,
+  { onMessage, onClose }: { onMessage: (message: Received) => void; onClose: () => void }
+): Channel<Sent> {
+  async function read(): Promise<void> {
+    for await (const line of readLines(socket, Number.MAX_SAFE_INTEGER)) {
+      onMessage(JSON.parse((line as Buffer).toString('utf8')) as Received)
+    }
+  }
+
+  // A failure is an end like any other: the process on the other side has gone, or is not one of ours.
+  read()
+    .catch(() => {})
+    .finally(() => {
+      socket.destroy()
+      onClose()
+    })
+  return {
+    send: (message) => {
+      const text = `${JSON.stringify(message)}\n`
+      if (socket.writable) socket.write(text)
+    },
+    // What was sent goes out first.
+    close: () => socket.destroySoon()
+  }
+}

@@ -1,0 +1,13 @@
+// What transports and relays need of the engine of a tree, wherever it runs.
+import type { LockList } from '../../schemas/locks.ts'
+import type { CallOperation } from '../operations/context.ts'
+
+export interface EngineLink {
+  readonly call: CallOperation
+  /** Ends the leases that were taken over a session or connection which has ended. */
+  disconnect(connection: string): void
+  /** True where leases would end with the session or connection. */
+  holdsLeases(connection: string): Promise<boolean>
+  /** @param limit of files listed */
+  listLocks(limit: number): Promise<LockList>
+}

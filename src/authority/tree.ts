@@ -1,0 +1,167 @@
+// The tree as this process sees it: one engine for all of its processes, and a state file that says where they are.
+import type { Config } from '../config.ts'
+import { createAuthorityLock } from '../daemon/authority-lock.ts'
+import { createStateDirectory } from '../daemon/state-directory.ts'
+import { createStateFile, type Member } from '../daemon/state-file.ts'
+import { isOperationError, OperationError } from '../errors.ts'
+import type { Logger, OperationResult } from '../operations/context.ts'
+import { operations } from '../operations/index.ts'
+import { openAddress } from './address.ts'
+import { createAuthorityServer } from './authority-server.ts'
+import type { EngineLink } from './engine-link.ts'
+import { createMembership, type Role } from './membership.ts'
+import { protocol, type EngineSettings } from './messages.ts'
+
+export interface TreeOptions {
+  /** Of this process. */
+  readonly engine: EngineLink
+  /** Real paths; the first names the tree. */
+  readonly roots: readonly [string, ...string[]]
+  readonly config: Config
+  readonly version: string
+  /** This process, as it can be reached right now. */
+  readonly member: () => Member
+  /** Called each time the engine of this process becomes that of the tree. */
+  readonly onAuthority: () => void
+  /** Called when another process has taken the tree although this one had it: nothing that is held here counts any more. */
+  readonly onDisplaced: () => void
+  readonly log: Logger
+}
+
+/** The engine of the tree, wherever it runs. */
+export interface Tree extends EngineLink {
+  /** Joins the tree where that has not been done yet. @throws Error that says what is in the way */
+  join(): Promise<unknown>
+  readonly role: () => Role
+  /** Process id of the authority; null while it is not known. */
+  readonly authorityPid: () => number | null
+  /** This process has begun to listen: those who look for the tree are told. */
+  introduce(): void
+  /** Before the engine of this process stops. */
+  announceLeaving(): void
+  /** After it has stopped. */
+  leave(): void
+}
+
+const byName = new Map(operations.map((operation) => [operation.name, operation]))
+
+export function createTree(options: TreeOptions): Tree {
+  const { engine, roots, config, version, member, onAuthority, onDisplaced, log } = options
+  const directory = createStateDirectory(roots[0])
+  const stateFile = createStateFile(roots[0])
+  const settings: EngineSettings = { crud: config.crud, locks: config.locks }
+  const server = createAuthorityServer({ engine, roots, settings, onMembersChange: announce })
+  const membership = createMembership({
+    lock: createAuthorityLock(roots),
+    engine,
+    server,
+    openAddress: () => openAddress(roots[0], directory),
+    hello: () => ({ type: 'hello', protocol, version, roots, member: member() }),
+    joinTimeoutMs: config.daemon.authority_timeout_seconds * 1000,
+    onAuthority() {
+      log.info({ root: roots[0] }, 'authority of the tree')
+      announce()
+      onAuthority()
+    },
+    onRelay({ pid, settings: theirs }) {
+      log.info({ root: roots[0], authority_pid: pid }, 'relaying to the authority of the tree')
+      const differing = differingSettings(settings, theirs)
+      if (differing.length > 0)
+        log.warn({ settings: differing }, 'these settings are other ones in the authority of the tree, and its count')
+    },
+    onDisplaced
+  })
+
+  /** Tells other programs where clients reach the tree: here, else at a relay that listens. */
+  function announce(): void {
+    if (membership.role() !== 'authority') return
+    const self = member()
+    const reachable = self.port === null ? server.members().find(({ port }) => port !== null) : self
+    attempt(() => stateFile.write(reachable ?? self), 'write')
+  }
+
+  /** Who cannot say where the tree is serves it all the same. */
+  function attempt(act: () => void, what: string): void {
+    try {
+      act()
+    } catch (error) {
+      log.warn({ err: error }, `could not ${what} the state file: ${messageOf(error)}`)
+    }
+  }
+
+  async function call(...[name, input, call]: Parameters<EngineLink['call']>): Promise<OperationResult> {
+    const operation = byName.get(name)
+    if (operation?.isLocal === true) return engine.call(name, input, call)
+    for (;;) {
+      const link = await linkFor(call.signal)
+      try {
+        return await link.call(name, input, call)
+      } catch (error) {
+        // What only reads is asked of the next authority; whether a change was made is not known.
+        if (!isOperationError(error, 'AUTHORITY_LOST') || operation?.annotations.readOnlyHint !== true) throw error
+      }
+    }
+  }
+
+  async function linkFor(signal?: AbortSignal): Promise<EngineLink> {
+    try {
+      return await membership.link(signal)
+    } catch (error) {
+      if (error instanceof OperationError) throw error
+      const message = `This process cannot take part in serving ${roots[0]}: ${messageOf(error)}. Nothing was done.`
+      throw new OperationError('SERVER_ERROR', message, { cause: error })
+    }
+  }
+
+  return {
+    call,
+    disconnect(connection) {
+      // Whoever has not called has taken no lease, and owns nothing.
+      if (membership.role() === 'none') return
+      membership.link().then(
+        (link) => link.disconnect(connection),
+        () => {}
+      )
+    },
+    holdsLeases: async (connection) => (await linkFor()).holdsLeases(connection),
+    listLocks: async (limit) => (await linkFor()).listLocks(limit),
+    join: () => membership.link(),
+    role: membership.role,
+    authorityPid: membership.authorityPid,
+    introduce() {
+      announce()
+      membership.introduce()
+    },
+    announceLeaving: membership.announceLeaving,
+    leave() {
+      if (membership.role() === 'authority') attempt(stateFile.removeOwn, 'remove')
+      membership.leave()
+    }
+  }
+}
+
+/** Of a process without a root: every call is refused anyhow, and there is nothing to be the authority of. */
+export function createRootlessTree(engine: EngineLink): Tree {
+  return {
+    ...engine,
+    join: async () => {},
+    role: () => 'none',
+    authorityPid: () => null,
+    introduce: () => {},
+    announceLeaving: () => {},
+    leave: () => {}
+  }
+}
+
+function differingSettings(own: EngineSettings, theirs: EngineSettings): string[] {
+  const sections = ['crud', 'locks'] as const
+  return sections.flatMap((section) =>
+    Object.entries(own[section])
+      .filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(theirs[section][name]))
+      .map(([name]) => `${section}.${name}`)
+  )
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
