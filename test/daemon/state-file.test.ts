@@ -7,7 +7,7 @@ import t from 'tap'
 import { startOf } from '../../src/daemon/process-identity.ts'
 import type { ServerState } from '../../src/daemon/server-state.ts'
 import { createStateFile, findServer, thisProcess } from '../../src/daemon/state-file.ts'
-import { startProgram } from '../fixtures/server.ts'
+import { runProgram, startProgram } from '../fixtures/server.ts'
 import { startStdio } from '../fixtures/stdio.ts'
 import { makeTree, type Tree } from '../fixtures/tree.ts'
 
@@ -53,12 +53,17 @@ for (const transport of ['http', 'dual'] as const) {
   })
 }
 
-t.test('over stdio alone there is nowhere to point to, and nothing is written', async (t) => {
-  const tree = makeTree(t)
+t.test('over stdio alone nothing is written before the first call, and then that there is no address', async (t) => {
+  const tree = makeTree(t, { f: 'x' })
   const program = startStdio(t, ['--dir', tree.root, '--transport', 'stdio'])
+  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
+  t.match(await program.call('initialize', params), { result: { serverInfo: { name: 'async-crud-mcp' } } })
+  t.strictSame(tree.own(), [])
   await program.call('list_files', {})
-  t.strictSame(tree.all(), [])
+  t.match(await stateOf(tree), { transport: 'stdio', port: null, url: null, pid: program.process.pid })
+  t.match(findServer(tree.root), { url: null })
   await program.end()
+  t.strictSame(tree.own(), ['.gitignore'])
 })
 
 t.test('the file of a killed program is not believed, and the next one replaces it', async (t) => {
@@ -73,30 +78,27 @@ t.test('the file of a killed program is not believed, and the next one replaces 
   t.equal(findServer(tree.root)?.url, `${second.url}/mcp`)
 })
 
-t.test('a program that stops leaves the file of another one alone', async (t) => {
+t.test('a second program leaves the file of the first alone, and writes its own when it takes over', async (t) => {
   const tree = makeTree(t)
   const first = await startProgram(t, ['--dir', tree.root])
-  await stateOf(tree)
+  t.equal((await stateOf(tree)).pid, first.process.pid)
   const second = await startProgram(t, ['--dir', tree.root])
-  while ((await stateOf(tree)).pid !== second.process.pid) await new Promise(setImmediate)
+  await fetch(`${second.url}/locks`)
+  t.equal((await stateOf(tree)).pid, first.process.pid)
   await first.stop()
-  t.equal((await stateOf(tree)).pid, second.process.pid)
+  while ((await stateOf(tree)).pid !== second.process.pid) await new Promise(setImmediate)
+  t.equal((await stateOf(tree)).url, `${second.url}/mcp`)
   await second.stop()
   t.notOk(existsSync(tree.path(file)))
 })
 
-t.test('a program that cannot write the file says so and serves', async (t) => {
+t.test('where the folder is a link the program ends with one line and follows nothing', async (t) => {
   const elsewhere = makeTree(t)
   const tree = makeTree(t, { f: 'one' })
   symlinkSync(elsewhere.root, tree.path('.async-crud-mcp'), 'junction')
-  const program = await startProgram(t, ['--dir', tree.root])
-  const body = JSON.stringify({ path: 'f' })
-  const headers = { 'content-type': 'application/json' }
-  t.match(await (await fetch(`${program.url}/async_read`, { method: 'POST', headers, body })).json(), {
-    content: 'one'
-  })
-  t.equal((await program.stop()).code, 0)
-  t.match(program.stderr.join('\n'), /could not write the state file: .*is a symbolic link: remove it/)
+  const { code, stderr } = await runProgram(['--dir', tree.root, '--log-level', 'silent'])
+  t.equal(code, 1)
+  t.match(stderr, /^async-crud-mcp: .*is a symbolic link: remove it\n$/)
   t.strictSame(elsewhere.all(), [])
 })
 
