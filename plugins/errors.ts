@@ -5,7 +5,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { isErrno, OperationError, toOperationError } from '../src/errors.ts'
 import { envelopes } from '../src/operations/envelopes.ts'
-import { suggest } from '../src/operations/faults.ts'
+import { suggest } from '../src/suggest.ts'
 import { operations } from '../src/operations/index.ts'
 
 /** Of every answer that is JSON. */

@@ -1,6 +1,12 @@
-// The settings the server runs with: flags over environment over defaults, checked once and frozen.
-import { Ajv } from 'ajv'
-import { Config } from '../schemas/config.ts'
+// The settings the server runs with: flags over environment over file over defaults, checked once and frozen.
+import { checkValues } from './config/check.ts'
+import { readEnvironment, type Environment } from './config/environment.ts'
+import { fields } from './config/fields.ts'
+import { findConfigFile, readConfigFile, type ConfigFile } from './config/file.ts'
+import { ConfigError, normalise, type Fault, type Given, type Layer } from './config/layer.ts'
+import { checkOutsideRoots } from './config/outside-roots.ts'
+import { findWarnings } from './config/warnings.ts'
+import type { Config } from '../schemas/config.ts'
 
 export type { Config } from '../schemas/config.ts'
 
@@ -10,57 +16,85 @@ export type PartialConfig = {
 }
 type Unchecked<Value> = Value extends string ? string : Value
 
-const environmentPrefix = 'ASYNC_CRUD_MCP_'
+/** What the command line says of one setting. */
+export interface FlagValue {
+  /** Such as `daemon.port`. */
+  readonly setting: string
+  /** Such as `--port`, for messages. */
+  readonly flag: string
+  readonly value: unknown
+}
+
+export interface SettingSources {
+  readonly flags?: readonly FlagValue[]
+  readonly environment: Environment
+  /** Of `--config`; undefined where the file is to be found. */
+  readonly configFile?: string | undefined
+}
+
+export interface Settings {
+  readonly config: Config
+  /** Every setting by its dotted name, with where it comes from. */
+  readonly values: ReadonlyMap<string, Given>
+  /** Undefined where no file is to be read. One that nobody named need not exist. */
+  readonly file: ConfigFile | undefined
+  /** What the operator should know, though the server runs. */
+  readonly warnings: readonly string[]
+}
 
 /**
- * Merges and checks the settings.
- * @throws Error with one line per fault: the setting, what it should be, and the value.
+ * Merges and checks the settings from all their sources.
+ * @throws ConfigError with every fault: the place, what was expected, and the value
  */
-export function loadConfig(
-  flags: PartialConfig,
-  environment: Readonly<Record<string, string | undefined>> = {}
-): Config {
-  const fromEnvironment = readEnvironment(environment)
+export function loadSettings({ flags = [], environment, configFile }: SettingSources): Settings {
+  const file = findConfigFile(configFile, environment)
+  const ofFile = file && readConfigFile(file)
+  const layers = [ofFile, readEnvironment(environment), toLayer(flags)].filter((layer) => layer !== undefined)
+  const values = new Map<string, Given>()
+  for (const { name, schema } of fields.values()) {
+    values.set(name, { value: structuredClone(schema.default), origin: { source: 'default' } })
+  }
+  for (const layer of layers) for (const [name, given] of layer.values) values.set(name, given)
+  const faults = layers.flatMap(findFaults)
+  if (faults.length === 0) faults.push(...checkOutsideRoots(values, ofFile?.values.size === 0 ? undefined : file))
+  if (faults.length > 0) throw new ConfigError(faults)
+  return { config: toConfig(values), values, file, warnings: findWarnings(values, file) }
+}
+
+/**
+ * The settings of a service that is built inside another program: no file is looked for.
+ * @throws ConfigError
+ */
+export function loadConfig(partial: PartialConfig, environment: Environment = {}): Config {
+  const flags = Object.entries(partial).flatMap(([section, settings]) =>
+    Object.entries(settings).map(([key, value]) => ({ setting: `${section}.${key}`, flag: '', value }))
+  )
+  return loadSettings({ flags, environment: { ...environment, ASYNC_CRUD_MCP_CONFIG: '' } }).config
+}
+
+/** In the order of a file's lines. */
+function findFaults({ values, faults }: Layer): Fault[] {
+  const lineOf = ({ origin }: Fault) => (origin.source === 'file' ? origin.line : 0)
+  return [...faults, ...checkValues(values)].sort((a, b) => lineOf(a) - lineOf(b))
+}
+
+function toLayer(flags: readonly FlagValue[]): Layer {
+  const values = new Map<string, Given>()
+  for (const { setting, flag, value } of flags) {
+    const field = fields.get(setting)
+    if (field === undefined) throw new Error(`${setting} is no setting`)
+    values.set(setting, { value: normalise(field, value), origin: { source: 'flag', flag } })
+  }
+  return { values, faults: [] }
+}
+
+function toConfig(values: ReadonlyMap<string, Given>): Config {
   const config: Record<string, Record<string, unknown>> = {}
-  for (const section of Object.keys(Config.properties) as (keyof Config)[]) {
-    config[section] = { ...fromEnvironment[section], ...flags[section] }
+  for (const { name, section, key } of fields.values()) {
+    config[section] = { ...config[section], [key]: values.get(name)?.value }
   }
-  const ajv = new Ajv({ allErrors: true, useDefaults: true, verbose: true })
-  const check = ajv.compile<Config>(Config)
-  if (!check(config)) {
-    const faults = (check.errors ?? []).map(({ instancePath, message, data, params }) => {
-      const name = instancePath.slice(1).replaceAll('/', '.')
-      if ('additionalProperty' in params) return `${name}.${String(params['additionalProperty'])} is no setting`
-      return `${name} ${message}, but is ${JSON.stringify(data)}`
-    })
-    throw new Error(`invalid configuration: ${faults.join('; ')}`)
-  }
-  return deepFreeze(config)
-}
-
-/** Settings named `ASYNC_CRUD_MCP_<SECTION>__<FIELD>`; numbers and lists are written as JSON. */
-function readEnvironment(
-  environment: Readonly<Record<string, string | undefined>>
-): Record<string, Record<string, unknown>> {
-  const result: Record<string, Record<string, unknown>> = {}
-  for (const [name, value] of Object.entries(environment)) {
-    if (!name.startsWith(environmentPrefix) || value === undefined) continue
-    const [section, field] = name.slice(environmentPrefix.length).toLowerCase().split('__')
-    if (section === undefined || field === undefined) continue
-    if (!(section in Config.properties)) throw new Error(`invalid configuration: ${name} names no section`)
-    result[section] = { ...result[section], [field]: parseValue(section, field, value) }
-  }
-  return result
-}
-
-function parseValue(section: string, field: string, value: string): unknown {
-  const properties = Config.properties[section as keyof Config].properties as Record<string, { type?: string }>
-  if (properties[field]?.type === 'string') return value
-  try {
-    return JSON.parse(value)
-  } catch {
-    return value
-  }
+  // Checked against the schema that the type is made from, source by source.
+  return deepFreeze(config) as unknown as Config
 }
 
 function deepFreeze<T>(value: T): T {

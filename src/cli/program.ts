@@ -1,10 +1,11 @@
 // The command line: without a command it serves.
 import type { Command } from 'commander'
-import { loadConfig } from '../config.ts'
+import { loadSettings } from '../config.ts'
 import { version } from '../version.ts'
 import { createCommand, orFail } from './command.ts'
+import { createConfigCommand } from './config.ts'
 import { createGuardCommand } from './guard.ts'
-import { addServeFlags, toConfig, type ServeFlags } from './serve-flags.ts'
+import { addServeFlags, toSources, type ServeFlags } from './serve-flags.ts'
 
 export const program = addServeFlags(createCommand('async-crud-mcp'))
   .description(
@@ -23,14 +24,17 @@ export const program = addServeFlags(createCommand('async-crud-mcp'))
       .description('the server; also what happens without a command')
       .action(orFail(run))
   )
+  .addCommand(createConfigCommand())
   .addCommand(createGuardCommand())
 
 async function run(_flags: ServeFlags, command: Command): Promise<void> {
-  const flags = command.optsWithGlobals<ServeFlags>()
-  const config = loadConfig(toConfig(flags), process.env)
-  if (config.crud.base_directories.length === 0) throw new Error('no root: pass --dir <folder>')
+  const settings = loadSettings(toSources(command.optsWithGlobals<ServeFlags>()))
+  const { config, values } = settings
+  if (config.crud.base_directories.length === 0)
+    throw new Error('no root: pass --dir <folder>, or set crud.base_directories (async-crud-mcp config init)')
   requireTokenBeyondLoopback(config.daemon.host, config.daemon.token)
-  const isPortExplicit = flags.port !== undefined || process.env['ASYNC_CRUD_MCP_DAEMON__PORT'] !== undefined
+  const { source } = values.get('daemon.port')?.origin ?? {}
+  const isPortExplicit = (source === 'flag' || source === 'environment') && config.daemon.port !== null
   // Loaded only now: --help and a wrong flag are answered without loading the service.
   const { serve } = await import('./serve.ts')
   await serve({ config, isPortExplicit })

@@ -1,72 +1,107 @@
-// The flags of the server, and the settings they stand for.
+// The flags of the server, and the settings they stand for. Their words and bounds are those of the schema.
+import { resolve } from 'node:path'
 import { InvalidArgumentError, Option, type Command } from 'commander'
-import { Config } from '../../schemas/config.ts'
-import type { PartialConfig } from '../config.ts'
+import type { FlagValue, SettingSources } from '../config.ts'
+import { expectationOf, fieldOf } from '../config/fields.ts'
+import { normalise } from '../config/layer.ts'
 import { collect, numberBetween } from './command.ts'
 
-export interface ServeFlags {
-  dir?: string[]
-  host?: string
-  port?: number
-  maxSize?: number
-  timeout?: number
-  logLevel?: string
-  token?: string
-  transport?: string
+/** As commander gives them, by their names in camel case. */
+export type ServeFlags = Readonly<Record<string, unknown>>
+
+export interface ServeFlag {
+  /** Such as `--port <number>`. */
+  readonly flag: string
+  readonly setting: string
+  /** Where the flag needs other words than its setting. */
+  readonly help?: string
+  /** A whole number within these bounds. */
+  readonly bounds?: readonly [min: number, max: number]
+  /** From the value on the command line, and those before it, to that of the setting. */
+  readonly parse?: (value: string, previous?: string[]) => unknown
 }
 
-const { transport, log_level } = Config.properties.daemon.properties
-const transports = transport['enum'] as string[]
-const levels = log_level['enum'] as string[]
+const megabyte = 1_048_576
+
+export const serveFlags: readonly ServeFlag[] = [
+  {
+    flag: '--dir <folder>',
+    setting: 'crud.base_directories',
+    help: 'a root: only files below it are reachable (repeatable; at least one, here or in the settings)',
+    parse: collect
+  },
+  { flag: '--transport <type>', setting: 'daemon.transport' },
+  { flag: '--port <number>', setting: 'daemon.port', bounds: [1024, 65535] },
+  { flag: '--host <address>', setting: 'daemon.host' },
+  { flag: '--token <secret>', setting: 'daemon.token' },
+  {
+    flag: '--max-size <mb>',
+    setting: 'crud.max_file_size_bytes',
+    help: 'largest file that is read or written, in megabytes',
+    bounds: [1, 100],
+    parse: (value) => Number(value) * megabyte
+  },
+  { flag: '--timeout <seconds>', setting: 'crud.default_timeout', bounds: [1, 300] },
+  { flag: '--log-level <level>', setting: 'daemon.log_level' },
+  {
+    flag: '--log-file <path>',
+    setting: 'daemon.log_file',
+    help: 'a file for the log, outside the roots, or auto for the one in the log folder of this user (default: standard error)',
+    parse: (value) => (value === 'auto' ? value : resolve(value))
+  }
+]
 
 export function addServeFlags(command: Command): Command {
-  return command
-    .option('--dir <folder>', 'a root: only files below it are reachable (repeatable, at least one)', collect)
-    .addOption(
-      new Option(
-        '--transport <type>',
-        'how clients reach it: over HTTP, over stdin and stdout, or both (default: http)'
-      ).choices(transports)
-    )
-    .option(
-      '--port <number>',
-      'HTTP port, 1024-65535 (default: 8720, or the next free one up to 8819)',
-      numberBetween(1024, 65535)
-    )
-    .option('--host <address>', 'address to bind (default: 127.0.0.1)')
-    .option('--token <secret>', 'bearer token that requests must carry (needed for a --host beyond loopback)')
-    .option('--max-size <mb>', 'largest file and request in megabytes, 1-100 (default: 10)', numberBetween(1, 100))
-    .option(
-      '--timeout <seconds>',
-      'how long a call waits for a lock unless it says otherwise, 1-300 (default: 30)',
-      numberBetween(1, 300)
-    )
-    .addOption(
-      new Option('--log-level <level>', 'least level that is logged, on stderr (default: info)')
-        .choices(levels)
-        .argParser(toLevel)
-    )
+  for (const serveFlag of serveFlags) command.addOption(toOption(serveFlag))
+  return addConfigFlag(command)
 }
 
-export function toConfig({ dir, host, port, maxSize, timeout, logLevel, token, transport }: ServeFlags): PartialConfig {
-  return {
-    daemon: {
-      ...(transport !== undefined && { transport }),
-      ...(host !== undefined && { host }),
-      ...(port !== undefined && { port }),
-      ...(token !== undefined && { token }),
-      ...(logLevel !== undefined && { log_level: logLevel })
-    },
-    crud: {
-      ...(dir !== undefined && { base_directories: dir }),
-      ...(maxSize !== undefined && { max_file_size_bytes: maxSize * 1_048_576 }),
-      ...(timeout !== undefined && { default_timeout: timeout })
-    }
+export function addConfigFlag(command: Command): Command {
+  return command.option(
+    '--config <file>',
+    'the configuration file (default: ASYNC_CRUD_MCP_CONFIG, else config.json in the configuration folder of this user)'
+  )
+}
+
+/** Where the settings of a command with these flags come from. */
+export function toSources(flags: ServeFlags): SettingSources {
+  const values = serveFlags.flatMap(({ flag, setting }): FlagValue[] => {
+    const name = toOption({ flag, setting }).attributeName()
+    return flags[name] === undefined ? [] : [{ setting, flag: flag.split(' ')[0] as string, value: flags[name] }]
+  })
+  return { flags: values, environment: process.env, configFile: flags['config'] as string | undefined }
+}
+
+function toOption(serveFlag: ServeFlag): Option {
+  const { flag, setting, bounds, parse } = serveFlag
+  const check = bounds === undefined ? choiceOrText(setting) : numberBetween(...bounds)
+  const convert = (value: string, previous?: string[]): unknown => {
+    const checked = check(value)
+    return parse === undefined ? checked : parse(value, previous)
   }
+  // A cast, since commander wants to know the type of the values.
+  return new Option(flag, describe(serveFlag)).argParser(convert as (value: string, previous: unknown) => unknown)
 }
 
-function toLevel(value: string): string {
-  const level = value.toLowerCase()
-  if (levels.includes(level)) return level
-  throw new InvalidArgumentError(`Expected one of ${levels.join(', ')}.`)
+/** The first sentence of the setting's description, what the flag takes, and the default. */
+function describe({ setting, help, bounds, parse }: ServeFlag): string {
+  const { description, enum: choices, default: value } = fieldOf(setting).schema
+  const [sentence = ''] = /^.*?\.(?= |$)/.exec(description) ?? []
+  const words = help ?? sentence.slice(0, -1).replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase())
+  const notes: string[] = []
+  if (choices !== undefined) notes.push(choices.join(', '))
+  if (bounds !== undefined) notes.push(bounds.join('-'))
+  if (typeof value === 'number') notes.push(`default: ${parse === undefined ? value : value / megabyte}`)
+  else if (typeof value === 'string' && value !== '') notes.push(`default: ${value}`)
+  return notes.length === 0 ? words : `${words} (${notes.join('; ')})`
+}
+
+function choiceOrText(setting: string): (value: string) => unknown {
+  const field = fieldOf(setting)
+  return (given) => {
+    const value = normalise(field, given)
+    const choices = field.schema.enum
+    if (choices === undefined || choices.includes(String(value))) return value
+    throw new InvalidArgumentError(`Expected ${expectationOf(field.schema)}.`)
+  }
 }

@@ -4,11 +4,10 @@ import closeWithGrace from 'close-with-grace'
 import type { FastifyInstance } from 'fastify'
 import { createApp } from '../app.ts'
 import type { Config } from '../config.ts'
+import { candidatePorts } from '../daemon/ports.ts'
 import { isErrno } from '../errors.ts'
 import { version } from '../version.ts'
 
-/** A port nobody asked for explicitly moves up to this one (PRD 11.3). */
-const lastPort = 8819
 /** What the stop may take beside the time that running operations get. */
 const stopMarginMs = 500
 const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
@@ -86,17 +85,22 @@ async function listen(
   { daemon: { host, port } }: Config,
   isPortExplicit: boolean
 ): Promise<number> {
-  for (let candidate = port; ; candidate += 1) {
+  const candidates = isPortExplicit && port !== null ? [port] : candidatePorts(port)
+  const [preferred] = candidates
+  for (const candidate of candidates) {
     try {
       await app.listen({ host, port: candidate, listenTextResolver: (url) => `listening on ${url}, MCP at ${url}/mcp` })
-      if (candidate !== port)
-        app.log.warn({ port, instead: candidate }, `port ${port} is taken, this server is on ${candidate}`)
+      if (candidate !== preferred)
+        app.log.warn(
+          { port: preferred, instead: candidate },
+          `port ${preferred} is taken, this server is on ${candidate}`
+        )
       return candidate
     } catch (error) {
       if (!isErrno(error, 'EADDRINUSE')) throw error
       if (isPortExplicit)
         throw new Error(`port ${port} is taken: stop what listens there, or choose another --port`, { cause: error })
-      if (candidate >= lastPort) throw new Error(`no port from ${port} to ${lastPort} is free`, { cause: error })
     }
   }
+  throw new Error(`no port from ${Math.min(...candidates)} to ${Math.max(...candidates)} is free`)
 }

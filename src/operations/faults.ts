@@ -1,6 +1,7 @@
 // Turns Ajv's errors into sentences a model can act on: every fault at once, an unknown parameter with the nearest known name.
 import type { ErrorObject } from 'ajv'
 import { shownText } from '../../schemas/common.ts'
+import { suggest } from '../suggest.ts'
 
 export interface Fault {
   /** Such as `files[0].path`; "" for the input itself. */
@@ -89,31 +90,4 @@ function patternHint(pattern: string): string {
     return 'must have a visible character, and no control characters, line separators or bidi controls'
   if (pattern.includes('u0000')) return 'must not contain NUL'
   return `must match ${pattern}`
-}
-
-/** Names the nearest known one, or all of them. */
-export function suggest(unknown: string, known: readonly string[]): string {
-  if (known.length === 0) return '; there are none'
-  const ranked = known
-    .map((name) => ({ name, distance: editDistance(unknown.toLowerCase(), name) }))
-    .sort((a, b) => a.distance - b.distance)
-  const [best] = ranked
-  if (best !== undefined && best.distance <= Math.max(2, Math.floor(best.name.length / 3)))
-    return `; did you mean "${best.name}"?`
-  return `; known: ${known.join(', ')}`
-}
-
-/** Levenshtein distance, on names cut to 64 characters. */
-function editDistance(a: string, b: string): number {
-  const [left, right] = [a.slice(0, 64), b.slice(0, 64)]
-  let row = Array.from({ length: right.length + 1 }, (_, index) => index)
-  for (let i = 1; i <= left.length; i += 1) {
-    const next = [i]
-    for (let j = 1; j <= right.length; j += 1) {
-      const substitution = (row[j - 1] as number) + (left[i - 1] === right[j - 1] ? 0 : 1)
-      next.push(Math.min((row[j] as number) + 1, (next[j - 1] as number) + 1, substitution))
-    }
-    row = next
-  }
-  return row[right.length] as number
 }

@@ -109,7 +109,7 @@ t.test('settings come from the environment too, and a wrong one is one clear lin
   const { url } = await startProgram(t, ['--dir', root], { ASYNC_CRUD_MCP_CRUD__MAX_FILE_SIZE_BYTES: '0.5' }).catch(
     (error: Error) => ({ url: error.message })
   )
-  t.match(url, /crud\.max_file_size_bytes must be integer.*0\.5/)
+  t.match(url, /crud\.max_file_size_bytes must be a whole number from 1 to 104857600, not 0\.5/)
   const limited = await startProgram(t, ['--dir', root], { ASYNC_CRUD_MCP_CRUD__PROTECTED: '["f"]' })
   const client = await connect(t, 'rest', limited.url)
   t.match(await client.call('async_append', { path: 'f', content: 'y' }), { error_code: 'ACCESS_DENIED' })
@@ -194,7 +194,8 @@ t.test('npm start takes folders from where it is called, and its server goes whe
   const port = await freePort()
   const project = fileURLToPath(new URL('../../..', import.meta.url))
   const args = ['--silent', '--prefix', project, 'start', '--', '--dir', '.', '--port', String(port)]
-  const npm = spawn('npm', args, { cwd: tree.root, stdio: ['ignore', 'ignore', 'pipe'] })
+  const env = { ...process.env, ASYNC_CRUD_MCP_CONFIG: '' }
+  const npm = spawn('npm', args, { cwd: tree.root, env, stdio: ['ignore', 'ignore', 'pipe'] })
   t.teardown(() => npm.kill('SIGKILL'))
   await new Promise<void>((resolve) => {
     createInterface({ input: npm.stderr }).on('line', (line) => line.includes('listening on') && resolve())

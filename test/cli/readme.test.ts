@@ -106,7 +106,9 @@ t.test('an MCP client that starts the server itself as the README says finds the
   )
   const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } })
   t.teardown(() => client.close())
-  await client.connect(new StdioClientTransport({ command, args: real, stderr: 'ignore' }))
+  await client.connect(
+    new StdioClientTransport({ command, args: real, env: { ASYNC_CRUD_MCP_CONFIG: '' }, stderr: 'ignore' })
+  )
   t.match(await client.callTool({ name: 'read_file', arguments: { name: 'a.txt' } }), {
     structuredContent: { content: 'one', total_lines: 1 }
   })

@@ -1,0 +1,102 @@
+// Settings of files and operations.
+import { Type } from '../typebox.ts'
+import { live, path } from './annotations.ts'
+
+export const crud = Type.Object(
+  {
+    base_directories: Type.Array(Type.String({ minLength: 1 }), {
+      ...path(),
+      default: [],
+      description:
+        'The roots: absolute paths of directories. Only files below them are reachable; empty refuses everything.'
+    }),
+    default_timeout: Type.Number({
+      ...live,
+      minimum: 0,
+      default: 30,
+      description:
+        'Seconds to wait for a lock when a call does not say; reads wait up to crud.max_timeout, and read_file and edit_file at most 30.'
+    }),
+    max_timeout: Type.Number({
+      ...live,
+      minimum: 0,
+      default: 300,
+      description: 'Longest wait for a lock that a call can ask for, in seconds.'
+    }),
+    default_encoding: Type.String({
+      ...live,
+      minLength: 1,
+      default: 'utf-8',
+      description: 'Encoding when a call does not say.'
+    }),
+    diff_context_lines: Type.Integer({
+      minimum: 0,
+      maximum: 100,
+      default: 3,
+      description: 'Lines of context around a change.'
+    }),
+    diff_timeout_ms: Type.Integer({
+      minimum: 1,
+      default: 2000,
+      description: 'Time a diff may take before it becomes a coarse one.'
+    }),
+    diff_max_bytes: Type.Integer({
+      minimum: 1024,
+      default: 1048576,
+      description: 'Largest diff in an answer; beyond it the answer says to read the file again.'
+    }),
+    max_file_size_bytes: Type.Integer({
+      minimum: 1,
+      maximum: 104857600,
+      default: 10485760,
+      description: 'Largest file that is read or written.'
+    }),
+    base_cache_bytes: Type.Integer({
+      minimum: 0,
+      default: 268435456,
+      description: 'Memory for the bytes behind the hashes handed out.'
+    }),
+    durability: Type.String({
+      enum: ['full', 'rename'],
+      default: 'full',
+      description: '"full" survives a power loss (fsync); "rename" only a crash of the process.'
+    }),
+    hardlinks: Type.String({
+      enum: ['break', 'refuse'],
+      default: 'break',
+      description:
+        'A hard-linked file is written by rename, which leaves the old bytes under its other names: allow or refuse.'
+    }),
+    protected: Type.Array(Type.String({ minLength: 1 }), {
+      default: ['**/.git', '**/.git/**'],
+      description: 'Globs, relative to a root, of paths that are never written.'
+    }),
+    sync_io_max_bytes: Type.Integer({
+      minimum: 0,
+      default: 262144,
+      description:
+        'Files up to this size on a local file system are read without a trip through the thread pool; 0 never.'
+    }),
+    max_list_entries: Type.Integer({
+      ...live,
+      minimum: 1,
+      default: 1000000,
+      description: 'Directory entries that one async_list looks at before it gives up.'
+    }),
+    max_batch_answer_bytes: Type.Integer({
+      ...live,
+      minimum: 1,
+      default: 41943040,
+      description:
+        'Content or diffs in the answer of one batch; beyond it further files are not read, and contention comes without diff.'
+    }),
+    max_batch_files: Type.Integer({
+      ...live,
+      minimum: 1,
+      maximum: 10000,
+      default: 1000,
+      description: 'Files in one batch call.'
+    })
+  },
+  { additionalProperties: false, default: {}, description: 'Files and operations.' }
+)

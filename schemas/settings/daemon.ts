@@ -1,0 +1,161 @@
+// Settings of the process: where it listens, who may call it, what it logs.
+import { Type } from '../typebox.ts'
+import { aliases, anyCase, live, path, secret } from './annotations.ts'
+
+export const daemon = Type.Object(
+  {
+    enabled: Type.Boolean({
+      default: true,
+      description: 'Whether the service of this user runs the server. One that is started by hand runs all the same.'
+    }),
+    host: Type.String({
+      minLength: 1,
+      default: '127.0.0.1',
+      description: 'Address to bind. Anything but a loopback address needs daemon.token.'
+    }),
+    port: Type.Unsafe<number | null>({
+      type: ['integer', 'null'],
+      minimum: 1024,
+      maximum: 65535,
+      default: 8720,
+      description:
+        'HTTP port. Where it is taken, a port from a flag or the environment is an error, one from the file or the default moves on to the next free one up to 8819; null is one from 8720 to 8819 by the name of the user.'
+    }),
+    transport: Type.String({
+      enum: ['http', 'stdio', 'dual'],
+      ...aliases({ sse: 'http' }),
+      default: 'http',
+      description:
+        'How clients reach the server: "http" (also "sse") listens; "stdio" answers JSON-RPC and MCP on standard input and output; "dual" does both in one process.'
+    }),
+    log_level: Type.String({
+      enum: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
+      ...anyCase,
+      ...live,
+      default: 'info',
+      description: "Least level that is logged, by pino's names in upper or lower case."
+    }),
+    log_file: Type.Unsafe<string | null>({
+      type: ['string', 'null'],
+      minLength: 1,
+      ...path('auto'),
+      default: null,
+      description:
+        'Where the log goes: null is standard error, "auto" the file async-crud-mcp.log in the log folder of this user, anything else the path of a file outside the roots.'
+    }),
+    log_max_megabytes: Type.Number({
+      minimum: 0.001,
+      maximum: 1024,
+      default: 10,
+      description: 'A log file that would grow beyond this is set aside, as it is at the end of a day, and compressed.'
+    }),
+    log_keep_days: Type.Integer({
+      minimum: 1,
+      maximum: 3650,
+      default: 7,
+      description: 'How long log files that were set aside are kept.'
+    }),
+    token: Type.String({
+      ...secret,
+      ...live,
+      default: '',
+      description:
+        'Bearer token that every request must carry, but for /docs and /openapi.json, which show the public contract; "" asks for none.'
+    }),
+    allowed_hosts: Type.Array(Type.String({ minLength: 1 }), {
+      ...live,
+      default: [],
+      description:
+        'Host header values allowed besides daemon.host and the loopback names with the own port, such as "files.example:8720".'
+    }),
+    header_timeout_seconds: Type.Number({
+      minimum: 0.1,
+      maximum: 3600,
+      default: 5,
+      description: 'Time to receive the headers.'
+    }),
+    request_timeout_seconds: Type.Number({
+      minimum: 0.1,
+      maximum: 3600,
+      default: 30,
+      description: 'Time to receive a whole request.'
+    }),
+    authority_timeout_seconds: Type.Number({
+      minimum: 0.1,
+      maximum: 3600,
+      default: 10,
+      description:
+        'Where several processes serve one tree, one of them runs the engine. How long a call waits for it while it starts, or while another takes over.'
+    }),
+    stop_timeout_seconds: Type.Number({
+      minimum: 0,
+      maximum: 600,
+      default: 1.5,
+      description: 'Time that running operations get to finish when the server stops.'
+    }),
+    max_stdio_calls: Type.Integer({
+      minimum: 1,
+      maximum: 100_000,
+      default: 100,
+      description:
+        'Calls under way at once on standard input, and messages in one batch. Beyond it input is not read until one has ended.'
+    }),
+    stdio_drain_seconds: Type.Number({
+      minimum: 0,
+      maximum: 3600,
+      default: 30,
+      description: 'When standard input has ended, calls under way get this long to be answered.'
+    }),
+    max_mcp_sessions: Type.Integer({
+      minimum: 1,
+      maximum: 1_000_000,
+      default: 1000,
+      description:
+        'Sessions of 2025-era MCP clients kept at once. Where there are more, the one idle for longest ends, unless leases would end with it.'
+    }),
+    mcp_session_idle_seconds: Type.Number({
+      minimum: 1,
+      maximum: 604_800,
+      default: 3600,
+      description: 'A 2025-era session without a request or an open stream for this long ends.'
+    }),
+    mcp_wait_seconds: Type.Number({
+      minimum: 0,
+      maximum: 3600,
+      default: 55,
+      description: 'Longest wait for a lock over MCP when the client asked for no progress: clients give up at 60 s.'
+    }),
+    config_poll_seconds: Type.Number({
+      minimum: 0.05,
+      maximum: 3600,
+      ...live,
+      default: 3,
+      description: 'How often a running server looks whether its configuration file has changed.'
+    }),
+    config_debounce_seconds: Type.Number({
+      minimum: 0,
+      maximum: 60,
+      ...live,
+      default: 1,
+      description:
+        'A changed configuration file is read when it has stayed the same for this long, so not while it is being written.'
+    }),
+    session_poll_seconds: Type.Number({
+      minimum: 0.5,
+      maximum: 3600,
+      default: 3,
+      description: 'How often the service looks whether the user is logged in.'
+    }),
+    wait_for_session: Type.Boolean({
+      default: true,
+      description: 'Whether the service starts the server only when the user is logged in.'
+    }),
+    health_check_interval: Type.Number({
+      minimum: 1,
+      maximum: 3600,
+      default: 30,
+      description: 'Seconds between two looks of the service at the health of the server.'
+    })
+  },
+  { additionalProperties: false, default: {}, description: 'The process, and who may call it.' }
+)

@@ -1,0 +1,76 @@
+// Settings of queues and leases.
+import { Type } from '../typebox.ts'
+import { live } from './annotations.ts'
+
+export const locks = Type.Object(
+  {
+    operation_ttl_seconds: Type.Number({
+      ...live,
+      minimum: 0.05,
+      default: 30,
+      description: 'An operation that holds its lock longer loses it, and its change is refused.'
+    }),
+    max_waiters_per_path: Type.Integer({
+      minimum: 1,
+      default: 1000,
+      description: 'Calls that wait for one path at once.'
+    }),
+    max_waiters_per_agent: Type.Integer({
+      minimum: 1,
+      default: 1000,
+      description: 'Calls of one agent that wait at once.'
+    }),
+    max_leases_per_agent: Type.Integer({
+      minimum: 1,
+      default: 10000,
+      description: 'Leases that one agent holds at once.'
+    }),
+    max_leases: Type.Integer({
+      minimum: 1,
+      default: 200000,
+      description: 'Leases that all agents together hold at once.'
+    }),
+    max_files_per_call: Type.Integer({
+      ...live,
+      minimum: 1,
+      maximum: 10000,
+      default: 1000,
+      description: 'Files in one call of a lock operation.'
+    }),
+    enforcement: Type.String({
+      enum: ['holder', 'required', 'off'],
+      default: 'holder',
+      description:
+        'What a lease does to the changes of others: "holder" makes them wait for its end; "required" refuses, besides, whoever changes a file without an exclusive lease of his own; "off" lets everybody pass.'
+    }),
+    lease_ttl_seconds: Type.Number({
+      ...live,
+      minimum: 0.05,
+      default: 300,
+      description: 'How long a lease lasts without a call of its holder on the file, when a call does not say.'
+    }),
+    max_lease_ttl_seconds: Type.Number({
+      ...live,
+      minimum: 0.05,
+      default: 3600,
+      description: 'Longest such time that a call can ask for.'
+    }),
+    ticket_grace_seconds: Type.Number({
+      ...live,
+      minimum: 0,
+      default: 60,
+      description: 'How long the places of a lock_wait that was cut are kept for its ticket; 0 gives no tickets.'
+    }),
+    release_on_disconnect: Type.Boolean({
+      default: true,
+      description: 'Whether a lease ends with the 2025-era MCP session or the stdio connection over which it was taken.'
+    }),
+    remember_lost_leases_seconds: Type.Number({
+      minimum: 0,
+      default: 3600,
+      description:
+        'How long an agent that has lost a lease is kept from writing on as if it had it: its changes of the file are refused until it has read the file, or has leased or released it.'
+    })
+  },
+  { additionalProperties: false, default: {}, description: 'Queues and leases.' }
+)

@@ -1,0 +1,74 @@
+// The page about settings: its tables come from the schema and from the table of flags.
+import { Config } from '../schemas/config.ts'
+import { serveFlags } from '../src/cli/serve-flags.ts'
+import { expectationOf, fields, type Field } from '../src/config/fields.ts'
+
+const introduction = `# Settings
+
+Made from \`schemas/settings/\` by \`npm run generate\`.
+
+A setting comes from the first of these that has it:
+
+1. a flag,
+2. the environment: \`crud.max_timeout\` is \`ASYNC_CRUD_MCP_CRUD__MAX_TIMEOUT\`; numbers, booleans, null and lists are written as JSON,
+3. the configuration file,
+4. its default.
+
+\`async-crud-mcp config show\` prints every setting and which of these it comes from; with \`--json\` for scripts.
+
+## The file
+
+It is the one of \`--config <file>\`, else of \`ASYNC_CRUD_MCP_CONFIG\`, else \`config.json\` in the configuration folder of this user, which \`async-crud-mcp config path\` prints. A named file must exist, the
+other one need not. \`ASYNC_CRUD_MCP_CONFIG=\` (empty) means that no file is read. No file inside a root is taken: who may change the tree could change it.
+
+The file is JSON, with the sections below. Names that begin with \`_\` or \`$\` are comments. Paths are absolute, or begin with \`~/\`. A name that does not exist is an error, as is a value out of bounds: one line with file, line
+and column, what was expected, and the value. A token is never shown.
+
+| command | does |
+| --- | --- |
+| \`config init [--dir <folder>] [--force]\` | writes a file with every setting, its default and its meaning, which only this user can read |
+| \`config show [--json]\` | prints the settings and where they come from; takes the flags of the server |
+| \`config edit\` | opens the file in \`$VISUAL\` or \`$EDITOR\` and checks it afterwards |
+| \`config validate [file] [--json]\` | prints every fault; exit code 0 where there is none, else 1 |
+| \`config path [--json]\` | prints which file is read |
+| \`config schema\` | prints the JSON Schema, which stands in \`openapi/config.schema.json\` too |
+
+All but \`schema\` take \`--config <file>\`.
+
+## Changes while it runs
+
+A running server looks at its file every \`daemon.config_poll_seconds\` and reads it when it has stayed the same for \`daemon.config_debounce_seconds\`. Settings marked "live" take effect at once; of the others the log
+says that they need a restart. A file with a fault changes nothing; the log says what is wrong with it. Flags and the environment come first after a change, too.
+
+## Flags
+`
+
+export function describeSettings(): string {
+  const flags = serveFlags.map(
+    ({ flag, setting, bounds, parse }) =>
+      `| \`${flag}\` | ${setting} | ${bounds === undefined ? '' : bounds.join('-')}${bounds && parse ? ' megabytes' : ''}${setting === 'crud.base_directories' ? 'repeatable' : ''} |`
+  )
+  return [
+    introduction,
+    '| flag | setting | takes |',
+    '| --- | --- | --- |',
+    ...flags,
+    '| `--config <file>` | | the configuration file |',
+    '',
+    ...Object.entries(Config.properties).flatMap(([section, { description }]) => [
+      `## ${section}`,
+      '',
+      description ?? '',
+      '',
+      '| setting | default | takes | live | meaning |',
+      '| --- | --- | --- | --- | --- |',
+      ...[...fields.values()].filter((field) => field.section === section).map(describeField),
+      ''
+    ])
+  ].join('\n')
+}
+
+function describeField({ name, schema }: Field): string {
+  const live = schema['x-live'] === true ? 'yes' : ''
+  return `| ${name} | \`${JSON.stringify(schema.default)}\` | ${expectationOf(schema)} | ${live} | ${schema.description} |`
+}

@@ -1,0 +1,43 @@
+// Whether settings are as the schema wants them. Ajv decides, the words are ours.
+import { Ajv, type ErrorObject } from 'ajv'
+import { Config } from '../../schemas/config.ts'
+import { expectationOf, fieldOf } from './fields.ts'
+import { faultAt, showValue, type Fault, type Given } from './layer.ts'
+
+/** Annotations of schemas/settings, which ask nothing of a value. */
+const vocabulary = ['x-live', 'x-path', 'x-any-case', 'x-aliases']
+
+/** The schema without what must be there: a source gives some of the settings. */
+const partialSchema = {
+  type: 'object',
+  properties: Object.fromEntries(
+    Object.entries(Config.properties).map(([section, { properties }]) => [section, { type: 'object', properties }])
+  )
+}
+
+export function checkValues(values: ReadonlyMap<string, Given>): Fault[] {
+  const config: Record<string, Record<string, unknown>> = {}
+  for (const [name, { value }] of values) {
+    const { section, key } = fieldOf(name)
+    config[section] = { ...config[section], [key]: value }
+  }
+  const check = new Ajv({ allErrors: true, allowUnionTypes: true }).addVocabulary(vocabulary).compile(partialSchema)
+  if (check(config)) return []
+  // A value that breaks two rules, such as those of its type and its bounds, is one fault.
+  const paths = new Set(check.errors?.map(({ instancePath }: ErrorObject) => instancePath))
+  return [...paths].map((path) => explain(path, values))
+}
+
+/** @param path such as `/daemon/port` or `/crud/base_directories/1` */
+function explain(path: string, values: ReadonlyMap<string, Given>): Fault {
+  const [, section, key, index] = path.split('/')
+  const field = fieldOf(`${section}.${key}`)
+  const { value, origin, itemOrigins } = values.get(field.name) as Given
+  const shown = index === undefined ? value : (value as unknown[])[Number(index)]
+  const place = index === undefined ? origin : (itemOrigins?.[Number(index)] ?? origin)
+  return faultAt(
+    place,
+    `${field.name} must be ${expectationOf(field.schema)}, not ${showValue(field, shown)}`,
+    field.name
+  )
+}

@@ -1,0 +1,80 @@
+// Settings as one source gives them, each with the place it stands at, and what is wrong with them.
+import type { Field } from './fields.ts'
+
+/** Where a value comes from. */
+export type Origin =
+  | { readonly source: 'flag'; readonly flag: string }
+  | { readonly source: 'environment'; readonly variable: string }
+  | { readonly source: 'file'; readonly file: string; readonly line: number; readonly column: number }
+  | { readonly source: 'default' }
+
+export interface Given {
+  readonly value: unknown
+  readonly origin: Origin
+  /** Of the items, where the value is a list and they have places of their own. */
+  readonly itemOrigins?: readonly Origin[]
+}
+
+export interface Fault {
+  readonly origin: Origin
+  /** Such as `daemon.port`; undefined where the fault lies in no setting. */
+  readonly setting?: string
+  /** The place, what was expected, and what is there. */
+  readonly message: string
+}
+
+/** By the dotted names of the settings. */
+export interface Layer {
+  readonly values: ReadonlyMap<string, Given>
+  readonly faults: readonly Fault[]
+}
+
+/** Settings that do not hold. The message is one line: the first fault, and how many more there are. */
+export class ConfigError extends Error {
+  readonly faults: readonly Fault[]
+  constructor(faults: readonly Fault[]) {
+    const more = faults.length - 1
+    const others = more > 0 ? ` (and ${more} more; async-crud-mcp config validate shows all)` : ''
+    super(`${faults[0]?.message}${others}`)
+    this.faults = faults
+  }
+}
+
+/** A fault at a place; `what` is the rest of the sentence. */
+export function faultAt(origin: Origin, what: string, setting?: string): Fault {
+  const place = describeOrigin(origin)
+  return {
+    origin,
+    message: place === '' ? what : `${place}: ${what}`,
+    ...(setting !== undefined && { setting })
+  }
+}
+
+/** Such as `/home/ann/.config/async-crud-mcp/config.json:4:13`, `ASYNC_CRUD_MCP_DAEMON__PORT` or `--port`. */
+export function describeOrigin(origin: Origin): string {
+  switch (origin.source) {
+    case 'flag':
+      return origin.flag
+    case 'environment':
+      return origin.variable
+    case 'file':
+      return `${origin.file}:${origin.line}:${origin.column}`
+    case 'default':
+      return 'default'
+    default:
+      return origin satisfies never
+  }
+}
+
+/** The value for a message; a secret stays one. */
+export function showValue({ schema }: Field, value: unknown): string {
+  if (schema.writeOnly === true) return 'what it is (not shown)'
+  const text = JSON.stringify(value)
+  return text.length > 80 ? `${text.slice(0, 80)}...` : text
+}
+
+/** The words of the specification, and upper case, as the schema's own words. */
+export function normalise({ schema }: Field, value: unknown): unknown {
+  if (typeof value !== 'string') return value
+  return schema['x-aliases']?.[value.toLowerCase()] ?? (schema['x-any-case'] === true ? value.toLowerCase() : value)
+}

@@ -1,0 +1,44 @@
+// Files of the server's own that must not lie below a root: who may change the tree could change them.
+import { realpathSync } from 'node:fs'
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { isErrno } from '../errno.ts'
+import type { ConfigFile } from './file.ts'
+import { faultAt, type Fault, type Given } from './layer.ts'
+
+export function checkOutsideRoots(values: ReadonlyMap<string, Given>, file: ConfigFile | undefined): Fault[] {
+  const roots = values.get('crud.base_directories')?.value as readonly string[]
+  const log = values.get('daemon.log_file') as Given
+  const faults: Fault[] = []
+  const inFile = file && findRootAbove(file.path, roots)
+  if (file !== undefined && inFile !== undefined) {
+    const origin = { source: 'file', file: file.path, line: 1, column: 1 } as const
+    const message = `the configuration file ${file.path} lies inside the root ${inFile}, where every agent could change it: move it, and name it with --config`
+    faults.push({ origin, message })
+  }
+  const logFile = log.value as string | null
+  const inLog = logFile === null || logFile === 'auto' ? undefined : findRootAbove(logFile, roots)
+  if (inLog !== undefined) {
+    const what = `daemon.log_file must lie outside the roots, but ${logFile} is inside ${inLog}`
+    faults.push(faultAt(log.origin, what, 'daemon.log_file'))
+  }
+  return faults
+}
+
+function findRootAbove(path: string, roots: readonly string[]): string | undefined {
+  const real = toReal(path)
+  return roots.find((root) => {
+    const way = relative(toReal(root), real)
+    return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))
+  })
+}
+
+/** Of what does not exist, the real path of the deepest folder above it that does, and the rest. */
+function toReal(path: string): string {
+  const absolute = resolve(path)
+  try {
+    return realpathSync.native(absolute)
+  } catch (error) {
+    if (!isErrno(error, 'ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP') || dirname(absolute) === absolute) return absolute
+    return join(toReal(dirname(absolute)), basename(absolute))
+  }
+}

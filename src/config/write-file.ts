@@ -1,0 +1,32 @@
+// Writes a configuration file, which nobody else may read: it can hold a token.
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { randomUUID } from 'node:crypto'
+import { isErrno } from '../errno.ts'
+
+/**
+ * @param isForced true to replace a file that exists, whole or not at all
+ * @throws Error where the file exists and may not be replaced, or cannot be written
+ */
+export function writeConfigFile(path: string, text: string, isForced: boolean): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  if (isForced) return replace(path, text)
+  try {
+    writeFileSync(path, text, { mode: 0o600, flag: 'wx' })
+  } catch (error) {
+    if (!isErrno(error, 'EEXIST')) throw error
+    throw new Error(`${path} exists: change it with async-crud-mcp config edit, or replace it with --force`, {
+      cause: error
+    })
+  }
+}
+
+function replace(path: string, text: string): void {
+  const temporary = `${path}.${randomUUID()}.tmp`
+  try {
+    writeFileSync(temporary, text, { mode: 0o600, flag: 'wx' })
+    renameSync(temporary, path)
+  } finally {
+    rmSync(temporary, { force: true })
+  }
+}

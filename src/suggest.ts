@@ -1,0 +1,32 @@
+// What a misspelt name was probably meant to be.
+
+/** Names the nearest known one, or all of them: the end of a sentence. */
+export function suggest(unknown: string, known: readonly string[]): string {
+  if (known.length === 0) return '; there are none'
+  const best = nearest(unknown, known)
+  return best === undefined ? `; known: ${known.join(', ')}` : `; did you mean "${best}"?`
+}
+
+/** @returns undefined where none is near */
+export function nearest(unknown: string, known: readonly string[]): string | undefined {
+  const [best] = known
+    .map((name) => ({ name, distance: editDistance(unknown.toLowerCase(), name.toLowerCase()) }))
+    .sort((a, b) => a.distance - b.distance)
+  if (best === undefined || best.distance > Math.max(2, Math.floor(best.name.length / 3))) return undefined
+  return best.name
+}
+
+/** Levenshtein distance, on names cut to 64 characters. */
+function editDistance(a: string, b: string): number {
+  const [left, right] = [a.slice(0, 64), b.slice(0, 64)]
+  let row = Array.from({ length: right.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= left.length; i += 1) {
+    const next = [i]
+    for (let j = 1; j <= right.length; j += 1) {
+      const substitution = (row[j - 1] as number) + (left[i - 1] === right[j - 1] ? 0 : 1)
+      next.push(Math.min((row[j] as number) + 1, (next[j - 1] as number) + 1, substitution))
+    }
+    row = next
+  }
+  return row[right.length] as number
+}
