@@ -32,7 +32,7 @@ export default fp<Options>(
 
     function member(): Member {
       const port = (app.server.address() as AddressInfo | null)?.port ?? null
-      return { ...thisProcess, transport: daemon.transport as Member['transport'], host: daemon.host, port }
+      return { ...thisProcess, transport: daemon.transport, host: daemon.host, port }
     }
 
     const tree =

@@ -37,8 +37,8 @@ export function createAuthorityServer({ engine, roots, settings, onMembersChange
   let server: Server | undefined
 
   function accept(socket: Socket): void {
-    const channel = openChannel<AuthorityMessage, RelayMessage>(socket, {
-      onMessage: (message) => receive(relay, message),
+    const channel = openChannel<AuthorityMessage>(socket, {
+      onMessage: (message: RelayMessage) => receive(relay, message),
       onClose: () => forget(relay)
     })
     const relay: Relay = { channel, member: undefined, running: new Map(), connections: new Set() }

@@ -4,18 +4,19 @@ import { readLines } from '../rpc/lines.ts'
 
 export interface Channel<Sent> {
   /** Does nothing once the socket has closed. @throws RangeError for a message that is too long for a text */
-  send(message: Sent): void
-  close(): void
+  readonly send: (message: Sent) => void
+  /** What was sent goes out first. */
+  readonly close: () => void
 }
 
 /** @param onClose called once, after the last message, however the socket ended */
-export function openChannel<Sent, Received>(
+export function openChannel<Sent>(
   socket: Socket,
-  { onMessage, onClose }: { onMessage: (message: Received) => void; onClose: () => void }
+  { onMessage, onClose }: { onMessage: (message: never) => void; onClose: () => void }
 ): Channel<Sent> {
   async function read(): Promise<void> {
     for await (const line of readLines(socket, Number.MAX_SAFE_INTEGER)) {
-      onMessage(JSON.parse((line as Buffer).toString('utf8')) as Received)
+      onMessage(JSON.parse((line as Buffer).toString('utf8')) as never)
     }
   }
 
@@ -31,7 +32,6 @@ export function openChannel<Sent, Received>(
       const text = `${JSON.stringify(message)}\n`
       if (socket.writable) socket.write(text)
     },
-    // What was sent goes out first.
     close: () => socket.destroySoon()
   }
 }

@@ -5,9 +5,9 @@ import type { CallOperation } from '../operations/context.ts'
 export interface EngineLink {
   readonly call: CallOperation
   /** Ends the leases that were taken over a session or connection which has ended. */
-  disconnect(connection: string): void
+  readonly disconnect: (connection: string) => void
   /** True where leases would end with the session or connection. */
-  holdsLeases(connection: string): Promise<boolean>
+  readonly holdsLeases: (connection: string) => Promise<boolean>
   /** @param limit of files listed */
-  listLocks(limit: number): Promise<LockList>
+  readonly listLocks: (limit: number) => Promise<LockList>
 }

@@ -16,8 +16,8 @@ export interface Relay extends EngineLink {
   /** True once it has said that it stops: it is asked nothing more. */
   readonly isLeaving: () => boolean
   /** Says anew who this process is. */
-  introduce(hello: Hello): void
-  close(): void
+  readonly introduce: (hello: Hello) => void
+  readonly close: () => void
 }
 
 interface Pending {
@@ -49,7 +49,7 @@ export async function connectRelay(path: string, hello: Hello, signal: AbortSign
   const abandon = () => socket.destroy()
   signal.addEventListener('abort', abandon, { once: true })
   socket.on('error', welcome.reject)
-  const channel = openChannel<RelayMessage, AuthorityMessage>(socket, { onMessage: receive, onClose: onClosed })
+  const channel = openChannel<RelayMessage>(socket, { onMessage: receive, onClose: onClosed })
   channel.send(hello)
 
   function receive(message: AuthorityMessage): void {

@@ -31,16 +31,16 @@ export interface TreeOptions {
 /** The engine of the tree, wherever it runs. */
 export interface Tree extends EngineLink {
   /** Joins the tree where that has not been done yet. @throws Error that says what is in the way */
-  join(): Promise<unknown>
+  readonly join: () => Promise<unknown>
   readonly role: () => Role
   /** Process id of the authority; null while it is not known. */
   readonly authorityPid: () => number | null
   /** This process has begun to listen: those who look for the tree are told. */
-  introduce(): void
+  readonly introduce: () => void
   /** Before the engine of this process stops. */
-  announceLeaving(): void
+  readonly announceLeaving: () => void
   /** After it has stopped. */
-  leave(): void
+  readonly leave: () => void
 }
 
 const byName = new Map(operations.map((operation) => [operation.name, operation]))
@@ -132,9 +132,9 @@ export function createTree(options: TreeOptions): Tree {
       announce()
       membership.introduce()
     },
-    announceLeaving: membership.announceLeaving,
+    announceLeaving: () => membership.announceLeaving(),
     leave() {
-      if (membership.role() === 'authority') attempt(stateFile.removeOwn, 'remove')
+      if (membership.role() === 'authority') attempt(() => stateFile.removeOwn(), 'remove')
       membership.leave()
     }
   }
