@@ -61,7 +61,7 @@ export default fp<Options>(
       isStopping = true
       const limitMs = daemon.stop_timeout_seconds * 1000
       app.stopsAt = performance.now() + limitMs
-      tree.announceLeaving()
+      await tree.announceLeaving()
       await Promise.all([app.engine.stop(limitMs), running.ended(limitMs)])
       tree.leave()
       // Whoever does not take the answer by then goes without it.

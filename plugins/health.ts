@@ -22,6 +22,8 @@ export default fp(
         port_listening: app.server.listening,
         event_loop_delay_ms: { p50: toMs(delay.percentile(50)), p99: toMs(delay.percentile(99)) },
         memory_bytes: process.memoryUsage.rss(),
+        role: app.tree.role(),
+        authority_pid: app.tree.authorityPid(),
         mcp_sessions: app.mcpSessions()
       }
     })
@@ -30,7 +32,7 @@ export default fp(
       delay.disable()
     })
   },
-  { name: 'health', dependencies: ['operations'] }
+  { name: 'health', dependencies: ['authority'] }
 )
 
 /** The histogram counts the timer's own interval in. */

@@ -1,7 +1,9 @@
 // The authority's side: carries out on the engine what relays ask for, as if their clients were its own.
+import { setTimeout as delay } from 'node:timers/promises'
 import { createServer, type Server, type Socket } from 'node:net'
 import { OperationError, toOperationError } from '../errors.ts'
 import type { Member } from '../daemon/state-file.ts'
+import { withResolvers } from '../with-resolvers.ts'
 import { openChannel, type Channel } from './channel.ts'
 import type { EngineLink } from './engine-link.ts'
 import {
@@ -28,6 +30,9 @@ interface Relay {
   readonly running: Map<number, AbortController>
   /** Sessions and connections of its clients: they end with it. */
   readonly connections: Set<string>
+  /** Resolves when it asks nothing more. */
+  readonly left: Promise<void>
+  readonly markLeft: () => void
 }
 
 export type AuthorityServer = ReturnType<typeof createAuthorityServer>
@@ -37,11 +42,12 @@ export function createAuthorityServer({ engine, roots, settings, onMembersChange
   let server: Server | undefined
 
   function accept(socket: Socket): void {
+    const { promise: left, resolve: markLeft } = withResolvers<void>()
     const channel = openChannel<AuthorityMessage>(socket, {
       onMessage: (message: RelayMessage) => receive(relay, message),
       onClose: () => forget(relay)
     })
-    const relay: Relay = { channel, member: undefined, running: new Map(), connections: new Set() }
+    const relay: Relay = { channel, member: undefined, running: new Map(), connections: new Set(), left, markLeft }
     relays.add(relay)
   }
 
@@ -51,6 +57,8 @@ export function createAuthorityServer({ engine, roots, settings, onMembersChange
         return welcome(relay, message)
       case 'cancel':
         return relay.running.get(message.id)?.abort(new OperationError('CANCELLED', message.message))
+      case 'left':
+        return relay.markLeft()
       case 'disconnect':
         relay.connections.delete(message.connection)
         return engine.disconnect(message.connection)
@@ -88,6 +96,7 @@ export function createAuthorityServer({ engine, roots, settings, onMembersChange
 
   function forget(relay: Relay): void {
     relays.delete(relay)
+    relay.markLeft()
     for (const controller of relay.running.values())
       controller.abort(new OperationError('CANCELLED', 'The client has gone; nothing was changed.'))
     for (const connection of relay.connections) engine.disconnect(connection)
@@ -110,8 +119,11 @@ export function createAuthorityServer({ engine, roots, settings, onMembersChange
     },
     /** The processes that relay to this one, in the order in which they came. */
     members: (): Member[] => [...relays].flatMap(({ member }) => member ?? []),
-    announceLeaving(): void {
+    /** Tells the relays. Resolves when none of them asks anything more, or after this time. */
+    async announceLeaving(limitMs: number): Promise<void> {
       for (const { channel } of relays) channel.send({ type: 'leaving' })
+      const left = [...relays].map((relay) => relay.left)
+      await Promise.race([Promise.all(left), delay(limitMs, undefined, { ref: false })])
     },
     close(): void {
       for (const { channel } of relays) channel.close()

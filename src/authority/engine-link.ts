@@ -8,6 +8,8 @@ export interface EngineLink {
   readonly disconnect: (connection: string) => void
   /** True where leases would end with the session or connection. */
   readonly holdsLeases: (connection: string) => Promise<boolean>
+  /** True once its process stops while this one does not: what it refuses now, the next authority answers. */
+  readonly isLeaving?: () => boolean
   /** @param limit of files listed */
   readonly listLocks: (limit: number) => Promise<LockList>
 }

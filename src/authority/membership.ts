@@ -30,6 +30,8 @@ export type Role = 'none' | 'authority' | 'relay'
 const retryMs = 15
 /** A process that holds the lock looks this often whether it still is in its place. */
 const watchMs = 1000
+/** A relay that lives has heard by then that the authority leaves. */
+const leaveMs = 250
 
 export type Membership = ReturnType<typeof createMembership>
 
@@ -141,11 +143,11 @@ export function createMembership(options: MembershipOptions) {
     introduce(): void {
       relay?.introduce(hello())
     },
-    /** Told to relays before the engine stops, so that they ask nothing more. */
-    announceLeaving(): void {
+    /** Before the engine stops: relays keep for the next authority what they are asked from now on. */
+    async announceLeaving(): Promise<void> {
       if (role !== 'authority') return
       server.stopListening()
-      server.announceLeaving()
+      await server.announceLeaving(leaveMs)
     },
     /** Leaves the tree to the others. Nobody waits for this process any more. */
     leave(): void {

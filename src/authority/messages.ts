@@ -32,6 +32,8 @@ export type RelayMessage =
   | { readonly type: 'holds_leases'; readonly id: number; readonly connection: string }
   | { readonly type: 'list_locks'; readonly id: number; readonly limit: number }
   | { readonly type: 'disconnect'; readonly connection: string }
+  /** It knows that the authority leaves: it asks nothing more. */
+  | { readonly type: 'left' }
 
 /** What is answered by a result or an error. */
 export type RelayRequest = Extract<RelayMessage, { type: 'call' | 'holds_leases' | 'list_locks' }>

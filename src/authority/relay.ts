@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 import type { LockList } from '../../schemas/locks.ts'
 import { OperationError } from '../errors.ts'
 import type { OperationResult } from '../operations/context.ts'
+import { withResolvers } from '../with-resolvers.ts'
 import { openChannel } from './channel.ts'
 import type { EngineLink } from './engine-link.ts'
 import type { AuthorityMessage, EngineSettings, Hello, RelayMessage, RelayRequest } from './messages.ts'
@@ -13,7 +14,6 @@ export interface Relay extends EngineLink {
   readonly settings: EngineSettings
   /** Resolves when the authority has gone. Calls that it had not answered have failed with AUTHORITY_LOST by then. */
   readonly closed: Promise<void>
-  /** True once it has said that it stops: it is asked nothing more. */
   readonly isLeaving: () => boolean
   /** Says anew who this process is. */
   readonly introduce: (hello: Hello) => void
@@ -41,10 +41,7 @@ export async function connectRelay(path: string, hello: Hello, signal: AbortSign
   let lastId = 0
   let isLeaving = false
   let isClosed = false
-  let markClosed = () => {}
-  const closed = new Promise<void>((resolve) => {
-    markClosed = resolve
-  })
+  const { promise: closed, resolve: markClosed } = withResolvers<void>()
   const welcome = withResolvers<{ pid: number; settings: EngineSettings }>()
   const abandon = () => socket.destroy()
   signal.addEventListener('abort', abandon, { once: true })
@@ -60,7 +57,7 @@ export async function connectRelay(path: string, hello: Hello, signal: AbortSign
         return welcome.reject(new RefusedByAuthority(message.message))
       case 'leaving':
         isLeaving = true
-        return undefined
+        return channel.send({ type: 'left' })
       case 'progress':
         return pending.get(message.id)?.progress?.(message.message)
       case 'result':
@@ -139,14 +136,4 @@ export function authorityLost(): OperationError {
 
 function reasonOf({ reason }: AbortSignal): string {
   return reason instanceof Error ? reason.message : 'The call was cancelled; nothing was changed.'
-}
-
-function withResolvers<Value>() {
-  let resolve!: (value: Value) => void
-  let reject!: (error: Error) => void
-  const promise = new Promise<Value>((onResolve, onReject) => {
-    resolve = onResolve
-    reject = onReject
-  })
-  return { promise, resolve, reject }
 }

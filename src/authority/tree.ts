@@ -37,8 +37,8 @@ export interface Tree extends EngineLink {
   readonly authorityPid: () => number | null
   /** This process has begun to listen: those who look for the tree are told. */
   readonly introduce: () => void
-  /** Before the engine of this process stops. */
-  readonly announceLeaving: () => void
+  /** Before the engine of this process stops. Resolves when nobody asks it anything more. */
+  readonly announceLeaving: () => Promise<void>
   /** After it has stopped. */
   readonly leave: () => void
 }
@@ -97,8 +97,10 @@ export function createTree(options: TreeOptions): Tree {
       try {
         return await link.call(name, input, call)
       } catch (error) {
-        // What only reads is asked of the next authority; whether a change was made is not known.
-        if (!isOperationError(error, 'AUTHORITY_LOST') || operation?.annotations.readOnlyHint !== true) throw error
+        const isUndone = isOperationError(error, 'AUTHORITY_LOST') && operation?.annotations.readOnlyHint === true
+        const isRefused = isOperationError(error, 'OVERLOADED') && link.isLeaving?.() === true
+        // Whether a change was made is not known then; anything else is asked of the next authority.
+        if (!isUndone && !isRefused) throw error
       }
     }
   }
@@ -148,7 +150,7 @@ export function createRootlessTree(engine: EngineLink): Tree {
     role: () => 'none',
     authorityPid: () => null,
     introduce: () => {},
-    announceLeaving: () => {},
+    announceLeaving: async () => {},
     leave: () => {}
   }
 }

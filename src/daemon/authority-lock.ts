@@ -1,5 +1,5 @@
 // The lock that makes one process the authority of a tree. The system frees it when the process ends, however it ends.
-import { closeSync, constants, openSync } from 'node:fs'
+import { closeSync, constants, ftruncateSync, openSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { tryLock } from 'fs-native-extensions'
 import { ownFolder } from '../files/own-names.ts'
@@ -25,12 +25,11 @@ export function createAuthorityLock(roots: readonly string[]): AuthorityLock {
   const directories = roots.map((root) => createStateDirectory(root))
   let held: number[] = []
 
-  function release(): void {
-    for (const [index, fd] of held.entries()) {
+  function free(locked: readonly number[]): void {
+    for (const [index, fd] of locked.entries()) {
       remove(directories[index] as StateDirectory, fd)
       closeSync(fd)
     }
-    held = []
   }
 
   return {
@@ -40,12 +39,19 @@ export function createAuthorityLock(roots: readonly string[]): AuthorityLock {
       try {
         for (const [index, directory] of directories.entries()) {
           const fd = lockIn(directory)
-          if (fd === undefined && index === 0) return false
-          if (fd === undefined) throw sharedRoot(roots[index] as string)
+          if (fd === undefined) {
+            const tree = treeOf(directory)
+            if (tree !== undefined && tree !== roots[0]) throw sharedRoot(roots[index] as string, tree)
+            free(locked)
+            return false
+          }
           locked.push(fd)
+          // Tells whoever cannot have it to which tree the root belongs.
+          ftruncateSync(fd)
+          writeSync(fd, roots[0] as string, 0)
         }
       } catch (error) {
-        locked.forEach(closeSync)
+        free(locked)
         throw error
       }
       // The files that were locked before have gone from their places.
@@ -54,7 +60,10 @@ export function createAuthorityLock(roots: readonly string[]): AuthorityLock {
       return true
     },
     isInPlace: () => held.every((fd, index) => (directories[index] as StateDirectory).isAt(fileName, fd)),
-    release
+    release() {
+      free(held)
+      held = []
+    }
   }
 }
 
@@ -82,9 +91,18 @@ function lockIn(directory: StateDirectory): number | undefined {
   }
 }
 
-function sharedRoot(root: string): Error {
+/** The first root of whoever has the lock; undefined where he is just coming or going, and on systems that let nobody read a locked file. */
+function treeOf(directory: StateDirectory): string | undefined {
+  try {
+    return directory.read(fileName) || undefined
+  } catch {
+    return undefined
+  }
+}
+
+function sharedRoot(root: string, tree: string): Error {
   return new Error(
-    `${root} is served already, by a server with another first root: start both with the same --dir, or stop that one`
+    `${root} is served already, by the server of ${tree}: start both with the same --dir, or stop that one`
   )
 }
 

@@ -1,0 +1,266 @@
+// Several processes on one tree: one engine, reached from everywhere with nothing lost on the way.
+import { once } from 'node:events'
+import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import t, { type Test } from 'tap'
+import { connect, type Answer } from '../fixtures/clients.ts'
+import { runProgram, startProgram, type RunningProgram } from '../fixtures/server.ts'
+import { startStdio, type Message, type StdioProgram } from '../fixtures/stdio.ts'
+import { hashOf, makeTree, type Tree } from '../fixtures/tree.ts'
+
+const own = '.async-crud-mcp'
+const startTurn = () => new Promise((resolve) => setImmediate(resolve))
+
+function stdioOn(t: Test, tree: Tree, ...args: string[]): StdioProgram {
+  return startStdio(t, ['--transport', 'stdio', '--dir', tree.root, ...args])
+}
+
+/** Until it has joined the tree, too. */
+async function httpOn(t: Test, tree: Tree, ...args: string[]): Promise<RunningProgram> {
+  const program = await startProgram(t, ['--dir', tree.root, ...args])
+  await fetch(`${program.url}/locks`)
+  return program
+}
+
+async function call(program: StdioProgram, name: string, input: object): Promise<Answer> {
+  const { result, error } = await program.call(name, input)
+  return result ?? (error?.data as Answer)
+}
+
+async function post(url: string, name: string, input: object = {}): Promise<Answer> {
+  const headers = { 'content-type': 'application/json' }
+  return (
+    await fetch(`${url}/${name}`, { method: 'POST', headers, body: JSON.stringify(input) })
+  ).json() as Promise<Answer>
+}
+
+async function healthOf(url: string): Promise<Answer> {
+  return (await fetch(`${url}/health`)).json() as Promise<Answer>
+}
+
+/** Until so many requests for the path are held or wait. */
+async function untilQueued(url: string, path: string, count: number): Promise<void> {
+  for (;;) {
+    const { pending_requests = [] } = await post(url, 'async_status', { path })
+    if (pending_requests.length === count) return
+    await startTurn()
+  }
+}
+
+t.test('processes of every transport on one tree share one queue, each with the identity of its clients', async (t) => {
+  const tree = makeTree(t, { f: 'one' })
+  const http = await httpOn(t, tree)
+  const other = await httpOn(t, tree)
+  const [first, second] = [stdioOn(t, tree), stdioOn(t, tree)]
+  t.match(await healthOf(http.url), { role: 'authority', authority_pid: http.process.pid })
+  t.match(await healthOf(other.url), { role: 'relay', authority_pid: http.process.pid })
+
+  const { results } = await call(first, 'lock_try', { filepaths: ['f'], note: 'mine' })
+  t.match(results, [{ acquired: true }])
+  const seen = await Promise.all([
+    call(second, 'async_append', { path: 'f', content: '!', timeout: 0 }),
+    post(http.url, 'async_append', { path: 'f', content: '!', timeout: 0 }),
+    post(other.url, 'async_append', { path: 'f', content: '!', timeout: 0 })
+  ])
+  for (const answer of seen)
+    t.match(answer, { error_code: 'LOCK_TIMEOUT', details: { holders: [{ agent_id: /^stdio-/, note: 'mine' }] } })
+  t.match(await (await fetch(`${other.url}/locks`)).json(), { counts: { leases: 1 } })
+
+  t.match(await call(first, 'async_append', { path: 'f', content: ' two' }), { status: 'ok' })
+  t.match(await call(first, 'lock_release_all', {}), { status: 'ok' })
+  t.match(await post(other.url, 'async_update', { path: 'f', expected_hash: hashOf('one'), content: 'x' }), {
+    status: 'contention',
+    modified_by: [{ agent_id: /^stdio-/, operation: 'async_append' }]
+  })
+  t.equal(tree.read('f'), 'one two')
+})
+
+t.test('a process that was only looked at owns nothing and holds nobody up', async (t) => {
+  const tree = makeTree(t, { f: 'one' })
+  const probe = stdioOn(t, tree)
+  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'probe', version: '1' } }
+  await probe.call('initialize', params)
+  t.match(await probe.call('tools/list'), { result: { tools: Array } })
+  t.strictSame(tree.own(), [])
+  const kept = stdioOn(t, tree)
+  t.match(await call(kept, 'async_read', { path: 'f' }), { content: 'one' })
+  await probe.end('SIGKILL')
+  t.match(await call(kept, 'async_append', { path: 'f', content: '!' }), { status: 'ok' })
+})
+
+t.test('progress, cancelling and going away pass through a relay', async (t) => {
+  const tree = makeTree(t, { f: 'one' })
+  const authority = await httpOn(t, tree)
+  const relay = await httpOn(t, tree)
+  await post(authority.url, 'lock_try', { filepaths: ['f'], agent_id: 'holder' })
+  for (const transport of ['mcp-2026', 'mcp-2025'] as const) {
+    const client = await connect(t, transport, relay.url)
+    const controller = new AbortController()
+    const progress: (string | undefined)[] = []
+    const waiting = client.call(
+      'async_append',
+      { path: 'f', content: '!', agent_id: transport },
+      { signal: controller.signal, onProgress: (message) => progress.push(message) }
+    )
+    await untilQueued(authority.url, 'f', 1)
+    while (progress.length === 0) await startTurn()
+    t.match(progress[0], /position 1 of 1/)
+    controller.abort()
+    await t.rejects(waiting)
+    await untilQueued(authority.url, 'f', 0)
+  }
+  const program = stdioOn(t, tree)
+  program.send({ jsonrpc: '2.0', id: 1, method: 'async_append', params: { path: 'f', content: '!' } })
+  await untilQueued(authority.url, 'f', 1)
+  await program.end('SIGKILL')
+  await untilQueued(authority.url, 'f', 0)
+  t.equal(tree.read('f'), 'one')
+})
+
+t.test('what a relay had taken ends with it, with its connection and with its sessions', async (t) => {
+  const tree = makeTree(t)
+  const authority = await httpOn(t, tree)
+  const leases = async () =>
+    ((await (await fetch(`${authority.url}/locks`)).json()) as Answer)['counts'].leases as number
+  const untilFree = async () => {
+    while ((await leases()) > 0) await startTurn()
+  }
+  for (const end of ['SIGKILL', 'SIGTERM', undefined] as const) {
+    const program = stdioOn(t, tree)
+    await call(program, 'lock_try', { filepaths: ['a', 'b'], agent_id: 'ann' })
+    t.equal(await leases(), 2)
+    await program.end(end)
+    await untilFree()
+  }
+  const relay = await httpOn(t, tree)
+  const client = await connect(t, 'mcp-2025', relay.url)
+  await client.call('lock_try', { filepaths: ['a'] })
+  t.equal(await leases(), 1)
+  // The client's own close ends no session; the process of the relay does.
+  await relay.stop('SIGKILL')
+  await untilFree()
+})
+
+t.test(
+  'when the authority is killed another takes over: calls are answered, tokens grow, leases are honestly gone',
+  async (t) => {
+    const tree = makeTree(t, { f: 'one', g: 'g' })
+    const first = stdioOn(t, tree)
+    t.match(await call(first, 'async_read', { path: 'f' }), { content: 'one' })
+    const http = await httpOn(t, tree)
+    const second = stdioOn(t, tree)
+    const [lease] = (await call(second, 'lock_try', { filepaths: ['f'], agent_id: 'ann' }))['results'] as Answer[]
+    // One call of each kind is under way: a change that waits, and one that reads, which are told apart.
+    await post(http.url, 'lock_try', { filepaths: ['g'], agent_id: 'bob' })
+    const change = call(second, 'async_append', { path: 'g', content: '!', agent_id: 'ann' })
+    await untilQueued(http.url, 'g', 1)
+    const start = performance.now()
+    await first.end('SIGKILL')
+    t.match(await change, { error_code: 'AUTHORITY_LOST', message: /not known.*read the file/ })
+    t.match(
+      await call(second, 'async_append', {
+        path: 'f',
+        content: '?',
+        fencing_token: lease?.['fencing_token'],
+        agent_id: 'ann'
+      }),
+      {
+        error_code: 'LEASE_LOST'
+      }
+    )
+    t.match(await post(http.url, 'async_append', { path: 'g', content: '!' }), { status: 'ok' })
+    t.ok(performance.now() - start < 1000, `${Math.round(performance.now() - start)} ms`)
+    t.equal(tree.read('f') + tree.read('g'), 'oneg!')
+    const [again] = (await call(second, 'lock_try', { filepaths: ['f'], agent_id: 'ann' }))['results'] as Answer[]
+    t.ok(again?.['fencing_token'] > lease?.['fencing_token'])
+    const { role, authority_pid: pid } = await healthOf(http.url)
+    t.equal(pid, role === 'authority' ? http.process.pid : second.process.pid)
+  }
+)
+
+t.test('an authority that stops hands over: what is asked meanwhile is answered by the next', async (t) => {
+  const tree = makeTree(t, { f: '' })
+  const first = await httpOn(t, tree)
+  const second = stdioOn(t, tree)
+  await call(second, 'async_read', { path: 'f' })
+  const stopped = first.stop('SIGTERM')
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, (_, index) => call(second, 'async_append', { path: 'f', content: `${index},` }))
+  )
+  for (const answer of answers) t.match(answer, { status: 'ok' })
+  t.equal((await stopped).code, 0)
+  t.equal(tree.read('f').split(',').length, 51)
+  t.match(await call(second, 'async_status', {}), { server: { transport: 'stdio' } })
+})
+
+t.test(
+  'when the folder with the lock is removed, the authority puts it back before it does anything else',
+  async (t) => {
+    const tree = makeTree(t, { f: 'one' })
+    const first = await httpOn(t, tree)
+    rmSync(tree.path(own), { recursive: true })
+    t.match(await post(first.url, 'async_append', { path: 'f', content: '!' }), { status: 'ok' })
+    t.strictSame(tree.own(), ['.gitignore', '.mcp_server_state.json', 'authority.lock', 'authority.sock'])
+    const second = await httpOn(t, tree)
+    t.match(await healthOf(second.url), { role: 'relay', authority_pid: first.process.pid })
+    // Nobody calls, and it is put back all the same.
+    rmSync(tree.path(own), { recursive: true })
+    while (!existsSync(tree.path(`${own}/authority.sock`))) await startTurn()
+    t.match(await post(second.url, 'async_append', { path: 'f', content: '?' }), { status: 'ok' })
+    t.equal(tree.read('f'), 'one!?')
+  }
+)
+
+t.test('an authority whose tree another process has taken meanwhile ends and answers nothing more', async (t) => {
+  const tree = makeTree(t, { f: 'one' })
+  const first = await httpOn(t, tree)
+  first.process.kill('SIGSTOP')
+  rmSync(tree.path(own), { recursive: true })
+  const second = await httpOn(t, tree)
+  t.match(await healthOf(second.url), { role: 'authority', authority_pid: second.process.pid })
+  const late = post(first.url, 'async_append', { path: 'f', content: '!' })
+  first.process.kill('SIGCONT')
+  t.match(await late, { error_code: 'AUTHORITY_LOST' })
+  const [code] = (await once(first.process, 'exit')) as [number]
+  t.equal(code, 1)
+  t.equal(tree.read('f'), 'one')
+  t.match(await post(second.url, 'async_append', { path: 'f', content: '?' }), { status: 'ok' })
+})
+
+t.test('an authority that hangs is waited for, and not for ever', async (t) => {
+  const tree = makeTree(t, { f: 'one' })
+  const first = await httpOn(t, tree)
+  const second = startStdio(t, ['--transport', 'stdio', '--dir', tree.root], {
+    environment: { ASYNC_CRUD_MCP_DAEMON__AUTHORITY_TIMEOUT_SECONDS: '0.2' }
+  })
+  first.process.kill('SIGSTOP')
+  t.match(await call(second, 'async_read', { path: 'f' }), { error_code: 'OVERLOADED', message: /does not answer/ })
+  first.process.kill('SIGCONT')
+  const answer = async (): Promise<Message> => {
+    const read = await call(second, 'async_read', { path: 'f' })
+    return read['error_code'] === 'OVERLOADED' ? answer() : read
+  }
+  t.match(await answer(), { content: 'one' })
+})
+
+t.test('one tree is not served as two: other roots, a part of it, and a root of another are refused', async (t) => {
+  const tree = makeTree(t, { 'one/f': '1', 'two/f': '2', 'one/deep/f': '3' })
+  mkdirSync(tree.path('three'))
+  await startProgram(t, ['--dir', tree.path('one'), '--dir', tree.path('two')])
+  const cases: [string[], RegExp][] = [
+    [['one'], /serves this tree with the roots .*two.*same --dir/],
+    [['one', 'three'], /serves this tree with the roots/],
+    [['two'], /served already|serves/],
+    [['three', 'two'], /two is served already/],
+    [['one/deep'], /lies in .*one, which another server serves/]
+  ]
+  for (const [names, message] of cases) {
+    const dirs = names.flatMap((name) => ['--dir', tree.path(name)])
+    const { code, stderr } = await runProgram([...dirs, '--log-level', 'silent'])
+    t.equal(code, 1, names.join())
+    t.match(stderr, message)
+    t.equal(stderr.trimEnd().split('\n').length, 1)
+  }
+  t.notOk(existsSync(tree.path(`three/${own}/authority.lock`)), 'nothing stays locked')
+  const program = startStdio(t, ['--transport', 'stdio', '--dir', tree.path('one')])
+  t.match(await call(program, 'async_read', { path: 'f' }), { message: /same --dir/ })
+})
