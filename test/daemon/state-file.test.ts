@@ -7,6 +7,7 @@ import t from 'tap'
 import { startOf } from '../../src/daemon/process-identity.ts'
 import type { ServerState } from '../../src/daemon/server-state.ts'
 import { createStateFile, findServer, thisProcess } from '../../src/daemon/state-file.ts'
+import { connect, type Answer } from '../fixtures/clients.ts'
 import { runProgram, startProgram } from '../fixtures/server.ts'
 import { startStdio } from '../fixtures/stdio.ts'
 import { makeTree, type Tree } from '../fixtures/tree.ts'
@@ -52,6 +53,64 @@ for (const transport of ['http', 'dual'] as const) {
     t.equal(findServer(tree.path('src')), undefined)
   })
 }
+
+t.test(
+  'three servers started at the same instant get three ports, and each answers from the moment its file is there',
+  async (t) => {
+    const trees = [1, 2, 3].map(() => makeTree(t, { f: 'one' }))
+    const programs = trees.map((tree) => startStdio(t, ['--dir', tree.root, '--transport', 'http']))
+    const answers = trees.map(async (tree, index) => {
+      const { url, pid } = await stateOf(tree)
+      t.equal(pid, programs[index]?.process.pid)
+      const client = await connect(t, index === 0 ? 'mcp-2025' : 'mcp-2026', String(url).replace('/mcp', ''))
+      t.match(await client.call('async_read', { path: 'f' }), { content: 'one' })
+      return url
+    })
+    t.equal(new Set(await Promise.all(answers)).size, 3)
+  }
+)
+
+for (const [how, transport] of [
+  ['SIGINT', 'http'],
+  ['SIGTERM', 'http'],
+  [undefined, 'dual'],
+  [undefined, 'stdio']
+] as const) {
+  t.test(`the file goes with ${how ?? 'the end of stdin'} over ${transport}`, async (t) => {
+    const tree = makeTree(t, { f: 'one' })
+    const program = startStdio(t, ['--dir', tree.root, '--transport', transport])
+    if (transport === 'stdio') await program.call('list_files', {})
+    await stateOf(tree)
+    t.equal((await program.end(how)).code, 0)
+    t.strictSame(tree.own(), ['.gitignore'])
+  })
+}
+
+t.test(
+  'stdin and HTTP of one process share one engine: 100 calls over each, interleaved, are all answered',
+  async (t) => {
+    const tree = makeTree(t, { f: '' })
+    const program = startStdio(t, ['--dir', tree.root, '--transport', 'dual'])
+    const http = await connect(t, 'mcp-2025', await program.url())
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, async (_, index) => {
+        const input = { path: 'f', content: `${index},`, agent_id: `agent ${index % 7}` }
+        return index % 2 === 0
+          ? http.call('async_append', input)
+          : ((await program.call('async_append', input)).result as Answer)
+      })
+    )
+    for (const answer of answers) t.match(answer, { status: 'ok' })
+    const added = tree.read('f').split(',').slice(0, -1).map(Number)
+    t.strictSame(
+      added.toSorted((one, other) => one - other),
+      Array.from({ length: 200 }, (_, index) => index)
+    )
+    const { messages } = await program.end()
+    t.equal(messages.length, 100, 'standard output has the answers and nothing else')
+    t.ok(messages.every(({ jsonrpc }) => jsonrpc === '2.0'))
+  }
+)
 
 t.test('over stdio alone nothing is written before the first call, and then that there is no address', async (t) => {
   const tree = makeTree(t, { f: 'x' })
