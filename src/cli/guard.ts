@@ -6,7 +6,7 @@ import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { findServer } from '../daemon/state-file.ts'
 import { deny, denyLeased, type Decision } from '../guard/decision.ts'
 import { parseHookInput, type NativeEdit } from '../guard/hook-input.ts'
-import { leasesOfOthers } from '../guard/leases.ts'
+import { leasesOfOthers, type Server } from '../guard/leases.ts'
 
 interface Flags {
   readonly agent?: string
@@ -61,10 +61,13 @@ async function decide({ agent, url, token, timeout }: Flags): Promise<Decision |
   const failures: unknown[] = []
   for (const file of edit.files) {
     try {
-      const base = url ?? findBase(file, edit)
-      const leases = await leasesOfOthers({ ...caller, base, file, signal }).catch((error: unknown) => {
+      const server = url ?? findTree(file, edit)
+      const leases = await leasesOfOthers({ ...caller, server, file, signal }).catch((error: unknown) => {
         const reason = signal.aborted ? `no answer within ${timeout} s` : messageOf(error)
-        throw new Error(`could not ask ${base.origin} who has leased ${file}: ${reason}`, { cause: error })
+        throw new Error(
+          `could not ask ${server instanceof URL ? server.origin : `the server of ${server.root}`} who has leased ${file}: ${reason}`,
+          { cause: error }
+        )
       })
       if (leases.length > 0) return denyLeased(edit, file, leases)
     } catch (error) {
@@ -84,15 +87,11 @@ async function readInput(signal: AbortSignal): Promise<string> {
   return Promise.race([input, timeout])
 }
 
-function findBase(file: string, { cwd }: NativeEdit): URL {
+function findTree(file: string, { cwd }: NativeEdit): Server {
   const state = findServer(dirname(file)) ?? findServer(cwd)
   if (state === undefined)
     throw new Error(`no running server found above ${file} or ${cwd}; start one, or name it with --url`)
-  if (state.url === null)
-    throw new Error(
-      `the server of ${state.project.root} (process ${state.pid}) has no HTTP address; start it, or another beside it, with --transport http or dual`
-    )
-  return toBase(state.url)
+  return state.url === null ? { root: state.project.root } : toBase(state.url)
 }
 
 function answer(decision: Decision | undefined): void {

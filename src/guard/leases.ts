@@ -1,6 +1,9 @@
 // Asks the server who holds leases on a file, with as little of Node as that takes.
 import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { openAddress } from '../authority/address.ts'
+import { createStateDirectory } from '../daemon/state-directory.ts'
+import { readLines } from '../rpc/lines.ts'
 
 export interface Lease {
   readonly agent_id: string | null
@@ -10,9 +13,11 @@ export interface Lease {
   readonly expires_at: string | null
 }
 
+/** The base address of its routes, or, where no process of a tree listens, the first root. */
+export type Server = URL | { readonly root: string }
+
 export interface Inquiry {
-  /** Of the server: the routes stand below it. */
-  readonly base: URL
+  readonly server: Server
   readonly file: string
   /** Whose leases do not count. */
   readonly agentId: string
@@ -33,7 +38,7 @@ const maxAnswerBytes = 1_048_576
  * @throws Error that says why they could not be learnt
  */
 export async function leasesOfOthers({ agentId, ...inquiry }: Inquiry): Promise<readonly Lease[]> {
-  const answer = await post(inquiry, { filepaths: [inquiry.file], agent_id: ownName })
+  const answer = await ask(inquiry, { filepaths: [inquiry.file], agent_id: ownName })
   if (unleasable.includes(answer['error_code'])) return []
   if (typeof answer['message'] === 'string') throw new Error(`the server answered: ${answer['message']}`)
   const { status, results } = answer
@@ -44,10 +49,33 @@ export async function leasesOfOthers({ agentId, ...inquiry }: Inquiry): Promise<
   return holders.filter(({ type, agent_id }) => type === 'lease' && agent_id !== agentId)
 }
 
-async function post(
-  { base, token, signal }: Omit<Inquiry, 'agentId'>,
-  input: object
-): Promise<Readonly<Record<string, unknown>>> {
+type Answer = Readonly<Record<string, unknown>>
+
+async function ask({ server, ...inquiry }: Omit<Inquiry, 'agentId'>, input: object): Promise<Answer> {
+  return server instanceof URL ? post(server, inquiry, input) : callAuthority(server.root, inquiry.signal, input)
+}
+
+/** Through the socket by which the processes of a tree speak to each other. */
+async function callAuthority(root: string, signal: AbortSignal, input: object): Promise<Answer> {
+  const { connect } = await import('node:net')
+  const address = openAddress(root, createStateDirectory(root))
+  const socket = connect({ path: address.path, signal })
+  try {
+    const caller = { transport: 'internal' }
+    socket.write(`${JSON.stringify({ type: 'call', id: 1, name: 'lock_status', input, caller, progress: false })}\n`)
+    for await (const line of readLines(socket, maxAnswerBytes)) {
+      const { result, error } = (parse(line?.toString('utf8') ?? '') ?? {}) as Record<string, Answer | undefined>
+      if (error !== undefined) return { error_code: error['code'], message: error['message'] }
+      if (result !== undefined) return result
+    }
+    throw new Error('the server of the tree has gone')
+  } finally {
+    socket.destroy()
+    address.close()
+  }
+}
+
+async function post(base: URL, { token, signal }: Pick<Inquiry, 'token' | 'signal'>, input: object): Promise<Answer> {
   const { request } = base.protocol === 'https:' ? await import('node:https') : await import('node:http')
   const body = JSON.stringify(input)
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -64,7 +92,7 @@ async function post(
     if (length > maxAnswerBytes) response.destroy(new Error('its answer does not end'))
   })
   const answer = parse(await text(response))
-  if (typeof answer === 'object' && answer !== null) return answer as Readonly<Record<string, unknown>>
+  if (typeof answer === 'object' && answer !== null) return answer as Answer
   throw new Error(`what answered (${response.statusCode}) is not an async-crud-mcp server`)
 }
 

@@ -28,13 +28,12 @@ async function call(program: StdioProgram, name: string, input: object): Promise
 
 async function post(url: string, name: string, input: object = {}): Promise<Answer> {
   const headers = { 'content-type': 'application/json' }
-  return (
-    await fetch(`${url}/${name}`, { method: 'POST', headers, body: JSON.stringify(input) })
-  ).json() as Promise<Answer>
+  const response = await fetch(`${url}/${name}`, { method: 'POST', headers, body: JSON.stringify(input) })
+  return (await response.json()) as Answer
 }
 
 async function healthOf(url: string): Promise<Answer> {
-  return (await fetch(`${url}/health`)).json() as Promise<Answer>
+  return (await (await fetch(`${url}/health`)).json()) as Answer
 }
 
 /** Until so many requests for the path are held or wait. */

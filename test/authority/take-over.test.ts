@@ -137,9 +137,9 @@ t.test(
     await Promise.all(workers.map(async (worker) => (worker.started = await worker.start())))
 
     const changes = new EventEmitter().setMaxListeners(0)
-    let isOver = false
+    const over = new AbortController()
     const work = workers.map(async (worker) => {
-      for (let count = 0; !isOver; count += 1) {
+      for (let count = 0; !over.signal.aborted; count += 1) {
         const { started } = worker
         // Its process was killed: the harness starts another once the others have shown that they go on.
         if (started === undefined) await once(changes, 'change')
@@ -172,7 +172,7 @@ t.test(
       victim.started = await victim.start()
       changes.emit('change')
     }
-    isOver = true
+    over.abort()
     changes.emit('change')
     await worked
 

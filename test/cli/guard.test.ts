@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { connect } from '../fixtures/clients.ts'
 import { programPath, startProgram, type RunningProgram } from '../fixtures/server.ts'
+import { startStdio } from '../fixtures/stdio.ts'
 import { makeTree, type Tree } from '../fixtures/tree.ts'
 
 interface Outcome {
@@ -90,6 +91,15 @@ async function serveRaw(t: Test, listener: RequestListener): Promise<string> {
   })
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
+
+t.test('where all clients of a tree are on stdio and nothing listens, the guard asks all the same', async (t) => {
+  const tree = makeTree(t, { a: 'a', b: 'b' })
+  const program = startStdio(t, ['--transport', 'stdio', '--dir', tree.root])
+  await program.call('lock_try', { filepaths: ['a'], agent_id: 'ann' })
+  t.match((await runGuard(edit(tree, 'a'))).reason, /is leased by agent "ann"/)
+  t.strictSame(await runGuard(edit(tree, 'b')), silent)
+  t.strictSame(await runGuard(edit(tree, '../outside')), silent)
+})
 
 t.test('a native edit of a file that another agent has leased is refused, with what to do instead', async (t) => {
   const tree = makeTree(t, { 'src/a.ts': 'a', 'src/b.ts': 'b' })
@@ -388,7 +398,10 @@ t.test('the guard loads nothing of the service', (t) => {
   const source = new URL('../../src/', import.meta.url)
   visit(new URL('cli/guard.js', source))
   for (const file of seen)
-    t.match(file.slice(source.href.length), /^(cli\/guard|guard\/|daemon\/|errno|files\/(directory|own-names))/)
+    t.match(
+      file.slice(source.href.length),
+      /^(cli\/guard|guard\/|daemon\/|errno|files\/(directory|own-names)|authority\/address|rpc\/lines)/
+    )
   t.ok(seen.size > 5)
   const main = readFileSync(fileURLToPath(new URL('main.js', source)), 'utf8')
   t.notMatch(main, /^import /m, 'and the program itself loads only what it is asked for')
