@@ -14,18 +14,26 @@ declare module 'fastify' {
 }
 
 export default fp<{ config: Config }>(
-  async (app, { config: { daemon } }) => {
-    const names = ['127.0.0.1', 'localhost', '[::1]', daemon.host.includes(':') ? `[${daemon.host}]` : daemon.host]
+  async (
+    app,
+    {
+      config: {
+        daemon: { host }
+      }
+    }
+  ) => {
+    const names = ['127.0.0.1', 'localhost', '[::1]', host.includes(':') ? `[${host}]` : host]
     app.addHook('onRequest', async (request, reply) => {
       const port = request.socket.localPort
-      const hosts = [...names.map((name) => `${name}:${port}`), ...daemon.allowed_hosts]
+      const { allowed_hosts, token } = app.settings.current.daemon
+      const hosts = [...names.map((name) => `${name}:${port}`), ...allowed_hosts]
       const { isPublic = false } = request.routeOptions.config
-      const refusal = checkOrigin(request, hosts) ?? (isPublic ? undefined : checkToken(request, daemon.token))
+      const refusal = checkOrigin(request, hosts) ?? (isPublic ? undefined : checkToken(request, token))
       if (refusal !== undefined) return sendError(request, reply, refusal)
       return undefined
     })
   },
-  { name: 'access', dependencies: ['errors'] }
+  { name: 'access', dependencies: ['settings', 'errors'] }
 )
 
 /** A web page that has its name rebound to a loopback address, or that posts from another origin, is refused. */

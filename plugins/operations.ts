@@ -24,7 +24,7 @@ export default fp<{ config: Config; version: string }>(
   async (app, { config, version }) => {
     const { locks, lostLeases, tickets, files, differ, bases } = app
     const server: ServerFacts = { version, startedAt: Date.now(), port: undefined, transport: config.daemon.transport }
-    const engine = { locks, lostLeases, tickets, files, differ, bases, config, server, log: app.log }
+    const engine = { locks, lostLeases, tickets, files, differ, bases, server, log: app.log }
     const byName = new Map(operations.map((operation) => [operation.name, operation]))
     const running = createRunningCalls()
     let isStopping = false
@@ -35,7 +35,7 @@ export default fp<{ config: Config; version: string }>(
         const operation = byName.get(name)
         if (operation === undefined) throw new OperationError('ROUTE_NOT_FOUND', `Unknown operation: ${name}`)
         if (isStopping) throw stopping()
-        return running.track(operation.call(input, { ...engine, ...call }))
+        return running.track(operation.call(input, { ...engine, config: app.settings.current, ...call }))
       },
       disconnect(connection) {
         if (!config.locks.release_on_disconnect) return
@@ -52,7 +52,7 @@ export default fp<{ config: Config; version: string }>(
       }
     } satisfies LocalEngine)
   },
-  { name: 'operations', dependencies: ['locks', 'files', 'differ'] }
+  { name: 'operations', dependencies: ['settings', 'locks', 'files', 'differ'] }
 )
 
 export function stopping(): OperationError {

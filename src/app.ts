@@ -14,6 +14,7 @@ import mcp from '../plugins/mcp.ts'
 import openapi from '../plugins/openapi.ts'
 import operations from '../plugins/operations.ts'
 import rest from '../plugins/rest.ts'
+import settings, { type ReloadOptions } from '../plugins/settings.ts'
 import stdio from '../plugins/stdio.ts'
 import type { Config } from './config.ts'
 
@@ -22,6 +23,8 @@ export interface AppOptions {
   readonly version: string
   /** Where the log goes; stdout stays free. */
   readonly logStream?: { write(line: string): void }
+  /** Where the settings come from, if they are to be followed while the service runs. */
+  readonly reload?: ReloadOptions | undefined
   /** Called where another process has taken the tree although this one had it: this one must stop. */
   readonly onDisplaced?: () => void
 }
@@ -31,6 +34,7 @@ export async function createApp({
   config,
   version,
   logStream = process.stderr,
+  reload,
   onDisplaced = () => {}
 }: AppOptions): Promise<FastifyInstance> {
   const { daemon, crud } = config
@@ -49,6 +53,7 @@ export async function createApp({
     http: { connectionsCheckingInterval: 1000, headersTimeout: daemon.header_timeout_seconds * 1000 }
   })
   const options = { config, version }
+  await app.register(settings, { ...options, reload })
   // The engine.
   await app.register(files, options)
   await app.register(locks, options)

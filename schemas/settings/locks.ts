@@ -5,7 +5,6 @@ import { live } from './annotations.ts'
 export const locks = Type.Object(
   {
     operation_ttl_seconds: Type.Number({
-      ...live,
       minimum: 0.05,
       default: 30,
       description: 'An operation that holds its lock longer loses it, and its change is refused.'

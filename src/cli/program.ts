@@ -1,6 +1,7 @@
 // The command line: without a command it serves.
 import type { Command } from 'commander'
 import { loadSettings } from '../config.ts'
+import { isLoopback } from '../config/loopback.ts'
 import { version } from '../version.ts'
 import { createCommand, orFail } from './command.ts'
 import { createConfigCommand } from './config.ts'
@@ -28,8 +29,8 @@ export const program = addServeFlags(createCommand('async-crud-mcp'))
   .addCommand(createGuardCommand())
 
 async function run(_flags: ServeFlags, command: Command): Promise<void> {
-  const settings = loadSettings(toSources(command.optsWithGlobals<ServeFlags>()))
-  const { config, values } = settings
+  const sources = toSources(command.optsWithGlobals<ServeFlags>())
+  const { config, values, warnings, file } = loadSettings(sources)
   if (config.crud.base_directories.length === 0)
     throw new Error('no root: pass --dir <folder>, or set crud.base_directories (async-crud-mcp config init)')
   requireTokenBeyondLoopback(config.daemon.host, config.daemon.token)
@@ -37,11 +38,11 @@ async function run(_flags: ServeFlags, command: Command): Promise<void> {
   const isPortExplicit = (source === 'flag' || source === 'environment') && config.daemon.port !== null
   // Loaded only now: --help and a wrong flag are answered without loading the service.
   const { serve } = await import('./serve.ts')
-  await serve({ config, isPortExplicit })
+  const reload = file && { path: file.path, load: () => loadSettings(sources) }
+  await serve({ config, isPortExplicit, warnings, reload })
 }
 
 function requireTokenBeyondLoopback(host: string, token: string): void {
-  const isLoopback = host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
-  if (!isLoopback && token === '')
+  if (!isLoopback(host) && token === '')
     throw new Error(`--host ${host} is reachable from other machines: pass --token <secret> with it`)
 }

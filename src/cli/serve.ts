@@ -3,7 +3,9 @@ import { Console } from 'node:console'
 import closeWithGrace from 'close-with-grace'
 import type { FastifyInstance } from 'fastify'
 import { createApp } from '../app.ts'
+import type { ReloadOptions } from '../../plugins/settings.ts'
 import type { Config } from '../config.ts'
+import { openLog } from '../daemon/open-log.ts'
 import { candidatePorts } from '../daemon/ports.ts'
 import { isErrno } from '../errors.ts'
 import { version } from '../version.ts'
@@ -17,17 +19,28 @@ export interface ServeOptions {
   readonly config: Config
   /** True where a flag or the environment names the port: then no other one is taken. */
   readonly isPortExplicit: boolean
+  /** What the operator should know of the settings. */
+  readonly warnings: readonly string[]
+  /** Undefined where no configuration file is read. */
+  readonly reload: ReloadOptions | undefined
 }
 
-export async function serve({ config, isPortExplicit }: ServeOptions): Promise<void> {
+export async function serve({ config, isPortExplicit, warnings, reload }: ServeOptions): Promise<void> {
   const { transport } = config.daemon
   // Standard output belongs to JSON-RPC: what a dependency prints must not come between.
   if (transport !== 'http') globalThis.console = new Console(process.stderr)
   // Who started us may close standard error; the log is lost then, not the server.
   process.stderr.on('error', () => {})
-  const app = await createApp({ config, version, onDisplaced: failDisplaced })
+  const app = await createApp({
+    config,
+    version,
+    reload,
+    logStream: openLog(config.daemon),
+    onDisplaced: failDisplaced
+  })
   const { stop, isStopping } = stopOnSignals(app, config.daemon.stop_timeout_seconds * 1000 + stopMarginMs)
   app.log.info({ version, transport, roots: app.files.roots.map(({ given }) => given) }, 'starting')
+  for (const warning of warnings) app.log.warn(warning)
   if (transport === 'stdio') await app.ready()
   else {
     app.serverFacts.port = await listen(app, config, isPortExplicit)

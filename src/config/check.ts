@@ -1,5 +1,5 @@
 // Whether settings are as the schema wants them. Ajv decides, the words are ours.
-import { Ajv, type ErrorObject } from 'ajv'
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { Config } from '../../schemas/config.ts'
 import { expectationOf, fieldOf } from './fields.ts'
 import { faultAt, showValue, type Fault, type Given } from './layer.ts'
@@ -15,17 +15,23 @@ const partialSchema = {
   )
 }
 
+let compiled: ValidateFunction | undefined
+
 export function checkValues(values: ReadonlyMap<string, Given>): Fault[] {
   const config: Record<string, Record<string, unknown>> = {}
   for (const [name, { value }] of values) {
     const { section, key } = fieldOf(name)
     config[section] = { ...config[section], [key]: value }
   }
-  const check = new Ajv({ allErrors: true, allowUnionTypes: true }).addVocabulary(vocabulary).compile(partialSchema)
+  const check = (compiled ??= compile())
   if (check(config)) return []
   // A value that breaks two rules, such as those of its type and its bounds, is one fault.
   const paths = new Set(check.errors?.map(({ instancePath }: ErrorObject) => instancePath))
   return [...paths].map((path) => explain(path, values))
+}
+
+function compile(): ValidateFunction {
+  return new Ajv({ allErrors: true, allowUnionTypes: true }).addVocabulary(vocabulary).compile(partialSchema)
 }
 
 /** @param path such as `/daemon/port` or `/crud/base_directories/1` */

@@ -1,0 +1,6 @@
+// Whether an address can be reached from this machine alone.
+
+/** Anything that is not surely a loopback address is taken for one that other machines reach. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
+}
