@@ -6,6 +6,7 @@ import { loadSettings } from '../config.ts'
 import { createExample } from '../config/example.ts'
 import { fileVariable, findConfigFile, type ConfigFile } from '../config/file.ts'
 import { ConfigError, type Fault } from '../config/layer.ts'
+import { findRootAbove } from '../config/outside-roots.ts'
 import { createPublishedSchema } from '../config/published-schema.ts'
 import { writeConfigFile } from '../config/write-file.ts'
 import { collect, createCommand, orFail } from './command.ts'
@@ -68,27 +69,35 @@ export function createConfigCommand(): Command {
     )
 }
 
-async function init({ config, dir = [], force = false }: InitFlags): Promise<void> {
+async function init(_flags: InitFlags, command: Command): Promise<void> {
+  const { config, dir = [], force = false } = command.optsWithGlobals<InitFlags>()
   const { path } = requireFile(config)
   create(path, dir, force)
   process.stdout.write(`${path}\n`)
 }
 
 function create(path: string, roots: readonly string[], isForced: boolean): void {
-  const values = { 'crud.base_directories': roots.map((root) => resolve(root)) }
+  const folders = roots.map((root) => resolve(root))
+  const above = findRootAbove(path, folders)
+  if (above !== undefined)
+    throw new Error(
+      `${path} lies inside the root ${above}, where every agent could change it: name another file with --config`
+    )
+  const values = { 'crud.base_directories': folders }
   const schemaAddress = new URL('../../../openapi/config.schema.json', import.meta.url).href
   writeConfigFile(path, createExample(values, schemaAddress), isForced)
 }
 
-async function show(flags: ServeFlags): Promise<void> {
+async function show(_flags: ServeFlags, command: Command): Promise<void> {
+  const flags = command.optsWithGlobals<ServeFlags>()
   const settings = loadSettings(toSources(flags))
   if (flags['json'] === true) print(toShown(settings))
   else process.stdout.write(`${toTable(settings)}\n`)
   for (const warning of settings.warnings) process.stderr.write(`async-crud-mcp: ${warning}\n`)
 }
 
-async function edit({ config }: FileFlags): Promise<void> {
-  const { path } = requireFile(config)
+async function edit(_flags: FileFlags, command: Command): Promise<void> {
+  const { path } = requireFile(command.optsWithGlobals<FileFlags>().config)
   if (!existsSync(path)) create(path, [], false)
   await openEditor(path)
   const faults = findFaults(path, {})
@@ -102,7 +111,8 @@ async function edit({ config }: FileFlags): Promise<void> {
   )
 }
 
-async function validate(named: string | undefined, { config, json = false }: FileFlags): Promise<void> {
+async function validate(named: string | undefined, _flags: FileFlags, command: Command): Promise<void> {
+  const { config, json = false } = command.optsWithGlobals<FileFlags>()
   const file = named ?? config
   // A file that somebody names is checked by itself; else everything that a server would start with.
   const environment = named === undefined ? process.env : {}
@@ -124,7 +134,8 @@ function findFaults(configFile: string | undefined, environment: NodeJS.ProcessE
   }
 }
 
-async function printPath({ config, json = false }: FileFlags): Promise<void> {
+async function printPath(_flags: FileFlags, command: Command): Promise<void> {
+  const { config, json = false } = command.optsWithGlobals<FileFlags>()
   const { path } = requireFile(config)
   if (json) print({ path, exists: existsSync(path) })
   else process.stdout.write(`${path}\n`)

@@ -24,7 +24,8 @@ export function checkOutsideRoots(values: ReadonlyMap<string, Given>, file: Conf
   return faults
 }
 
-function findRootAbove(path: string, roots: readonly string[]): string | undefined {
+/** @returns the root that this path lies in, by whatever links */
+export function findRootAbove(path: string, roots: readonly string[]): string | undefined {
   const real = toReal(path)
   return roots.find((root) => {
     const way = relative(toReal(root), real)

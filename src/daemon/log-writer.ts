@@ -69,8 +69,9 @@ export function createLogWriter({ path, maxBytes, keepMs, fallback, now = Date.n
     const found = statSync(path, { throwIfNoEntry: false })
     if (found?.ino === file.ino && !isFull(found, bytes)) return
     if (found !== undefined && isFull(found, bytes)) setAside()
+    const next = open(path)
     closeSync(file.fd)
-    file = open(path)
+    file = next
   }
 
   function isFull({ size, mtimeMs }: { size: number; mtimeMs: number }, bytes: number): boolean {
