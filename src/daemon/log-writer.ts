@@ -80,7 +80,8 @@ export function createLogWriter({ path, maxBytes, keepMs, fallback, now = Date.n
 
   function setAside(): void {
     let number = 0
-    const name = () => setAsideName(path, new Date(now()), process.pid, number)
+    const time = new Date(now())
+    const name = () => setAsideName(path, time, process.pid, number)
     while (existsSync(name()) || existsSync(`${name()}.gz`)) number += 1
     try {
       renameSync(path, name())

@@ -110,12 +110,14 @@ t.test(
     t.match(await runProgram([...init, '--dir', '/srv/tree']), { code: 0, stdout: `${path}\n`, stderr: '' })
     t.equal(statSync(path).mode & 0o777, 0o600)
     t.equal(statSync(tree.path('folder')).mode & 0o777, 0o700)
-    const written = JSON.parse(tree.read('folder/config.json')) as Record<string, Record<string, unknown>>
+    const written = JSON.parse(tree.read('folder/config.json')) as Record<string, Record<string, unknown>> & {
+      $schema: string
+    }
     for (const { section, key, schema, name } of fields.values()) {
       t.equal(written[section]?.[`_${key}_help`], schema.description, name)
       t.strictSame(written[section]?.[key], name === 'crud.base_directories' ? ['/srv/tree'] : schema.default)
     }
-    t.ok(statSync(new URL(String(written['$schema']))).isFile(), 'editors find the schema')
+    t.ok(statSync(new URL(written.$schema)).isFile(), 'editors find the schema')
     t.match((await show(['--config', path])).settings['crud.base_directories'], { value: ['/srv/tree'] })
     tree.write('folder/config.json', 'mine')
     await failsWith(

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { appendFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { request, type IncomingMessage } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { fields } from '../../src/config/fields.ts'
 import { connect, type Answer, type TestClient } from '../fixtures/clients.ts'
@@ -30,11 +31,11 @@ interface Scene {
   readonly bob: TestClient
   readonly file: string
   /** Replaces the file in one step. */
-  write(text: string): void
+  readonly write: (text: string) => void
   /** Writes these settings and waits until they are taken up. */
-  apply(settings: SettingValues): Promise<Line>
+  readonly apply: (settings: SettingValues) => Promise<Line>
   /** The first line of the log with this text from the one with this index, now or later. */
-  line(text: string, from?: number): Promise<Line>
+  readonly line: (text: string, from?: number) => Promise<Line>
 }
 
 async function scene(t: Test, { flags = [], environment = {}, settings = {} }: Start = {}): Promise<Scene> {
@@ -201,13 +202,12 @@ async function leaseSeconds(client: TestClient, input: object): Promise<number> 
 /** Whether a change that waits for a lease gives up soon, or waits until the lease ends. */
 async function appendBehindLease({ ann, bob }: Scene, input: object): Promise<unknown> {
   await ann.call('lock_try', { filepaths: ['f'] })
-  let answer: Answer | undefined
-  const appended = bob.call('async_append', { path: 'f', content: '', ...input }).then((given) => (answer = given))
+  const appended = bob.call('async_append', { path: 'f', content: '', ...input })
   // Longer than the short timeout, far shorter than the long one.
-  const start = performance.now()
-  while (answer === undefined && performance.now() - start < 400) await ann.call('async_status')
+  await Promise.race([appended, delay(500)])
   await ann.call('lock_release_all')
-  return (await appended)['status'] === 'ok' ? 'waits' : answer?.['error_code']
+  const { status, error_code } = await appended
+  return status === 'ok' ? 'waits' : error_code
 }
 
 /** The status of a request with this Host header, which fetch does not let one choose. */
@@ -254,7 +254,7 @@ t.test('a file that is still being written is not taken', async (t) => {
   for (const character of toText({ ...quick, 'daemon.config_debounce_seconds': 1, 'crud.max_timeout': 7 })) {
     appendFileSync(file, character)
     // The pace of a slow writer; the server looks several times meanwhile.
-    await new Promise((resolve) => setTimeout(resolve, 5))
+    await delay(5)
   }
   await line('crud.max_timeout has changed', from)
   t.equal(program.stderr.length, from + 1, 'nothing was said of the halves')

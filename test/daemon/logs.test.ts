@@ -185,8 +185,9 @@ for (const [how, through, signal, code, last] of [
 
 t.test('without a log file the log is on standard error, and a relative path is meant from here', async (t) => {
   const tree = makeTree(t, { 'root/f': '' })
-  const { stderr, stop } = await startProgram(t, ['--dir', tree.path('root')])
-  await stop()
+  const program = await startProgram(t, ['--dir', tree.path('root')])
+  await program.stop()
+  const { stderr } = program
   t.match(JSON.parse(stderr[0] as string), { msg: 'starting' })
   t.match(JSON.parse(stderr.at(-1) as string), { msg: 'stopping' })
   const cwd = tree.path('root')
