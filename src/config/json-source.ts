@@ -35,80 +35,91 @@ const namable = /[{}[\]:,'"/#]/
 
 /** @throws JsonFault */
 export function parseJson(text: string): JsonNode {
-  let at = 0
+  return new Reader(text).read()
+}
 
-  function skip(pattern: RegExp): string | undefined {
-    pattern.lastIndex = at
-    const found = pattern.exec(text)?.[0]
-    if (found !== undefined) at += found.length
-    return found
+/** A reader by recursive descent; `#at` is the place that it has come to. */
+class Reader {
+  readonly #text: string
+  #at = 0
+
+  constructor(text: string) {
+    this.#text = text
   }
 
-  /** Whether the next character, after white space, is this one; then it is taken. */
-  function take(character: string): boolean {
-    skip(whitespace)
-    if (text[at] !== character) return false
-    at += 1
-    return true
+  read(): JsonNode {
+    const node = this.#readValue(0)
+    this.#skip(whitespace)
+    if (this.#at < this.#text.length) this.#fail('nothing more')
+    return node
   }
 
-  function fail(expected: string): never {
-    throw new JsonFault(`expected ${expected}, found ${describe(text[at])}`, at)
-  }
-
-  function readValue(depth: number): JsonNode {
-    if (depth > maxDepth) fail(`no more than ${maxDepth} levels`)
-    skip(whitespace)
-    const offset = at
-    if (take('{')) return { offset, members: readMembers(depth) }
-    if (take('[')) return { offset, items: readItems(depth) }
-    if (text[at] === '"') return { offset, value: readString('a value') }
-    const found = skip(scalar)
+  #readValue(depth: number): JsonNode {
+    if (depth > maxDepth) this.#fail(`no more than ${maxDepth} levels`)
+    this.#skip(whitespace)
+    const offset = this.#at
+    if (this.#take('{')) return { offset, members: this.#readMembers(depth) }
+    if (this.#take('[')) return { offset, items: this.#readItems(depth) }
+    if (this.#text[offset] === '"') return { offset, value: this.#readString('a value') }
+    const found = this.#skip(scalar)
     // What is left of 01 or nullable would be reported as a missing comma.
-    if (found === undefined || /[\w.]/.test(text[at] ?? '')) {
-      at = offset
-      fail('a value: a text in double quotes, a number, true, false, null, a list or an object')
+    if (found === undefined || /[\w.]/.test(this.#text[this.#at] ?? '')) {
+      this.#at = offset
+      this.#fail('a value: a text in double quotes, a number, true, false, null, a list or an object')
     }
     return { offset, value: JSON.parse(found) as number | boolean | null }
   }
 
-  function readString(what: string): string {
-    const start = at
-    const found = skip(string)
-    if (found !== undefined) return JSON.parse(found) as string
-    at = start
-    if (text[at] === '"')
-      throw new JsonFault('the text that begins here has no end, or a character that JSON writes with a backslash', at)
-    return fail(what)
-  }
-
-  function readMembers(depth: number): JsonMember[] {
+  #readMembers(depth: number): JsonMember[] {
     const members: JsonMember[] = []
-    if (take('}')) return members
+    if (this.#take('}')) return members
     do {
-      skip(whitespace)
-      const offset = at
-      const name = readString(members.length === 0 ? 'a name in double quotes or }' : 'a name in double quotes')
-      if (!take(':')) fail('a colon')
-      members.push({ name, offset, node: readValue(depth + 1) })
-    } while (take(','))
-    if (!take('}')) fail('a comma or }')
+      this.#skip(whitespace)
+      const offset = this.#at
+      const name = this.#readString(members.length === 0 ? 'a name in double quotes or }' : 'a name in double quotes')
+      if (!this.#take(':')) this.#fail('a colon')
+      members.push({ name, offset, node: this.#readValue(depth + 1) })
+    } while (this.#take(','))
+    if (!this.#take('}')) this.#fail('a comma or }')
     return members
   }
 
-  function readItems(depth: number): JsonNode[] {
+  #readItems(depth: number): JsonNode[] {
     const items: JsonNode[] = []
-    if (take(']')) return items
-    do items.push(readValue(depth + 1))
-    while (take(','))
-    if (!take(']')) fail('a comma or ]')
+    if (this.#take(']')) return items
+    do items.push(this.#readValue(depth + 1))
+    while (this.#take(','))
+    if (!this.#take(']')) this.#fail('a comma or ]')
     return items
   }
 
-  const node = readValue(0)
-  skip(whitespace)
-  if (at < text.length) fail('nothing more')
-  return node
+  #readString(what: string): string {
+    const start = this.#at
+    if (this.#text[start] !== '"') this.#fail(what)
+    const found = this.#skip(string)
+    if (found !== undefined) return JSON.parse(found) as string
+    throw new JsonFault('the text that begins here has no end, or a character that JSON writes with a backslash', start)
+  }
+
+  /** Whether the next character after white space is this one; then it is taken. */
+  #take(character: string): boolean {
+    this.#skip(whitespace)
+    if (this.#text[this.#at] !== character) return false
+    this.#at += 1
+    return true
+  }
+
+  /** Takes what fits the pattern here. */
+  #skip(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.#at
+    const found = pattern.exec(this.#text)?.[0]
+    this.#at += found?.length ?? 0
+    return found
+  }
+
+  #fail(expected: string): never {
+    throw new JsonFault(`expected ${expected}, found ${describe(this.#text[this.#at])}`, this.#at)
+  }
 }
 
 /** The value itself, as JSON.parse gives it. */

@@ -8,7 +8,8 @@ import {
   openSync,
   renameSync,
   statSync,
-  writeSync
+  writeSync,
+  type Stats
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { isErrno } from '../errno.ts'
@@ -44,55 +45,52 @@ export function createLogWriter({ path, maxBytes, keepMs, fallback, now = Date.n
   let file = open(path)
   let isFailing = false
   const say = (what: string, error: unknown) => fallback.write(`async-crud-mcp: ${what}: ${messageOf(error)}\n`)
-  const keeper = createLogKeeper({
-    path,
-    keepMs,
-    settleMs,
-    now,
-    onError: (error) => say(`cannot tidy up behind the log file ${path}`, error)
-  })
+  const onError = (error: unknown) => say(`cannot tidy up behind the log file ${path}`, error)
+  const keeper = createLogKeeper({ path, keepMs, settleMs, now, onError })
 
-  function write(line: string): void {
-    try {
-      follow(Buffer.byteLength(line))
-      appendAll(file.fd, line)
-      isFailing = false
-    } catch (error) {
-      if (!isFailing) say(`cannot write the log file ${path}`, error)
-      isFailing = true
-      fallback.write(line)
-    }
-  }
-
-  /** Makes `file` the one that this path names, and one that has room for this many bytes. */
-  function follow(bytes: number): void {
+  /** Makes `file` the one that this path names, with room for the line. */
+  function follow(line: string): void {
     const found = statSync(path, { throwIfNoEntry: false })
-    if (found?.ino === file.ino && !isFull(found, bytes)) return
-    if (found !== undefined && isFull(found, bytes)) setAside()
+    const isFull = found !== undefined && found.size > 0 && (isTooLarge(found, line) || isOfEarlierDay(found, now()))
+    if (found?.ino === file.ino && !isFull) return
+    if (isFull) setAside(path, new Date(now()))
     const next = open(path)
     closeSync(file.fd)
     file = next
-  }
-
-  function isFull({ size, mtimeMs }: { size: number; mtimeMs: number }, bytes: number): boolean {
-    return size > 0 && (size + bytes > maxBytes || mtimeMs < startOfDay(now()))
-  }
-
-  function setAside(): void {
-    let number = 0
-    const time = new Date(now())
-    const name = () => setAsideName(path, time, process.pid, number)
-    while (existsSync(name()) || existsSync(`${name()}.gz`)) number += 1
-    try {
-      renameSync(path, name())
-    } catch (error) {
-      // Another process was faster.
-      if (!isErrno(error, 'ENOENT')) throw error
-    }
     keeper.tidySoon()
   }
 
-  return { write }
+  const isTooLarge = ({ size }: Stats, line: string) => size + Buffer.byteLength(line) > maxBytes
+
+  return {
+    write(line) {
+      try {
+        follow(line)
+        appendAll(file.fd, line)
+        isFailing = false
+      } catch (error) {
+        if (!isFailing) say(`cannot write the log file ${path}`, error)
+        isFailing = true
+        fallback.write(line)
+      }
+    }
+  }
+}
+
+function isOfEarlierDay({ mtimeMs }: Stats, now: number): boolean {
+  return mtimeMs < new Date(now).setHours(0, 0, 0, 0)
+}
+
+function setAside(path: string, time: Date): void {
+  let number = 0
+  const name = () => setAsideName(path, time, process.pid, number)
+  while (existsSync(name()) || existsSync(`${name()}.gz`)) number += 1
+  try {
+    renameSync(path, name())
+  } catch (error) {
+    // Another process was faster.
+    if (!isErrno(error, 'ENOENT')) throw error
+  }
 }
 
 function open(path: string): { fd: number; ino: number } {
@@ -110,10 +108,6 @@ function open(path: string): { fd: number; ino: number } {
 function appendAll(fd: number, line: string): void {
   const bytes = Buffer.from(line)
   for (let written = 0; written < bytes.length;) written += writeSync(fd, bytes, written)
-}
-
-function startOfDay(time: number): number {
-  return new Date(time).setHours(0, 0, 0, 0)
 }
 
 function messageOf(error: unknown): string {
