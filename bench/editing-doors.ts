@@ -42,7 +42,10 @@ export async function openRest(owner: Owner, folder: string): Promise<Door> {
 /** All callers share the one stream. */
 export async function openStdio(owner: Owner, folder: string): Promise<Door> {
   const args = [programPath, '--transport', 'stdio', '--dir', folder, '--log-level', 'warn']
-  const server = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+  const server = spawn(process.execPath, args, {
+    env: { ...process.env, ASYNC_CRUD_MCP_CONFIG: '' },
+    stdio: ['pipe', 'pipe', 'inherit']
+  })
   owner.teardown(() => server.kill('SIGKILL'))
   const call = connectStdio(server)
   // It answers nothing before it is ready; who measures the first list_files does not want to measure that.

@@ -36,7 +36,10 @@ export function lifeRows(): Promise<Row[]> {
 
 async function startAndStop(args: readonly string[]): Promise<{ startMs: number; stopMs: number }> {
   const start = performance.now()
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] })
+  const child = spawn(process.execPath, args, {
+    env: { ...process.env, ASYNC_CRUD_MCP_CONFIG: '' },
+    stdio: ['ignore', 'ignore', 'pipe']
+  })
   const ended = once(child, 'exit')
   let said = ''
   for await (const part of child.stderr) {
