@@ -39,6 +39,7 @@ All but \`schema\` take \`--config <file>\`.
 
 A running server looks at its file every \`daemon.config_poll_seconds\` and reads it when it has stayed the same for \`daemon.config_debounce_seconds\`. Settings marked "live" take effect at once; of the others the log
 says that they need a restart. A file with a fault changes nothing; the log says what is wrong with it. Flags and the environment come first after a change, too.
+Where several processes serve one tree, the sections \`crud\` and \`locks\` count as the process has them that runs the engine.
 
 ## Flags
 `
