@@ -41,7 +41,7 @@ export default fp<Options>(
         : createTree({
             engine: app.engine,
             roots: [first, ...others],
-            config,
+            config: () => app.settings.current,
             version,
             member,
             onAuthority: app.sweepLeftovers,

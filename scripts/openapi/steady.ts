@@ -23,6 +23,7 @@ const numbers: Readonly<Record<string, number>> = {
   port,
   uptime_seconds: 42.5,
   memory_bytes: 92_274_688,
+  authority_pid: 4711,
   p50: 0.12,
   p99: 1.3,
   remaining_seconds: 300

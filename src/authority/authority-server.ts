@@ -19,7 +19,7 @@ interface AuthorityServerOptions {
   readonly engine: EngineLink
   /** Real paths. */
   readonly roots: readonly string[]
-  readonly settings: EngineSettings
+  readonly settings: () => EngineSettings
   /** Told when a relay has come or gone. */
   readonly onMembersChange: () => void
 }
@@ -75,7 +75,7 @@ export function createAuthorityServer({ engine, roots, settings, onMembersChange
     const refusal = refuse(hello, roots)
     if (refusal !== undefined) return relay.channel.send({ type: 'refused', message: refusal })
     relay.member = hello.member
-    relay.channel.send({ type: 'welcome', pid: process.pid, settings })
+    relay.channel.send({ type: 'welcome', pid: process.pid, settings: settings() })
     return onMembersChange()
   }
 

@@ -17,7 +17,7 @@ export interface MembershipOptions {
   readonly openAddress: () => Address
   readonly hello: () => Hello
   /** How long a call waits for an authority, in milliseconds. */
-  readonly joinTimeoutMs: number
+  readonly joinTimeoutMs: () => number
   readonly onAuthority: () => void
   readonly onRelay: (relay: Relay) => void
   /** Another process has taken the tree, since our folder was removed under us: what is held here is worth nothing. */
@@ -39,6 +39,7 @@ export function createMembership(options: MembershipOptions) {
   const { lock, engine, server, openAddress, hello, joinTimeoutMs, onAuthority, onRelay, onDisplaced } = options
   const left = new AbortController()
   let role: Role = 'none'
+  let isDisplaced = false
   let relay: Relay | undefined
   let joining: Promise<EngineLink> | undefined
   let address: Address | undefined
@@ -46,6 +47,7 @@ export function createMembership(options: MembershipOptions) {
 
   /** The engine to call. @param signal ends the wait for it. @throws OperationError where there is none */
   async function link(signal?: AbortSignal): Promise<EngineLink> {
+    if (isDisplaced) throw authorityLost()
     if (role === 'authority') {
       await keepPlace()
       return engine
@@ -118,13 +120,14 @@ export function createMembership(options: MembershipOptions) {
       onAuthority()
       return
     }
+    isDisplaced = true
     role = 'none'
     onDisplaced()
     throw authorityLost()
   }
 
   function withinTime(joined: Promise<EngineLink>, signal: AbortSignal | undefined): Promise<EngineLink> {
-    const limit = AbortSignal.timeout(joinTimeoutMs)
+    const limit = AbortSignal.timeout(joinTimeoutMs())
     const ends = AbortSignal.any(signal === undefined ? [limit] : [limit, signal])
     return new Promise((resolve, reject) => {
       const onEnd = () => reject(limit.aborted ? noAuthority() : cancelled(signal))

@@ -4,6 +4,7 @@ import { createAuthorityLock } from '../daemon/authority-lock.ts'
 import { createStateDirectory } from '../daemon/state-directory.ts'
 import { createStateFile, type Member } from '../daemon/state-file.ts'
 import { isOperationError, OperationError } from '../errors.ts'
+import { explainWalkError } from '../files/walk-error.ts'
 import type { Logger, OperationResult } from '../operations/context.ts'
 import { operations } from '../operations/index.ts'
 import { openAddress } from './address.ts'
@@ -17,7 +18,8 @@ export interface TreeOptions {
   readonly engine: EngineLink
   /** Real paths; the first names the tree. */
   readonly roots: readonly [string, ...string[]]
-  readonly config: Config
+  /** Those that count now. */
+  readonly config: () => Config
   readonly version: string
   /** This process, as it can be reached right now. */
   readonly member: () => Member
@@ -49,7 +51,7 @@ export function createTree(options: TreeOptions): Tree {
   const { engine, roots, config, version, member, onAuthority, onDisplaced, log } = options
   const directory = createStateDirectory(roots[0])
   const stateFile = createStateFile(roots[0])
-  const settings: EngineSettings = { crud: config.crud, locks: config.locks }
+  const settings = (): EngineSettings => ({ crud: config().crud, locks: config().locks })
   const server = createAuthorityServer({ engine, roots, settings, onMembersChange: announce })
   const membership = createMembership({
     lock: createAuthorityLock(roots),
@@ -57,7 +59,7 @@ export function createTree(options: TreeOptions): Tree {
     server,
     openAddress: () => openAddress(roots[0], directory),
     hello: () => ({ type: 'hello', protocol, version, roots, member: member() }),
-    joinTimeoutMs: config.daemon.authority_timeout_seconds * 1000,
+    joinTimeoutMs: () => config().daemon.authority_timeout_seconds * 1000,
     onAuthority() {
       log.info({ root: roots[0] }, 'authority of the tree')
       announce()
@@ -65,7 +67,7 @@ export function createTree(options: TreeOptions): Tree {
     },
     onRelay({ pid, settings: theirs }) {
       log.info({ root: roots[0], authority_pid: pid }, 'relaying to the authority of the tree')
-      const differing = differingSettings(settings, theirs)
+      const differing = differingSettings(settings(), theirs)
       if (differing.length > 0)
         log.warn({ settings: differing }, 'these settings are other ones in the authority of the tree, and its count')
     },
@@ -110,6 +112,9 @@ export function createTree(options: TreeOptions): Tree {
       return await membership.link(signal)
     } catch (error) {
       if (error instanceof OperationError) throw error
+      // The root has gone, or may not be entered any more: as an operation would tell it.
+      const told = error instanceof Error ? explainWalkError(error.cause ?? error, roots[0]) : error
+      if (told instanceof OperationError) throw told
       const message = `This process cannot take part in serving ${roots[0]}: ${messageOf(error)}. Nothing was done.`
       throw new OperationError('SERVER_ERROR', message, { cause: error })
     }
