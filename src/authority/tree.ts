@@ -4,7 +4,7 @@ import { createAuthorityLock } from '../daemon/authority-lock.ts'
 import { createStateDirectory } from '../daemon/state-directory.ts'
 import { createStateFile, type Member } from '../daemon/state-file.ts'
 import { isOperationError, OperationError } from '../errors.ts'
-import { explainWalkError } from '../files/walk-error.ts'
+import { explainRootError } from '../files/walk-error.ts'
 import type { Logger, OperationResult } from '../operations/context.ts'
 import { operations } from '../operations/index.ts'
 import { openAddress } from './address.ts'
@@ -113,7 +113,7 @@ export function createTree(options: TreeOptions): Tree {
     } catch (error) {
       if (error instanceof OperationError) throw error
       // The root has gone, or may not be entered any more: as an operation would tell it.
-      const told = error instanceof Error ? explainWalkError(error.cause ?? error, roots[0]) : error
+      const told = error instanceof Error ? explainRootError(error.cause ?? error, roots[0]) : error
       if (told instanceof OperationError) throw told
       const message = `This process cannot take part in serving ${roots[0]}: ${messageOf(error)}. Nothing was done.`
       throw new OperationError('SERVER_ERROR', message, { cause: error })

@@ -1,6 +1,13 @@
 // What the system says while a path is walked, in the words of the error table.
 import { isErrno, OperationError } from '../errors.ts'
 
+/** @param root as the operator spelt it */
+export function explainRootError(error: unknown, root: string): unknown {
+  if (!isErrno(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) return explainWalkError(error, root)
+  const message = `The root ${root} is gone: it was moved, deleted or replaced. Put it back, or start the server with another --dir.`
+  return new OperationError('DIR_NOT_FOUND', message, { cause: error })
+}
+
 export function explainWalkError(error: unknown, path: string): unknown {
   if (isErrno(error, 'EACCES', 'EPERM', 'EROFS')) {
     return new OperationError('ACCESS_DENIED', `The operating system denies access (${error.code}): ${path}`, {

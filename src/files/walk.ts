@@ -4,7 +4,7 @@ import { dirname, isAbsolute, join, resolve, sep } from 'node:path'
 import { isErrno, OperationError } from '../errors.ts'
 import { Directory } from './directory.ts'
 import type { Location, Root, Roots } from './roots.ts'
-import { explainWalkError } from './walk-error.ts'
+import { explainRootError, explainWalkError } from './walk-error.ts'
 
 /** The end of a walk: an entry of an open directory. Whoever gets it closes it. */
 export interface Place {
@@ -194,9 +194,8 @@ function openRoot({ given, real }: Root): Directory {
   try {
     return Directory.open(real)
   } catch (error) {
-    if (!isErrno(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) throw error
-    const message = `The root ${given} is gone: it was moved, deleted or replaced. Put it back, or start the server with another --dir.`
-    throw new OperationError('DIR_NOT_FOUND', message, { cause: error })
+    if (isErrno(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) throw explainRootError(error, given)
+    throw error
   }
 }
 
