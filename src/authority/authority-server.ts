@@ -1,5 +1,6 @@
 // The authority's side: carries out on the engine what relays ask for, as if their clients were its own.
 import { setTimeout as delay } from 'node:timers/promises'
+import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { OperationError, toOperationError } from '../errors.ts'
 import type { Member } from '../daemon/state-file.ts'
@@ -104,14 +105,17 @@ export function createAuthorityServer({ engine, roots, settings, onMembersChange
   }
 
   return {
-    /** @param path where nothing stands */
-    async listen(path: string): Promise<void> {
+    /** On the first of these paths where that works. Nothing stands at any of them. */
+    async listen([path, ...others]: readonly string[]): Promise<void> {
       const next = createServer(accept)
       server = next
-      await new Promise<void>((resolve, reject) => {
-        next.once('error', reject)
-        next.listen(path, resolve)
-      })
+      try {
+        next.listen(path)
+        await once(next, 'listening')
+      } catch (error) {
+        if (others.length === 0) throw error
+        await this.listen(others)
+      }
     },
     /** Removes the socket, too. Relays that are connected stay so. */
     stopListening(): void {

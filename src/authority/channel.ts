@@ -20,6 +20,7 @@ export function openChannel<Sent>(
     }
   }
 
+  socket.on('error', () => {})
   // A failure is an end like any other: the process on the other side has gone, or is not one of ours.
   read()
     .catch(() => {})

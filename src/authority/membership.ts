@@ -6,7 +6,7 @@ import type { Address } from './address.ts'
 import type { AuthorityServer } from './authority-server.ts'
 import type { EngineLink } from './engine-link.ts'
 import type { Hello } from './messages.ts'
-import { authorityLost, connectRelay, RefusedByAuthority, type Relay } from './relay.ts'
+import { authorityLost, connectFirst, RefusedByAuthority, type Relay } from './relay.ts'
 
 export interface MembershipOptions {
   readonly lock: AuthorityLock
@@ -70,7 +70,12 @@ export function createMembership(options: MembershipOptions) {
   }
 
   async function becomeAuthority(): Promise<EngineLink> {
-    await listen()
+    try {
+      await listen()
+    } catch (error) {
+      lock.release()
+      throw error
+    }
     role = 'authority'
     watch = setInterval(() => void keepPlace().catch(() => {}), watchMs)
     watch.unref()
@@ -83,14 +88,14 @@ export function createMembership(options: MembershipOptions) {
     address?.close()
     address = openAddress()
     address.clear()
-    await server.listen(address.path)
+    await server.listen(address.paths)
   }
 
   /** Undefined where nobody answers: the authority is just starting or ending. */
   async function tryRelay(): Promise<Relay | undefined> {
     const target = openAddress()
     try {
-      const connected = await connectRelay(target.path, hello(), left.signal)
+      const connected = await connectFirst(target.paths, hello(), left.signal)
       relay = connected
       role = 'relay'
       void connected.closed.then(() => connected === relay && rejoin())

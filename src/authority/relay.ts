@@ -32,10 +32,24 @@ type Question = RelayRequest extends infer Request ? (Request extends unknown ? 
 export class RefusedByAuthority extends Error {}
 
 /**
+ * Connects at the first of these paths where somebody answers.
  * @param signal ends the attempt
  * @throws RefusedByAuthority; any other error means that nobody is there, or not any more
  */
-export async function connectRelay(path: string, hello: Hello, signal: AbortSignal): Promise<Relay> {
+export async function connectFirst(
+  [path = '', ...others]: readonly string[],
+  hello: Hello,
+  signal: AbortSignal
+): Promise<Relay> {
+  try {
+    return await connectRelay(path, hello, signal)
+  } catch (error) {
+    if (error instanceof RefusedByAuthority || others.length === 0) throw error
+    return connectFirst(others, hello, signal)
+  }
+}
+
+async function connectRelay(path: string, hello: Hello, signal: AbortSignal): Promise<Relay> {
   const socket = connect(path)
   const pending = new Map<number, Pending>()
   let lastId = 0

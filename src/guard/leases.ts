@@ -57,9 +57,25 @@ async function ask({ server, ...inquiry }: Omit<Inquiry, 'agentId'>, input: obje
 
 /** Through the socket by which the processes of a tree speak to each other. */
 async function callAuthority(root: string, signal: AbortSignal, input: object): Promise<Answer> {
-  const { connect } = await import('node:net')
   const address = openAddress(root, createStateDirectory(root))
-  const socket = connect({ path: address.path, signal })
+  try {
+    const failures: unknown[] = []
+    for (const path of address.paths) {
+      try {
+        return await callAt(path, signal, input)
+      } catch (error) {
+        failures.push(error)
+      }
+    }
+    throw failures[0]
+  } finally {
+    address.close()
+  }
+}
+
+async function callAt(path: string, signal: AbortSignal, input: object): Promise<Answer> {
+  const { connect } = await import('node:net')
+  const socket = connect({ path, signal })
   try {
     const caller = { transport: 'internal' }
     socket.write(`${JSON.stringify({ type: 'call', id: 1, name: 'lock_status', input, caller, progress: false })}\n`)
@@ -71,7 +87,6 @@ async function callAuthority(root: string, signal: AbortSignal, input: object): 
     throw new Error('the server of the tree has gone')
   } finally {
     socket.destroy()
-    address.close()
   }
 }
 

@@ -2,6 +2,10 @@
 import { once } from 'node:events'
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import t, { type Test } from 'tap'
+import { createAuthorityServer } from '../../src/authority/authority-server.ts'
+import { protocol } from '../../src/authority/messages.ts'
+import { connectFirst } from '../../src/authority/relay.ts'
+import { thisProcess } from '../../src/daemon/state-file.ts'
 import { connect, type Answer } from '../fixtures/clients.ts'
 import { runProgram, startProgram, type RunningProgram } from '../fixtures/server.ts'
 import { startStdio, type Message, type StdioProgram } from '../fixtures/stdio.ts'
@@ -262,4 +266,29 @@ t.test('one tree is not served as two: other roots, a part of it, and a root of 
   t.notOk(existsSync(tree.path(`three/${own}/authority.lock`)), 'nothing stays locked')
   const program = startStdio(t, ['--transport', 'stdio', '--dir', tree.path('one')])
   t.match(await call(program, 'async_read', { path: 'f' }), { message: /same --dir/ })
+})
+
+t.test('where a file system has no sockets, the processes of a tree meet at the next address', async (t) => {
+  const tree = makeTree(t)
+  const engine = {
+    call: async () => ({ status: 'ok' }),
+    disconnect: () => {},
+    holdsLeases: async () => false,
+    listLocks: async () => {
+      throw new Error('not asked for')
+    }
+  }
+  const roots = [tree.root]
+  const settings = () => ({ crud: {}, locks: {} })
+  const server = createAuthorityServer({ engine, roots, settings, onMembersChange: () => {} })
+  const paths = [tree.path('no such folder/socket'), tree.path('socket')]
+  await server.listen(paths)
+  t.teardown(() => server.stopListening())
+  const member = { ...thisProcess, transport: 'stdio', host: '127.0.0.1', port: null } as const
+  const hello = { type: 'hello', protocol, version: '1', roots, member } as const
+  const relay = await connectFirst(paths, hello, new AbortController().signal)
+  const call = { caller: { transport: 'internal' }, signal: new AbortController().signal } as const
+  t.match(await relay.call('async_status', {}, call), { status: 'ok' })
+  relay.close()
+  await relay.closed
 })
