@@ -4,12 +4,17 @@ import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { OperationError } from '../src/errors.ts'
 import type { Config } from '../src/config.ts'
+import { createSameUserCheck } from '../src/daemon/same-user.ts'
 import { sendError } from './errors.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** True for a route that shows the public contract only: no token is asked for. */
     isPublic?: boolean
+  }
+  interface FastifyInstance {
+    /** Undefined where the request may go on. */
+    refusalOf: (request: FastifyRequest) => Promise<OperationError | undefined>
   }
 }
 
@@ -18,45 +23,67 @@ export default fp<{ config: Config }>(
     app,
     {
       config: {
-        daemon: { host }
+        daemon: { host, same_user_only }
       }
     }
   ) => {
     const names = ['127.0.0.1', 'localhost', '[::1]', host.includes(':') ? `[${host}]` : host]
-    app.addHook('onRequest', async (request, reply) => {
-      const port = request.socket.localPort
+    const sameUser = same_user_only ? createSameUserCheck() : undefined
+
+    app.decorate('refusalOf', async (request) => {
+      const { socket } = request
       const { allowed_hosts, token } = app.settings.current.daemon
-      const hosts = [...names.map((name) => `${name}:${port}`), ...allowed_hosts]
-      const { isPublic = false } = request.routeOptions.config
-      const refusal = checkOrigin(request, hosts) ?? (isPublic ? undefined : checkToken(request, token))
-      if (refusal !== undefined) return sendError(request, reply, refusal)
-      return undefined
+      const hosts = [...names.map((name) => `${name}:${socket.localPort}`), ...allowed_hosts]
+      // Fastify's own complaints come without a route.
+      const isPublic = request.routeOptions.config?.isPublic ?? false
+      return (
+        (await sameUser?.refusalOf(socket)) ??
+        checkHost(request, hosts) ??
+        checkOrigin(request, hosts) ??
+        (isPublic ? undefined : checkToken(request, token))
+      )
+    })
+    app.addHook('onRequest', async (request, reply) => {
+      const refusal = await app.refusalOf(request)
+      if (refusal === undefined) return undefined
+      app.log.debug({ code: refusal.code, path: request.url.slice(0, 200) }, 'refused at the door')
+      return sendError(request, reply, refusal)
+    })
+    app.addHook('onListen', () => {
+      if (same_user_only && sameUser === undefined && app.settings.current.daemon.token === '')
+        app.log.warn('this system does not tell whose a connection is: every user of this machine can call the server')
     })
   },
   { name: 'access', dependencies: ['settings', 'errors'] }
 )
 
-/** A web page that has its name rebound to a loopback address, or that posts from another origin, is refused. */
-function checkOrigin({ headers, raw }: FastifyRequest, hosts: readonly string[]): OperationError | undefined {
+/** A web page that has its name rebound to a loopback address is refused, and so is what was meant for another server. */
+function checkHost({ headers: { host }, raw }: FastifyRequest, hosts: readonly string[]): OperationError | undefined {
   const hostHeaders = raw.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length
-  const { host, origin } = headers
-  if (hostHeaders !== 1 || host === undefined || !hosts.includes(host.toLowerCase())) {
-    return new OperationError(
-      'FORBIDDEN_ORIGIN',
-      `Host header not allowed. Use ${hosts[0]}, or add the host to daemon.allowed_hosts.`
-    )
-  }
-  if (
-    origin === undefined ||
-    hosts.some(
-      (allowed) => origin.toLowerCase() === `http://${allowed}` || origin.toLowerCase() === `https://${allowed}`
-    )
+  // A request line may name the server too, as for a proxy; such a name comes before the header.
+  const [, target = host] = /^[a-z][a-z\d+.-]*:\/\/([^/?#]*)/i.exec(raw.url ?? '') ?? []
+  if (hostHeaders === 1 && isOneOf(hosts, host) && isOneOf(hosts, target)) return undefined
+  return new OperationError(
+    'FORBIDDEN_ORIGIN',
+    `Host header not allowed. Use ${hosts[0]}, or add the host to daemon.allowed_hosts.`
   )
-    return undefined
+}
+
+/** A web page of another origin is refused, whether or not it could see the answer. Following a link from one is allowed. */
+function checkOrigin({ headers }: FastifyRequest, hosts: readonly string[]): OperationError | undefined {
+  const isOwnOrigin = headers.origin === undefined || isOneOf(hosts, /^https?:\/\/(.*)$/i.exec(headers.origin)?.[1])
+  // Browsers send no Origin where a page embeds an address as an image or a script, but say this.
+  const isEmbedded =
+    isOneOf(['cross-site', 'same-site'], headers['sec-fetch-site']) && headers['sec-fetch-mode'] !== 'navigate'
+  if (isOwnOrigin && !isEmbedded) return undefined
   return new OperationError(
     'FORBIDDEN_ORIGIN',
     'Origin not allowed: web pages of other origins may not call this server.'
   )
+}
+
+function isOneOf(allowed: readonly string[], value: string | string[] | undefined): boolean {
+  return typeof value === 'string' && allowed.includes(value.toLowerCase())
 }
 
 function checkToken({ headers }: FastifyRequest, token: string): OperationError | undefined {

@@ -169,6 +169,12 @@ export const errorTable = {
     retryable: false,
     meaning: 'The Host or Origin header is not allowed.'
   },
+  FORBIDDEN_USER: {
+    httpStatus: 403,
+    jsonRpcCode: internalError,
+    retryable: false,
+    meaning: 'The connection was made by another user of this machine.'
+  },
   ROUTE_NOT_FOUND: { httpStatus: 404, jsonRpcCode: -32601, retryable: false, meaning: 'No operation has this name.' },
   METHOD_NOT_ALLOWED: {
     httpStatus: 405,

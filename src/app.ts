@@ -1,5 +1,5 @@
 // The service: plugins registered by hand, in an order that reads as the architecture.
-import Fastify, { LogController, type FastifyInstance, type FastifyReply } from 'fastify'
+import Fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import access from '../plugins/access.ts'
 import authority from '../plugins/authority.ts'
 import body from '../plugins/body.ts'
@@ -44,7 +44,7 @@ export async function createApp({
     // JSON spells a text longer than its bytes: at most twice for ordinary text.
     bodyLimit: 2 * crud.max_file_size_bytes + 1_048_576,
     requestTimeout: daemon.request_timeout_seconds * 1000,
-    frameworkErrors: (error, request, reply) => void sendError(request, reply as FastifyReply, toFailure(error)),
+    frameworkErrors: (error, request, reply) => void answerUnroutable(app, error, request, reply),
     clientErrorHandler: answerUnparsable,
     // Answers under way go out before their connections are closed.
     forceCloseConnections: 'idle',
@@ -74,4 +74,14 @@ export async function createApp({
   await app.register(mcp, options)
   await app.register(stdio, options)
   return app
+}
+
+/** No hook runs before Fastify's own complaints: who may not ask is refused here. */
+async function answerUnroutable(
+  app: FastifyInstance,
+  error: Error,
+  request: FastifyRequest,
+  reply: FastifyReply
+): Promise<void> {
+  sendError(request, reply, (await app.refusalOf(request)) ?? toFailure(error))
 }

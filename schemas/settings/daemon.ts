@@ -68,6 +68,11 @@ export const daemon = Type.Object(
       description:
         'Host header values allowed besides daemon.host and the loopback names with the own port, such as "files.example:8720".'
     }),
+    same_user_only: Type.Boolean({
+      default: true,
+      description:
+        'Whether connections to a loopback address are accepted from the own user and root alone. Linux tells whose they are; elsewhere it has no effect.'
+    }),
     header_timeout_seconds: Type.Number({
       minimum: 0.1,
       maximum: 3600,

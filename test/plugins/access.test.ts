@@ -1,0 +1,82 @@
+// The Host and Origin check, byte by byte as a request can come, on every kind of route.
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import t from 'tap'
+import { startServer } from '../fixtures/server.ts'
+import { makeTree } from '../fixtures/tree.ts'
+
+/** Sends these lines as a request with this body, and gives what comes back until the connection is closed. */
+async function send(url: string, lines: readonly string[], body = ''): Promise<{ status: number; text: string }> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  await once(socket, 'connect')
+  const length = body === '' ? [] : ['content-type: application/json', `content-length: ${body.length}`]
+  socket.write(`${[...lines, 'connection: close', ...length].join('\r\n')}\r\n\r\n${body}`)
+  const answer = await text(socket)
+  return { status: Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1]), text: answer }
+}
+
+t.test('a request that is not for this server, or comes from another origin, is refused on every route', async (t) => {
+  const tree = makeTree(t, { f: 'one\n' })
+  const { url } = await startServer(t, tree.root)
+  const { host, port } = new URL(url)
+  const refused: [string, string, string[]][] = [
+    ['a foreign name', '/health', ['host: evil.example']],
+    ['a foreign name with the own port', '/health', [`host: evil.example:${port}`]],
+    ['the own name with another port', '/health', ['host: 127.0.0.1:1']],
+    ['the own name without the port', '/health', ['host: 127.0.0.1']],
+    ['a name that begins with the own', '/health', [`host: localhost.evil.example:${port}`]],
+    ['a user before the name', '/health', [`host: evil@${host}`]],
+    ['two Host headers', '/health', [`host: ${host}`, `host: ${host}`]],
+    ['two Host headers, one foreign', '/health', [`host: ${host}`, 'Host: evil.example']],
+    ['an empty Host', '/health', ['host:']],
+    ['a foreign Origin', '/health', [`host: ${host}`, 'origin: https://evil.example']],
+    ['no origin', '/health', [`host: ${host}`, 'origin: null']],
+    ['an Origin on another port', '/health', [`host: ${host}`, 'origin: http://127.0.0.1:1']],
+    ['an Origin without a scheme', '/health', [`host: ${host}`, `origin: ${host}`]],
+    ['an Origin of another scheme', '/health', [`host: ${host}`, `origin: chrome-extension://${host}`]],
+    ['two Origins', '/health', [`host: ${host}`, `origin: http://${host}`, 'origin: https://evil.example']],
+    ['a page that embeds it', '/health', [`host: ${host}`, 'sec-fetch-site: cross-site', 'sec-fetch-mode: no-cors']],
+    ['a page of another port', '/locks', [`host: ${host}`, 'sec-fetch-site: same-site', 'sec-fetch-mode: no-cors']],
+    ['an upgrade', '/mcp', ['host: evil.example', 'upgrade: websocket', 'sec-websocket-version: 13']],
+    ['another server in the request line', 'http://evil.example/health', [`host: ${host}`]],
+    ['another server, with the own as user', `http://${host}@evil.example/health`, [`host: ${host}`]],
+    ...['/', '/nothing', '/docs', '/openapi.json', '/mcp', '/locks', '/async_read', '/%zz'].map(
+      (path): [string, string, string[]] => [path, path, ['host: evil.example']]
+    )
+  ]
+  for (const [title, target, headers] of refused) {
+    const { status, text } = await send(url, [`GET ${target} HTTP/1.1`, ...headers])
+    t.equal(status, 403, title)
+    t.match(text, /"error_code":"FORBIDDEN_ORIGIN"/, title)
+  }
+  for (const method of ['HEAD', 'PUT', 'OPTIONS', 'DELETE'])
+    t.equal((await send(url, [`${method} /mcp HTTP/1.1`, 'host: evil.example'])).status, 403, method)
+  t.equal((await send(url, ['OPTIONS * HTTP/1.1', 'host: evil.example'])).status, 403, 'the server as a whole')
+  t.match(await send(url, ['GET /health HTTP/1.0']), { status: 403 }, 'HTTP/1.0 without Host')
+  t.match(await send(url, ['GET /health HTTP/1.1']), { status: 400 }, 'HTTP/1.1 without Host')
+  t.equal((await send(url, ['CONNECT evil.example:443 HTTP/1.1', 'host: evil.example'])).text, '', 'CONNECT')
+  const change = '{"path":"g","content":"x"}'
+  await send(url, ['POST /async_write HTTP/1.1', `host: ${host}`, 'origin: null'], change)
+  t.strictSame(tree.all(), ['f'])
+})
+
+t.test('the own names and the own pages are let in', async (t) => {
+  const { url } = await startServer(t, makeTree(t).root, {
+    daemon: { host: '::', allowed_hosts: ['files.example:8720'] }
+  })
+  const { host, port } = new URL(url)
+  const link = ['sec-fetch-site: cross-site', 'sec-fetch-mode: navigate', 'sec-fetch-dest: document']
+  const accepted: [string, string, string[]][] = [
+    ['IPv6', '/health', [`host: [::1]:${port}`]],
+    ['a name', '/health', [`host: LocalHost:${port}`]],
+    ['a name that was added', '/health', ['host: files.example:8720', 'origin: https://files.example:8720']],
+    ['the own page', '/health', [`host: ${host}`, `origin: http://${host}`, 'sec-fetch-site: same-origin']],
+    ['a link from elsewhere', '/docs', [`host: ${host}`, ...link]],
+    ['an address typed by hand', '/docs', [`host: ${host}`, 'sec-fetch-site: none', 'sec-fetch-mode: navigate']],
+    ['itself in the request line', `http://${host}/health`, [`host: ${host}`]]
+  ]
+  for (const [title, target, headers] of accepted)
+    t.equal((await send(url, [`GET ${target} HTTP/1.1`, ...headers])).status, 200, title)
+})
