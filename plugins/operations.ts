@@ -5,7 +5,7 @@ import type { EngineLink } from '../src/authority/engine-link.ts'
 import { OperationError } from '../src/errors.ts'
 import type { ServerFacts } from '../src/operations/context.ts'
 import { listLocks } from '../src/operations/lock-entries.ts'
-import { operations } from '../src/operations/index.ts'
+import { agentOperations, operations } from '../src/operations/index.ts'
 import { createRunningCalls } from '../src/running-calls.ts'
 
 export interface LocalEngine extends EngineLink {
@@ -23,7 +23,13 @@ declare module 'fastify' {
 export default fp<{ config: Config; version: string }>(
   async (app, { config, version }) => {
     const { locks, lostLeases, tickets, files, differ, bases } = app
-    const server: ServerFacts = { version, startedAt: Date.now(), port: undefined, transport: config.daemon.transport }
+    const server: ServerFacts = {
+      version,
+      startedAt: Date.now(),
+      port: undefined,
+      transport: config.daemon.transport,
+      toolCount: agentOperations.length
+    }
     const engine = { locks, lostLeases, tickets, files, differ, bases, server, log: app.log }
     const byName = new Map(operations.map((operation) => [operation.name, operation]))
     const running = createRunningCalls()

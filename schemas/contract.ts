@@ -37,6 +37,7 @@ import {
 import { notices } from './notices.ts'
 import { ReadInput, ReadOutput } from './read.ts'
 import { RenameInput, RenameOutput } from './rename.ts'
+import { ServerInfoInput, ServerInfoOutput } from './server-info.ts'
 import { StatusInput, StatusOutput } from './status.ts'
 import { Type, type TObject, type TProperties } from './typebox.ts'
 import { UpdateInput, UpdateOutput } from './update.ts'
@@ -79,6 +80,7 @@ export const contract = {
   async_append: { input: AppendInput, output: told(AppendOutput), ...plain },
   async_list: { input: ListInput, output: told(ListOutput), ...plain },
   async_status: { input: StatusInput, output: told(StatusOutput), ...plain },
+  get_server_info: { input: ServerInfoInput, output: told(ServerInfoOutput), ...plain },
   async_batch_read: { input: BatchReadInput, output: told(BatchReadOutput), ...plain },
   async_batch_write: { input: BatchWriteInput, output: told(BatchWriteOutput), ...plain },
   async_batch_update: { input: BatchUpdateInput, output: told(BatchUpdateOutput), ...plain },

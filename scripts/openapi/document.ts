@@ -93,6 +93,7 @@ function describeOperation(operation: Operation, workshop: Workshop): JsonObject
 
 function tagOf({ name, envelope }: Operation): string {
   if (envelope === envelopes.bare) return 'folder'
+  if (name === 'get_server_info') return 'server'
   return name.startsWith('lock_') ? 'locks' : 'files'
 }
 

@@ -1,4 +1,5 @@
 // What differs from one recording of the examples to the next is given one value, so that two recordings are equal.
+import { basename } from 'node:path'
 import type { Json } from './components.ts'
 
 interface Stage {
@@ -21,6 +22,7 @@ const endOfTicket = '2026-11-21T09:01:00.000Z'
 
 const numbers: Readonly<Record<string, number>> = {
   port,
+  pid: 4217,
   uptime_seconds: 42.5,
   memory_bytes: 92_274_688,
   authority_pid: 4711,
@@ -51,6 +53,7 @@ export function createSteadier(stage: Stage): Steadier {
 function steadyText(text: string, stage: Stage): string {
   return text
     .replaceAll(stage.root, root)
+    .replaceAll(basename(stage.root), basename(root))
     .replaceAll(`:${stage.port}`, `:${port}`)
     .replaceAll(`${stage.maxTimeout.seconds} s`, `${stage.maxTimeout.shown} s`)
     .replaceAll(/ticket-[0-9a-f]{16}/g, ticket)

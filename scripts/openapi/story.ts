@@ -155,6 +155,12 @@ const overview: readonly Step[] = [
     summary: 'One file: its hash, and who holds or awaits its lock.',
     input: { path }
   },
+  {
+    operation: 'get_server_info',
+    name: 'server_and_project',
+    summary: 'Which process answers, and for which project. This one is in no Git repository.',
+    input: {}
+  },
   { operation: 'health', name: 'healthy', summary: 'What a monitor sees.', method: 'GET' }
 ]
 

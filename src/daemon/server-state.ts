@@ -24,6 +24,8 @@ export interface ServerState {
   }
 }
 
+const clientHosts: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
+
 type Unchecked<Shape> = { readonly [Name in keyof Shape]?: unknown }
 
 /** Undefined for anything but a state that a server of this version writes, on this machine. */
@@ -46,6 +48,11 @@ export function parseServerState(text: string): ServerState | undefined {
     typeof name === 'string' &&
     typeof root === 'string'
   return isState ? (state as ServerState) : undefined
+}
+
+/** An address to connect to, for one that was bound: a wildcard stands for loopback. */
+export function toClientHost(bound: string): string {
+  return clientHosts[bound] ?? bound
 }
 
 export function urlOf(host: string, port: number | null): string | null {

@@ -2,7 +2,7 @@
 import { realpathSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { isRunning, startOf } from './process-identity.ts'
-import { parseServerState, urlOf, type ServerState } from './server-state.ts'
+import { parseServerState, toClientHost, urlOf, type ServerState } from './server-state.ts'
 import { createStateDirectory } from './state-directory.ts'
 
 /** A process of a tree, and where clients reach it over HTTP, if they do. */
@@ -14,7 +14,6 @@ export interface Member extends Pick<ServerState, 'transport' | 'pid' | 'started
 }
 
 const fileName = '.mcp_server_state.json'
-const clientHosts: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
 
 /** What tells this process from every other one. */
 export const thisProcess = {
@@ -40,7 +39,7 @@ export function createStateFile(root: string) {
     },
     /** @throws Error that says what is in the way */
     write({ transport, host: bound, port, pid, started_at, process_start }: Member): void {
-      const host = clientHosts[bound] ?? bound
+      const host = toClientHost(bound)
       const state: ServerState = {
         version: '1.0.0',
         transport,

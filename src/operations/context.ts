@@ -46,6 +46,8 @@ export interface ServerFacts {
   /** Undefined until the server listens. */
   port: number | undefined
   readonly transport: string
+  /** Operations that agents are offered. */
+  readonly toolCount: number
 }
 
 /** `status` is `ok` or `contention` in the PRD's envelope, and absent in that of FES. */

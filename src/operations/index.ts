@@ -10,6 +10,7 @@ import { asyncWrite } from './async-write.ts'
 import { asyncBatchRead, asyncBatchUpdate, asyncBatchWrite } from './batch.ts'
 import type { Operation } from './define.ts'
 import { editFile } from './edit-file.ts'
+import { getServerInfo } from './get-server-info.ts'
 import { listFiles } from './list-files.ts'
 import { lockBreak } from './lock-break.ts'
 import { lockRelease, lockReleaseAll } from './lock-release.ts'
@@ -28,6 +29,7 @@ export const operations: readonly Operation[] = [
   asyncAppend,
   asyncList,
   asyncStatus,
+  getServerInfo,
   asyncBatchRead,
   asyncBatchWrite,
   asyncBatchUpdate,

@@ -45,6 +45,8 @@ t.test('every answer satisfies the schema of its status', async (t) => {
     ['async_list', { path: '.' }, 200],
     ['async_status', {}, 200],
     ['async_status', { path: 'f' }, 200],
+    ['get_server_info', {}, 200],
+    ['get_server_info', { verbose: true }, 400],
     ['async_batch_read', { files: [{ path: 'f' }, { path: 'nothing' }] }, 200],
     ['async_batch_read', {}, 400],
     ['async_batch_update', { files: [{ path: 'f', expected_hash: hashOf('one\n'), content: 'x' }] }, 200],
@@ -110,6 +112,7 @@ t.test('the error table has the statuses of the specification', async (t) => {
     CANCELLED: 499,
     OVERLOADED: 503,
     UNAUTHORIZED: 401,
-    FORBIDDEN_ORIGIN: 403
+    FORBIDDEN_ORIGIN: 403,
+    FORBIDDEN_USER: 403
   })
 })

@@ -1,0 +1,58 @@
+// get_server_info (DUAL 3.2).
+import { basename, join } from 'node:path'
+import { contract } from '../../schemas/contract.ts'
+import type { ServerInfoOutput } from '../../schemas/server-info.ts'
+import { toClientHost, urlOf } from '../daemon/server-state.ts'
+import { ownFolder } from '../files/own-names.ts'
+import { readGit } from '../project/git.ts'
+import { nameOfRemote } from '../project/remote.ts'
+import type { OperationContext } from './context.ts'
+import { defineOperation } from './define.ts'
+import { timestamp } from './file-version.ts'
+
+export const getServerInfo = defineOperation({
+  name: 'get_server_info',
+  title: 'Show server and project',
+  description:
+    'Says which process answers, since when and where, which project it serves (name, root, Git branch, commit and whether there are changes), and what it can do. For making sure that you are connected to the right project.',
+  ...contract.get_server_info,
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  errors: [],
+  isLocal: true,
+  handle: (_input, context) => describe(context)
+})
+
+async function describe({ config, files, server }: OperationContext): Promise<ServerInfoOutput> {
+  const [root] = files.roots
+  return {
+    status: 'ok',
+    server: {
+      version: server.version,
+      transport: config.daemon.transport,
+      uptime_seconds: performance.now() / 1000,
+      pid: process.pid,
+      // As in the state file.
+      started_at: new Date(performance.timeOrigin).toISOString(),
+      url: urlOf(toClientHost(config.daemon.host), server.port ?? null)
+    },
+    project: root === undefined ? null : await describeProject(root.real),
+    capabilities: {
+      tools_available: server.toolCount,
+      leases: true,
+      persistence: false,
+      file_watchers: false,
+      merging: false
+    },
+    timestamp: timestamp()
+  }
+}
+
+async function describeProject(root: string): Promise<ServerInfoOutput['project']> {
+  const git = await readGit(root)
+  return {
+    name: nameOfRemote(git?.remote ?? '') ?? basename(root),
+    root,
+    state_path: join(root, ownFolder),
+    git
+  }
+}

@@ -1,0 +1,72 @@
+// Whether a working tree has changes, told without the repository's own configuration: that can name filters, which are programs that
+// a status runs. Whoever can write to the tree could have them run by this server, outside of his own confinement.
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { runGit } from './run-git.ts'
+
+export interface WorkTree {
+  readonly topLevel: string
+  readonly gitDir: string
+  /** Where the objects are; another folder than `gitDir` in a linked worktree. */
+  readonly commonDir: string
+  /** Undefined in an empty repository. */
+  readonly commit: string | undefined
+  /** What the configuration says of `core`, as key and value. */
+  readonly core: readonly (readonly [string, string])[]
+}
+
+/** Settings that say how files are compared. They are words; none names a program. */
+const harmless = /^core\.(?:filemode|ignorecase|symlinks|autocrlf|eol|precomposeunicode|trustctime|checkstat)$/
+const status = ['status', '--porcelain', '--no-renames', '--untracked-files=normal', '--ignore-submodules=dirty']
+const maxExcludeBytes = 65_536
+
+/** Undefined where it could not be told. Changes within a submodule do not count, its commit does. */
+export async function readStatus(tree: WorkTree, signal: AbortSignal): Promise<'clean' | 'dirty' | undefined> {
+  const standIn = await mkdtemp(join(tmpdir(), 'async-crud-mcp-git-'))
+  try {
+    await fill(standIn, tree)
+    const { output, isCut } = await runGit(
+      [`--git-dir=${standIn}`, `--work-tree=${tree.topLevel}`, '-C', tree.topLevel, ...status],
+      signal,
+      { GIT_INDEX_FILE: join(tree.gitDir, 'index'), GIT_OBJECT_DIRECTORY: join(tree.commonDir, 'objects') }
+    )
+    if (isCut) return 'dirty'
+    return output === undefined ? undefined : output === '' ? 'clean' : 'dirty'
+  } finally {
+    await rm(standIn, { recursive: true, force: true })
+  }
+}
+
+/** What Git asks of a repository beside objects and index, and nothing that somebody else could have written but words and patterns. */
+async function fill(folder: string, { commonDir, commit, core }: WorkTree): Promise<void> {
+  const isSha256 = commit?.length === 64
+  const settings = core.filter(([key, value]) => harmless.test(key) && /^\w+$/.test(value))
+  const config = [
+    '[core]',
+    `repositoryformatversion = ${isSha256 ? 1 : 0}`,
+    ...settings.map(([key, value]) => `${key.slice('core.'.length)} = ${value}`),
+    ...(isSha256 ? ['[extensions]', 'objectformat = sha256'] : [])
+  ]
+  await Promise.all([mkdir(join(folder, 'refs')), mkdir(join(folder, 'info'))])
+  await Promise.all([
+    writeFile(join(folder, 'HEAD'), `${commit ?? 'ref: refs/heads/none'}\n`),
+    writeFile(join(folder, 'config'), `${config.join('\n')}\n`),
+    writeFile(join(folder, 'info', 'exclude'), readExclude(join(commonDir, 'info', 'exclude')))
+  ])
+}
+
+/** Never waits: something else than a file may stand there. */
+function readExclude(path: string): string {
+  let fd: number | undefined
+  try {
+    fd = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+    const stat = fstatSync(fd)
+    return stat.isFile() && stat.size <= maxExcludeBytes ? readFileSync(fd, 'utf8') : ''
+  } catch {
+    return ''
+  } finally {
+    if (fd !== undefined) closeSync(fd)
+  }
+}
