@@ -5,6 +5,7 @@ import { isLoopback } from '../config/loopback.ts'
 import { version } from '../version.ts'
 import { createCommand, orFail } from './command.ts'
 import { createConfigCommand } from './config.ts'
+import { createDiscoverCommand } from './discover.ts'
 import { createGuardCommand } from './guard.ts'
 import { addServeFlags, toSources, type ServeFlags } from './serve-flags.ts'
 
@@ -26,6 +27,7 @@ export const program = addServeFlags(createCommand('async-crud-mcp'))
       .action(orFail(run))
   )
   .addCommand(createConfigCommand())
+  .addCommand(createDiscoverCommand())
   .addCommand(createGuardCommand())
 
 async function run(_flags: ServeFlags, command: Command): Promise<void> {

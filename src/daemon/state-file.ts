@@ -64,12 +64,18 @@ export function createStateFile(root: string) {
   }
 }
 
-/** The running server whose state file stands in the folder or nearest above it. */
-export function findServer(folder: string): ServerState | undefined {
+/**
+ * The running server whose state file stands in the folder or nearest above it.
+ * @param onStale told of each that names a process which does not run any more
+ */
+export function findServer(folder: string, onStale?: (state: ServerState) => void): ServerState | undefined {
   let here = realFolder(resolve(folder))
   for (;;) {
     const state = createStateFile(here).read()
-    if (state !== undefined && isRunning(state.pid, state.process_start)) return state
+    if (state !== undefined) {
+      if (isRunning(state.pid, state.process_start)) return state
+      onStale?.(state)
+    }
     const above = dirname(here)
     if (above === here) return undefined
     here = above
