@@ -1,0 +1,154 @@
+// Builds the image without an engine and tries what it makes: health check, one MCP call, owner of what is written, nothing else writable.
+// usage: npm run docker:check
+import { spawnSync, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { build } from './build.ts'
+import { readCompose } from './compose.ts'
+import { createContainer, type Container } from './container.ts'
+import { parseDockerfile } from './dockerfile.ts'
+
+const context = fileURLToPath(new URL('../../../', import.meta.url))
+const uid = 54_321
+const token = 'the token of this check'
+
+const scratch = mkdtempSync(join(tmpdir(), 'async-crud-mcp-image-'))
+try {
+  await check()
+  console.log('the image builds and serves')
+} finally {
+  rmSync(scratch, { recursive: true, force: true })
+}
+
+async function check(): Promise<void> {
+  const stages = parseDockerfile(readFileSync(join(context, 'docker/Dockerfile'), 'utf8'))
+  const image = stages.at(-1)
+  if (image === undefined) throw new Error('the Dockerfile has no stage')
+  if (image.user === undefined || image.user === 'root') throw new Error('the image runs as root')
+  const compose = readCompose(join(context, 'docker/compose.yaml'), {
+    UID: String(uid),
+    GID: String(uid),
+    TREE: '/tree',
+    ASYNC_CRUD_MCP_DAEMON__TOKEN: token
+  })
+  const root = build(stages, { context, scratch })
+  const tree = join(scratch, 'tree')
+  mkdirSync(tree)
+  const isRoot = process.getuid?.() === 0
+  if (isRoot) chownSync(tree, uid, uid)
+  // The port of the image may be taken here.
+  const port = await freePort()
+  const env = { ...image.env, ...compose.environment, ASYNC_CRUD_MCP_DAEMON__PORT: String(port) }
+  const container = createContainer({ image: root, tree, env, uid })
+  console.log(`started: ${container.kind}`)
+  await refuseWithoutToken(
+    createContainer({ image: root, tree, env: { ...env, ASYNC_CRUD_MCP_DAEMON__TOKEN: '' }, uid }),
+    image
+  )
+  const server = container.start([...image.entrypoint, ...image.command])
+  const log = text(server.stderr as NodeJS.ReadableStream)
+  try {
+    await untilHealthy(container, image.healthcheck, server)
+    await write(port)
+    const { uid: owner } = statSync(join(tree, 'written.txt'))
+    const expected =
+      isRoot && container.kind.includes('user') && container.kind.includes(String(uid)) ? uid : process.getuid?.()
+    if (owner !== expected) throw new Error(`what was written belongs to ${owner}, not to ${expected}`)
+    if (container.kind.startsWith('read-only')) await nothingElseIsWritable(container)
+  } catch (error) {
+    server.kill('SIGKILL')
+    console.error(await log)
+    throw error
+  }
+  server.kill('SIGTERM')
+  const [code] = (await once(server, 'exit')) as [number | null]
+  if (code !== 0) throw new Error(`SIGTERM ended it with ${code}`)
+  checkWithDocker()
+}
+
+/** It can be reached from elsewhere: without a token it must not run. */
+async function refuseWithoutToken(
+  container: Container,
+  { entrypoint, command }: { entrypoint: readonly string[]; command: readonly string[] }
+): Promise<void> {
+  const { code, output } = await finish(container.start([...entrypoint, ...command]))
+  if (code !== 1 || !output.includes('--token')) throw new Error(`without a token it ended with ${code}: ${output}`)
+}
+
+/** By the very command of the image, as often as an engine would call it while the container starts. */
+async function untilHealthy(container: Container, healthcheck: readonly string[], server: ChildProcess): Promise<void> {
+  for (let attempt = 0; attempt < 40; attempt += 1) {
+    const { code, output } = await finish(container.start(healthcheck))
+    if (code === 0) return
+    if (server.exitCode !== null) throw new Error(`the server ended with ${server.exitCode}`)
+    if (attempt === 39) throw new Error(`not healthy: ${output}`)
+    await delay(250)
+  }
+}
+
+async function write(port: number): Promise<void> {
+  const client = new Client({ name: 'check', version: '1' }, { versionNegotiation: { mode: 'auto' } })
+  const headers = { authorization: `Bearer ${token}` }
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${port}/mcp`), { requestInit: { headers } })
+  )
+  const { structuredContent } = await client.callTool({
+    name: 'async_write',
+    arguments: { path: 'written.txt', content: 'from a container\n' }
+  })
+  await client.close()
+  const { status } = structuredContent as { status?: string }
+  if (status !== 'ok') throw new Error(`async_write answered ${JSON.stringify(structuredContent)}`)
+}
+
+async function nothingElseIsWritable(container: Container): Promise<void> {
+  const attempt =
+    'for f in /app/x /x /usr/x /etc/x; do touch $f 2>&1; done; touch /tmp/x /tree/x && rm /tree/x && echo done'
+  const { output } = await finish(container.start(['sh', '-c', attempt]))
+  const refusals = output.match(/Read-only file system/g) ?? []
+  if (refusals.length !== 4 || !output.endsWith('done\n'))
+    throw new Error(`more, or less, can be written than should be: ${output}`)
+}
+
+async function finish(child: ChildProcess): Promise<{ code: number | null; output: string }> {
+  const streams = [child.stdout, child.stderr] as NodeJS.ReadableStream[]
+  const [outputs, [code]] = await Promise.all([
+    Promise.all(streams.map((stream) => text(stream))),
+    once(child, 'exit') as Promise<[number | null]>
+  ])
+  return { code, output: outputs.join('') }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '0.0.0.0')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** Where Docker is, its own reader of the compose file has a look; it needs no engine. */
+function checkWithDocker(): void {
+  const options = {
+    encoding: 'utf8',
+    env: { ...process.env, UID: '1', GID: '1', TREE: '/tree', ASYNC_CRUD_MCP_DAEMON__TOKEN: token }
+  } as const
+  if (spawnSync('docker', ['compose', 'version'], options).status !== 0) {
+    console.log('not done: docker compose config, since Docker Compose is not here')
+    return
+  }
+  const { status, stderr } = spawnSync(
+    'docker',
+    ['compose', '-f', join(context, 'docker/compose.yaml'), 'config', '-q'],
+    options
+  )
+  if (status !== 0) throw new Error(`docker compose config: ${stderr}`)
+}
