@@ -1,12 +1,12 @@
 // Only the own user and root are let in: by real processes of other users, and on connections in every state.
-import { chownSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync } from 'node:fs'
 import { once } from 'node:events'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { createSameUserCheck } from '../../src/daemon/same-user.ts'
 import { startProgram, startServer } from '../fixtures/server.ts'
 import { makeTree } from '../fixtures/tree.ts'
-import { askAndLeaveAs, askAs, cannotBeOthers, nobody, programAs, somebody } from '../fixtures/users.ts'
+import { askAndLeaveAs, askAs, cannotBeOthers, connectAs, nobody, programAs, somebody } from '../fixtures/users.ts'
 
 const root = 0
 const write = (url: string, path: string) =>
@@ -56,6 +56,17 @@ t.test('the program of a user answers him and root, and nobody else', { skip: ca
   const refusals = () => stderr.filter((line) => line.includes('refused at the door'))
   while (refusals().length < 3) await fetch(health.url)
   t.notOk(tree.all().includes('f'))
+})
+
+t.test('the socket by which processes of a tree meet is for its user alone', { skip: cannotBeOthers }, async (t) => {
+  const tree = makeTree(t)
+  chownSync(tree.root, nobody, nobody)
+  chmodSync(tree.root, 0o777)
+  await startProgram(t, ['--dir', tree.root], { HOME: tree.root }, programAs(nobody))
+  const path = tree.path('.async-crud-mcp/authority.sock')
+  while (!existsSync(path)) await new Promise(setImmediate)
+  t.equal(await connectAs(nobody, path), 'connected')
+  t.equal(await connectAs(somebody, path), 'EACCES')
 })
 
 t.test('same_user_only false lets every user in', { skip: cannotBeOthers }, async (t) => {
