@@ -57,6 +57,13 @@ t.test('a request that is not for this server, or comes from another origin, is 
   t.match(await send(url, ['GET /health HTTP/1.0']), { status: 403 }, 'HTTP/1.0 without Host')
   t.match(await send(url, ['GET /health HTTP/1.1']), { status: 400 }, 'HTTP/1.1 without Host')
   t.equal((await send(url, ['CONNECT evil.example:443 HTTP/1.1', 'host: evil.example'])).text, '', 'CONNECT')
+  const preflight = ['access-control-request-method: POST', 'access-control-request-headers: content-type']
+  for (const origin of ['https://evil.example', 'null']) {
+    const asked = ['OPTIONS /async_write HTTP/1.1', `host: ${host}`, `origin: ${origin}`, ...preflight]
+    const { status, text } = await send(url, asked)
+    t.equal(status, 403, `a page at ${origin} that asks whether it may`)
+    t.notMatch(text, /access-control-allow/i)
+  }
   const change = '{"path":"g","content":"x"}'
   await send(url, ['POST /async_write HTTP/1.1', `host: ${host}`, 'origin: null'], change)
   t.strictSame(tree.all(), ['f'])
