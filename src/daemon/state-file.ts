@@ -1,6 +1,7 @@
 // The state file: by it other processes find the server of a tree (DUAL 2.1).
 import { realpathSync } from 'node:fs'
-import { basename, dirname, resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
+import { projectName } from '../project/name.ts'
 import { isRunning, startOf } from './process-identity.ts'
 import { parseServerState, toClientHost, urlOf, type ServerState } from './server-state.ts'
 import { createStateDirectory } from './state-directory.ts'
@@ -50,7 +51,7 @@ export function createStateFile(root: string) {
         pid,
         started_at,
         process_start,
-        project: { name: basename(root), root }
+        project: { name: projectName(root), root }
       }
       const text = `${JSON.stringify(state, undefined, 2)}\n`
       directory.write(fileName, text, { isDurable: false })

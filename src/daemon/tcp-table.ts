@@ -19,15 +19,22 @@ export interface TcpTable {
   userOf(end: End, otherEnd: End): number | undefined
 }
 
+const pageBytes = 4096
 const pathOf = (name: TableName) => `/proc/net/${name}`
 
 /** False where the system has no such table, or does not show it. */
 export function hasTcpTable(): boolean {
+  let fd: number | undefined
   try {
-    closeSync(openSync(pathOf('tcp'), 'r'))
-    return true
+    fd = openSync(pathOf('tcp'), 'r')
+    const start = Buffer.alloc(pageBytes)
+    readSync(fd, start)
+    // Where it is masked, as in some containers, something else stands there.
+    return start.includes('local_address')
   } catch {
     return false
+  } finally {
+    if (fd !== undefined) closeSync(fd)
   }
 }
 
@@ -38,7 +45,6 @@ export async function readTcpTable(name: TableName): Promise<TcpTable> {
   return { userOf: (end, otherEnd) => findUser(text, `${key(end)} ${key(otherEnd)}`) }
 }
 
-const pageBytes = 4096
 /** The kernel fills a page with rows; only where there are no more of them is there room for this. */
 const roomBytes = 512
 const sliceMs = 0.5

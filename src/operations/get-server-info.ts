@@ -1,11 +1,11 @@
 // get_server_info (DUAL 3.2).
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { contract } from '../../schemas/contract.ts'
 import type { ServerInfoOutput } from '../../schemas/server-info.ts'
 import { toClientHost, urlOf } from '../daemon/server-state.ts'
 import { ownFolder } from '../files/own-names.ts'
 import { readGit } from '../project/git.ts'
-import { nameOfRemote } from '../project/remote.ts'
+import { projectName } from '../project/name.ts'
 import type { OperationContext } from './context.ts'
 import { defineOperation } from './define.ts'
 import { timestamp } from './file-version.ts'
@@ -48,11 +48,5 @@ async function describe({ config, files, server }: OperationContext): Promise<Se
 }
 
 async function describeProject(root: string): Promise<ServerInfoOutput['project']> {
-  const git = await readGit(root)
-  return {
-    name: nameOfRemote(git?.remote ?? '') ?? basename(root),
-    root,
-    state_path: join(root, ownFolder),
-    git
-  }
+  return { name: projectName(root), root, state_path: join(root, ownFolder), git: await readGit(root) }
 }

@@ -1,9 +1,9 @@
 // Whether a working tree has changes, told without the repository's own configuration: that can name filters, which are programs that
 // a status runs. Whoever can write to the tree could have them run by this server, outside of his own confinement.
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { readSmall } from './read-small.ts'
 import { runGit } from './run-git.ts'
 
 export interface WorkTree {
@@ -20,7 +20,6 @@ export interface WorkTree {
 /** Settings that say how files are compared. They are words; none names a program. */
 const harmless = /^core\.(?:filemode|ignorecase|symlinks|autocrlf|eol|precomposeunicode|trustctime|checkstat)$/
 const status = ['status', '--porcelain', '--no-renames', '--untracked-files=normal', '--ignore-submodules=dirty']
-const maxExcludeBytes = 65_536
 
 /** Undefined where it could not be told. Changes within a submodule do not count, its commit does. */
 export async function readStatus(tree: WorkTree, signal: AbortSignal): Promise<'clean' | 'dirty' | undefined> {
@@ -53,20 +52,6 @@ async function fill(folder: string, { commonDir, commit, core }: WorkTree): Prom
   await Promise.all([
     writeFile(join(folder, 'HEAD'), `${commit ?? 'ref: refs/heads/none'}\n`),
     writeFile(join(folder, 'config'), `${config.join('\n')}\n`),
-    writeFile(join(folder, 'info', 'exclude'), readExclude(join(commonDir, 'info', 'exclude')))
+    writeFile(join(folder, 'info', 'exclude'), readSmall(join(commonDir, 'info', 'exclude')) ?? '')
   ])
-}
-
-/** Never waits: something else than a file may stand there. */
-function readExclude(path: string): string {
-  let fd: number | undefined
-  try {
-    fd = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
-    const stat = fstatSync(fd)
-    return stat.isFile() && stat.size <= maxExcludeBytes ? readFileSync(fd, 'utf8') : ''
-  } catch {
-    return ''
-  } finally {
-    if (fd !== undefined) closeSync(fd)
-  }
 }

@@ -1,10 +1,12 @@
 // Only the own user and root are let in: by real processes of other users, and on connections in every state.
+import { spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, existsSync } from 'node:fs'
 import { once } from 'node:events'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { createSameUserCheck } from '../../src/daemon/same-user.ts'
 import { startProgram, startServer } from '../fixtures/server.ts'
+import { startStdio } from '../fixtures/stdio.ts'
 import { makeTree } from '../fixtures/tree.ts'
 import { askAndLeaveAs, askAs, cannotBeOthers, connectAs, nobody, programAs, somebody } from '../fixtures/users.ts'
 
@@ -72,6 +74,19 @@ t.test('the socket by which processes of a tree meet is for its user alone', { s
 t.test('same_user_only false lets every user in', { skip: cannotBeOthers }, async (t) => {
   const { url } = await startServer(t, makeTree(t).root, { daemon: { same_user_only: false } })
   t.match(await askAs(nobody, [{ url: `${url}/health` }]), [{ status: 200 }])
+})
+
+const cannotMask =
+  cannotBeOthers || (spawnSync('unshare', ['--mount', 'true']).status !== 0 && 'no mounts of its own here')
+
+t.test('where the table is masked the program says so and lets everybody in', { skip: cannotMask }, async (t) => {
+  const mask = 'mount -t tmpfs tmpfs /proc/$$/net && exec "$@"'
+  const program = startStdio(t, ['--dir', makeTree(t).root], {
+    through: ['unshare', '--mount', 'sh', '-c', mask, 'sh']
+  })
+  const url = await program.url()
+  t.match(await askAs(nobody, [{ url: `${url}/health` }]), [{ status: 200 }])
+  t.equal(program.stderr.filter((line) => line.includes('every user of this machine can call the server')).length, 1)
 })
 
 t.test('a connection is looked up once', async (t) => {

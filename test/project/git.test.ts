@@ -6,8 +6,10 @@ import t, { type Test } from 'tap'
 import { agentOperations } from '../../src/operations/index.ts'
 import { readGit } from '../../src/project/git.ts'
 import { nameOfRemote, toShownRemote } from '../../src/project/remote.ts'
+import { findServer } from '../../src/daemon/state-file.ts'
+import { projectName } from '../../src/project/name.ts'
 import { connect, transports, type Answer } from '../fixtures/clients.ts'
-import { startServer } from '../fixtures/server.ts'
+import { startProgram, startServer } from '../fixtures/server.ts'
 import { makeTree, type Tree } from '../fixtures/tree.ts'
 
 /** Real path, and Git as a person would call it there. */
@@ -71,6 +73,37 @@ t.test('the server says which project it serves, on every transport alike', asyn
 function objectPath(tree: Tree, hash: string): string {
   return tree.path(join('.git/objects', hash.slice(0, 2), hash.slice(2)))
 }
+
+t.test('each process of a tree answers for itself, and the state file has the same name of the project', async (t) => {
+  const { root, git } = makeCommit(t)
+  git('remote', 'add', 'origin', 'git@git.example.org:team/notes.git')
+  const programs = [await startProgram(t, ['--dir', root]), await startProgram(t, ['--dir', root])]
+  for (const { url, process } of programs) {
+    const { server, project } = await (await connect(t, 'rest', url)).call('get_server_info', {})
+    t.match(server, { pid: process.pid, url: `${url}/mcp` })
+    t.match(project, { name: 'notes', git: { branch: 'main' } })
+  }
+  const state = findServer(root)
+  t.match(state, { pid: programs[0]?.process.pid, project: { name: 'notes', root } })
+})
+
+t.test('the name of a project is found in the configuration of whatever kind of repository', (t) => {
+  const { root, git, tree } = makeCommit(t)
+  t.equal(projectName(root), basename(root), 'without a remote')
+  git('remote', 'add', 'upstream', 'https://git.example.org/team/upstream.git')
+  t.equal(projectName(root), 'upstream', 'the only remote')
+  git('remote', 'add', 'origin', 'https://ann:pw@git.example.org/team/notes')
+  t.equal(projectName(join(root, 'sub')), 'notes', 'a folder in it')
+  const other = join(makeTree(t).root, 'other')
+  git('worktree', 'add', '--quiet', '-b', 'topic', other)
+  t.equal(projectName(other), 'notes', 'a linked worktree')
+  git('config', 'remote.origin.url', 'ext::sh -c "cat /srv/secret.git"')
+  t.equal(projectName(root), basename(root), 'a command is no address')
+  rmSync(tree.path('.git/config'))
+  execFileSync('mkfifo', [tree.path('.git/config')])
+  t.equal(projectName(root), basename(root), 'a pipe')
+  t.end()
+})
 
 t.test('a folder without a repository is a project all the same', async (t) => {
   const tree = makeTree(t)
