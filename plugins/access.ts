@@ -4,6 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { OperationError } from '../src/errors.ts'
 import type { Config } from '../src/config.ts'
+import { isLoopback } from '../src/config/loopback.ts'
 import { createSameUserCheck } from '../src/daemon/same-user.ts'
 import { sendError } from './errors.ts'
 
@@ -86,8 +87,12 @@ function isOneOf(allowed: readonly string[], value: string | string[] | undefine
   return typeof value === 'string' && allowed.includes(value.toLowerCase())
 }
 
-function checkToken({ headers }: FastifyRequest, token: string): OperationError | undefined {
-  if (token === '') return undefined
+function checkToken({ headers, socket }: FastifyRequest, token: string): OperationError | undefined {
+  if (token === '') {
+    // No such server starts, but a token can be taken away while it runs.
+    if (isLoopback(socket.localAddress ?? '')) return undefined
+    return new OperationError('UNAUTHORIZED', 'Without a token this server answers on loopback addresses alone.')
+  }
   const expected = Buffer.from(`Bearer ${token}`)
   const given = Buffer.from(headers.authorization ?? '')
   if (given.length === expected.length && timingSafeEqual(given, expected)) return undefined

@@ -1,5 +1,6 @@
 // Whether the process at the other end of a loopback connection runs as this server's user, or as root.
 import type { Socket } from 'node:net'
+import { isLoopback } from '../config/loopback.ts'
 import { OperationError } from '../errors.ts'
 import { hasTcpTable, readTcpTable, type TableName, type TcpTable } from './tcp-table.ts'
 
@@ -89,8 +90,4 @@ function shareReads(read: (name: TableName) => Promise<TcpTable>): (name: TableN
     }
     return shared
   }
-}
-
-function isLoopback(address: string): boolean {
-  return address === '::1' || /^(?:::ffff:)?127\.\d+\.\d+\.\d+$/i.test(address)
 }

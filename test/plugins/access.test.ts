@@ -1,6 +1,7 @@
 // The Host and Origin check, byte by byte as a request can come, on every kind of route.
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { startServer } from '../fixtures/server.ts'
@@ -87,3 +88,22 @@ t.test('the own names and the own pages are let in', async (t) => {
   for (const [title, target, headers] of accepted)
     t.equal((await send(url, [`GET ${target} HTTP/1.1`, ...headers])).status, 200, title)
 })
+
+const external = Object.values(networkInterfaces())
+  .flat()
+  .find((found) => found?.family === 'IPv4' && !found.internal)?.address
+
+t.test(
+  'what can be reached from elsewhere asks for a token',
+  { skip: external === undefined && 'no network' },
+  async (t) => {
+    for (const token of ['', 'sesame']) {
+      const { url } = await startServer(t, makeTree(t).root, { daemon: { host: '0.0.0.0', token } })
+      const { port } = new URL(url)
+      const ask = (...headers: string[]) =>
+        send(`http://${external}:${port}`, ['GET /health HTTP/1.1', `host: 0.0.0.0:${port}`, ...headers])
+      t.match(await ask(), { status: 401, text: /UNAUTHORIZED/ }, `token "${token}"`)
+      t.equal((await ask('authorization: Bearer sesame')).status, token === '' ? 401 : 200)
+    }
+  }
+)
