@@ -23,7 +23,6 @@ const endOfTicket = '2026-11-21T09:01:00.000Z'
 const numbers: Readonly<Record<string, number>> = {
   port,
   pid: 4217,
-  authority_pid: 4217,
   uptime_seconds: 42.5,
   memory_bytes: 92_274_688,
   authority_pid: 4711,
