@@ -7,6 +7,7 @@ import { createCommand, orFail } from './command.ts'
 import { createConfigCommand } from './config.ts'
 import { createDiscoverCommand } from './discover.ts'
 import { createGuardCommand } from './guard.ts'
+import { createSetupCommand } from './setup.ts'
 import { addServeFlags, toSources, type ServeFlags } from './serve-flags.ts'
 
 export const program = addServeFlags(createCommand('async-crud-mcp'))
@@ -29,6 +30,7 @@ export const program = addServeFlags(createCommand('async-crud-mcp'))
   .addCommand(createConfigCommand())
   .addCommand(createDiscoverCommand())
   .addCommand(createGuardCommand())
+  .addCommand(createSetupCommand())
 
 async function run(_flags: ServeFlags, command: Command): Promise<void> {
   const sources = toSources(command.optsWithGlobals<ServeFlags>())

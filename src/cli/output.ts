@@ -1,0 +1,32 @@
+// What commands print: colours only for people, tables and changes that can be read.
+import { styleText } from 'node:util'
+
+type Style = Parameters<typeof styleText>[0]
+
+/** Colours where a terminal shows them and nobody has switched them off (no-color.org). */
+export function paint(style: Style, text: string, stream: NodeJS.WriteStream = process.stdout): string {
+  const { NO_COLOR: off, TERM: terminal } = process.env
+  const isColourful = stream.isTTY && (off === undefined || off === '') && terminal !== 'dumb'
+  return isColourful ? styleText(style, text, { validateStream: false }) : text
+}
+
+export function print(line: string): void {
+  process.stdout.write(`${line}\n`)
+}
+
+export function printJson(value: unknown): void {
+  print(JSON.stringify(value, undefined, 2))
+}
+
+/** Columns as wide as their widest cell. */
+export function toTable(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd()
+    )
+    .join('\n')
+}

@@ -1,0 +1,144 @@
+// async-crud-mcp setup <client>: writes our server into the configuration of an MCP client, shows it, or takes it out.
+import { Argument, Option, type Command } from 'commander'
+import { collect, createCommand, orFail } from './command.ts'
+import type { Launch } from '../setup/clients.ts'
+import { paint, print, printJson } from './output.ts'
+
+export interface SetupFlags {
+  readonly project?: string
+  readonly dir?: string[]
+  readonly transport: 'stdio' | 'http'
+  readonly url?: string
+  readonly tokenEnv?: string
+  readonly print?: boolean
+  readonly dryRun?: boolean
+  readonly remove?: boolean
+  readonly guard?: boolean
+  readonly force?: boolean
+  readonly json?: boolean
+}
+
+const clientNames = ['claude-code', 'claude-desktop', 'cursor', 'vscode', 'codex']
+
+export function createSetupCommand(): Command {
+  return createCommand('setup')
+    .description('puts this server into the configuration of an MCP client, and leaves everything else there as it is')
+    .addArgument(new Argument('<client>', 'the client').choices(clientNames))
+    .option('--project <folder>', "the client's file of this project (default: the one of this user)")
+    .option(
+      '--dir <folder>',
+      'a root of the server (repeatable; default: the project, else the roots of the configuration)',
+      collect
+    )
+    .addOption(
+      new Option(
+        '--transport <type>',
+        'stdio: the client starts a process that joins the server of the tree; http: it connects to one that runs'
+      )
+        .choices(['stdio', 'http'])
+        .default('stdio')
+    )
+    .option(
+      '--url <address>',
+      'for --transport http (default: the server that runs on the tree, else the configured port)'
+    )
+    .option('--token-env <variable>', 'for --transport http: environment variable of the client with the bearer token')
+    .option('--guard', "adds the guard to the project's hooks as well (Claude Code with --project)")
+    .option('--print', 'prints the entry and changes nothing')
+    .option('--dry-run', 'shows the exact change and makes none')
+    .option('--remove', 'takes the entry out, and the hook with --guard')
+    .option('--force', 'replaces an entry of our name that is none of ours')
+    .option('--json', 'prints what was done as JSON')
+    .addHelpText('after', '\nExample: async-crud-mcp setup cursor --project . --dry-run')
+    .action(orFail(run))
+}
+
+async function run(name: string, flags: SetupFlags): Promise<void> {
+  const { findClient, serverPlace, hookPlace } = await import('../setup/options.ts')
+  const { thisUser, journalOfUser } = await import('../setup/user.ts')
+  const client = findClient(name)
+  const { project, guard, force, remove, tokenEnv } = flags
+  if (guard && (name !== 'claude-code' || project === undefined))
+    throw new Error(
+      '--guard goes into the settings of a Claude Code project: setup claude-code --project <folder> --guard'
+    )
+  if (tokenEnv !== undefined && !/^[A-Za-z_]\w*$/.test(tokenEnv))
+    throw new Error('--token-env is the name of an environment variable, never the token itself')
+  // What stands in the entry does not matter for taking it out.
+  const launch = remove ? ({ transport: 'stdio', command: '', args: [] } as const) : await launchOf(flags)
+  const place = serverPlace(client, launch, thisUser(), project)
+  if (flags.print) return printEntry(place.target.add('').content, place.file)
+  const { planAddition, planRemoval } = await import('../setup/plan.ts')
+  const { isOurEntry } = await import('../setup/targets.ts')
+  const journal = journalOfUser()
+  const isOurs = force ? () => true : isOurEntry
+  const plans = [
+    (remove ? planRemoval : planAddition)(place, journal, isOurs),
+    ...(guard && project !== undefined
+      ? [(remove ? planRemoval : planAddition)(hookPlace(project), journal, () => true)]
+      : [])
+  ]
+  for (const plan of plans) {
+    if (!flags.dryRun) plan.apply()
+    else if (!flags.json) await printChange(plan)
+  }
+  if (flags.json)
+    return printJson(
+      plans.map(({ file, isChange }) => ({ client: name, file, changed: isChange, dry_run: flags.dryRun ?? false }))
+    )
+  if (!flags.dryRun) for (const { file, isChange } of plans) print(outcome(file, isChange, remove ?? false))
+  if (!flags.dryRun && plans.some(({ isChange }) => isChange))
+    print(`Restart ${client.title}, or its MCP servers, to take it up.`)
+}
+
+async function launchOf({ project, dir, transport, url, tokenEnv }: SetupFlags): Promise<Launch> {
+  const { stdioLaunch } = await import('../setup/options.ts')
+  const { findUrl, readSettings } = await import('../setup/roots.ts')
+  const settings = readSettings(dir ?? (project === undefined ? undefined : [project]))
+  const { roots } = settings
+  if (transport === 'stdio') {
+    if (url !== undefined || tokenEnv !== undefined) throw new Error('--url and --token-env go with --transport http')
+    if (roots.length === 0) throw new Error('no root: pass --dir <folder>, or --project <folder>')
+    return stdioLaunch(roots)
+  }
+  return { transport, url: url ?? findUrl(settings), ...(tokenEnv !== undefined && { tokenVariable: tokenEnv }) }
+}
+
+function printEntry(entry: string, file: string): void {
+  process.stdout.write(entry)
+  process.stderr.write(`This belongs into ${file}\n`)
+}
+
+async function printChange({
+  file,
+  before,
+  after,
+  isChange
+}: {
+  file: string
+  before: string | undefined
+  after: string | undefined
+  isChange: boolean
+}): Promise<void> {
+  if (!isChange) return print(`${file}: nothing to change`)
+  const { createTwoFilesPatch } = await import('diff')
+  const nowhere = '/dev/null'
+  const patch = createTwoFilesPatch(
+    before === undefined ? nowhere : file,
+    after === undefined ? nowhere : file,
+    before ?? '',
+    after ?? ''
+  )
+  for (const line of patch
+    .trimEnd()
+    .split('\n')
+    .filter((line) => !line.startsWith('====='))) {
+    const style = line.startsWith('+') ? 'green' : line.startsWith('-') ? 'red' : undefined
+    print(style === undefined ? line : paint(style, line))
+  }
+}
+
+function outcome(file: string, isChange: boolean, isRemoval: boolean): string {
+  if (!isChange) return `${file}: ${isRemoval ? 'nothing of ours there' : 'is set up already'}`
+  return `${file}: ${isRemoval ? 'entry taken out' : 'entry written'}`
+}

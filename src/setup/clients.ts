@@ -1,0 +1,129 @@
+// The MCP clients that can be set up: where each keeps its servers, and what an entry of ours looks like there.
+import { posix, win32 } from 'node:path'
+
+export type ClientName = 'claude-code' | 'claude-desktop' | 'cursor' | 'vscode' | 'codex'
+
+/** Whose files are meant. */
+export interface Place {
+  readonly platform: NodeJS.Platform
+  readonly home: string
+  readonly environment: Readonly<Record<string, string | undefined>>
+}
+
+/** How a client reaches the server. */
+export type Launch =
+  | { readonly transport: 'stdio'; readonly command: string; readonly args: readonly string[] }
+  | {
+      readonly transport: 'http'
+      readonly url: string
+      /** Environment variable of the client that holds the bearer token; never the token itself. */
+      readonly tokenVariable?: string
+    }
+
+export interface Client {
+  readonly name: ClientName
+  readonly title: string
+  /** "json" is strict: the client reads no comments. */
+  readonly format: 'json' | 'jsonc' | 'toml'
+  /** The key below which the file lists servers. */
+  readonly container: 'mcpServers' | 'servers' | 'mcp_servers'
+  /** The file for all projects of this user. */
+  userFile(place: Place): string
+  /** The file of one project, below its folder; undefined where the client has none. */
+  readonly projectFile?: readonly string[]
+  /** Any of these exists where the client is in use. */
+  traces(place: Place): string[]
+  /** @throws Error where the client cannot reach a server this way */
+  entry(launch: Launch): Record<string, unknown>
+}
+
+/** The name of our entry in every client. */
+export const serverName = 'async-crud'
+
+export const clients: readonly Client[] = [
+  {
+    name: 'claude-code',
+    title: 'Claude Code',
+    format: 'json',
+    container: 'mcpServers',
+    userFile: (place) => pathOf(place).join(place.environment['CLAUDE_CONFIG_DIR'] || place.home, '.claude.json'),
+    projectFile: ['.mcp.json'],
+    traces(place) {
+      return [this.userFile(place), place.environment['CLAUDE_CONFIG_DIR'] || pathOf(place).join(place.home, '.claude')]
+    },
+    entry: (launch) => typedEntry(launch, (name) => `\${${name}}`)
+  },
+  {
+    name: 'claude-desktop',
+    title: 'Claude Desktop',
+    format: 'json',
+    container: 'mcpServers',
+    userFile: (place) => pathOf(place).join(applicationFolder(place), 'Claude', 'claude_desktop_config.json'),
+    traces: (place) => [pathOf(place).join(applicationFolder(place), 'Claude')],
+    entry(launch) {
+      if (launch.transport === 'stdio') return { command: launch.command, args: launch.args }
+      throw new Error('Claude Desktop starts the servers of its file itself: use --transport stdio')
+    }
+  },
+  {
+    name: 'cursor',
+    title: 'Cursor',
+    format: 'jsonc',
+    container: 'mcpServers',
+    userFile: (place) => pathOf(place).join(place.home, '.cursor', 'mcp.json'),
+    projectFile: ['.cursor', 'mcp.json'],
+    traces: (place) => [pathOf(place).join(place.home, '.cursor')],
+    entry(launch) {
+      const { type, ...entry } = typedEntry(launch, (name) => `\${env:${name}}`)
+      return launch.transport === 'stdio' ? { type, ...entry } : entry
+    }
+  },
+  {
+    name: 'vscode',
+    title: 'VS Code',
+    format: 'jsonc',
+    container: 'servers',
+    userFile: (place) => pathOf(place).join(applicationFolder(place), 'Code', 'User', 'mcp.json'),
+    projectFile: ['.vscode', 'mcp.json'],
+    traces: (place) => [pathOf(place).join(applicationFolder(place), 'Code', 'User')],
+    entry: (launch) => typedEntry(launch, (name) => `\${env:${name}}`)
+  },
+  {
+    name: 'codex',
+    title: 'Codex',
+    format: 'toml',
+    container: 'mcp_servers',
+    userFile: (place) => pathOf(place).join(codexFolder(place), 'config.toml'),
+    projectFile: ['.codex', 'config.toml'],
+    traces: (place) => [codexFolder(place)],
+    entry(launch) {
+      if (launch.transport === 'stdio') return { command: launch.command, args: launch.args }
+      const { url, tokenVariable } = launch
+      return { url, ...(tokenVariable !== undefined && { bearer_token_env_var: tokenVariable }) }
+    }
+  }
+]
+
+/** Path functions of the platform that the files are for. */
+export function pathOf({ platform }: Pick<Place, 'platform'>): typeof posix {
+  return platform === 'win32' ? win32 : posix
+}
+
+function applicationFolder(place: Place): string {
+  const { platform, home, environment } = place
+  const path = pathOf(place)
+  if (platform === 'win32') return environment['APPDATA'] || path.join(home, 'AppData', 'Roaming')
+  if (platform === 'darwin') return path.join(home, 'Library', 'Application Support')
+  return environment['XDG_CONFIG_HOME'] || path.join(home, '.config')
+}
+
+function codexFolder(place: Place): string {
+  return place.environment['CODEX_HOME'] || pathOf(place).join(place.home, '.codex')
+}
+
+function typedEntry(launch: Launch, reference: (variable: string) => string): Record<string, unknown> {
+  if (launch.transport === 'stdio') return { type: 'stdio', command: launch.command, args: launch.args }
+  const { url, tokenVariable } = launch
+  const headers = tokenVariable !== undefined && { headers: { Authorization: `Bearer ${reference(tokenVariable)}` } }
+  return { type: 'http', url, ...headers }
+}

@@ -1,0 +1,15 @@
+// A change of one stretch of a text, and the data of a configuration file.
+
+export interface TextEdit {
+  readonly offset: number
+  /** Characters that go. */
+  readonly length: number
+  /** What comes in their place. */
+  readonly content: string
+}
+
+export type Data = Readonly<Record<string, unknown>>
+
+export function applyEdit(text: string, { offset, length, content }: TextEdit): string {
+  return text.slice(0, offset) + content + text.slice(offset + length)
+}
