@@ -72,11 +72,12 @@ export function createConfigCommand(): Command {
 async function init(_flags: InitFlags, command: Command): Promise<void> {
   const { config, dir = [], force = false } = command.optsWithGlobals<InitFlags>()
   const { path } = requireFile(config)
-  create(path, dir, force)
+  createConfigFile(path, dir, force)
   process.stdout.write(`${path}\n`)
 }
 
-function create(path: string, roots: readonly string[], isForced: boolean): void {
+/** @throws Error where the file exists and may not be replaced, or where agents could change it */
+export function createConfigFile(path: string, roots: readonly string[], isForced: boolean): void {
   const folders = roots.map((root) => resolve(root))
   const above = findRootAbove(path, folders)
   if (above !== undefined)
@@ -98,7 +99,7 @@ async function show(_flags: ServeFlags, command: Command): Promise<void> {
 
 async function edit(_flags: FileFlags, command: Command): Promise<void> {
   const { path } = requireFile(command.optsWithGlobals<FileFlags>().config)
-  if (!existsSync(path)) create(path, [], false)
+  if (!existsSync(path)) createConfigFile(path, [], false)
   await openEditor(path)
   const faults = findFaults(path, {})
   if (faults.length === 0) {

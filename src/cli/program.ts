@@ -7,7 +7,12 @@ import { createCommand, orFail } from './command.ts'
 import { createConfigCommand } from './config.ts'
 import { createDiscoverCommand } from './discover.ts'
 import { createGuardCommand } from './guard.ts'
+import { createBootstrapCommand } from './bootstrap.ts'
+import { createDaemonCommand } from './daemon.ts'
+import { createDoctorCommand } from './doctor.ts'
+import { createQuickInstallCommand } from './quick-install.ts'
 import { createSetupCommand } from './setup.ts'
+import { createUninstallCommand } from './uninstall.ts'
 import { addServeFlags, toSources, type ServeFlags } from './serve-flags.ts'
 
 export const program = addServeFlags(createCommand('async-crud-mcp'))
@@ -30,7 +35,12 @@ export const program = addServeFlags(createCommand('async-crud-mcp'))
   .addCommand(createConfigCommand())
   .addCommand(createDiscoverCommand())
   .addCommand(createGuardCommand())
+  .addCommand(createDaemonCommand())
+  .addCommand(createBootstrapCommand())
   .addCommand(createSetupCommand())
+  .addCommand(createQuickInstallCommand())
+  .addCommand(createUninstallCommand())
+  .addCommand(createDoctorCommand())
 
 async function run(_flags: ServeFlags, command: Command): Promise<void> {
   const sources = toSources(command.optsWithGlobals<ServeFlags>())

@@ -1,6 +1,7 @@
 // async-crud-mcp setup <client>: writes our server into the configuration of an MCP client, shows it, or takes it out.
 import { Argument, Option, type Command } from 'commander'
 import { collect, createCommand, orFail } from './command.ts'
+import { refuseEarlyFlags } from './early-flags.ts'
 import type { Launch } from '../setup/clients.ts'
 import { paint, print, printJson } from './output.ts'
 
@@ -23,6 +24,7 @@ const clientNames = ['claude-code', 'claude-desktop', 'cursor', 'vscode', 'codex
 export function createSetupCommand(): Command {
   return createCommand('setup')
     .description('puts this server into the configuration of an MCP client, and leaves everything else there as it is')
+    .hook('preAction', refuseEarlyFlags)
     .addArgument(new Argument('<client>', 'the client').choices(clientNames))
     .option('--project <folder>', "the client's file of this project (default: the one of this user)")
     .option(
@@ -101,6 +103,8 @@ async function launchOf({ project, dir, transport, url, tokenEnv }: SetupFlags):
     if (roots.length === 0) throw new Error('no root: pass --dir <folder>, or --project <folder>')
     return stdioLaunch(roots)
   }
+  if (url !== undefined && !/^https?:\/\//.test(url))
+    throw new Error(`--url ${url}: expected an address such as http://127.0.0.1:8720/mcp`)
   return { transport, url: url ?? findUrl(settings), ...(tokenEnv !== undefined && { tokenVariable: tokenEnv }) }
 }
 

@@ -17,7 +17,17 @@ export function startOf(pid: number): string | null {
 
 /** @param start as `startOf` gave it; null asks for the pid alone */
 export function isRunning(pid: number, start: string | null): boolean {
-  if (!isAlive(pid)) return false
+  if (!isAlive(pid) || isZombie(pid)) return false
   const now = startOf(pid)
   return start === null || now === null || now === start
+}
+
+/** Ended, and kept in the list only because whoever started it has not asked how. */
+function isZombie(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return stat.slice(stat.lastIndexOf(')') + 2).startsWith('Z')
+  } catch {
+    return false
+  }
 }

@@ -184,6 +184,23 @@ t.test('an entry that was put in the place of ours is not taken out', (t) => {
   t.end()
 })
 
+t.test('what a client writes between our look and our change is not lost', (t) => {
+  const home = makeHome(t, { '.claude.json': '{}' })
+  const user: Place = { platform: 'linux', home: home.root, environment: {} }
+  const journal = createJournal(home.path('data'))
+  const place = serverPlace(findClient('claude-code'), stdioLaunch([home.root]), user)
+  const plan = planAddition(place, journal, isOurEntry)
+  home.write('.claude.json', '{"new": 1}')
+  t.throws(() => plan.apply(), /\.claude\.json was changed by another program meanwhile: run this again/)
+  t.equal(home.read('.claude.json'), '{"new": 1}')
+  t.strictSame(home.all(), ['.claude.json'], 'nothing temporary is left, and nothing recorded')
+  planAddition(place, journal, isOurEntry).apply()
+  const removal = planRemoval(place, journal, isOurEntry)
+  home.write('.claude.json', `${home.read('.claude.json')} `)
+  t.throws(() => removal.apply(), /changed by another program/)
+  t.end()
+})
+
 t.test('a table of Codex with subtables is replaced and removed whole, comments of the next table stay', (t) => {
   const codex = clients.find(({ name }) => name === 'codex')
   if (codex === undefined) throw new Error('no codex')
@@ -245,7 +262,11 @@ t.test('wrong arguments are one clear line and exit 1', async (t) => {
     [['setup', 'cursor', '--dir', '.', '--guard'], /--guard goes into .* Claude Code project/],
     [['setup', 'claude-desktop', '--project', '.'], /no configuration for one project/],
     [['setup', 'claude-desktop', '--transport', 'http', '--dir', '.'], /use --transport stdio/],
-    [['setup', 'cursor', '--transport', 'http', '--token-env', 'a secret'], /name of an environment variable/]
+    [['setup', 'cursor', '--transport', 'http', '--token-env', 'a secret'], /name of an environment variable/],
+    [
+      ['setup', 'cursor', '--transport', 'http', '--dir', '.', '--url', 'box:8720'],
+      /--url box:8720: expected an address/
+    ]
   ]
   const ended = await Promise.all(cases.map(([args]) => home.run(args)))
   cases.forEach(([args, message], index) => {

@@ -1,0 +1,17 @@
+// Flags that stand before a command belong to the server that runs without one: a command that would not see them says so.
+import type { Command } from 'commander'
+
+/** For `hook('preAction', ...)`. */
+export function refuseEarlyFlags(_here: Command, action: Command): void {
+  let top = action
+  while (top.parent !== null) top = top.parent
+  const early = top.options.find((option) => top.getOptionValueSource(option.attributeName()) === 'cli')
+  if (early === undefined || top === action) return
+  action.error(`error: ${early.long ?? early.flags} stands before the command: put it behind ${pathOf(action)}`)
+}
+
+/** Such as `daemon start`. */
+function pathOf(command: Command): string {
+  const { parent } = command
+  return parent === null || parent.parent === null ? command.name() : `${pathOf(parent)} ${command.name()}`
+}

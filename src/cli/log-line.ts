@@ -1,0 +1,51 @@
+// One line of the log for people.
+import { paint } from './output.ts'
+
+const levels: Readonly<Record<number, readonly [name: string, style: Parameters<typeof paint>[0]]>> = {
+  10: ['TRACE', 'gray'],
+  20: ['DEBUG', 'gray'],
+  30: ['INFO', 'green'],
+  40: ['WARN', 'yellow'],
+  50: ['ERROR', 'red'],
+  60: ['FATAL', 'red']
+}
+const wellKnown = new Set(['level', 'time', 'pid', 'hostname', 'msg', 'err'])
+
+/** Time, level, message, then what else stands in the line; a line that is no JSON as it is. */
+export function toReadableLine(line: string): string {
+  const entry = parse(line)
+  if (entry === undefined) return line
+  const [name, style] = levels[Number(entry['level'])] ?? ['', 'white']
+  const time = typeof entry['time'] === 'number' ? new Date(entry['time']).toLocaleTimeString('sv') : '--:--:--'
+  const error = entry['err'] as { message?: unknown } | undefined
+  const fields = Object.entries(entry)
+    .filter(([key]) => !wellKnown.has(key))
+    .map(([key, value]) => `${key}=${toText(value)}`)
+  const parts = [
+    paint('gray', time),
+    paint(style, name.padEnd(5)),
+    visible(toText(entry['msg'])),
+    ...(error?.message === undefined ? [] : [paint('red', visible(`(${toText(error.message)})`))]),
+    ...(fields.length === 0 ? [] : [paint('gray', visible(fields.join(' ')))])
+  ]
+  return parts.join(' ')
+}
+
+function toText(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+}
+
+/** What agents have said of themselves may stand in a log: it must not steer a terminal. */
+function visible(text: string): string {
+  // oxlint-disable-next-line eslint/no-control-regex -- these are what is looked for
+  return text.replaceAll(/[\u0000-\u001F\u007F-\u009F]/g, (character) => JSON.stringify(character).slice(1, -1))
+}
+
+function parse(line: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(line)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,29 @@
+// Shows on a terminal that something takes its time.
+
+const frames = ['|', '/', '-', '\\']
+const frameMs = 120
+
+export interface Progress {
+  end(): void
+}
+
+/** Writes to standard error, and nothing where that is no terminal. */
+export function showProgress(what: string): Progress {
+  const { stderr } = process
+  if (!stderr.isTTY) return { end: () => {} }
+  let frame = 0
+  const startedAt = performance.now()
+  const draw = () => {
+    const seconds = Math.floor((performance.now() - startedAt) / 1000)
+    stderr.write(`\r${frames[frame % frames.length]} ${what} ${seconds > 0 ? `(${seconds} s) ` : ''}`)
+    frame += 1
+  }
+  draw()
+  const timer = setInterval(draw, frameMs).unref()
+  return {
+    end() {
+      clearInterval(timer)
+      stderr.write('\r\u001B[2K')
+    }
+  }
+}

@@ -1,0 +1,45 @@
+// Services of the user on macOS: launchctl in the domain of his login.
+import { join } from 'node:path'
+import { toLaunchAgent } from './launch-agent.ts'
+import type { ManagerPlace, ServiceManager } from './manager.ts'
+import { runTool, ServiceManagerError, type ToolResult } from './run-tool.ts'
+
+export function createLaunchd({ home, environment, uid }: ManagerPlace): ServiceManager {
+  const domain = `gui/${uid}`
+  const fileOf = (name: string) => join(home, 'Library', 'LaunchAgents', `${name}.plist`)
+  const launchctl = (...args: string[]) => runTool('launchctl', args, environment)
+  const isLoaded = async (name: string) => (await launchctl('print', `${domain}/${name}`)).code === 0
+
+  async function demand(...args: string[]): Promise<ToolResult> {
+    const result = await launchctl(...args)
+    if (result.code === 0) return result
+    throw new ServiceManagerError(`launchctl ${args.join(' ')} failed (${result.code}): ${result.stderr.trim()}`)
+  }
+
+  async function stop(name: string): Promise<void> {
+    if (await isLoaded(name)) await demand('bootout', `${domain}/${name}`)
+  }
+
+  return {
+    title: 'launchd',
+    fileOf,
+    render: toLaunchAgent,
+    // Whatever lies in the folder is loaded at the next login.
+    register: async () => {},
+    unregister: stop,
+    async start(name) {
+      if (await isLoaded(name)) await demand('kickstart', `${domain}/${name}`)
+      else await demand('bootstrap', domain, fileOf(name))
+    },
+    // Unloaded until the next login: an agent that is merely killed may be started again.
+    stop,
+    async status(name) {
+      const { code, stdout } = await launchctl('print', `${domain}/${name}`)
+      if (code !== 0) return { isRunning: false, state: 'not loaded', pid: null }
+      const state = /^\s*state = (.*)$/m.exec(stdout)?.[1] ?? 'unknown'
+      const pid = /^\s*pid = (\d+)$/m.exec(stdout)?.[1]
+      return { isRunning: state === 'running', state, pid: pid === undefined ? null : Number(pid) }
+    },
+    byHand: (name) => `launchctl bootstrap ${domain} ${fileOf(name)}`
+  }
+}
