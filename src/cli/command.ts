@@ -8,15 +8,7 @@ export function createCommand(name: string): Command {
     .showSuggestionAfterError()
     .configureOutput({
       outputError: (text, write) =>
-        write(
-          text
-            .replace(/\n\((.*)\)/, ' ($1)')
-            .replace(
-              /^error: (too many arguments).*/,
-              '$1: every folder needs a --dir, and npm needs -- before the flags (npm start -- --dir <folder>).'
-            )
-            .replace(/^(?:error: )?/, 'async-crud-mcp: ')
-        )
+        write(text.replace(/\n\((.*)\)/, ' ($1)').replace(/^(?:error: )?/, 'async-crud-mcp: '))
     })
 }
 

@@ -1,8 +1,9 @@
 // The command line: without a command it serves.
-import type { Command } from 'commander'
+import { Option, type Command } from 'commander'
 import { loadSettings } from '../config.ts'
 import { isLoopback } from '../config/loopback.ts'
 import { version } from '../version.ts'
+import { nearest } from '../suggest.ts'
 import { createCommand, orFail } from './command.ts'
 import { createConfigCommand } from './config.ts'
 import { createDiscoverCommand } from './discover.ts'
@@ -26,10 +27,13 @@ export const program = addServeFlags(createCommand('async-crud-mcp'))
   )
   // A flag after a command is that command's own.
   .enablePositionalOptions()
-  .action(orFail(run))
+  .usage('[options] [command]')
+  .argument('[words...]')
+  .action(orFail(runWithoutCommand))
   .addCommand(
     addServeFlags(createCommand('serve'))
       .description('the server; also what happens without a command')
+      .addOption(new Option('--as-service').hideHelp())
       .action(orFail(run))
   )
   .addCommand(createConfigCommand())
@@ -42,9 +46,26 @@ export const program = addServeFlags(createCommand('async-crud-mcp'))
   .addCommand(createUninstallCommand())
   .addCommand(createDoctorCommand())
 
+async function runWithoutCommand([word]: readonly string[], flags: ServeFlags, command: Command): Promise<void> {
+  if (word === undefined) return run(flags, command)
+  const known = nearest(
+    word,
+    command.commands.map((each) => each.name())
+  )
+  if (known !== undefined) throw new Error(`unknown command '${word}' (Did you mean ${known}?)`)
+  throw new Error(
+    `too many arguments ('${word}'): every folder needs a --dir, and npm needs -- before the flags (npm start -- --dir <folder>)`
+  )
+}
+
 async function run(_flags: ServeFlags, command: Command): Promise<void> {
-  const sources = toSources(command.optsWithGlobals<ServeFlags>())
+  const flags = command.optsWithGlobals<ServeFlags>()
+  const sources = toSources(flags)
   const { config, values, warnings, file } = loadSettings(sources)
+  if (flags['asService'] === true && !config.daemon.enabled) {
+    process.stderr.write('async-crud-mcp: daemon.enabled is false in the configuration: the service does not serve\n')
+    return
+  }
   if (config.crud.base_directories.length === 0)
     throw new Error('no root: pass --dir <folder>, or set crud.base_directories (async-crud-mcp config init)')
   requireTokenBeyondLoopback(config.daemon.host, config.daemon.token)

@@ -32,6 +32,7 @@ export function createServerService(options: ServerServiceOptions): ServiceDefin
       nodePath(),
       mainPath,
       'serve',
+      '--as-service',
       '--transport',
       'http',
       ...(configFile === undefined ? [] : ['--config', configFile]),

@@ -223,7 +223,7 @@ t.test('systemd is told of a service through its whole life, and nothing of it i
   const unit = home.read('.config/systemd/user/async-crud-mcp.service')
   t.match(
     unit,
-    `ExecStart=":${process.execPath}" "${programPath}" "serve" "--transport" "http" "--dir" "${home.path('tree')}" "--log-file" "auto"`
+    `ExecStart=":${process.execPath}" "${programPath}" "serve" "--as-service" "--transport" "http" "--dir" "${home.path('tree')}" "--log-file" "auto"`
   )
   for (const folder of ['tree', '.local/share/async-crud-mcp', '.local/state/async-crud-mcp'])
     t.match(unit, `ReadWritePaths="-${home.path(folder)}"`)

@@ -78,7 +78,7 @@ exit 0`
       t.match(done.stdout, new RegExp(`^${client}: written into `, 'm'))
     t.match(
       home.read('.config/systemd/user/async-crud-mcp.service'),
-      `"serve" "--transport" "http" "--config" "${home.path('.config/async-crud-mcp/config.json')}" "--log-file" "auto"`
+      `"serve" "--as-service" "--transport" "http" "--config" "${home.path('.config/async-crud-mcp/config.json')}" "--log-file" "auto"`
     )
     const health = await fetch(new URL('health', findServer(home.path('tree'))?.url ?? ''))
     t.match(await health.json(), { status: 'healthy' })

@@ -50,6 +50,7 @@ t.test('bad arguments exit 1 with one clear line', async (t) => {
     [['--dir', root, '--log-level', 'loud'], /trace, debug, info/],
     [['--dir', root, '--host', '0.0.0.0'], /--token/],
     [['--dir', root, 'extra'], /too many arguments/],
+    [['confg', 'show'], /unknown command 'confg' \(Did you mean config\?\)/],
     [['--dir'], /argument missing/]
   ]
   const ended = await Promise.all(cases.map(([args]) => runProgram(args)))
@@ -227,4 +228,13 @@ t.test('a port that is taken is told, with the one that is used instead', async 
     stderr.find((line) => line.includes('is taken')),
     new RegExp(`port 8720 is taken, this server is on ${port}`)
   )
+})
+
+t.test('daemon.enabled: false keeps the service from serving, and nobody else', async (t) => {
+  const { root } = makeTree(t, { f: 'x' })
+  const environment = { ASYNC_CRUD_MCP_DAEMON__ENABLED: 'false' }
+  const service = await runProgram(['serve', '--as-service', '--dir', root], environment)
+  t.match(service, { code: 0, stdout: '', stderr: /^async-crud-mcp: daemon\.enabled is false.*\n$/ })
+  const { url } = await startProgram(t, ['serve', '--dir', root], environment)
+  t.match(await (await fetch(`${url}/health`)).json(), { status: 'healthy' })
 })
