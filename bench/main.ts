@@ -1,10 +1,11 @@
-// npm run bench [-- hot-path | file-editing | contention | swarm | locks | leases]: runs the benchmarks and prints their tables.
+// npm run bench [-- hot-path | file-editing | contention | swarm | locks | leases | relay]: runs the benchmarks and prints their tables.
 import { availableParallelism } from 'node:os'
 import { contentionSize } from './contention-size.ts'
 import { fileEditing } from './file-editing.ts'
 import { hotPath } from './hot-path.ts'
 import { leases } from './leases.ts'
 import { locks } from './locks.ts'
+import { relay } from './relay.ts'
 import { swarm } from './swarm.ts'
 
 const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
@@ -13,7 +14,8 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
   contention: contentionSize,
   swarm,
   locks,
-  leases
+  leases,
+  relay
 }
 
 const names = process.argv.slice(2)
