@@ -276,6 +276,8 @@ t.test('an operation that outlives its lock writes nothing', async (t) => {
   const tree = makeTree(t, { f: 'one' })
   const server = await startServer(t, tree.root, { locks: { operation_ttl_seconds: 0.05 } })
   const client = await connect(t, 'rest', server.url)
+  // The connection is known, and the tree is joined.
+  await client.call('async_read', { path: 'f' })
   // The file is written from a file system that takes its time: fsync of the temporary file waits behind a busy thread pool.
   const { pbkdf2 } = await import('node:crypto')
   const busy = Array.from(
