@@ -5,8 +5,8 @@ import { createRootlessTree, createTree, type Tree } from '../src/authority/tree
 import type { Config } from '../src/config.ts'
 import { thisProcess, type Member } from '../src/daemon/state-file.ts'
 import type { CallOperation } from '../src/operations/context.ts'
+import { serverStopping } from '../src/errors.ts'
 import { createRunningCalls } from '../src/running-calls.ts'
-import { stopping } from './operations.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -19,12 +19,11 @@ declare module 'fastify' {
 
 interface Options {
   readonly config: Config
-  readonly version: string
   readonly onDisplaced: () => void
 }
 
 export default fp<Options>(
-  async (app, { config, version, onDisplaced }) => {
+  async (app, { config, onDisplaced }) => {
     const { daemon } = config
     const running = createRunningCalls()
     const [first, ...others] = app.files.roots.map(({ real }) => real)
@@ -42,7 +41,6 @@ export default fp<Options>(
             engine: app.engine,
             roots: [first, ...others],
             config: () => app.settings.current,
-            version,
             member,
             onAuthority: app.sweepLeftovers,
             onDisplaced,
@@ -51,7 +49,7 @@ export default fp<Options>(
     app.decorate('stopsAt', undefined)
     app.decorate('tree', tree)
     app.decorate('call', async (name, input, call) => {
-      if (isStopping) throw stopping()
+      if (isStopping) throw serverStopping()
       return running.track(tree.call(name, input, call))
     })
     app.server.on('listening', tree.introduce)

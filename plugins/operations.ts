@@ -2,7 +2,7 @@
 import fp from 'fastify-plugin'
 import type { Config } from '../src/config.ts'
 import type { EngineLink } from '../src/authority/engine-link.ts'
-import { OperationError } from '../src/errors.ts'
+import { OperationError, serverStopping } from '../src/errors.ts'
 import type { ServerFacts } from '../src/operations/context.ts'
 import { listLocks } from '../src/operations/lock-entries.ts'
 import { agentOperations, operations } from '../src/operations/index.ts'
@@ -30,7 +30,17 @@ export default fp<{ config: Config; version: string }>(
       transport: config.daemon.transport,
       toolCount: agentOperations.length
     }
-    const engine = { locks, lostLeases, tickets, files, differ, bases, server, log: app.log }
+    const engine = {
+      locks,
+      lostLeases,
+      tickets,
+      files,
+      differ,
+      bases,
+      server,
+      log: app.log,
+      assertInPlace: () => app.tree.assertInPlace()
+    }
     const byName = new Map(operations.map((operation) => [operation.name, operation]))
     const running = createRunningCalls()
     let isStopping = false
@@ -40,7 +50,7 @@ export default fp<{ config: Config; version: string }>(
       async call(name, input, call) {
         const operation = byName.get(name)
         if (operation === undefined) throw new OperationError('ROUTE_NOT_FOUND', `Unknown operation: ${name}`)
-        if (isStopping) throw stopping()
+        if (isStopping) throw serverStopping()
         return running.track(operation.call(input, { ...engine, config: app.settings.current, ...call }))
       },
       disconnect(connection) {
@@ -60,9 +70,3 @@ export default fp<{ config: Config; version: string }>(
   },
   { name: 'operations', dependencies: ['settings', 'locks', 'files', 'differ'] }
 )
-
-export function stopping(): OperationError {
-  return new OperationError('OVERLOADED', 'The server is stopping. Try again when it runs again.', {
-    details: { retry_after_seconds: 1 }
-  })
-}

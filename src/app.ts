@@ -60,7 +60,7 @@ export async function createApp({
   await app.register(differ, options)
   await app.register(operations, options)
   // Whose engine: one for the whole tree.
-  await app.register(authority, { ...options, onDisplaced })
+  await app.register(authority, { config, onDisplaced })
   // The door.
   await app.register(errors)
   await app.register(access, options)

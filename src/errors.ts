@@ -70,6 +70,20 @@ export class OperationError extends Error {
   }
 }
 
+/** Why a call was cancelled. */
+export function cancellationOf({ reason }: AbortSignal): OperationError {
+  if (reason instanceof OperationError) return reason
+  const message = reason instanceof Error ? reason.message : 'The call was cancelled; nothing was changed.'
+  return new OperationError('CANCELLED', message)
+}
+
+/** The answer to whoever calls or waits while the server stops. */
+export function serverStopping(): OperationError {
+  return new OperationError('OVERLOADED', 'The server is stopping. Try again when it runs again.', {
+    details: { retry_after_seconds: 1 }
+  })
+}
+
 export function isOperationError(error: unknown, code: ErrorCode): error is OperationError {
   return error instanceof OperationError && error.code === code
 }

@@ -1,10 +1,11 @@
 // The authority's side: carries out on the engine what relays ask for, as if their clients were its own.
-import { setTimeout as delay } from 'node:timers/promises'
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
-import { OperationError, toOperationError } from '../errors.ts'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Member } from '../daemon/state-file.ts'
+import { OperationError, toOperationError } from '../errors.ts'
 import { withResolvers } from '../with-resolvers.ts'
+import type { Address } from './address.ts'
 import { openChannel, type Channel } from './channel.ts'
 import type { EngineLink } from './engine-link.ts'
 import {
@@ -23,64 +24,78 @@ interface AuthorityServerOptions {
   readonly settings: () => EngineSettings
   /** Told when a relay has come or gone. */
   readonly onMembersChange: () => void
+  /** Told of connections that could not be accepted. */
+  readonly onError: (error: Error) => void
 }
 
-interface Relay {
+/** A relay, as seen from here. */
+interface Peer {
   readonly channel: Channel<AuthorityMessage>
+  /** Undefined until it has been welcomed. */
   member: Member | undefined
   readonly running: Map<number, AbortController>
   /** Sessions and connections of its clients: they end with it. */
   readonly connections: Set<string>
   /** Resolves when it asks nothing more. */
-  readonly left: Promise<void>
-  readonly markLeft: () => void
+  readonly silent: Promise<void>
+  readonly markSilent: () => void
 }
 
 export type AuthorityServer = ReturnType<typeof createAuthorityServer>
 
-export function createAuthorityServer({ engine, roots, settings, onMembersChange }: AuthorityServerOptions) {
-  const relays = new Set<Relay>()
+export function createAuthorityServer(options: AuthorityServerOptions) {
+  const { engine, roots, settings, onMembersChange, onError } = options
+  const peers = new Set<Peer>()
   let server: Server | undefined
 
   function accept(socket: Socket): void {
-    const { promise: left, resolve: markLeft } = withResolvers<void>()
+    const { promise: silent, resolve: markSilent } = withResolvers<void>()
     const channel = openChannel<AuthorityMessage>(socket, {
-      onMessage: (message: RelayMessage) => receive(relay, message),
-      onClose: () => forget(relay)
+      onMessage: (message: RelayMessage) => receive(peer, message),
+      onClose: () => forget(peer)
     })
-    const relay: Relay = { channel, member: undefined, running: new Map(), connections: new Set(), left, markLeft }
-    relays.add(relay)
+    const peer: Peer = {
+      channel,
+      member: undefined,
+      running: new Map(),
+      connections: new Set(),
+      silent,
+      markSilent
+    }
+    peers.add(peer)
   }
 
-  function receive(relay: Relay, message: RelayMessage): void {
+  function receive(peer: Peer, message: RelayMessage): void {
     switch (message.type) {
       case 'hello':
-        return welcome(relay, message)
+        return welcome(peer, message)
       case 'cancel':
-        return relay.running.get(message.id)?.abort(new OperationError('CANCELLED', message.message))
+        return peer.running.get(message.id)?.abort(OperationError.fromWire(message.reason))
+      case 'ping':
+        return peer.channel.send({ type: 'pong' })
       case 'left':
-        return relay.markLeft()
+        return peer.markSilent()
       case 'disconnect':
-        relay.connections.delete(message.connection)
+        peer.connections.delete(message.connection)
         return engine.disconnect(message.connection)
       case 'call':
       case 'holds_leases':
       case 'list_locks':
-        return void answer(relay, message)
+        return void answer(peer, message)
       default:
         return message satisfies never
     }
   }
 
-  function welcome(relay: Relay, hello: Hello): void {
+  function welcome(peer: Peer, hello: Hello): void {
     const refusal = refuse(hello, roots)
-    if (refusal !== undefined) return relay.channel.send({ type: 'refused', message: refusal })
-    relay.member = hello.member
-    relay.channel.send({ type: 'welcome', pid: process.pid, settings: settings() })
+    if (refusal !== undefined) return peer.channel.send({ type: 'refused', message: refusal })
+    peer.member = hello.member
+    peer.channel.send({ type: 'welcome', pid: process.pid, settings: settings() })
     return onMembersChange()
   }
 
-  async function answer({ channel, running, connections }: Relay, request: RelayRequest): Promise<void> {
+  async function answer({ channel, running, connections }: Peer, request: RelayRequest): Promise<void> {
     const { id } = request
     const controller = new AbortController()
     running.set(id, controller)
@@ -95,42 +110,41 @@ export function createAuthorityServer({ engine, roots, settings, onMembersChange
     }
   }
 
-  function forget(relay: Relay): void {
-    relays.delete(relay)
-    relay.markLeft()
-    for (const controller of relay.running.values())
+  function forget(peer: Peer): void {
+    peers.delete(peer)
+    peer.markSilent()
+    for (const controller of peer.running.values())
       controller.abort(new OperationError('CANCELLED', 'The client has gone; nothing was changed.'))
-    for (const connection of relay.connections) engine.disconnect(connection)
-    if (relay.member !== undefined) onMembersChange()
+    for (const connection of peer.connections) engine.disconnect(connection)
+    if (peer.member !== undefined) onMembersChange()
   }
 
   return {
-    /** On the first of these paths where that works. Nothing stands at any of them. */
-    async listen([path, ...others]: readonly string[]): Promise<void> {
+    /** @throws Error that says what is in the way */
+    async listen(address: Address): Promise<void> {
       const next = createServer(accept)
-      server = next
-      try {
+      await address.bind(async (path) => {
         next.listen(path)
         await once(next, 'listening')
-      } catch (error) {
-        if (others.length === 0) throw error
-        await this.listen(others)
-      }
+      })
+      next.on('error', onError)
+      server = next
     },
-    /** Removes the socket, too. Relays that are connected stay so. */
+    /** Relays that are connected stay so. */
     stopListening(): void {
       server?.close()
+      server = undefined
     },
     /** The processes that relay to this one, in the order in which they came. */
-    members: (): Member[] => [...relays].flatMap(({ member }) => member ?? []),
+    members: (): Member[] => [...peers].flatMap(({ member }) => member ?? []),
     /** Tells the relays. Resolves when none of them asks anything more, or after this time. */
     async announceLeaving(limitMs: number): Promise<void> {
-      for (const { channel } of relays) channel.send({ type: 'leaving' })
-      const left = [...relays].map((relay) => relay.left)
-      await Promise.race([Promise.all(left), delay(limitMs, undefined, { ref: false })])
+      for (const { channel } of peers) channel.send({ type: 'leaving' })
+      const silent = [...peers].map((peer) => peer.silent)
+      await Promise.race([Promise.all(silent), delay(limitMs, undefined, { ref: false })])
     },
     close(): void {
-      for (const { channel } of relays) channel.close()
+      for (const { channel } of peers) channel.close()
     }
   }
 }

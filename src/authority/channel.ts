@@ -7,15 +7,24 @@ export interface Channel<Sent> {
   readonly send: (message: Sent) => void
   /** What was sent goes out first. */
   readonly close: () => void
+  /** At once, whatever is under way. */
+  readonly destroy: () => void
 }
 
-/** @param onClose called once, after the last message, however the socket ended */
+/** Whoever leaves so much unread has stopped reading: he ends as if he had gone, before the memory does. */
+const maxUnreadBytes = 268_435_456
+
+/**
+ * @param onMessage given what the other side's `send` was given: it is not checked
+ * @param onClose called once, after the last message, however the socket ended
+ */
 export function openChannel<Sent>(
   socket: Socket,
   { onMessage, onClose }: { onMessage: (message: never) => void; onClose: () => void }
 ): Channel<Sent> {
   async function read(): Promise<void> {
     for await (const line of readLines(socket, Number.MAX_SAFE_INTEGER)) {
+      // Without a limit no line is left out.
       onMessage(JSON.parse((line as Buffer).toString('utf8')) as never)
     }
   }
@@ -29,10 +38,12 @@ export function openChannel<Sent>(
       onClose()
     })
   return {
-    send: (message) => {
+    send(message) {
       const text = `${JSON.stringify(message)}\n`
       if (socket.writable) socket.write(text)
+      if (socket.writableLength > maxUnreadBytes) socket.destroy()
     },
-    close: () => socket.destroySoon()
+    close: () => socket.destroySoon(),
+    destroy: () => socket.destroy()
   }
 }

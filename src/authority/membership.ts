@@ -1,7 +1,7 @@
 // Whose engine this process uses: its own where it is the authority of the tree, that of another process otherwise. Nothing is owned before the first call.
 import { setTimeout as delay } from 'node:timers/promises'
-import type { AuthorityLock } from '../daemon/authority-lock.ts'
-import { OperationError } from '../errors.ts'
+import { TreeConflict, type AuthorityLock } from '../daemon/authority-lock.ts'
+import { cancellationOf, OperationError, serverStopping } from '../errors.ts'
 import type { Address } from './address.ts'
 import type { AuthorityServer } from './authority-server.ts'
 import type { EngineLink } from './engine-link.ts'
@@ -16,18 +16,27 @@ export interface MembershipOptions {
   /** @throws Error that says what is in the way */
   readonly openAddress: () => Address
   readonly hello: () => Hello
-  /** How long a call waits for an authority, in milliseconds. */
-  readonly joinTimeoutMs: () => number
+  /** How long a call waits for an authority that does not answer, in milliseconds. */
+  readonly timeoutMs: () => number
   readonly onAuthority: () => void
   readonly onRelay: (relay: Relay) => void
+  /** Called each second while this process is the authority. */
+  readonly onWatch: () => void
+  /** Our folder has been removed, and could not be put back so far. */
+  readonly onTrouble: (error: unknown) => void
   /** Another process has taken the tree, since our folder was removed under us: what is held here is worth nothing. */
   readonly onDisplaced: () => void
 }
 
 export type Role = 'none' | 'authority' | 'relay'
 
-/** Between two looks at a tree whose authority is just starting or ending. */
+/** Between two looks at a tree whose authority is just starting or ending; twice as long after each, up to `maxRetryMs`. */
 const retryMs = 15
+const maxRetryMs = 200
+/** What somebody's look at a lock may bring about for a moment is not believed before so many looks. */
+const looks = 4
+/** An authority that lives welcomes a relay sooner; the lock is looked at again then. */
+const welcomeMs = 1000
 /** A process that holds the lock looks this often whether it still is in its place. */
 const watchMs = 1000
 /** A relay that lives has heard by then that the authority leaves. */
@@ -35,23 +44,23 @@ const leaveMs = 250
 
 export type Membership = ReturnType<typeof createMembership>
 
+// Longer than 150 lines: the states of a process and all ways between them, in one place.
 export function createMembership(options: MembershipOptions) {
-  const { lock, engine, server, openAddress, hello, joinTimeoutMs, onAuthority, onRelay, onDisplaced } = options
-  const left = new AbortController()
+  const { lock, engine, server, openAddress, hello, timeoutMs } = options
+  const { onAuthority, onRelay, onWatch, onTrouble, onDisplaced } = options
+  const ended = new AbortController()
   let role: Role = 'none'
   let isDisplaced = false
   let relay: Relay | undefined
   let joining: Promise<EngineLink> | undefined
+  let retaking: Promise<void> | undefined
   let address: Address | undefined
   let watch: NodeJS.Timeout | undefined
 
   /** The engine to call. @param signal ends the wait for it. @throws OperationError where there is none */
   async function link(signal?: AbortSignal): Promise<EngineLink> {
-    if (isDisplaced) throw authorityLost()
-    if (role === 'authority') {
-      await keepPlace()
-      return engine
-    }
+    await ensurePlace()
+    if (role === 'authority') return engine
     if (role === 'relay' && relay?.isLeaving() === false) return relay
     joining ??= join().finally(() => (joining = undefined))
     return withinTime(joining, signal)
@@ -60,46 +69,54 @@ export function createMembership(options: MembershipOptions) {
   async function join(): Promise<EngineLink> {
     // It still answers what it was asked; its lock is free only then.
     await relay?.closed
-    for (;;) {
-      if (left.signal.aborted) throw stopped()
-      if (lock.tryAcquire()) return becomeAuthority()
-      const found = await tryRelay()
-      if (found !== undefined) return found
-      await delay(retryMs)
+    let conflicts = 0
+    for (let pause = retryMs; !ended.signal.aborted; pause = Math.min(2 * pause, maxRetryMs)) {
+      try {
+        if (lock.tryAcquire()) return await becomeAuthority()
+        const found = await tryRelay()
+        if (found !== undefined) return found
+      } catch (error) {
+        conflicts += 1
+        if (!(error instanceof TreeConflict) || conflicts === looks) throw error
+      }
+      await delay(pause)
     }
+    throw serverStopping()
   }
 
   async function becomeAuthority(): Promise<EngineLink> {
     try {
-      await listen()
+      await takeAddress()
     } catch (error) {
       lock.release()
       throw error
     }
     role = 'authority'
-    watch = setInterval(() => void keepPlace().catch(() => {}), watchMs)
+    watch = setInterval(() => {
+      ensurePlace().then(onWatch, onTrouble)
+    }, watchMs)
     watch.unref()
     onAuthority()
     return engine
   }
 
-  async function listen(): Promise<void> {
+  async function takeAddress(): Promise<void> {
     server.stopListening()
     address?.close()
     address = openAddress()
-    address.clear()
-    await server.listen(address.paths)
+    await server.listen(address)
   }
 
-  /** Undefined where nobody answers: the authority is just starting or ending. */
+  /** Undefined where nobody answers: the authority is just starting or ending, or hangs. */
   async function tryRelay(): Promise<Relay | undefined> {
     const target = openAddress()
+    const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(welcomeMs)])
     try {
-      const connected = await connectFirst(target.paths, hello(), left.signal)
+      const connected = await connectFirst(target.paths, { hello: hello(), signal, silenceMs: timeoutMs })
+      onRelay(connected)
       relay = connected
       role = 'relay'
       void connected.closed.then(() => connected === relay && rejoin())
-      onRelay(connected)
       return connected
     } catch (error) {
       if (error instanceof RefusedByAuthority) throw error
@@ -113,29 +130,51 @@ export function createMembership(options: MembershipOptions) {
   function rejoin(): void {
     role = 'none'
     relay = undefined
-    if (!left.signal.aborted) link().catch(() => {})
+    if (!ended.signal.aborted) link().catch(onTrouble)
+  }
+
+  function isInPlace(): boolean {
+    return lock.isInPlace() && address?.isInPlace() === true
   }
 
   /** Somebody may have removed our folder, and with it the lock that keeps others away. */
-  async function keepPlace(): Promise<void> {
-    if (role !== 'authority' || lock.isInPlace()) return
-    // No await between the look and the lock: nobody has called meanwhile.
-    if (lock.tryAcquire()) {
-      await listen()
-      onAuthority()
-      return
+  async function ensurePlace(): Promise<void> {
+    if (isDisplaced) throw authorityLost()
+    if (role !== 'authority' || isInPlace()) return
+    // Whoever calls meanwhile waits for the same.
+    retaking ??= retakePlace().finally(() => (retaking = undefined))
+    await retaking
+  }
+
+  async function retakePlace(): Promise<void> {
+    for (let look = 1; !tryRetake(); look += 1) {
+      if (look === looks) {
+        isDisplaced = true
+        role = 'none'
+        onDisplaced()
+        throw authorityLost()
+      }
+      await delay(retryMs)
     }
-    isDisplaced = true
-    role = 'none'
-    onDisplaced()
-    throw authorityLost()
+    await takeAddress()
+    onAuthority()
+  }
+
+  /** @throws Error where our folder cannot be made: nobody else can have taken the tree then */
+  function tryRetake(): boolean {
+    try {
+      return lock.tryAcquire()
+    } catch (error) {
+      if (error instanceof TreeConflict) return false
+      throw error
+    }
   }
 
   function withinTime(joined: Promise<EngineLink>, signal: AbortSignal | undefined): Promise<EngineLink> {
-    const limit = AbortSignal.timeout(joinTimeoutMs())
+    const limit = AbortSignal.timeout(timeoutMs())
     const ends = AbortSignal.any(signal === undefined ? [limit] : [limit, signal])
     return new Promise((resolve, reject) => {
-      const onEnd = () => reject(limit.aborted ? noAuthority() : cancelled(signal))
+      const onEnd = () => reject(signal?.aborted === true ? cancellationOf(signal) : noAuthority(lock.holder()))
       if (ends.aborted) return onEnd()
       ends.addEventListener('abort', onEnd, { once: true })
       joined.then(resolve, reject).finally(() => ends.removeEventListener('abort', onEnd))
@@ -144,6 +183,11 @@ export function createMembership(options: MembershipOptions) {
 
   return {
     link,
+    ensurePlace,
+    /** Without any wait, for the moment before a change. @throws OperationError AUTHORITY_LOST */
+    assertInPlace(): void {
+      if (role !== 'authority' || !isInPlace()) throw authorityLost()
+    },
     role: (): Role => role,
     /** Process id of the authority; null while it is not known. */
     authorityPid: (): number | null => (role === 'authority' ? process.pid : (relay?.pid ?? null)),
@@ -151,43 +195,32 @@ export function createMembership(options: MembershipOptions) {
     introduce(): void {
       relay?.introduce(hello())
     },
-    /** Before the engine stops: relays keep for the next authority what they are asked from now on. */
+    /** Before the engine stops. Relays keep for the next authority what they are asked from now on; this process, as a relay, takes back what it has asked. */
     async announceLeaving(): Promise<void> {
+      relay?.withdraw()
       if (role !== 'authority') return
       server.stopListening()
       await server.announceLeaving(leaveMs)
     },
     /** Leaves the tree to the others. Nobody waits for this process any more. */
     leave(): void {
-      left.abort()
+      ended.abort()
       clearInterval(watch)
       relay?.close()
       server.stopListening()
       server.close()
-      if (role === 'authority') lock.release()
       address?.close()
+      if (role === 'authority') lock.release()
       role = 'none'
     }
   }
 }
 
-function noAuthority(): OperationError {
+function noAuthority(pid: number | undefined): OperationError {
+  const who = pid === undefined ? 'The process' : `Process ${pid}`
   return new OperationError(
     'OVERLOADED',
-    'The process that serves this tree does not answer. Nothing was done. Try again; if that goes on, stop that process (async-crud-mcp discover names it).',
-    { details: { retry_after_seconds: 1 } }
+    `${who}, which has the lock of this tree, does not answer. Nothing was done. Try again; if that goes on, stop that process: another one takes over.`,
+    { details: { retry_after_seconds: 1, ...(pid !== undefined && { authority_pid: pid }) } }
   )
-}
-
-function stopped(): OperationError {
-  return new OperationError('OVERLOADED', 'The server is stopping. Try again when it runs again.', {
-    details: { retry_after_seconds: 1 }
-  })
-}
-
-function cancelled(signal: AbortSignal | undefined): OperationError {
-  const reason: unknown = signal?.reason
-  return reason instanceof OperationError
-    ? reason
-    : new OperationError('CANCELLED', 'The call was cancelled; nothing was changed.')
 }

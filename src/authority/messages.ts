@@ -9,7 +9,6 @@ export const protocol = 1
 export interface Hello {
   readonly type: 'hello'
   readonly protocol: number
-  readonly version: string
   /** Real paths. */
   readonly roots: readonly string[]
   readonly member: Member
@@ -28,10 +27,13 @@ interface CallRequest {
 export type RelayMessage =
   | Hello
   | CallRequest
-  | { readonly type: 'cancel'; readonly id: number; readonly message: string }
   | { readonly type: 'holds_leases'; readonly id: number; readonly connection: string }
   | { readonly type: 'list_locks'; readonly id: number; readonly limit: number }
+  /** It is answered all the same: what was done before this came is done. */
+  | { readonly type: 'cancel'; readonly id: number; readonly reason: ErrorOnWire }
   | { readonly type: 'disconnect'; readonly connection: string }
+  /** Are you there? */
+  | { readonly type: 'ping' }
   /** It knows that the authority leaves: it asks nothing more. */
   | { readonly type: 'left' }
 
@@ -47,5 +49,6 @@ export type AuthorityMessage =
   | { readonly type: 'progress'; readonly id: number; readonly message: string }
   | { readonly type: 'result'; readonly id: number; readonly result: OperationResult | object | boolean }
   | { readonly type: 'error'; readonly id: number; readonly error: ErrorOnWire }
+  | { readonly type: 'pong' }
   /** It stops: it answers what it was asked, and is to be asked nothing more. */
   | { readonly type: 'leaving' }

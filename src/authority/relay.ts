@@ -1,7 +1,7 @@
 // A relay's side: asks the authority of the tree to carry out what this process's clients ask for.
 import { connect } from 'node:net'
 import type { LockList } from '../../schemas/locks.ts'
-import { OperationError } from '../errors.ts'
+import { cancellationOf, OperationError, serverStopping } from '../errors.ts'
 import type { OperationResult } from '../operations/context.ts'
 import { withResolvers } from '../with-resolvers.ts'
 import { openChannel } from './channel.ts'
@@ -17,7 +17,17 @@ export interface Relay extends EngineLink {
   readonly isLeaving: () => boolean
   /** Says anew who this process is. */
   readonly introduce: (hello: Hello) => void
+  /** This process stops: what the authority has not done yet is not to be done any more. */
+  readonly withdraw: () => void
   readonly close: () => void
+}
+
+export interface ConnectOptions {
+  readonly hello: Hello
+  /** Ends the attempt. */
+  readonly signal: AbortSignal
+  /** An authority that has not been heard of for so long, although it was asked something, is given up. In milliseconds. */
+  readonly silenceMs: () => number
 }
 
 interface Pending {
@@ -33,37 +43,41 @@ export class RefusedByAuthority extends Error {}
 
 /**
  * Connects at the first of these paths where somebody answers.
- * @param signal ends the attempt
  * @throws RefusedByAuthority; any other error means that nobody is there, or not any more
  */
-export async function connectFirst(
-  [path = '', ...others]: readonly string[],
-  hello: Hello,
-  signal: AbortSignal
-): Promise<Relay> {
+export async function connectFirst([path = '', ...others]: readonly string[], options: ConnectOptions): Promise<Relay> {
   try {
-    return await connectRelay(path, hello, signal)
+    return await connectRelay(path, options)
   } catch (error) {
     if (error instanceof RefusedByAuthority || others.length === 0) throw error
-    return connectFirst(others, hello, signal)
+    return connectFirst(others, options)
   }
 }
 
-async function connectRelay(path: string, hello: Hello, signal: AbortSignal): Promise<Relay> {
+async function connectRelay(path: string, { hello, signal, silenceMs }: ConnectOptions): Promise<Relay> {
   const socket = connect(path)
   const pending = new Map<number, Pending>()
+  const { promise: closed, resolve: markClosed } = withResolvers<void>()
+  const welcome = withResolvers<{ pid: number; settings: EngineSettings }>()
   let lastId = 0
   let isLeaving = false
   let isClosed = false
-  const { promise: closed, resolve: markClosed } = withResolvers<void>()
-  const welcome = withResolvers<{ pid: number; settings: EngineSettings }>()
-  const abandon = () => socket.destroy()
-  signal.addEventListener('abort', abandon, { once: true })
+  let isWithdrawn = false
+  let heardAt = performance.now()
   socket.on('error', welcome.reject)
   const channel = openChannel<RelayMessage>(socket, { onMessage: receive, onClose: onClosed })
+  signal.addEventListener('abort', channel.destroy, { once: true })
+  const watch = watchSilence({
+    isAsked: () => pending.size > 0,
+    heardAt: () => heardAt,
+    silenceMs,
+    ask: () => channel.send({ type: 'ping' }),
+    giveUp: channel.destroy
+  })
   channel.send(hello)
 
   function receive(message: AuthorityMessage): void {
+    heardAt = performance.now()
     switch (message.type) {
       case 'welcome':
         return welcome.resolve(message)
@@ -75,9 +89,12 @@ async function connectRelay(path: string, hello: Hello, signal: AbortSignal): Pr
       case 'progress':
         return pending.get(message.id)?.progress?.(message.message)
       case 'result':
+        // Of the type that was asked for: the authority is of the same protocol.
         return settle(message.id)?.resolve(message.result as never)
       case 'error':
         return settle(message.id)?.reject(OperationError.fromWire(message.error))
+      case 'pong':
+        return undefined
       default:
         return message satisfies never
     }
@@ -91,24 +108,35 @@ async function connectRelay(path: string, hello: Hello, signal: AbortSignal): Pr
 
   function onClosed(): void {
     isClosed = true
+    clearInterval(watch)
     welcome.reject(new Error('the authority has gone'))
-    for (const { reject } of pending.values()) reject(authorityLost())
+    for (const { reject } of pending.values()) reject(isWithdrawn ? serverStopping() : authorityLost())
     pending.clear()
     markClosed()
   }
 
-  function ask<Result>(
-    question: Question,
-    progress?: (message: string) => void
-  ): { id: number; answer: Promise<Result> } {
+  function ask<Result>(question: Question, progress?: (message: string) => void) {
     lastId += 1
     const id = lastId
     const answer = new Promise<Result>((resolve, reject) => {
       if (isClosed) return reject(authorityLost())
-      pending.set(id, { resolve, reject, progress })
-      return channel.send({ ...question, id })
+      channel.send({ ...question, id })
+      return pending.set(id, { resolve, reject, progress })
     })
     return { id, answer }
+  }
+
+  function cancel(id: number, reason: OperationError): void {
+    channel.send({ type: 'cancel', id, reason: reason.toWire() })
+  }
+
+  const call: EngineLink['call'] = async (name, input, { caller, signal, progress }) => {
+    if (signal.aborted) throw cancellationOf(signal)
+    const question = { type: 'call', name, input, caller, progress: progress !== undefined } as const
+    const { id, answer } = ask<OperationResult>(question, progress)
+    const onAbort = () => cancel(id, cancellationOf(signal))
+    signal.addEventListener('abort', onAbort, { once: true })
+    return answer.finally(() => signal.removeEventListener('abort', onAbort))
   }
 
   try {
@@ -119,35 +147,53 @@ async function connectRelay(path: string, hello: Hello, signal: AbortSignal): Pr
       closed,
       isLeaving: () => isLeaving,
       introduce: channel.send,
-      close: channel.close,
-      async call(name, input, { caller, signal, progress }) {
-        if (signal.aborted) throw new OperationError('CANCELLED', reasonOf(signal))
-        const question = { type: 'call', name, input, caller, progress: progress !== undefined } as const
-        const { id, answer } = ask<OperationResult>(question, progress)
-        // The authority answers all the same: what it did before the cancel reached it is done.
-        const cancel = () => channel.send({ type: 'cancel', id, message: reasonOf(signal) })
-        signal.addEventListener('abort', cancel, { once: true })
-        return answer.finally(() => signal.removeEventListener('abort', cancel))
+      withdraw() {
+        isWithdrawn = true
+        for (const id of pending.keys()) cancel(id, serverStopping())
       },
+      close: channel.close,
+      call,
       disconnect: (connection) => channel.send({ type: 'disconnect', connection }),
       holdsLeases: (connection) => ask<boolean>({ type: 'holds_leases', connection }).answer,
       listLocks: (limit) => ask<LockList>({ type: 'list_locks', limit }).answer
     }
   } catch (error) {
-    socket.destroy()
+    channel.destroy()
     throw error
   } finally {
-    signal.removeEventListener('abort', abandon)
+    signal.removeEventListener('abort', channel.destroy)
   }
 }
 
 export function authorityLost(): OperationError {
   return new OperationError(
     'AUTHORITY_LOST',
-    'The process that carried out this call ended before it answered; another one has taken over. Whether a change was made is not known: read the file, then try again. Leases that were held are gone.'
+    'The process that carried out this call ended before it answered; another one takes over. Whether a change was made is not known: read the file, then try again. Leases that were held are gone.'
   )
 }
 
-function reasonOf({ reason }: AbortSignal): string {
-  return reason instanceof Error ? reason.message : 'The call was cancelled; nothing was changed.'
+interface Silence {
+  readonly isAsked: () => boolean
+  /** By performance.now(). */
+  readonly heardAt: () => number
+  readonly silenceMs: () => number
+  readonly ask: () => void
+  readonly giveUp: () => void
+}
+
+/** Looks twice in the time that is allowed; asks, and gives up where even that brings no answer. */
+function watchSilence({ isAsked, heardAt, silenceMs, ask, giveUp }: Silence): NodeJS.Timeout {
+  let askedAt: number | undefined
+  return setInterval(() => {
+    if (!isAsked() || (askedAt !== undefined && heardAt() >= askedAt)) askedAt = undefined
+    if (!isAsked()) return
+    if (askedAt === undefined) {
+      askedAt = performance.now()
+      return ask()
+    }
+    if (performance.now() - askedAt < silenceMs()) return
+    const since = askedAt
+    // It may have been this process that stood still: what has come meanwhile is read first.
+    setImmediate(() => heardAt() < since && giveUp())
+  }, silenceMs() / 2).unref()
 }

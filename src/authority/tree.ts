@@ -5,7 +5,7 @@ import { createStateDirectory } from '../daemon/state-directory.ts'
 import { createStateFile, type Member } from '../daemon/state-file.ts'
 import { isOperationError, OperationError } from '../errors.ts'
 import { explainRootError } from '../files/walk-error.ts'
-import type { Logger, OperationResult } from '../operations/context.ts'
+import type { Logger } from '../operations/context.ts'
 import { operations } from '../operations/index.ts'
 import { openAddress } from './address.ts'
 import { createAuthorityServer } from './authority-server.ts'
@@ -20,7 +20,6 @@ export interface TreeOptions {
   readonly roots: readonly [string, ...string[]]
   /** Those that count now. */
   readonly config: () => Config
-  readonly version: string
   /** This process, as it can be reached right now. */
   readonly member: () => Member
   /** Called each time the engine of this process becomes that of the tree. */
@@ -37,6 +36,8 @@ export interface Tree extends EngineLink {
   readonly role: () => Role
   /** Process id of the authority; null while it is not known. */
   readonly authorityPid: () => number | null
+  /** For the moment before a change: throws where this process does not have the tree any more. @throws OperationError AUTHORITY_LOST */
+  readonly assertInPlace: () => void
   /** This process has begun to listen: those who look for the tree are told. */
   readonly introduce: () => void
   /** Before the engine of this process stops. Resolves when nobody asks it anything more. */
@@ -48,18 +49,29 @@ export interface Tree extends EngineLink {
 const byName = new Map(operations.map((operation) => [operation.name, operation]))
 
 export function createTree(options: TreeOptions): Tree {
-  const { engine, roots, config, version, member, onAuthority, onDisplaced, log } = options
+  const { engine, roots, config, member, onAuthority, onDisplaced, log } = options
   const directory = createStateDirectory(roots[0])
   const stateFile = createStateFile(roots[0])
   const settings = (): EngineSettings => ({ crud: config().crud, locks: config().locks })
-  const server = createAuthorityServer({ engine, roots, settings, onMembersChange: announce })
+  const server = createAuthorityServer({
+    engine: {
+      ...engine,
+      call: async (...call) => onThisEngine(() => engine.call(...call)),
+      holdsLeases: async (connection) => onThisEngine(() => engine.holdsLeases(connection)),
+      listLocks: async (limit) => onThisEngine(() => engine.listLocks(limit))
+    },
+    roots,
+    settings,
+    onMembersChange: announce,
+    onError: (error) => log.warn({ err: error }, 'a relay could not be accepted')
+  })
   const membership = createMembership({
     lock: createAuthorityLock(roots),
     engine,
     server,
     openAddress: () => openAddress(roots[0], directory),
-    hello: () => ({ type: 'hello', protocol, version, roots, member: member() }),
-    joinTimeoutMs: () => config().daemon.authority_timeout_seconds * 1000,
+    hello: () => ({ type: 'hello', protocol, roots, member: member() }),
+    timeoutMs: () => config().daemon.authority_timeout_seconds * 1000,
     onAuthority() {
       log.info({ root: roots[0] }, 'authority of the tree')
       announce()
@@ -71,8 +83,18 @@ export function createTree(options: TreeOptions): Tree {
       if (differing.length > 0)
         log.warn({ settings: differing }, 'these settings are other ones in the authority of the tree, and its count')
     },
+    onWatch() {
+      if (!stateFile.isInPlace()) announce()
+    },
+    onTrouble: (error) => log.error({ err: error }, `the tree is not served from here: ${messageOf(error)}`),
     onDisplaced
   })
+
+  /** What comes from a relay is carried out only where this process still has the tree. */
+  async function onThisEngine<Result>(use: () => Promise<Result>): Promise<Result> {
+    await membership.ensurePlace()
+    return use()
+  }
 
   /** Tells other programs where clients reach the tree: here, else at a relay that listens. */
   function announce(): void {
@@ -91,18 +113,20 @@ export function createTree(options: TreeOptions): Tree {
     }
   }
 
-  async function call(...[name, input, call]: Parameters<EngineLink['call']>): Promise<OperationResult> {
-    const operation = byName.get(name)
-    if (operation?.isLocal === true) return engine.call(name, input, call)
-    for (;;) {
-      const link = await linkFor(call.signal)
+  /** @param isReadOnly what only reads is asked again, once, where the authority is lost: whether a change was made is not known then */
+  async function ask<Result>(
+    use: (link: EngineLink) => Promise<Result>,
+    { isReadOnly, signal }: { isReadOnly: boolean; signal?: AbortSignal }
+  ): Promise<Result> {
+    for (let losses = 0; ;) {
+      const link = await linkFor(signal)
       try {
-        return await link.call(name, input, call)
+        return await use(link)
       } catch (error) {
-        const isUndone = isOperationError(error, 'AUTHORITY_LOST') && operation?.annotations.readOnlyHint === true
-        const isRefused = isOperationError(error, 'OVERLOADED') && link.isLeaving?.() === true
-        // Whether a change was made is not known then; anything else is asked of the next authority.
-        if (!isUndone && !isRefused) throw error
+        // What a leaving authority has refused was not done: the next one is asked.
+        if (isOperationError(error, 'OVERLOADED') && link.isLeaving?.() === true) continue
+        losses += 1
+        if (!isOperationError(error, 'AUTHORITY_LOST') || !isReadOnly || losses > 1) throw error
       }
     }
   }
@@ -121,7 +145,12 @@ export function createTree(options: TreeOptions): Tree {
   }
 
   return {
-    call,
+    async call(name, input, call) {
+      const { isLocal = false, annotations } = byName.get(name) ?? {}
+      if (isLocal) return engine.call(name, input, call)
+      const isReadOnly = annotations?.readOnlyHint === true
+      return ask((link) => link.call(name, input, call), { isReadOnly, signal: call.signal })
+    },
     disconnect(connection) {
       // Whoever has not called has taken no lease, and owns nothing.
       if (membership.role() === 'none') return
@@ -130,8 +159,9 @@ export function createTree(options: TreeOptions): Tree {
         () => {}
       )
     },
-    holdsLeases: async (connection) => (await linkFor()).holdsLeases(connection),
-    listLocks: async (limit) => (await linkFor()).listLocks(limit),
+    holdsLeases: (connection) => ask((link) => link.holdsLeases(connection), { isReadOnly: true }),
+    listLocks: (limit) => ask((link) => link.listLocks(limit), { isReadOnly: true }),
+    assertInPlace: () => membership.assertInPlace(),
     join: () => membership.link(),
     role: membership.role,
     authorityPid: membership.authorityPid,
@@ -152,6 +182,7 @@ export function createRootlessTree(engine: EngineLink): Tree {
   return {
     ...engine,
     join: async () => {},
+    assertInPlace: () => {},
     role: () => 'none',
     authorityPid: () => null,
     introduce: () => {},

@@ -53,7 +53,8 @@ export function createFencingTokens(
     } catch (error) {
       return startAnew(messageOf(error))
     }
-    if (text === undefined) return 0
+    // There was none, or it was removed with all that had been given.
+    if (text === undefined) return aboveAnyCount()
     const { version, reserved } = parseObject(text)
     const isBound = Number.isSafeInteger(reserved) && Number(reserved) >= 0 && Number(reserved) <= maxReserved
     if (version === 1 && isBound) return Number(reserved)

@@ -1,5 +1,6 @@
 // The server's own folder below a root: made only when something must be written, and never reached through a link.
 import {
+  chmodSync,
   closeSync,
   constants,
   fstatSync,
@@ -57,7 +58,10 @@ export function createStateDirectory(root: string): StateDirectory {
       if (mode === 'make') makeIn(top)
       refuseForeign(top.stat(ownFolder), 'directory', path)
       own = top.openChild(ownFolder)
-      if (mode === 'make') hideFromGit(own)
+      if (mode === 'make') {
+        closeToOthers(own)
+        hideFromGit(own)
+      }
       return use(own)
     } catch (error) {
       throw explain(error, join(path, name))
@@ -109,6 +113,13 @@ function makeIn(top: Directory): void {
     throw error
   }
   top.syncNow()
+}
+
+/** Made by hand, or with a copy of the tree, it may be open to others. */
+function closeToOthers(directory: Directory): void {
+  const stat = directory.stat('.')
+  const isOwn = stat !== undefined && stat.uid === BigInt(process.geteuid?.() ?? -1)
+  if (isOwn && (stat.mode & 0o077n) !== 0n) chmodSync(directory.self, 0o700)
 }
 
 /** Looked for at every write: a process may have been killed between the folder and this. */

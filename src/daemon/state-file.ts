@@ -57,6 +57,14 @@ export function createStateFile(root: string) {
       directory.write(fileName, text, { isDurable: false })
       written = text
     },
+    /** Whether it says what was last written here. */
+    isInPlace(): boolean {
+      try {
+        return written !== undefined && directory.read(fileName) === written
+      } catch {
+        return false
+      }
+    },
     /** Removes it where it still is what was written here. @throws Error that says what is in the way */
     removeOwn(): void {
       if (written !== undefined && directory.read(fileName) === written) directory.remove(fileName)

@@ -36,6 +36,8 @@ export interface Engine {
   readonly server: ServerFacts
   readonly lostLeases: LostLeases
   readonly tickets: Tickets
+  /** Throws where the files are another process's to change by now. @throws OperationError AUTHORITY_LOST */
+  readonly assertInPlace: () => void
 }
 
 /** What async_status tells of the process. */

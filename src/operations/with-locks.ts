@@ -173,15 +173,16 @@ async function acquire(
   }
 }
 
-/** The lock, which is lost as well when a lease is that the change relies on: looked at again right before the change. */
+/** The lock, which is lost as well when the tree is, or a lease that the change relies on: looked at again right before the change. */
 function withLeases({ lock, terms }: Turn, context: OperationContext): Lock {
-  if (!needsLease(terms, context)) return lock
+  const isLeaseNeeded = needsLease(terms, context)
   return {
     fencingToken: lock.fencingToken,
     keys: lock.keys,
     signal: lock.signal,
     assertHeld() {
-      checkLeases(terms, context)
+      context.assertInPlace()
+      if (isLeaseNeeded) checkLeases(terms, context)
       lock.assertHeld()
     },
     release: () => lock.release(),

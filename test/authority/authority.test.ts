@@ -2,9 +2,11 @@
 import { once } from 'node:events'
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import t, { type Test } from 'tap'
+import { openAddress } from '../../src/authority/address.ts'
 import { createAuthorityServer } from '../../src/authority/authority-server.ts'
 import { protocol } from '../../src/authority/messages.ts'
 import { connectFirst } from '../../src/authority/relay.ts'
+import { createStateDirectory } from '../../src/daemon/state-directory.ts'
 import { thisProcess } from '../../src/daemon/state-file.ts'
 import { connect, type Answer } from '../fixtures/clients.ts'
 import { runProgram, startProgram, type RunningProgram } from '../fixtures/server.ts'
@@ -280,13 +282,26 @@ t.test('where a file system has no sockets, the processes of a tree meet at the 
   }
   const roots = [tree.root]
   const settings = () => ({ crud: {}, locks: {} })
-  const server = createAuthorityServer({ engine, roots, settings, onMembersChange: () => {} })
-  const paths = [tree.path('no such folder/socket'), tree.path('socket')]
-  await server.listen(paths)
-  t.teardown(() => server.stopListening())
+  const server = createAuthorityServer({ engine, roots, settings, onMembersChange: () => {}, onError: (error) => t.fail(error.message) })
+  const address = openAddress(tree.root, createStateDirectory(tree.root))
+  const [inFolder = ''] = address.paths
+  await server.listen({
+    ...address,
+    bind: (listen) =>
+      address.bind(async (path) => {
+        if (path.startsWith(inFolder)) throw new Error('no sockets here')
+        await listen(path)
+      })
+  })
+  t.teardown(() => {
+    server.stopListening()
+    address.close()
+  })
+  t.ok(address.isInPlace())
   const member = { ...thisProcess, transport: 'stdio', host: '127.0.0.1', port: null } as const
-  const hello = { type: 'hello', protocol, version: '1', roots, member } as const
-  const relay = await connectFirst(paths, hello, new AbortController().signal)
+  const hello = { type: 'hello', protocol, roots, member } as const
+  const { signal } = new AbortController()
+  const relay = await connectFirst(address.paths, { hello, signal, silenceMs: () => 1000 })
   const call = { caller: { transport: 'internal' }, signal: new AbortController().signal } as const
   t.match(await relay.call('async_status', {}, call), { status: 'ok' })
   relay.close()
