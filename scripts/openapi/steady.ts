@@ -41,18 +41,30 @@ const anyTime = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g
 const anyEndOfLease = new RegExp(`(until )${anyTime.source}, [\\d.]+ s from now`, 'g')
 
 export function createSteadier(stage: Stage): Steadier {
+  const tokens = createRanks()
   return function toSteady(value: Json, key = ''): Json {
-    if (typeof value === 'string') return times[key] ?? steadyText(value, stage)
-    if (typeof value === 'number') return numbers[key] ?? value
+    if (typeof value === 'string') return times[key] ?? steadyText(value, stage, tokens)
+    if (typeof value === 'number') return key === 'fencing_token' ? tokens(value) : (numbers[key] ?? value)
     if (Array.isArray(value)) return value.map((item) => toSteady(item))
     if (typeof value !== 'object' || value === null) return value
     return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, toSteady(inner, name)]))
   }
 }
 
-function steadyText(text: string, stage: Stage): string {
+/** Tokens are times: here the first that is shown is 1, the next 2. */
+function createRanks(): (token: number) => number {
+  const ranks = new Map<number, number>()
+  return (token) => {
+    const rank = ranks.get(token) ?? ranks.size + 1
+    ranks.set(token, rank)
+    return rank
+  }
+}
+
+function steadyText(text: string, stage: Stage, tokens: (token: number) => number): string {
   return text
     .replaceAll(stage.root, root)
+    .replaceAll(/(?<=fencing_token )\d+/g, (token) => String(tokens(Number(token))))
     .replaceAll(basename(stage.root), basename(root))
     .replaceAll(`:${stage.port}`, `:${port}`)
     .replaceAll(`${stage.maxTimeout.seconds} s`, `${stage.maxTimeout.shown} s`)

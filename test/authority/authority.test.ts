@@ -282,7 +282,13 @@ t.test('where a file system has no sockets, the processes of a tree meet at the 
   }
   const roots = [tree.root]
   const settings = () => ({ crud: {}, locks: {} })
-  const server = createAuthorityServer({ engine, roots, settings, onMembersChange: () => {}, onError: (error) => t.fail(error.message) })
+  const server = createAuthorityServer({
+    engine,
+    roots,
+    settings,
+    onMembersChange: () => {},
+    onError: (error) => t.fail(error.message)
+  })
   const address = openAddress(tree.root, createStateDirectory(tree.root))
   const [inFolder = ''] = address.paths
   await server.listen({
