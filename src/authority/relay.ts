@@ -181,7 +181,7 @@ interface Silence {
   readonly giveUp: () => void
 }
 
-/** Looks twice in the time that is allowed; asks, and gives up where even that brings no answer. */
+/** Looks four times in the time that is allowed; asks, and gives up where that brings no answer in the time. */
 function watchSilence({ isAsked, heardAt, silenceMs, ask, giveUp }: Silence): NodeJS.Timeout {
   let askedAt: number | undefined
   return setInterval(() => {
@@ -195,5 +195,5 @@ function watchSilence({ isAsked, heardAt, silenceMs, ask, giveUp }: Silence): No
     const since = askedAt
     // It may have been this process that stood still: what has come meanwhile is read first.
     setImmediate(() => heardAt() < since && giveUp())
-  }, silenceMs() / 2).unref()
+  }, silenceMs() / 4).unref()
 }

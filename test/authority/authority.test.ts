@@ -1,7 +1,6 @@
 // Several processes on one tree: one engine, reached from everywhere with nothing lost on the way.
-import { once } from 'node:events'
-import { existsSync, mkdirSync, rmSync } from 'node:fs'
-import t, { type Test } from 'tap'
+import { existsSync, mkdirSync } from 'node:fs'
+import t from 'tap'
 import { openAddress } from '../../src/authority/address.ts'
 import { createAuthorityServer } from '../../src/authority/authority-server.ts'
 import { protocol } from '../../src/authority/messages.ts'
@@ -9,47 +8,10 @@ import { connectFirst } from '../../src/authority/relay.ts'
 import { createStateDirectory } from '../../src/daemon/state-directory.ts'
 import { thisProcess } from '../../src/daemon/state-file.ts'
 import { connect, type Answer } from '../fixtures/clients.ts'
-import { runProgram, startProgram, type RunningProgram } from '../fixtures/server.ts'
-import { startStdio, type Message, type StdioProgram } from '../fixtures/stdio.ts'
-import { hashOf, makeTree, type Tree } from '../fixtures/tree.ts'
-
-const own = '.async-crud-mcp'
-const startTurn = () => new Promise((resolve) => setImmediate(resolve))
-
-function stdioOn(t: Test, tree: Tree, ...args: string[]): StdioProgram {
-  return startStdio(t, ['--transport', 'stdio', '--dir', tree.root, ...args])
-}
-
-/** Until it has joined the tree, too. */
-async function httpOn(t: Test, tree: Tree, ...args: string[]): Promise<RunningProgram> {
-  const program = await startProgram(t, ['--dir', tree.root, ...args])
-  await fetch(`${program.url}/locks`)
-  return program
-}
-
-async function call(program: StdioProgram, name: string, input: object): Promise<Answer> {
-  const { result, error } = await program.call(name, input)
-  return result ?? (error?.data as Answer)
-}
-
-async function post(url: string, name: string, input: object = {}): Promise<Answer> {
-  const headers = { 'content-type': 'application/json' }
-  const response = await fetch(`${url}/${name}`, { method: 'POST', headers, body: JSON.stringify(input) })
-  return (await response.json()) as Answer
-}
-
-async function healthOf(url: string): Promise<Answer> {
-  return (await (await fetch(`${url}/health`)).json()) as Answer
-}
-
-/** Until so many requests for the path are held or wait. */
-async function untilQueued(url: string, path: string, count: number): Promise<void> {
-  for (;;) {
-    const { pending_requests = [] } = await post(url, 'async_status', { path })
-    if (pending_requests.length === count) return
-    await startTurn()
-  }
-}
+import { call, healthOf, httpOn, own, post, startTurn, stdioOn, untilQueued } from '../fixtures/processes.ts'
+import { runProgram, startProgram } from '../fixtures/server.ts'
+import { startStdio, type Message } from '../fixtures/stdio.ts'
+import { hashOf, makeTree } from '../fixtures/tree.ts'
 
 t.test('processes of every transport on one tree share one queue, each with the identity of its clients', async (t) => {
   const tree = makeTree(t, { f: 'one' })
@@ -197,48 +159,39 @@ t.test('an authority that stops hands over: what is asked meanwhile is answered 
   t.match(await call(second, 'async_status', {}), { server: { transport: 'stdio' } })
 })
 
-t.test(
-  'when the folder with the lock is removed, the authority puts it back before it does anything else',
-  async (t) => {
-    const tree = makeTree(t, { f: 'one' })
-    const first = await httpOn(t, tree)
-    rmSync(tree.path(own), { recursive: true })
-    t.match(await post(first.url, 'async_append', { path: 'f', content: '!' }), { status: 'ok' })
-    t.strictSame(tree.own(), ['.gitignore', '.mcp_server_state.json', 'authority.lock', 'authority.sock'])
-    const second = await httpOn(t, tree)
-    t.match(await healthOf(second.url), { role: 'relay', authority_pid: first.process.pid })
-    // Nobody calls, and it is put back all the same.
-    rmSync(tree.path(own), { recursive: true })
-    while (!existsSync(tree.path(`${own}/authority.sock`))) await startTurn()
-    t.match(await post(second.url, 'async_append', { path: 'f', content: '?' }), { status: 'ok' })
-    t.equal(tree.read('f'), 'one!?')
-  }
-)
-
-t.test('an authority whose tree another process has taken meanwhile ends and answers nothing more', async (t) => {
+t.test('a relay that stops takes back at once what waits for it elsewhere', async (t) => {
   const tree = makeTree(t, { f: 'one' })
-  const first = await httpOn(t, tree)
-  first.process.kill('SIGSTOP')
-  rmSync(tree.path(own), { recursive: true })
-  const second = await httpOn(t, tree)
-  t.match(await healthOf(second.url), { role: 'authority', authority_pid: second.process.pid })
-  const late = post(first.url, 'async_append', { path: 'f', content: '!' })
-  first.process.kill('SIGCONT')
-  t.match(await late, { error_code: /^(AUTHORITY_LOST|OVERLOADED)$/ }, 'refused, or it is stopping already')
-  const [code] = (await once(first.process, 'exit')) as [number]
-  t.equal(code, 1)
-  t.equal(tree.read('f'), 'one')
-  t.match(await post(second.url, 'async_append', { path: 'f', content: '?' }), { status: 'ok' })
+  const authority = await httpOn(t, tree)
+  const relay = await httpOn(t, tree)
+  await post(authority.url, 'lock_try', { filepaths: ['f'], agent_id: 'holder' })
+  const waiting = post(relay.url, 'async_append', { path: 'f', content: '!', agent_id: 'ann' })
+  await untilQueued(authority.url, 'f', 1)
+  const { code, ms } = await relay.stop()
+  t.match(await waiting, { error_code: 'CANCELLED', message: /Nothing was changed/ })
+  t.equal(code, 0)
+  t.ok(ms < 1000, `${Math.round(ms)} ms`)
+  await untilQueued(authority.url, 'f', 0)
 })
 
 t.test('an authority that hangs is waited for, and not for ever', async (t) => {
   const tree = makeTree(t, { f: 'one' })
   const first = await httpOn(t, tree)
-  const second = startStdio(t, ['--transport', 'stdio', '--dir', tree.root], {
-    environment: { ASYNC_CRUD_MCP_DAEMON__AUTHORITY_TIMEOUT_SECONDS: '0.2' }
-  })
+  const hasty = { environment: { ASYNC_CRUD_MCP_DAEMON__AUTHORITY_TIMEOUT_SECONDS: '0.4' } }
+  const second = startStdio(t, ['--transport', 'stdio', '--dir', tree.root], hasty)
+  const known = startStdio(t, ['--transport', 'stdio', '--dir', tree.root], hasty)
+  await call(known, 'async_read', { path: 'f' })
   first.process.kill('SIGSTOP')
-  t.match(await call(second, 'async_read', { path: 'f' }), { error_code: 'OVERLOADED', message: /does not answer/ })
+  t.match(await call(second, 'async_read', { path: 'f' }), {
+    error_code: 'OVERLOADED',
+    message: new RegExp(`^Process ${first.process.pid}, which has the lock of this tree, does not answer`),
+    details: { authority_pid: first.process.pid }
+  })
+  const [change, read] = [
+    call(known, 'async_append', { path: 'f', content: '' }),
+    call(known, 'async_read', { path: 'f' })
+  ]
+  t.match(await change, { error_code: 'AUTHORITY_LOST' })
+  t.match(await read, { error_code: 'OVERLOADED' })
   first.process.kill('SIGCONT')
   const answer = async (): Promise<Message> => {
     const read = await call(second, 'async_read', { path: 'f' })
