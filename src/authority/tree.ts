@@ -53,6 +53,7 @@ export function createTree(options: TreeOptions): Tree {
   const directory = createStateDirectory(roots[0])
   const stateFile = createStateFile(roots[0])
   const settings = (): EngineSettings => ({ crud: config().crud, locks: config().locks })
+  let lastTrouble: string | undefined
   const server = createAuthorityServer({
     engine: {
       ...engine,
@@ -73,6 +74,7 @@ export function createTree(options: TreeOptions): Tree {
     hello: () => ({ type: 'hello', protocol, roots, member: member() }),
     timeoutMs: () => config().daemon.authority_timeout_seconds * 1000,
     onAuthority() {
+      lastTrouble = undefined
       log.info({ root: roots[0] }, 'authority of the tree')
       announce()
       onAuthority()
@@ -86,9 +88,16 @@ export function createTree(options: TreeOptions): Tree {
     onWatch() {
       if (!stateFile.isInPlace()) announce()
     },
-    onTrouble: (error) => log.error({ err: error }, `the tree is not served from here: ${messageOf(error)}`),
+    onTrouble,
     onDisplaced
   })
+
+  /** Told once, and not at every look. */
+  function onTrouble(error: unknown): void {
+    const trouble = messageOf(error)
+    if (trouble !== lastTrouble) log.error({ err: error }, `the tree is not served from here: ${trouble}`)
+    lastTrouble = trouble
+  }
 
   /** What comes from a relay is carried out only where this process still has the tree. */
   async function onThisEngine<Result>(use: () => Promise<Result>): Promise<Result> {
