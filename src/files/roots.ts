@@ -21,10 +21,11 @@ export type Roots = ReturnType<typeof createRoots>
 
 /**
  * @param directories absolute or relative to the working directory; each must be an existing directory
- * @throws Error naming the directory that cannot be used, and why
+ * @throws Error naming the directory that cannot be used, or the two that overlap, and why
  */
 export function createRoots(directories: readonly string[]) {
   const roots = directories.map(openRoot)
+  refuseOverlap(roots)
 
   /** The location of an absolute path, or of one relative to the first root. Looks at names only, apart from the spelling of the roots. */
   function locate(path: string): Location {
@@ -40,18 +41,15 @@ export function createRoots(directories: readonly string[]) {
     throw new OperationError('PATH_OUTSIDE_BASE', `Path is outside every root: ${path}. Roots: ${list}`, { path })
   }
 
-  /** The location of an absolute, normalized path; undefined where no root holds it. The innermost root wins. */
+  /** The location of an absolute, normalized path; undefined where no root holds it. */
   function within(absolute: string): Location | undefined {
-    let best: Location | undefined
     for (const root of roots) {
       for (const base of [root.real, root.given]) {
         const segments = segmentsBelow(base, absolute)
-        if (segments !== undefined && (best === undefined || segments.length < best.segments.length)) {
-          best = { root, segments }
-        }
+        if (segments !== undefined) return { root, segments }
       }
     }
-    return best
+    return undefined
   }
 
   return { list: roots as readonly Root[], locate, within }
@@ -69,6 +67,21 @@ function openRoot(directory: string): Root {
     if (isErrno(error, 'EACCES', 'EPERM', 'EROFS'))
       throw new Error(`root cannot be read and written by this user: ${given}`, { cause: error })
     throw error
+  }
+}
+
+/** A file in two roots would have two places, and belong to two trees. */
+function refuseOverlap(roots: readonly Root[]): void {
+  for (const [index, inner] of roots.entries()) {
+    for (const [other, outer] of roots.entries()) {
+      const segments = index === other ? undefined : segmentsBelow(outer.real, inner.real)
+      if (segments === undefined) continue
+      throw new Error(
+        segments.length === 0
+          ? `roots overlap: ${inner.given} and ${outer.given} are one directory, give it once`
+          : `roots overlap: ${inner.given} lies in ${outer.given}, which reaches it already: leave the inner one out`
+      )
+    }
   }
 }
 

@@ -70,7 +70,7 @@ t.test('links that leave the root are refused, links inside it are followed', as
   t.equal(store.resolve('relative-out', 'entry').path, tree.path('root/relative-out'), 'the link itself lies inside')
 })
 
-t.test('a link from one root into another is followed, and a nested root is its own', async (t) => {
+t.test('a link from one root into another is followed', async (t) => {
   const tree = makeTree(t, { 'one/a.txt': 'one', 'two/b.txt': 'two' })
   symlinkSync('../two/b.txt', tree.path('one/to-two'))
   t.equal(await read(openStore(tree.path('one'), tree.path('two')), 'to-two'), 'two')
@@ -93,6 +93,16 @@ t.test('a root that does not exist, or is a file, is an error at start', async (
   const tree = makeTree(t, { 'file.txt': '' })
   t.throws(() => openStore(tree.path('missing')), /does not exist/)
   t.throws(() => openStore(tree.path('file.txt')), /not a directory/)
+})
+
+t.test('roots that overlap are an error at start, also where a link hides it', async (t) => {
+  const tree = makeTree(t, { 'one/deep/f': '', 'one-more/f': '' })
+  symlinkSync(tree.path('one'), tree.path('link'))
+  const one = tree.path('one')
+  t.throws(() => openStore(one, tree.path('one/deep')), /overlap: .*deep lies in .*one, which reaches it already/)
+  t.throws(() => openStore(tree.path('one/deep'), one), /deep lies in .*one/)
+  t.throws(() => openStore(one, tree.path('link')), /are one directory, give it once/)
+  t.doesNotThrow(() => openStore(one, tree.path('one-more')))
 })
 
 t.test('own files are out of reach, protected ones out of reach of changes, look-alikes included', async (t) => {
