@@ -39,7 +39,10 @@ export default fp<{ config: Config; version: string }>(
       bases,
       server,
       log: app.log,
-      assertInPlace: () => app.tree.assertInPlace()
+      // Decorated later, since it stands on this engine.
+      get tree() {
+        return app.tree
+      }
     }
     const byName = new Map(operations.map((operation) => [operation.name, operation]))
     const running = createRunningCalls()

@@ -78,3 +78,15 @@ export const BytesWritten = Type.Integer({
   description: 'Size of the new version in bytes; 0 where nothing was written.'
 })
 export const StatusOk = Type.Literal('ok', { description: 'It is done, and on disk.' })
+
+/** What a process is among those that serve its tree. */
+export const treeRole = {
+  role: Type.String({
+    enum: ['none', 'authority', 'relay'],
+    description:
+      'Where several processes serve one tree, one of them, the authority, runs the engine, and the others relay to it; none before the first call.'
+  }),
+  authority_pid: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
+    description: 'Process id of the authority; null while it is not known.'
+  })
+}

@@ -1,4 +1,5 @@
 // GET /health: what a monitor learns of the process (PRD 11.2).
+import { treeRole } from './common.ts'
 import { Type, type Static } from './typebox.ts'
 
 const milliseconds = (description: string) => Type.Number({ minimum: 0, description })
@@ -17,14 +18,7 @@ export const Health = Type.Object(
       { title: 'EventLoopDelay', description: 'How late the event loop is, in milliseconds.' }
     ),
     memory_bytes: Type.Integer({ minimum: 0, description: 'Resident memory.' }),
-    role: Type.String({
-      enum: ['none', 'authority', 'relay'],
-      description:
-        'Where several processes serve one tree, one of them, the authority, runs the engine, and the others relay to it; none before the first call.'
-    }),
-    authority_pid: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
-      description: 'Process id of the authority; null while it is not known.'
-    }),
+    ...treeRole,
     mcp_sessions: Type.Integer({ minimum: 0, description: 'Sessions of 2025-era MCP clients.' })
   },
   { title: 'Health', description: 'How the process is.' }

@@ -1,5 +1,5 @@
 // get_server_info: which server this is, of which project, and what it can do (DUAL 3.2).
-import { AgentId, StatusOk, Timestamp } from './common.ts'
+import { AgentId, StatusOk, Timestamp, treeRole } from './common.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
 export const ServerInfoInput = inputObject({ agent_id: AgentId })
@@ -35,7 +35,8 @@ export const ServerInfoOutput = Type.Object(
         uptime_seconds: Type.Number({ minimum: 0, description: 'Since the start of this process.' }),
         pid: Type.Integer({ minimum: 1, description: 'Of this process.' }),
         started_at: Timestamp,
-        url: orNull('Where this process answers MCP over HTTP; null where it does not listen.')
+        url: orNull('Where this process answers MCP over HTTP; null where it does not listen.'),
+        ...treeRole
       },
       { title: 'ServerFacts', description: 'The process that the caller is connected to.' }
     ),

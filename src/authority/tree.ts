@@ -5,12 +5,12 @@ import { createStateDirectory } from '../daemon/state-directory.ts'
 import { createStateFile, type Member } from '../daemon/state-file.ts'
 import { isOperationError, OperationError } from '../errors.ts'
 import { explainRootError } from '../files/walk-error.ts'
-import type { Logger } from '../operations/context.ts'
+import type { Logger, TreeFacts } from '../operations/context.ts'
 import { operations } from '../operations/index.ts'
 import { openAddress } from './address.ts'
 import { createAuthorityServer } from './authority-server.ts'
 import type { EngineLink } from './engine-link.ts'
-import { createMembership, type Role } from './membership.ts'
+import { createMembership } from './membership.ts'
 import { protocol, type EngineSettings } from './messages.ts'
 
 export interface TreeOptions {
@@ -30,14 +30,9 @@ export interface TreeOptions {
 }
 
 /** The engine of the tree, wherever it runs. */
-export interface Tree extends EngineLink {
+export interface Tree extends EngineLink, TreeFacts {
   /** Joins the tree where that has not been done yet. @throws Error that says what is in the way */
   readonly join: () => Promise<unknown>
-  readonly role: () => Role
-  /** Process id of the authority; null while it is not known. */
-  readonly authorityPid: () => number | null
-  /** For the moment before a change: throws where this process does not have the tree any more. @throws OperationError AUTHORITY_LOST */
-  readonly assertInPlace: () => void
   /** This process has begun to listen: those who look for the tree are told. */
   readonly introduce: () => void
   /** Before the engine of this process stops. Resolves when nobody asks it anything more. */

@@ -36,7 +36,15 @@ export interface Engine {
   readonly server: ServerFacts
   readonly lostLeases: LostLeases
   readonly tickets: Tickets
-  /** Throws where the files are another process's to change by now. @throws OperationError AUTHORITY_LOST */
+  readonly tree: TreeFacts
+}
+
+/** What this process is among those that serve its tree. */
+export interface TreeFacts {
+  readonly role: () => 'none' | 'authority' | 'relay'
+  /** Process id; null while it is not known. */
+  readonly authorityPid: () => number | null
+  /** For the moment before a change: throws where the files are another process's to change by now. @throws OperationError AUTHORITY_LOST */
   readonly assertInPlace: () => void
 }
 

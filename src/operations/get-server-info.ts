@@ -22,7 +22,7 @@ export const getServerInfo = defineOperation({
   handle: (_input, context) => describe(context)
 })
 
-async function describe({ config, files, server }: OperationContext): Promise<ServerInfoOutput> {
+async function describe({ config, files, server, tree }: OperationContext): Promise<ServerInfoOutput> {
   const [root] = files.roots
   return {
     status: 'ok',
@@ -33,7 +33,9 @@ async function describe({ config, files, server }: OperationContext): Promise<Se
       pid: process.pid,
       // As in the state file.
       started_at: new Date(performance.timeOrigin).toISOString(),
-      url: urlOf(toClientHost(config.daemon.host), server.port ?? null)
+      url: urlOf(toClientHost(config.daemon.host), server.port ?? null),
+      role: tree.role(),
+      authority_pid: tree.authorityPid()
     },
     project: root === undefined ? null : await describeProject(root.real),
     capabilities: {

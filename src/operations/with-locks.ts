@@ -181,7 +181,7 @@ function withLeases({ lock, terms }: Turn, context: OperationContext): Lock {
     keys: lock.keys,
     signal: lock.signal,
     assertHeld() {
-      context.assertInPlace()
+      context.tree.assertInPlace()
       if (isLeaseNeeded) checkLeases(terms, context)
       lock.assertHeld()
     },
