@@ -155,7 +155,7 @@ export const errorTable = {
     jsonRpcCode: internalError,
     retryable: true,
     meaning:
-      'The process that carried out the call ended before it answered. Another has taken over; whether the change was made, the file tells.'
+      'The process that carried out the call has ended, or does not answer any more. Whether the change was made, the file tells.'
   },
   UNAUTHORIZED: {
     httpStatus: 401,

@@ -1,7 +1,7 @@
 // The authority's side: carries out on the engine what relays ask for, as if their clients were its own.
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
-import { setTimeout as delay } from 'node:timers/promises'
+import { setImmediate, setTimeout as delay } from 'node:timers/promises'
 import type { Member } from '../daemon/state-file.ts'
 import { OperationError, toOperationError } from '../errors.ts'
 import { withResolvers } from '../with-resolvers.ts'
@@ -95,11 +95,15 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
     return onMembersChange()
   }
 
-  async function answer({ channel, running, connections }: Peer, request: RelayRequest): Promise<void> {
+  async function answer(peer: Peer, request: RelayRequest): Promise<void> {
+    const { channel, running, connections } = peer
     const { id } = request
     const controller = new AbortController()
     running.set(id, controller)
     try {
+      // Where this process stood still, the end of the relay may lie in the socket right behind the call: nobody waits for it then.
+      await setImmediate()
+      if (!peers.has(peer)) return
       if (request.type === 'call' && request.caller.connection !== undefined) connections.add(request.caller.connection)
       const onProgress = (message: string) => channel.send({ type: 'progress', id, message })
       channel.send({ type: 'result', id, result: await carryOut(engine, request, controller.signal, onProgress) })

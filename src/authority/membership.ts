@@ -110,8 +110,13 @@ export function createMembership(options: MembershipOptions) {
   /** Undefined where nobody answers: the authority is just starting or ending, or hangs. */
   async function tryRelay(): Promise<Relay | undefined> {
     const target = openAddress()
-    const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(welcomeMs)])
+    // Not AbortSignal.timeout: nothing keeps such a signal from being collected before its time.
+    const attempt = new AbortController()
+    const giveUp = () => attempt.abort()
+    const limit = setTimeout(giveUp, welcomeMs)
+    ended.signal.addEventListener('abort', giveUp, { once: true })
     try {
+      const { signal } = attempt
       const connected = await connectFirst(target.paths, { hello: hello(), signal, silenceMs: timeoutMs })
       onRelay(connected)
       relay = connected
@@ -122,6 +127,8 @@ export function createMembership(options: MembershipOptions) {
       if (error instanceof RefusedByAuthority) throw error
       return undefined
     } finally {
+      clearTimeout(limit)
+      ended.signal.removeEventListener('abort', giveUp)
       target.close()
     }
   }
@@ -171,13 +178,15 @@ export function createMembership(options: MembershipOptions) {
   }
 
   function withinTime(joined: Promise<EngineLink>, signal: AbortSignal | undefined): Promise<EngineLink> {
-    const limit = AbortSignal.timeout(timeoutMs())
-    const ends = AbortSignal.any(signal === undefined ? [limit] : [limit, signal])
     return new Promise((resolve, reject) => {
-      const onEnd = () => reject(signal?.aborted === true ? cancellationOf(signal) : noAuthority(lock.holder()))
-      if (ends.aborted) return onEnd()
-      ends.addEventListener('abort', onEnd, { once: true })
-      joined.then(resolve, reject).finally(() => ends.removeEventListener('abort', onEnd))
+      const limit = setTimeout(() => reject(noAuthority(lock.holder())), timeoutMs())
+      const onAbort = () => signal !== undefined && reject(cancellationOf(signal))
+      if (signal?.aborted === true) onAbort()
+      signal?.addEventListener('abort', onAbort, { once: true })
+      joined.then(resolve, reject).finally(() => {
+        clearTimeout(limit)
+        signal?.removeEventListener('abort', onAbort)
+      })
     })
   }
 

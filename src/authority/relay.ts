@@ -168,7 +168,7 @@ async function connectRelay(path: string, { hello, signal, silenceMs }: ConnectO
 export function authorityLost(): OperationError {
   return new OperationError(
     'AUTHORITY_LOST',
-    'The process that carried out this call ended before it answered; another one takes over. Whether a change was made is not known: read the file, then try again. Leases that were held are gone.'
+    'The process that carried out this call has ended, or does not answer any more. Whether a change was made is not known: read the file, then try again. Leases that were held may be gone.'
   )
 }
 

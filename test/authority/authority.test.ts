@@ -187,7 +187,7 @@ t.test('an authority that hangs is waited for, and not for ever', async (t) => {
     details: { authority_pid: first.process.pid }
   })
   const [change, read] = [
-    call(known, 'async_append', { path: 'f', content: '' }),
+    call(known, 'async_append', { path: 'f', content: '!' }),
     call(known, 'async_read', { path: 'f' })
   ]
   t.match(await change, { error_code: 'AUTHORITY_LOST' })
