@@ -120,9 +120,14 @@ async function validate(named: string | undefined, _flags: FileFlags, command: C
   const path = findConfigFile(file, environment)?.path ?? null
   const faults = findFaults(file, environment)
   if (json) print({ valid: faults.length === 0, file: path, faults })
-  else if (faults.length === 0) process.stdout.write(`${path ?? 'no configuration file'}: valid\n`)
+  else if (faults.length === 0) process.stdout.write(`${describeFile(path)}: valid\n`)
   else for (const { message } of faults) process.stderr.write(`async-crud-mcp: ${message}\n`)
   if (faults.length > 0) process.exitCode = 1
+}
+
+function describeFile(path: string | null): string {
+  if (path === null) return 'the defaults and the environment, without a configuration file'
+  return existsSync(path) ? path : `${path} does not exist, the defaults and the environment count`
 }
 
 function findFaults(configFile: string | undefined, environment: NodeJS.ProcessEnv): readonly Fault[] {

@@ -8,7 +8,7 @@ import { paths } from '../daemon/paths.ts'
 import { findServer } from '../daemon/state-file.ts'
 import { makeFolders } from '../setup/folders.ts'
 import { mainPath, nodePath } from '../setup/own-program.ts'
-import { readSettings, type CommandSettings } from '../setup/roots.ts'
+import { readSettingsIfRight, type CommandSettings } from '../setup/roots.ts'
 import { journalOfUser } from '../setup/user.ts'
 import { showProgress } from './progress.ts'
 
@@ -17,6 +17,8 @@ export interface Running {
   /** Undefined for a server that `daemon start` has not started. */
   readonly record: BackgroundRecord | undefined
   readonly wasRunning: boolean
+  /** True where it was started with other flags than are asked for now. */
+  readonly hasOtherFlags?: boolean
 }
 
 export interface StartRequest {
@@ -52,13 +54,13 @@ export async function startServer({ settings, args, token, logFile }: StartReque
   if (first === undefined) throw new Error('no root: pass --dir <folder>, or set crud.base_directories')
   const root = realpathSync.native(first)
   const records = recordsOfUser()
-  const running = findRunning(root, records)
-  if (running !== undefined) return running
   const log = logFile ?? settings.logFile ?? 'auto'
+  const flags = [...args, ...(args.includes('--log-file') ? [] : ['--log-file', log])]
+  const running = findRunning(root, records)
+  if (running !== undefined) return refuseOthers(running, settings.roots, args.length > 0 ? flags : undefined)
   const journal = journalOfUser()
   journal.recordFolders([...makeFolders(paths.dataFolder, 0o700), ...makeFolders(paths.logFolder, 0o700)])
   journal.recordRoots([root])
-  const flags = [...args, ...(args.includes('--log-file') ? [] : ['--log-file', log])]
   const progress = showProgress(`starting the server of ${root}`)
   try {
     const started = await startInBackground(
@@ -77,6 +79,16 @@ export async function startServer({ settings, args, token, logFile }: StartReque
   } finally {
     progress.end()
   }
+}
+
+/** What runs is what it was started as: other roots would not be served, and other flags do not count. */
+function refuseOthers(running: Running, roots: readonly string[], flags: readonly string[] | undefined): Running {
+  const { record } = running
+  if (record === undefined) return running
+  const [own, asked] = [record.roots, roots].map((list) => list.map((root) => realpathSync.native(root)).join(', '))
+  if (own !== asked)
+    throw new Error(`process ${record.pid} serves this tree with the roots ${own}, not ${asked}: daemon stop it first`)
+  return { ...running, hasOtherFlags: flags !== undefined && record.args.join('\0') !== flags.join('\0') }
 }
 
 /** Any server that clients reach over HTTP: a second one would only relay to it. */
@@ -98,7 +110,7 @@ function findRunning(root: string, records: BackgroundRecords): Running | undefi
  * @throws Error where several have
  */
 export async function chooseRoot({ dir, config }: { dir?: string; config?: string }): Promise<string | undefined> {
-  const [named] = readSettings(dir === undefined ? undefined : [dir], config).roots
+  const [named] = readSettingsIfRight(dir === undefined ? undefined : [dir], config).roots
   if (named !== undefined) return realpathSync.native(named)
   const records = recordsOfUser().list()
   const running = records.filter(isBackgroundRunning)
@@ -119,7 +131,7 @@ export async function stopBackgroundOf([first]: readonly string[]): Promise<void
 }
 
 export async function lookAt(root: string, config?: string): Promise<TreeStatus> {
-  const { token, logFile } = readSettings([], config)
+  const { token, logFile } = readSettingsIfRight([], config)
   const record = recordsOfUser().read(root)
   const isOurs = record !== undefined && isBackgroundRunning(record)
   const found = findServer(root)
@@ -142,5 +154,5 @@ export async function lookAt(root: string, config?: string): Promise<TreeStatus>
 /** Of the background server, else where it would be. */
 export function logPathOfTree(root: string | undefined, config?: string): string {
   const record = root === undefined ? undefined : recordsOfUser().read(root)
-  return record?.log_file ?? logPathOf(readSettings([], config).logFile ?? 'auto') ?? ''
+  return record?.log_file ?? logPathOf(readSettingsIfRight([], config).logFile ?? 'auto') ?? ''
 }

@@ -126,9 +126,11 @@ async function restart({ timeout, ...flags }: StopFlags): Promise<void> {
   describe(await startServer({ settings, args, token, logFile }))
 }
 
-function describe({ url, record, wasRunning }: Running): void {
+function describe({ url, record, wasRunning, hasOtherFlags = false }: Running): void {
   const who = record === undefined ? 'a server that daemon start has not started' : `process ${record.pid}`
   print(`${wasRunning ? 'already running' : 'running'}: ${paint('green', url)} (${who})`)
+  if (hasOtherFlags)
+    print(paint('yellow', 'it goes on with the flags that it was started with: daemon stop, then start, for these'))
   if (record?.log_file !== undefined && !wasRunning) print(`log: ${record.log_file}`)
 }
 

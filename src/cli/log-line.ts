@@ -12,7 +12,7 @@ const levels: Readonly<Record<number, readonly [name: string, style: Parameters<
 const wellKnown = new Set(['level', 'time', 'pid', 'hostname', 'msg', 'err'])
 
 /** Time, level, message, then what else stands in the line; a line that is no JSON as it is. */
-export function toReadableLine(line: string): string {
+export function toReadableLine(line: string, stream: NodeJS.WriteStream = process.stdout): string {
   const entry = parse(line)
   if (entry === undefined) return line
   const [name, style] = levels[Number(entry['level'])] ?? ['', 'white']
@@ -22,11 +22,11 @@ export function toReadableLine(line: string): string {
     .filter(([key]) => !wellKnown.has(key))
     .map(([key, value]) => `${key}=${toText(value)}`)
   const parts = [
-    paint('gray', time),
-    paint(style, name.padEnd(5)),
+    paint('gray', time, stream),
+    paint(style, name.padEnd(5), stream),
     visible(toText(entry['msg'])),
-    ...(error?.message === undefined ? [] : [paint('red', visible(`(${toText(error.message)})`))]),
-    ...(fields.length === 0 ? [] : [paint('gray', visible(fields.join(' ')))])
+    ...(error?.message === undefined ? [] : [paint('red', visible(`(${toText(error.message)})`), stream)]),
+    ...(fields.length === 0 ? [] : [paint('gray', visible(fields.join(' ')), stream)])
   ]
   return parts.join(' ')
 }

@@ -9,6 +9,7 @@ import { openLog } from '../daemon/open-log.ts'
 import { candidatePorts } from '../daemon/ports.ts'
 import { isErrno } from '../errors.ts'
 import { version } from '../version.ts'
+import { toReadableLine } from './log-line.ts'
 
 /** What the stop may take beside the time that running operations get. */
 const stopMarginMs = 500
@@ -35,7 +36,7 @@ export async function serve({ config, isPortExplicit, warnings, reload }: ServeO
     config,
     version,
     reload,
-    logStream: openLog(config.daemon),
+    logStream: openLog(config.daemon, readableOnTerminal(process.stderr)),
     onDisplaced: failDisplaced
   })
   const { stop, isStopping } = stopOnSignals(app, config.daemon.stop_timeout_seconds * 1000 + stopMarginMs)
@@ -83,6 +84,11 @@ function stopOnSignals(app: FastifyInstance, limitMs: number) {
 
   for (const signal of stopSignals) process.on(signal, onSignal)
   return { stop, isStopping: () => isStopping }
+}
+
+/** People read lines; programs, JSON. */
+function readableOnTerminal(stderr: NodeJS.WriteStream): { write(line: string): unknown } {
+  return stderr.isTTY ? { write: (line) => stderr.write(`${toReadableLine(line.trimEnd(), stderr)}\n`) } : stderr
 }
 
 /** Nothing that this process holds counts any more: a failure like any other that nobody can catch. */

@@ -48,7 +48,7 @@ export function createSetupCommand(): Command {
     .option('--guard', "adds the guard to the project's hooks as well (Claude Code with --project)")
     .option('--print', 'prints the entry and changes nothing')
     .option('--dry-run', 'shows the exact change and makes none')
-    .option('--remove', 'takes the entry out, and the hook with --guard')
+    .option('--remove', 'takes the entry out, and the hook with it')
     .option('--force', 'replaces an entry of our name that is none of ours')
     .option('--json', 'prints what was done as JSON')
     .addHelpText('after', '\nExample: async-crud-mcp setup cursor --project . --dry-run')
@@ -74,12 +74,11 @@ async function run(name: string, flags: SetupFlags): Promise<void> {
   const { isOurEntry } = await import('../setup/targets.ts')
   const journal = journalOfUser()
   const isOurs = force ? () => true : isOurEntry
-  const plans = [
-    (remove ? planRemoval : planAddition)(place, journal, isOurs),
-    ...(guard && project !== undefined
-      ? [(remove ? planRemoval : planAddition)(hookPlace(project), journal, () => true)]
-      : [])
-  ]
+  const plan = remove ? planRemoval : planAddition
+  // With the entry the hook that came with it goes, too.
+  const isHookMeant = guard === true || (remove === true && name === 'claude-code')
+  const hooks = isHookMeant && project !== undefined ? [plan(hookPlace(project), journal, () => true)] : []
+  const plans = [plan(place, journal, isOurs), ...hooks.filter(({ isChange }) => isChange || guard === true)]
   for (const plan of plans) {
     if (!flags.dryRun) plan.apply()
     else if (!flags.json) await printChange(plan)

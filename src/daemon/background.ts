@@ -158,6 +158,11 @@ async function isGone(record: BackgroundRecord, limitMs: number): Promise<boolea
 /** The last of what it has said itself, else of its log. */
 function lastLinesOf(record: BackgroundRecord): string[] {
   return linesOf(record)
+    .filter((line) => {
+      // Other servers of this user write into the same log.
+      const { pid } = parseLine(line)
+      return pid === undefined || pid === record.pid
+    })
     .slice(-lastLines)
     .map((line) => {
       const { level, msg } = parseLine(line)

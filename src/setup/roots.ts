@@ -1,7 +1,8 @@
 // Which roots, which configuration and which server a command means that is not the server itself.
 import { existsSync, realpathSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { loadSettings } from '../config.ts'
+import { loadSettings, type SettingSources } from '../config.ts'
+import { ConfigError } from '../config/layer.ts'
 import { findServer } from '../daemon/state-file.ts'
 
 export interface CommandSettings {
@@ -24,7 +25,22 @@ export interface CommandSettings {
  * @throws Error for a setting that is wrong, or a root that is no directory
  */
 export function readSettings(named: readonly string[] | undefined, config?: string): CommandSettings {
-  const { config: settings, file, warnings } = loadSettings({ environment: process.env, configFile: config })
+  return read(named, { environment: process.env, configFile: config })
+}
+
+/** For looking at a server and stopping it: where the settings are wrong, says so, and goes on without them. */
+export function readSettingsIfRight(named: readonly string[] | undefined, config?: string): CommandSettings {
+  try {
+    return readSettings(named, config)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    process.stderr.write(`async-crud-mcp: ${error.message}; this command goes on without the settings\n`)
+    return read(named, { environment: { ASYNC_CRUD_MCP_CONFIG: '' } })
+  }
+}
+
+function read(named: readonly string[] | undefined, sources: SettingSources): CommandSettings {
+  const { config: settings, file, warnings } = loadSettings(sources)
   const { enabled, token, port, log_file } = settings.daemon
   return {
     roots: (named ?? settings.crud.base_directories).map(toRoot),

@@ -66,6 +66,19 @@ t.test('a server is started once, shows how it does, starts anew with its flags,
   t.ok(first.uptime_seconds < 60)
   t.match(started.stdout, `${first.url} (process ${first.pid})`)
   t.match(await home.run(['daemon', 'start', '--dir', 'tree']), { code: 0, stdout: `already running: ${first.url}` })
+  const asked = await home.run(['daemon', 'start', '--dir', 'tree', '--max-size', '8'])
+  t.match(asked, { code: 0, stdout: /already running: .*\nit goes on with the flags that it was started with/ })
+  mkdirSync(home.path('other'))
+  t.match(await home.run(['daemon', 'start', '--dir', 'tree', '--dir', 'other']), {
+    code: 1,
+    stderr: /serves this tree with the roots .*tree, not .*other: daemon stop it first/
+  })
+  const broken = { ASYNC_CRUD_MCP_CRUD__MAX_TIMEOUT: 'long' }
+  t.match(await home.run(['daemon', 'status', '--dir', 'tree'], broken), {
+    code: 0,
+    stdout: /^running: process/,
+    stderr: /crud\.max_timeout.*this command goes on without the settings/
+  })
   t.match(await home.run(['daemon', 'status']), {
     code: 0,
     stdout: /^running: process \d+, started by daemon start\nurl: .*\nroot: .*\nhealth: healthy\nup for: \d+ s\n/

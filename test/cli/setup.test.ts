@@ -329,7 +329,7 @@ t.test('the files of one project, and those over HTTP', async (t) => {
   t.match(await home.run(['setup', 'claude-code', '--project', 'app', '--guard', ...http]), {
     stdout: /(?:set up already\n.*){2}/
   })
-  t.match(await home.run(['setup', 'claude-code', '--project', 'app', '--guard', '--remove']), { code: 0 })
+  t.match(await home.run(['setup', 'claude-code', '--project', 'app', '--remove']), { code: 0 })
   for (const name of ['cursor', 'vscode', 'codex'])
     t.match(await home.run(['setup', name, '--project', 'app', '--remove']), { code: 0 })
   t.strictSame(home.snapshot(), before)
