@@ -93,7 +93,7 @@ export function createMembership(options: MembershipOptions) {
     }
     role = 'authority'
     watch = setInterval(() => {
-      ensurePlace().then(onWatch, onTrouble)
+      ensurePlace().then(ensureAddress).then(onWatch, onTrouble)
     }, watchMs)
     watch.unref()
     onAuthority()
@@ -140,17 +140,18 @@ export function createMembership(options: MembershipOptions) {
     if (!ended.signal.aborted) link().catch(onTrouble)
   }
 
-  function isInPlace(): boolean {
-    return lock.isInPlace() && address?.isInPlace() === true
-  }
-
   /** Somebody may have removed our folder, and with it the lock that keeps others away. */
   async function ensurePlace(): Promise<void> {
     if (isDisplaced) throw authorityLost()
-    if (role !== 'authority' || isInPlace()) return
+    if (role !== 'authority' || lock.isInPlace()) return
     // Whoever calls meanwhile waits for the same.
     retaking ??= retakePlace().finally(() => (retaking = undefined))
     await retaking
+  }
+
+  /** Without it nobody can come; those who are here stay. */
+  async function ensureAddress(): Promise<void> {
+    if (role === 'authority' && address?.isInPlace() === false) await takeAddress()
   }
 
   async function retakePlace(): Promise<void> {
@@ -195,7 +196,7 @@ export function createMembership(options: MembershipOptions) {
     ensurePlace,
     /** Without any wait, for the moment before a change. @throws OperationError AUTHORITY_LOST */
     assertInPlace(): void {
-      if (role !== 'authority' || !isInPlace()) throw authorityLost()
+      if (role !== 'authority' || !lock.isInPlace()) throw authorityLost()
     },
     role: (): Role => role,
     /** Process id of the authority; null while it is not known. */

@@ -3,7 +3,7 @@ import { closeSync, constants, fstatSync, ftruncateSync, openSync, writeSync } f
 import { dirname, join } from 'node:path'
 import { tryLock } from 'fs-native-extensions'
 import { ownFolder } from '../files/own-names.ts'
-import { createStateDirectory, type StateDirectory } from './state-directory.ts'
+import { createStateDirectory, type OpenFile, type StateDirectory } from './state-directory.ts'
 
 export interface AuthorityLock {
   /**
@@ -34,8 +34,8 @@ interface Holder {
 interface Place {
   readonly root: string
   readonly directory: StateDirectory
-  /** Of the locked file. */
-  fd: number | undefined
+  /** The locked file. */
+  locked: OpenFile | undefined
 }
 
 const fileName = 'authority.lock'
@@ -47,59 +47,60 @@ export function createAuthorityLock(roots: readonly [string, ...string[]]): Auth
   // In one order for all: of two processes with the same roots one gets all of them.
   const places: Place[] = roots
     .toSorted()
-    .map((root) => ({ root, directory: createStateDirectory(root), fd: undefined }))
-  const isKept = ({ directory, fd }: Place) => fd !== undefined && directory.isAt(fileName, fd)
+    .map((root) => ({ root, directory: createStateDirectory(root), locked: undefined }))
+  const isKept = ({ directory, locked }: Place) => locked !== undefined && directory.isAt(fileName, locked)
 
   return {
     tryAcquire() {
       refuseNested(roots)
-      const locked = new Map<Place, number>()
+      const taken = new Map<Place, OpenFile>()
       try {
         for (const place of places) {
           if (isKept(place)) continue
-          const fd = lockAt(place)
-          if (fd === undefined) {
+          const file = lockAt(place)
+          if (file === undefined) {
             refuseOtherTree(place, tree)
             break
           }
-          locked.set(place, fd)
+          taken.set(place, file)
         }
-        if (places.some((place) => !isKept(place) && !locked.has(place))) {
-          giveBack(locked)
+        if (places.some((place) => !isKept(place) && !taken.has(place))) {
+          giveBack(taken)
           return false
         }
       } catch (error) {
-        giveBack(locked)
+        giveBack(taken)
         throw error
       }
-      for (const [place, fd] of locked) {
+      for (const [place, file] of taken) {
         // The file that was locked before has gone from its place.
-        if (place.fd !== undefined) closeSync(place.fd)
-        place.fd = fd
-        sayHolder(fd, { root: place.root, tree, pid: process.pid })
+        if (place.locked !== undefined) closeSync(place.locked.fd)
+        place.locked = file
+        sayHolder(file.fd, { root: place.root, tree, pid: process.pid })
       }
       return true
     },
     isInPlace: () => places.every(isKept),
     holder: () => readHolder(createStateDirectory(tree))?.pid,
     release() {
-      giveBack(new Map(places.flatMap((place) => (place.fd === undefined ? [] : [[place, place.fd]]))))
-      for (const place of places) place.fd = undefined
+      giveBack(new Map(places.flatMap((place) => (place.locked === undefined ? [] : [[place, place.locked]]))))
+      for (const place of places) place.locked = undefined
     }
   }
 }
 
-/** @returns the locked file's descriptor; undefined where another process has it */
-function lockAt({ root, directory }: Place): number | undefined {
+/** @returns the locked file; undefined where another process has it */
+function lockAt({ root, directory }: Place): OpenFile | undefined {
   for (;;) {
-    const fd = directory.openLock(fileName)
+    const file = directory.openLock(fileName)
+    const { fd } = file
     let isTaken = false
     try {
       const isLocked = lock(fd, directory)
       const isShared = fstatSync(fd).nlink > 1
       const holder = isShared ? readHolder(directory) : undefined
-      isTaken = isLocked && !isShared && directory.isAt(fileName, fd)
-      if (isTaken) return fd
+      isTaken = isLocked && !isShared && directory.isAt(fileName, file)
+      if (isTaken) return file
       // The file has another name: it was copied with its tree, or is somebody else's. It is not written, and only its name here is ours.
       if (isShared && (isLocked || (holder !== undefined && holder.root !== root))) directory.remove(fileName)
       // Whoever had it may also have removed it between our opening and our locking.
@@ -121,20 +122,25 @@ function lock(fd: number, { path }: StateDirectory): boolean {
   }
 }
 
-function giveBack(locked: ReadonlyMap<Place, number>): void {
-  for (const [{ directory }, fd] of locked) {
+function giveBack(files: ReadonlyMap<Place, OpenFile>): void {
+  for (const [{ directory }, file] of files) {
     try {
-      if (directory.isAt(fileName, fd)) directory.remove(fileName)
+      if (directory.isAt(fileName, file)) directory.remove(fileName)
     } catch {
       // It is only a name; the lock is what counts.
     }
-    closeSync(fd)
+    closeSync(file.fd)
   }
 }
 
+/** So that others can say who is in their way. The lock counts without it, on a full disk for instance. */
 function sayHolder(fd: number, holder: Holder): void {
-  ftruncateSync(fd)
-  writeSync(fd, JSON.stringify(holder), 0)
+  try {
+    ftruncateSync(fd)
+    writeSync(fd, JSON.stringify(holder), 0)
+  } catch {
+    // Others say then that somebody is.
+  }
 }
 
 /** Undefined where somebody is just coming or going, and on systems that let nobody read a locked file. */

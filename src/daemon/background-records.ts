@@ -1,8 +1,9 @@
 // Which servers `daemon start` has put into the background, one for each tree, and how each was started.
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isErrno } from '../errno.ts'
+import { listFolder } from '../list-folder.ts'
 
 export interface BackgroundRecord {
   readonly version: 1
@@ -62,15 +63,6 @@ function readRecord(path: string): BackgroundRecord | undefined {
     return isOurs && record.pid > 0 && Array.isArray(record.args) ? record : undefined
   } catch (error) {
     if (isErrno(error, 'ENOENT', 'ENOTDIR') || error instanceof SyntaxError) return undefined
-    throw error
-  }
-}
-
-function listFolder(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch (error) {
-    if (isErrno(error, 'ENOENT', 'ENOTDIR')) return []
     throw error
   }
 }

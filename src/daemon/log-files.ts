@@ -1,8 +1,8 @@
 // The files of a log: the current one under its own name, and beside it those that were set aside, compressed or not yet.
-import { readdirSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
-import { isErrno } from '../errno.ts'
 import { appName, paths } from './paths.ts'
+import { listFolder } from '../list-folder.ts'
 
 export interface LogFile {
   readonly path: string
@@ -28,7 +28,7 @@ export function logPathOf(setting: string | null): string | undefined {
 export function logFiles(path: string): LogFile[] {
   const folder = dirname(path)
   const files: LogFile[] = []
-  for (const name of list(folder)) {
+  for (const name of listFolder(folder)) {
     const isCurrent = name === basename(path)
     if (!isCurrent && !isSetAside(name, path)) continue
     const stat = statSync(join(folder, name), { throwIfNoEntry: false })
@@ -54,13 +54,4 @@ function isSetAside(name: string, path: string): boolean {
   if (!plain.startsWith(start) || !plain.endsWith(extension)) return false
   const middle = plain.slice(start.length, plain.length - extension.length)
   return /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}\.\d{3}-\d+$/.test(middle)
-}
-
-function list(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch (error) {
-    if (isErrno(error, 'ENOENT')) return []
-    throw error
-  }
 }

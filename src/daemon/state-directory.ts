@@ -30,12 +30,18 @@ export interface StateDirectory {
   /** Gives whatever stands at `name` another name. */
   rename(name: string, newName: string): void
   remove(name: string): void
-  /** Opens a file to be locked, empty where there is none yet. @returns its descriptor, which the caller closes */
-  openLock(name: string): number
+  /** Opens a file to be locked, empty where there is none yet. The caller closes it. */
+  openLock(name: string): OpenFile
   /** Whether the open file is the one that stands at `name`. */
-  isAt(name: string, fd: number): boolean
+  isAt(name: string, file: OpenFile): boolean
   /** The folder, opened, made where it is missing: names in it can be given to system calls until it is closed. */
   hold(): Directory
+}
+
+export interface OpenFile {
+  readonly fd: number
+  /** Which file it is, whatever becomes of its name. */
+  readonly stat: BigIntStats
 }
 
 /** Nothing that is kept here comes near. */
@@ -93,13 +99,13 @@ export function createStateDirectory(root: string): StateDirectory {
     openLock(name) {
       return within(name, 'make', (directory) => {
         refuseForeign(directory.stat(name), 'file', join(path, name))
-        return openSync(directory.at(name), lockFlags, 0o600)
+        const fd = openSync(directory.at(name), lockFlags, 0o600)
+        return { fd, stat: fstatSync(fd, { bigint: true }) }
       })
     },
-    isAt(name, fd) {
+    isAt(name, { stat }) {
       const there = lstatSync(join(path, name), { bigint: true, throwIfNoEntry: false })
-      const open = fstatSync(fd, { bigint: true })
-      return there?.ino === open.ino && there.dev === open.dev
+      return there?.ino === stat.ino && there.dev === stat.dev
     },
     hold: () => within('', 'make', (directory) => directory.share())
   }

@@ -1,8 +1,7 @@
 // Puts the file of a service where its manager looks, and takes it away again.
-import { readdirSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { appName } from '../daemon/paths.ts'
-import { isErrno } from '../errno.ts'
+import { listFolder } from '../list-folder.ts'
 import { removeEmptyFolders } from '../setup/folders.ts'
 import type { Journal } from '../setup/journal.ts'
 import { readUserFile, removeUserFile, writeUserFile } from '../setup/user-file.ts'
@@ -43,14 +42,5 @@ export function createServiceInstaller(manager: ServiceManager, journal: Journal
         .filter((name) => name === appName || name.startsWith(`${appName}-`))
         .sort()
     }
-  }
-}
-
-function listFolder(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch (error) {
-    if (isErrno(error, 'ENOENT', 'ENOTDIR')) return []
-    throw error
   }
 }
