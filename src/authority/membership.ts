@@ -57,11 +57,17 @@ export function createMembership(options: MembershipOptions) {
   let address: Address | undefined
   let watch: NodeJS.Timeout | undefined
 
+  /** The engine to call, where nothing has to be waited for. */
+  function current(): EngineLink | undefined {
+    if (role === 'authority' && lock.isInPlace()) return engine
+    return role === 'relay' && relay?.isLeaving() === false ? relay : undefined
+  }
+
   /** The engine to call. @param signal ends the wait for it. @throws OperationError where there is none */
   async function link(signal?: AbortSignal): Promise<EngineLink> {
     await ensurePlace()
-    if (role === 'authority') return engine
-    if (role === 'relay' && relay?.isLeaving() === false) return relay
+    const joined = current()
+    if (joined !== undefined) return joined
     joining ??= join().finally(() => (joining = undefined))
     return withinTime(joining, signal)
   }
@@ -192,6 +198,7 @@ export function createMembership(options: MembershipOptions) {
   }
 
   return {
+    current,
     link,
     ensurePlace,
     /** Without any wait, for the moment before a change. @throws OperationError AUTHORITY_LOST */

@@ -123,7 +123,7 @@ export function createTree(options: TreeOptions): Tree {
     { isReadOnly, signal }: { isReadOnly: boolean; signal?: AbortSignal }
   ): Promise<Result> {
     for (let losses = 0; ;) {
-      const link = await linkFor(signal)
+      const link = membership.current() ?? (await linkFor(signal))
       try {
         return await use(link)
       } catch (error) {
