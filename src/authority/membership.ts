@@ -57,19 +57,27 @@ export function createMembership(options: MembershipOptions) {
   let address: Address | undefined
   let watch: NodeJS.Timeout | undefined
 
-  /** The engine to call, where nothing has to be waited for. */
+  /** The engine to call, where nothing has to be waited for; what stands in the way, `link` tells. */
   function current(): EngineLink | undefined {
-    if (role === 'authority' && lock.isInPlace()) return engine
+    if (role === 'authority' && isSurelyInPlace()) return engine
     return role === 'relay' && relay?.isLeaving() === false ? relay : undefined
   }
 
   /** The engine to call. @param signal ends the wait for it. @throws OperationError where there is none */
   async function link(signal?: AbortSignal): Promise<EngineLink> {
     await ensurePlace()
-    const joined = current()
-    if (joined !== undefined) return joined
+    if (role === 'authority') return engine
+    if (role === 'relay' && relay?.isLeaving() === false) return relay
     joining ??= join().finally(() => (joining = undefined))
     return withinTime(joining, signal)
+  }
+
+  function isSurelyInPlace(): boolean {
+    try {
+      return lock.isInPlace()
+    } catch {
+      return false
+    }
   }
 
   async function join(): Promise<EngineLink> {
