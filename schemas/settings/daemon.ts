@@ -149,17 +149,20 @@ export const daemon = Type.Object(
       minimum: 0.5,
       maximum: 3600,
       default: 3,
-      description: 'How often the service looks whether the user is logged in.'
+      description:
+        'How often the service looks whether the user is logged in; without effect, since service managers do that.'
     }),
     wait_for_session: Type.Boolean({
       default: true,
-      description: 'Whether the service starts the server only when the user is logged in.'
+      description:
+        'Whether the service starts the server only when the user is logged in; without effect, a service of a user always does.'
     }),
     health_check_interval: Type.Number({
       minimum: 1,
       maximum: 3600,
       default: 30,
-      description: 'Seconds between two looks of the service at the health of the server.'
+      description:
+        'Seconds between two looks of the service at the health of the server; without effect, service managers watch the process.'
     })
   },
   { additionalProperties: false, default: {}, description: 'The process, and who may call it.' }
