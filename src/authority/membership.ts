@@ -42,8 +42,6 @@ const watchMs = 1000
 /** A relay that lives has heard by then that the authority leaves. */
 const leaveMs = 250
 
-export type Membership = ReturnType<typeof createMembership>
-
 // Longer than 150 lines: the states of a process and all ways between them, in one place.
 export function createMembership(options: MembershipOptions) {
   const { lock, engine, server, openAddress, hello, timeoutMs } = options
