@@ -1,6 +1,7 @@
-// app.files and app.bases: the files below the roots, and the versions of them that are remembered.
+// app.files, app.bases, app.history: the files below the roots, and the versions of them that are remembered.
 import fp from 'fastify-plugin'
 import { createBases, type Bases } from '../src/files/bases.ts'
+import { createHistory, type History } from '../src/files/history.ts'
 import { createFileStore, type FileStore } from '../src/files/file-store.ts'
 import { sweepLeftovers } from '../src/files/leftovers.ts'
 import type { Config } from '../src/config.ts'
@@ -9,6 +10,7 @@ declare module 'fastify' {
   interface FastifyInstance {
     files: FileStore
     bases: Bases
+    history: History
     /** Looks in the background for temporary files of processes that are gone. */
     sweepLeftovers: () => void
   }
@@ -26,6 +28,7 @@ export default fp<{ config: Config }>(
     })
     app.decorate('files', files)
     app.decorate('bases', createBases({ maxBytes: crud.base_cache_bytes }))
+    app.decorate('history', createHistory())
     const sweep = new AbortController()
     app.decorate('sweepLeftovers', () => {
       sweepLeftovers(files.roots, sweep.signal).then(

@@ -22,7 +22,7 @@ declare module 'fastify' {
 
 export default fp<{ config: Config; version: string }>(
   async (app, { config, version }) => {
-    const { locks, lostLeases, tickets, files, differ, bases } = app
+    const { locks, lostLeases, tickets, files, differ, bases, history } = app
     const server: ServerFacts = {
       version,
       startedAt: Date.now(),
@@ -37,6 +37,7 @@ export default fp<{ config: Config; version: string }>(
       files,
       differ,
       bases,
+      history,
       server,
       log: app.log,
       // Decorated later, since it stands on this engine.

@@ -7,7 +7,7 @@ import { answerContention } from './contention.ts'
 import type { OperationContext } from './context.ts'
 import { changeErrors, defineOperation } from './define.ts'
 import { readEntry } from './entry-version.ts'
-import { timestamp } from './file-version.ts'
+import { authorOf, timestamp } from './file-version.ts'
 import { withLocks } from './with-locks.ts'
 
 export const asyncDelete = defineOperation({
@@ -36,7 +36,7 @@ async function deleteFile(
       if (expected_hash !== null && content !== undefined && content.hash !== expected_hash)
         return { late: content, canonicalPath: place!.path }
       await context.files.remove(place!, path, version, () => lock.assertHeld())
-      context.bases.forget(place!.path)
+      context.history.recordGone(place!.path, { author: authorOf(context.caller, 'async_delete') })
       return { deletedHash: content?.hash ?? null }
     }
   )

@@ -62,8 +62,8 @@ function toEntry({ name, type, stat }: ListedEntry, hash: string | null | undefi
 
 /** The hash of a file whose version is known and unchanged; where its times cannot tell, its bytes are looked at again. */
 async function knownHash(context: OperationContext, { type, stat }: ListedEntry, path: string): Promise<string | null> {
-  const known = context.bases.known(path)
-  if (type !== 'file' || known === undefined) return null
+  const known = context.history.known(path)
+  if (type !== 'file' || known?.identity === undefined) return null
   if (!isSameIdentity(known.identity, identityOf(stat))) return null
   if (known.identity.isTrusted) return known.hash
   return rehash(context, path)

@@ -10,7 +10,7 @@ import { answerContention } from './contention.ts'
 import type { OperationContext } from './context.ts'
 import { changeErrors, defineOperation } from './define.ts'
 import { readEntry } from './entry-version.ts'
-import { timestamp } from './file-version.ts'
+import { authorOf, timestamp } from './file-version.ts'
 import { withLocks } from './with-locks.ts'
 
 type Renamed = Static<typeof RenameOutput>
@@ -74,16 +74,17 @@ async function rename(input: RenameInput, context: OperationContext): Promise<Re
 
 /** From now on the version is known under the new name, made by this call. */
 function moveHistory(
-  { bases, caller }: OperationContext,
+  { bases, history, caller }: OperationContext,
   source: Place,
   target: Place,
   version: FileVersion | undefined,
   identity: FileIdentity | undefined
 ): void {
-  bases.forget(source.path)
+  const author = authorOf(caller, 'async_rename')
+  history.recordGone(source.path, { author })
   if (version === undefined || identity === undefined) return
-  const author = { agentId: caller.agentId ?? 'anonymous', operation: 'async_rename' }
-  bases.remember(target.path, version.hash, version.bytes, identity, author)
+  bases.keep(version.hash, version.bytes)
+  history.record(target.path, version.hash, identity, { author, renamedFrom: source.path })
 }
 
 function answer(oldPath: string, newPath: string, content: FileVersion | undefined, changed: boolean): Renamed {

@@ -21,7 +21,7 @@ export const asyncStatus = defineOperation({
   handle: ({ path }, context) => (path === null ? Promise.resolve(globalStatus(context)) : fileStatus(path, context))
 })
 
-function globalStatus({ locks, bases, files, server }: OperationContext): Status {
+function globalStatus({ locks, history, files, server }: OperationContext): Status {
   const { shared, exclusive, leases, waiting } = locks.summary()
   return {
     status: 'ok',
@@ -32,7 +32,7 @@ function globalStatus({ locks, bases, files, server }: OperationContext): Status
       port: server.port ?? null,
       persistence: 'disabled'
     },
-    tracked_files: bases.trackedFiles,
+    tracked_files: history.trackedFiles,
     active_locks: { read: shared, write: exclusive, leases },
     queue_depth: waiting,
     base_directories: files.roots.map(({ real }) => real),

@@ -1,6 +1,7 @@
 // Builds the answer to an update that comes too late: what changed between the version the caller knew and the one that is there.
-import type { Contention, Patch } from '../../schemas/contention.ts'
+import type { Contention, Modification, Patch } from '../../schemas/contention.ts'
 import type { PatchJudgement } from '../diff/judge.ts'
+import type { Version } from '../files/history.ts'
 import type { FileVersion } from '../files/read-file.ts'
 import { decodeText } from '../files/text.ts'
 import { OperationError } from '../errors.ts'
@@ -24,17 +25,17 @@ interface TooLate {
 
 /** Runs outside the lock: both versions are bytes that nobody changes any more. */
 export async function answerContention(context: OperationContext, late: TooLate): Promise<Contention> {
-  const { bases, differ, config, signal } = context
+  const { bases, history, differ, config, signal } = context
   const { path, expectedHash, encoding = config.crud.default_encoding } = late
   const answer = {
     status: 'contention' as const,
     path,
     expected_hash: expectedHash,
     current_hash: late.current.hash,
-    modified_by: bases.modifiedSince(late.canonicalPath, expectedHash),
+    modified_by: history.since(late.canonicalPath, expectedHash, bases.has(expectedHash)).map(toModification),
     timestamp: new Date().toISOString()
   }
-  const base = decodeBase(bases.get(expectedHash), encoding, path)
+  const base = decodeBase(await bases.get(expectedHash), encoding, path)
   if (base === undefined) {
     const message = `${path} is not the version you name, and this server does not know expected_hash (no longer kept, or never given out). Read the file again with async_read, then update with its hash.`
     return { ...answer, message, base_known: false, diff: null }
@@ -77,6 +78,10 @@ function adviceFor(patchesApplicable: boolean | undefined): string {
   if (patchesApplicable === false)
     return 'Adjust the patches named in conflicts by the diff, then send them with expected_hash set to current_hash.'
   return 'Adjust your change by the diff, then send it with expected_hash set to current_hash.'
+}
+
+export function toModification({ agentId, operation, at }: Version): Modification {
+  return { agent_id: agentId, operation, at: new Date(at).toISOString() }
 }
 
 /** The base as text; undefined where its bytes are gone or are not text in this encoding. */

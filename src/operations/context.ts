@@ -1,6 +1,7 @@
 // What an operation is given besides its input. It knows no transport.
 import type { Differ } from '../diff/differ.ts'
 import type { Bases } from '../files/bases.ts'
+import type { History } from '../files/history.ts'
 import type { FileStore } from '../files/file-store.ts'
 import type { LockManager } from '../locks/lock-manager.ts'
 import type { Config } from '../config.ts'
@@ -32,6 +33,7 @@ export interface Engine {
   readonly files: FileStore
   readonly differ: Differ
   readonly bases: Bases
+  readonly history: History
   readonly config: Config
   readonly server: ServerFacts
   readonly lostLeases: LostLeases

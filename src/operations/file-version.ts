@@ -1,34 +1,46 @@
 // The steps that the operations on files share: read and remember a version, record a change.
-import { OperationError } from '../errors.ts'
+import { isOperationError, OperationError } from '../errors.ts'
 import { ChangedMeanwhile } from '../files/checks.ts'
 import { contentHash, type FileVersion } from '../files/read-file.ts'
+import type { Author } from '../files/history.ts'
 import type { FileIdentity } from '../files/identity.ts'
 import type { Place } from '../files/walk.ts'
 import type { Lock } from '../locks/lock.ts'
-import type { OperationContext } from './context.ts'
+import type { Caller, OperationContext } from './context.ts'
 
 /** Reads the file at a place and remembers its bytes as a base. A version nobody here has made is noted as an external change. */
 export async function readVersion(
-  { files, bases }: OperationContext,
+  { files, bases, history }: OperationContext,
   place: Place,
   path: string
 ): Promise<FileVersion> {
-  const version = await files.read(place, path)
-  bases.remember(place.path, version.hash, version.bytes, version.identity)
-  return version
+  try {
+    const version = await files.read(place, path)
+    bases.keep(version.hash, version.bytes)
+    history.record(place.path, version.hash, version.identity)
+    return version
+  } catch (error) {
+    if (isOperationError(error, 'FILE_NOT_FOUND')) history.recordGone(place.path)
+    throw error
+  }
 }
 
 /** Remembers a version that this call has made. @returns its hash */
 export function recordVersion(
-  { bases, caller }: OperationContext,
+  { bases, history, caller }: OperationContext,
   operation: string,
   place: Place,
   bytes: Buffer,
   identity: FileIdentity
 ): string {
   const hash = contentHash(bytes)
-  bases.remember(place.path, hash, bytes, identity, { agentId: caller.agentId ?? 'anonymous', operation })
+  bases.keep(hash, bytes)
+  history.record(place.path, hash, identity, { author: authorOf(caller, operation) })
   return hash
+}
+
+export function authorOf({ agentId }: Caller, operation: string): Author {
+  return { agentId: agentId ?? 'anonymous', operation }
 }
 
 /**

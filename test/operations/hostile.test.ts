@@ -279,6 +279,6 @@ t.test('what is remembered of many small versions takes no more memory than is c
   const { url, app } = await startServer(t, tree.root)
   const client = await connect(t, 'rest', url)
   await client.call('async_append', { path: 'f', content: 'small' })
-  const bytes = app.bases.get(hashOf('small'))
+  const bytes = await app.bases.get(hashOf('small'))
   t.equal(bytes?.buffer.byteLength, 5)
 })

@@ -1,0 +1,163 @@
+// Which versions each file has had, as far as known, and who made them.
+import { LRUCache } from 'lru-cache'
+import type { FileIdentity } from './identity.ts'
+
+/** Who made a version. */
+export interface Author {
+  /** `external` for a change made outside the server. */
+  readonly agentId: string
+  readonly operation: string
+}
+
+/** One state of a file. */
+export interface Version extends Author {
+  /** Null where the file was gone. */
+  readonly hash: string | null
+  /** True for a version that was there when the file was first looked at: nobody is known to have made it. */
+  readonly isFirstSight: boolean
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  /** The path under which it stood until then. */
+  readonly renamedFrom?: string | undefined
+}
+
+/** What everybody who follows the files is told. */
+export interface VersionChange extends Version {
+  /** Canonical. */
+  readonly path: string
+  /** Null where the file was not there; undefined where that is not known. */
+  readonly previousHash: string | null | undefined
+  /** True for one of very many changes that were noticed together: whoever tells people of changes tells of all of them at once. */
+  readonly isBulk: boolean
+}
+
+interface RecordOptions {
+  /** Undefined where nobody here has made the version. */
+  readonly author?: Author
+  readonly renamedFrom?: string
+  readonly isBulk?: boolean
+}
+
+interface TrackedFile {
+  /** As the file was when its last version was seen; undefined where it is gone, and where nobody has looked since a restart. */
+  identity: FileIdentity | undefined
+  /** Oldest first; the last one is the version known to be there. */
+  readonly versions: Version[]
+}
+
+/** A file's history, as it outlives the process. */
+export interface FileHistory {
+  readonly path: string
+  readonly versions: readonly Version[]
+}
+
+interface HistoryOptions {
+  /** Bound on the files whose history is kept. */
+  readonly maxFiles?: number
+  /** Versions remembered of one file. */
+  readonly maxVersions?: number
+  readonly now?: () => number
+}
+
+export type History = ReturnType<typeof createHistory>
+
+export const external: Author = { agentId: 'external', operation: 'external' }
+
+export function createHistory({ maxFiles = 10_000, maxVersions = 100, now = Date.now }: HistoryOptions = {}) {
+  const files = new LRUCache<string, TrackedFile>({ max: maxFiles })
+  const changeListeners = new Set<(change: VersionChange) => void>()
+  const trackListeners = new Set<(path: string) => void>()
+
+  function track(path: string, tracked: TrackedFile): void {
+    files.set(path, tracked)
+    for (const listener of trackListeners) listener(path)
+  }
+
+  function add(path: string, { versions }: TrackedFile, version: Version, isBulk = false): void {
+    const previous = versions.at(-1)
+    versions.push(version)
+    if (versions.length > maxVersions) versions.shift()
+    if (version.isFirstSight) return
+    const change = { ...version, path, previousHash: previous?.hash, isBulk }
+    for (const listener of changeListeners) listener(change)
+  }
+
+  /** Notes which version stands at this path. Without an author a hash that was not known before is an external change. */
+  function record(
+    path: string,
+    hash: string,
+    identity: FileIdentity,
+    { author, renamedFrom, isBulk }: RecordOptions = {}
+  ): void {
+    const known = files.get(path)
+    const last = known?.versions.at(-1)
+    const isFirstSight = known === undefined && author === undefined
+    const tracked = known ?? { identity, versions: [] }
+    tracked.identity = identity
+    if (known === undefined) track(path, tracked)
+    if (author === undefined && last?.hash === hash) return
+    const at = author === undefined && !isFirstSight ? Number(identity.mtimeNs / 1_000_000n) : now()
+    const made = { hash, at, ...(author ?? external), isFirstSight, ...(renamedFrom !== undefined && { renamedFrom }) }
+    add(path, tracked, made, isBulk)
+  }
+
+  /** Notes that no file stands at this path any more. Without an author somebody outside has removed it. */
+  function recordGone(path: string, { author = external, isBulk }: RecordOptions = {}): void {
+    const tracked = files.get(path)
+    if (tracked === undefined) return
+    tracked.identity = undefined
+    if (tracked.versions.at(-1)?.hash === null) return
+    add(path, tracked, { hash: null, at: now(), ...author, isFirstSight: false }, isBulk)
+  }
+
+  return {
+    record,
+    recordGone,
+    /** The last version known at a path, and the identity the file had then. */
+    known(path: string): { hash: string; identity: FileIdentity | undefined } | undefined {
+      const tracked = files.peek(path)
+      const hash = tracked?.versions.at(-1)?.hash
+      return tracked === undefined || hash === undefined || hash === null
+        ? undefined
+        : { hash, identity: tracked.identity }
+    },
+    /** Oldest first. */
+    versions: (path: string): readonly Version[] => files.peek(path)?.versions ?? [],
+    /**
+     * The versions of a path after it had this hash, oldest first, as far as known.
+     * @param isKnown whether the hash is one that the server has handed out
+     */
+    since(path: string, hash: string, isKnown: boolean): Version[] {
+      const versions = files.peek(path)?.versions ?? []
+      const base = versions.findLastIndex((version) => version.hash === hash)
+      // A hash that was never known here says nothing about what was there before.
+      const isForeign = base === -1 && !isKnown
+      return versions.slice(base + 1).filter(({ isFirstSight }) => !(isForeign && isFirstSight))
+    },
+    /** Each tracked path, the most recently used first. */
+    paths: (): Iterable<string> => files.keys(),
+    /** Number of files whose history is kept. */
+    get trackedFiles(): number {
+      return files.size
+    },
+    /** Told of every change from now on, whoever made it. @returns ends it */
+    onChange(listener: (change: VersionChange) => void): () => void {
+      changeListeners.add(listener)
+      return () => changeListeners.delete(listener)
+    },
+    /** Told of every path whose history begins. @returns ends it */
+    onTrack(listener: (path: string) => void): () => void {
+      trackListeners.add(listener)
+      return () => trackListeners.delete(listener)
+    },
+    /** All that is known, the least recently used first. */
+    *dump(): Generator<FileHistory> {
+      for (const path of files.rkeys()) yield { path, versions: files.peek(path)?.versions ?? [] }
+    },
+    /** Takes up what was known before this process. A path that has a history already keeps it. */
+    restore({ path, versions }: FileHistory): void {
+      if (files.has(path) || versions.length === 0) return
+      track(path, { identity: undefined, versions: versions.slice(-maxVersions) })
+    }
+  }
+}
