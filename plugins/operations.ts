@@ -6,6 +6,7 @@ import { OperationError, serverStopping } from '../src/errors.ts'
 import type { ServerFacts } from '../src/operations/context.ts'
 import { listLocks } from '../src/operations/lock-entries.ts'
 import { agentOperations, operations } from '../src/operations/index.ts'
+import { createViews } from '../src/operations/views.ts'
 import { createRunningCalls } from '../src/running-calls.ts'
 
 export interface LocalEngine extends EngineLink {
@@ -23,6 +24,7 @@ declare module 'fastify' {
 export default fp<{ config: Config; version: string }>(
   async (app, { config, version }) => {
     const { locks, lostLeases, tickets, files, differ, bases, history } = app
+    const views = createViews(history, config.crud.max_remembered_reads)
     const server: ServerFacts = {
       version,
       startedAt: Date.now(),
@@ -34,6 +36,7 @@ export default fp<{ config: Config; version: string }>(
       locks,
       lostLeases,
       tickets,
+      views,
       files,
       differ,
       bases,

@@ -14,7 +14,11 @@ const files = <Item extends TProperties>(item: Item, title: string) =>
     description: 'The files, handled one after the other. At most crud.max_batch_files (1000).'
   })
 
-export const BatchReadInput = inputObject({ files: files(readItem, 'BatchReadItem'), agent_id: AgentId })
+export const BatchReadInput = inputObject({
+  files: files(readItem, 'BatchReadItem'),
+  diff_format: DiffFormat,
+  agent_id: AgentId
+})
 export type BatchReadInput = Static<typeof BatchReadInput>
 
 export const BatchWriteInput = inputObject({

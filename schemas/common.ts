@@ -1,5 +1,5 @@
 // The parameters and properties that several operations share.
-import { Type } from './typebox.ts'
+import { Type, type Static } from './typebox.ts'
 
 export const Path = Type.String({
   minLength: 1,
@@ -9,10 +9,9 @@ export const Path = Type.String({
 })
 
 /** The content hash: lower-case hex SHA-256 of all bytes of the file. */
-export const Hash = Type.String({
-  pattern: '^sha256:[0-9a-f]{64}$',
-  description: 'SHA-256 of the whole file, as "sha256:" and 64 lower-case hex digits.'
-})
+export const HashOf = (description: string) => Type.String({ pattern: '^sha256:[0-9a-f]{64}$', description })
+
+export const Hash = HashOf('SHA-256 of the whole file, as "sha256:" and 64 lower-case hex digits.')
 
 export const Timestamp = Type.String({ format: 'date-time', description: 'UTC time, ISO 8601.' })
 
@@ -90,3 +89,15 @@ export const treeRole = {
     description: 'Process id of the authority; null while it is not known.'
   })
 }
+
+export const Modification = Type.Object(
+  {
+    agent_id: Type.String({ description: 'Who made the change, or "external" for a change made outside the server.' }),
+    operation: Type.String({
+      description: 'The operation that made it; "external" for a change made outside the server.'
+    }),
+    at: Timestamp
+  },
+  { title: 'Modification', description: 'One change since the base, as far as known.' }
+)
+export type Modification = Static<typeof Modification>

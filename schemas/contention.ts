@@ -1,6 +1,6 @@
 // What an agent gets when its update comes too late: the exact difference between what it knew and what is there now.
 import type { CallerInput } from './caller-input.ts'
-import { Hash, Path, Timestamp } from './common.ts'
+import { Hash, Modification, Path, Timestamp } from './common.ts'
 import { notices } from './notices.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
@@ -101,18 +101,6 @@ export const PatchConflict = Type.Object(
   }
 )
 export type PatchConflict = Static<typeof PatchConflict>
-
-export const Modification = Type.Object(
-  {
-    agent_id: Type.String({ description: 'Who made the change, or "external" for a change made outside the server.' }),
-    operation: Type.String({
-      description: 'The operation that made it; "external" for a change made outside the server.'
-    }),
-    at: Timestamp
-  },
-  { title: 'Modification', description: 'One change since the base, as far as known.' }
-)
-export type Modification = Static<typeof Modification>
 
 export const Contention = Type.Object(
   {

@@ -17,6 +17,7 @@ import {
   ReadFileInput,
   ReadFileOutput
 } from './file-editing.ts'
+import { DiffInput, DiffOutput, HistoryInput, HistoryOutput, RestoreInput, RestoreOutput } from './history.ts'
 import { ListInput, ListOutput } from './list.ts'
 import {
   LockBreakInput,
@@ -84,6 +85,9 @@ export const contract = {
   async_batch_read: { input: BatchReadInput, output: told(BatchReadOutput), ...plain },
   async_batch_write: { input: BatchWriteInput, output: told(BatchWriteOutput), ...plain },
   async_batch_update: { input: BatchUpdateInput, output: told(BatchUpdateOutput), ...plain },
+  async_history: { input: HistoryInput, output: told(HistoryOutput), ...plain },
+  async_diff: { input: DiffInput, output: told(DiffOutput), ...plain },
+  async_restore: { input: RestoreInput, output: told(RestoreOutput), ...contending },
   lock_try: { input: LockTryInput, output: told(LockTryOutput), ...plain },
   lock_wait: { input: LockWaitInput, output: told(LockWaitOutput), ...plain },
   lock_renew: { input: LockRenewInput, output: told(LockRenewOutput), ...plain },

@@ -113,6 +113,12 @@ export const errorTable = {
     retryable: false,
     meaning: 'A directory, FIFO, socket or device stands where a regular file is wanted.'
   },
+  VERSION_NOT_KEPT: {
+    httpStatus: 404,
+    jsonRpcCode: fileSystemError,
+    retryable: false,
+    meaning: 'The bytes behind the hash are not kept any more, or were never known.'
+  },
   INVALID_PATTERN: {
     httpStatus: 400,
     jsonRpcCode: invalidParams,

@@ -1,18 +1,60 @@
 // What an agent is told with any answer, though it did not ask.
-import { Timestamp } from './common.ts'
+import { Hash, HashOf, Modification, Timestamp } from './common.ts'
 import { Type, type Static } from './typebox.ts'
+
+export const ChangedLines = Type.Object(
+  {
+    start_line: Type.Integer({ minimum: 0, description: 'First line, 1-based.' }),
+    end_line: Type.Integer({
+      minimum: 0,
+      description: 'Last line, inclusive; one less than start_line where lines were removed before start_line.'
+    })
+  },
+  { title: 'ChangedLines', description: 'Lines of the current version.' }
+)
 
 export const Notice = Type.Object(
   {
-    type: Type.String({ enum: ['lease_lost'], description: 'A lease of yours ended without your releasing it.' }),
-    path: Type.String({ description: 'The file.' }),
+    type: Type.String({
+      enum: ['file_changed', 'files_changed', 'lease_lost'],
+      description:
+        'file_changed: others have changed a file that you have read. files_changed: very many of them at once. lease_lost: a lease of yours ended without your releasing it.'
+    }),
+    path: Type.String({ description: 'The file; for files_changed one of them.' }),
     message: Type.String({ description: 'What happened, and what to do next.' }),
     at: Timestamp,
-    fencing_token: Type.Integer({ minimum: 0, description: 'Of the lease that ended.' }),
-    cause: Type.String({
-      enum: ['expired', 'broken', 'disconnected'],
-      description: 'Its time was over; an operator broke it; the connection over which it was taken ended.'
-    }),
+    hash: Type.Optional(
+      Type.Union([Hash, Type.Null()], {
+        description: 'For file_changed: the version that is there now; null where the file is gone.'
+      })
+    ),
+    known_hash: Type.Optional(
+      HashOf(
+        'For file_changed: the version that you have read as a whole. async_read with this known_hash gives the difference.'
+      )
+    ),
+    lines: Type.Optional(
+      Type.Array(ChangedLines, {
+        description:
+          'For file_changed: lines changed since you read them or were told; at most 20. Absent where that is not known.'
+      })
+    ),
+    modified_by: Type.Optional(
+      Type.Array(Modification, { description: 'Who has changed it, oldest first; the last five.' })
+    ),
+    renamed_to: Type.Optional(
+      Type.String({ description: 'For file_changed: the new name of a file that was renamed.' })
+    ),
+    count: Type.Optional(Type.Integer({ minimum: 1, description: 'For files_changed: how many files.' })),
+    paths: Type.Optional(Type.Array(Type.String(), { description: 'For files_changed: the first 20 of them.' })),
+    fencing_token: Type.Optional(Type.Integer({ minimum: 0, description: 'For lease_lost: of the lease that ended.' })),
+    cause: Type.Optional(
+      Type.String({
+        enum: ['expired', 'broken', 'disconnected'],
+        description:
+          'For lease_lost: its time was over; an operator broke it; the connection over which it was taken ended.'
+      })
+    ),
     reason: Type.Optional(Type.String({ description: "The operator's reason." })),
     by: Type.Optional(Type.String({ description: 'Who broke it, where known.' }))
   },
@@ -23,7 +65,9 @@ export type Notice = Static<typeof Notice>
 /** Properties of every answer in the PRD's envelope. */
 export const notices = {
   notices: Type.Optional(
-    Type.Array(Notice, { description: 'What happened to you meanwhile; at most five, each told once.' })
+    Type.Array(Notice, { description: 'What happened to you and to what you have read; at most five, each told once.' })
   ),
-  further_notices: Type.Optional(Type.Integer({ minimum: 1, description: 'How many more there were.' }))
+  further_notices: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'How many more there are; of files they come with the next answers.' })
+  )
 }

@@ -1,5 +1,6 @@
 // async_read: content of a file, whole or by lines, with the hash of the whole (PRD 3.1).
-import { AgentId, Encoding, Hash, Path, StatusOk, Timestamp } from './common.ts'
+import { AgentId, DiffFormat, Encoding, Hash, HashOf, Path, StatusOk, Timestamp } from './common.ts'
+import { Diff } from './contention.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
 const Limit = Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
@@ -12,23 +13,37 @@ export const readItem = {
   path: Path,
   offset: Type.Integer({ minimum: 0, default: 0, description: 'First line to return, 0-based.' }),
   limit: Limit,
-  encoding: Encoding
+  encoding: Encoding,
+  known_hash: Type.Optional(
+    HashOf(
+      'Hash of the version that you know as a whole. Where it is still there the answer is not_modified, without content; where it has changed, the difference, if that is shorter than the content.'
+    )
+  )
 }
 
-export const ReadInput = inputObject({ ...readItem, agent_id: AgentId })
+export const ReadInput = inputObject({ ...readItem, diff_format: DiffFormat, agent_id: AgentId })
 export type ReadInput = Static<typeof ReadInput>
 
 export const ReadOutput = Type.Object(
   {
     status: StatusOk,
     path: Path,
-    content: Type.String({ description: 'The lines asked for, with their line ends exactly as in the file.' }),
+    content: Type.Optional(
+      Type.String({
+        description:
+          'The lines asked for, with their line ends exactly as in the file. Absent only with known_hash: where not_modified or diff stands instead.'
+      })
+    ),
+    not_modified: Type.Optional(
+      Type.Literal(true, { description: 'The file is the version that known_hash names: there is nothing to send.' })
+    ),
+    diff: Type.Optional(Diff),
     encoding: Type.String({ description: 'Encoding the file was decoded with.' }),
     hash: Hash,
     total_lines: Type.Integer({ minimum: 0, description: 'Lines of the whole file.' }),
     offset: Type.Integer({ minimum: 0, description: 'As asked.' }),
     limit: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], { description: 'As asked.' }),
-    lines_returned: Type.Integer({ minimum: 0, description: 'Lines in content.' }),
+    lines_returned: Type.Integer({ minimum: 0, description: 'Lines in content; 0 where it is absent.' }),
     timestamp: Timestamp
   },
   { title: 'ReadOutput', description: 'One version of a file.' }

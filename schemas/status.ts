@@ -1,5 +1,5 @@
 // async_status: the server, or the queue of one file (PRD 3.5).
-import { AgentId, Hash, Path, StatusOk, Timestamp } from './common.ts'
+import { AgentId, Hash, Modification, Path, StatusOk, Timestamp } from './common.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
 export const StatusInput = inputObject({
@@ -82,6 +82,11 @@ export const StatusOutput = Type.Object(
     hash: Type.Optional(
       Type.Union([Hash, Type.Null()], {
         description: 'Hash right now; null where there is no readable file. With path only.'
+      })
+    ),
+    last_change: Type.Optional(
+      Type.Union([Modification, Type.Null()], {
+        description: 'The last change that is known; null where none has been seen. With path only.'
       })
     ),
     lock_state: Type.Optional(

@@ -56,6 +56,12 @@ export const crud = Type.Object(
       default: 268435456,
       description: 'Memory for the bytes behind the hashes handed out.'
     }),
+    max_remembered_reads: Type.Integer({
+      minimum: 0,
+      default: 100000,
+      description:
+        'Files that agents have read and are told of when others change them, over all agents; 0 tells nobody.'
+    }),
     durability: Type.String({
       enum: ['full', 'rename'],
       default: 'full',

@@ -141,6 +141,42 @@ const batches: readonly Step[] = [
   }
 ]
 
+const looksBack: readonly Step[] = [
+  {
+    operation: 'async_read',
+    name: 'not_modified',
+    summary: 'ann knows the plan as it is: there is nothing to send. bob has changed her notes, and she is told.',
+    input: { path, known_hash: hashOf(finalPlan), ...ann }
+  },
+  {
+    operation: 'async_history',
+    name: 'of_a_file',
+    summary: 'The last two versions of the plan.',
+    input: { path, limit: 2, ...bob }
+  },
+  {
+    operation: 'async_diff',
+    name: 'since_the_first',
+    summary: 'What has become of the first version, and by whom.',
+    input: { path, from_hash: hashOf(plan), diff_format: 'unified', ...bob }
+  },
+  {
+    operation: 'async_diff',
+    name: 'not_kept',
+    summary: 'Nobody has ever seen such a version.',
+    input: { path, from_hash: hashOf('never') },
+    status: 404,
+    code: 'VERSION_NOT_KEPT'
+  },
+  {
+    operation: 'async_restore',
+    name: 'too_late',
+    summary: 'ann has seen another version of the plan than the one that is there now: nothing is written.',
+    input: { path, hash: hashOf(plan), expected_hash: hashOf(planOfBoth), ...ann },
+    status: 409
+  }
+]
+
 const overview: readonly Step[] = [
   {
     operation: 'async_list',
@@ -219,6 +255,12 @@ const farewell: readonly Step[] = [
     name: 'delete',
     summary: 'She has seen his line and deletes the file.',
     input: { path: 'docs/notes.md', expected_hash: hashOf(`${notes}So are plans.\n`), ...ann }
+  },
+  {
+    operation: 'async_restore',
+    name: 'back_again',
+    summary: 'bob brings the notes back, in the version that ann wrote.',
+    input: { path: 'docs/notes.md', hash: hashOf(notes), ...bob }
   }
 ]
 
@@ -357,6 +399,7 @@ const refusedAtTheDoor: readonly Step[] = [
 export const story: readonly Step[] = [
   ...contention,
   ...batches,
+  ...looksBack,
   ...overview,
   ...folder,
   ...leases,

@@ -17,8 +17,12 @@ export interface Version extends Author {
   readonly isFirstSight: boolean
   /** Milliseconds since the epoch. */
   readonly at: number
+  /** Larger than that of every version recorded before, whatever its path. */
+  readonly seq: number
   /** The path under which it stood until then. */
-  readonly renamedFrom?: string | undefined
+  readonly renamedFrom?: string
+  /** The path under which it stands since then. */
+  readonly renamedTo?: string
 }
 
 /** What everybody who follows the files is told. */
@@ -35,6 +39,7 @@ interface RecordOptions {
   /** Undefined where nobody here has made the version. */
   readonly author?: Author
   readonly renamedFrom?: string
+  readonly renamedTo?: string
   readonly isBulk?: boolean
 }
 
@@ -67,14 +72,17 @@ export function createHistory({ maxFiles = 10_000, maxVersions = 100, now = Date
   const files = new LRUCache<string, TrackedFile>({ max: maxFiles })
   const changeListeners = new Set<(change: VersionChange) => void>()
   const trackListeners = new Set<(path: string) => void>()
+  let seq = 0
 
   function track(path: string, tracked: TrackedFile): void {
     files.set(path, tracked)
     for (const listener of trackListeners) listener(path)
   }
 
-  function add(path: string, { versions }: TrackedFile, version: Version, isBulk = false): void {
+  function add(path: string, { versions }: TrackedFile, made: Omit<Version, 'seq'>, isBulk = false): void {
     const previous = versions.at(-1)
+    seq += 1
+    const version = { ...made, seq }
     versions.push(version)
     if (versions.length > maxVersions) versions.shift()
     if (version.isFirstSight) return
@@ -102,12 +110,19 @@ export function createHistory({ maxFiles = 10_000, maxVersions = 100, now = Date
   }
 
   /** Notes that no file stands at this path any more. Without an author somebody outside has removed it. */
-  function recordGone(path: string, { author = external, isBulk }: RecordOptions = {}): void {
+  function recordGone(path: string, { author = external, renamedTo, isBulk }: RecordOptions = {}): void {
     const tracked = files.get(path)
     if (tracked === undefined) return
     tracked.identity = undefined
     if (tracked.versions.at(-1)?.hash === null) return
-    add(path, tracked, { hash: null, at: now(), ...author, isFirstSight: false }, isBulk)
+    const made = {
+      hash: null,
+      at: now(),
+      ...author,
+      isFirstSight: false,
+      ...(renamedTo !== undefined && { renamedTo })
+    }
+    add(path, tracked, made, isBulk)
   }
 
   return {
@@ -121,6 +136,7 @@ export function createHistory({ maxFiles = 10_000, maxVersions = 100, now = Date
         ? undefined
         : { hash, identity: tracked.identity }
     },
+    last: (path: string): Version | undefined => files.peek(path)?.versions.at(-1),
     /** Oldest first. */
     versions: (path: string): readonly Version[] => files.peek(path)?.versions ?? [],
     /**
@@ -157,6 +173,7 @@ export function createHistory({ maxFiles = 10_000, maxVersions = 100, now = Date
     /** Takes up what was known before this process. A path that has a history already keeps it. */
     restore({ path, versions }: FileHistory): void {
       if (files.has(path) || versions.length === 0) return
+      seq = versions.reduce((most, version) => Math.max(most, version.seq), seq)
       track(path, { identity: undefined, versions: versions.slice(-maxVersions) })
     }
   }

@@ -8,7 +8,7 @@ import type { ListedEntry } from '../files/list-directory.ts'
 import { OperationError } from '../errors.ts'
 import type { OperationContext } from './context.ts'
 import { defineOperation, pathErrors } from './define.ts'
-import { readVersion, timestamp } from './file-version.ts'
+import { glanceAt, timestamp } from './file-version.ts'
 
 export const asyncList = defineOperation({
   name: 'async_list',
@@ -73,7 +73,7 @@ async function rehash(context: OperationContext, path: string): Promise<string |
   try {
     const place = context.files.open(path, 'entry')
     try {
-      return (await readVersion(context, place, path)).hash
+      return (await glanceAt(context, place, path)).hash
     } finally {
       place.close()
     }

@@ -81,7 +81,7 @@ function moveHistory(
   identity: FileIdentity | undefined
 ): void {
   const author = authorOf(caller, 'async_rename')
-  history.recordGone(source.path, { author })
+  history.recordGone(source.path, { author, renamedTo: target.path })
   if (version === undefined || identity === undefined) return
   bases.keep(version.hash, version.bytes)
   history.record(target.path, version.hash, identity, { author, renamedFrom: source.path })

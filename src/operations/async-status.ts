@@ -3,9 +3,10 @@ import { contract } from '../../schemas/contract.ts'
 import type { StatusOutput } from '../../schemas/status.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import { OperationError } from '../errors.ts'
+import { toModification } from './contention.ts'
 import type { OperationContext } from './context.ts'
 import { defineOperation, pathErrors } from './define.ts'
-import { readVersion, timestamp } from './file-version.ts'
+import { glanceAt, timestamp } from './file-version.ts'
 import { toHolder, toPendingRequest } from './lock-entries.ts'
 
 type Status = Static<typeof StatusOutput>
@@ -41,15 +42,17 @@ function globalStatus({ locks, history, files, server }: OperationContext): Stat
 }
 
 async function fileStatus(path: string, context: OperationContext): Promise<Status> {
-  const { key } = context.files.resolve(path, 'target')
+  const { key, path: canonicalPath } = context.files.resolve(path, 'target')
   const { holders, waiters, depth } = context.locks.status(key)
   const { exists, hash } = await look(path, context)
+  const last = context.history.last(canonicalPath)
   const isWriting = holders.some(({ mode }) => mode === 'exclusive')
   return {
     status: 'ok',
     path,
     exists,
     hash,
+    last_change: last === undefined || last.isFirstSight ? null : toModification(last),
     lock_state: isWriting ? 'write_locked' : holders.length > 0 ? 'read_locked' : 'unlocked',
     queue_depth: depth,
     active_readers: holders.filter(({ mode }) => mode === 'shared').length,
@@ -64,7 +67,7 @@ async function look(path: string, context: OperationContext): Promise<{ exists: 
   const place = context.files.open(path, 'target')
   try {
     if (place.stat?.isFile() !== true) return { exists: place.stat !== undefined, hash: null }
-    return { exists: true, hash: (await readVersion(context, place, path)).hash }
+    return { exists: true, hash: (await glanceAt(context, place, path)).hash }
   } catch (error) {
     if (error instanceof OperationError) return { exists: error.code !== 'FILE_NOT_FOUND', hash: null }
     throw error

@@ -52,6 +52,7 @@ export async function updateOne(
       if (bytes.equals(current.bytes)) return { done: answer(path, current, current.hash, 0) }
       const identity = await context.files.replace(place!, path, current, bytes, () => lock.assertHeld())
       const hash = recordVersion(context, 'async_update', place!, bytes, identity)
+      context.views.learned(context.caller.agentId, { path: place!.path, given: path, hash })
       return { done: { ...answer(path, current, hash, bytes.length), ...linksBroken(current) } }
     }
   )

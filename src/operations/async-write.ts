@@ -36,6 +36,7 @@ export async function writeOne(
         assertHeld: () => lock.assertHeld()
       })
       const hash = recordVersion(context, 'async_write', place!, bytes, identity)
+      context.views.learned(context.caller.agentId, { path: place!.path, given: path, hash })
       return { status: 'ok', path, hash, bytes_written: bytes.length, timestamp: timestamp() }
     }
   )

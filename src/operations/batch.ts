@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { Contention } from '../../schemas/contention.ts'
 import type { ErrorEnvelope } from '../../schemas/errors.ts'
 import { OperationError, toOperationError } from '../errors.ts'
-import { asyncRead, readOne } from './async-read.ts'
+import { asyncRead, readOne, type ReadAnswer } from './async-read.ts'
 import { asyncUpdate, updateOne } from './async-update.ts'
 import { asyncWrite, writeOne } from './async-write.ts'
 import type { OperationContext } from './context.ts'
@@ -18,13 +18,13 @@ export const asyncBatchRead = defineOperation({
   ...contract.async_batch_read,
   annotations: asyncRead.annotations,
   errors: [],
-  handle: async ({ files }, context) => {
+  handle: async ({ files, diff_format }, context) => {
     const { max_batch_answer_bytes } = context.config.crud
     let bytes = 0
     return runBatch(files, context, async (item) => {
       if (bytes > max_batch_answer_bytes) throw answerFull(item.path, max_batch_answer_bytes)
-      const result = await readOne(item, context)
-      bytes += Buffer.byteLength(result.content)
+      const result = await readOne({ ...item, diff_format }, context)
+      bytes += sizeOf(result)
       return result
     })
   }
@@ -118,6 +118,12 @@ async function settle<Result>(
       log.error({ err: failure.cause ?? failure, code: failure.code, path }, 'file of a batch failed')
     return failure.toEnvelope()
   }
+}
+
+/** What an answer carries of the file, in bytes. */
+function sizeOf({ content, diff }: ReadAnswer): number {
+  if (content !== undefined) return Buffer.byteLength(content)
+  return diff === undefined ? 0 : JSON.stringify(diff).length
 }
 
 /** True all the same; only the caller has to read the file again. */

@@ -1,5 +1,6 @@
 // Builds the answer to an update that comes too late: what changed between the version the caller knew and the one that is there.
-import type { Contention, Modification, Patch } from '../../schemas/contention.ts'
+import type { Modification } from '../../schemas/common.ts'
+import type { Contention, Patch } from '../../schemas/contention.ts'
 import type { PatchJudgement } from '../diff/judge.ts'
 import type { Version } from '../files/history.ts'
 import type { FileVersion } from '../files/read-file.ts'
@@ -25,7 +26,7 @@ interface TooLate {
 
 /** Runs outside the lock: both versions are bytes that nobody changes any more. */
 export async function answerContention(context: OperationContext, late: TooLate): Promise<Contention> {
-  const { bases, history, differ, config, signal } = context
+  const { bases, history, differ, views, config, caller, signal } = context
   const { path, expectedHash, encoding = config.crud.default_encoding } = late
   const answer = {
     status: 'contention' as const,
@@ -49,6 +50,7 @@ export async function answerContention(context: OperationContext, late: TooLate)
     signal
   })
   const { diff } = compared
+  if (diff !== null) views.learned(caller.agentId, { path: late.canonicalPath, given: path, hash: late.current.hash })
   const judgement = await confirm(compared.judgement, late)
   const message =
     diff === null
@@ -85,7 +87,7 @@ export function toModification({ agentId, operation, at }: Version): Modificatio
 }
 
 /** The base as text; undefined where its bytes are gone or are not text in this encoding. */
-function decodeBase(bytes: Buffer | undefined, encoding: string, path: string): string | undefined {
+export function decodeBase(bytes: Buffer | undefined, encoding: string, path: string): string | undefined {
   if (bytes === undefined) return undefined
   try {
     return decodeText(bytes, encoding, path)

@@ -7,6 +7,7 @@ import type { LockManager } from '../locks/lock-manager.ts'
 import type { Config } from '../config.ts'
 import type { LostLeases } from './lost-leases.ts'
 import type { Tickets } from './tickets.ts'
+import type { Views } from './views.ts'
 
 /** Who calls, as the transport knows it. */
 export interface Caller {
@@ -38,6 +39,7 @@ export interface Engine {
   readonly server: ServerFacts
   readonly lostLeases: LostLeases
   readonly tickets: Tickets
+  readonly views: Views
   readonly tree: TreeFacts
 }
 

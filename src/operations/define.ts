@@ -8,6 +8,7 @@ import type { Static, TObject } from '../../schemas/typebox.ts'
 import type { OperationContext, OperationResult } from './context.ts'
 import { envelopes, type Envelope } from './envelopes.ts'
 import { describeFaults } from './faults.ts'
+import { collectNotices } from './notices.ts'
 import { takeInput } from './take-input.ts'
 
 /** The four hints of MCP's tool annotations. */
@@ -115,19 +116,19 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
     try {
       const result = (await handle(taken, { ...context, caller: { ...context.caller, agentId } })) as OperationResult
       context.log.debug({ ...facts, status: result.status, ms: performance.now() - start }, 'operation')
-      const told = noticesFor(agentId, context)
+      const told = await noticesFor(agentId, context)
       return told === undefined ? result : { ...result, ...told }
     } catch (error) {
       const failure = toFailure(error, name, context.signal)
       logFailure(failure, { ...facts, code: failure.code, ms: performance.now() - start }, context)
       // Nobody may be there to read what a cancelled call answers.
-      throw failure.code === 'CANCELLED' ? failure : failure.withNotices(noticesFor(agentId, context))
+      throw failure.code === 'CANCELLED' ? failure : failure.withNotices(await noticesFor(agentId, context))
     }
   }
 
   /** FES has no room for them: they wait for another answer. */
-  function noticesFor(agentId: string | undefined, { lostLeases }: OperationContext) {
-    return envelope === 'status' ? lostLeases.takeNotices(agentId) : undefined
+  function noticesFor(agentId: string | undefined, context: OperationContext) {
+    return envelope === 'status' ? collectNotices(agentId, context) : undefined
   }
 
   return { ...definition, envelope: envelopes[envelope], call }

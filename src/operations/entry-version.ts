@@ -3,7 +3,7 @@ import { OperationError } from '../errors.ts'
 import { requireRegular, type FileVersion } from '../files/read-file.ts'
 import type { Place } from '../files/walk.ts'
 import type { OperationContext } from './context.ts'
-import { readVersion } from './file-version.ts'
+import { glanceAt, readVersion } from './file-version.ts'
 
 interface EntryVersion {
   /** The file at the place, which must not change before it is moved or deleted; undefined for a link and for a file above the size limit. */
@@ -42,7 +42,7 @@ async function readTarget(
   try {
     const target = context.files.open(path, 'target')
     try {
-      return await readVersion(context, target, path)
+      return await glanceAt(context, target, path)
     } finally {
       target.close()
     }

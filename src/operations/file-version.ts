@@ -4,25 +4,36 @@ import { ChangedMeanwhile } from '../files/checks.ts'
 import { contentHash, type FileVersion } from '../files/read-file.ts'
 import type { Author } from '../files/history.ts'
 import type { FileIdentity } from '../files/identity.ts'
+import { lockKey } from '../files/lock-key.ts'
 import type { Place } from '../files/walk.ts'
 import type { Lock } from '../locks/lock.ts'
 import type { Caller, OperationContext } from './context.ts'
 
-/** Reads the file at a place and remembers its bytes as a base. A version nobody here has made is noted as an external change. */
-export async function readVersion(
-  { files, bases, history }: OperationContext,
-  place: Place,
-  path: string
-): Promise<FileVersion> {
+/** Reads the file at a place, whose lock is held, and remembers its bytes as a base. A version nobody here has made is noted as an external change. */
+export async function readVersion(context: OperationContext, place: Place, path: string): Promise<FileVersion> {
   try {
-    const version = await files.read(place, path)
-    bases.keep(version.hash, version.bytes)
-    history.record(place.path, version.hash, version.identity)
+    const version = await context.files.read(place, path)
+    remember(context, place, version)
     return version
   } catch (error) {
-    if (isOperationError(error, 'FILE_NOT_FOUND')) history.recordGone(place.path)
+    if (isOperationError(error, 'FILE_NOT_FOUND')) context.history.recordGone(place.path)
     throw error
   }
+}
+
+/**
+ * Reads a file whose lock is not held. What is read while somebody changes the file is not remembered: it would be taken for a change
+ * from outside.
+ */
+export async function glanceAt(context: OperationContext, place: Place, path: string): Promise<FileVersion> {
+  const { files, locks, history } = context
+  const key = lockKey(place.path)
+  const isBeingChanged = () => locks.status(key).holders.some(({ mode, isLease }) => mode === 'exclusive' && !isLease)
+  const before = isBeingChanged() ? undefined : (history.last(place.path)?.seq ?? 0)
+  const version = await files.read(place, path)
+  if (before !== undefined && !isBeingChanged() && before === (history.last(place.path)?.seq ?? 0))
+    remember(context, place, version)
+  return version
 }
 
 /** Remembers a version that this call has made. @returns its hash */
@@ -43,6 +54,11 @@ export function authorOf({ agentId }: Caller, operation: string): Author {
   return { agentId: agentId ?? 'anonymous', operation }
 }
 
+function remember({ bases, history }: OperationContext, place: Place, { hash, bytes, identity }: FileVersion): void {
+  bases.keep(hash, bytes)
+  history.record(place.path, hash, identity)
+}
+
 /**
  * Creates a file that was not there a moment ago, and records it. @returns its hash
  * @throws ChangedMeanwhile where somebody outside has just created it: then it is a file to change
@@ -57,7 +73,9 @@ export async function createMissing(
 ): Promise<string> {
   try {
     const identity = await context.files.create(place, path, bytes, { createDirs, assertHeld: () => lock.assertHeld() })
-    return recordVersion(context, operation, place, bytes, identity)
+    const hash = recordVersion(context, operation, place, bytes, identity)
+    context.views.learned(context.caller.agentId, { path: place.path, given: path, hash })
+    return hash
   } catch (error) {
     if (!(error instanceof OperationError) || error.code !== 'FILE_EXISTS') throw error
     throw new ChangedMeanwhile(`created meanwhile: ${place.path}`, { cause: error })

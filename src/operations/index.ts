@@ -1,9 +1,12 @@
 // The table of contents: every operation, in the order in which clients see them.
 import { asyncAppend } from './async-append.ts'
 import { asyncDelete } from './async-delete.ts'
+import { asyncDiff } from './async-diff.ts'
+import { asyncHistory } from './async-history.ts'
 import { asyncList } from './async-list.ts'
 import { asyncRead } from './async-read.ts'
 import { asyncRename } from './async-rename.ts'
+import { asyncRestore } from './async-restore.ts'
 import { asyncStatus } from './async-status.ts'
 import { asyncUpdate } from './async-update.ts'
 import { asyncWrite } from './async-write.ts'
@@ -33,6 +36,9 @@ export const operations: readonly Operation[] = [
   asyncBatchRead,
   asyncBatchWrite,
   asyncBatchUpdate,
+  asyncHistory,
+  asyncDiff,
+  asyncRestore,
   lockTry,
   lockWait,
   lockRenew,

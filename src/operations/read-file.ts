@@ -26,11 +26,11 @@ async function read(input: ReadFileInput, context: OperationContext): Promise<St
   requireFileName(name)
   if (start_line !== undefined && end_line !== undefined && start_line > end_line)
     refuseLines(name, `Start line ${start_line} cannot exceed end line ${end_line}.`)
-  const version = await withLocks(
+  const { version, canonicalPath } = await withLocks(
     context,
     [{ path: name, mode: 'shared', reach: 'target' }],
     { operation: 'read_file', timeout: lockSeconds(context) },
-    ([place]) => readVersion(context, place!, name)
+    async ([place]) => ({ version: await readVersion(context, place!, name), canonicalPath: place!.path })
   )
   const text = decodeText(version.bytes, 'utf-8', name)
   const total = countLines(text)
@@ -39,6 +39,13 @@ async function read(input: ReadFileInput, context: OperationContext): Promise<St
     refuseLines(name, `Start line ${start_line} exceeds file length: the file has ${total} lines.`)
   const last = Math.min(end_line ?? total, total)
   const start = skipLines(text, 0, first - 1)
+  const isWhole = first === 1 && last === total
+  context.views.saw(context.caller.agentId, {
+    path: canonicalPath,
+    given: name,
+    hash: version.hash,
+    lines: isWhole ? undefined : { start: first, end: last }
+  })
   const end = last === total ? text.length : skipLines(text, start, last - first + 1)
   return {
     content: joinLines(text.slice(start, end)),

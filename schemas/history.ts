@@ -1,0 +1,143 @@
+// async_history, async_diff, async_restore: what has become of a file, and back (DESIGN, further inputs).
+import {
+  AgentId,
+  BytesWritten,
+  Changed,
+  CreateDirs,
+  DiffFormat,
+  ExpectedHash,
+  FencingToken,
+  Hash,
+  HashOf,
+  LinksBroken,
+  Modification,
+  Path,
+  StatusOk,
+  Timeout,
+  Timestamp
+} from './common.ts'
+import { Diff } from './contention.ts'
+import { inputObject, Type, type Static } from './typebox.ts'
+
+export const HistoryInput = inputObject({
+  path: Type.Optional(Path),
+  by_agent: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: 'Only versions that this agent has made; "external" for those made outside the server.'
+    })
+  ),
+  limit: Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'Most versions in one answer.' }),
+  cursor: Type.Optional(
+    Type.String({ maxLength: 32, description: 'next_cursor of the answer before, to go on where it ended.' })
+  ),
+  agent_id: AgentId
+})
+export type HistoryInput = Static<typeof HistoryInput>
+
+const lineCount = (description: string) => Type.Integer({ minimum: 0, description })
+
+export const HistoryVersion = Type.Object(
+  {
+    path: Path,
+    hash: Type.Union([Hash, Type.Null()], { description: 'Null where the file was gone from then on.' }),
+    previous_hash: Type.Optional(
+      Type.Union([Hash, Type.Null()], {
+        description: 'The version before; null where there was no file, absent where it is not known.'
+      })
+    ),
+    agent_id: Type.Union([Type.String(), Type.Null()], {
+      description: 'Who made it; "external" for a change made outside the server, null where it was there before.'
+    }),
+    operation: Type.Union([Type.String(), Type.Null()], {
+      description: 'The operation that made it; "external" and null as for agent_id.'
+    }),
+    at: Timestamp,
+    kept: Type.Boolean({ description: 'True where its bytes are kept: async_diff and async_restore can use it.' }),
+    lines: Type.Optional(
+      Type.Object(
+        {
+          added: lineCount('Lines added.'),
+          removed: lineCount('Lines removed.'),
+          modified: lineCount('Lines of the version before that were changed.')
+        },
+        {
+          title: 'LinesChanged',
+          description: 'Against the version before, where both are kept and are text in crud.default_encoding.'
+        }
+      )
+    ),
+    renamed_from: Type.Optional(Type.String({ description: 'The path under which it stood until then.' })),
+    renamed_to: Type.Optional(Type.String({ description: 'The path under which it stands since then.' }))
+  },
+  { title: 'HistoryVersion', description: 'One version of one file.' }
+)
+export type HistoryVersion = Static<typeof HistoryVersion>
+
+export const HistoryOutput = Type.Object(
+  {
+    status: StatusOk,
+    versions: Type.Array(HistoryVersion, { description: 'The newest first.' }),
+    next_cursor: Type.Optional(Type.String({ description: 'There are older ones: pass it as cursor.' })),
+    timestamp: Timestamp
+  },
+  { title: 'HistoryOutput', description: 'Versions that the server knows of.' }
+)
+
+export const DiffInput = inputObject({
+  path: Path,
+  from_hash: HashOf('The version to start from. Its bytes must be kept (async_history says kept).'),
+  to_hash: Type.Optional(HashOf('The version to end with; without it, the one that is there now.')),
+  encoding: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 100, description: 'Encoding of both. Default: crud.default_encoding.' })
+  ),
+  diff_format: DiffFormat,
+  agent_id: AgentId
+})
+export type DiffInput = Static<typeof DiffInput>
+
+export const DiffOutput = Type.Object(
+  {
+    status: StatusOk,
+    path: Path,
+    from_hash: Hash,
+    to_hash: Hash,
+    diff: Type.Union([Diff, Type.Null()], {
+      description: 'The difference from from_hash to to_hash; null where it is larger than crud.diff_max_bytes.'
+    }),
+    modified_by: Type.Array(Modification, {
+      description: 'The changes of this path after from_hash up to to_hash, oldest first, as far as known.'
+    }),
+    timestamp: Timestamp
+  },
+  { title: 'DiffOutput', description: 'What differs between two versions.' }
+)
+
+export const RestoreInput = inputObject({
+  path: Path,
+  hash: HashOf('The version to bring back. Its bytes must be kept (async_history says kept).'),
+  expected_hash: ExpectedHash(
+    'Restore over this version only; another one is answered with contention. Without it, over the version that you know, or over any where you have not read the file.'
+  ),
+  create_dirs: CreateDirs,
+  timeout: Timeout,
+  fencing_token: FencingToken,
+  diff_format: DiffFormat,
+  agent_id: AgentId
+})
+export type RestoreInput = Static<typeof RestoreInput>
+
+export const RestoreOutput = Type.Object(
+  {
+    status: StatusOk,
+    path: Path,
+    previous_hash: Type.Union([Hash, Type.Null()], { description: 'What was there; null where there was no file.' }),
+    hash: Hash,
+    bytes_written: BytesWritten,
+    changed: Changed,
+    links_broken: LinksBroken,
+    timestamp: Timestamp
+  },
+  { title: 'RestoreOutput', description: 'The kept version is in the file again.' }
+)

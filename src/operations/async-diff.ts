@@ -1,0 +1,67 @@
+// async_diff: what differs between two versions, or between one and what is there now.
+import { contract } from '../../schemas/contract.ts'
+import type { DiffInput, DiffOutput } from '../../schemas/history.ts'
+import type { Static } from '../../schemas/typebox.ts'
+import { decodeText } from '../files/text.ts'
+import { toModification } from './contention.ts'
+import type { OperationContext } from './context.ts'
+import { defineOperation, pathErrors } from './define.ts'
+import { readVersion, timestamp } from './file-version.ts'
+import { keptBytes } from './kept-version.ts'
+import { withLocks } from './with-locks.ts'
+
+export const asyncDiff = defineOperation({
+  name: 'async_diff',
+  title: 'Compare versions',
+  description:
+    'The difference between two versions of a file, or between one and the file as it is now, and who made the changes. For a version that you have read and no longer have, and to see what others have done to a file.',
+  ...contract.async_diff,
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  errors: [
+    ...pathErrors,
+    'FILE_NOT_FOUND',
+    'FILE_TOO_LARGE',
+    'ENCODING_ERROR',
+    'VERSION_NOT_KEPT',
+    'LOCK_TIMEOUT',
+    'DEADLOCK'
+  ],
+  handle: compare
+})
+
+async function compare(input: DiffInput, context: OperationContext): Promise<Static<typeof DiffOutput>> {
+  const { path, from_hash, to_hash, diff_format, encoding = context.config.crud.default_encoding } = input
+  const { differ, history, views, caller, signal } = context
+  const canonicalPath = context.files.resolve(path, 'target').path
+  const from = await keptBytes(context, path, from_hash)
+  const to =
+    to_hash === undefined
+      ? await readNow(path, context)
+      : { hash: to_hash, bytes: await keptBytes(context, path, to_hash) }
+  const { diff } = await differ.compare({
+    base: decodeText(from, encoding, path),
+    current: decodeText(to.bytes, encoding, path),
+    format: diff_format,
+    signal
+  })
+  if (diff !== null && to_hash === undefined && views.knownHash(caller.agentId, canonicalPath) === from_hash)
+    views.learned(caller.agentId, { path: canonicalPath, given: path, hash: to.hash })
+  const since = history.since(canonicalPath, from_hash, true)
+  const end = since.findLastIndex(({ hash }) => hash === to.hash)
+  return {
+    status: 'ok',
+    path,
+    from_hash,
+    to_hash: to.hash,
+    diff,
+    modified_by: since.slice(0, end + 1).map(toModification),
+    timestamp: timestamp()
+  }
+}
+
+async function readNow(path: string, context: OperationContext): Promise<{ hash: string; bytes: Buffer }> {
+  const options = { operation: 'async_diff', timeout: context.config.crud.max_timeout }
+  return withLocks(context, [{ path, mode: 'shared', reach: 'target' }], options, ([place]) =>
+    readVersion(context, place!, path)
+  )
+}

@@ -1,0 +1,123 @@
+// async_history: the versions of a file, or of all files, that the server knows of.
+import { setImmediate } from 'node:timers/promises'
+import { contract } from '../../schemas/contract.ts'
+import type { HistoryInput, HistoryOutput, HistoryVersion } from '../../schemas/history.ts'
+import type { Static } from '../../schemas/typebox.ts'
+import { OperationError } from '../errors.ts'
+import type { Version } from '../files/history.ts'
+import { decodeBase } from './contention.ts'
+import type { OperationContext } from './context.ts'
+import { defineOperation, pathErrors } from './define.ts'
+import { timestamp } from './file-version.ts'
+import { shownPath } from './shown-path.ts'
+
+export const asyncHistory = defineOperation({
+  name: 'async_history',
+  title: 'Show versions',
+  description:
+    'The versions of a file, or of all files, that the server knows of: who made each, when, by which operation, how many lines it changed, and whether its bytes are kept for async_diff and async_restore. The newest first.',
+  ...contract.async_history,
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  errors: [...pathErrors],
+  handle: show
+})
+
+/** A version, and the one before it of the same file. */
+interface Entry {
+  /** Canonical. */
+  readonly path: string
+  readonly version: Version
+  readonly previous: Version | undefined
+}
+
+async function show(input: HistoryInput, context: OperationContext): Promise<Static<typeof HistoryOutput>> {
+  const { path, by_agent, limit, cursor } = input
+  const { files, history } = context
+  const before = cursor === undefined ? Infinity : readCursor(cursor)
+  const paths = path === undefined ? [...history.paths()] : [files.resolve(path, 'target').path]
+  const found = await newest(paths, context, {
+    limit: limit + 1,
+    isWanted: ({ seq, agentId, isFirstSight }) =>
+      seq < before && (by_agent === undefined || (agentId === by_agent && !isFirstSight))
+  })
+  const shown = found.slice(0, limit)
+  const versions: HistoryVersion[] = []
+  for (const entry of shown) versions.push(await describe(entry, path ?? shownPath(entry.path, context.files), context))
+  const last = shown.at(-1)
+  return {
+    status: 'ok',
+    versions,
+    ...(found.length > limit && last !== undefined && { next_cursor: String(last.version.seq) }),
+    timestamp: timestamp()
+  }
+}
+
+/** @throws OperationError INVALID_REQUEST for what no answer has given */
+function readCursor(cursor: string): number {
+  const seq = Number(cursor)
+  if (Number.isSafeInteger(seq) && seq > 0 && String(seq) === cursor) return seq
+  throw new OperationError('INVALID_REQUEST', 'cursor is none: pass next_cursor of the answer before, as it was.')
+}
+
+/** Files between two turns for everybody else. */
+const filesPerTurn = 500
+
+async function newest(
+  paths: readonly string[],
+  { history, signal }: OperationContext,
+  { limit, isWanted }: { limit: number; isWanted: (version: Version) => boolean }
+): Promise<Entry[]> {
+  let found: Entry[] = []
+  const keepNewest = () => (found = found.sort((a, b) => b.version.seq - a.version.seq).slice(0, limit))
+  for (const [index, path] of paths.entries()) {
+    if (index > 0 && index % filesPerTurn === 0) {
+      keepNewest()
+      await setImmediate()
+      signal.throwIfAborted()
+    }
+    const versions = history.versions(path)
+    for (const [at, version] of versions.entries())
+      if (isWanted(version)) found.push({ path, version, previous: versions[at - 1] })
+  }
+  return keepNewest()
+}
+
+async function describe(
+  { version, previous }: Entry,
+  path: string,
+  context: OperationContext
+): Promise<HistoryVersion> {
+  const { hash, isFirstSight, agentId, operation, at, renamedFrom, renamedTo } = version
+  const isCreated = previous === undefined && !isFirstSight && operation === 'async_write'
+  const before = isCreated ? null : previous?.hash
+  const lines = await countLines(before, hash, context)
+  return {
+    path,
+    hash,
+    ...(before !== undefined && { previous_hash: before }),
+    agent_id: isFirstSight ? null : agentId,
+    operation: isFirstSight ? null : operation,
+    at: new Date(at).toISOString(),
+    kept: hash !== null && context.bases.has(hash),
+    ...(lines !== undefined && { lines }),
+    ...(renamedFrom !== undefined && { renamed_from: shownPath(renamedFrom, context.files) }),
+    ...(renamedTo !== undefined && { renamed_to: shownPath(renamedTo, context.files) })
+  }
+}
+
+/** Undefined where one of the two is not kept, is no text, or too much of it differs. */
+async function countLines(
+  from: string | null | undefined,
+  to: string | null,
+  { bases, differ, config, signal }: OperationContext
+): Promise<HistoryVersion['lines']> {
+  if (from === undefined) return undefined
+  const encoding = config.crud.default_encoding
+  const textOf = async (hash: string | null) => (hash === null ? '' : decodeBase(await bases.get(hash), encoding, hash))
+  const [base, current] = [await textOf(from), await textOf(to)]
+  if (base === undefined || current === undefined) return undefined
+  const { diff } = await differ.compare({ base, current, format: 'json', signal })
+  if (diff === null) return undefined
+  const { lines_added, lines_removed, lines_modified } = diff.summary
+  return { added: lines_added, removed: lines_removed, modified: lines_modified }
+}

@@ -1,0 +1,11 @@
+// The bytes of a version of the past, or an answer that says why there are none.
+import { OperationError } from '../errors.ts'
+import type { OperationContext } from './context.ts'
+
+/** @throws OperationError VERSION_NOT_KEPT */
+export async function keptBytes({ bases }: OperationContext, path: string, hash: string): Promise<Buffer> {
+  const bytes = await bases.get(hash)
+  if (bytes !== undefined) return bytes
+  const message = `No bytes are kept for ${hash}: the server has dropped that version (crud.base_cache_bytes), or never knew it. async_history with path ${path} shows the versions that are kept.`
+  throw new OperationError('VERSION_NOT_KEPT', message, { path })
+}

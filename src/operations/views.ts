@@ -1,0 +1,202 @@
+// What each agent has been shown: which version of which file, whole or by lines. Who has seen an older version than the one that is there is told.
+import { LRUCache } from 'lru-cache'
+import type { History, Version, VersionChange } from '../files/history.ts'
+
+/** Lines, 1-based, the last one included. */
+export interface LineRange {
+  readonly start: number
+  readonly end: number
+}
+
+/** Lines of one version that an agent has seen. */
+export interface Sight {
+  /** Of the version, in its file's history. */
+  readonly seq: number
+  readonly hash: string
+  /** Undefined for the whole file. */
+  readonly lines?: LineRange | undefined
+}
+
+/** One agent's knowledge of one file. */
+export interface View {
+  readonly agentId: string
+  /** Canonical. */
+  readonly path: string
+  /** As the agent spelt it. */
+  readonly given: string
+  /** Oldest first; together they are what it has seen. */
+  sights: readonly Sight[]
+  /** Hash of the last version that it knows as a whole. */
+  knownHash: string | undefined
+  /** Up to this version it knows what others have changed. */
+  learnedSeq: number
+}
+
+/** What an answer shows of a file. */
+export interface Shown {
+  /** Canonical. */
+  readonly path: string
+  /** As the agent spelt it. */
+  readonly given: string
+  readonly hash: string
+  /** Undefined for the whole file. */
+  readonly lines?: LineRange | undefined
+}
+
+/** What one agent has not been told yet. */
+interface Untold {
+  /** Files that have changed one by one. */
+  readonly views: Set<View>
+  /** Files that have changed among very many at once. */
+  readonly bulk: Set<View>
+}
+
+/** Parts of one file that are remembered one by one. */
+const maxSights = 8
+
+export type Views = ReturnType<typeof createViews>
+
+/** @param maxViews files times agents that are remembered, the most recently used ones; 0 remembers none */
+export function createViews(history: History, maxViews: number) {
+  const views = maxViews > 0 ? new LRUCache<string, View>({ max: maxViews, dispose: forgetView }) : undefined
+  const byPath = new Map<string, Set<View>>()
+  const untold = new Map<string, Untold>()
+  history.onChange(note)
+
+  function note({ path, agentId, hash, previousHash, isBulk }: VersionChange): void {
+    for (const view of byPath.get(path) ?? []) {
+      if (view.agentId !== agentId) {
+        const { views: single, bulk } = untoldOf(view.agentId)
+        if (isBulk && !single.has(view)) bulk.add(view)
+        else if (!isBulk) single.add(view)
+      } else if (hash !== null && previousHash === view.knownHash) {
+        // It has changed what it knew, and so knows the outcome.
+        view.knownHash = hash
+      }
+    }
+  }
+
+  function untoldOf(agentId: string): Untold {
+    const known = untold.get(agentId) ?? { views: new Set(), bulk: new Set() }
+    untold.set(agentId, known)
+    return known
+  }
+
+  function forgetView(view: View): void {
+    const others = byPath.get(view.path)
+    others?.delete(view)
+    if (others?.size === 0) byPath.delete(view.path)
+    settle(view)
+  }
+
+  /** There is nothing to tell of it any more. */
+  function settle(view: View): void {
+    const { agentId } = view
+    const known = untold.get(agentId)
+    if (known === undefined) return
+    known.views.delete(view)
+    known.bulk.delete(view)
+    if (known.views.size === 0 && known.bulk.size === 0) untold.delete(agentId)
+  }
+
+  /** Shortly after it was read or written: among the versions known. */
+  function versionOf(path: string, hash: string): Version | undefined {
+    return history.versions(path).findLast((version) => version.hash === hash)
+  }
+
+  function know(view: View, { hash, seq }: Version): void {
+    view.knownHash = hash ?? undefined
+    view.learnedSeq = Math.max(view.learnedSeq, seq)
+    settleAt(view, { seq })
+  }
+
+  function settleAt(view: View, { seq }: Pick<Version, 'seq'>): void {
+    if (history.last(view.path)?.seq === seq) settle(view)
+  }
+
+  function viewOf(agentId: string, { path, given }: Pick<Shown, 'path' | 'given'>): View {
+    const key = keyOf(agentId, path)
+    const known = views?.get(key)
+    if (known !== undefined) return known
+    const view: View = { agentId, path, given, sights: [], knownHash: undefined, learnedSeq: 0 }
+    views?.set(key, view)
+    const others = byPath.get(path)
+    if (others === undefined) byPath.set(path, new Set([view]))
+    else others.add(view)
+    return view
+  }
+
+  return {
+    /** An answer shows this to the agent. */
+    saw(agentId: string | undefined, { path, given, hash, lines }: Shown): void {
+      const version = versionOf(path, hash)
+      if (agentId === undefined || views === undefined || version === undefined) return
+      const view = viewOf(agentId, { path, given })
+      const sight = { seq: version.seq, hash, lines }
+      view.sights = lines === undefined ? [sight] : addSight(view.sights, sight)
+      if (lines === undefined) know(view, version)
+      else if (view.sights.every(({ seq }) => seq === version.seq)) settleAt(view, version)
+    },
+    /** An answer tells the agent all that differs from what it knew: by that it knows this version. */
+    learned(agentId: string | undefined, { path, given, hash }: Omit<Shown, 'lines'>): void {
+      const version = versionOf(path, hash)
+      if (agentId === undefined || views === undefined || version === undefined) return
+      const view = viewOf(agentId, { path, given })
+      if (view.sights.length === 0) view.sights = [{ seq: version.seq, hash }]
+      know(view, version)
+    },
+    /** The version that the agent knows as a whole. */
+    knownHash: (agentId: string | undefined, path: string): string | undefined =>
+      agentId === undefined ? undefined : views?.peek(keyOf(agentId, path))?.knownHash,
+    hasUntold: (agentId: string): boolean => untold.has(agentId),
+    /** Files of which the agent has not been told, in the order in which they changed. They stay until they are settled. */
+    untold: (agentId: string): readonly View[] => [...(untold.get(agentId)?.views ?? [])],
+    countUntold: (agentId: string): number => {
+      const known = untold.get(agentId)
+      return known === undefined ? 0 : known.views.size + known.bulk.size
+    },
+    /** Those that changed among very many at once. */
+    untoldBulk: (agentId: string): readonly View[] => [...(untold.get(agentId)?.bulk ?? [])],
+    settle,
+    forget: (view: View): boolean => views?.delete(keyOf(view.agentId, view.path)) === true,
+    /** All that is known, the least recently used first. */
+    *dump(): Generator<View> {
+      for (const key of views?.rkeys() ?? []) {
+        const view = views?.peek(key)
+        if (view !== undefined) yield view
+      }
+    },
+    /** Takes up what was known before this process; what has changed since is told. */
+    restore(saved: View): void {
+      const view = viewOf(saved.agentId, saved)
+      Object.assign(view, saved)
+      const last = history.last(view.path)
+      if (last !== undefined && last.agentId !== view.agentId && last.seq > newest(view))
+        untoldOf(view.agentId).views.add(view)
+    }
+  }
+}
+
+function newest({ sights, learnedSeq }: View): number {
+  return Math.max(learnedSeq, ...sights.map(({ seq }) => seq))
+}
+
+function keyOf(agentId: string, path: string): string {
+  return `${agentId}\0${path}`
+}
+
+/** With those of the same version that it touches it becomes one, and it replaces older ones of its own lines; a whole one of the same version says it already. */
+function addSight(sights: readonly Sight[], added: Sight): readonly Sight[] {
+  let { start, end } = added.lines ?? { start: 1, end: 0 }
+  const others: Sight[] = []
+  for (const sight of sights) {
+    const { lines } = sight
+    const isSame = sight.seq === added.seq
+    if (isSame && lines === undefined) return sights
+    if (isSame && lines !== undefined && lines.start <= end + 1 && start <= lines.end + 1) {
+      start = Math.min(start, lines.start)
+      end = Math.max(end, lines.end)
+    } else if (isSame || lines === undefined || lines.start < start || lines.end > end) others.push(sight)
+  }
+  return [...others, { ...added, lines: { start, end } }].slice(-maxSights)
+}
