@@ -2,6 +2,7 @@
 import { AgentId, DiffFormat, StatusOk, Timeout } from './common.ts'
 import { Contention } from './contention.ts'
 import { ErrorEnvelope } from './errors.ts'
+import { told } from './notices.ts'
 import { ReadOutput, readItem } from './read.ts'
 import { inputObject, Type, type Static, type TProperties, type TSchema } from './typebox.ts'
 import { UpdateOutput, updateItem } from './update.ts'
@@ -60,8 +61,8 @@ const batchOutput = <Outcomes extends TSchema[], Counts extends TProperties>(
     { title, description: 'Never all-or-nothing: look at each result.' }
   )
 
-export const BatchReadOutput = batchOutput([ReadOutput, ErrorEnvelope], 'BatchReadOutput', {})
-export const BatchWriteOutput = batchOutput([WriteOutput, ErrorEnvelope], 'BatchWriteOutput', {})
-export const BatchUpdateOutput = batchOutput([UpdateOutput, Contention, ErrorEnvelope], 'BatchUpdateOutput', {
+export const BatchReadOutput = batchOutput([told(ReadOutput), ErrorEnvelope], 'BatchReadOutput', {})
+export const BatchWriteOutput = batchOutput([told(WriteOutput), ErrorEnvelope], 'BatchWriteOutput', {})
+export const BatchUpdateOutput = batchOutput([told(UpdateOutput), Contention, ErrorEnvelope], 'BatchUpdateOutput', {
   contention: count('Files that had changed; nothing was written to them.')
 })

@@ -35,12 +35,12 @@ import {
   LockWaitInput,
   LockWaitOutput
 } from './locks.ts'
-import { notices } from './notices.ts'
+import { told } from './notices.ts'
 import { ReadInput, ReadOutput } from './read.ts'
 import { RenameInput, RenameOutput } from './rename.ts'
 import { ServerInfoInput, ServerInfoOutput } from './server-info.ts'
 import { StatusInput, StatusOutput } from './status.ts'
-import { Type, type TObject, type TProperties } from './typebox.ts'
+import type { TObject } from './typebox.ts'
 import { UpdateInput, UpdateOutput } from './update.ts'
 import { WriteInput, WriteOutput } from './write.ts'
 
@@ -57,15 +57,6 @@ export interface Shapes {
   /** True where it can also answer `contention`. */
   readonly contends: boolean
   readonly envelope: EnvelopeName
-}
-
-/** An output as every answer with a status carries it. */
-function told<Properties extends TProperties>(output: TObject<Properties>): TObject<Properties & typeof notices> {
-  const { title, description } = output
-  return Type.Object(
-    { ...output.properties, ...notices },
-    { ...(title !== undefined && { title }), ...(description !== undefined && { description }) }
-  )
 }
 
 const plain = { contends: false, envelope: 'status' } as const

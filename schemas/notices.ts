@@ -1,6 +1,6 @@
 // What an agent is told with any answer, though it did not ask.
 import { Hash, HashOf, Modification, Timestamp } from './common.ts'
-import { Type, type Static } from './typebox.ts'
+import { Type, type Static, type TObject, type TProperties } from './typebox.ts'
 
 export const ChangedLines = Type.Object(
   {
@@ -69,5 +69,16 @@ export const notices = {
   ),
   further_notices: Type.Optional(
     Type.Integer({ minimum: 1, description: 'How many more there are; of files they come with the next answers.' })
+  )
+}
+
+/** An output as every answer with a status carries it. */
+export function told<Properties extends TProperties>(
+  output: TObject<Properties>
+): TObject<Properties & typeof notices> {
+  const { title, description } = output
+  return Type.Object(
+    { ...output.properties, ...notices },
+    { ...(title !== undefined && { title }), ...(description !== undefined && { description }) }
   )
 }

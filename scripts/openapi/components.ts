@@ -30,6 +30,9 @@ export function createComponents(): Components {
     const inner = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, hoist(value)]))
     // A property may itself be called "title": its value is a schema then, not a text.
     if (typeof name !== 'string') return inner
+    const known = schemas[name]
+    if (known !== undefined && JSON.stringify(known) !== JSON.stringify(inner))
+      throw new Error(`two schemas are called ${name}: give one of them another title`)
     schemas[name] = inner
     return { $ref: `#/components/schemas/${name}` }
   }

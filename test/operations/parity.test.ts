@@ -617,7 +617,8 @@ function normalize(answer: Answer, root: string): unknown {
     return value
   })
   const times = /\d{4}-\d\d-\d\dT[0-9:.]+Z(?:, [0-9.]+ s from now)?/g
-  return JSON.parse(text.replaceAll(root, '<root>').replaceAll(times, '<time>'))
+  const names = /(?:anonymous|session-[0-9a-f]+|stdio-[0-9a-f-]+)(?= changed )/g
+  return JSON.parse(text.replaceAll(root, '<root>').replaceAll(times, '<time>').replaceAll(names, '<unnamed>'))
 }
 
 const varying: ReadonlySet<string> = new Set([
