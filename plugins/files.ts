@@ -28,7 +28,7 @@ export default fp<{ config: Config }>(
     })
     app.decorate('files', files)
     app.decorate('bases', createBases({ maxBytes: crud.base_cache_bytes }))
-    app.decorate('history', createHistory())
+    app.decorate('history', createHistory({ maxFiles: crud.max_history_files, maxVersions: crud.max_file_versions }))
     const sweep = new AbortController()
     app.decorate('sweepLeftovers', () => {
       sweepLeftovers(files.roots, sweep.signal).then(

@@ -56,6 +56,18 @@ export const crud = Type.Object(
       default: 268435456,
       description: 'Memory for the bytes behind the hashes handed out.'
     }),
+    max_history_files: Type.Integer({
+      minimum: 1,
+      maximum: 1000000,
+      default: 10000,
+      description: 'Files whose versions are remembered; the least recently used go first.'
+    }),
+    max_file_versions: Type.Integer({
+      minimum: 1,
+      maximum: 10000,
+      default: 100,
+      description: 'Versions remembered of one file.'
+    }),
     max_remembered_reads: Type.Integer({
       minimum: 0,
       default: 100000,

@@ -58,9 +58,9 @@ export interface FileHistory {
 
 interface HistoryOptions {
   /** Bound on the files whose history is kept. */
-  readonly maxFiles?: number
+  readonly maxFiles: number
   /** Versions remembered of one file. */
-  readonly maxVersions?: number
+  readonly maxVersions: number
   readonly now?: () => number
 }
 
@@ -68,7 +68,7 @@ export type History = ReturnType<typeof createHistory>
 
 export const external: Author = { agentId: 'external', operation: 'external' }
 
-export function createHistory({ maxFiles = 10_000, maxVersions = 100, now = Date.now }: HistoryOptions = {}) {
+export function createHistory({ maxFiles, maxVersions, now = Date.now }: HistoryOptions) {
   const files = new LRUCache<string, TrackedFile>({ max: maxFiles })
   const changeListeners = new Set<(change: VersionChange) => void>()
   const trackListeners = new Set<(path: string) => void>()

@@ -60,7 +60,7 @@ function readCursor(cursor: string): number {
 }
 
 /** Files between two turns for everybody else. */
-const filesPerTurn = 500
+const filesPerTurn = 100
 
 async function newest(
   paths: readonly string[],

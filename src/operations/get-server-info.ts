@@ -41,9 +41,9 @@ async function describe({ config, files, server, tree }: OperationContext): Prom
     capabilities: {
       tools_available: server.toolCount,
       leases: true,
-      persistence: false,
-      file_watchers: false,
-      merging: false
+      persistence: config.persistence.enabled,
+      file_watchers: config.watcher.enabled,
+      merging: true
     },
     timestamp: timestamp()
   }

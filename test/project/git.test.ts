@@ -63,8 +63,8 @@ t.test('the server says which project it serves, on every transport alike', asyn
         tools_available: agentOperations.length,
         leases: true,
         persistence: false,
-        file_watchers: false,
-        merging: false
+        file_watchers: true,
+        merging: true
       }
     })
 })

@@ -226,3 +226,15 @@ t.test(
     t.strictSame((await client.call('async_history', { by_agent: 'external' })).versions, [])
   }
 )
+
+t.test('how many files and versions are remembered is bounded', async (t) => {
+  const { client } = await scene(t, {}, { crud: { max_history_files: 2, max_file_versions: 3 } })
+  for (const path of ['a', 'b', 'c']) await client.call('async_write', { path, content: '' })
+  for (let round = 0; round < 5; round += 1) await client.call('async_append', { path: 'c', content: '.' })
+  const { versions } = await client.call('async_history')
+  t.strictSame(
+    versions.map(({ path }: { path: string }) => path),
+    ['c', 'c', 'c', 'b']
+  )
+  t.match(await client.call('async_status'), { tracked_files: 2 })
+})
