@@ -108,7 +108,7 @@ t.test('an agent is told of what it has seen, and of nothing else', async (t) =>
       if (!model.mustTell && !model.mayTell && told !== undefined) t.fail(`told of other lines: ${title}`)
       counts[told === undefined ? 'quiet' : 'told'] += 1
       const isCovered = (line: number) =>
-        (told?.lines as Answer[]).some(({ start_line, end_line }) => line >= start_line && line <= end_line)
+        ((told?.lines ?? []) as Answer[]).some(({ start_line, end_line }) => line >= start_line && line <= end_line)
       for (const [index, { isSeen, isTouched }] of model.lines.entries())
         if (told !== undefined && isSeen && isTouched && !isCovered(index + 1))
           t.fail(`line ${index + 1} not told: ${title}`)
