@@ -1,0 +1,142 @@
+// What whoever follows the tree is told: changes of files, and what happens at their locks. Paths, hashes and names only, never content.
+import { Hash, Timestamp } from './common.ts'
+import { Type, type Static, type TProperties } from './typebox.ts'
+
+/** In the order of the documentation. */
+export const eventTypes = ['file_changed', 'lock_released', 'queue_position', 'lease_expired', 'contention'] as const
+export type EventType = (typeof eventTypes)[number]
+
+const EventPath = Type.String({ description: 'Absolute path of the file, with links resolved.' })
+const SomeAgent = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
+const VersionHash = (description: string) => Type.Union([Hash, Type.Null()], { description })
+
+function event<Name extends string, Properties extends TProperties>(
+  title: string,
+  type: Name,
+  description: string,
+  properties: Properties
+) {
+  return Type.Object(
+    {
+      id: Type.String({ description: 'Names the event and its place in the stream: what Last-Event-ID takes.' }),
+      type: Type.Literal(type, { description }),
+      at: Timestamp,
+      ...properties
+    },
+    { title, description }
+  )
+}
+
+export const FileChanged = event('FileChangedEvent', 'file_changed', 'A file has another version now, or is gone.', {
+  path: EventPath,
+  agent_id: Type.String({ description: 'Who made the version; "external" for a change made outside the server.' }),
+  operation: Type.String({ description: 'The operation that made it; "external" as above.' }),
+  hash: VersionHash('Of the new version; null where the file is gone.'),
+  previous_hash: Type.Optional(
+    VersionHash('Of the version before; null where there was no file, absent where that is not known.')
+  ),
+  renamed_from: Type.Optional(Type.String({ description: 'The path under which it stood until then.' }))
+})
+
+export const FilesChanged = event(
+  'FilesChangedEvent',
+  'file_changed',
+  'Very many files have changed at once, as by a checkout: look again at those you use.',
+  {
+    bulk: Type.Literal(true, { description: 'One event for all of them. It is told whatever paths are followed.' }),
+    agent_id: Type.String({ description: 'Who changed them; "external" for changes made outside the server.' }),
+    operation: Type.String({ description: 'The operation that changed them; "external" as above.' }),
+    count: Type.Integer({ minimum: 1, description: 'How many files have changed.' }),
+    paths: Type.Array(EventPath, { maxItems: 10, description: 'The first of them.' })
+  }
+)
+
+export const LockReleased = event(
+  'LockReleasedEvent',
+  'lock_released',
+  'A file is no longer held: by a lease, or by an operation for which somebody waited.',
+  {
+    path: EventPath,
+    agent_id: SomeAgent('Who held it; null for an operation of nobody in particular.'),
+    held_as: Type.String({ enum: ['lease', 'operation'], description: 'What it was held by.' }),
+    mode: Type.String({ enum: ['shared', 'exclusive'], description: 'Whom it kept out.' }),
+    cause: Type.String({
+      enum: ['released', 'expired', 'broken', 'disconnected'],
+      description:
+        'Its holder released it; its time was over; an operator broke it; the connection over which it was taken ended.'
+    }),
+    waiting: Type.Integer({ minimum: 0, description: 'How many waited for the file at that moment.' })
+  }
+)
+
+export const QueuePosition = event(
+  'QueuePositionEvent',
+  'queue_position',
+  'Somebody who waits for a file stands elsewhere in its queue. Told of who joins, and then of the first hundred.',
+  {
+    path: EventPath,
+    agent_id: SomeAgent('Who waits; null for an operation of nobody in particular.'),
+    operation: Type.String({ description: 'For which it waits.' }),
+    position: Type.Integer({ minimum: 1, description: '1 is next.' }),
+    queue_depth: Type.Integer({ minimum: 1, description: 'How many wait.' })
+  }
+)
+
+export const LeaseExpired = event(
+  'LeaseExpiredEvent',
+  'lease_expired',
+  'A lease ended without its holder releasing it.',
+  {
+    path: EventPath,
+    agent_id: Type.String({ description: 'Who had it.' }),
+    fencing_token: Type.Integer({ minimum: 0, description: 'Of the lease that ended.' }),
+    cause: Type.String({
+      enum: ['expired', 'broken', 'disconnected'],
+      description: 'Its time was over; an operator broke it; the connection over which it was taken ended.'
+    })
+  }
+)
+
+export const ContentionMet = event(
+  'ContentionEvent',
+  'contention',
+  'Somebody wanted to change a version that was no longer there.',
+  {
+    path: EventPath,
+    agent_id: SomeAgent('Who came too late; null where nobody said.'),
+    expected_hash: Type.Union([Hash, Type.Null()], { description: 'The version that was expected.' }),
+    current_hash: Type.Union([Hash, Type.Null()], { description: 'The version that was there.' }),
+    merged: Type.Boolean({ description: 'True where the change was merged with what was there and written.' })
+  }
+)
+
+export const Event = Type.Union([FileChanged, FilesChanged, LockReleased, QueuePosition, LeaseExpired, ContentionMet], {
+  title: 'Event',
+  description: 'What happened to a file or its locks.'
+})
+export type Event = Static<typeof Event>
+
+/** Whoever follows is told so, whatever is followed. */
+export const Gap = event('GapEvent', 'gap', 'Some events are missing from here on: look again at what you use.', {
+  reason: Type.String({
+    enum: ['not_kept', 'too_slow', 'authority_changed'],
+    description:
+      'What came after Last-Event-ID is no longer kept; the events were not read in time, and the stream ends here; another process serves the tree now.'
+  })
+})
+export type Gap = Static<typeof Gap>
+
+/** The first event of each stream. */
+export const Ready = Type.Object(
+  {
+    type: Type.Literal('ready', { description: 'From now on events are told.' }),
+    at: Timestamp,
+    types: Type.Array(Type.String({ enum: eventTypes }), { description: 'Those that are followed.' }),
+    paths: Type.Union([Type.Array(Type.String()), Type.Null()], {
+      description: 'Paths and patterns that are followed; null where all are.'
+    }),
+    agent_id: SomeAgent('Whose doings are followed; null where those of all.')
+  },
+  { title: 'ReadyEvent', description: 'What this stream follows.' }
+)
+export type Ready = Static<typeof Ready>
