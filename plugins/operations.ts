@@ -23,7 +23,7 @@ declare module 'fastify' {
 
 export default fp<{ config: Config; version: string }>(
   async (app, { config, version }) => {
-    const { locks, lostLeases, tickets, files, differ, bases, history } = app
+    const { locks, lostLeases, tickets, files, differ, bases, history, events } = app
     const views = createViews(history, config.crud.max_remembered_reads)
     const server: ServerFacts = {
       version,
@@ -41,6 +41,7 @@ export default fp<{ config: Config; version: string }>(
       differ,
       bases,
       history,
+      events,
       server,
       log: app.log,
       // Decorated later, since it stands on this engine.
@@ -75,5 +76,5 @@ export default fp<{ config: Config; version: string }>(
       }
     } satisfies LocalEngine)
   },
-  { name: 'operations', dependencies: ['settings', 'locks', 'files', 'differ'] }
+  { name: 'operations', dependencies: ['settings', 'locks', 'files', 'event-hub', 'differ'] }
 )

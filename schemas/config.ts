@@ -1,13 +1,14 @@
 // Every setting with its default, bounds and meaning: the one place they are written, a file for each section.
 import { crud } from './settings/crud.ts'
 import { daemon } from './settings/daemon.ts'
+import { events } from './settings/events.ts'
 import { locks } from './settings/locks.ts'
 import { persistence } from './settings/persistence.ts'
 import { Type, type Static } from './typebox.ts'
 import { watcher } from './settings/watcher.ts'
 
 export const Config = Type.Object(
-  { daemon, crud, locks, persistence, watcher },
+  { daemon, crud, locks, persistence, watcher, events },
   { additionalProperties: false, description: 'Configuration of async-crud-mcp.' }
 )
 export type Config = Static<typeof Config>

@@ -5,6 +5,7 @@ import authority from '../plugins/authority.ts'
 import body from '../plugins/body.ts'
 import differ from '../plugins/differ.ts'
 import docs from '../plugins/docs.ts'
+import eventHub from '../plugins/event-hub.ts'
 import errors, { answerUnparsable, sendError, toFailure } from '../plugins/errors.ts'
 import files from '../plugins/files.ts'
 import health from '../plugins/health.ts'
@@ -56,6 +57,7 @@ export async function createApp({
   await app.register(settings, { ...options, reload })
   // The engine.
   await app.register(files, options)
+  await app.register(eventHub, options)
   await app.register(locks, options)
   await app.register(differ, options)
   await app.register(operations, options)

@@ -7,6 +7,7 @@ import type { FileVersion } from '../files/read-file.ts'
 import { decodeText } from '../files/text.ts'
 import { OperationError } from '../errors.ts'
 import type { OperationContext } from './context.ts'
+import { tellContention } from './file-events.ts'
 
 interface TooLate {
   /** As the caller spelt it. */
@@ -28,6 +29,7 @@ interface TooLate {
 export async function answerContention(context: OperationContext, late: TooLate): Promise<Contention> {
   const { bases, history, differ, views, config, caller, signal } = context
   const { path, expectedHash, encoding = config.crud.default_encoding } = late
+  tellContention(context, late)
   const answer = {
     status: 'contention' as const,
     path,

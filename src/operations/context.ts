@@ -5,6 +5,7 @@ import type { History } from '../files/history.ts'
 import type { FileStore } from '../files/file-store.ts'
 import type { LockManager } from '../locks/lock-manager.ts'
 import type { Config } from '../config.ts'
+import type { Events } from './events.ts'
 import type { LostLeases } from './lost-leases.ts'
 import type { Tickets } from './tickets.ts'
 import type { Views } from './views.ts'
@@ -35,6 +36,7 @@ export interface Engine {
   readonly differ: Differ
   readonly bases: Bases
   readonly history: History
+  readonly events: Events
   readonly config: Config
   readonly server: ServerFacts
   readonly lostLeases: LostLeases

@@ -81,7 +81,7 @@ export function createEvents({ maxKept = () => 1000, keepMs = 60_000, now = Date
   }
 
   function publish(event: NewEvent): void {
-    if (isActive) pass({ ...event, id: nextId(), at: new Date(now()).toISOString() } as Event)
+    if (isActive) pass({ ...event, id: nextId(), at: new Date(now()).toISOString() })
   }
 
   /** An event that has its place already: another process has made it. */

@@ -1,0 +1,24 @@
+// app.events: what happens to files and locks is told to whoever follows it.
+import fp from 'fastify-plugin'
+import type { Config } from '../src/config.ts'
+import { createEvents, type Events } from '../src/operations/events.ts'
+import { followHistory } from '../src/operations/file-events.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    events: Events
+  }
+}
+
+export default fp<{ config: Config }>(
+  async (app, { config }) => {
+    const events = createEvents({
+      maxKept: () => app.settings.current.events.buffer_events,
+      keepMs: config.events.resume_seconds * 1000
+    })
+    events.addSource((publish) => followHistory(app.history, publish))
+    app.decorate('events', events)
+    app.addHook('onClose', async () => events.close())
+  },
+  { name: 'event-hub', dependencies: ['settings', 'files'] }
+)
