@@ -2,7 +2,6 @@
 import fp from 'fastify-plugin'
 import type { Config } from '../src/config.ts'
 import { createEvents, type Events } from '../src/operations/events.ts'
-import { followHistory } from '../src/operations/file-events.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -16,9 +15,8 @@ export default fp<{ config: Config }>(
       maxKept: () => app.settings.current.events.buffer_events,
       keepMs: config.events.resume_seconds * 1000
     })
-    events.addSource((publish) => followHistory(app.history, publish))
     app.decorate('events', events)
     app.addHook('onClose', async () => events.close())
   },
-  { name: 'event-hub', dependencies: ['settings', 'files'] }
+  { name: 'event-hub', dependencies: ['settings'] }
 )

@@ -4,7 +4,9 @@ import type { Config } from '../src/config.ts'
 import type { EngineLink } from '../src/authority/engine-link.ts'
 import { OperationError, serverStopping } from '../src/errors.ts'
 import type { ServerFacts } from '../src/operations/context.ts'
+import { followHistory } from '../src/operations/file-events.ts'
 import { listLocks } from '../src/operations/lock-entries.ts'
+import { followLocks } from '../src/operations/lock-events.ts'
 import { agentOperations, operations } from '../src/operations/index.ts'
 import { createViews } from '../src/operations/views.ts'
 import { createRunningCalls } from '../src/running-calls.ts'
@@ -52,6 +54,8 @@ export default fp<{ config: Config; version: string }>(
     const byName = new Map(operations.map((operation) => [operation.name, operation]))
     const running = createRunningCalls()
     let isStopping = false
+    events.addSource((publish) => followHistory(history, publish))
+    events.addSource((publish) => followLocks(locks, publish))
 
     app.decorate('serverFacts', server)
     app.decorate('engine', {

@@ -104,8 +104,8 @@ export const ContentionMet = event(
   {
     path: EventPath,
     agent_id: SomeAgent('Who came too late; null where nobody said.'),
-    expected_hash: Type.Union([Hash, Type.Null()], { description: 'The version that was expected.' }),
-    current_hash: Type.Union([Hash, Type.Null()], { description: 'The version that was there.' }),
+    expected_hash: Hash,
+    current_hash: Hash,
     merged: Type.Boolean({ description: 'True where the change was merged with what was there and written.' })
   }
 )

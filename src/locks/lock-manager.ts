@@ -18,6 +18,7 @@ import type {
   TryAcquireOptions
 } from './lock.ts'
 import { LockTable } from './lock-table.ts'
+import { LockWatch, type LockObserver } from './observer.ts'
 import { toKeyStatus, toSummary } from './status.ts'
 import { createCounter, type FencingTokens } from './tokens.ts'
 
@@ -216,6 +217,17 @@ class LockManager {
     if (this.#stopReason !== undefined) return
     this.#stopReason = reason
     this.#table.stop((acquisition) => stopping(acquisition, reason))
+  }
+
+  /** Lets one look on; whoever did so before does no longer. @returns ends it */
+  observe(observer: LockObserver): () => void {
+    const watch = new LockWatch(observer)
+    this.#table.watch?.end()
+    this.#table.watch = watch
+    return () => {
+      watch.end()
+      if (this.#table.watch === watch) this.#table.watch = undefined
+    }
   }
 
   /** Resolves once nothing is held or waited for. */

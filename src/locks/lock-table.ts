@@ -7,6 +7,7 @@ import { Agents } from './agents.ts'
 import { HeldLock } from './held-lock.ts'
 import { LeaseAcquisition } from './lease-acquisition.ts'
 import type { LeaseEnd, LockLimits, LockMode } from './lock.ts'
+import type { LockWatch, ReleaseCause } from './observer.ts'
 import { KeyQueue, type Place } from './queue.ts'
 import type { FencingTokens } from './tokens.ts'
 import { findCycle, hasCycle, type Wait } from './wait-for.ts'
@@ -27,6 +28,8 @@ export interface LockTableOptions {
  */
 export class LockTable {
   readonly agents = new Agents()
+  /** Undefined while nobody looks on. */
+  watch: LockWatch | undefined
   readonly #clock: Clock
   readonly #options: LockTableOptions
   /** A key without holder and waiter has no entry. */
@@ -77,21 +80,23 @@ export class LockTable {
   fail(acquisition: Acquisition, error: unknown): void {
     if (acquisition.state !== 'waiting') return
     this.#settle(acquisition, 'failed')
+    this.watch?.leaves(acquisition, 'released')
     this.#withdraw(acquisition)
     acquisition.reject(error)
   }
 
-  release(acquisition: Acquisition): void {
+  release(acquisition: Acquisition, cause: ReleaseCause = 'released'): void {
     if (acquisition.state !== 'held') return
     acquisition.state = 'released'
     this.#deadlines.delete(acquisition)
+    this.watch?.leaves(acquisition, cause)
     this.#withdraw(acquisition)
   }
 
   /** Ends a lease; its holder is told why unless it released it itself. */
   endLease(lease: LeaseAcquisition, end?: LeaseEnd): void {
     if (lease.state !== 'held') return
-    this.release(lease)
+    this.release(lease, end?.cause)
     if (end !== undefined) this.#options.onLeaseEnd(lease, end)
   }
 
@@ -142,6 +147,7 @@ export class LockTable {
   releasePlace(place: Place): void {
     const { acquisition, queue } = place
     if (acquisition.holdsNothingBut(place)) return this.release(acquisition)
+    if (queue !== undefined) this.watch?.releases(place, queue, 'released')
     if (queue?.release(place) === true) this.#promote(queue)
   }
 
@@ -162,6 +168,7 @@ export class LockTable {
     const refusal = this.#refusalOf(place, queue, now)
     if (refusal !== undefined) return this.fail(acquisition, refusal)
     queue.join(place, now)
+    this.watch?.moves(queue)
     this.agents.addWait(acquisition)
   }
 
@@ -245,6 +252,7 @@ export class LockTable {
   #end(acquisition: Acquisition): void {
     const place = acquisition.waitsAt
     if (place?.queue !== undefined) return this.#endWait(acquisition, place, place.queue)
+    this.watch?.leaves(acquisition, 'expired')
     this.#withdraw(acquisition)
     acquisition.expire()
     if (acquisition instanceof LeaseAcquisition) this.#options.onLeaseEnd(acquisition, { cause: 'expired' })
@@ -313,6 +321,7 @@ export class LockTable {
     while (!this.#isStopping) {
       const place = queue.grantNext(now)
       if (place === undefined) return
+      this.watch?.moves(queue)
       this.agents.deleteWait(place.acquisition)
       place.acquisition.granted += 1
       this.enter(place.acquisition, now)
