@@ -39,6 +39,7 @@ export default fp<Options>(
         ? createRootlessTree(app.engine)
         : createTree({
             engine: app.engine,
+            events: app.events,
             roots: [first, ...others],
             config: () => app.settings.current,
             member,

@@ -16,7 +16,8 @@ export default fp<{ config: Config }>(
       keepMs: config.events.resume_seconds * 1000
     })
     app.decorate('events', events)
-    app.addHook('onClose', async () => events.close())
+    // Streams are answers that never end: they must not be waited for.
+    app.addHook('preClose', async () => events.close())
   },
   { name: 'event-hub', dependencies: ['settings'] }
 )

@@ -9,6 +9,7 @@ import { listLocks } from '../src/operations/lock-entries.ts'
 import { followLocks } from '../src/operations/lock-events.ts'
 import { agentOperations, operations } from '../src/operations/index.ts'
 import { createViews } from '../src/operations/views.ts'
+import { listTracked } from '../src/operations/tracked-files.ts'
 import { createRunningCalls } from '../src/running-calls.ts'
 
 export interface LocalEngine extends EngineLink {
@@ -72,6 +73,8 @@ export default fp<{ config: Config; version: string }>(
       },
       holdsLeases: async (connection) => config.locks.release_on_disconnect && locks.hasLeases(connection),
       listLocks: async (limit) => listLocks(locks, limit),
+      listFiles: async (after, limit) => listTracked(history, after, limit),
+      feed: async (listener) => events.follow({}, listener).end,
       async stop(limitMs) {
         isStopping = true
         locks.close()

@@ -7,6 +7,7 @@ import differ from '../plugins/differ.ts'
 import docs from '../plugins/docs.ts'
 import eventHub from '../plugins/event-hub.ts'
 import errors, { answerUnparsable, sendError, toFailure } from '../plugins/errors.ts'
+import events from '../plugins/events.ts'
 import files from '../plugins/files.ts'
 import health from '../plugins/health.ts'
 import lockList from '../plugins/lock-list.ts'
@@ -70,6 +71,7 @@ export async function createApp({
   // What stands on it.
   await app.register(health)
   await app.register(lockList)
+  await app.register(events)
   await app.register(openapi)
   await app.register(docs)
   await app.register(rest)

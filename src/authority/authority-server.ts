@@ -7,6 +7,7 @@ import { OperationError, toOperationError } from '../errors.ts'
 import { withResolvers } from '../with-resolvers.ts'
 import type { Address } from './address.ts'
 import { openChannel, type Channel } from './channel.ts'
+import { createFeed } from './feed.ts'
 import type { EngineLink } from './engine-link.ts'
 import {
   protocol,
@@ -36,6 +37,8 @@ interface Peer {
   readonly running: Map<number, AbortController>
   /** Sessions and connections of its clients: they end with it. */
   readonly connections: Set<string>
+  /** Undefined while it is told of no events. */
+  endFeed: (() => void) | undefined
   /** Resolves when it asks nothing more. */
   readonly silent: Promise<void>
   readonly markSilent: () => void
@@ -59,6 +62,7 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
       member: undefined,
       running: new Map(),
       connections: new Set(),
+      endFeed: undefined,
       silent,
       markSilent
     }
@@ -78,9 +82,13 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
       case 'disconnect':
         peer.connections.delete(message.connection)
         return engine.disconnect(message.connection)
+      case 'unfollow':
+        return endFeed(peer)
       case 'call':
       case 'holds_leases':
       case 'list_locks':
+      case 'list_files':
+      case 'follow':
         return void answer(peer, message)
       default:
         return message satisfies never
@@ -106,7 +114,11 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
       if (!peers.has(peer)) return
       if (request.type === 'call' && request.caller.connection !== undefined) connections.add(request.caller.connection)
       const onProgress = (message: string) => channel.send({ type: 'progress', id, message })
-      channel.send({ type: 'result', id, result: await carryOut(engine, request, controller.signal, onProgress) })
+      const result =
+        request.type === 'follow'
+          ? await beginFeed(peer)
+          : await carryOut(engine, request, controller.signal, onProgress)
+      channel.send({ type: 'result', id, result })
     } catch (error) {
       channel.send({ type: 'error', id, error: toOperationError(error).toWire() })
     } finally {
@@ -114,8 +126,22 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
     }
   }
 
+  async function beginFeed(peer: Peer): Promise<boolean> {
+    const end = await engine.feed(createFeed(peer.channel))
+    endFeed(peer)
+    if (peers.has(peer)) peer.endFeed = end
+    else end()
+    return true
+  }
+
+  function endFeed(peer: Peer): void {
+    peer.endFeed?.()
+    peer.endFeed = undefined
+  }
+
   function forget(peer: Peer): void {
     peers.delete(peer)
+    endFeed(peer)
     peer.markSilent()
     for (const controller of peer.running.values())
       controller.abort(new OperationError('CANCELLED', 'The client has gone; nothing was changed.'))
@@ -155,7 +181,7 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
 
 function carryOut(
   engine: EngineLink,
-  request: RelayRequest,
+  request: Exclude<RelayRequest, { type: 'follow' }>,
   signal: AbortSignal,
   onProgress: (message: string) => void
 ): Promise<object | boolean> {
@@ -168,6 +194,8 @@ function carryOut(
       return engine.holdsLeases(request.connection)
     case 'list_locks':
       return engine.listLocks(request.limit)
+    case 'list_files':
+      return engine.listFiles(request.after, request.limit)
     default:
       return request satisfies never
   }

@@ -5,6 +5,8 @@ import { readLines } from '../rpc/lines.ts'
 export interface Channel<Sent> {
   /** Does nothing once the socket has closed. @throws RangeError for a message that is too long for a text */
   readonly send: (message: Sent) => void
+  /** Bytes that were sent and have not gone out yet. */
+  readonly unread: () => number
   /** What was sent goes out first. */
   readonly close: () => void
   /** At once, whatever is under way. */
@@ -43,6 +45,7 @@ export function openChannel<Sent>(
       if (socket.writable) socket.write(text)
       if (socket.writableLength > maxUnreadBytes) socket.destroy()
     },
+    unread: () => socket.writableLength,
     close: () => socket.destroySoon(),
     destroy: () => socket.destroy()
   }

@@ -1,6 +1,8 @@
 // What transports and relays need of the engine of a tree, wherever it runs.
 import type { LockList } from '../../schemas/locks.ts'
 import type { CallOperation } from '../operations/context.ts'
+import type { EventListener } from '../operations/events.ts'
+import type { TrackedFiles } from '../operations/tracked-files.ts'
 
 export interface EngineLink {
   readonly call: CallOperation
@@ -12,4 +14,8 @@ export interface EngineLink {
   readonly isLeaving?: () => boolean
   /** @param limit of files listed */
   readonly listLocks: (limit: number) => Promise<LockList>
+  /** Files whose versions are known, by path. @param after path of the last one that is known already */
+  readonly listFiles: (after: string | undefined, limit: number) => Promise<TrackedFiles>
+  /** Tells of every event from the moment it resolves. @returns ends it */
+  readonly feed: (listener: EventListener) => Promise<() => void>
 }

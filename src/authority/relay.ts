@@ -3,6 +3,8 @@ import { connect } from 'node:net'
 import type { LockList } from '../../schemas/locks.ts'
 import { cancellationOf, OperationError, serverStopping } from '../errors.ts'
 import type { OperationResult } from '../operations/context.ts'
+import type { EventListener } from '../operations/events.ts'
+import type { TrackedFiles } from '../operations/tracked-files.ts'
 import { withResolvers } from '../with-resolvers.ts'
 import { openChannel } from './channel.ts'
 import type { EngineLink } from './engine-link.ts'
@@ -59,6 +61,7 @@ async function connectRelay(path: string, { hello, signal, silenceMs }: ConnectO
   const pending = new Map<number, Pending>()
   const { promise: closed, resolve: markClosed } = withResolvers<void>()
   const welcome = withResolvers<{ pid: number; settings: EngineSettings }>()
+  let onEvent: EventListener | undefined
   let lastId = 0
   let isLeaving = false
   let isClosed = false
@@ -93,6 +96,8 @@ async function connectRelay(path: string, { hello, signal, silenceMs }: ConnectO
         return settle(message.id)?.resolve(message.result as never)
       case 'error':
         return settle(message.id)?.reject(OperationError.fromWire(message.error))
+      case 'event':
+        return onEvent?.(message.event)
       case 'pong':
         return undefined
       default:
@@ -155,7 +160,18 @@ async function connectRelay(path: string, { hello, signal, silenceMs }: ConnectO
       call,
       disconnect: (connection) => channel.send({ type: 'disconnect', connection }),
       holdsLeases: (connection) => ask<boolean>({ type: 'holds_leases', connection }).answer,
-      listLocks: (limit) => ask<LockList>({ type: 'list_locks', limit }).answer
+      listLocks: (limit) => ask<LockList>({ type: 'list_locks', limit }).answer,
+      listFiles: (after, limit) => ask<TrackedFiles>({ type: 'list_files', after, limit }).answer,
+      async feed(listener) {
+        // The first event may come right behind the answer.
+        onEvent = listener
+        await ask({ type: 'follow' }).answer
+        return () => {
+          if (onEvent !== listener) return
+          onEvent = undefined
+          channel.send({ type: 'unfollow' })
+        }
+      }
     }
   } catch (error) {
     channel.destroy()

@@ -6,16 +6,20 @@ import { createStateFile, type Member } from '../daemon/state-file.ts'
 import { isOperationError, OperationError } from '../errors.ts'
 import { explainRootError } from '../files/walk-error.ts'
 import type { Logger, TreeFacts } from '../operations/context.ts'
+import type { Events } from '../operations/events.ts'
 import { operations } from '../operations/index.ts'
 import { openAddress } from './address.ts'
 import { createAuthorityServer } from './authority-server.ts'
 import type { EngineLink } from './engine-link.ts'
+import { createEventFeed } from './event-feed.ts'
 import { createMembership } from './membership.ts'
 import { protocol, type EngineSettings } from './messages.ts'
 
 export interface TreeOptions {
   /** Of this process. */
   readonly engine: EngineLink
+  /** Those who follow the tree through this process. */
+  readonly events: Events
   /** Real paths; the first names the tree. */
   readonly roots: readonly [string, ...string[]]
   /** Those that count now. */
@@ -30,9 +34,11 @@ export interface TreeOptions {
 }
 
 /** The engine of the tree, wherever it runs. */
-export interface Tree extends EngineLink, TreeFacts {
+export interface Tree extends Omit<EngineLink, 'feed'>, TreeFacts {
   /** Joins the tree where that has not been done yet. @throws Error that says what is in the way */
   readonly join: () => Promise<unknown>
+  /** Before somebody follows `events`: from then on those of the tree reach it. @throws OperationError as a call */
+  readonly bringEvents: () => Promise<void>
   /** This process has begun to listen: those who look for the tree are told. */
   readonly introduce: () => void
   /** Before the engine of this process stops. Resolves when nobody asks it anything more. */
@@ -44,17 +50,19 @@ export interface Tree extends EngineLink, TreeFacts {
 const byName = new Map(operations.map((operation) => [operation.name, operation]))
 
 export function createTree(options: TreeOptions): Tree {
-  const { engine, roots, config, member, onAuthority, onDisplaced, log } = options
+  const { engine, events, roots, config, member, onAuthority, onDisplaced, log } = options
   const directory = createStateDirectory(roots[0])
   const stateFile = createStateFile(roots[0])
   const settings = (): EngineSettings => ({ crud: config().crud, locks: config().locks })
   let lastTrouble: string | undefined
+  const eventFeed = createEventFeed(events, (error) => log.warn({ err: error }, 'no events of the tree can be had'))
   const server = createAuthorityServer({
     engine: {
       ...engine,
       call: async (...call) => onThisEngine(() => engine.call(...call)),
       holdsLeases: async (connection) => onThisEngine(() => engine.holdsLeases(connection)),
-      listLocks: async (limit) => onThisEngine(() => engine.listLocks(limit))
+      listLocks: async (limit) => onThisEngine(() => engine.listLocks(limit)),
+      listFiles: async (after, limit) => onThisEngine(() => engine.listFiles(after, limit))
     },
     roots,
     settings,
@@ -72,9 +80,12 @@ export function createTree(options: TreeOptions): Tree {
       lastTrouble = undefined
       log.info({ root: roots[0] }, 'authority of the tree')
       announce()
+      eventFeed.takeOver()
       onAuthority()
     },
-    onRelay({ pid, settings: theirs }) {
+    onRelay(relay) {
+      const { pid, settings: theirs } = relay
+      eventFeed.changeTo(relay)
       log.info({ root: roots[0], authority_pid: pid }, 'relaying to the authority of the tree')
       const differing = differingSettings(settings(), theirs)
       if (differing.length > 0)
@@ -165,6 +176,8 @@ export function createTree(options: TreeOptions): Tree {
     },
     holdsLeases: (connection) => ask((link) => link.holdsLeases(connection), { isReadOnly: true }),
     listLocks: (limit) => ask((link) => link.listLocks(limit), { isReadOnly: true }),
+    listFiles: (after, limit) => ask((link) => link.listFiles(after, limit), { isReadOnly: true }),
+    bringEvents: () => ask(async (link) => (link === engine ? undefined : eventFeed.begin(link)), { isReadOnly: true }),
     assertInPlace: () => membership.assertInPlace(),
     join: () => membership.link(),
     role: membership.role,
@@ -186,6 +199,7 @@ export function createRootlessTree(engine: EngineLink): Tree {
   return {
     ...engine,
     join: async () => {},
+    bringEvents: async () => {},
     assertInPlace: () => {},
     role: () => 'none',
     authorityPid: () => null,

@@ -137,7 +137,7 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
 const isAgentId = ajv.compile<string | undefined>(AgentId)
 
 /** A header or `_meta` names its caller within the same bounds as the input does: others are shown the name. */
-function checkAgentId(agentId: string | undefined): string | undefined {
+export function checkAgentId(agentId: string | undefined): string | undefined {
   if (agentId === undefined || isAgentId(agentId)) return agentId
   const message =
     'The agent id of the request (X-Agent-Id or _meta) must have 1 to 200 characters and no control characters.'

@@ -1,6 +1,7 @@
 // The hub of events: what happens to files and locks goes in, whoever follows it is told. Costs nothing while nobody follows.
 import { randomBytes } from 'node:crypto'
 import type { Event, EventType, Gap } from '../../schemas/events.ts'
+import { serverStopping } from '../errors.ts'
 
 /** An event before it has its place in the stream. */
 export type NewEvent = Event extends infer One ? (One extends Event ? Omit<One, 'id' | 'at'> : never) : never
@@ -37,7 +38,14 @@ export interface EventsOptions {
 
 export type Events = ReturnType<typeof createEvents>
 
-interface Follower {
+export interface FollowOptions {
+  /** The event that was seen last, by somebody who comes back. */
+  readonly after?: string | undefined
+  /** Told when there will be no events any more, since the server stops. */
+  readonly onStop?: (() => void) | undefined
+}
+
+interface Follower extends FollowOptions {
   readonly filter: EventFilter
   readonly listener: EventListener
 }
@@ -51,6 +59,7 @@ export function createEvents({ maxKept = () => 1000, keepMs = 60_000, now = Date
   let series = ''
   let count = 0
   let isActive = false
+  let isClosed = false
   let rest: NodeJS.Timeout | undefined
 
   function begin(): void {
@@ -138,11 +147,12 @@ export function createEvents({ maxKept = () => 1000, keepMs = 60_000, now = Date
     addSource(source: EventSource): void {
       sources.set(source, isActive ? source(publish) : undefined)
     },
-    /** @param after the event that was seen last, by somebody who comes back */
-    follow(filter: EventFilter, listener: EventListener, after?: string): Following {
+    /** @throws OperationError OVERLOADED while the server stops */
+    follow(filter: EventFilter, listener: EventListener, { after, onStop }: FollowOptions = {}): Following {
+      if (isClosed) throw serverStopping()
       begin()
       const missed = after === undefined ? [] : missedSince(after, filter)
-      const follower = { filter, listener }
+      const follower = { filter, listener, onStop }
       followers.add(follower)
       return {
         missed,
@@ -153,10 +163,12 @@ export function createEvents({ maxKept = () => 1000, keepMs = 60_000, now = Date
         }
       }
     },
-    /** Of a process that stops. */
+    /** The server stops: those who follow are told. */
     close(): void {
-      followers.clear()
+      isClosed = true
       stop()
+      for (const { onStop } of followers) onStop?.()
+      followers.clear()
     }
   }
 }

@@ -231,7 +231,9 @@ t.test('where a file system has no sockets, the processes of a tree meet at the 
     holdsLeases: async () => false,
     listLocks: async () => {
       throw new Error('not asked for')
-    }
+    },
+    listFiles: async () => ({ files: [], hasMore: false }),
+    feed: async () => () => {}
   }
   const roots = [tree.root]
   const settings = () => ({ crud: {}, locks: {} })

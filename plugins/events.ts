@@ -1,0 +1,112 @@
+// GET /events: what happens to files and locks, as Server-Sent Events.
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import { eventTypes, type Ready } from '../schemas/events.ts'
+import { OperationError } from '../src/errors.ts'
+import { toEventFilter, type FilterInput } from '../src/operations/event-filter.ts'
+import type { EventFilter } from '../src/operations/events.ts'
+import { suggest } from '../src/suggest.ts'
+import { createEventStream, type EventStream } from '../src/sse/event-stream.ts'
+
+type Query = Readonly<Record<string, string | string[]>>
+
+export default fp(
+  async (app) => {
+    const { events } = app
+    const streams = new Set<EventStream>()
+    let opening = 0
+    let beating: NodeJS.Timeout | undefined
+
+    app.get<{ Querystring: Query }>('/events', { exposeHeadRoute: false }, async (request, reply) => {
+      const input = readQuery(request.query)
+      const filter = toEventFilter(input, app.files)
+      const { max_subscribers } = app.settings.current.events
+      if (streams.size + opening >= max_subscribers) throw tooMany(max_subscribers)
+      opening += 1
+      try {
+        await app.tree.bringEvents()
+      } finally {
+        opening -= 1
+      }
+      follow(reply, filter, describe(input, filter), readLastId(request))
+    })
+
+    function follow(reply: FastifyReply, filter: EventFilter, ready: Ready, after: string | undefined): void {
+      const { raw } = reply
+      const following = events.follow(filter, (event) => stream.send(event), { after, onStop: () => stream.close() })
+      reply.hijack()
+      const stream = createEventStream({
+        output: raw,
+        maxBytes: () => app.settings.current.events.buffer_bytes,
+        makeGap: (id) => events.makeGap('too_slow', id),
+        onEnd() {
+          streams.delete(stream)
+          following.end()
+        }
+      })
+      // It may have gone while the tree was joined.
+      if (raw.destroyed) return stream.close()
+      streams.add(stream)
+      beating ??= beatLater()
+      raw.writeHead(200, headers)
+      stream.open(ready, after === undefined ? events.position : undefined)
+      for (const event of following.missed) stream.send(event)
+    }
+
+    function beatLater(): NodeJS.Timeout {
+      return setTimeout(() => {
+        for (const stream of streams) stream.beat(events.position)
+        beating = streams.size === 0 ? undefined : beatLater()
+      }, app.settings.current.events.heartbeat_seconds * 1000).unref()
+    }
+  },
+  { name: 'events', dependencies: ['event-hub', 'authority', 'errors', 'access'] }
+)
+
+const headers = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store',
+  // Some proxies keep an answer back until it is complete.
+  'x-accel-buffering': 'no'
+}
+
+const parameters = ['types', 'path', 'agent_id']
+const maxIdLength = 100
+
+function readQuery({ types, path, agent_id, ...others }: Query): FilterInput {
+  const [unknown] = Object.keys(others)
+  if (unknown !== undefined)
+    throw new OperationError(
+      'INVALID_REQUEST',
+      `unknown parameter "${unknown.slice(0, 100)}"${suggest(unknown, parameters)}`
+    )
+  if (Array.isArray(agent_id)) throw new OperationError('INVALID_REQUEST', 'agent_id is given more than once.')
+  return { types: toList(types), paths: toList(path), agentId: agent_id }
+}
+
+function toList(value: string | string[] | undefined): string[] {
+  if (value === undefined) return []
+  return Array.isArray(value) ? value : [value]
+}
+
+/** What EventSource sends when it comes back. */
+function readLastId({ headers: { 'last-event-id': id } }: FastifyRequest): string | undefined {
+  if (id === undefined || id === '') return undefined
+  if (typeof id === 'string' && id.length <= maxIdLength) return id
+  throw new OperationError('INVALID_REQUEST', 'Last-Event-ID is none: pass the id of the event that came last.')
+}
+
+function describe({ paths, agentId }: FilterInput, { types }: EventFilter): Ready {
+  return {
+    type: 'ready',
+    at: new Date().toISOString(),
+    types: types === undefined ? [...eventTypes] : [...types],
+    paths: paths.length === 0 ? null : [...paths],
+    agent_id: agentId ?? null
+  }
+}
+
+function tooMany(limit: number): OperationError {
+  const message = `${limit} streams of events are open, as many as events.max_subscribers allows. Try again later, or follow several files with one stream.`
+  return new OperationError('OVERLOADED', message, { details: { retry_after_seconds: 1 } })
+}

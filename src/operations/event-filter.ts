@@ -1,0 +1,107 @@
+// What somebody wants to follow, as he spelt it: types, paths and patterns, and one agent.
+import { isAbsolute, sep } from 'node:path'
+import { eventTypes, type EventType } from '../../schemas/events.ts'
+import { OperationError } from '../errors.ts'
+import type { FileStore } from '../files/file-store.ts'
+import { compileGlob } from '../files/glob.ts'
+import { suggest } from '../suggest.ts'
+import { checkAgentId } from './define.ts'
+import type { EventFilter } from './events.ts'
+
+export interface FilterInput {
+  /** Lists of names, with commas between them. */
+  readonly types: readonly string[]
+  /** Of files, of folders with all below them, or patterns. */
+  readonly paths: readonly string[]
+  readonly agentId: string | undefined
+}
+
+type Matcher = (path: string) => boolean
+
+/** Each is tried at each event. */
+const maxPaths = 100
+const maxPathLength = 4096
+const globCharacter = /[*?[{]/
+
+/** @throws OperationError INVALID_REQUEST, INVALID_PATTERN, PATH_OUTSIDE_BASE, and as an operation on such a path would */
+export function toEventFilter({ types, paths, agentId }: FilterInput, files: FileStore): EventFilter {
+  if (paths.length > maxPaths)
+    throw invalid(`path is given ${paths.length} times, more than ${maxPaths}. Use patterns.`)
+  const matchers = paths.flatMap((path) => toMatchers(path, files))
+  return {
+    types: types.length === 0 ? undefined : new Set(types.flatMap((list) => list.split(',')).map(toType)),
+    matchesPath: paths.length === 0 ? undefined : (path) => matchers.some((matches) => matches(path)),
+    agentId: checkAgentId(agentId)
+  }
+}
+
+function toType(name: string): EventType {
+  const type = eventTypes.find((known) => known === name)
+  if (type !== undefined) return type
+  throw invalid(`types has an unknown name "${name.slice(0, 100)}"${suggest(name, eventTypes)}`)
+}
+
+/** A name may have the characters of a pattern in it: it is followed as both. */
+function toMatchers(path: string, files: FileStore): Matcher[] {
+  if (path === '' || path.length > maxPathLength || path.includes('\0')) {
+    throw invalid(`path must have 1 to ${maxPathLength} characters and no NUL: leave it out to follow all files.`)
+  }
+  return globCharacter.test(path)
+    ? [toPatternMatcher(path, files), toPrefixMatcher(path, files)]
+    : [toPlace(path, files)]
+}
+
+/** The file that the path leads to, the link that it names, or whatever is below it. */
+function toPlace(path: string, files: FileStore): Matcher {
+  const places = [files.resolve(path, 'target').path, files.resolve(path, 'entry').path]
+  return (changed) => places.some((place) => isWithin(changed, place))
+}
+
+function toPrefixMatcher(path: string, files: FileStore): Matcher {
+  try {
+    return toPlace(path, files)
+  } catch (error) {
+    // As a name it leads nowhere; as a pattern it may.
+    if (error instanceof OperationError && error.code !== 'PATH_OUTSIDE_BASE') return () => false
+    throw error
+  }
+}
+
+/** Relative to every root; an absolute one to the root that it begins with. */
+function toPatternMatcher(pattern: string, files: FileStore): Matcher {
+  const roots = files.roots.map(({ real }) => real)
+  if (pattern.split('/').includes('..')) throw outside(pattern)
+  if (!isAbsolute(pattern)) {
+    const matches = compileGlob(pattern)
+    return (path) => roots.some((root) => isWithin(path, root) && matches(relativeTo(root, path)))
+  }
+  const root = files.roots.find(({ real, given }) => [real, given].some((base) => pattern.startsWith(base + sep)))
+  if (root === undefined) throw outside(pattern)
+  const base = pattern.startsWith(root.real + sep) ? root.real : root.given
+  const relative = pattern.slice(base.length + 1)
+  // Without a slash it would be matched at every depth.
+  const matches = compileGlob(relative)
+  const isDeep = relative.includes('/') || relative.includes('**')
+  return (path) =>
+    isWithin(path, root.real) &&
+    (isDeep || !relativeTo(root.real, path).includes('/')) &&
+    matches(relativeTo(root.real, path))
+}
+
+function isWithin(path: string, base: string): boolean {
+  return path === base || path.startsWith(base.endsWith(sep) ? base : base + sep)
+}
+
+function relativeTo(root: string, path: string): string {
+  const relative = path.slice(root.endsWith(sep) ? root.length : root.length + 1)
+  return sep === '/' ? relative : relative.replaceAll(sep, '/')
+}
+
+function outside(pattern: string): OperationError {
+  const message = `No path that this pattern matches is below a root: ${pattern.slice(0, 200)}. Patterns are relative to the roots, such as src/**.`
+  return new OperationError('PATH_OUTSIDE_BASE', message)
+}
+
+function invalid(message: string): OperationError {
+  return new OperationError('INVALID_REQUEST', message)
+}
