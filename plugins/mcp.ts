@@ -13,7 +13,7 @@ declare module 'fastify' {
 }
 
 export default fp<{ config: Config; version: string }>(
-  async (app, { config: { daemon }, version }) => {
+  async (app, { config: { daemon, events }, version }) => {
     let loading: Promise<McpHttp> | undefined
     let mcpHttp: McpHttp | undefined
     const onError = (error: unknown) => app.log.debug({ err: error }, 'mcp')
@@ -28,6 +28,10 @@ export default fp<{ config: Config; version: string }>(
         caller: { transport: 'mcp' },
         version,
         maxWaitSeconds: daemon.mcp_wait_seconds,
+        listFiles: app.tree.listFiles,
+        updates: app.resourceUpdates,
+        maxResources: () => app.settings.current.events.max_resources_per_session,
+        maxListeners: events.max_subscribers,
         maxSessions: daemon.max_mcp_sessions,
         sessionIdleMs: daemon.mcp_session_idle_seconds * 1000,
         onSessionEnd: app.tree.disconnect,
@@ -61,5 +65,5 @@ export default fp<{ config: Config; version: string }>(
       await (await loading)?.close()
     })
   },
-  { name: 'mcp', dependencies: ['authority', 'body', 'access'] }
+  { name: 'mcp', dependencies: ['authority', 'resources', 'body', 'access'] }
 )

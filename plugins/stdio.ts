@@ -31,7 +31,7 @@ export default fp<{ config: Config; version: string }>(
         operations: agentOperations,
         call: app.call,
         caller,
-        openMcp: async (send) => {
+        openMcp: async (send, isBehind) => {
           const { createMcpStream } = await import('../src/mcp/stdio.ts')
           const maxWaitSeconds = daemon.mcp_wait_seconds
           return createMcpStream({
@@ -40,6 +40,10 @@ export default fp<{ config: Config; version: string }>(
             operations: agentOperations,
             call: app.call,
             version,
+            listFiles: app.tree.listFiles,
+            updates: app.resourceUpdates,
+            maxResources: () => app.settings.current.events.max_resources_per_session,
+            isBehind,
             maxWaitSeconds,
             caller
           })
@@ -65,5 +69,5 @@ export default fp<{ config: Config; version: string }>(
       await app.stdio?.close(Math.max(leastCloseMs, (app.stopsAt ?? 0) - performance.now()))
     })
   },
-  { name: 'stdio', dependencies: ['authority'] }
+  { name: 'stdio', dependencies: ['authority', 'resources'] }
 )

@@ -15,6 +15,7 @@ import locks from '../plugins/locks.ts'
 import mcp from '../plugins/mcp.ts'
 import openapi from '../plugins/openapi.ts'
 import operations from '../plugins/operations.ts'
+import resources from '../plugins/resources.ts'
 import rest from '../plugins/rest.ts'
 import settings, { type ReloadOptions } from '../plugins/settings.ts'
 import stdio from '../plugins/stdio.ts'
@@ -75,6 +76,7 @@ export async function createApp({
   await app.register(openapi)
   await app.register(docs)
   await app.register(rest)
+  await app.register(resources)
   await app.register(mcp, options)
   await app.register(stdio, options)
   return app

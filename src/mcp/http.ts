@@ -7,12 +7,16 @@ import {
   WebStandardStreamableHTTPServerTransport,
   type McpHandlerRequestOptions
 } from '@modelcontextprotocol/server'
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createListening, isListen } from './http-listen.ts'
 import { connectionOf, createMcpServer, type McpServerOptions } from './server.ts'
 
 export interface McpHttpOptions extends McpServerOptions {
   readonly maxSessions: number
+  /** Streams of `subscriptions/listen` at once. */
+  readonly maxListeners: number
   readonly sessionIdleMs: number
   readonly onError: (error: Error) => void
   /** Told of a session that has ended, by the name under which its calls came. */
@@ -25,6 +29,8 @@ interface Session {
   readonly transport: WebStandardStreamableHTTPServerTransport
   /** Requests and streams open right now. */
   open: number
+  /** What is not an answer goes there; undefined while the client has no such stream. */
+  stream: ServerResponse | undefined
   /** Milliseconds since the epoch. */
   lastUsed: number
 }
@@ -40,15 +46,26 @@ export interface McpHttp {
 export function createMcpHttp(options: McpHttpOptions): McpHttp {
   const { maxSessions, sessionIdleMs, onError, onSessionEnd, holdsLeases } = options
   const sessions = new Map<string, Session>()
-  const modern = createMcpHandler(() => createMcpServer(options), { legacy: 'reject', onerror: onError })
+  const listening = createListening(options)
+  const modern = createMcpHandler(() => createMcpServer(options), {
+    legacy: 'reject',
+    onerror: onError,
+    bus: listening.bus,
+    maxSubscriptions: options.maxListeners
+  })
+  /** The response that is being made: what is given to the SDK does not lead to it. */
+  const responses = new AsyncLocalStorage<ServerResponse>()
   let opening = 0
   const answer = toNodeHandler({ fetch }, { onerror: onError })
   const sweep = setInterval(endIdleSessions, Math.min(sessionIdleMs, 60_000))
   sweep.unref()
 
   async function fetch(request: Request, requestOptions?: McpHandlerRequestOptions): Promise<Response> {
+    const response = responses.getStore()
     const isLegacy = await isLegacyRequest(request, requestOptions?.parsedBody)
-    return isLegacy ? serveSession(request, requestOptions) : modern.fetch(request, requestOptions)
+    if (isLegacy) return serveSession(request, requestOptions)
+    if (!isListen(requestOptions?.parsedBody)) return modern.fetch(request, requestOptions)
+    return listening.serve(modern, request, requestOptions ?? {}, () => response?.writableNeedDrain === true)
   }
 
   async function serveSession(
@@ -87,8 +104,11 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
         sessions.set(id, session)
       }
     })
-    const session: Session = { transport, open: 0, lastUsed: Date.now() }
-    const server = createMcpServer(options, (requestId) => endCancelled(transport, requestId))
+    const session: Session = { transport, open: 0, stream: undefined, lastUsed: Date.now() }
+    const server = createMcpServer(options, {
+      onCancelled: (requestId) => endCancelled(transport, requestId),
+      isBehind: () => session.stream?.writableNeedDrain !== false
+    })
     server.onerror = onError
     await server.connect(transport)
     const { onclose } = transport
@@ -102,12 +122,15 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
   }
 
   /** A session is in use from the arrival of a request until its answer, or the stream that it opened, has ended. */
-  function countUse({ headers }: IncomingMessage, response: ServerResponse): void {
+  function countUse({ headers, method }: IncomingMessage, response: ServerResponse): void {
     const session = sessions.get(String(headers['mcp-session-id']))
     if (session === undefined) return
     session.open += 1
+    // A second one is refused.
+    if (method === 'GET') session.stream ??= response
     response.once('close', () => {
       session.open -= 1
+      if (session.stream === response) session.stream = undefined
       session.lastUsed = Date.now()
     })
   }
@@ -137,7 +160,7 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
     handle(request, response, parsedBody) {
       countUse(request, response)
       // The SDK's structural type demands what Node's own type leaves optional.
-      return answer(request as Parameters<typeof answer>[0], response, parsedBody)
+      return responses.run(response, () => answer(request as Parameters<typeof answer>[0], response, parsedBody))
     },
     sessionCount: () => sessions.size,
     async close() {

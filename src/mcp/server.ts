@@ -7,6 +7,9 @@ import type { CallOperation, Caller } from '../operations/context.ts'
 import type { Operation } from '../operations/define.ts'
 import { envelopes } from '../operations/envelopes.ts'
 import { instructions } from './instructions.ts'
+import { listResources, readResource, resourceTemplates, toProtocolError, type ListFiles } from './resources.ts'
+import type { ResourceUpdates } from './resource-updates.ts'
+import { createSubscriptions } from './subscriptions.ts'
 import { toTool, toToolError, toToolResult } from './tools.ts'
 
 export interface McpServerOptions {
@@ -15,6 +18,10 @@ export interface McpServerOptions {
   readonly version: string
   /** Longest wait without progress notifications, in seconds. */
   readonly maxWaitSeconds: number
+  readonly listFiles: ListFiles
+  readonly updates: ResourceUpdates
+  /** Files that one session, connection or stream can be subscribed to. */
+  readonly maxResources: () => number
   /** Who calls where neither header nor `_meta` nor session says it. */
   readonly caller: Caller
 }
@@ -22,12 +29,19 @@ export interface McpServerOptions {
 /** Progress notifications, and who calls, in a client's `_meta`. */
 const agentIdKey = 'async-crud-mcp/agent_id'
 
-/** @param onCancelled told of a request that its client has cancelled: the SDK sends no answer to it */
-export function createMcpServer(options: McpServerOptions, onCancelled?: (requestId: string | number) => void): Server {
+/** What a server can know of the client that it is for alone. */
+export interface ClientLink {
+  /** Told of a request that the client has cancelled: the SDK sends no answer to it. */
+  readonly onCancelled?: (requestId: string | number) => void
+  /** True while the client has not read what it was sent. Default: never. */
+  readonly isBehind?: () => boolean
+}
+
+export function createMcpServer(options: McpServerOptions, { onCancelled, isBehind }: ClientLink = {}): Server {
   const { operations, version } = options
   const server = new Server(
     { name: 'async-crud-mcp', title: 'Async CRUD', version },
-    { capabilities: { tools: {} }, instructions }
+    { capabilities: { tools: {}, resources: { subscribe: true } }, instructions }
   )
   server.setRequestHandler('tools/list', () => ({ tools: toolsOf(operations) }))
   server.setRequestHandler('tools/call', async ({ params }, context) => {
@@ -36,33 +50,78 @@ export function createMcpServer(options: McpServerOptions, onCancelled?: (reques
       signal.addEventListener('abort', () => onCancelled(context.mcpReq.id), { once: true })
     return callTool(options, params.name, params.arguments, context)
   })
+  serveResources(server, options)
+  serveSubscriptions(server, options, isBehind)
   return server
 }
 
-async function callTool(
-  { call, operations, maxWaitSeconds, caller }: McpServerOptions,
-  name: string,
-  input: unknown,
-  context: ServerContext
-) {
+function serveResources(server: Server, options: McpServerOptions): void {
+  server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates }))
+  server.setRequestHandler('resources/list', async ({ params }) =>
+    orProtocolError(listResources(options.listFiles, params?.cursor))
+  )
+  server.setRequestHandler('resources/read', async ({ params: { uri } }, context) => {
+    const read = (path: string) => options.call('async_read', { path }, callOf(options, context))
+    return orProtocolError(readResource(uri, read), uri)
+  })
+}
+
+/** Of the 2025 era; later clients listen, which the SDK serves. */
+function serveSubscriptions(server: Server, options: McpServerOptions, isBehind = () => false): void {
+  const { updates, maxResources } = options
+  const subscriptions = createSubscriptions({
+    updates,
+    maxResources,
+    isBehind,
+    // A client that has gone is noticed by the end of its session.
+    send: (uri) => void server.sendResourceUpdated({ uri }).catch(() => {})
+  })
+  server.setRequestHandler('resources/subscribe', async ({ params: { uri } }) => {
+    await orProtocolError(
+      updates.ready().then(() => subscriptions.add([uri])),
+      uri
+    )
+    return {}
+  })
+  server.setRequestHandler('resources/unsubscribe', ({ params: { uri } }) => {
+    subscriptions.remove(uri)
+    return {}
+  })
+  server.onclose = subscriptions.close
+}
+
+async function orProtocolError<Result>(answer: Promise<Result>, uri?: string): Promise<Result> {
+  try {
+    return await answer
+  } catch (error) {
+    throw toProtocolError(error, uri)
+  }
+}
+
+async function callTool(options: McpServerOptions, name: string, input: unknown, context: ServerContext) {
+  const { call, operations } = options
   const operation = operations.find((known) => known.name === name)
   try {
     if (operation === undefined) throw unknownTool(name, operations)
-    const progress = progressOf(context)
-    const result = await call(name, input, {
-      caller: {
-        ...caller,
-        agentId: agentIdOf(context) ?? caller.agentId,
-        connection: connectionOf(context.sessionId) ?? caller.connection,
-        ...(progress === undefined && { maxWaitSeconds })
-      },
-      signal: signalOf(context),
-      progress
-    })
-    return toToolResult(result)
+    return toToolResult(await call(name, input, callOf(options, context)))
   } catch (error) {
     const { body } = operation?.envelope ?? envelopes.status
     return toToolError(body(toOperationError(error), { operation: name, input }))
+  }
+}
+
+/** Who calls, until when, and whether he wants to hear of progress. */
+function callOf({ caller, maxWaitSeconds }: McpServerOptions, context: ServerContext): Parameters<CallOperation>[2] {
+  const progress = progressOf(context)
+  return {
+    caller: {
+      ...caller,
+      agentId: agentIdOf(context) ?? caller.agentId,
+      connection: connectionOf(context.sessionId) ?? caller.connection,
+      ...(progress === undefined && { maxWaitSeconds })
+    },
+    signal: signalOf(context),
+    progress
   }
 }
 

@@ -7,18 +7,23 @@ import {
   parseJSONRPCMessage,
   type JSONRPCMessage,
   type RequestId,
+  type Server,
   type Transport
 } from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
+import { isListen } from './http-listen.ts'
 import { createMcpServer, type McpServerOptions } from './server.ts'
+import { createStreamListening } from './stream-listening.ts'
 
 export interface McpStreamOptions extends McpServerOptions {
   /** Writes one message. */
   readonly send: (message: object) => void
+  /** True while the client does not read what was sent. */
+  readonly isBehind: () => boolean
   readonly onError: (error: Error) => void
 }
 
-export function createMcpStream({ send, onError, ...options }: McpStreamOptions) {
+export function createMcpStream({ send, isBehind, onError, ...options }: McpStreamOptions) {
   /** Requests not yet answered; a client may use an id again before its answer. */
   const waiting = new Map<RequestId, (() => void)[]>()
 
@@ -45,15 +50,25 @@ export function createMcpStream({ send, onError, ...options }: McpStreamOptions)
           error: { code: -32603, message: 'The answer is too large to be sent.' }
         })
       }
-      if (isAnswer) settle(message.id)
+      if (!isAnswer) return
+      settle(message.id)
+      if (message.id !== undefined) listening.end(message.id)
     },
     async close() {
       for (const resolvers of waiting.values()) for (const resolve of resolvers) resolve()
       waiting.clear()
+      listening.close()
       transport.onclose?.()
     }
   }
-  const handle = serveStdio(() => createMcpServer(options), { transport, onerror: onError })
+  let server: Server | undefined
+  const listening = createStreamListening({
+    ...options,
+    isBehind,
+    // The SDK passes it on to those who listen for it.
+    send: (uri) => void server?.sendResourceUpdated({ uri }).catch(() => {})
+  })
+  const handle = serveStdio(() => (server = createMcpServer(options, { isBehind })), { transport, onerror: onError })
 
   return {
     /** Resolves when a request has been answered or cancelled; anything else at once. @throws Error where it is no message of MCP */
@@ -64,10 +79,18 @@ export function createMcpStream({ send, onError, ...options }: McpStreamOptions)
             waiting.set(message.id, [...(waiting.get(message.id) ?? []), resolve])
           })
         : undefined
+      if (isJSONRPCRequest(message) && isListen(message)) {
+        const refusal = await listening.begin(message.id, message)
+        if (refusal !== undefined) return send(refusal)
+        if (!listening.has(message.id)) return
+      }
       transport.onmessage?.(message)
       // A cancelled request gets no answer.
-      if (isJSONRPCNotification(message) && message.method === 'notifications/cancelled')
-        settle(message.params?.['requestId'] as RequestId | undefined)
+      if (isJSONRPCNotification(message) && message.method === 'notifications/cancelled') {
+        const id = message.params?.['requestId'] as RequestId | undefined
+        settle(id)
+        if (id !== undefined) listening.end(id)
+      }
       await answered
     },
     close: (): Promise<void> => handle.close()

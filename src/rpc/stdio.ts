@@ -18,8 +18,8 @@ export interface McpPeer {
 export interface StdioOptions extends MethodsOptions {
   readonly input: Readable
   readonly output: Writable
-  /** Called once, when the first message for it comes. `send` writes one message. */
-  readonly openMcp: (send: (message: object) => void) => Promise<McpPeer>
+  /** Called once, when the first message for it comes. `send` writes one message; `isBehind` is true while the client does not read. */
+  readonly openMcp: (send: (message: object) => void, isBehind: () => boolean) => Promise<McpPeer>
   /** Longest line in bytes. */
   readonly maxLineBytes: number
   /** Messages under way at once, and messages in a batch. Beyond it reading pauses. */
@@ -175,7 +175,7 @@ export function serveStdio(options: StdioOptions): StdioConnection {
     if (call === undefined && opening === undefined) return undefined
     if (call?.method === cancelMethod && call.id === undefined && methods.cancel(requestIdOf(call))) return undefined
     try {
-      const mcp = await (opening ??= openMcp(writer.send))
+      const mcp = await (opening ??= openMcp(writer.send, writer.isBehind))
       await mcp.receive(message)
       return undefined
     } catch (error) {

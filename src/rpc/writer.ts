@@ -34,6 +34,7 @@ export function createWriter(output: Writable, onGone: (error?: Error) => void) 
       for (const [index, line] of lines.entries()) write(`${index === 0 ? '[' : ','}${line}`)
       return write(']\n')
     },
+    isBehind: (): boolean => output.writableNeedDrain && !isGone,
     /** Resolves when there is room again. */
     async ready(signal: AbortSignal): Promise<void> {
       if (!output.writableNeedDrain || isGone) return

@@ -19,7 +19,7 @@ interface World {
   readonly ann: TestClient
   readonly bob: TestClient
   /** What has happened is what comes before this. */
-  mark(): Promise<void>
+  readonly mark: () => Promise<void>
 }
 
 async function makeWorld(t: Test, overrides: Parameters<typeof startServer>[2] = {}): Promise<World> {

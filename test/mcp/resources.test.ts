@@ -1,0 +1,238 @@
+// Files as MCP resources, and being told of their changes: both eras, over HTTP and stdio, at the authority and at a relay.
+import { Client as ModernClient } from '@modelcontextprotocol/client'
+import { StdioClientTransport as ModernStdio } from '@modelcontextprotocol/client/stdio'
+import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport as LegacyStdio } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
+import { EventEmitter, once } from 'node:events'
+import { pathToFileURL } from 'node:url'
+import t, { type Test } from 'tap'
+import { connect, connectLegacy, connectModern, type Answer, type TestClient } from '../fixtures/clients.ts'
+import { programPath, startProgram, startServer, type TestServer } from '../fixtures/server.ts'
+import { hashOf, makeTree, type Tree } from '../fixtures/tree.ts'
+
+type Era = '2025' | '2026'
+
+interface ResourceClient {
+  list(cursor?: string): Promise<Answer>
+  templates(): Promise<Answer>
+  read(uri: string): Promise<Answer>
+  /** @returns ends it */
+  subscribe(...uris: string[]): Promise<() => Promise<unknown>>
+  /** Each time that it was told, the address. */
+  readonly told: string[]
+  /** Resolves when it has been told of this address, now or earlier; forgets what was told before. */
+  untilTold(uri: string): Promise<void>
+}
+
+function modernFace(client: ModernClient): ResourceClient {
+  const told = listenTo((onTold) =>
+    client.setNotificationHandler('notifications/resources/updated', ({ params }) => onTold(params.uri))
+  )
+  return {
+    ...told,
+    list: async (cursor) => client.listResources({ ...(cursor !== undefined && { cursor }) }),
+    templates: async () => client.listResourceTemplates(),
+    read: async (uri) => client.readResource({ uri }),
+    async subscribe(...uris) {
+      const listening = await client.listen({ resourceSubscriptions: uris })
+      return async () => listening.close()
+    }
+  }
+}
+
+function legacyFace(client: LegacyClient): ResourceClient {
+  const told = listenTo((onTold) =>
+    client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => onTold(params.uri))
+  )
+  return {
+    ...told,
+    list: async (cursor) => client.listResources({ ...(cursor !== undefined && { cursor }) }),
+    templates: async () => client.listResourceTemplates(),
+    read: async (uri) => client.readResource({ uri }),
+    async subscribe(...uris) {
+      for (const uri of uris) await client.subscribeResource({ uri })
+      return async () => Promise.all(uris.map(async (uri) => client.unsubscribeResource({ uri })))
+    }
+  }
+}
+
+function listenTo(register: (onTold: (uri: string) => void) => void) {
+  const told: string[] = []
+  const emitter = new EventEmitter()
+  register((uri) => {
+    told.push(uri)
+    emitter.emit('told')
+  })
+  return {
+    told,
+    async untilTold(uri: string): Promise<void> {
+      while (!told.includes(uri)) await once(emitter, 'told')
+      told.splice(0)
+    }
+  }
+}
+
+async function connectHttp(t: Test, era: Era, url: string): Promise<ResourceClient> {
+  if (era === '2026') {
+    const client = await connectModern(url, 'reader')
+    t.teardown(() => client.close())
+    return modernFace(client)
+  }
+  const client = await connectLegacy(url, 'reader')
+  t.teardown(() => client.close())
+  return legacyFace(client)
+}
+
+async function connectStdio(t: Test, era: Era, root: string): Promise<ResourceClient> {
+  const parameters = {
+    command: process.execPath,
+    args: [programPath, '--transport', 'stdio', '--dir', root],
+    env: { ASYNC_CRUD_MCP_CONFIG: '' },
+    stderr: 'ignore' as const
+  }
+  if (era === '2026') {
+    const client = new ModernClient({ name: 'modern', version: '1' }, { versionNegotiation: { mode: 'auto' } })
+    await client.connect(new ModernStdio(parameters))
+    t.teardown(() => client.close())
+    return modernFace(client)
+  }
+  const client = new LegacyClient({ name: 'legacy', version: '1' })
+  await client.connect(new LegacyStdio(parameters))
+  t.teardown(() => client.close())
+  return legacyFace(client)
+}
+
+interface World {
+  readonly tree: Tree
+  readonly server: TestServer
+  readonly writer: TestClient
+  readonly uri: (name: string) => string
+}
+
+/** The authority of the tree is in this process. */
+async function makeWorld(t: Test): Promise<World> {
+  const tree = makeTree(t, { 'a.txt': 'one\n', 'sp ace/ü#.txt': 'two\n', 'never.txt': 'three\n' })
+  const server = await startServer(t, tree.root)
+  const writer = await connect(t, 'rest', server.url, 'writer')
+  await writer.call('async_read', { path: 'a.txt' })
+  return { tree, server, writer, uri: (name) => pathToFileURL(tree.path(name)).href }
+}
+
+const doors: Record<string, (t: Test, era: Era, world: World) => Promise<ResourceClient>> = {
+  'over HTTP': async (t, era, { server }) => connectHttp(t, era, server.url),
+  'over HTTP at a relay': async (t, era, { tree }) =>
+    connectHttp(t, era, (await startProgram(t, ['--dir', tree.root])).url),
+  'over stdio at a relay': async (t, era, { tree }) => connectStdio(t, era, tree.root)
+}
+
+for (const [door, open] of Object.entries(doors)) {
+  for (const era of ['2025', '2026'] as const) {
+    t.test(`a client of ${era} reads files as resources and is told of their changes, ${door}`, async (t) => {
+      const world = await makeWorld(t)
+      const { tree, writer, uri } = world
+      const client = await open(t, era, world)
+      await checkReading(t, client, world)
+      const stop = await client.subscribe(uri('a.txt'), uri('sp ace/ü#.txt'), uri('not-yet.txt'))
+      await writer.call('async_append', { path: 'never.txt', content: 'x' })
+      await writer.call('async_append', { path: 'a.txt', content: 'x' })
+      await client.untilTold(uri('a.txt'))
+      await writer.call('async_write', { path: 'not-yet.txt', content: 'x' })
+      await client.untilTold(uri('not-yet.txt'))
+      tree.write('sp ace/ü#.txt', 'by hand\n')
+      await writer.call('async_read', { path: 'sp ace/ü#.txt' })
+      await client.untilTold(uri('sp ace/ü#.txt'))
+      await writer.call('async_delete', { path: 'a.txt' })
+      await client.untilTold(uri('a.txt'))
+      await stop()
+      const other = await client.subscribe(uri('never.txt'))
+      await writer.call('async_append', { path: 'not-yet.txt', content: 'x' })
+      await writer.call('async_append', { path: 'never.txt', content: 'x' })
+      while (client.told.length === 0) await new Promise(setImmediate)
+      t.strictSame(client.told, [uri('never.txt')], 'of nothing else, before and after')
+      await other()
+    })
+  }
+}
+
+async function checkReading(t: Test, client: ResourceClient, { uri }: World): Promise<void> {
+  t.match(await client.templates(), { resourceTemplates: [{ uriTemplate: 'file:///{+path}' }] })
+  t.match(await client.list(), {
+    resources: [{ uri: uri('a.txt'), name: 'a.txt', _meta: { 'async-crud-mcp/hash': hashOf('one\n') } }]
+  })
+  const content = { uri: uri('sp ace/ü#.txt'), text: 'two\n', _meta: { 'async-crud-mcp/hash': hashOf('two\n') } }
+  t.match(await client.read(uri('sp ace/ü#.txt')), { contents: [content] })
+  t.match(await client.list(), { resources: { length: 2 } }, 'what was read is listed')
+  await t.rejects(client.read(uri('nothing')), { code: -32602, message: /nothing/ })
+  await t.rejects(client.read('file:///etc/passwd'), { message: /outside every root/ })
+  await t.rejects(client.read('https://example.org/'), { message: /file:\/\/\// })
+  await t.rejects(client.subscribe('file:///etc/passwd'), { message: /outside every root/ })
+  await t.rejects(client.list('never given'), { message: /cursor/ })
+}
+
+t.test('resources are listed page by page, each once, gone files not', async (t) => {
+  const { server, tree } = await makeWorld(t)
+  const identity = { mtimeNs: 0n } as never
+  for (let count = 0; count < 1200; count += 1) server.app.history.record(tree.path(`f${count}`), 'sha256:1', identity)
+  server.app.history.recordGone(tree.path('f7'))
+  const client = await connectHttp(t, '2025', server.url)
+  const uris: string[] = []
+  let cursor: string | undefined
+  do {
+    const page: Answer = await client.list(cursor)
+    const resources = page['resources'] as { uri: string }[]
+    t.ok(resources.length <= 500)
+    uris.push(...resources.map(({ uri }) => uri))
+    cursor = page['nextCursor'] as string | undefined
+  } while (cursor !== undefined)
+  t.equal(new Set(uris).size, 1200, 'a.txt and all but one of the others')
+  t.equal(uris.length, 1200)
+})
+
+for (const era of ['2025', '2026'] as const) {
+  t.test(`a client of ${era} can be subscribed to so many files and no more`, async (t) => {
+    const tree = makeTree(t, { 'a.txt': 'one\n' })
+    const server = await startServer(t, tree.root, { events: { max_resources_per_session: 2 } })
+    const client = await connectHttp(t, era, server.url)
+    const uri = (name: string) => pathToFileURL(tree.path(name)).href
+    const refusal = { message: /events.max_resources_per_session/ }
+    await t.rejects(client.subscribe(uri('1'), uri('2'), uri('3')), refusal)
+    const { events } = server.app
+    if (era === '2026') t.equal(events.followers, 0, 'a refused request follows nothing')
+    const other = await connectHttp(t, era, server.url)
+    const stop = await other.subscribe(uri('1'), uri('2'), uri('2'))
+    await stop()
+    await other.subscribe(uri('3'))
+  })
+}
+
+t.test('clients that go leave nothing behind', async (t) => {
+  const { server, uri } = await makeWorld(t)
+  const { events } = server.app
+  const modern = await connectModern(server.url)
+  await modern.listen({ resourceSubscriptions: [uri('a.txt')] })
+  t.equal(events.followers, 1)
+  await modern.close()
+  while (events.followers > 0) await new Promise(setImmediate)
+  const legacy = await connectLegacy(server.url)
+  await legacy.subscribeResource({ uri: uri('a.txt') })
+  t.equal(events.followers, 1)
+  const { transport } = legacy
+  if (transport !== undefined && 'terminateSession' in transport)
+    await (transport.terminateSession as () => Promise<void>)()
+  while (events.followers > 0) await new Promise(setImmediate)
+  await legacy.close()
+})
+
+t.test('a file that changes all the time is told of now and then, the last change included', async (t) => {
+  const { server, writer, uri, tree } = await makeWorld(t)
+  const client = await connectHttp(t, '2026', server.url)
+  await client.subscribe(uri('a.txt'))
+  for (let count = 0; count < 50; count += 1) await writer.call('async_append', { path: 'a.txt', content: 'x' })
+  await client.untilTold(uri('a.txt'))
+  let text = ''
+  // Whoever reads each time he is told ends with the last version.
+  while (text !== tree.read('a.txt'))
+    text = String(((await client.read(uri('a.txt')))['contents'] as Answer[])[0]?.['text'])
+  t.ok(client.told.length < 25, `told ${client.told.length} times of 50 changes`)
+})
