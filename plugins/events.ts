@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { eventTypes, type Ready } from '../schemas/events.ts'
+import type { Config } from '../src/config.ts'
 import { OperationError } from '../src/errors.ts'
 import { toEventFilter, type FilterInput } from '../src/operations/event-filter.ts'
 import type { EventFilter } from '../src/operations/events.ts'
@@ -10,8 +11,8 @@ import { createEventStream, type EventStream } from '../src/sse/event-stream.ts'
 
 type Query = Readonly<Record<string, string | string[]>>
 
-export default fp(
-  async (app) => {
+export default fp<{ config: Config }>(
+  async (app, { config }) => {
     const { events } = app
     const streams = new Set<EventStream>()
     let opening = 0
@@ -37,7 +38,7 @@ export default fp(
       reply.hijack()
       const stream = createEventStream({
         output: raw,
-        maxBytes: () => app.settings.current.events.buffer_bytes,
+        maxBytes: config.events.buffer_bytes,
         makeGap: (id) => events.makeGap('too_slow', id),
         onEnd() {
           streams.delete(stream)
@@ -57,7 +58,7 @@ export default fp(
       return setTimeout(() => {
         for (const stream of streams) stream.beat(events.position)
         beating = streams.size === 0 ? undefined : beatLater()
-      }, app.settings.current.events.heartbeat_seconds * 1000).unref()
+      }, config.events.heartbeat_seconds * 1000).unref()
     }
   },
   { name: 'events', dependencies: ['event-hub', 'authority', 'errors', 'access'] }

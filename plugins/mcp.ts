@@ -30,7 +30,7 @@ export default fp<{ config: Config; version: string }>(
         maxWaitSeconds: daemon.mcp_wait_seconds,
         listFiles: app.tree.listFiles,
         updates: app.resourceUpdates,
-        maxResources: () => app.settings.current.events.max_resources_per_session,
+        maxResources: events.max_resources_per_session,
         maxListeners: events.max_subscribers,
         maxSessions: daemon.max_mcp_sessions,
         sessionIdleMs: daemon.mcp_session_idle_seconds * 1000,

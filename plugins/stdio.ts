@@ -16,7 +16,7 @@ declare module 'fastify' {
 const leastCloseMs = 200
 
 export default fp<{ config: Config; version: string }>(
-  async (app, { config: { daemon, crud }, version }) => {
+  async (app, { config: { daemon, crud, events }, version }) => {
     // Nobody names a connection; it names itself, so that its calls are told from those of others.
     const connection = `stdio-${randomBytes(4).toString('hex')}`
     const caller = { transport: 'stdio', agentId: connection, connection } as const
@@ -42,7 +42,7 @@ export default fp<{ config: Config; version: string }>(
             version,
             listFiles: app.tree.listFiles,
             updates: app.resourceUpdates,
-            maxResources: () => app.settings.current.events.max_resources_per_session,
+            maxResources: events.max_resources_per_session,
             isBehind,
             maxWaitSeconds,
             caller

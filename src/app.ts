@@ -72,7 +72,7 @@ export async function createApp({
   // What stands on it.
   await app.register(health)
   await app.register(lockList)
-  await app.register(events)
+  await app.register(events, options)
   await app.register(openapi)
   await app.register(docs)
   await app.register(rest)

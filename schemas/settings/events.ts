@@ -12,7 +12,6 @@ export const events = Type.Object(
       description: 'Streams of GET /events at once; one more is refused with OVERLOADED.'
     }),
     max_resources_per_session: Type.Integer({
-      ...live,
       minimum: 0,
       maximum: 100_000,
       default: 1000,
@@ -26,14 +25,12 @@ export const events = Type.Object(
       description: 'Events kept in memory for those who come back with Last-Event-ID.'
     }),
     buffer_bytes: Type.Integer({
-      ...live,
       minimum: 1024,
       maximum: 1_073_741_824,
       default: 1_048_576,
       description: 'Bytes of events that one stream may leave unread; beyond it the stream is ended.'
     }),
     heartbeat_seconds: Type.Number({
-      ...live,
       minimum: 0.05,
       maximum: 3600,
       default: 15,

@@ -1,13 +1,13 @@
 // The OpenAPI 3.1 document, derived from the operations and from calls that were recorded.
 import { AgentId } from '../../schemas/common.ts'
-import type { ErrorCode } from '../../schemas/errors.ts'
 import { Health } from '../../schemas/health.ts'
 import { LockList } from '../../schemas/locks.ts'
 import type { Operation } from '../../src/operations/define.ts'
 import { envelopes } from '../../src/operations/envelopes.ts'
 import { createComponents, type JsonObject } from './components.ts'
+import { describeEvents } from './events.ts'
 import { createExamples, type RecordedCall } from './examples.ts'
-import { describeResponses, jsonContent, sharedResponse, toPascalCase, type Workshop } from './responses.ts'
+import { describeRefusals, describeResponses, jsonContent, toPascalCase, type Workshop } from './responses.ts'
 
 interface Sources {
   readonly operations: readonly Operation[]
@@ -22,7 +22,8 @@ export function createOpenApi({ operations, version, calls }: Sources): JsonObje
   const workshop = { components, examples: createExamples(calls, operations) }
   const paths: JsonObject = {
     '/health': { get: describeHealth(workshop) },
-    '/locks': { get: describeLockList(workshop) }
+    '/locks': { get: describeLockList(workshop) },
+    '/events': { get: describeEvents(workshop) }
   }
   for (const operation of operations) paths[`/${operation.name}`] = { post: describeOperation(operation, workshop) }
   const agentId = describeAgentId(workshop)
@@ -149,11 +150,4 @@ function describeLockList(workshop: Workshop): JsonObject {
       ...describeRefusals(['INVALID_REQUEST', 'UNAUTHORIZED', 'FORBIDDEN_ORIGIN', 'METHOD_NOT_ALLOWED'], workshop)
     }
   }
-}
-
-function describeRefusals(codes: readonly ErrorCode[], workshop: Workshop): JsonObject {
-  const { status } = envelopes
-  return Object.fromEntries(
-    codes.map((code) => [String(status.httpStatus(code)), sharedResponse(code, status, workshop)])
-  )
 }

@@ -48,6 +48,14 @@ export function sharedResponse(code: ErrorCode, envelope: Envelope, { components
   }))
 }
 
+/** Of a route that is no operation. */
+export function describeRefusals(codes: readonly ErrorCode[], workshop: Workshop): JsonObject {
+  const { status } = envelopes
+  return Object.fromEntries(
+    codes.map((code) => [String(status.httpStatus(code)), sharedResponse(code, status, workshop)])
+  )
+}
+
 export function jsonContent(schema: JsonObject, examples: JsonObject): JsonObject {
   return { 'application/json': { schema, ...examples } }
 }

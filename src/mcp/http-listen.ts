@@ -7,7 +7,7 @@ import { createSubscriptions, type Subscriptions } from './subscriptions.ts'
 
 interface ListenOptions {
   readonly updates: ResourceUpdates
-  readonly maxResources: () => number
+  readonly maxResources: number
 }
 
 type BusListener = Parameters<ServerEventBus['subscribe']>[0]

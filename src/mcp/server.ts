@@ -21,7 +21,7 @@ export interface McpServerOptions {
   readonly listFiles: ListFiles
   readonly updates: ResourceUpdates
   /** Files that one session, connection or stream can be subscribed to. */
-  readonly maxResources: () => number
+  readonly maxResources: number
   /** Who calls where neither header nor `_meta` nor session says it. */
   readonly caller: Caller
 }

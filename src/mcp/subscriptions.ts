@@ -5,7 +5,7 @@ import type { ResourceUpdates } from './resource-updates.ts'
 export interface SubscriptionsOptions {
   readonly updates: ResourceUpdates
   /** Bound on the files. */
-  readonly maxResources: () => number
+  readonly maxResources: number
   /** Tells the client that this one has another version. */
   readonly send: (uri: string) => void
   /** True while the client has not read what it was sent: what changes meanwhile is told once, later. */
@@ -60,7 +60,7 @@ export function createSubscriptions({ updates, maxResources, send, isBehind }: S
       try {
         for (const uri of uris) {
           if (ends.has(uri)) continue
-          if (ends.size >= maxResources()) throw tooMany(maxResources())
+          if (ends.size >= maxResources) throw tooMany(maxResources)
           ends.set(
             uri,
             updates.watch(uri, () => tell(uri))

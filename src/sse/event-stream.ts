@@ -6,7 +6,7 @@ import type { TreeEvent } from '../operations/events.ts'
 export interface EventStreamOptions {
   readonly output: Writable
   /** What may be left unread. */
-  readonly maxBytes: () => number
+  readonly maxBytes: number
   /** @returns the event that ends the stream of one who reads too slowly; who comes back to its id gets what follows the last event he was sent */
   readonly makeGap: (id: string) => TreeEvent
   /** Called once, when no further events are taken. */
@@ -60,7 +60,7 @@ export function createEventStream({ output, maxBytes, makeGap, onEnd }: EventStr
     if (waiting.length === 0 && !output.writableNeedDrain) return put(frame)
     waiting.push(frame)
     waitingBytes += frame.bytes.length
-    if (waitingBytes > maxBytes()) cut()
+    if (waitingBytes > maxBytes) cut()
   }
 
   function cut(): void {

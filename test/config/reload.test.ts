@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { fields } from '../../src/config/fields.ts'
 import { connect, type Answer, type TestClient } from '../fixtures/clients.ts'
+import { follow, get } from '../fixtures/event-stream.ts'
 import { startProgram, type RunningProgram } from '../fixtures/server.ts'
 import { makeTree, type Tree } from '../fixtures/tree.ts'
 
@@ -25,6 +26,7 @@ interface Start {
 }
 
 interface Scene {
+  readonly t: Test
   readonly tree: Tree
   readonly program: RunningProgram
   readonly ann: TestClient
@@ -69,7 +71,7 @@ async function scene(t: Test, { flags = [], environment = {}, settings = {} }: S
     return line('config_debounce_seconds has changed', from)
   }
 
-  return { tree, program, ann, bob, file, write, apply, line }
+  return { t, tree, program, ann, bob, file, write, apply, line }
 }
 
 const quick = { 'daemon.config_poll_seconds': 0.05, 'daemon.config_debounce_seconds': 0 }
@@ -172,6 +174,22 @@ const live: Readonly<Record<string, LiveCase>> = {
     changed: 1000,
     look: async ({ ann }) => leaseSeconds(ann, { ttl_seconds: 3600 })
   },
+  'events.max_subscribers': {
+    value: 0,
+    byDefault: 200,
+    changed: 503,
+    async look({ program }) {
+      const response = await get(program.url)
+      response.destroy()
+      return response.statusCode
+    }
+  },
+  'events.buffer_events': {
+    value: 0,
+    byDefault: 'file_changed',
+    changed: 'gap',
+    look: async (scene) => missedAs(scene)
+  },
   'locks.ticket_grace_seconds': {
     value: 0,
     // A wait that is cut, which gives a ticket.
@@ -190,6 +208,17 @@ const live: Readonly<Record<string, LiveCase>> = {
 
 function readTwo(client: TestClient): Promise<Answer> {
   return client.call('async_batch_read', { files: [{ path: 'f' }, { path: 'f' }] })
+}
+
+/** What comes first to one who comes back to the events after a change. */
+async function missedAs({ t, program, ann }: Scene): Promise<unknown> {
+  const first = await follow(t, program.url, 'types=file_changed')
+  first.close()
+  await ann.call('async_append', { path: 'f', content: 'x' })
+  const again = await follow(t, program.url, 'types=file_changed', { headers: { 'last-event-id': first.lastId() } })
+  const { type } = await again.next()
+  again.close()
+  return type
 }
 
 /** How long a lease is given for, rounded to tens of seconds. */

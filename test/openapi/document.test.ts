@@ -49,7 +49,9 @@ t.test('every example satisfies the schema beside it', async (t) => {
   }
   const checkResponses = (responses: Readonly<Record<string, Response>>, pointer: string) => {
     for (const [name, { $ref, content }] of Object.entries(responses)) {
-      if ($ref === undefined) check(content['application/json'], `${pointer}/${name}/content/application~1json`)
+      if ($ref !== undefined) continue
+      for (const [type, media] of Object.entries(content))
+        check(media, `${pointer}/${name}/content/${type.replace('/', '~1')}`)
     }
   }
   for (const { operation, pointer } of described) {
@@ -65,9 +67,9 @@ t.test('every operation shows a call that succeeds, and contention where it can 
   for (const { operationId, requestBody, responses } of described.map(({ operation }) => operation)) {
     const requests = Object.keys(requestBody?.content['application/json'].examples ?? {})
     const shown = (status: string, holds: (value: unknown) => boolean = () => true) =>
-      Object.entries(responses[status]?.content?.['application/json'].examples ?? {}).flatMap(([name, { value }]) =>
-        holds(value) ? [name] : []
-      )
+      Object.values(responses[status]?.content ?? {})
+        .flatMap(({ examples = {} }) => Object.entries(examples))
+        .flatMap(([name, { value }]) => (holds(value) ? [name] : []))
     t.ok(shown('200').length > 0, `${operationId}: an answer`)
     const contentions = shown('409', (value) => (value as { status?: string }).status === 'contention')
     if (operations.some(({ name, contends }) => name === operationId && contends))

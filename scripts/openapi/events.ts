@@ -1,0 +1,89 @@
+// GET /events in the OpenAPI document.
+import { AgentId } from '../../schemas/common.ts'
+import { Event, eventTypes, Gap, Ready } from '../../schemas/events.ts'
+import type { JsonObject } from './components.ts'
+import { describeRefusals, type Workshop } from './responses.ts'
+
+export function describeEvents(workshop: Workshop): JsonObject {
+  const { components } = workshop
+  const schema = {
+    oneOf: [components.schema(Ready), ...Event.anyOf.map((part) => components.schema(part)), components.schema(Gap)]
+  }
+  return {
+    operationId: 'follow_events',
+    summary: 'Be told of what happens',
+    description: [
+      'Server-Sent Events for scripts and dashboards, until the client or the server ends them. The first is `ready`; a comment comes now and then where nothing happens.',
+      'Each has its type as `event`, its id as `id`, and as `data` one line of JSON of the schema below. There is never content of a file in it.',
+      'What was missed between two streams is sent first where Last-Event-ID says since when; where not all of it is kept, a `gap` says so.'
+    ].join('\n'),
+    tags: ['files'],
+    parameters: [
+      {
+        name: 'types',
+        in: 'query',
+        required: false,
+        description: 'Types to follow, with commas between them. Default: all.',
+        style: 'form',
+        explode: false,
+        schema: { type: 'array', items: { type: 'string', enum: [...eventTypes] } }
+      },
+      {
+        name: 'path',
+        in: 'query',
+        required: false,
+        description:
+          'Files to follow: a path, that of a folder for all below it, or a pattern relative to the roots, such as src/**. May be given 100 times. Default: all.',
+        schema: { type: 'array', maxItems: 100, items: { type: 'string', minLength: 1, maxLength: 4096 } }
+      },
+      {
+        name: 'agent_id',
+        in: 'query',
+        required: false,
+        description: 'Whose doings to follow; "external" for changes made outside the server. Default: those of all.',
+        schema: components.schema(AgentId)
+      },
+      {
+        name: 'Last-Event-ID',
+        in: 'header',
+        required: false,
+        description: 'Id of the event that came last, by one who comes back. EventSource sends it by itself.',
+        schema: { type: 'string', maxLength: 100 }
+      }
+    ],
+    responses: {
+      '200': {
+        description: 'The stream.',
+        content: { 'text/event-stream': { schema, examples } }
+      },
+      ...describeRefusals(
+        ['INVALID_REQUEST', 'UNAUTHORIZED', 'FORBIDDEN_ORIGIN', 'METHOD_NOT_ALLOWED', 'OVERLOADED'],
+        workshop
+      )
+    }
+  }
+}
+
+const at = '2026-01-01T12:00:00.000Z'
+const [hash, previous_hash] = ['5', '4'].map((digit) => `sha256:${digit.repeat(64)}`) as [string, string]
+
+/** Two events of a stream: their data. */
+const examples: JsonObject = {
+  ready: {
+    summary: 'What the stream follows.',
+    value: { type: 'ready', at, types: ['file_changed', 'contention'], paths: ['src/**'], agent_id: null }
+  },
+  changed: {
+    summary: 'Bob has changed a file.',
+    value: {
+      type: 'file_changed',
+      path: '/home/ann/project/src/app.ts',
+      agent_id: 'bob',
+      operation: 'async_update',
+      hash,
+      previous_hash,
+      id: '1f4c9a2b7d3e-42',
+      at
+    }
+  }
+}
