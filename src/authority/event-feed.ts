@@ -12,7 +12,13 @@ export function createEventFeed(events: Events, onError: (error: unknown) => voi
   /** Resolves once this authority's events reach the hub. */
   async function begin(relay: EngineLink): Promise<void> {
     if (source?.relay !== relay) source = { relay, feeding: relay.feed(events.pass) }
-    await source.feeding
+    const begun = source
+    try {
+      await begun.feeding
+    } catch (error) {
+      if (source === begun) source = undefined
+      throw error
+    }
   }
 
   function end(): void {

@@ -1,11 +1,14 @@
 // Streams of GET /events: coming back, reading slowly, coming in thousands, and processes that come and go.
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
+import { createFeed } from '../../src/authority/feed.ts'
+import type { AuthorityMessage } from '../../src/authority/messages.ts'
 import { connect, type Answer } from '../fixtures/clients.ts'
 import { follow, get, type EventClient } from '../fixtures/event-stream.ts'
 import { startProgram, startServer } from '../fixtures/server.ts'
 import { makeTree } from '../fixtures/tree.ts'
 import { createEvents, type NewEvent } from '../../src/operations/events.ts'
+import { withResolvers } from '../../src/with-resolvers.ts'
 
 type Overrides = Parameters<typeof startServer>[2]
 
@@ -184,12 +187,45 @@ t.test('very many changes are one event, told whatever paths are followed', asyn
   t.equal(stream.events.length, 2, 'none of them is told singly')
 })
 
+t.test('a relay that does not read is told where events are missing, and memory stays bounded', async (t) => {
+  const sent: AuthorityMessage[] = []
+  let unread = 0
+  const feed = createFeed({
+    send: (message) => sent.push(message),
+    unread: () => unread,
+    close: () => {},
+    destroy: () => {}
+  })
+  const tell = (id: string) => feed({ ...changed('/a'), id, at: '' })
+  tell('1')
+  unread = 20_000_000
+  for (const id of ['2', '3', '4']) tell(id)
+  unread = 12_000_000
+  tell('5')
+  unread = 1000
+  tell('6')
+  t.match(sent, [
+    { type: 'event', event: { id: '1' } },
+    { type: 'event', event: { type: 'gap', reason: 'too_slow' } },
+    { type: 'event', event: { type: 'gap', reason: 'too_slow' } },
+    { type: 'event', event: { id: '6' } }
+  ])
+  t.equal(sent.length, 4)
+})
+
 t.test('a server that stops ends its streams at once', async (t) => {
   const { server } = await makeWorld(t)
   const stream = await follow(t, server.url)
-  const start = performance.now()
-  await Promise.all([stream.ended, server.app.close()])
-  t.ok(performance.now() - start < 1000)
+  const { engine } = server.app
+  const { promise: stopped, resolve: stop } = withResolvers<void>()
+  const stopEngine = engine.stop.bind(engine)
+  // As long as an operation that is under way may take.
+  engine.stop = async (limitMs) => stopped.then(() => stopEngine(limitMs))
+  const closed = server.app.close()
+  await stream.ended
+  t.pass('before those who have a lock have finished')
+  stop()
+  await closed
 })
 
 t.test('every process of a tree tells of what happens in it, and of the change of the authority', async (t) => {

@@ -5,8 +5,10 @@ import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.j
 import { StdioClientTransport as LegacyStdio } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import { EventEmitter, once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
+import { createSubscriptions } from '../../src/mcp/subscriptions.ts'
 import { connect, connectLegacy, connectModern, type Answer, type TestClient } from '../fixtures/clients.ts'
 import { programPath, startProgram, startServer, type TestServer } from '../fixtures/server.ts'
 import { hashOf, makeTree, type Tree } from '../fixtures/tree.ts'
@@ -222,6 +224,32 @@ t.test('clients that go leave nothing behind', async (t) => {
     await (transport.terminateSession as () => Promise<void>)()
   while (events.followers > 0) await new Promise(setImmediate)
   await legacy.close()
+})
+
+t.test('a client that does not read is told of each file once, when it reads again', async (t) => {
+  const sent: string[] = []
+  const watches = new Map<string, () => void>()
+  let isBehind = true
+  const subscriptions = createSubscriptions({
+    updates: {
+      ready: async () => {},
+      watch: (uri, onUpdated) => (watches.set(uri, onUpdated), () => watches.delete(uri))
+    },
+    maxResources: 10,
+    send: (uri) => sent.push(uri),
+    isBehind: () => isBehind
+  })
+  subscriptions.add(['one', 'two', 'three'])
+  for (let count = 0; count < 1000; count += 1) for (const change of watches.values()) change()
+  subscriptions.remove('three')
+  // Longer than the pause between two looks.
+  await delay(250)
+  t.strictSame(sent, [])
+  isBehind = false
+  while (sent.length === 0) await delay(10)
+  t.strictSame(sent, ['one', 'two'])
+  subscriptions.close()
+  t.equal(watches.size, 0)
 })
 
 t.test('a file that changes all the time is told of now and then, the last change included', async (t) => {
