@@ -39,19 +39,21 @@ async function run(flags: DoctorFlags): Promise<void> {
 async function createChecks({ dir, config }: DoctorFlags): Promise<Check[]> {
   const { checkClients, checkServices } = await import('../doctor/installation.ts')
   const { checkRoots, checkState } = await import('../doctor/roots.ts')
-  const { checkFolder, checkNode, checkOpenFiles, checkPort, checkWatches } = await import('../doctor/system.ts')
+  const { checkFolder, checkNode, checkOpenFiles, checkPort } = await import('../doctor/system.ts')
+  const { checkWatches } = await import('../doctor/watches.ts')
   const { findConfig } = await import('../doctor/configuration.ts')
   const { paths } = await import('../daemon/paths.ts')
   const { findings, settings } = findConfig(config)
   const roots = (dir ?? settings.crud.base_directories).map((root) => resolve(root))
   const { host, port, token } = settings.daemon
+  const maxFiles = settings.crud.max_history_files
   return [
     { name: 'node', run: checkNode },
     { name: 'configuration', run: () => findings },
     { name: 'roots', run: () => checkRoots(roots) },
     { name: 'state', run: () => checkState(roots) },
     { name: 'port', run: () => checkPort(host, port, token) },
-    { name: 'watches', run: () => checkWatches(roots) },
+    { name: 'watches', run: () => (settings.watcher.enabled ? checkWatches({ roots, maxFiles }) : []) },
     { name: 'open files', run: () => checkOpenFiles() },
     { name: 'log folder', run: () => checkFolder('log folder', paths.logFolder) },
     { name: 'data folder', run: () => checkFolder('data folder', paths.dataFolder) },

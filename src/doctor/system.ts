@@ -1,7 +1,7 @@
 // Looks at the system: Node, ports, limits, folders.
-import { access, constants, opendir, readFile } from 'node:fs/promises'
+import { access, constants, readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import { askHealth } from '../daemon/health.ts'
 import { candidatePorts } from '../daemon/ports.ts'
 import { isErrno } from '../errno.ts'
@@ -9,10 +9,6 @@ import { findings, type Finding } from './check.ts'
 
 const leastNode = [20, 19]
 const leastOpenFiles = 1024
-/** Directories that are counted before it is enough, and the time for it. */
-const maxDirectories = 50_000
-const maxCountMs = 1500
-const maxWatchesPath = '/proc/sys/fs/inotify/max_user_watches'
 
 export function checkNode(version = process.versions.node): Finding[] {
   const { ok, fail } = findings('node')
@@ -35,7 +31,8 @@ export async function checkPort(host: string, port: number | null, token: string
     `http://${host.includes(':') ? `[${host}]` : host}:${preferred}/mcp`,
     token
   )
-  if (state === 'healthy') return [ok(`${preferred} is taken by an async-crud-mcp server (${version})`)]
+  if (state === 'healthy' || state === 'degraded')
+    return [ok(`${preferred} is taken by an async-crud-mcp server (${version})`)]
   if (state === 'refused')
     return [ok(`${preferred} is taken by a server that asks for another token, which may be one of ours`)]
   for (const other of others) {
@@ -56,33 +53,6 @@ async function tryPort(host: string, port: number): Promise<string | undefined> 
     server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
     server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)))
   })
-}
-
-/** Each directory below the roots is watched (Linux). */
-export async function checkWatches(roots: readonly string[], limitPath = maxWatchesPath): Promise<Finding[]> {
-  const { ok, warn } = findings('watches')
-  const limit = Number(await readFile(limitPath, 'utf8').catch(() => '0'))
-  if (limit === 0) return []
-  const { count, isWhole } = await countDirectories(roots)
-  const counted = `${isWhole ? '' : 'at least '}${count} directories, ${limit} watches`
-  if (count < limit * 0.8 && (isWhole || limit > maxDirectories)) return [ok(counted)]
-  return [warn(counted, `raise it: sysctl fs.inotify.max_user_watches=${Math.max(524_288, count * 4)}`)]
-}
-
-async function countDirectories(roots: readonly string[]): Promise<{ count: number; isWhole: boolean }> {
-  const until = performance.now() + maxCountMs
-  const waiting = [...roots]
-  let count = 0
-  for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
-    count += 1
-    if (count >= maxDirectories || performance.now() > until) return { count, isWhole: false }
-    try {
-      for await (const entry of await opendir(folder)) if (entry.isDirectory()) waiting.push(join(folder, entry.name))
-    } catch (error) {
-      if (!isErrno(error, 'EACCES', 'EPERM', 'ENOENT', 'ENOTDIR', 'ELOOP')) throw error
-    }
-  }
-  return { count, isWhole: true }
 }
 
 export async function checkOpenFiles(limitsPath = '/proc/self/limits'): Promise<Finding[]> {

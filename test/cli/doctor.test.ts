@@ -4,7 +4,8 @@ import { createServer, type AddressInfo } from 'node:net'
 import t from 'tap'
 import { runCheck } from '../../src/doctor/check.ts'
 import { checkRoots } from '../../src/doctor/roots.ts'
-import { checkFolder, checkNode, checkOpenFiles, checkPort, checkWatches } from '../../src/doctor/system.ts'
+import { checkFolder, checkNode, checkOpenFiles, checkPort } from '../../src/doctor/system.ts'
+import { checkWatches } from '../../src/doctor/watches.ts'
 import { makeHome, type Home } from '../fixtures/home.ts'
 import { startServer } from '../fixtures/server.ts'
 import { makeTree } from '../fixtures/tree.ts'
@@ -121,27 +122,45 @@ t.test('limits and rights of the system', async (t) => {
   const tree = makeTree(t, {
     'a/b/c/f': '',
     'd/f': '',
-    few: '5\n',
-    many: '1000\n',
+    ...limits('few', 'sys/fs/inotify/max_user', { watches: 5, instances: 2 }),
+    ...limits('many', 'sys/fs/inotify/max_user', { watches: 1000, instances: 100 }),
+    ...limits('namespace', 'sys/fs/inotify/max_user', { watches: 1000, instances: 100 }),
+    ...limits('namespace', 'sys/user/max_inotify', { watches: 3, instances: 100 }),
+    'nothing/f': '',
     limits: 'Max open files            256                  4096                 files\n'
   })
-  const watched = [tree.path('a'), tree.path('d')]
-  t.match(await checkWatches(watched, tree.path('few')), [
-    { verdict: 'warn', message: '4 directories, 5 watches', advice: /max_user_watches=524288/ }
+  const roots = [tree.path('a'), tree.path('d')]
+  t.match(await checkWatches({ roots, maxFiles: 100, proc: tree.path('few') }), [
+    { verdict: 'warn', message: '4 folders, 0 of 5 watches of this user in use', advice: /max_user_watches=524288/ },
+    { verdict: 'warn', message: /^0 of 2 inotify instances/, advice: /max_user_instances=1024/ }
   ])
-  t.match(await checkWatches(watched, tree.path('many')), [{ verdict: 'ok' }])
-  t.strictSame(await checkWatches(watched, tree.path('nothing')), [], 'only Linux counts watches')
+  t.match(await checkWatches({ roots, maxFiles: 100, proc: tree.path('many') }), [{ verdict: 'ok' }, { verdict: 'ok' }])
+  t.match(await checkWatches({ roots, maxFiles: 100, proc: tree.path('namespace') }), [
+    { verdict: 'warn', message: /of 3 watches/ },
+    { verdict: 'ok' }
+  ])
+  t.strictSame(
+    await checkWatches({ roots, maxFiles: 100, proc: tree.path('nothing') }),
+    [],
+    'only Linux counts watches'
+  )
   t.match(await checkOpenFiles(tree.path('limits')), [
     { verdict: 'warn', message: 'at most 256', advice: /ulimit -n 1024/ }
   ])
   t.match(await checkFolder('log folder', tree.path('new/folder')), [{ verdict: 'ok', message: /can be made/ }])
-  t.match(await checkFolder('log folder', tree.path('few/folder')), [{ verdict: 'fail', message: /ENOTDIR/ }])
+  t.match(await checkFolder('log folder', tree.path('limits/folder')), [{ verdict: 'fail', message: /ENOTDIR/ }])
   t.match(await checkPort('192.0.2.1', 8720, ''), [
     { verdict: 'fail', message: /192\.0\.2\.1 cannot be bound \(EADDRNOTAVAIL\)/ }
   ])
   if (process.platform === 'linux')
     t.match(await checkRoots(['/proc/self']), [{ verdict: 'fail' }], 'a root that cannot be written')
 })
+
+function limits(folder: string, prefix: string, values: Readonly<Record<string, number>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(values).map(([what, value]) => [`${folder}/${prefix}_${what}`, `${value}\n`])
+  )
+}
 
 t.test('a folder that hangs is told, and keeps nobody', async (t) => {
   const hanging = { name: 'roots', run: () => new Promise<never>(() => {}) }
