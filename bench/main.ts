@@ -1,4 +1,4 @@
-// npm run bench [-- hot-path | file-editing | contention | swarm | locks | leases | relay]: runs the benchmarks and prints their tables.
+// npm run bench [-- hot-path | file-editing | contention | swarm | locks | leases | relay | watcher]: runs the benchmarks and prints their tables.
 import { availableParallelism } from 'node:os'
 import { contentionSize } from './contention-size.ts'
 import { fileEditing } from './file-editing.ts'
@@ -7,6 +7,7 @@ import { leases } from './leases.ts'
 import { locks } from './locks.ts'
 import { relay } from './relay.ts'
 import { swarm } from './swarm.ts'
+import { watcher } from './watcher.ts'
 
 const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
   'hot-path': hotPath,
@@ -15,7 +16,8 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
   swarm,
   locks,
   leases,
-  relay
+  relay,
+  watcher
 }
 
 const names = process.argv.slice(2)
