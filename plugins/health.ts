@@ -15,24 +15,37 @@ export default fp(
     renewal.unref()
     app.get('/health', async (): Promise<Health> => {
       const { version, startedAt } = app.serverFacts
+      const degraded = app.degradations.list()
       return {
-        status: 'healthy',
+        status: degraded.length > 0 ? 'degraded' : 'healthy',
+        degraded,
         version,
         uptime_seconds: (Date.now() - startedAt) / 1000,
         port_listening: app.server.listening,
         event_loop_delay_ms: { p50: toMs(delay.percentile(50)), p99: toMs(delay.percentile(99)) },
         memory_bytes: process.memoryUsage.rss(),
+        watcher: {
+          state: watcherState(),
+          watched_directories: app.watcher?.watchedFolders ?? 0,
+          tracked_files: app.history.trackedFiles
+        },
         role: app.tree.role(),
         authority_pid: app.tree.authorityPid(),
         mcp_sessions: app.mcpSessions()
       }
     })
+
+    function watcherState(): Health['watcher']['state'] {
+      if (app.watcher === undefined || app.tree.role() === 'relay') return 'off'
+      return app.watcher.shortage === undefined ? 'watching' : 'degraded'
+    }
+
     app.addHook('onClose', async () => {
       clearInterval(renewal)
       delay.disable()
     })
   },
-  { name: 'health', dependencies: ['authority'] }
+  { name: 'health', dependencies: ['authority', 'watcher', 'degradations'] }
 )
 
 /** The histogram counts the timer's own interval in. */

@@ -6,7 +6,17 @@ const milliseconds = (description: string) => Type.Number({ minimum: 0, descript
 
 export const Health = Type.Object(
   {
-    status: Type.Literal('healthy', { description: 'The process answers.' }),
+    status: Type.String({
+      enum: ['healthy', 'degraded'],
+      description: 'The process answers; degraded where a part of it does not work as it should, and the rest goes on.'
+    }),
+    degraded: Type.Array(
+      Type.Object({
+        part: Type.String({ description: 'Such as `watcher`.' }),
+        message: Type.String({ description: 'What is missing, what that means, and what to do.' })
+      }),
+      { description: 'The parts that do not work as they should.' }
+    ),
     version: Type.String({ description: 'Of the server.' }),
     uptime_seconds: Type.Number({ minimum: 0, description: 'Since its start.' }),
     port_listening: Type.Boolean({ description: 'True once the server accepts connections.' }),
@@ -18,6 +28,18 @@ export const Health = Type.Object(
       { title: 'EventLoopDelay', description: 'How late the event loop is, in milliseconds.' }
     ),
     memory_bytes: Type.Integer({ minimum: 0, description: 'Resident memory.' }),
+    watcher: Type.Object(
+      {
+        state: Type.String({
+          enum: ['watching', 'degraded', 'off'],
+          description:
+            'Whether changes by other programs are noticed when they happen: degraded where not all folders can be watched, off where it is switched off or another process runs the engine of the tree.'
+        }),
+        watched_directories: Type.Integer({ minimum: 0, description: 'Folders that the system watches.' }),
+        tracked_files: Type.Integer({ minimum: 0, description: 'Files in use, whose versions are remembered.' })
+      },
+      { title: 'WatcherHealth', description: 'The watcher.' }
+    ),
     ...treeRole,
     mcp_sessions: Type.Integer({ minimum: 0, description: 'Sessions of 2025-era MCP clients.' })
   },

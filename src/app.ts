@@ -3,6 +3,7 @@ import Fastify, { LogController, type FastifyInstance, type FastifyReply, type F
 import access from '../plugins/access.ts'
 import authority from '../plugins/authority.ts'
 import body from '../plugins/body.ts'
+import degradations from '../plugins/degradations.ts'
 import differ from '../plugins/differ.ts'
 import docs from '../plugins/docs.ts'
 import eventHub from '../plugins/event-hub.ts'
@@ -19,6 +20,7 @@ import resources from '../plugins/resources.ts'
 import rest from '../plugins/rest.ts'
 import settings, { type ReloadOptions } from '../plugins/settings.ts'
 import stdio from '../plugins/stdio.ts'
+import watcher from '../plugins/watcher.ts'
 import type { Config } from './config.ts'
 
 export interface AppOptions {
@@ -57,11 +59,13 @@ export async function createApp({
   })
   const options = { config, version }
   await app.register(settings, { ...options, reload })
+  await app.register(degradations)
   // The engine.
   await app.register(files, options)
   await app.register(eventHub, options)
   await app.register(locks, options)
   await app.register(differ, options)
+  await app.register(watcher, options)
   await app.register(operations, options)
   // Whose engine: one for the whole tree.
   await app.register(authority, { config, onDisplaced })

@@ -1,20 +1,34 @@
-// Settings of the watcher. Read and checked already, so that a file written for the next version is a file for this one.
+// Settings of the watcher: how changes made beside the server are noticed before anybody looks.
 import { Type } from '../typebox.ts'
-
-const notYet = 'Without effect in this version.'
 
 export const watcher = Type.Object(
   {
     enabled: Type.Boolean({
       default: true,
-      description: `Whether the file system is watched for changes by other programs, which are noticed at the next call without it, too. ${notYet}`
+      description:
+        'Whether the folders of files in use are watched for changes by other programs. Without it such a change is noticed at the next call on its file, and nobody is told before.'
     }),
     debounce_ms: Type.Integer({
       minimum: 0,
       maximum: 60_000,
       default: 100,
-      description: `How long events of one file are gathered. ${notYet}`
+      description:
+        'How long a file must have been left alone before it is looked at, in milliseconds: an editor saves in several steps. After ten times as long it is looked at anyhow.'
+    }),
+    rescan_seconds: Type.Number({
+      minimum: 0,
+      maximum: 86_400,
+      default: 30,
+      description:
+        'How often all files in use are compared with what is known of them, since the system drops notices under load. 0 is never. Where not all folders can be watched, every 5 seconds at least.'
+    }),
+    bulk_files: Type.Integer({
+      minimum: 1,
+      maximum: 1_000_000,
+      default: 100,
+      description:
+        'More files than this changed within a second, by a checkout or a formatter, are one change in bulk: told once, and not file by file.'
     })
   },
-  { additionalProperties: false, default: {}, description: 'Notice of changes by other programs: not yet.' }
+  { additionalProperties: false, default: {}, description: 'Notice of changes by other programs.' }
 )

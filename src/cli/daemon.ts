@@ -25,6 +25,7 @@ interface LogFlags extends TreeFlags {
 
 /** Of `status`, as service managers have it. */
 const notRunningCode = 3
+const healthStyles: Readonly<Record<string, 'green' | 'yellow'>> = { healthy: 'green', degraded: 'yellow' }
 const defaultLines = 50
 /** More than a server takes that gives running operations their time. */
 const defaultStopSeconds = 10
@@ -149,7 +150,7 @@ async function status(flags: TreeFlags): Promise<void> {
   )
   print(`url: ${found.url ?? 'none, it serves standard input alone'}`)
   for (const root of found.roots) print(`root: ${root}`)
-  if (found.health !== null) print(`health: ${paint(found.health === 'healthy' ? 'green' : 'red', found.health)}`)
+  if (found.health !== null) print(`health: ${paint(healthStyles[found.health] ?? 'red', found.health)}`)
   print(`up for: ${Math.round(found.uptime_seconds)} s`)
   if (found.log_file !== null) print(`log: ${found.log_file}`)
 }

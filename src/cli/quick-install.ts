@@ -110,7 +110,7 @@ async function startService(flags: { dir?: string[]; confinement: boolean }): Pr
 
 /** @returns its address. @throws Error where it cannot be reached in time */
 async function waitForServer({ roots: [first = ''], token }: CommandSettings): Promise<string> {
-  const { askHealth } = await import('../daemon/health.ts')
+  const { askHealth, isServing } = await import('../daemon/health.ts')
   const { findServer } = await import('../daemon/state-file.ts')
   const { showProgress } = await import('./progress.ts')
   const root = realpathSync.native(first)
@@ -119,8 +119,7 @@ async function waitForServer({ roots: [first = ''], token }: CommandSettings): P
     for (const until = performance.now() + reachTimeoutMs; performance.now() < until; await delay(pollMs)) {
       const url = findServer(root)?.url ?? undefined
       if (url === undefined) continue
-      const { state } = await askHealth(url, token)
-      if (state === 'healthy' || state === 'refused') return url
+      if (isServing(await askHealth(url, token))) return url
     }
   } finally {
     progress.end()

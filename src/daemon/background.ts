@@ -5,7 +5,7 @@ import { homedir } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isErrno } from '../errno.ts'
 import type { BackgroundRecord, BackgroundRecords } from './background-records.ts'
-import { askHealth } from './health.ts'
+import { askHealth, isServing } from './health.ts'
 import { isRunning, startOf } from './process-identity.ts'
 import { createStateFile } from './state-file.ts'
 
@@ -93,8 +93,7 @@ async function reach(record: BackgroundRecord, token: string): Promise<{ url: st
   while (performance.now() < until) {
     const url = urlOf(record)
     if (url !== undefined) {
-      const { state } = await askHealth(url, token)
-      if (state === 'healthy' || state === 'refused') return { url }
+      if (isServing(await askHealth(url, token))) return { url }
     }
     await delay(pollMs)
   }

@@ -2,12 +2,17 @@
 
 export interface HealthAnswer {
   /** "refused": something answers there, and does not take our token. */
-  readonly state: 'healthy' | 'refused' | 'unreachable' | 'foreign'
+  readonly state: 'healthy' | 'degraded' | 'refused' | 'unreachable' | 'foreign'
   readonly version?: string
   readonly uptimeSeconds?: number
 }
 
 const timeoutMs = 2000
+
+/** Whether one of our servers answers there, be it that it asks for another token. */
+export function isServing({ state }: HealthAnswer): boolean {
+  return state === 'healthy' || state === 'degraded' || state === 'refused'
+}
 
 /** @param url of the MCP endpoint; the other routes stand beside it */
 export async function askHealth(url: string, token: string): Promise<HealthAnswer> {
@@ -19,8 +24,8 @@ export async function askHealth(url: string, token: string): Promise<HealthAnswe
     })
     if (response.status === 401 || response.status === 403) return { state: 'refused' }
     const answer = (await response.json()) as { status?: unknown; version?: unknown; uptime_seconds?: unknown }
-    if (answer.status !== 'healthy') return { state: 'foreign' }
-    return { state: 'healthy', version: String(answer.version), uptimeSeconds: Number(answer.uptime_seconds) }
+    if (answer.status !== 'healthy' && answer.status !== 'degraded') return { state: 'foreign' }
+    return { state: answer.status, version: String(answer.version), uptimeSeconds: Number(answer.uptime_seconds) }
   } catch (error) {
     return { state: error instanceof SyntaxError ? 'foreign' : 'unreachable' }
   }

@@ -69,7 +69,13 @@ export type History = ReturnType<typeof createHistory>
 export const external: Author = { agentId: 'external', operation: 'external' }
 
 export function createHistory({ maxFiles, maxVersions, now = Date.now }: HistoryOptions) {
-  const files = new LRUCache<string, TrackedFile>({ max: maxFiles })
+  const forgetListeners = new Set<(path: string) => void>()
+  const files = new LRUCache<string, TrackedFile>({
+    max: maxFiles,
+    dispose: (_, path) => {
+      for (const listener of forgetListeners) listener(path)
+    }
+  })
   const changeListeners = new Set<(change: VersionChange) => void>()
   const trackListeners = new Set<(path: string) => void>()
   let seq = 0
@@ -165,6 +171,11 @@ export function createHistory({ maxFiles, maxVersions, now = Date.now }: History
     onTrack(listener: (path: string) => void): () => void {
       trackListeners.add(listener)
       return () => trackListeners.delete(listener)
+    },
+    /** Told of every path whose history is no longer kept. @returns ends it */
+    onForget(listener: (path: string) => void): () => void {
+      forgetListeners.add(listener)
+      return () => forgetListeners.delete(listener)
     },
     /** All that is known, the least recently used first. */
     *dump(): Generator<FileHistory> {

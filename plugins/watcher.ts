@@ -1,0 +1,39 @@
+// app.watcher: changes by other programs are noticed when they happen, not at the next look.
+import fp from 'fastify-plugin'
+import type { Config } from '../src/config.ts'
+import { explainShortage } from '../src/watcher/advice.ts'
+import { createWatcher, type Watcher } from '../src/watcher/watcher.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Undefined where it is switched off. */
+    watcher: Watcher | undefined
+  }
+}
+
+export default fp<{ config: Config }>(
+  async (app, { config: { watcher: settings } }) => {
+    const { locks, files, bases, history, degradations } = app
+    if (!settings.enabled) {
+      app.decorate('watcher', undefined)
+      return
+    }
+    const watcher = createWatcher({
+      locks,
+      files,
+      bases,
+      history,
+      ttlMs: () => app.settings.current.locks.operation_ttl_seconds * 1000,
+      roots: files.roots.map(({ real }) => real),
+      debounceMs: settings.debounce_ms,
+      rescanMs: settings.rescan_seconds * 1000,
+      bulkFiles: settings.bulk_files,
+      onShortage: (shortage) => degradations.set('watcher', shortage && explainShortage(shortage)),
+      onError: (error) => app.log.error({ err: error }, 'a file that may have changed could not be looked at')
+    })
+    watcher.onBulk(({ count, examples }) => app.log.info({ count, examples }, 'many files were changed from outside'))
+    app.decorate('watcher', watcher)
+    app.addHook('onClose', () => watcher.close())
+  },
+  { name: 'watcher', dependencies: ['settings', 'degradations', 'files', 'locks'] }
+)

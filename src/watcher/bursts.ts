@@ -1,0 +1,103 @@
+// Tells very many changes at once from the few of a person who edits: the many are told as one.
+
+/** Very many changes noticed together. */
+export interface BulkChange {
+  /** Files changed. */
+  readonly count: number
+  /** Some of their paths. */
+  readonly examples: readonly string[]
+  /** Milliseconds since the epoch: when the first and the last of them were noticed. */
+  readonly from: number
+  readonly to: number
+}
+
+interface BurstsOptions {
+  /** More changes than this within a second are a burst. */
+  readonly files: number
+  /** It ends when nothing has changed for so long. */
+  readonly quietMs: number
+  /** False while there is still something to look at. */
+  readonly isIdle: () => boolean
+  /** Looks once more at everything, before what has changed is told: in a burst the system drops notices. */
+  readonly lookAgain: () => Promise<void>
+  readonly onEnd: (change: BulkChange) => void
+}
+
+export type Bursts = ReturnType<typeof createBursts>
+
+const windowMs = 1000
+const maxExamples = 5
+/** One that does not end is told now and then. */
+const maxBurstMs = 30_000
+
+export function createBursts({ files, quietMs, isIdle, lookAgain, onEnd }: BurstsOptions) {
+  /** When the last changes outside of bursts were noticed. */
+  let recent: number[] = []
+  let paths: Set<string> | undefined
+  let from = 0
+  let to = 0
+  let timer: NodeJS.Timeout | undefined
+  let isClosed = false
+
+  function begin(): void {
+    paths = new Set()
+    from = to = Date.now()
+    recent = []
+    arm()
+  }
+
+  function arm(): void {
+    if (!isClosed) timer = setTimeout(() => void check(), quietMs).unref()
+  }
+
+  async function check(): Promise<void> {
+    const isLong = Date.now() - from > maxBurstMs
+    if (!isQuiet()) {
+      if (isLong) tell()
+      return arm()
+    }
+    await lookAgain()
+    if (isClosed) return
+    if (!isQuiet()) return arm()
+    tell()
+    paths = undefined
+  }
+
+  function isQuiet(): boolean {
+    return isIdle() && Date.now() - to >= quietMs
+  }
+
+  function tell(): void {
+    if (paths === undefined || paths.size === 0) return
+    onEnd({ count: paths.size, examples: [...paths].slice(0, maxExamples), from, to })
+    paths = new Set()
+    from = to
+  }
+
+  return {
+    get isOn(): boolean {
+      return paths !== undefined
+    },
+    /** @param count of the files that are about to be recorded as changed */
+    expect(count: number): void {
+      if (paths !== undefined) return
+      const since = performance.now() - windowMs
+      recent = recent.filter((at) => at > since)
+      if (count + recent.length > files) begin()
+    },
+    /** A change by somebody outside has been recorded. */
+    note(path: string): void {
+      if (paths === undefined) {
+        recent.push(performance.now())
+        if (recent.length > files) recent.shift()
+        return
+      }
+      paths.add(path)
+      to = Date.now()
+    },
+    close(): void {
+      isClosed = true
+      clearTimeout(timer)
+    }
+  }
+}

@@ -1,0 +1,135 @@
+// The watched folders: those of the tracked files, and the ones above them up to the root, whose change of name changes everything below.
+import { basename, dirname, join } from 'node:path'
+import { Folder } from './folder.ts'
+import type { Slice } from './slice.ts'
+
+interface FoldersOptions {
+  /** Real paths. */
+  readonly roots: readonly string[]
+  /** Something may have happened to a tracked file. */
+  readonly onFile: (path: string) => void
+  /** A folder may have gone, come or been replaced. */
+  readonly onFolder: (path: string) => void
+  /** So many notices have come that the system may have dropped others. */
+  readonly onFlood: () => void
+}
+
+/** Why not all folders are watched. */
+export interface Shortage {
+  /** Such as ENOSPC: the user's watches are used up. */
+  readonly code: string
+  readonly path: string
+}
+
+export type Folders = ReturnType<typeof createFolders>
+
+/** Far fewer than the system keeps for a reader that is busy: 16,384 on Linux, by default. */
+const floodEvents = 1000
+/** Errors that the next folder would meet as well. */
+const limitCodes = new Set(['ENOSPC', 'EMFILE', 'ENFILE', 'ENOMEM'])
+
+export function createFolders({ roots, onFile, onFolder, onFlood }: FoldersOptions) {
+  const folders = new Map<string, Folder>()
+  let events = 0
+  let shortage: Shortage | undefined
+
+  function onEvent(folder: Folder, name: string | undefined, isRenamed: boolean): void {
+    events += 1
+    if (events % floodEvents === 0) onFlood()
+    if (name === undefined) return onFolder(folder.path)
+    if (folder.files.has(name)) onFile(join(folder.path, name))
+    if (!isRenamed) return
+    const child = folder.folders.get(name)
+    if (child !== undefined) {
+      // Even where it comes back with the same number: the watch is on the one that went.
+      child.close()
+      onFolder(child.path)
+    } else if (name === folder.name) {
+      // Of its own end or change of name the system tells under its own name.
+      folder.close()
+      onFolder(folder.path)
+    }
+  }
+
+  function ensure(path: string): Folder | undefined {
+    const known = folders.get(path)
+    if (known !== undefined) return known
+    const isRoot = roots.includes(path)
+    const parent = isRoot || path === dirname(path) ? undefined : ensure(dirname(path))
+    if (!isRoot && parent === undefined) return undefined
+    const folder = new Folder(path, parent, { onEvent, onLost: ({ path }) => onFolder(path) })
+    folders.set(path, folder)
+    parent?.folders.set(folder.name, folder)
+    open(folder)
+    return folder
+  }
+
+  /** @returns whether it was not watched before, or what was watched is no longer there */
+  function open(folder: Folder): boolean {
+    // Once the limit is reached, the next look at all folders tries again.
+    if (shortage !== undefined && limitCodes.has(shortage.code) && !folder.isWatched) return true
+    const outcome = folder.open()
+    if (outcome instanceof Error) shortage ??= { code: outcome.code ?? outcome.message, path: folder.path }
+    return outcome !== 'kept'
+  }
+
+  function prune(folder: Folder | undefined): void {
+    if (folder === undefined || folder.files.size > 0 || folder.folders.size > 0) return
+    folder.close()
+    folders.delete(folder.path)
+    folder.parent?.folders.delete(folder.name)
+    prune(folder.parent)
+  }
+
+  return {
+    /** Begins to watch for a file. Outside the roots nothing is watched. */
+    add(path: string): void {
+      ensure(dirname(path))?.files.add(basename(path))
+    },
+    remove(path: string): void {
+      const folder = folders.get(dirname(path))
+      folder?.files.delete(basename(path))
+      prune(folder)
+    },
+    /** Looks at a folder again, and at those below it where it is another one now. @returns the files that may have changed with it */
+    recheck(path: string): string[] {
+      const folder = folders.get(path)
+      if (folder === undefined || !open(folder)) return []
+      const below = [...folder.folders.values()].flatMap((child) => [...recheckBelow(child, open)])
+      return [...filesOf(folder), ...below]
+    },
+    /** Looks at all folders again, as after changes that nobody was told of. */
+    async recheckAll(slice: Slice): Promise<void> {
+      shortage = undefined
+      for (const folder of folders.values()) {
+        open(folder)
+        if (slice.isOver) await slice.next()
+      }
+    },
+    get size(): number {
+      return folders.size
+    },
+    get watched(): number {
+      let count = 0
+      for (const folder of folders.values()) if (folder.isWatched) count += 1
+      return count
+    },
+    get shortage(): Shortage | undefined {
+      return shortage
+    },
+    close(): void {
+      for (const folder of folders.values()) folder.close()
+      folders.clear()
+    }
+  }
+}
+
+function* recheckBelow(folder: Folder, open: (folder: Folder) => boolean): Generator<string> {
+  open(folder)
+  yield* filesOf(folder)
+  for (const child of folder.folders.values()) yield* recheckBelow(child, open)
+}
+
+function filesOf({ path, files }: Folder): string[] {
+  return [...files].map((name) => join(path, name))
+}

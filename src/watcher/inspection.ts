@@ -1,0 +1,119 @@
+// Looks at files that may have changed: first at all by stat, which is cheap and tells how many they are, then at the content of the suspects.
+import type { Bursts } from './bursts.ts'
+import { examine, type ExamineParts } from './examine.ts'
+import { lookAt } from './look.ts'
+import { createSlice, type Slice } from './slice.ts'
+
+interface InspectionOptions {
+  readonly parts: ExamineParts
+  readonly bursts: Bursts
+  /** Before a tracked file is looked at, so that no change falls between the look and the watch. */
+  readonly beforeLook: (path: string) => void
+  /** Of changes still to come that are known already. */
+  readonly pending: () => Iterable<string>
+  readonly onBusy: (path: string) => void
+  /** There is nothing more to look at. */
+  readonly onDone: () => void
+  readonly onError: (error: unknown) => void
+}
+
+export type Inspection = ReturnType<typeof createInspection>
+
+/** Of the changes to come, so many are looked at to tell whether a burst has begun. */
+const maxSample = 400
+
+export function createInspection(options: InspectionOptions) {
+  const { parts, bursts, beforeLook, pending, onBusy, onDone, onError } = options
+  const looks = new Set<string>()
+  const suspects = new Set<string>()
+  let working: Promise<void> | undefined
+  let isClosed = false
+
+  async function work(): Promise<void> {
+    const slice = createSlice()
+    // Never within the call that has noticed something: it may not have recorded yet what it has done.
+    await slice.next()
+    while (looks.size + suspects.size > 0) {
+      const changed = await lookAtAll(slice)
+      if (changed > 0) bursts.expect(changed + countPending())
+      await examineSome(slice)
+    }
+  }
+
+  /** @returns how many have changed for certain */
+  async function lookAtAll(slice: Slice): Promise<number> {
+    let changed = 0
+    for (const path of looks) {
+      looks.delete(path)
+      const look = lookAtOne(path)
+      if (look === 'different') changed += 1
+      if (look === 'different' || look === 'unknown') suspects.add(path)
+      if (slice.isOver) await slice.next()
+    }
+    return changed
+  }
+
+  function lookAtOne(path: string): ReturnType<typeof lookAt> {
+    if (parts.history.last(path) === undefined) return 'untracked'
+    beforeLook(path)
+    return lookAt(path, parts.history)
+  }
+
+  /** Until all are examined, or others are to be looked at first. */
+  async function examineSome(slice: Slice): Promise<void> {
+    for (const path of suspects) {
+      if (looks.size > 0) return
+      suspects.delete(path)
+      try {
+        if ((await examine(path, bursts.isOn, parts)) === 'busy') onBusy(path)
+      } catch (error) {
+        onError(error)
+      }
+      if (slice.isOver) await slice.next()
+    }
+  }
+
+  function countPending(): number {
+    if (bursts.isOn) return 0
+    let looked = 0
+    let changed = 0
+    for (const path of pending()) {
+      if (lookAt(path, parts.history) === 'different') changed += 1
+      looked += 1
+      if (looked === maxSample) break
+    }
+    return changed
+  }
+
+  function start(): void {
+    working ??= work()
+      .catch(onError)
+      .finally(() => {
+        working = undefined
+        if (isClosed) return
+        // Something may have come in while it was ending.
+        if (looks.size > 0) start()
+        else onDone()
+      })
+  }
+
+  return {
+    add(path: string): void {
+      looks.add(path)
+      start()
+    },
+    get isIdle(): boolean {
+      return working === undefined
+    },
+    /** Resolves when there is nothing to look at. */
+    async done(): Promise<void> {
+      while (working !== undefined) await working
+    },
+    async close(): Promise<void> {
+      isClosed = true
+      looks.clear()
+      suspects.clear()
+      await working
+    }
+  }
+}

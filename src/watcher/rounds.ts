@@ -1,0 +1,61 @@
+// Looks at all tracked files from time to time: what the system did not tell is found that way.
+import type { Folders } from './folders.ts'
+import type { Inspection } from './inspection.ts'
+import { createSlice } from './slice.ts'
+
+interface RoundsOptions {
+  /** Asked before each; 0 ends them until the next one that is asked for. */
+  readonly periodMs: () => number
+  readonly folders: Folders
+  readonly paths: () => Iterable<string>
+  readonly inspection: Inspection
+}
+
+/** Time for a flood of notices to pass. */
+const soonMs = 2000
+
+export function createRounds({ periodMs, folders, paths, inspection }: RoundsOptions) {
+  let timer: NodeJS.Timeout | undefined
+  let soonTimer: NodeJS.Timeout | undefined
+  let running: Promise<void> | undefined
+  let isClosed = false
+
+  function arm(): void {
+    clearTimeout(timer)
+    const ms = periodMs()
+    if (!isClosed && ms > 0) timer = setTimeout(() => void now(), ms).unref()
+  }
+
+  function now(): Promise<void> {
+    running ??= round().finally(() => {
+      running = undefined
+      arm()
+    })
+    return running
+  }
+
+  async function round(): Promise<void> {
+    await folders.recheckAll(createSlice())
+    if (isClosed) return
+    for (const path of paths()) inspection.add(path)
+    await inspection.done()
+  }
+
+  arm()
+  return {
+    /** Resolves when all have been looked at, and those that had changed were recorded. */
+    now,
+    /** Once, a little later. */
+    soon(): void {
+      soonTimer ??= setTimeout(() => {
+        soonTimer = undefined
+        void now()
+      }, soonMs).unref()
+    },
+    close(): void {
+      isClosed = true
+      clearTimeout(timer)
+      clearTimeout(soonTimer)
+    }
+  }
+}
