@@ -1,6 +1,7 @@
 // app.watcher: changes by other programs are noticed when they happen, not at the next look.
 import fp from 'fastify-plugin'
 import type { Config } from '../src/config.ts'
+import { external } from '../src/files/history.ts'
 import { explainShortage } from '../src/watcher/advice.ts'
 import { createWatcher, type Watcher } from '../src/watcher/watcher.ts'
 
@@ -13,7 +14,7 @@ declare module 'fastify' {
 
 export default fp<{ config: Config }>(
   async (app, { config: { watcher: settings } }) => {
-    const { locks, files, bases, history, degradations } = app
+    const { locks, files, bases, history, events, degradations } = app
     if (!settings.enabled) {
       app.decorate('watcher', undefined)
       return
@@ -31,9 +32,13 @@ export default fp<{ config: Config }>(
       onShortage: (shortage) => degradations.set('watcher', shortage && explainShortage(shortage)),
       onError: (error) => app.log.error({ err: error }, 'a file that may have changed could not be looked at')
     })
-    watcher.onBulk(({ count, examples }) => app.log.info({ count, examples }, 'many files were changed from outside'))
+    watcher.onBulk(({ count, examples }) => {
+      const { agentId, operation } = external
+      events.publish({ type: 'file_changed', bulk: true, agent_id: agentId, operation, count, paths: [...examples] })
+      app.log.info({ count, examples }, 'many files were changed from outside')
+    })
     app.decorate('watcher', watcher)
     app.addHook('onClose', () => watcher.close())
   },
-  { name: 'watcher', dependencies: ['settings', 'degradations', 'files', 'locks'] }
+  { name: 'watcher', dependencies: ['settings', 'degradations', 'files', 'event-hub', 'locks'] }
 )

@@ -25,6 +25,7 @@ const numbers: Readonly<Record<string, number>> = {
   pid: 4217,
   uptime_seconds: 42.5,
   memory_bytes: 92_274_688,
+  watched_directories: 2,
   authority_pid: 4711,
   p50: 0.12,
   p99: 1.3,

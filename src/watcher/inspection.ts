@@ -107,7 +107,8 @@ export function createInspection(options: InspectionOptions) {
     },
     /** Resolves when there is nothing to look at. */
     async done(): Promise<void> {
-      while (working !== undefined) await working
+      await working
+      if (working !== undefined) await this.done()
     },
     async close(): Promise<void> {
       isClosed = true

@@ -4,6 +4,7 @@ import { rmSync, utimesSync } from 'node:fs'
 import { promisify } from 'node:util'
 import t from 'tap'
 import type { BulkChange } from '../../src/watcher/bursts.ts'
+import type { TreeEvent } from '../../src/operations/events.ts'
 import { hashOf } from '../fixtures/tree.ts'
 import { makeScene, type Scene } from './fixtures/scene.ts'
 
@@ -71,6 +72,8 @@ function commitTwice({ tree, run }: Scene): void {
 
 t.test('a checkout of many files is one change in bulk, of which each file has its version', { skip }, async (t) => {
   const scene = await manyFiles(t, { prepare: commitTwice })
+  const events: TreeEvent[] = []
+  const following = scene.server.app.events.follow({ types: new Set(['file_changed']) }, (event) => events.push(event))
   const told = follow(scene)
   // The server runs on meanwhile, so that it learns of them bit by bit.
   await promisify(execFile)('git', ['checkout', '-q', 'two'], { cwd: scene.tree.root })
@@ -81,6 +84,10 @@ t.test('a checkout of many files is one change in bulk, of which each file has i
   t.equal(summaries[0]?.examples.length, 5)
   for (const path of summaries[0]?.examples ?? []) t.ok(bulk.includes(path))
   t.equal(new Set([...single, ...bulk]).size, count)
+  following.end()
+  t.equal(events.length, single.length + summaries.length, 'as many events')
+  t.match(events.at(-1), { bulk: true, agent_id: 'external', count: summaries.at(-1)?.count })
+
   const { history } = scene.server.app
   t.ok(names.slice(1).every((name) => history.known(scene.tree.path(name))?.hash === hashOf('two\n')))
   t.equal(history.versions(scene.tree.path(first)).at(-1)?.hash, null)

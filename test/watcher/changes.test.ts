@@ -174,3 +174,13 @@ async function watching(t: Test, { app }: TestServer, count: number): Promise<vo
     await new Promise(setImmediate)
   }
 }
+
+t.test('switched off, it watches nothing, and health says so', async (t) => {
+  const { server, ann } = await makeScene(t, { f: 'one\n' }, { enabled: false })
+  await ann.call('async_read', { path: 'f' })
+  t.match(await (await fetch(`${server.url}/health`)).json(), {
+    status: 'healthy',
+    degraded: [],
+    watcher: { state: 'off', watched_directories: 0, tracked_files: 1 }
+  })
+})
