@@ -11,6 +11,6 @@ Status "contention": nothing was written, since the file changed after you read 
 
 Read the notices in an answer: files you have read that others changed since, and leases you have lost. Look at them before you build on what you know.
 
-A single change needs no lease. To change several files over minutes, lock_try with all of them and a note, lock_wait for those that others have, lock_release when done; meanwhile others' changes wait. LOCK_TIMEOUT says who holds a file. LEASE_LOST: nothing was written; read again, and lease anew if you still need it. DEADLOCK: you and others wait for each other; lock_release what they wait for, then ask again.
+A single change needs no lease. To change several files over minutes, lock_try with all of them and a note, lock_wait for those that others have, edit with each fencing_token, lock_release when done; meanwhile others' changes wait. LOCK_TIMEOUT says who holds a file. LEASE_LOST: nothing was written; read again, and lease anew if you still need it. DEADLOCK: you and others wait for each other; lock_release what they wait for, then ask again.
 
 Pass agent_id, one name of your own, in every call: leases and notices belong to it, and others see who changed what. Subagents share your connection; each passes a name of its own.`
