@@ -188,3 +188,38 @@ t.test('a text that cannot be compared in lines is told without them', async (t)
   t.match(notices, [{ type: 'file_changed', message: /bob"? changed f since you read it\. Read/ }])
   t.notOk('lines' in notices[0])
 })
+
+t.test("a person's change is told though nobody has looked at the file since", async (t) => {
+  const tree = makeTree(t, { f: numbered(10) })
+  const { url, app } = await startServer(t, tree.root)
+  const ann = await connect(t, 'rest', url, 'ann')
+  const bob = await connect(t, 'rest', url, 'bob')
+  await ann.call('async_read', { path: 'f' })
+  await change(bob, tree, 'f', 'line 3\n', 'line three\n')
+  t.match((await ask(ann)).notices, [{ modified_by: [{ agent_id: 'bob' }], lines: [{ start_line: 3 }] }])
+  const noticed = new Promise((resolve) => app.history.onChange(resolve))
+  tree.write('f', tree.read('f').replace('line 7\n', 'line seven\n'))
+  await noticed
+  t.match((await ask(ann)).notices, [{ modified_by: [{ agent_id: 'external' }], lines: [{ start_line: 7 }] }])
+  t.match((await ask(bob)).notices, [{ modified_by: [{ agent_id: 'external' }], lines: [{ start_line: 7 }] }])
+})
+
+t.test('a checkout over many files that an agent has read is one notice', async (t) => {
+  const names = Array.from({ length: 300 }, (_, index) => `f${index}`)
+  const tree = makeTree(t, Object.fromEntries(names.map((name) => [name, 'one\n'])))
+  const { url, app } = await startServer(t, tree.root)
+  const ann = await connect(t, 'rest', url, 'ann')
+  await ann.call('async_batch_read', { files: names.map((path) => ({ path })) })
+  const ended = new Promise((resolve) => app.watcher?.onBulk(resolve))
+  for (const name of names) tree.write(name, 'two\n')
+  await ended
+  const { notices, further_notices } = await ask(ann)
+  const bulk = (notices as Answer[]).filter(({ type }) => type === 'files_changed')
+  t.match(bulk, [{ message: /^\d+ files that you have read were changed from outside at once/ }])
+  // A file that was just being looked at is told by itself.
+  t.ok(notices.length <= 2)
+  t.equal(bulk[0]?.['count'] + notices.length - bulk.length, 300)
+  t.equal(bulk[0]?.['paths'].length, 20)
+  t.equal(further_notices, undefined)
+  t.notOk('notices' in (await ask(ann)))
+})
