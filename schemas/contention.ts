@@ -102,6 +102,37 @@ export const PatchConflict = Type.Object(
 )
 export type PatchConflict = Static<typeof PatchConflict>
 
+const mergeSide = (title: string, description: string) =>
+  Type.Object(
+    {
+      start_line: lineNumber('First line, 1-based.'),
+      end_line: lineNumber(
+        'Last line, inclusive; start_line - 1 where this version has no line here, just before start_line.'
+      ),
+      content: Type.Optional(
+        Type.String({
+          description: 'The lines with their line ends, exactly. Absent where the conflicts are too large to send.'
+        })
+      )
+    },
+    { title, description }
+  )
+
+export const MergeConflict = Type.Object(
+  {
+    reason: Type.String({
+      enum: ['overlap', 'doubtful', 'invalid_json'],
+      description:
+        'overlap: both changed these lines, or lines that touch. doubtful: because of repeated lines a change here could mean several places, and the results differ. invalid_json: the changes fit, yet the result would be no JSON, or name a property twice.'
+    }),
+    base: mergeSide('MergeBase', 'The lines in the version you named.'),
+    current: mergeSide('MergeCurrent', 'The same place in the current version.'),
+    incoming: mergeSide('MergeIncoming', 'The same place as your change would have it.')
+  },
+  { title: 'MergeConflict', description: 'A place where two changes of one version cannot both stand.' }
+)
+export type MergeConflict = Static<typeof MergeConflict>
+
 export const Contention = Type.Object(
   {
     status: Type.Literal('contention', { description: 'Nothing was changed: the file is not the version expected.' }),
