@@ -3,7 +3,9 @@ import {
   AgentId,
   Changed,
   CreateDirs,
+  DiffFormat,
   Encoding,
+  ExpectedHash,
   FencingToken,
   Hash,
   LinksBroken,
@@ -12,6 +14,7 @@ import {
   Timeout,
   Timestamp
 } from './common.ts'
+import { mergedAnswer, OnContention } from './contention.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
 export const AppendInput = inputObject({
@@ -25,6 +28,11 @@ export const AppendInput = inputObject({
     maxLength: 10000,
     description: 'Put between what is there and the new text; not into an empty file.'
   }),
+  expected_hash: ExpectedHash(
+    'The version that you know, where the end of the file matters to what you add: another version there is contention. Without it an append never contends.'
+  ),
+  on_contention: OnContention,
+  diff_format: DiffFormat,
   timeout: Timeout,
   fencing_token: FencingToken,
   agent_id: AgentId
@@ -40,6 +48,7 @@ export const AppendOutput = Type.Object(
     total_size_bytes: Type.Integer({ minimum: 0, description: 'Size of the file now.' }),
     changed: Changed,
     links_broken: LinksBroken,
+    ...mergedAnswer,
     timestamp: Timestamp
   },
   { title: 'AppendOutput', description: 'The text is at the end of the file.' }

@@ -1,6 +1,6 @@
 // async_batch_read, async_batch_write, async_batch_update: several files in one call, each on its own (PRD 3.6, 3.7, 3.10).
 import { AgentId, DiffFormat, StatusOk, Timeout } from './common.ts'
-import { Contention } from './contention.ts'
+import { Contention, OnContention } from './contention.ts'
 import { ErrorEnvelope } from './errors.ts'
 import { told } from './notices.ts'
 import { ReadOutput, readItem } from './read.ts'
@@ -29,8 +29,16 @@ export const BatchWriteInput = inputObject({
 })
 export type BatchWriteInput = Static<typeof BatchWriteInput>
 
+const batchUpdateItem = {
+  ...updateItem,
+  on_contention: Type.Optional(
+    Type.String({ enum: ['report', 'merge'], description: 'For this file, in place of what the call says.' })
+  )
+}
+
 export const BatchUpdateInput = inputObject({
-  files: files(updateItem, 'BatchUpdateItem'),
+  files: files(batchUpdateItem, 'BatchUpdateItem'),
+  on_contention: OnContention,
   timeout: Timeout,
   diff_format: DiffFormat,
   agent_id: AgentId

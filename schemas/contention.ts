@@ -5,7 +5,7 @@ import { notices } from './notices.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
 /** One edit of an update: `old_string` is found in the running text and replaced. */
-export const Patch = inputObject(
+export const StringPatch = inputObject(
   {
     old_string: Type.String({
       minLength: 1,
@@ -13,14 +13,44 @@ export const Patch = inputObject(
         'Text to find, exactly as it stands in the file. It must occur exactly once, or replace_all must be true.'
     }),
     new_string: Type.String({ description: 'Text to put in its place; "$" has no special meaning. "" deletes.' }),
-    replace_all: Type.Boolean({
-      default: false,
-      description: 'Replace every occurrence instead of demanding exactly one.'
-    })
+    replace_all: Type.Optional(
+      Type.Boolean({ description: 'Replace every occurrence instead of demanding exactly one. Default: false.' })
+    )
   },
-  { title: 'Patch', description: 'One edit: find old_string, put new_string.' }
+  { title: 'StringPatch', description: 'One edit by text: find old_string, put new_string.' }
 )
-export type Patch = CallerInput<typeof Patch>
+export type StringPatch = CallerInput<typeof StringPatch>
+
+/** One edit of an update by line numbers of the version that expected_hash names, whatever other edits do. */
+export const LinePatch = inputObject(
+  {
+    start_line: Type.Integer({
+      minimum: 1,
+      description: 'First line to replace, 1-based, in the version that expected_hash names.'
+    }),
+    end_line: Type.Integer({
+      minimum: 0,
+      description: 'Last line to replace, inclusive; start_line - 1 replaces none and inserts before start_line.'
+    }),
+    new_content: Type.String({
+      description:
+        'What stands there instead, exactly; "" deletes the lines. Without a line end at its end it takes that of the last line replaced.'
+    }),
+    expected_lines: Type.Optional(
+      Type.String({
+        description:
+          'The lines as you know them, joined by line ends: where others stand there, nothing is changed. Of line ends only their number counts.'
+      })
+    )
+  },
+  { title: 'LinePatch', description: 'One edit by lines: replace lines start_line to end_line.' }
+)
+export type LinePatch = CallerInput<typeof LinePatch>
+
+export const Patch = Type.Union([StringPatch, LinePatch], {
+  description: 'One edit, by text or by lines. A list is of one kind.'
+})
+export type Patch = StringPatch | LinePatch
 
 const lineNumber = (description: string) => Type.Integer({ minimum: 0, description })
 
@@ -88,11 +118,11 @@ export const PatchConflict = Type.Object(
   {
     patch_index: Type.Integer({ minimum: 0, description: "Index in the request's patches, 0-based." }),
     reason: Type.String({
-      enum: ['not_found', 'ambiguous', 'context_changed'],
+      enum: ['not_found', 'ambiguous', 'context_changed', 'lines_changed', 'lines_moved'],
       description:
-        'not_found: old_string is not in the current version. ambiguous: it occurs several times. context_changed: it is found, yet the lines around it differ from the base.'
+        'not_found: old_string is not in the current version; of a patch by lines, the base has no such lines. ambiguous: old_string occurs several times. context_changed: what it replaces is there, yet the lines around it differ from the base. lines_changed: the lines have changed. lines_moved: they are unchanged, with other numbers now (applicable_patches).'
     }),
-    base_start_line: Type.Optional(lineNumber('Where old_string stood in the base, 1-based, where known.')),
+    base_start_line: Type.Optional(lineNumber('Where it applies in the base, 1-based, where known.')),
     base_end_line: Type.Optional(lineNumber('Its last line in the base, inclusive.'))
   },
   {
@@ -101,6 +131,18 @@ export const PatchConflict = Type.Object(
   }
 )
 export type PatchConflict = Static<typeof PatchConflict>
+
+export const ApplicablePatch = Type.Object(
+  {
+    patch_index: Type.Integer({ minimum: 0, description: "Index in the request's patches, 0-based." }),
+    start_line: lineNumber(
+      'First line in the current version; of a patch by lines, the start_line to send it with. With replace_all, where old_string stands first.'
+    ),
+    end_line: lineNumber('Last line, inclusive, or start_line - 1 for an insertion.')
+  },
+  { title: 'ApplicablePatch', description: 'A patch that still applies, and where.' }
+)
+export type ApplicablePatch = Static<typeof ApplicablePatch>
 
 const mergeSide = (title: string, description: string) =>
   Type.Object(
@@ -159,9 +201,56 @@ export const Contention = Type.Object(
     non_conflicting_patches: Type.Optional(
       Type.Array(Type.Integer({ minimum: 0 }), { description: 'Only with patches: indices of those without conflict.' })
     ),
+    applicable_patches: Type.Optional(
+      Type.Array(ApplicablePatch, {
+        description:
+          'Only with patches: those that still apply, with where they stand in the current version. One whose old_string an earlier patch brings has no place there yet.'
+      })
+    ),
+    merge_conflicts: Type.Optional(
+      Type.Array(MergeConflict, {
+        description:
+          'Only with on_contention "merge": where your change and the others\' cannot both stand, in order. Empty where the server was too busy to merge.'
+      })
+    ),
+    further_merge_conflicts: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'How many more conflicts there are.' })
+    ),
+    merge_coarse: Type.Optional(
+      Type.Boolean({
+        description:
+          'True where the versions were too large or too different for a minimal diff within the bound: the conflicts are larger than they need be.'
+      })
+    ),
     timestamp: Timestamp,
     ...notices
   },
   { title: 'Contention', description: 'The update came too late. Adjust it by the diff and send it with current_hash.' }
 )
 export type Contention = Static<typeof Contention>
+
+export const OnContention = Type.String({
+  enum: ['report', 'merge'],
+  default: 'report',
+  description:
+    'Where the file is not the version expected: "report" writes nothing and answers with the diff; "merge" merges your change with the others\' where they do not touch, and otherwise reports.'
+})
+
+/** Properties of the answer to a change that was merged with those of others. */
+export const mergedAnswer = {
+  merged: Type.Optional(
+    Type.Literal(true, {
+      description:
+        'The file had changed since the version you named. Your change is in, beside those of others: diff shows these.'
+    })
+  ),
+  diff: Type.Optional(
+    Type.Union([Diff, Type.Null()], {
+      description:
+        'Only where merged: what others had changed, from expected_hash to previous_hash; null where too large to send (read the file if you need it).'
+    })
+  ),
+  modified_by: Type.Optional(
+    Type.Array(Modification, { description: 'Only where merged: who had changed it, oldest first, as far as known.' })
+  )
+}

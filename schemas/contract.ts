@@ -69,7 +69,7 @@ export const contract = {
   async_update: { input: UpdateInput, output: told(UpdateOutput), ...contending },
   async_delete: { input: DeleteInput, output: told(DeleteOutput), ...contending },
   async_rename: { input: RenameInput, output: told(RenameOutput), ...contending },
-  async_append: { input: AppendInput, output: told(AppendOutput), ...plain },
+  async_append: { input: AppendInput, output: told(AppendOutput), ...contending },
   async_list: { input: ListInput, output: told(ListOutput), ...plain },
   async_status: { input: StatusInput, output: told(StatusOutput), ...plain },
   get_server_info: { input: ServerInfoInput, output: told(ServerInfoOutput), ...plain },
@@ -88,7 +88,7 @@ export const contract = {
   lock_break: { input: LockBreakInput, output: told(LockBreakOutput), ...plain },
   list_files: { input: ListFilesInput, output: ListFilesOutput, ...bare },
   read_file: { input: ReadFileInput, output: ReadFileOutput, ...bare },
-  edit_file: { input: EditFileInput, output: EditFileOutput, ...bare }
+  edit_file: { input: EditFileInput, output: EditFileOutput, contends: true, envelope: 'bare' }
 } as const satisfies Record<string, Shapes>
 
 export type OperationName = keyof typeof contract

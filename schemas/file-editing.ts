@@ -1,5 +1,6 @@
 // list_files, read_file, edit_file: one flat folder, files by their names (FES 3.1). Shapes are the specification's own, to the letter.
-import { AgentId, FencingToken } from './common.ts'
+import { AgentId, DiffFormat, ExpectedHash, FencingToken, Hash } from './common.ts'
+import { mergedAnswer, OnContention } from './contention.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
 const closed = { additionalProperties: false }
@@ -95,6 +96,11 @@ export const EditFileInput = inputObject({
   edits: Type.Optional(Type.Array(LineEdit, { maxItems: 1000, description: 'Array of line-based edit operations.' })),
   append: Type.Optional(Type.String({ description: 'Content to append to end of file.' })),
   create_if_missing: Type.Boolean({ default: false, description: "Create file if it doesn't exist." }),
+  expected_hash: ExpectedHash(
+    'The version whose lines you mean, by its hash (async_read gives it): where the file is another one by now, nothing is written and the answer is contention with the diff. Without it line numbers mean the file as it is when the call gets its turn.'
+  ),
+  on_contention: OnContention,
+  diff_format: DiffFormat,
   fencing_token: FencingToken,
   agent_id: AgentId
 })
@@ -105,9 +111,16 @@ export const EditFileOutput = Type.Object(
     success: Type.Literal(true, { description: 'Operation success indicator.' }),
     lines_modified: Count('Number of lines inserted, replaced and deleted, appended ones included.'),
     file_created: Type.Boolean({ description: 'Whether a new file was created.' }),
-    new_total_lines: Count('Total lines in file after edit, as the next read_file reports them.')
+    new_total_lines: Count('Total lines in file after edit, as the next read_file reports them.'),
+    previous_hash: Type.Optional(Hash),
+    hash: Type.Optional(Hash),
+    ...mergedAnswer
   },
-  { ...closed, title: 'EditFileOutput', description: 'The edits are in the file, and on disk.' }
+  {
+    ...closed,
+    title: 'EditFileOutput',
+    description: 'The edits are in the file, and on disk. With expected_hash it names the versions, too.'
+  }
 )
 
 export const FileEditingError = Type.Object(

@@ -13,7 +13,7 @@ import {
   Timeout,
   Timestamp
 } from './common.ts'
-import { Patch } from './contention.ts'
+import { mergedAnswer, OnContention, Patch } from './contention.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
 /** One file of an update, alone or in a batch. */
@@ -25,14 +25,21 @@ export const updateItem = {
     Type.Array(Patch, {
       minItems: 1,
       maxItems: 10000,
-      description: 'Edits, applied in order to the running text, all or none. Either this or content.'
+      description:
+        'Edits, all or none: by text, applied in order to the running text, or by lines of the version expected. Either this or content.'
     })
   ),
   encoding: Encoding,
   fencing_token: FencingToken
 }
 
-export const UpdateInput = inputObject({ ...updateItem, timeout: Timeout, diff_format: DiffFormat, agent_id: AgentId })
+export const UpdateInput = inputObject({
+  ...updateItem,
+  on_contention: OnContention,
+  timeout: Timeout,
+  diff_format: DiffFormat,
+  agent_id: AgentId
+})
 export type UpdateInput = Static<typeof UpdateInput>
 
 export const UpdateOutput = Type.Object(
@@ -44,6 +51,7 @@ export const UpdateOutput = Type.Object(
     bytes_written: BytesWritten,
     changed: Changed,
     links_broken: LinksBroken,
+    ...mergedAnswer,
     timestamp: Timestamp
   },
   { title: 'UpdateOutput', description: 'The new version is in the file.' }

@@ -4,6 +4,7 @@ import type { Patch } from '../../schemas/contention.ts'
 import { compareTexts, toTask, type Comparison, type ComparisonTask, type DiffFormat } from './compare.ts'
 import { judgePatches, type JudgeTask, type PatchJudgement } from './judge.ts'
 import { OperationError } from '../errors.ts'
+import { mergeTexts, type MergeResult, type MergeTask } from './merge.ts'
 import { applyPatches, type ApplyResult } from './patches.ts'
 import { createPool } from './pool.ts'
 import type { Jobs } from './worker.ts'
@@ -42,6 +43,10 @@ export interface ApplyInput {
   readonly signal?: AbortSignal | undefined
 }
 
+export interface MergeInput extends Pick<MergeTask, 'base' | 'current' | 'incoming' | 'isJson'> {
+  readonly signal?: AbortSignal | undefined
+}
+
 export interface Differ {
   /** The difference base -> current, and whether the patches still do. Rejects only with the reason of the signal. */
   readonly compare: (input: CompareInput) => Promise<Comparison & { readonly judgement?: PatchJudgement }>
@@ -50,6 +55,11 @@ export interface Differ {
    * answers and the event loop would be blocked for long.
    */
   readonly apply: (input: ApplyInput) => Promise<ApplyResult>
+  /**
+   * What both sides have made of the base, or where they collide; without any conflict named where there was no time to
+   * find out. Rejects only with the reason of the signal.
+   */
+  readonly merge: (input: MergeInput) => Promise<MergeResult>
   /** Ends the threads; comparisons under way and later ones are answered coarsely. */
   readonly close: () => Promise<void>
 }
@@ -63,8 +73,12 @@ const patchShare = 0.2
 const maxInlineApply = 1024 * 1024
 // As a last resort; beyond it everybody else would wait too long.
 const maxFallbackApply = 32 * maxInlineApply
+// Merging as a last resort: 10 ms for a million characters, one hunk a side.
+const maxFallbackMerge = 4 * 1024 * 1024
 // What a job may take beyond its own bound: its linear part, the start of a thread, the wait for a turn.
 const patienceMs = 5_000
+const noSearch = { maxEditLength: 0, timeoutMs: 0 }
+const undecided: MergeResult = { conflicts: [], further: 0, hasContents: false, coarse: true }
 // For judging patches here, as a last resort: those that can be judged by then.
 const fallbackMs = 20
 
@@ -116,6 +130,18 @@ export function createDiffer(options: DifferOptions = {}): Differ {
     return await onThread('apply', { text, patches, maxBytes: maxTextBytes }, fallback, signal)
   }
 
+  async function merge({ signal, ...texts }: MergeInput): Promise<MergeResult> {
+    signal?.throwIfAborted()
+    const size = texts.base.length + texts.current.length + texts.incoming.length
+    const task = { ...texts, maxConflictBytes: maxDiffBytes, bound: { maxEditLength, timeoutMs } }
+    if (size <= 2 * inlineMaxBytes) {
+      const result = mergeTexts({ ...task, bound: inlineBound })
+      if (!result.coarse) return result
+    }
+    const fallback = () => (size > maxFallbackMerge ? undecided : mergeTexts({ ...task, bound: noSearch }))
+    return await onThread('merge', task, fallback, signal)
+  }
+
   /** Where no thread has the answer, `fallback` gives one. */
   async function onThread<Name extends keyof Jobs>(
     name: Name,
@@ -132,14 +158,14 @@ export function createDiffer(options: DifferOptions = {}): Differ {
     }
   }
 
-  return { compare, apply, close: pool.close }
+  return { compare, apply, merge, close: pool.close }
 }
 
 /** The answer of last resort, given on the event loop: one hunk between the common ends, if such a diff can be small enough. */
 function compareCoarsely(task: ComparisonTask): Comparison {
   const isHopeless = task.base.length + task.current.length > 2 * task.maxDiffBytes
   if (isHopeless) return { diff: null, tooLarge: true, coarse: true }
-  return compareTexts({ ...task, bound: { maxEditLength: 0, timeoutMs: 0 } })
+  return compareTexts({ ...task, bound: noSearch })
 }
 
 /** Either no thread is free, or the patches take longer than any caller should hold the file for. */

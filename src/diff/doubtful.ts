@@ -1,9 +1,12 @@
 // Hunks that could stand in several places, because of repeated lines, where the other side has changed one of these places.
 import type { Hunk } from './hunks.ts'
 
+// Parts of a run that are tried, beside all of it; it keeps the costs linear.
+const maxPart = 32
+
 /**
- * The same difference with each pure insertion or removal whose place is in doubt widened over all the places where it could
- * stand, if the other side changed something between them: where it belongs decides what becomes of that change.
+ * The same difference with each hunk whose place is in doubt widened over all the places where its lines
+ * could stand, if the other side changed something between them: where it belongs decides what becomes of that change.
  * Such a hunk may then touch its neighbour.
  */
 export function widenDoubtful(
@@ -31,25 +34,50 @@ export function widenDoubtful(
   })
 }
 
-/** How many lines up and down it could stand as well; undefined where it could not. */
+interface Reach {
+  readonly up: number
+  readonly down: number
+}
+
+/** How many lines up and down lines that it adds or removes could stand as well; undefined where none could. */
 function reachOf(
   baseLines: readonly string[],
   sideLines: readonly string[],
   { baseStart, baseEnd, currentStart, currentEnd }: Hunk,
   before: Hunk | undefined,
   after: Hunk | undefined
-): { up: number; down: number } | undefined {
-  const isInsertion = baseStart === baseEnd
-  if (!isInsertion && currentStart !== currentEnd) return undefined
-  const lines = isInsertion ? sideLines : baseLines
-  const [start, end] = isInsertion ? [currentStart, currentEnd] : [baseStart, baseEnd]
-  const most = {
+): Reach | undefined {
+  const room = {
     up: baseStart - (before?.baseEnd ?? 0),
     down: (after?.baseStart ?? baseLines.length) - baseEnd
   }
-  let up = 0
-  while (up < most.up && lines[start - 1 - up] === lines[end - 1 - up]) up++
-  let down = 0
-  while (down < most.down && lines[start + down] === lines[end + down]) down++
+  const removed = slides(baseLines, baseStart, baseEnd, room)
+  const added = slides(sideLines, currentStart, currentEnd, room)
+  const up = Math.max(removed.up, added.up)
+  const down = Math.max(removed.down, added.down)
   return up + down === 0 ? undefined : { up, down }
+}
+
+/** How far a run of lines slides at most, or a part of it: lines that repeat those next to it. */
+function slides(lines: readonly string[], start: number, end: number, room: Reach): Reach {
+  const size = end - start
+  let up = 0
+  let down = 0
+  for (let part = size; part > 0; part = Math.min(part - 1, maxPart)) {
+    up = Math.max(
+      up,
+      countWhile(room.up, (step) => lines[start + part - 1 - step] === lines[start - 1 - step])
+    )
+    down = Math.max(
+      down,
+      countWhile(room.down, (step) => lines[end - part + step] === lines[end + step])
+    )
+  }
+  return { up, down }
+}
+
+function countWhile(most: number, holds: (step: number) => boolean): number {
+  let count = 0
+  while (count < most && holds(count)) count++
+  return count
 }

@@ -1,5 +1,7 @@
 // Whether the patches of a late update would still do on the current text what their author saw them do on the base.
-import type { Patch, PatchConflict } from '../../schemas/contention.ts'
+import type { ApplicablePatch, Patch, PatchConflict, StringPatch } from '../../schemas/contention.ts'
+import { judgeLinePatches } from './judge-lines.ts'
+import { areLinePatches, isLinePatch } from './line-patches.ts'
 import { lineEnd, lineNumbersAt, lineStart } from './lines.ts'
 import { occurrences } from './occurrences.ts'
 import { applyPatch, type AppliedPatch } from './patches.ts'
@@ -10,6 +12,8 @@ export interface PatchJudgement {
   readonly conflicts: PatchConflict[]
   /** Indices of the patches known to be without conflict. */
   readonly non_conflicting_patches: number[]
+  /** Those that still apply, with their lines in the current text. */
+  readonly applicable_patches: ApplicablePatch[]
 }
 
 /** What to judge; a plain object, so that it can go to another thread. */
@@ -24,14 +28,32 @@ export interface JudgeTask {
   readonly timeoutMs: number
 }
 
+export function judgePatches(task: JudgeTask): PatchJudgement {
+  const { patches } = task
+  if (areLinePatches(patches)) return judgeLinePatches({ ...task, patches })
+  return judgeStringPatches({ ...task, patches: patches.filter((patch): patch is StringPatch => !isLinePatch(patch)) })
+}
+
+interface StringJudgeTask extends JudgeTask {
+  readonly patches: readonly StringPatch[]
+}
+
 /**
  * Judges each patch on the running text, as a re-submission would, passing over those that fail. The same patches are
  * applied to the base alongside, so that an edit of this request stands on both sides and is no change of context.
  */
-export function judgePatches({ base, current, patches, contextLines, maxBytes, timeoutMs }: JudgeTask): PatchJudgement {
+function judgeStringPatches({
+  base,
+  current,
+  patches,
+  contextLines,
+  maxBytes,
+  timeoutMs
+}: StringJudgeTask): PatchJudgement {
   const deadline = performance.now() + timeoutMs
   const conflicts: PatchConflict[] = []
   const non_conflicting_patches: number[] = []
+  const applicable_patches: ApplicablePatch[] = []
   let runningBase = base
   let runningCurrent = current
   for (const [patch_index, patch] of patches.entries()) {
@@ -46,13 +68,16 @@ export function judgePatches({ base, current, patches, contextLines, maxBytes, t
     const isSame =
       'text' in onBase &&
       hasSameSurroundings(runningBase, onBase, runningCurrent, onCurrent, patch.old_string.length, contextLines)
-    if (isSame) non_conflicting_patches.push(patch_index)
-    else conflicts.push({ patch_index, reason: 'context_changed', ...linesInBase(base, patch) })
+    if (isSame) {
+      non_conflicting_patches.push(patch_index)
+      const place = linesOf(current, patch)
+      if (place !== undefined) applicable_patches.push({ patch_index, ...place })
+    } else conflicts.push({ patch_index, reason: 'context_changed', ...linesInBase(base, patch) })
     runningCurrent = onCurrent.text
     if ('text' in onBase) runningBase = onBase.text
   }
   const patches_applicable = non_conflicting_patches.length === patches.length
-  return { patches_applicable, conflicts, non_conflicting_patches }
+  return { patches_applicable, conflicts, non_conflicting_patches, applicable_patches }
 }
 
 /** True where old_string stands in both texts equally often and each time with the same lines around it. */
@@ -85,10 +110,16 @@ function surroundings(text: string, offset: number, length: number, contextLines
   return { before: text.slice(contextStart, offset), after: text.slice(end, contextEnd) }
 }
 
-/** The lines of old_string in the base as its author knew it: where it stands once, or first if all places are meant. */
-function linesInBase(base: string, { old_string, replace_all }: Patch) {
-  const [offset, another] = occurrences(base, old_string, 'overlapping')
-  if (offset === undefined || (another !== undefined && replace_all !== true)) return {}
-  const [base_start_line, base_end_line] = lineNumbersAt(base, [offset, offset + old_string.length - 1])
-  return { base_start_line: base_start_line!, base_end_line: base_end_line! }
+/** The lines of old_string in the base as its author knew it. */
+function linesInBase(base: string, patch: StringPatch) {
+  const place = linesOf(base, patch)
+  return place === undefined ? {} : { base_start_line: place.start_line, base_end_line: place.end_line }
+}
+
+/** The lines where old_string stands once, or first if all places are meant. */
+function linesOf(text: string, { old_string, replace_all }: StringPatch) {
+  const [offset, another] = occurrences(text, old_string, 'overlapping')
+  if (offset === undefined || (another !== undefined && replace_all !== true)) return undefined
+  const [start_line, end_line] = lineNumbersAt(text, [offset, offset + old_string.length - 1])
+  return { start_line: start_line!, end_line: end_line! }
 }

@@ -1,6 +1,15 @@
 // Edits by line number (FES 2.3): bytes that no edit touches stay as they are, whatever line ends they have.
 import type { LineEdit } from '../../schemas/file-editing.ts'
-import { countLines, endFinder, lineEnd, lineStart, skipLines, withoutTerminator } from './lines.ts'
+import {
+  breakOf,
+  countLines,
+  endFinder,
+  endsWithBreak,
+  lineEnd,
+  lineStart,
+  skipLines,
+  withoutTerminator
+} from './lines.ts'
 
 export interface LineEditRequest {
   /** Their line numbers mean the text as it is before; several inserts at one line keep their order. */
@@ -181,15 +190,6 @@ function createOutput(text: string, handedBreak: string) {
 /** One line break at the end of a text handed in is not a further line; "" has none. */
 function toBlock(content: string): Block {
   return content === '' ? noLines : { body: withoutTerminator(content), lines: countLines(content) }
-}
-
-function endsWithBreak(text: string): boolean {
-  return text.endsWith('\n') || text.endsWith('\r')
-}
-
-/** The line end at the end of a text; "" where it has none. */
-function breakOf(text: string): string {
-  return text.slice(withoutTerminator(text).length)
 }
 
 /** The line end just before an offset; "" where something else stands there. */

@@ -39,6 +39,15 @@ export function withoutTerminator(line: string): string {
   return line.endsWith('\n') || line.endsWith('\r') ? line.slice(0, -1) : line
 }
 
+/** The line end at the end of a text; "" where it has none. */
+export function breakOf(text: string): string {
+  return text.slice(withoutTerminator(text).length)
+}
+
+export function endsWithBreak(text: string): boolean {
+  return text.endsWith('\n') || text.endsWith('\r')
+}
+
 /** The offset just behind the line that begins at offset `start`, its terminator included. */
 export function lineEnd(text: string, start: number): number {
   for (let offset = start; offset < text.length; offset++) {

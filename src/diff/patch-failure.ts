@@ -1,5 +1,6 @@
 // Why a patch does not apply, with what its author needs to mend it: the places found, or the nearest lines and how they differ.
-import type { Patch } from '../../schemas/contention.ts'
+import type { StringPatch } from '../../schemas/contention.ts'
+import { describeLinePatchFailure, type LinePatchFailure } from './line-patch-failure.ts'
 import { lineNumbersAt } from './lines.ts'
 import { findNearest, type Difference, type Nearest } from './nearest.ts'
 import { occurrences } from './occurrences.ts'
@@ -7,7 +8,7 @@ import { occurrences } from './occurrences.ts'
 /** too_large: the text would exceed the limit given. */
 export type PatchFault = 'not_found' | 'ambiguous' | 'too_large'
 
-/** Fit for `details` of an error. Line numbers are 1-based, of the text with the earlier patches applied. */
+/** Fit for `details` of an error. Line numbers are 1-based; of a patch by text, those of the text with the earlier patches applied. */
 export type PatchFailure =
   | { readonly patch_index: number; readonly reason: 'not_found'; readonly nearest?: Nearest }
   | {
@@ -18,6 +19,7 @@ export type PatchFailure =
       readonly lines: readonly number[]
     }
   | { readonly patch_index: number; readonly reason: 'too_large' }
+  | LinePatchFailure
 
 const maxLinesNamed = 20
 
@@ -29,7 +31,12 @@ const differences: Record<Difference, string> = {
   text: 'They are similar to old_string, yet not the same.'
 }
 
-export function explainFailure(text: string, patch: Patch, patch_index: number, reason: PatchFault): PatchFailure {
+export function explainFailure(
+  text: string,
+  patch: StringPatch,
+  patch_index: number,
+  reason: PatchFault
+): PatchFailure {
   switch (reason) {
     case 'not_found': {
       const nearest = findNearest(text, patch.old_string)
@@ -72,6 +79,6 @@ export function describeFailure(failure: PatchFailure): string {
     case 'too_large':
       return `patches[${patch_index}]: the text would become larger than the limit.`
     default:
-      return failure satisfies never
+      return describeLinePatchFailure(failure)
   }
 }

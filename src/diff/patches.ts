@@ -1,6 +1,7 @@
-// Patches: each finds its old_string in the running text and puts new_string in its place; all of them or none.
+// Patches: by text, each finds its old_string in the running text and puts new_string in its place; or by lines. All of them or none.
 import { constants } from 'node:buffer'
-import type { Patch } from '../../schemas/contention.ts'
+import type { Patch, StringPatch } from '../../schemas/contention.ts'
+import { applyLinePatches, areLinePatches, isLinePatch } from './line-patches.ts'
 import { occurrences } from './occurrences.ts'
 import { explainFailure, type PatchFailure, type PatchFault } from './patch-failure.ts'
 
@@ -15,11 +16,18 @@ export type ApplyResult = { readonly text: string } | { readonly failure: PatchF
 
 const maxOffsets = 1_000
 
+/** Applies patches that are all of one kind. `maxBytes` bounds the text in UTF-8. */
+export function applyPatches(text: string, patches: readonly Patch[], maxBytes = Infinity): ApplyResult {
+  if (areLinePatches(patches)) return applyLinePatches(text, patches, maxBytes)
+  if (patches.some(isLinePatch)) throw new TypeError('Patches by text and patches by lines in one list.')
+  return applyStringPatches(text, patches as readonly StringPatch[], maxBytes)
+}
+
 /**
  * Applies the patches in order. old_string must occur exactly once in the running text, or `replace_all` must be true;
- * overlapping occurrences count ("aa" is twice in "aaa"), "$" is literal. `maxBytes` bounds the text in UTF-8.
+ * overlapping occurrences count ("aa" is twice in "aaa"), "$" is literal.
  */
-export function applyPatches(text: string, patches: readonly Patch[], maxBytes = Infinity): ApplyResult {
+function applyStringPatches(text: string, patches: readonly StringPatch[], maxBytes: number): ApplyResult {
   let running = text
   for (const [index, patch] of patches.entries()) {
     const outcome = applyPatch(running, patch, maxBytes)
@@ -40,7 +48,7 @@ export interface AppliedPatch {
 /** One patch on the running text: the one place that decides whether and how it applies. */
 export function applyPatch(
   text: string,
-  { old_string, new_string, replace_all }: Patch,
+  { old_string, new_string, replace_all }: StringPatch,
   maxBytes = Infinity
 ): AppliedPatch | { readonly fault: PatchFault } {
   const offsets: number[] = []

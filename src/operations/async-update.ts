@@ -3,6 +3,7 @@ import { contract } from '../../schemas/contract.ts'
 import type { Contention } from '../../schemas/contention.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import type { UpdateInput, UpdateOutput } from '../../schemas/update.ts'
+import { isLinePatch } from '../diff/line-patches.ts'
 import { describeFailure } from '../diff/patch-failure.ts'
 import { OperationError } from '../errors.ts'
 import type { FileVersion } from '../files/read-file.ts'
@@ -10,6 +11,7 @@ import { decodeText, encodeText } from '../files/text.ts'
 import { answerContention } from './contention.ts'
 import type { OperationContext } from './context.ts'
 import { changeErrors, defineOperation } from './define.ts'
+import { tellMerged, toVersion } from './late-change.ts'
 import { linksBroken, readVersion, recordVersion, timestamp } from './file-version.ts'
 import { withLocks } from './with-locks.ts'
 
@@ -17,7 +19,7 @@ export const asyncUpdate = defineOperation({
   name: 'async_update',
   title: 'Update a file',
   description:
-    'Changes an existing text file by patches (find old_string, put new_string; all or none) or by whole content. expected_hash is the hash of the version you made the change for. Where the file has changed meanwhile nothing is written and the answer has status "contention" with the exact diff from your version to the current one: adjust your change by it and send it again with expected_hash set to current_hash. There is no need to read the file again.',
+    'Changes an existing text file by patches (find old_string, put new_string, or replace lines start_line to end_line; all or none) or by whole content. expected_hash is the hash of the version you made the change for. Where the file has changed meanwhile nothing is written and the answer has status "contention" with the exact diff from your version to the current one: adjust your change by it and send it again with expected_hash set to current_hash. There is no need to read the file again. With on_contention "merge" a change that touches no line that others have changed is made at once, and the answer tells what they had changed.',
   ...contract.async_update,
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   errors: [
@@ -31,15 +33,16 @@ export const asyncUpdate = defineOperation({
   handle: updateOne
 })
 
-type Updated = Static<typeof UpdateOutput>
+export type Updated = Static<typeof UpdateOutput>
 
 export async function updateOne(
   input: Omit<UpdateInput, 'agent_id'>,
   context: OperationContext
 ): Promise<Updated | Contention> {
   requireOneForm(input)
-  const { path, expected_hash, patches, timeout, diff_format, fencing_token } = input
+  const { path, expected_hash, patches, on_contention, timeout, diff_format, fencing_token } = input
   const { encoding = context.config.crud.default_encoding } = input
+  const change = (version: Buffer) => newText(input, version, encoding, context)
   const outcome = await withLocks(
     context,
     [{ path, mode: 'exclusive', reach: 'target', fencingToken: fencing_token }],
@@ -47,27 +50,29 @@ export async function updateOne(
     async ([place], lock) => {
       context.files.checkWritable(place!, path)
       const current = await readVersion(context, place!, path)
-      if (current.hash !== expected_hash) return { late: current, canonicalPath: place!.path }
-      const bytes = await newBytes(input, current, encoding, context)
-      if (bytes.equals(current.bytes)) return { done: answer(path, current, current.hash, 0) }
+      const late = { path, canonicalPath: place!.path, expectedHash: expected_hash, current, encoding, change }
+      const version = await toVersion(context, late, on_contention, lock)
+      if ('notMerged' in version) return { ...version, late }
+      const { bytes, merged } = version
+      if (bytes.equals(current.bytes)) return { done: answer(path, current, current.hash, 0), merged }
       const identity = await context.files.replace(place!, path, current, bytes, () => lock.assertHeld())
       const hash = recordVersion(context, 'async_update', place!, bytes, identity)
-      context.views.learned(context.caller.agentId, { path: place!.path, given: path, hash })
-      return { done: { ...answer(path, current, hash, bytes.length), ...linksBroken(current) } }
+      if (merged === undefined) context.views.learned(context.caller.agentId, { path: place!.path, given: path, hash })
+      return { done: { ...answer(path, current, hash, bytes.length), ...linksBroken(current) }, merged }
     }
   )
-  if ('done' in outcome) return outcome.done
-  const { late, canonicalPath } = outcome
+  if ('done' in outcome) {
+    const { done, merged } = outcome
+    return merged === undefined ? done : tellMerged(context, done, merged, diff_format)
+  }
+  const { late, notMerged } = outcome
   return answerContention(context, {
-    path,
-    canonicalPath,
-    expectedHash: expected_hash,
-    current: late,
-    encoding,
+    ...late,
     diffFormat: diff_format,
     patches,
+    notMerged,
     rehearse: async (current) =>
-      context.files.checkReplaceable(path, current, await newBytes(input, current, encoding, context))
+      context.files.checkReplaceable(path, current, encodeText(await change(current.bytes), encoding, path))
   })
 }
 
@@ -82,17 +87,23 @@ function requireOneForm({ path, content, patches }: Pick<UpdateInput, 'path' | '
       { path }
     )
   }
+  if (patches?.some(isLinePatch) === true && !patches.every(isLinePatch)) {
+    const message =
+      'patches has both patches by text (old_string) and patches by lines (start_line): they count differently. Send one kind, or two calls.'
+    throw new OperationError('INVALID_REQUEST', message, { path })
+  }
 }
 
-async function newBytes(
+async function newText(
   { path, content, patches = [] }: Pick<UpdateInput, 'path' | 'content' | 'patches'>,
-  current: FileVersion,
+  version: Buffer,
   encoding: string,
   { differ, signal }: OperationContext
-): Promise<Buffer> {
-  if (content !== undefined) return encodeText(content, encoding, path)
-  const applied = await differ.apply({ text: decodeText(current.bytes, encoding, path), patches, signal })
-  if ('text' in applied) return encodeText(applied.text, encoding, path)
+): Promise<string> {
+  if (content !== undefined) return content
+  const text = decodeText(version, encoding, path)
+  const applied = await differ.apply({ text, patches, signal })
+  if ('text' in applied) return applied.text
   const { failure } = applied
   const code = failure.reason === 'too_large' ? 'FILE_TOO_LARGE' : 'INVALID_PATCH'
   throw new OperationError(code, `${path}: ${describeFailure(failure)}`, { path, details: { ...failure } })

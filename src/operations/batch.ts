@@ -5,7 +5,7 @@ import type { Contention } from '../../schemas/contention.ts'
 import type { ErrorEnvelope } from '../../schemas/errors.ts'
 import { OperationError, toOperationError } from '../errors.ts'
 import { asyncRead, readOne, type ReadAnswer } from './async-read.ts'
-import { asyncUpdate, updateOne } from './async-update.ts'
+import { asyncUpdate, updateOne, type Updated } from './async-update.ts'
 import { asyncWrite, writeOne } from './async-write.ts'
 import type { OperationContext } from './context.ts'
 import { defineOperation } from './define.ts'
@@ -50,12 +50,13 @@ export const asyncBatchUpdate = defineOperation({
   ...contract.async_batch_update,
   annotations: asyncUpdate.annotations,
   errors: [],
-  handle: async ({ files, timeout, diff_format }, context) => {
+  handle: async ({ files, on_contention, timeout, diff_format }, context) => {
     const { max_batch_answer_bytes } = context.config.crud
     let bytes = 0
     const { results, summary, ...answer } = await runBatch(files, context, async (item) => {
-      const result = await updateOne({ ...item, diff_format, ...(timeout !== undefined && { timeout }) }, context)
-      if (result.status === 'ok' || result.diff === null) return result
+      const options = { on_contention, ...item, diff_format, ...(timeout !== undefined && { timeout }) }
+      const result = await updateOne(options, context)
+      if (result.diff === undefined || result.diff === null) return result
       bytes += JSON.stringify(result.diff).length
       return bytes > max_batch_answer_bytes ? withoutDiff(result) : result
     })
@@ -127,9 +128,10 @@ function sizeOf({ content, diff }: ReadAnswer): number {
 }
 
 /** True all the same; only the caller has to read the file again. */
-function withoutDiff(contention: Contention): Contention {
-  const message = `${contention.path} changed, and the answer has no room for one more diff (crud.max_batch_answer_bytes). Update it in a call of its own.`
-  return { ...contention, diff: null, message }
+function withoutDiff(result: Updated | Contention): Updated | Contention {
+  if (result.status === 'ok') return { ...result, diff: null }
+  const message = `${result.path} changed, and the answer has no room for one more diff (crud.max_batch_answer_bytes). Update it in a call of its own.`
+  return { ...result, diff: null, message }
 }
 
 function answerFull(path: string, maxBytes: number): OperationError {

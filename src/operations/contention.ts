@@ -2,6 +2,7 @@
 import type { Modification } from '../../schemas/common.ts'
 import type { Contention, Patch } from '../../schemas/contention.ts'
 import type { PatchJudgement } from '../diff/judge.ts'
+import type { NotMerged } from './late-change.ts'
 import type { Version } from '../files/history.ts'
 import type { FileVersion } from '../files/read-file.ts'
 import { decodeText } from '../files/text.ts'
@@ -21,6 +22,8 @@ interface TooLate {
   readonly encoding?: string | undefined
   readonly diffFormat: string
   readonly patches?: readonly Patch[] | undefined
+  /** Where a merge was asked for, and did not come out. */
+  readonly notMerged?: NotMerged | undefined
   /** Does with the current version all that a re-submission would do before it writes; throws where that would fail. */
   readonly rehearse?: ((current: FileVersion) => Promise<unknown>) | undefined
 }
@@ -58,7 +61,14 @@ export async function answerContention(context: OperationContext, late: TooLate)
     diff === null
       ? `${path} changed so much that the difference is too large to send. Read the file again with async_read, then update with its hash.`
       : `${path} changed since the version you know. Nothing was written. ${adviceFor(judgement?.patches_applicable)}`
-  return { ...answer, message, base_known: true, diff, ...judgement }
+  return {
+    ...answer,
+    message: describeNotMerged(late.notMerged) + message,
+    base_known: true,
+    diff,
+    ...judgement,
+    ...toMergeConflicts(late.notMerged)
+  }
 }
 
 /** True is a guarantee: whatever else would refuse the re-submission (encoding, size, links) is asked too. */
@@ -82,6 +92,28 @@ function adviceFor(patchesApplicable: boolean | undefined): string {
   if (patchesApplicable === false)
     return 'Adjust the patches named in conflicts by the diff, then send them with expected_hash set to current_hash.'
   return 'Adjust your change by the diff, then send it with expected_hash set to current_hash.'
+}
+
+/** Why there was no merge, before what to do about it. */
+function describeNotMerged(notMerged: NotMerged | undefined): string {
+  if (notMerged === undefined) return ''
+  const { conflicts, further, hasContents, coarse } = notMerged
+  if (conflicts.length === 0) return 'The server was too busy to merge so large a text; try again in a moment. '
+  const count = conflicts.length + further
+  const places = count === 1 ? 'one place' : `${count} places`
+  const kind = coarse ? 'The versions are too different to compare line by line in time, and so your' : 'Your'
+  const contents = hasContents ? '' : ', whose contents are too large to send'
+  return `${kind} change was not merged: it conflicts in ${places} (merge_conflicts${contents}). `
+}
+
+function toMergeConflicts(notMerged: NotMerged | undefined): Partial<Contention> {
+  if (notMerged === undefined) return {}
+  const { conflicts, further, coarse } = notMerged
+  return {
+    merge_conflicts: conflicts,
+    ...(further > 0 && { further_merge_conflicts: further }),
+    ...(coarse && { merge_coarse: true })
+  }
 }
 
 export function toModification({ agentId, operation, at }: Version): Modification {

@@ -15,10 +15,43 @@ export interface Fault {
 const maxFaults = 50
 const maxNameLength = 100
 
-export function describeFaults(errors: readonly ErrorObject[], topLevelNames: readonly string[]): Fault[] {
+export function describeFaults(all: readonly ErrorObject[], topLevelNames: readonly string[]): Fault[] {
+  const errors = withoutOtherForms(all)
   const faults = errors.slice(0, maxFaults).map((error) => describeFault(error, topLevelNames))
   const more = errors.length - faults.length
   return more === 0 ? faults : [...faults, { parameter: '', rule: '', message: `and ${more} more faults` }]
+}
+
+/**
+ * Where an object may have one of several forms, the faults are those of the form that it is nearest to: the one of whose
+ * demands it breaks the fewest, of equals the first.
+ */
+function withoutOtherForms(errors: readonly ErrorObject[]): readonly ErrorObject[] {
+  const choices = errors.filter(
+    ({ keyword, parentSchema }) => keyword === 'anyOf' && formsOf(parentSchema).every(isObject)
+  )
+  const dropped = new Set<ErrorObject>(choices)
+  for (const choice of choices) {
+    const { schemaPath, instancePath, parentSchema } = choice
+    const forms = formsOf(parentSchema).map((_, index) =>
+      errors.filter(
+        (error) =>
+          error.schemaPath.startsWith(`${schemaPath}/${index}/`) &&
+          (error.instancePath === instancePath || error.instancePath.startsWith(`${instancePath}/`))
+      )
+    )
+    const nearest = forms.reduce((best, form) => (form.length < best.length ? form : best))
+    for (const form of forms) if (form !== nearest) for (const error of form) dropped.add(error)
+  }
+  return errors.filter((error) => !dropped.has(error))
+}
+
+function formsOf(schema: unknown): readonly { type?: string }[] {
+  return (schema as { anyOf: readonly { type?: string }[] }).anyOf
+}
+
+function isObject({ type }: { type?: string }): boolean {
+  return type === 'object'
 }
 
 function describeFault(error: ErrorObject, topLevelNames: readonly string[]): Fault {

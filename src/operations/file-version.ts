@@ -88,6 +88,12 @@ export function notToBeCreated(path: string, lister: string): OperationError {
   return new OperationError('FILE_NOT_FOUND', message, { path })
 }
 
+/** For a call that names a version of a file that is there no more. */
+export function goneMeanwhile(path: string): OperationError {
+  const message = `File does not exist any more: ${path}. expected_hash names a version of it; leave expected_hash out to create the file.`
+  return new OperationError('FILE_NOT_FOUND', message, { path })
+}
+
 /** For answers of changing operations: other names that keep the old bytes. */
 export function linksBroken({ links }: FileVersion): { links_broken?: number } {
   return links > 1 ? { links_broken: links - 1 } : {}

@@ -1,8 +1,8 @@
 // The edits of the swarm: each puts a unique marker at a random line, by a patch with as much context as makes it unique.
-import type { Patch } from '../../schemas/contention.ts'
+import type { StringPatch } from '../../schemas/contention.ts'
 import { markerPattern } from './protocol.ts'
 
-export type Edit = { readonly patches: readonly Patch[] } | { readonly content: string }
+export type Edit = { readonly patches: readonly StringPatch[] } | { readonly content: string }
 
 export type Random = () => number
 
@@ -50,7 +50,7 @@ function editLine(line: string, marker: string, choice: number): string {
   return `${line}// ${marker}\n`
 }
 
-function uniquePatch(text: string, lines: readonly string[], at: number, edited: string): Patch {
+function uniquePatch(text: string, lines: readonly string[], at: number, edited: string): StringPatch {
   let [start, end] = [at, at + 1]
   while (!isUnique(text, lines.slice(start, end).join(''))) {
     start = Math.max(0, start - 1)

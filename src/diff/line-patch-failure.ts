@@ -1,0 +1,42 @@
+// Why a patch by lines cannot be made, with what its author needs to mend it.
+
+/** Fit for `details` of an error. Line numbers are 1-based, of the text before any patch. */
+export type LinePatchFailure =
+  | { readonly patch_index: number; readonly reason: 'reversed_range' | 'inserts_nothing' }
+  | { readonly patch_index: number; readonly reason: 'out_of_range'; readonly total_lines: number }
+  | { readonly patch_index: number; readonly reason: 'overlap'; readonly other_patch_index: number }
+  | {
+      readonly patch_index: number
+      readonly reason: 'unexpected_lines'
+      readonly start_line: number
+      readonly end_line: number
+      /** What stands there, without the last line's terminator: at most twenty lines, at most 2,000 characters. */
+      readonly text: string
+      /** True where `text` is not all of it. */
+      readonly clipped?: boolean
+    }
+
+/** The failure in sentences: what happened and what to do next. */
+export function describeLinePatchFailure(failure: LinePatchFailure): string {
+  const name = `patches[${failure.patch_index}]`
+  switch (failure.reason) {
+    case 'reversed_range':
+      return `${name}: end_line lies before start_line. Give the last line to replace, or start_line - 1 to insert before start_line.`
+    case 'inserts_nothing':
+      return `${name}: new_content is empty, and there are no lines to replace. Pass a line break to insert an empty line.`
+    case 'out_of_range':
+      return failure.total_lines === 0
+        ? `${name}: the version has no lines. Insert with start_line 1 and end_line 0.`
+        : `${name}: the version has lines 1 to ${failure.total_lines}. To add lines behind them, pass start_line ${failure.total_lines + 1} and end_line ${failure.total_lines}.`
+    case 'overlap':
+      return `${name}: its lines overlap those of patches[${failure.other_patch_index}]. All line numbers mean the version before any patch; make one patch of the two.`
+    case 'unexpected_lines': {
+      const { start_line, end_line, text, clipped } = failure
+      if (end_line < start_line) return `${name}: it inserts, so that expected_lines must be left out.`
+      const range = start_line === end_line ? `line ${start_line} is` : `lines ${start_line}-${end_line} are`
+      return `${name}: expected_lines is not what stands there: ${range} ${JSON.stringify(text)}${clipped === true ? ' and more' : ''}. Correct the line numbers.`
+    }
+    default:
+      return failure satisfies never
+  }
+}
