@@ -48,6 +48,7 @@ export const LinePatch = inputObject(
 export type LinePatch = CallerInput<typeof LinePatch>
 
 export const Patch = Type.Union([StringPatch, LinePatch], {
+  title: 'Patch',
   description: 'One edit, by text or by lines. A list is of one kind.'
 })
 export type Patch = StringPatch | LinePatch

@@ -1,6 +1,7 @@
 // The session that the examples of the OpenAPI document are recorded from: ann and bob change the files of one project.
 import { createHash } from 'node:crypto'
 import { leases } from './lease-story.ts'
+import { menu, merges } from './merge-story.ts'
 import type { Step } from './step.ts'
 
 const lines = [
@@ -402,6 +403,7 @@ export const story: readonly Step[] = [
   ...looksBack,
   ...overview,
   ...folder,
+  ...merges,
   ...leases,
   ...farewell,
   ...failures,
@@ -421,4 +423,7 @@ export const storyOfAStranger: readonly Step[] = [
 ]
 
 /** What the project consists of before ann and bob come. */
-export const firstFiles: Readonly<Record<string, string>> = { 'tasks.txt': 'buy milk\nwash up\n' }
+export const firstFiles: Readonly<Record<string, string>> = {
+  'tasks.txt': 'buy milk\nwash up\n',
+  'menu.txt': menu
+}

@@ -20,7 +20,11 @@ t.test('patches away from the change are applicable', async (t) => {
   t.strictSame(judge(base, base.replace('1\n', 'one\n'), [patch('ELF', 'elf'), patch('five', 'FIVE')]), {
     patches_applicable: true,
     conflicts: [],
-    non_conflicting_patches: [0, 1]
+    non_conflicting_patches: [0, 1],
+    applicable_patches: [
+      { patch_index: 0, start_line: 11, end_line: 11 },
+      { patch_index: 1, start_line: 5, end_line: 5 }
+    ]
   })
 })
 
@@ -33,7 +37,8 @@ t.test('what is gone, repeated, or stands among changed lines is a conflict, wit
       { patch_index: 2, reason: 'context_changed', base_start_line: 11, base_end_line: 11 },
       { patch_index: 3, reason: 'ambiguous', base_start_line: 6, base_end_line: 6 }
     ],
-    non_conflicting_patches: [1]
+    non_conflicting_patches: [1],
+    applicable_patches: [{ patch_index: 1, start_line: 1, end_line: 1 }]
   })
 })
 
@@ -61,7 +66,12 @@ t.test('an edit of the same request is no change of context', async (t) => {
   t.strictSame(judge(base, current, patches), {
     patches_applicable: true,
     conflicts: [],
-    non_conflicting_patches: [0, 1, 2]
+    non_conflicting_patches: [0, 1, 2],
+    // The last one finds what the first brings.
+    applicable_patches: [
+      { patch_index: 0, start_line: 9, end_line: 10 },
+      { patch_index: 1, start_line: 11, end_line: 11 }
+    ]
   })
 })
 
@@ -70,7 +80,8 @@ t.test('a patch that fails is passed over, and changes no context for those behi
   t.strictSame(judge(base, current, [patch('five', 'FIVE'), patch('ELF', 'elf')]), {
     patches_applicable: false,
     conflicts: [{ patch_index: 0, reason: 'not_found', base_start_line: 5, base_end_line: 5 }],
-    non_conflicting_patches: [1]
+    non_conflicting_patches: [1],
+    applicable_patches: [{ patch_index: 1, start_line: 14, end_line: 14 }]
   })
 })
 
@@ -100,12 +111,14 @@ t.test('where the text would become too large, or time is up, the patches are no
   t.strictSame(judge(base, `x${base}`, patches, base.length + 5), {
     patches_applicable: false,
     conflicts: [],
-    non_conflicting_patches: []
+    non_conflicting_patches: [],
+    applicable_patches: []
   })
   t.strictSame(judge(base, `x${base}`, patches, Infinity, -1), {
     patches_applicable: false,
     conflicts: [],
-    non_conflicting_patches: []
+    non_conflicting_patches: [],
+    applicable_patches: []
   })
 })
 
