@@ -109,10 +109,12 @@ function describeBulk(views: readonly View[], { history }: OperationContext): No
 
 function describeAuthors(versions: readonly Version[]): string {
   const names = new Set(
-    versions.map(({ agentId }) => (agentId === 'external' ? 'Somebody outside the server' : quoteName(agentId)))
+    versions.map(({ agentId }) => (agentId === 'external' ? 'somebody outside the server' : quoteName(agentId)))
   )
-  const [first = 'Somebody', ...others] = names
-  return others.length === 0 ? first : `${first} and ${others.length === 1 ? others[0] : `${others.length} others`}`
+  const [first = 'somebody', ...others] = names
+  const all =
+    others.length === 0 ? first : `${first} and ${others.length === 1 ? others[0] : `${others.length} others`}`
+  return all.startsWith('somebody') ? all.replace('s', 'S') : all
 }
 
 function describeLines(ranges: readonly LineRange[]): string {

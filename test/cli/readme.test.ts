@@ -14,9 +14,10 @@ import { makeTree } from '../fixtures/tree.ts'
 const project = new URL('../../../', import.meta.url)
 const readme = readFileSync(new URL('README.md', project), 'utf8')
 
-const [session = '', leases = '', lines = ''] = [
+const [session = '', leases = '', readers = '', lines = ''] = [
   '## A first session with curl',
   '## Leases: files reserved over several calls',
+  '## Who has read a file is told, and changes that do not touch are merged',
   '## Lines of a file, with curl alone'
 ].map((title) => {
   const start = readme.indexOf(title)
@@ -37,9 +38,11 @@ const promisedIn = (section: string) => parse(/```json\n([^]*?)```/.exec(section
 
 t.test('the sessions with curl do what they say', async (t) => {
   const tree = makeTree(t)
-  const blocks = [session, leases, lines].flatMap(blocksOf).map((block) => block.replaceAll('/tmp/demo', tree.root))
-  const [prepare = '', first = '', second = '', leased = '', byLine = '', stdio = ''] = blocks
-  t.equal(blocks.length, 6)
+  const blocks = [session, leases, readers, lines]
+    .flatMap(blocksOf)
+    .map((block) => block.replaceAll('/tmp/demo', tree.root))
+  const [prepare = '', first = '', second = '', leased = '', told = '', byLine = '', stdio = ''] = blocks
+  t.equal(blocks.length, 7)
   await run(prepare.replace(/npm start.*/, ''))
   const { url } = await startProgram(t, ['--dir', tree.root])
   const here = (script: string) => script.replaceAll('http://127.0.0.1:8720', url)
@@ -62,8 +65,18 @@ t.test('the sessions with curl do what they say', async (t) => {
   t.match(parse(released), { all_released: true })
   t.match(parse(append), { status: 'ok', path: 'list.txt' })
 
+  const [written, bobs, notice, merged, ...rest] = (await run(here(`${call}\n${told}`))).split('\n')
+  t.match([parse(written), parse(bobs)], [{ status: 'ok' }, { status: 'ok' }])
+  t.match(parse(notice), promisedIn(readers), 'what Ann is told is what is printed')
+  t.match(parse(merged), { status: 'ok', merged: true, diff: { summary: { regions_changed: 2 } } })
+  const [history, restored] = rest.slice(7)
+  t.match(rest.slice(0, 7), ['parser: ann', 'printer: carl', 'checker: ann', 'tests: ann', 'bench: ann', 'docs: ann'])
+  t.equal(rest[6], 'release: bob')
+  t.match(parse(history).versions, [{ agent_id: 'ann' }, { agent_id: 'external' }, { agent_id: 'bob' }, {}])
+  t.match(parse(restored), { status: 'ok', changed: true })
+
   const [listed, range, edited, appended, created, ...files] = (await run(here(`${call}\n${byLine}`))).split('\n')
-  t.match(parse(listed), { files: [{ name: 'list.txt', lines: 9 }, { name: 'plan.txt' }], total_count: 2 })
+  t.match(parse(listed), { files: [{ name: 'list.txt', lines: 9 }, { name: 'plan.txt' }, {}], total_count: 3 })
   t.strictSame(parse(range), {
     content: 'zwei\nthree',
     total_lines: 9,
