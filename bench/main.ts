@@ -1,15 +1,18 @@
-// npm run bench [-- hot-path | file-editing | contention | swarm | locks | leases | relay | watcher]: runs the benchmarks and prints their tables.
+// npm run bench [-- hot-path | file-editing | contention | swarm | locks | leases | relay | watcher | merge | replay[=repository]]: runs the benchmarks
+// and prints their tables.
 import { availableParallelism } from 'node:os'
 import { contentionSize } from './contention-size.ts'
 import { fileEditing } from './file-editing.ts'
 import { hotPath } from './hot-path.ts'
 import { leases } from './leases.ts'
 import { locks } from './locks.ts'
+import { merge } from './merge.ts'
 import { relay } from './relay.ts'
+import { replay } from './replay.ts'
 import { swarm } from './swarm.ts'
 import { watcher } from './watcher.ts'
 
-const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
+const benchmarks: Readonly<Record<string, (argument?: string) => Promise<void>>> = {
   'hot-path': hotPath,
   'file-editing': fileEditing,
   contention: contentionSize,
@@ -17,16 +20,21 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
   locks,
   leases,
   relay,
-  watcher
+  watcher,
+  merge,
+  replay
 }
 
-const names = process.argv.slice(2)
-const unknown = names.filter((name) => !(name in benchmarks))
+const given = process.argv.slice(2)
+const wanted = (given.length > 0 ? given : Object.keys(benchmarks)).map(
+  (word) => word.split('=', 2) as [string, string?]
+)
+const unknown = wanted.map(([name]) => name).filter((name) => !(name in benchmarks))
 if (unknown.length > 0) {
   console.error(`unknown benchmark: ${unknown.join(', ')}. Known: ${Object.keys(benchmarks).join(', ')}`)
   process.exit(1)
 }
 console.log(`Node ${process.versions.node}, ${availableParallelism()} cores`)
 const start = performance.now()
-for (const name of names.length > 0 ? names : Object.keys(benchmarks)) await benchmarks[name]?.()
+for (const [name, argument] of wanted) await benchmarks[name]?.(argument)
 console.log(`\ntook ${Math.round((performance.now() - start) / 1000)} s`)

@@ -1,5 +1,5 @@
 // Moves hunks that could stand in several places, because of repeated lines, to the place where git puts them.
-import type { Hunk } from './hunks.ts'
+import type { Hunk, Line } from './hunks.ts'
 
 /** A run of changed lines on one side, possibly empty: one stands between any two unchanged lines, and at either end. */
 interface Group {
@@ -8,7 +8,7 @@ interface Group {
 }
 
 interface Side {
-  readonly lines: readonly string[]
+  readonly lines: readonly Line[]
   /** 1 for each line that is not matched by one of the other side. */
   readonly changed: Uint8Array
 }
@@ -19,8 +19,8 @@ interface Side {
  * merge conflicts where people expect it to.
  */
 export function compactHunks(
-  baseLines: readonly string[],
-  currentLines: readonly string[],
+  baseLines: readonly Line[],
+  currentLines: readonly Line[],
   hunks: readonly Hunk[]
 ): Hunk[] {
   const base = { lines: baseLines, changed: new Uint8Array(baseLines.length) }

@@ -1,5 +1,5 @@
 // Hunks that could stand in several places, because of repeated lines, where the other side has changed one of these places.
-import type { Hunk } from './hunks.ts'
+import type { Hunk, Line } from './hunks.ts'
 
 // Parts of a run that are tried, beside all of it; it keeps the costs linear.
 const maxPart = 32
@@ -10,8 +10,8 @@ const maxPart = 32
  * Such a hunk may then touch its neighbour.
  */
 export function widenDoubtful(
-  baseLines: readonly string[],
-  sideLines: readonly string[],
+  baseLines: readonly Line[],
+  sideLines: readonly Line[],
   hunks: readonly Hunk[],
   otherHunks: readonly Hunk[]
 ): Hunk[] {
@@ -41,8 +41,8 @@ interface Reach {
 
 /** How many lines up and down lines that it adds or removes could stand as well; undefined where none could. */
 function reachOf(
-  baseLines: readonly string[],
-  sideLines: readonly string[],
+  baseLines: readonly Line[],
+  sideLines: readonly Line[],
   { baseStart, baseEnd, currentStart, currentEnd }: Hunk,
   before: Hunk | undefined,
   after: Hunk | undefined
@@ -59,7 +59,7 @@ function reachOf(
 }
 
 /** How far a run of lines slides at most, or a part of it: lines that repeat those next to it. */
-function slides(lines: readonly string[], start: number, end: number, room: Reach): Reach {
+function slides(lines: readonly Line[], start: number, end: number, room: Reach): Reach {
   const size = end - start
   let up = 0
   let down = 0

@@ -1,5 +1,6 @@
 // The hunks between two arrays of lines: minimal where the bound allows it, else coarse; applied to the base they always give current.
-import { findRuns, type DiffBound, type Run } from './runs.ts'
+import type { Run } from './myers.ts'
+import { findRuns, type DiffBound } from './runs.ts'
 
 /** One region that differs; offsets into the arrays of lines, 0-based, the end excluded. */
 export interface Hunk {
@@ -16,11 +17,14 @@ export interface LineDiff {
   readonly coarse: boolean
 }
 
+/** A line, or a number that stands for it: equal ones are the same. */
+export type Line = string | number
+
 /**
  * What must change in the base to become current. Costs: linear for the common start and end and for lines that stand
  * on one side only; what is left is searched within the bound.
  */
-export function diffLines(baseLines: readonly string[], currentLines: readonly string[], bound: DiffBound): LineDiff {
+export function diffLines(baseLines: readonly Line[], currentLines: readonly Line[], bound: DiffBound): LineDiff {
   const whole = trimCommonEnds(baseLines, currentLines)
   const baseEmpty = whole.baseStart === whole.baseEnd
   const currentEmpty = whole.currentStart === whole.currentEnd
@@ -33,7 +37,7 @@ export function diffLines(baseLines: readonly string[], currentLines: readonly s
   return { hunks: hunksBetween(whole, base.positions, current.positions, runs), coarse: !minimal }
 }
 
-function trimCommonEnds(base: readonly string[], current: readonly string[]): Hunk {
+function trimCommonEnds(base: readonly Line[], current: readonly Line[]): Hunk {
   let start = 0
   let baseEnd = base.length
   let currentEnd = current.length
@@ -56,9 +60,9 @@ interface InternedLines {
  * The lines that stand on both sides, as integers. A line that stands on one side only is in no common subsequence,
  * so that leaving it out changes no result and often leaves nothing to search.
  */
-function internSharedLines(baseLines: readonly string[], currentLines: readonly string[], whole: Hunk) {
+function internSharedLines(baseLines: readonly Line[], currentLines: readonly Line[], whole: Hunk) {
   const unseen = -1
-  const ids = new Map<string, number>()
+  const ids = new Map<Line, number>()
   for (let at = whole.currentStart; at < whole.currentEnd; at++) ids.set(currentLines[at]!, unseen)
   const base: InternedLines = { ids: [], positions: [] }
   const current: InternedLines = { ids: [], positions: [] }

@@ -2,7 +2,7 @@
 import type { MergeConflict } from '../../schemas/contention.ts'
 import { compactHunks } from './compact.ts'
 import { widenDoubtful } from './doubtful.ts'
-import { diffLines, type LineDiff } from './hunks.ts'
+import { diffLines, type Line, type LineDiff } from './hunks.ts'
 import { splitLines } from './lines.ts'
 import { describeConflicts, type Clash } from './merge-conflicts.ts'
 import { breaksJson } from './merged-json.ts'
@@ -71,9 +71,10 @@ interface Outcome {
  * their ends as well: what does not come out the same is a guess.
  */
 function mergeLines(lines: MergeLines, { base, current, incoming, isJson, bound }: MergeTask): Outcome {
-  const first = compare(lines, bound, diffLines)
+  const numbers = numberLines(lines)
+  const first = compare(numbers, bound, diffLines)
   if (first.clashes.length > 0 || (first.coarse && bound.minimalOnly === true)) return first
-  const second = compare(lines, bound, diffFromEnd)
+  const second = compare(numbers, bound, diffFromEnd)
   const coarse = first.coarse || second.coarse
   if (second.clashes.length > 0) return { clashes: second.clashes, coarse }
   const text = join(lines, first.regions)
@@ -84,9 +85,31 @@ function mergeLines(lines: MergeLines, { base, current, incoming, isJson, bound 
   return { clashes: [wholeOf(first.regions, 'invalid_json')], coarse }
 }
 
+/** A number for each line of the three texts, equal for equal ones: they are compared many times. */
+interface Numbers {
+  readonly base: readonly number[]
+  readonly current: readonly number[]
+  readonly incoming: readonly number[]
+}
+
+function numberLines(lines: MergeLines): Numbers {
+  const numbers = new Map<string, number>()
+  const numberOf = (line: string) => {
+    const known = numbers.get(line)
+    if (known !== undefined) return known
+    numbers.set(line, numbers.size)
+    return numbers.size - 1
+  }
+  return {
+    base: lines.base.map(numberOf),
+    current: lines.current.map(numberOf),
+    incoming: lines.incoming.map(numberOf)
+  }
+}
+
 type DiffLines = typeof diffLines
 
-function compare(lines: MergeLines, bound: DiffBound, diff: DiffLines) {
+function compare(lines: Numbers, bound: DiffBound, diff: DiffLines) {
   const part = { ...bound, timeoutMs: bound.timeoutMs / 4 }
   const ofCurrent = diff(lines.base, lines.current, part)
   const ofIncoming = diff(lines.base, lines.incoming, part)
@@ -101,7 +124,7 @@ function compare(lines: MergeLines, bound: DiffBound, diff: DiffLines) {
 }
 
 /** `diffLines` of the texts read from their last line to the first. */
-function diffFromEnd(base: readonly string[], side: readonly string[], bound: DiffBound): LineDiff {
+function diffFromEnd(base: readonly Line[], side: readonly Line[], bound: DiffBound): LineDiff {
   const { hunks, coarse } = diffLines(base.toReversed(), side.toReversed(), bound)
   const turned = hunks.map(({ baseStart, baseEnd, currentStart, currentEnd }) => ({
     baseStart: base.length - baseEnd,
@@ -112,7 +135,7 @@ function diffFromEnd(base: readonly string[], side: readonly string[], bound: Di
   return { hunks: turned.reverse(), coarse }
 }
 
-function isClash(lines: MergeLines, { changedBy, current, incoming }: Region): boolean {
+function isClash(lines: Numbers, { changedBy, current, incoming }: Region): boolean {
   if (changedBy !== 'both') return false
   const length = current.end - current.start
   if (length !== incoming.end - incoming.start) return true

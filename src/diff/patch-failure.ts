@@ -78,7 +78,13 @@ export function describeFailure(failure: PatchFailure): string {
     }
     case 'too_large':
       return `patches[${patch_index}]: the text would become larger than the limit.`
-    default:
+    case 'reversed_range':
+    case 'inserts_nothing':
+    case 'out_of_range':
+    case 'overlap':
+    case 'unexpected_lines':
       return describeLinePatchFailure(failure)
+    default:
+      return failure satisfies never
   }
 }

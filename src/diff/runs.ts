@@ -1,6 +1,6 @@
 // The runs of equal elements that a diff leaves standing: a longest common subsequence within a bound, else lines unique to both sides.
-import { diffArrays } from 'diff'
 import { uniqueAnchors } from './anchors.ts'
+import { longestCommonRuns, type Run } from './myers.ts'
 
 export interface DiffBound {
   /** Lines inserted and deleted beyond which no minimal diff is sought; 0 seeks none at all and gives one hunk. */
@@ -9,13 +9,6 @@ export interface DiffBound {
   readonly timeoutMs: number
   /** Seeks no coarse diff that is better than one hunk. Default false. */
   readonly minimalOnly?: boolean
-}
-
-/** `length` equal elements, beginning at offset `base` on one side and `current` on the other. */
-export interface Run {
-  readonly base: number
-  readonly current: number
-  readonly length: number
 }
 
 // Myers' search compares at most about maxEditLength * (elements of both sides) times. A round of it is not interrupted
@@ -40,20 +33,12 @@ export function findRuns(
 function minimalRuns(base: readonly number[], current: readonly number[], bound: DiffBound): Run[] | undefined {
   if (base.length === 0 || current.length === 0) return []
   const affordable = Math.floor(maxComparisons / (base.length + current.length))
-  const components = diffArrays(base as number[], current as number[], {
-    maxEditLength: Math.min(bound.maxEditLength, affordable),
-    timeout: bound.timeoutMs
-  })
-  if (components === undefined) return undefined
-  const runs: Run[] = []
-  let basePosition = 0
-  let currentPosition = 0
-  for (const { added, removed, count } of components) {
-    if (!added && !removed) runs.push({ base: basePosition, current: currentPosition, length: count })
-    if (!added) basePosition += count
-    if (!removed) currentPosition += count
-  }
-  return runs
+  return longestCommonRuns(
+    base,
+    current,
+    Math.min(bound.maxEditLength, affordable),
+    performance.now() + bound.timeoutMs
+  )
 }
 
 /** Anchors hold the two sides together; what lies between two of them is compared on its own. */

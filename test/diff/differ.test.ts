@@ -219,3 +219,72 @@ t.test('closing answers what is under way, coarsely, and later comparisons too',
   })
   await close()
 })
+
+t.test('small merges need no thread; a thread gives the same answer', async (t) => {
+  const here = differ(t)
+  const cases = fc.sample(fc.tuple(pair(30), pair(30)), 100)
+  const results = []
+  for (const [{ base, current }, { current: incoming }] of cases) {
+    results.push(await here.merge({ base, current, incoming, isJson: false }))
+  }
+  t.equal(threads.length, 0)
+  const there = differ(t, { inlineMaxBytes: -1 })
+  for (const [index, [{ base, current }, { current: incoming }]] of cases.entries()) {
+    t.strictSame(await there.merge({ base, current, incoming, isJson: false }), results[index])
+  }
+  t.equal(threads.length, 1)
+  t.strictSame([...here.fallbacks, ...there.fallbacks], [])
+})
+
+t.test(
+  'unlike texts of 10 MB are merged, or not, within the bound, and the event loop goes on meanwhile',
+  async (t) => {
+    const timeoutMs = 500
+    const { merge } = differ(t, { timeoutMs })
+    const lines = numbered(250_000)
+    const base = lines.join('')
+    const current = shuffled(lines).join('')
+    const incoming = shuffled(lines.toReversed()).join('')
+    const floor = elapsed(() => new Set([...lines, ...current.split('\n')]).size)
+    const start = performance.now()
+    const block = await longestBlock(async () => {
+      t.match(await merge({ base, current, incoming, isJson: false }), {
+        coarse: true,
+        hasContents: false
+      })
+    })
+    const took = performance.now() - start
+    t.ok(took < timeoutMs + 40 * floor + 500, `${took.toFixed()} ms, floor ${floor.toFixed()} ms`)
+    t.ok(block < took / 3, `blocked for ${block.toFixed()} of ${took.toFixed()} ms`)
+    t.equal(threads.length, 1, 'on a thread')
+  }
+)
+
+t.test(
+  'where no thread answers, a merge is coarse, or of too large a text left undone; an abort is its own reason',
+  async (t) => {
+    const { merge, close } = differ(t)
+    const lines = numbered(10_000)
+    const text = lines.join('')
+    const changed = (at: number) => lines.with(at, 'changed\n').join('')
+    const input = { base: text, current: changed(100), incoming: changed(9_000), isJson: false }
+    const reason = new Error('gone')
+    await t.rejects(merge({ ...input, signal: AbortSignal.abort(reason) }), reason)
+    const abort = new AbortController()
+    const running = merge({ ...input, signal: abort.signal })
+    abort.abort(reason)
+    await t.rejects(running, reason)
+    await close()
+    t.match(await merge(input), { text: lines.with(100, 'changed\n').with(9_000, 'changed\n').join('') })
+    const twice = lines.with(200, 'changed too\n').with(300, 'and again\n').join('')
+    t.match(await merge({ ...input, base: twice, incoming: text, current: lines.with(200, 'x\n').join('') }), {
+      coarse: true,
+      conflicts: [{ base: { start_line: 201 } }]
+    })
+    const large = text.repeat(8)
+    t.match(await merge({ ...input, base: large, current: `${large}x`, incoming: `y${large}` }), {
+      conflicts: { length: 0 },
+      coarse: true
+    })
+  }
+)

@@ -1,9 +1,11 @@
 // Hunks: true always, minimal where the bound allows it, and never slow.
+import { diffArrays } from 'diff'
 import fc from 'fast-check'
 import t from 'tap'
 import { uniqueAnchors } from '../../src/diff/anchors.ts'
 import { diffLines, type Hunk } from '../../src/diff/hunks.ts'
 import { splitLines } from '../../src/diff/lines.ts'
+import { longestCommonRuns } from '../../src/diff/myers.ts'
 import { applyHunks, elapsed, holds, pair, seededRandom } from './fixtures/texts.ts'
 
 const generous = { maxEditLength: 10_000, timeoutMs: 10_000 }
@@ -23,6 +25,21 @@ t.test('the hunks applied to the base give current, in order and apart, under an
     ),
     5_000
   )
+})
+
+t.test('the search finds what an independent one finds, within the same bound', async (t) => {
+  const elements = fc.array(fc.nat(5), { maxLength: 30 })
+  const property = fc.property(elements, elements, fc.constantFrom(3, 100), (base, current, maxEditLength) => {
+    const components = diffArrays(base, current, { maxEditLength })
+    const length = components?.reduce((sum, { added, removed, count }) => (added || removed ? sum : sum + count), 0)
+    const runs = longestCommonRuns(base, current, maxEditLength, Infinity)
+    const isCommon = runs?.every(({ base: from, current: to, length }) =>
+      base.slice(from, from + length).every((element, index) => element === current[to + index])
+    )
+    return runs?.reduce((sum, { length }) => sum + length, 0) === length && isCommon !== false
+  })
+  holds(t, property, 5_000)
+  t.equal(longestCommonRuns([1, 2, 3], [3, 2, 1], 100, -1), undefined, 'at the deadline')
 })
 
 function areApart(hunks: readonly Hunk[]): boolean {

@@ -1,7 +1,7 @@
 // Late changes that are merged, or not, as their callers see them over REST and MCP.
 import { readFileSync, writeFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
-import { connect, transports, type Answer, type TestClient, type TransportName } from '../fixtures/clients.ts'
+import { connect, transports, type TestClient, type TransportName } from '../fixtures/clients.ts'
 import { startServer } from '../fixtures/server.ts'
 import { hashOf, makeTree, type Tree } from '../fixtures/tree.ts'
 import type { PartialConfig } from '../../src/config.ts'
@@ -266,7 +266,10 @@ t.test('in a batch each file may say otherwise than the call', async (t) => {
   t.match(await ann.call('async_batch_update', { files: [file('b', 15, { on_contention: 'merge' })] }), {
     results: [{ status: 'ok', merged: true }]
   })
-  t.strictSame(names.map(tree.read), [put(put(base, 5), 15), put(put(base, 5), 15), put(base, 5)])
+  t.strictSame(
+    names.map((name) => tree.read(name)),
+    [put(put(base, 5), 15), put(put(base, 5), 15), put(base, 5)]
+  )
 })
 
 t.test('an append contends only where it names a version, and is merged to the end that there is', async (t) => {
@@ -339,7 +342,7 @@ t.test('edit_file means the lines of the version that it names, and answers as e
 
 t.test('a merge waits for leases of others, and lands on what they have made of the file', async (t) => {
   const { tree, ann, bob } = await scene(t)
-  const lease = (await bob.call('lock_try', { filepaths: ['f.txt'] })) as Answer
+  const lease = await bob.call('lock_try', { filepaths: ['f.txt'] })
   t.match(lease, { results: [{ acquired: true }] })
   t.match(await ann.call('async_update', { ...late, content: put(base, 15), timeout: 0 }), {
     error_code: 'LOCK_TIMEOUT'
