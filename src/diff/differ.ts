@@ -135,7 +135,8 @@ export function createDiffer(options: DifferOptions = {}): Differ {
     const size = texts.base.length + texts.current.length + texts.incoming.length
     const task = { ...texts, maxConflictBytes: maxDiffBytes, bound: { maxEditLength, timeoutMs } }
     if (size <= 2 * inlineMaxBytes) {
-      const result = mergeTexts({ ...task, bound: inlineBound })
+      // It compares four times.
+      const result = mergeTexts({ ...task, bound: { ...inlineBound, timeoutMs: 4 * inlineMs } })
       if (!result.coarse) return result
     }
     const fallback = () => (size > maxFallbackMerge ? undecided : mergeTexts({ ...task, bound: noSearch }))

@@ -222,12 +222,14 @@ t.test('closing answers what is under way, coarsely, and later comparisons too',
 
 t.test('small merges need no thread; a thread gives the same answer', async (t) => {
   const here = differ(t)
+  const small = { base: 'a\nb\nc\n', current: 'x\nb\nc\n', incoming: 'a\nb\ny\n', isJson: false }
+  t.strictSame(await here.merge(small), { text: 'x\nb\ny\n', coarse: false })
+  t.equal(threads.length, 0)
   const cases = fc.sample(fc.tuple(pair(30), pair(30)), 100)
   const results = []
   for (const [{ base, current }, { current: incoming }] of cases) {
     results.push(await here.merge({ base, current, incoming, isJson: false }))
   }
-  t.equal(threads.length, 0)
   const there = differ(t, { inlineMaxBytes: -1 })
   for (const [index, [{ base, current }, { current: incoming }]] of cases.entries()) {
     t.strictSame(await there.merge({ base, current, incoming, isJson: false }), results[index])

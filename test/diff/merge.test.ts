@@ -13,6 +13,7 @@ function merge(base: string, current: string, incoming: string, more: Partial<Me
 }
 
 const lines = (...words: string[]) => words.map((word) => `${word}\n`).join('')
+const letters = (word: string) => lines(...word)
 const base = lines('1', '2', '3', '4', '5', '6', '7', '8', '9')
 const conflict = (...texts: [string, string, string]) => {
   const result = merge(...texts)
@@ -114,6 +115,10 @@ t.test('a change that could belong to one of several like places is not guessed'
   // The inserted copy could be the first or the second; the other side changed the one there was.
   const block = lines('begin', 'one', 'two', 'three', 'end')
   t.type(conflict(block, block + block, block.replace('two', '2')), Array)
+  // Compared from the start the removed lines are others than compared from the end.
+  t.type(conflict(letters('WXWYYU'), letters('WXYYU'), letters('WXY')), Array)
+  // The removed lines slide down, as with git: so they do not touch the other change.
+  t.match(merge(letters('aVWV'), letters('aV'), letters('VWV')), { text: 'V\n' })
   // Where the change lies outside of all the places, they do not matter.
   const calls = lines('start', 'f', '{', '}', '', 'g', '{', '}')
   const longer = calls.replace('}\n\ng', '}\n\nh\n{\n}\n\ng')
