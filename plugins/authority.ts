@@ -43,8 +43,12 @@ export default fp<Options>(
             roots: [first, ...others],
             config: () => app.settings.current,
             member,
+            openState: app.persistence.open,
             onAuthority: app.sweepLeftovers,
-            onDisplaced,
+            onDisplaced() {
+              app.persistence.abandon()
+              onDisplaced()
+            },
             log: app.log
           })
     app.decorate('stopsAt', undefined)
@@ -61,11 +65,14 @@ export default fp<Options>(
       const limitMs = daemon.stop_timeout_seconds * 1000
       app.stopsAt = performance.now() + limitMs
       await tree.announceLeaving()
+      app.persistence.beginStop()
       await Promise.all([app.engine.stop(limitMs), running.ended(limitMs)])
+      // The next authority finds the state written, and free.
+      await app.persistence.close()
       tree.leave()
       // Whoever does not take the answer by then goes without it.
       setTimeout(() => app.server.closeAllConnections(), 200).unref()
     })
   },
-  { name: 'authority', dependencies: ['operations'] }
+  { name: 'authority', dependencies: ['operations', 'persistence'] }
 )

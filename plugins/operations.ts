@@ -32,6 +32,7 @@ export default fp<{ config: Config; version: string }>(
       version,
       startedAt: Date.now(),
       port: undefined,
+      persistence: 'disabled',
       transport: config.daemon.transport,
       toolCount: agentOperations.length
     }

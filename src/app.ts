@@ -16,6 +16,7 @@ import locks from '../plugins/locks.ts'
 import mcp from '../plugins/mcp.ts'
 import openapi from '../plugins/openapi.ts'
 import operations from '../plugins/operations.ts'
+import persistence from '../plugins/persistence.ts'
 import resources from '../plugins/resources.ts'
 import rest from '../plugins/rest.ts'
 import settings, { type ReloadOptions } from '../plugins/settings.ts'
@@ -30,6 +31,8 @@ export interface AppOptions {
   readonly logStream?: { write(line: string): void }
   /** Where the settings come from, if they are to be followed while the service runs. */
   readonly reload?: ReloadOptions | undefined
+  /** True where nobody has said whether leases and versions are to survive a restart: what is kept of the tree already is gone on with. */
+  readonly followsPersistence?: boolean
   /** Called where another process has taken the tree although this one had it: this one must stop. */
   readonly onDisplaced?: () => void
 }
@@ -40,6 +43,7 @@ export async function createApp({
   version,
   logStream = process.stderr,
   reload,
+  followsPersistence = false,
   onDisplaced = () => {}
 }: AppOptions): Promise<FastifyInstance> {
   const { daemon, crud } = config
@@ -67,6 +71,8 @@ export async function createApp({
   await app.register(differ, options)
   await app.register(watcher, options)
   await app.register(operations, options)
+  // What of it survives.
+  await app.register(persistence, { config, followsOthers: followsPersistence })
   // Whose engine: one for the whole tree.
   await app.register(authority, { config, onDisplaced })
   // The door.

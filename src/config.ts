@@ -30,6 +30,8 @@ export interface SettingSources {
   readonly environment: Environment
   /** Of `--config`; undefined where the file is to be found. */
   readonly configFile?: string | undefined
+  /** By setting, where they are not those of the schema. */
+  readonly defaults?: Readonly<Record<string, unknown>>
 }
 
 export interface Settings {
@@ -46,13 +48,13 @@ export interface Settings {
  * Merges and checks the settings from all their sources.
  * @throws ConfigError with every fault: the place, what was expected, and the value
  */
-export function loadSettings({ flags = [], environment, configFile }: SettingSources): Settings {
+export function loadSettings({ flags = [], environment, configFile, defaults = {} }: SettingSources): Settings {
   const file = findConfigFile(configFile, environment)
   const ofFile = file && readConfigFile(file)
   const layers = [ofFile, readEnvironment(environment), toLayer(flags)].filter((layer) => layer !== undefined)
   const values = new Map<string, Given>()
   for (const { name, schema } of fields.values()) {
-    values.set(name, { value: structuredClone(schema.default), origin: { source: 'default' } })
+    values.set(name, { value: structuredClone(defaults[name] ?? schema.default), origin: { source: 'default' } })
   }
   for (const layer of layers) for (const [name, given] of layer.values) values.set(name, given)
   const faults = layers.flatMap(findFaults)

@@ -1,32 +1,46 @@
-// Settings of what survives a restart. Read and checked already, so that a file written for the next version is a file for this one.
+// Settings of what survives a restart.
 import { Type } from '../typebox.ts'
-
-const notYet = 'Without effect in this version.'
+import { path } from './annotations.ts'
 
 export const persistence = Type.Object(
   {
     enabled: Type.Boolean({
       default: false,
-      description: `Whether leases and versions are to survive a restart. ${notYet}`
+      description:
+        'Whether leases, kept places in queues, the history of the files and the bytes of their versions survive a restart. The background server and the service do so unless this says false.'
     }),
     state_file: Type.Unsafe<string | null>({
+      ...path(),
       type: ['string', 'null'],
       minLength: 1,
       default: null,
-      description: `Where to keep them; null is a place of the server's own. ${notYet}`
+      description:
+        "Where they are kept, outside the roots; null is a place of the server's own in the data folder of this user, one for each tree."
     }),
     write_debounce_seconds: Type.Number({
       minimum: 0,
       maximum: 60,
       default: 1,
-      description: `How long changes are gathered before they are kept. ${notYet}`
+      description:
+        'How long changes are gathered before they are written. Leases granted and ended, and new versions up to 1 MiB, are written at once.'
     }),
     ttl_multiplier: Type.Number({
       minimum: 1,
       maximum: 100,
       default: 2,
-      description: `What is kept of a waiting request outlives its timeout by this factor. ${notYet}`
+      description: 'Over a restart, a place that is kept in a queue is kept longer by this factor.'
+    }),
+    max_base_bytes: Type.Integer({
+      minimum: 0,
+      default: 1073741824,
+      description: 'Disk space for the bytes of versions, compressed; the least recently used go first.'
+    }),
+    max_base_age_days: Type.Number({
+      minimum: 0,
+      maximum: 3650,
+      default: 30,
+      description: 'How long the bytes of a version that nobody asks for are kept.'
     })
   },
-  { additionalProperties: false, default: {}, description: 'What survives a restart: nothing yet.' }
+  { additionalProperties: false, default: {}, description: 'What survives a restart.' }
 )

@@ -18,6 +18,8 @@ export interface MembershipOptions {
   readonly hello: () => Hello
   /** How long a call waits for an authority that does not answer, in milliseconds. */
   readonly timeoutMs: () => number
+  /** Reads what earlier authorities have left, before the first call is carried out. Never fails. */
+  readonly openState: () => Promise<void>
   readonly onAuthority: () => void
   readonly onRelay: (relay: Relay) => void
   /** Called each second while this process is the authority. */
@@ -44,7 +46,7 @@ const leaveMs = 250
 
 // Longer than 150 lines: the states of a process and all ways between them, in one place.
 export function createMembership(options: MembershipOptions) {
-  const { lock, engine, server, openAddress, hello, timeoutMs } = options
+  const { lock, engine, server, openAddress, hello, timeoutMs, openState } = options
   const { onAuthority, onRelay, onWatch, onTrouble, onDisplaced } = options
   const ended = new AbortController()
   let role: Role = 'none'
@@ -52,6 +54,8 @@ export function createMembership(options: MembershipOptions) {
   let relay: Relay | undefined
   let joining: Promise<EngineLink> | undefined
   let retaking: Promise<void> | undefined
+  /** Relays may call as soon as they find the address. */
+  let opening: Promise<void> | undefined
   let address: Address | undefined
   let watch: NodeJS.Timeout | undefined
 
@@ -103,6 +107,8 @@ export function createMembership(options: MembershipOptions) {
       lock.release()
       throw error
     }
+    opening = openState().finally(() => (opening = undefined))
+    await opening
     role = 'authority'
     watch = setInterval(() => {
       ensurePlace().then(ensureAddress).then(onWatch, onTrouble)
@@ -155,6 +161,7 @@ export function createMembership(options: MembershipOptions) {
   /** Somebody may have removed our folder, and with it the lock that keeps others away. */
   async function ensurePlace(): Promise<void> {
     if (isDisplaced) throw authorityLost()
+    if (opening !== undefined) await opening
     if (role !== 'authority' || lock.isInPlace()) return
     // Whoever calls meanwhile waits for the same.
     retaking ??= retakePlace().finally(() => (retaking = undefined))

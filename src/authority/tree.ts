@@ -26,6 +26,8 @@ export interface TreeOptions {
   readonly config: () => Config
   /** This process, as it can be reached right now. */
   readonly member: () => Member
+  /** Reads what earlier authorities have left, before the first call is carried out. Never fails. */
+  readonly openState: () => Promise<void>
   /** Called each time the engine of this process becomes that of the tree. */
   readonly onAuthority: () => void
   /** Called when another process has taken the tree although this one had it: nothing that is held here counts any more. */
@@ -50,7 +52,7 @@ export interface Tree extends Omit<EngineLink, 'feed'>, TreeFacts {
 const byName = new Map(operations.map((operation) => [operation.name, operation]))
 
 export function createTree(options: TreeOptions): Tree {
-  const { engine, events, roots, config, member, onAuthority, onDisplaced, log } = options
+  const { engine, events, roots, config, member, openState, onAuthority, onDisplaced, log } = options
   const directory = createStateDirectory(roots[0])
   const stateFile = createStateFile(roots[0])
   const settings = (): EngineSettings => ({ crud: config().crud, locks: config().locks })
@@ -76,6 +78,7 @@ export function createTree(options: TreeOptions): Tree {
     openAddress: () => openAddress(roots[0], directory),
     hello: () => ({ type: 'hello', protocol, roots, member: member() }),
     timeoutMs: () => config().daemon.authority_timeout_seconds * 1000,
+    openState,
     onAuthority() {
       lastTrouble = undefined
       log.info({ root: roots[0] }, 'authority of the tree')

@@ -65,7 +65,7 @@ export async function startServer({ settings, args, token, logFile }: StartReque
   try {
     const started = await startInBackground(
       {
-        command: [nodePath(), mainPath, 'serve', '--transport', 'http'],
+        command: [nodePath(), mainPath, 'serve', '--in-background', '--transport', 'http'],
         args: flags,
         root,
         roots: settings.roots,

@@ -34,6 +34,7 @@ export const program = addServeFlags(createCommand('async-crud-mcp'))
     addServeFlags(createCommand('serve'))
       .description('the server; also what happens without a command')
       .addOption(new Option('--as-service').hideHelp())
+      .addOption(new Option('--in-background').hideHelp())
       .action(orFail(run))
   )
   .addCommand(createConfigCommand())
@@ -45,6 +46,9 @@ export const program = addServeFlags(createCommand('async-crud-mcp'))
   .addCommand(createQuickInstallCommand())
   .addCommand(createUninstallCommand())
   .addCommand(createDoctorCommand())
+
+/** Below all that anybody has set. */
+const lastingDefaults = { 'persistence.enabled': true }
 
 async function runWithoutCommand([word]: readonly string[], flags: ServeFlags, command: Command): Promise<void> {
   if (word === undefined) return run(flags, command)
@@ -60,7 +64,7 @@ async function runWithoutCommand([word]: readonly string[], flags: ServeFlags, c
 
 async function run(_flags: ServeFlags, command: Command): Promise<void> {
   const flags = command.optsWithGlobals<ServeFlags>()
-  const sources = toSources(flags)
+  const sources = { ...toSources(flags), defaults: isLasting(flags) ? lastingDefaults : {} }
   const { config, values, warnings, file } = loadSettings(sources)
   if (flags['asService'] === true && !config.daemon.enabled) {
     process.stderr.write('async-crud-mcp: daemon.enabled is false in the configuration: the service does not serve\n')
@@ -74,7 +78,13 @@ async function run(_flags: ServeFlags, command: Command): Promise<void> {
   // Loaded only now: --help and a wrong flag are answered without loading the service.
   const { serve } = await import('./serve.ts')
   const reload = file && { path: file.path, load: () => loadSettings(sources) }
-  await serve({ config, isPortExplicit, warnings, reload })
+  const followsPersistence = values.get('persistence.enabled')?.origin.source === 'default'
+  await serve({ config, isPortExplicit, warnings, reload, followsPersistence })
+}
+
+/** A server that is there for good, and is started again by somebody else than its clients: they rely on what it knew. */
+function isLasting({ asService, inBackground }: ServeFlags): boolean {
+  return asService === true || inBackground === true
 }
 
 function requireTokenBeyondLoopback(host: string, token: string): void {

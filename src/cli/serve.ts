@@ -24,9 +24,17 @@ export interface ServeOptions {
   readonly warnings: readonly string[]
   /** Undefined where no configuration file is read. */
   readonly reload: ReloadOptions | undefined
+  /** True where nobody has set persistence.enabled. */
+  readonly followsPersistence?: boolean
 }
 
-export async function serve({ config, isPortExplicit, warnings, reload }: ServeOptions): Promise<void> {
+export async function serve({
+  config,
+  isPortExplicit,
+  warnings,
+  reload,
+  followsPersistence = false
+}: ServeOptions): Promise<void> {
   const { transport } = config.daemon
   // Standard output belongs to JSON-RPC: what a dependency prints must not come between.
   if (transport !== 'http') globalThis.console = new Console(process.stderr)
@@ -36,6 +44,7 @@ export async function serve({ config, isPortExplicit, warnings, reload }: ServeO
     config,
     version,
     reload,
+    followsPersistence,
     logStream: openLog(config.daemon, readableOnTerminal(process.stderr)),
     onDisplaced: failDisplaced
   })

@@ -2,6 +2,7 @@
 import { realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { isErrno } from '../errno.ts'
+import { ownFolder } from '../files/own-names.ts'
 import type { ConfigFile } from './file.ts'
 import { faultAt, type Fault, type Given } from './layer.ts'
 
@@ -20,6 +21,17 @@ export function checkOutsideRoots(values: ReadonlyMap<string, Given>, file: Conf
   if (inLog !== undefined) {
     const what = `daemon.log_file must lie outside the roots, but ${logFile} is inside ${inLog}`
     faults.push(faultAt(log.origin, what, 'daemon.log_file'))
+  }
+  const state = values.get('persistence.state_file') as Given
+  const stateFile = state.value as string | null
+  const inState = stateFile === null ? undefined : findRootAbove(stateFile, roots)
+  if (
+    stateFile !== null &&
+    inState !== undefined &&
+    findRootAbove(stateFile, [join(inState, ownFolder)]) === undefined
+  ) {
+    const what = `persistence.state_file must lie outside the roots, or in the folder ${ownFolder} of one, but ${stateFile} is inside ${inState}`
+    faults.push(faultAt(state.origin, what, 'persistence.state_file'))
   }
   return faults
 }

@@ -5,8 +5,6 @@ import type { Given } from './layer.ts'
 
 export function findWarnings(values: ReadonlyMap<string, Given>, file: ConfigFile | undefined): string[] {
   const warnings: string[] = []
-  if (values.get('persistence.enabled')?.value === true)
-    warnings.push('persistence.enabled has no effect in this version: leases and versions end with the server')
   if (file !== undefined && values.get('daemon.token')?.origin.source === 'file' && isReadableByOthers(file.path))
     warnings.push(`${file.path} holds a token and can be read by other users: chmod 600 ${file.path}`)
   return warnings

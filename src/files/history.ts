@@ -17,7 +17,7 @@ export interface Version extends Author {
   readonly isFirstSight: boolean
   /** Milliseconds since the epoch. */
   readonly at: number
-  /** Larger than that of every version recorded before, whatever its path. */
+  /** Larger than that of every version recorded before, whatever its path and process. */
   readonly seq: number
   /** The path under which it stood until then. */
   readonly renamedFrom?: string
@@ -78,7 +78,8 @@ export function createHistory({ maxFiles, maxVersions, now = Date.now }: History
   })
   const changeListeners = new Set<(change: VersionChange) => void>()
   const trackListeners = new Set<(path: string) => void>()
-  let seq = 0
+  // Above those of earlier processes, whose versions are restored while this one makes new ones.
+  let seq = now() * 1000
 
   function track(path: string, tracked: TrackedFile): void {
     files.set(path, tracked)
@@ -181,11 +182,17 @@ export function createHistory({ maxFiles, maxVersions, now = Date.now }: History
     *dump(): Generator<FileHistory> {
       for (const path of files.rkeys()) yield { path, versions: files.peek(path)?.versions ?? [] }
     },
-    /** Takes up what was known before this process. A path that has a history already keeps it. */
+    /** Takes up what was known before this process; what it has learnt itself comes after that. */
     restore({ path, versions }: FileHistory): void {
-      if (files.has(path) || versions.length === 0) return
+      if (versions.length === 0) return
       seq = versions.reduce((most, version) => Math.max(most, version.seq), seq)
-      track(path, { identity: undefined, versions: versions.slice(-maxVersions) })
+      const known = files.peek(path)
+      if (known === undefined) return track(path, { identity: undefined, versions: versions.slice(-maxVersions) })
+      const [first, ...others] = known.versions.splice(0)
+      // What was seen first here is what was there before, or else has been changed while nobody looked.
+      const isSame = first?.isFirstSight === true && first.hash === versions.at(-1)?.hash
+      const own = first === undefined || isSame ? others : [{ ...first, isFirstSight: false }, ...others]
+      known.versions.push(...[...versions, ...own].slice(-maxVersions))
     }
   }
 }

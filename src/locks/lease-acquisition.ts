@@ -1,6 +1,6 @@
 // A lease in the table: a request for one key that, once granted, stays held for its agent.
 import { Acquisition, requireDuration } from './acquisition.ts'
-import type { Lease, LeaseWaitOptions, LockMode, LockRequest } from './lock.ts'
+import type { Lease, LeaseState, LeaseWaitOptions, LockMode, LockRequest } from './lock.ts'
 import type { Place } from './queue.ts'
 
 export class LeaseAcquisition extends Acquisition implements Lease {
@@ -17,6 +17,8 @@ export class LeaseAcquisition extends Acquisition implements Lease {
   renewals = 0
   /** What its agent had said of the lease that this request has renewed; undefined where it is a lease of its own. */
   replaced: Pick<LeaseAcquisition, 'note' | 'connection' | 'ttlMs' | 'renewals'> | undefined
+  /** What an earlier process has granted; undefined where this one has to. */
+  restored: Pick<LeaseState, 'fencingToken' | 'expiresAt' | 'acquiredAt'> | undefined
   /** Told when it is parked. */
   onPark: (() => void) | undefined
 
@@ -54,6 +56,10 @@ export class LeaseAcquisition extends Acquisition implements Lease {
   /** True where its agent has been granted it by one request only, or all but one have been undone. */
   get hasOneClaim(): boolean {
     return this.claims.shared + this.claims.exclusive === 1
+  }
+
+  get acquiredAt(): number {
+    return this.place.since
   }
 
   get expiresAt(): number {

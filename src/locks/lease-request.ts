@@ -2,7 +2,7 @@
 import { requireDuration } from './acquisition.ts'
 import { cancelled } from './errors.ts'
 import { LeaseAcquisition } from './lease-acquisition.ts'
-import type { Lease, LeaseWaitOptions, LockMode, LockRequest } from './lock.ts'
+import type { Lease, LeaseWaitOptions, LockMode, LockRequest, PlaceState } from './lock.ts'
 import type { LockTable } from './lock-table.ts'
 
 type OnPosition = LeaseWaitOptions['onPosition']
@@ -63,6 +63,15 @@ export class LeaseRequest {
   /** True from the end of its timeout until somebody waits for it again, granted meanwhile or not. */
   get isParked(): boolean {
     return this.acquisition.isParked
+  }
+
+  /** The place it waits in, as another process can restore it; undefined where it does not wait. */
+  get placeState(): PlaceState | undefined {
+    if (!this.isWaiting) return undefined
+    const { key, path, mode, agentId, operation, note, ttlMs, graceMs, timeoutAt, isParked, place } = this.acquisition
+    const keptUntil = isParked ? timeoutAt : timeoutAt + graceMs
+    const { since: queuedAt, ticket: order } = place
+    return { key, path, mode, agentId, operation, note, ttlMs, graceMs, queuedAt, order, keptUntil }
   }
 
   enter(now: number): void {

@@ -10,11 +10,13 @@ import type {
   Lease,
   LeaseEnd,
   LeaseOptions,
+  LeaseState,
   LeaseWaitOptions,
   Lock,
   LockLimits,
   LockRequest,
   LockSummary,
+  PlaceState,
   TryAcquireOptions
 } from './lock.ts'
 import { LockTable } from './lock-table.ts'
@@ -139,6 +141,49 @@ class LockManager {
         () => {}
       )
     )
+  }
+
+  /**
+   * Puts back a lease that an earlier process has granted, as it was, but bound to no connection.
+   * @returns undefined, and nothing changed, where somebody has come before, or there are too many leases
+   */
+  restoreLease(state: LeaseState): LeaseRequest | undefined {
+    const now = this.#clock.now()
+    this.#table.catchUp(now)
+    const { key, path, mode, isParked, expiresAt } = state
+    if (this.#stopReason !== undefined || expiresAt <= now || this.leaseOf(key, state.agentId) !== undefined)
+      return undefined
+    const options = { ...state, connection: undefined, timeoutMs: 0 }
+    const request = new LeaseRequest({ key, path, mode }, options, now, this.#table)
+    Object.assign(request.acquisition, { isParked, restored: state })
+    request.enter(now)
+    return request.lease === undefined ? undefined : request
+  }
+
+  /** Puts back a place that an earlier process has kept; behind those that are there. Undefined where it is not kept any more. */
+  restorePlace(state: PlaceState): LeaseRequest | undefined {
+    const now = this.#clock.now()
+    this.#table.catchUp(now)
+    const { key, path, mode, keptUntil, queuedAt } = state
+    if (this.#stopReason !== undefined || keptUntil <= now) return undefined
+    const options = { ...state, connection: undefined, timeoutMs: keptUntil - now }
+    const request = new LeaseRequest({ key, path, mode }, options, now, this.#table)
+    request.acquisition.isParked = true
+    request.enter(now)
+    if (request.isWaiting) request.acquisition.place.since = queuedAt
+    return request.error === undefined ? request : undefined
+  }
+
+  /** Told of every change of a lease, its grant and its end included, and of every kept place that is given up. @returns ends it */
+  onLeaseChange(listener: (lease: Lease) => void): () => void {
+    this.#table.leaseListeners.add(listener)
+    return () => this.#table.leaseListeners.delete(listener)
+  }
+
+  /** Every lease that is held. */
+  *leases(): Generator<Lease, undefined> {
+    this.#table.catchUp()
+    yield* this.#table.agents.leases()
   }
 
   /** The lease that this agent holds on the key. */

@@ -30,6 +30,8 @@ export class LockTable {
   readonly agents = new Agents()
   /** Undefined while nobody looks on. */
   watch: LockWatch | undefined
+  /** Told of whatever changes a lease that was granted, and of a parked request that is given up. */
+  readonly leaseListeners = new Set<(lease: LeaseAcquisition) => void>()
   readonly #clock: Clock
   readonly #options: LockTableOptions
   /** A key without holder and waiter has no entry. */
@@ -83,6 +85,7 @@ export class LockTable {
     this.watch?.leaves(acquisition, 'released')
     this.#withdraw(acquisition)
     acquisition.reject(error)
+    if (acquisition.isParked) this.#tellChange(acquisition)
   }
 
   release(acquisition: Acquisition, cause: ReleaseCause = 'released'): void {
@@ -91,6 +94,7 @@ export class LockTable {
     this.#deadlines.delete(acquisition)
     this.watch?.leaves(acquisition, cause)
     this.#withdraw(acquisition)
+    this.#tellChange(acquisition)
   }
 
   /** Ends a lease; its holder is told why unless it released it itself. */
@@ -116,10 +120,11 @@ export class LockTable {
     claims[mode] -= 1
     if (state !== 'held' || place.queue === undefined) return
     if (request.replaced?.renewals === lease.renewals - 1) Object.assign(lease, request.replaced)
-    if (claims.exclusive > 0) return
+    if (claims.exclusive > 0) return this.#tellChange(lease)
     if (claims.shared === 0) return this.release(lease)
     place.queue.changeMode(lease, 'shared')
     this.#promote(place.queue)
+    this.#tellChange(lease)
   }
 
   /** It lasts at least this long from now on. */
@@ -217,18 +222,22 @@ export class LockTable {
     }
     const tooMany = this.#tooManyFor(place)
     if (tooMany !== undefined) return this.fail(request, tooMany)
+    const { restored } = request
     try {
-      request.fencingToken = this.#options.tokens.nextForLease()
+      if (restored === undefined) request.fencingToken = this.#options.tokens.nextForLease()
+      else request.fencingToken = restored.fencingToken
     } catch (error) {
       return this.fail(request, error)
     }
     this.#settle(request, 'held')
-    request.endsAt = now + lifetimeOf(request)
+    request.endsAt = restored?.expiresAt ?? now + lifetimeOf(request)
+    if (restored !== undefined) place.since = restored.acquiredAt
     request.claims[request.mode] += 1
     this.#deadlines.add(request)
     this.agents.addLease(request)
     request.onGrant(request)
     this.#promote(queue)
+    this.#tellChange(request)
   }
 
   /** Grants a request as the lease that its agent has on the key already, made to fit it. The fencing token stays. */
@@ -246,6 +255,7 @@ export class LockTable {
     this.#settle(request, 'released')
     request.onGrant(own)
     if (queue.hasLeasesChanged) this.#promote(queue)
+    this.#tellChange(own)
   }
 
   /** Its timeout, or its TTL, is over. The signal aborts last, since its listeners may call back in here. */
@@ -256,6 +266,7 @@ export class LockTable {
     this.#withdraw(acquisition)
     acquisition.expire()
     if (acquisition instanceof LeaseAcquisition) this.#options.onLeaseEnd(acquisition, { cause: 'expired' })
+    this.#tellChange(acquisition)
   }
 
   #endWait(acquisition: Acquisition, place: Place, queue: KeyQueue): void {
@@ -283,6 +294,13 @@ export class LockTable {
     this.#deadlines.delete(acquisition)
     acquisition.endsAt = endsAt
     this.#deadlines.add(acquisition)
+    if (acquisition.state === 'held') this.#tellChange(acquisition)
+  }
+
+  /** Due when the table is consistent again, as all calls of foreign code are. */
+  #tellChange(acquisition: Acquisition): void {
+    if (this.leaseListeners.size === 0 || !(acquisition instanceof LeaseAcquisition)) return
+    for (const listener of this.leaseListeners) listener(acquisition)
   }
 
   /** Takes it out of every queue, whether it holds or waits there, then lets those behind it run. */

@@ -53,20 +53,43 @@ export interface LeaseWaitOptions extends LeaseOptions {
   readonly onPosition?: ((position: number, total: number) => void) | undefined
 }
 
-/** A path reserved for one agent. Times are milliseconds of the manager's clock. */
-export interface Lease {
+/** What of a lease can be known to another process. Times are milliseconds of the manager's clock. */
+export interface LeaseState {
   readonly key: string
   readonly path: string
   readonly agentId: string
   readonly mode: LockMode
+  /** Name of the operation that asked for it. */
+  readonly operation: string
   readonly note: string | undefined
-  readonly connection: string | undefined
   /** Larger than that of every lock granted before, whatever its key. */
   readonly fencingToken: number
+  /** Of each renewal. */
+  readonly ttlMs: number
+  readonly graceMs: number
+  readonly acquiredAt: number
   readonly expiresAt: number
-  readonly isHeld: boolean
   /** True where it was granted while nobody waited for the answer, and nobody has come for it since. */
   readonly isParked: boolean
+}
+
+/** A path reserved for one agent. */
+export interface Lease extends LeaseState {
+  readonly connection: string | undefined
+  readonly isHeld: boolean
+}
+
+/** A place in a queue that is kept though nobody waits for the answer. Times are milliseconds of the manager's clock. */
+export interface PlaceState extends Pick<
+  LeaseState,
+  'key' | 'path' | 'agentId' | 'mode' | 'operation' | 'note' | 'ttlMs'
+> {
+  readonly graceMs: number
+  readonly queuedAt: number
+  /** Grows along the queue. */
+  readonly order: number
+  /** When the place is given away. */
+  readonly keptUntil: number
 }
 
 /** Why a lease ended before its holder released it. */

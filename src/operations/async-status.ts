@@ -31,7 +31,7 @@ function globalStatus({ locks, history, files, server }: OperationContext): Stat
       uptime_seconds: (Date.now() - server.startedAt) / 1000,
       transport: server.transport,
       port: server.port ?? null,
-      persistence: 'disabled'
+      persistence: server.persistence
     },
     tracked_files: history.trackedFiles,
     active_locks: { read: shared, write: exclusive, leases },

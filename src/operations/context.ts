@@ -61,6 +61,8 @@ export interface ServerFacts {
   readonly startedAt: number
   /** Undefined until the server listens. */
   port: number | undefined
+  /** Disabled until something is kept. */
+  persistence: 'enabled' | 'disabled'
   readonly transport: string
   /** Operations that agents are offered. */
   readonly toolCount: number

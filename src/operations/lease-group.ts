@@ -2,7 +2,8 @@
 import type { LockResult } from '../../schemas/locks.ts'
 import { OperationError, toOperationError } from '../errors.ts'
 import type { LeaseRequest } from '../locks/lease-request.ts'
-import type { LeaseOptions, LeaseWaitOptions, LockMode } from '../locks/lock.ts'
+import type { LeaseOptions, LeaseWaitOptions, LockMode, PlaceState } from '../locks/lock.ts'
+import { lockKey } from '../files/lock-key.ts'
 import type { LockManager } from '../locks/lock-manager.ts'
 import type { LostLeases } from './lost-leases.ts'
 import { toTime } from './lock-entries.ts'
@@ -26,21 +27,66 @@ interface Member {
   isTold: boolean
 }
 
+/** One file of a group, as it outlives the process. */
+export interface MemberState {
+  readonly filepath: string
+  /** Canonical. */
+  readonly path: string
+  readonly isTold: boolean
+  /** Undefined where nobody waits in it any more. */
+  readonly place: Pick<PlaceState, 'graceMs' | 'queuedAt' | 'order' | 'keptUntil'> | undefined
+  /** True where the group has brought a lease. */
+  readonly isGranted: boolean
+}
+
+/** A group as it outlives the process; its connection does not. */
+export interface GroupState {
+  readonly options: Omit<GroupOptions, 'connection'>
+  readonly members: readonly MemberState[]
+}
+
+type Parts = { readonly locks: LockManager; readonly lostLeases: LostLeases }
+
 export class LeaseGroup {
   readonly options: GroupOptions
   readonly #locks: LockManager
   readonly #lostLeases: LostLeases
   #members: Member[]
 
-  constructor(
-    files: readonly LockFile[],
-    options: GroupOptions,
-    { locks, lostLeases }: { locks: LockManager; lostLeases: LostLeases }
-  ) {
+  constructor(files: readonly LockFile[], options: GroupOptions, { locks, lostLeases }: Parts) {
     this.options = options
     this.#locks = locks
     this.#lostLeases = lostLeases
     this.#members = files.map((file) => ({ file, request: undefined, isTold: false }))
+  }
+
+  /** @param requestOf what stands in the lock table for a file, put back there before */
+  static restore(
+    { options, members }: GroupState,
+    requestOf: (file: LockFile) => LeaseRequest | undefined,
+    parts: Parts
+  ): LeaseGroup {
+    const group = new LeaseGroup([], options, parts)
+    group.#members = members.map(({ filepath, path, isTold }) => {
+      const file = { filepath, path, key: lockKey(path) }
+      return { file, request: requestOf(file), isTold }
+    })
+    return group
+  }
+
+  get state(): GroupState {
+    const { connection: _, ...options } = this.options
+    const members = this.#members.map(({ file: { filepath, path }, request, isTold }) => {
+      const place = request?.placeState
+      const kept = place && {
+        graceMs: place.graceMs,
+        queuedAt: place.queuedAt,
+        order: place.order,
+        keptUntil: place.keptUntil
+      }
+      return { filepath, path, isTold, place: kept, isGranted: request?.lease?.isHeld === true }
+    })
+    return { options, members }
   }
 
   /** True while somebody waits, or has been granted something that nobody has come for yet. */

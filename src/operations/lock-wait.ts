@@ -32,8 +32,13 @@ async function wait(input: LockWaitInput, context: OperationContext): Promise<St
   const { seconds, asked } = waitingTime(input.timeout_seconds, context)
   const graceSeconds = seconds < asked ? config.locks.ticket_grace_seconds : 0
   const { connection } = context.caller
-  await group.wait({ timeoutMs: seconds * 1000, graceMs: graceSeconds * 1000, connection, signal, progress })
-  const kept = group.isParked ? tickets.keep(group, ticket?.id) : undefined
+  let kept: string | undefined
+  try {
+    await group.wait({ timeoutMs: seconds * 1000, graceMs: graceSeconds * 1000, connection, signal, progress })
+    if (group.isParked) kept = tickets.keep(group, ticket?.id)
+  } finally {
+    if (ticket !== undefined) tickets.end(ticket.id)
+  }
   return {
     status: 'ok',
     results: group.results(),

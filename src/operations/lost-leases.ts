@@ -1,6 +1,7 @@
 // Leases that have ended against the will of their holders: the holder is told with its next answer, and does not write on unawares.
 import { LRUCache } from 'lru-cache'
 import type { Notice } from '../../schemas/notices.ts'
+import { lockKey } from '../files/lock-key.ts'
 import { quote, quoteName } from '../locks/foreign-words.ts'
 import type { Lease, LeaseEnd } from '../locks/lock.ts'
 
@@ -22,6 +23,11 @@ interface Losses {
   readonly untold: LostLease[]
 }
 
+/** As it outlives the process. */
+export interface LossState extends LostLease {
+  readonly agentId: string
+}
+
 /** Told in one answer; of more only the count (DESIGN, notices). */
 const maxTold = 5
 /** Beyond these the oldest are forgotten: agents, and losses of one agent. */
@@ -33,19 +39,32 @@ export type LostLeases = ReturnType<typeof createLostLeases>
 /** @param rememberMs how long an agent is kept from writing on; 0 remembers nothing */
 export function createLostLeases(rememberMs: number) {
   const agents = new LRUCache<string, Losses>({ max: maxAgents, ttl: Math.max(1, rememberMs) })
+  const listeners = new Set<(agentId: string, key: string) => void>()
+
+  function tell(agentId: string, key: string): void {
+    for (const listener of listeners) listener(agentId, key)
+  }
 
   /** Nearly always nobody has lost anything. */
   function lossesOf(agentId: string | undefined): Losses | undefined {
     return agentId === undefined || agents.size === 0 ? undefined : agents.get(agentId)
   }
 
-  function record({ key, path, agentId, fencingToken }: Lease, end: LeaseEnd): void {
-    if (rememberMs === 0) return
+  function record(lease: Pick<Lease, 'path' | 'agentId' | 'fencingToken'>, end: LeaseEnd, at = Date.now()): void {
+    const { path, agentId, fencingToken } = lease
+    if (!isRemembered(at)) return
+    add(agentId, { path, fencingToken, end, at, isTold: false, isRead: false })
+    tell(agentId, lockKey(path))
+  }
+
+  const isRemembered = (at: number): boolean => rememberMs > 0 && at + rememberMs > Date.now()
+
+  function add(agentId: string, loss: LostLease): void {
     const losses = lossesOf(agentId) ?? { byKey: new Map<string, LostLease>(), untold: [] }
-    const loss = { path, fencingToken, end, at: Date.now(), isTold: false, isRead: false }
+    const key = lockKey(loss.path)
     losses.byKey.delete(key)
     losses.byKey.set(key, loss)
-    losses.untold.push(loss)
+    if (!loss.isTold) losses.untold.push(loss)
     const [oldest] = losses.byKey.keys()
     if (losses.byKey.size > maxLosses && oldest !== undefined) losses.byKey.delete(oldest)
     if (losses.untold.length > maxLosses) losses.untold.shift()
@@ -58,7 +77,10 @@ export function createLostLeases(rememberMs: number) {
     takeNotices(agentId: string | undefined): { notices: Notice[]; further_notices?: number } | undefined {
       const untold = lossesOf(agentId)?.untold.splice(0)
       if (untold === undefined || untold.length === 0) return undefined
-      for (const loss of untold) loss.isTold = true
+      for (const loss of untold) {
+        loss.isTold = true
+        tell(agentId as string, lockKey(loss.path))
+      }
       const further = untold.length - maxTold
       return { notices: untold.slice(0, maxTold).map(toNotice), ...(further > 0 && { further_notices: further }) }
     },
@@ -70,7 +92,9 @@ export function createLostLeases(rememberMs: number) {
     /** The agent sees what the file is now. */
     read(agentId: string | undefined, key: string): void {
       const loss = lossesOf(agentId)?.byKey.get(key)
-      if (loss !== undefined) loss.isRead = true
+      if (loss === undefined) return
+      loss.isRead = true
+      tell(agentId as string, key)
     },
     /** The agent is refused for it, and so told. */
     refuse(agentId: string, key: string): void {
@@ -80,11 +104,31 @@ export function createLostLeases(rememberMs: number) {
       loss.isTold = true
       const place = losses.untold.indexOf(loss)
       if (place !== -1) losses.untold.splice(place, 1)
+      tell(agentId, key)
     },
     /** The agent has a new lease, or wants none any more. @param key undefined means all */
     forget(agentId: string, key?: string): void {
-      if (key === undefined) lossesOf(agentId)?.byKey.clear()
-      else lossesOf(agentId)?.byKey.delete(key)
+      const byKey = lossesOf(agentId)?.byKey
+      for (const lost of key === undefined ? [...(byKey?.keys() ?? [])] : [key])
+        if (byKey?.delete(lost) === true) tell(agentId, lost)
+    },
+    /** Told of every loss that is new, or is known better to its agent than before. @returns ends it */
+    onChange(listener: (agentId: string, key: string) => void): () => void {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    /** Undefined where the agent need not be told or kept from anything any more. */
+    state(agentId: string, key: string): LossState | undefined {
+      const loss = agents.peek(agentId)?.byKey.get(key)
+      return loss === undefined || (loss.isTold && loss.isRead) ? undefined : { ...loss, agentId }
+    },
+    *states(): Generator<LossState, undefined> {
+      for (const [agentId, { byKey }] of agents.entries())
+        for (const loss of byKey.values()) if (!loss.isTold || !loss.isRead) yield { ...loss, agentId }
+    },
+    /** Takes up one of an earlier process. */
+    restore({ agentId, ...loss }: LossState): void {
+      if (isRemembered(loss.at)) add(agentId, loss)
     }
   }
 }

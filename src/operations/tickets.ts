@@ -1,10 +1,16 @@
 // Tickets of lock_wait: the places of a wait that was cut, until somebody goes on waiting in them.
 import { randomBytes } from 'node:crypto'
-import type { LeaseGroup } from './lease-group.ts'
+import type { GroupState, LeaseGroup } from './lease-group.ts'
 
 export interface Ticket {
   readonly id: string
   readonly group: LeaseGroup
+}
+
+/** As it outlives the process. */
+export interface TicketState {
+  readonly id: string
+  readonly group: GroupState
 }
 
 export type Tickets = ReturnType<typeof createTickets>
@@ -12,12 +18,30 @@ export type Tickets = ReturnType<typeof createTickets>
 /** Only its agent can use a ticket. One whose places have all been given up is forgotten. */
 export function createTickets() {
   const groups = new Map<string, LeaseGroup>()
+  /** Those that are being waited with. */
+  const claimed = new Map<string, LeaseGroup>()
+  const listeners = new Set<(id: string) => void>()
+
+  function tell(id: string): void {
+    for (const listener of listeners) listener(id)
+  }
+
+  function forget(id: string): void {
+    if (groups.delete(id)) tell(id)
+  }
+
+  function* all(): Generator<[id: string, group: LeaseGroup], undefined> {
+    yield* groups
+    yield* claimed
+  }
 
   return {
     /** @param id of the ticket with which the group was waited for before, if there was one */
     keep(group: LeaseGroup, id = `ticket-${randomBytes(8).toString('hex')}`): string {
-      for (const [known, { isAlive }] of groups) if (!isAlive) groups.delete(known)
+      for (const [known, { isAlive }] of groups) if (!isAlive) forget(known)
+      claimed.delete(id)
       groups.set(id, group)
+      tell(id)
       return id
     },
     /** Takes it out: nobody else can wait with it now. Undefined where it is not known, or another agent's. */
@@ -25,19 +49,47 @@ export function createTickets() {
       const group = groups.get(id)
       if (group === undefined || group.options.agentId !== agentId) return undefined
       groups.delete(id)
+      if (group.isAlive) claimed.set(id, group)
+      tell(id)
       return group.isAlive ? { id, group } : undefined
+    },
+    /** Nobody waits with it any more, and no place is kept. */
+    end(id: string): void {
+      if (claimed.delete(id)) tell(id)
     },
     /** Gives up every place that is kept for this agent. */
     drop(agentId: string): void {
       for (const [id, group] of groups) {
         if (group.options.agentId !== agentId) continue
-        groups.delete(id)
         group.leave()
+        forget(id)
       }
     },
     /** Gives up the places that are kept for this agent at these keys. */
     leave(agentId: string, keys: ReadonlySet<string>): void {
-      for (const group of groups.values()) if (group.options.agentId === agentId) group.leave(keys)
+      for (const [id, group] of groups) {
+        if (group.options.agentId !== agentId) continue
+        group.leave(keys)
+        tell(id)
+      }
+    },
+    /** Told of every ticket that is kept, claimed or ended, or whose places have changed. @returns ends it */
+    onChange(listener: (id: string) => void): () => void {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    /** Undefined where no place is kept for it. */
+    state(id: string): TicketState | undefined {
+      const group = groups.get(id) ?? claimed.get(id)
+      return group?.isAlive === true ? { id, group: group.state } : undefined
+    },
+    /** Of all agents, or of one. */
+    *ids(agentId?: string): Generator<string, undefined> {
+      for (const [id, { options }] of all()) if (agentId === undefined || options.agentId === agentId) yield id
+    },
+    /** Takes up one of an earlier process. */
+    restore(id: string, group: LeaseGroup): void {
+      groups.set(id, group)
     }
   }
 }

@@ -1,0 +1,43 @@
+// app.persistence: what the engine knows, kept for the next process that is the authority of the tree.
+import fp from 'fastify-plugin'
+import type { Config } from '../src/config.ts'
+import { paths } from '../src/daemon/paths.ts'
+import { createPersistence, type Persistence } from '../src/persistence/persistence.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    persistence: Persistence
+  }
+}
+
+interface Options {
+  readonly config: Config
+  /** True where nobody has said whether anything is to be kept. */
+  readonly followsOthers: boolean
+}
+
+export default fp<Options>(
+  async (app, { config, followsOthers }) => {
+    const { files, bases, history, locks, lostLeases, tickets, log, serverFacts } = app
+    const persistence = createPersistence({
+      settings: config.persistence,
+      followsOthers,
+      dataFolder: paths.dataFolder,
+      files,
+      bases,
+      history,
+      locks,
+      lostLeases,
+      tickets,
+      log
+    })
+    app.decorate('persistence', {
+      ...persistence,
+      async open() {
+        await persistence.open()
+        serverFacts.persistence = persistence.isEnabled() ? 'enabled' : 'disabled'
+      }
+    })
+  },
+  { name: 'persistence', dependencies: ['files', 'locks', 'operations'] }
+)

@@ -1,0 +1,12 @@
+// Reads records that another process has written: what does not have the form of ours is no record.
+
+export type Fields = Readonly<Record<string, unknown>>
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Whether each of these fields has the type that the model has. */
+export function hasTypes(value: unknown, model: Readonly<Record<string, 'string' | 'number' | 'boolean'>>): boolean {
+  return isFields(value) && Object.entries(model).every(([name, type]) => typeof value[name] === type)
+}

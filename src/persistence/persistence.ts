@@ -1,0 +1,130 @@
+// What of the engine survives a restart, put together: the parts, where they are kept, and whether they are at all.
+import { existsSync } from 'node:fs'
+import type { Config } from '../../schemas/config.ts'
+import type { Bases } from '../files/bases.ts'
+import type { FileStore } from '../files/file-store.ts'
+import type { History } from '../files/history.ts'
+import type { LockManager } from '../locks/lock-manager.ts'
+import type { Logger } from '../operations/context.ts'
+import type { LostLeases } from '../operations/lost-leases.ts'
+import type { Tickets } from '../operations/tickets.ts'
+import { createHistoryPart } from './history-part.ts'
+import { createKeptBases } from './kept-bases.ts'
+import { createLeasePart } from './lease-part.ts'
+import { createLossPart } from './loss-part.ts'
+import type { PersistedPart } from './part.ts'
+import { statePathOf } from './place.ts'
+import { revalidate } from './revalidate.ts'
+import { createState, type Trouble } from './state.ts'
+import { createTicketPart } from './ticket-part.ts'
+
+export interface Persistence {
+  /** This process has become the authority: resolves when what earlier ones have left is restored. Never fails. */
+  readonly open: () => Promise<void>
+  /** Before those who wait are sent away. */
+  readonly beginStop: () => void
+  /** After the last operation has ended. */
+  readonly close: () => Promise<void>
+  /** Another process has the tree. */
+  readonly abandon: () => void
+  /** True once something is kept. */
+  readonly isEnabled: () => boolean
+  /** What somebody should look at, in sentences; empty where all is well. */
+  readonly troubles: () => string[]
+}
+
+export interface PersistenceOptions {
+  readonly settings: Config['persistence']
+  /** True where nobody has said whether: then what another process keeps of this tree is gone on with, and nothing is begun. */
+  readonly followsOthers: boolean
+  /** Of this user. */
+  readonly dataFolder: string
+  readonly files: FileStore
+  readonly bases: Bases
+  readonly history: History
+  readonly locks: LockManager
+  readonly lostLeases: LostLeases
+  readonly tickets: Tickets
+  /** Besides those that are known here. */
+  readonly furtherParts?: readonly PersistedPart[]
+  readonly log: Logger
+}
+
+const dayMs = 86_400_000
+
+export function createPersistence(options: PersistenceOptions): Persistence {
+  const { settings, followsOthers, dataFolder, files, bases, locks, log } = options
+  const [first, ...others] = files.roots.map(({ real }) => real)
+  const troubles = new Map<Trouble, string>()
+  const revalidation = new AbortController()
+  const path = first === undefined ? undefined : statePathOf([first, ...others], settings.state_file, dataFolder)
+  let state: ReturnType<typeof createState> | undefined
+
+  function onTrouble(about: Trouble, message: string | undefined): void {
+    if (message === undefined) troubles.delete(about)
+    else troubles.set(about, message)
+  }
+
+  function create(tree: string, statePath: string) {
+    const kept = createKeptBases(`${statePath}.bases`, {
+      maxBytes: settings.max_base_bytes,
+      maxAgeMs: settings.max_base_age_days * dayMs,
+      debounceMs: settings.write_debounce_seconds * 1000,
+      onTrouble(error) {
+        const message = error && `the versions of files are not kept over a restart: ${error.message}`
+        if (message !== undefined && !troubles.has('bases')) log.error({ err: error }, message)
+        onTrouble('bases', message)
+      }
+    })
+    bases.attach(kept)
+    return createState({
+      path: statePath,
+      tree,
+      parts: createParts(options),
+      bases: kept,
+      debounceMs: settings.write_debounce_seconds * 1000,
+      log,
+      onTrouble,
+      onRestored: lookAtFiles
+    })
+  }
+
+  function lookAtFiles(): void {
+    const paths = [...options.history.paths()]
+    revalidate(paths, { ...options, files, bases, locks, log }, revalidation.signal).catch((error: unknown) =>
+      log.error({ err: error }, 'the files could not be compared with what was known of them')
+    )
+  }
+
+  return {
+    async open() {
+      if (first === undefined || path === undefined) return
+      if (!settings.enabled && !(followsOthers && existsSync(path))) return
+      state ??= create(first, path)
+      await state.open()
+    },
+    beginStop() {
+      revalidation.abort()
+      state?.beginStop()
+    },
+    close: async () => state?.close(),
+    abandon() {
+      revalidation.abort()
+      state?.abandon()
+    },
+    isEnabled: () => state !== undefined,
+    troubles: () => [...troubles.values()]
+  }
+}
+
+/** In the order in which they are restored. */
+function createParts({ settings, locks, lostLeases, tickets, history, furtherParts = [], log }: PersistenceOptions) {
+  const leases = createLeasePart({ locks, lostLeases, log })
+  return [
+    createLossPart(lostLeases),
+    leases,
+    createTicketPart({ tickets, locks, lostLeases, leases, ttlMultiplier: settings.ttl_multiplier }),
+    createHistoryPart(history),
+    ...furtherParts
+  ]
+}

@@ -1,0 +1,173 @@
+// The form of the journal: a record a line, each with a checksum over itself and all before it, so that no line can be lost, moved or changed unseen.
+import { crc32 } from 'node:zlib'
+
+/** What the first line says. */
+export interface Header {
+  /** Real path of the first root. */
+  readonly tree: string
+  /** How often the journal has been written anew. */
+  readonly generation: number
+}
+
+/** Why a file is not a journal of ours: it becomes part of the name under which the file is kept. */
+export type Fault = 'damaged' | 'foreign' | 'newer'
+
+export class JournalFault extends Error {
+  readonly fault: Fault
+  constructor(fault: Fault, message: string) {
+    super(message)
+    this.fault = fault
+  }
+}
+
+export interface Scan {
+  readonly header: Header
+  /** Of each part, in their order; parsed as they are gone through. */
+  readonly records: (part: string) => Iterable<unknown>
+  /** Number of records of all parts. */
+  readonly count: number
+  /** Bytes that hold. What follows was being written when the process or the machine died. */
+  readonly end: number
+  /** Of the last line that holds. */
+  readonly checksum: number
+}
+
+const format = 'async-crud-mcp state'
+const version = 1
+/** Checksum, space. */
+const prefixBytes = 9
+const lineEnd = 10
+/** After the records that the journal began with: what follows are changes. */
+const endOfSnapshot = '["end"]'
+
+/** Lines of one journal, one after the other. */
+export class LineWriter {
+  checksum: number
+
+  constructor(checksum = 0) {
+    this.checksum = checksum
+  }
+
+  line(json: string): string {
+    this.checksum = crc32(json, this.checksum)
+    return `${this.checksum.toString(16).padStart(8, '0')} ${json}\n`
+  }
+
+  header({ tree, generation }: Header): string {
+    return this.line(JSON.stringify({ format, version, tree, generation }))
+  }
+
+  endOfSnapshot(): string {
+    return this.line(endOfSnapshot)
+  }
+}
+
+export function toJson(part: string, record: unknown): string {
+  return JSON.stringify([part, record])
+}
+
+/**
+ * @param tree whose journal it should be
+ * @throws JournalFault
+ */
+export function scan(bytes: Buffer, tree: string): Scan {
+  const first = lineAt(bytes, 0, 0)
+  if (first === undefined) throw explainFirst(bytes)
+  const header = readHeader(bytes, first, tree)
+  /** By part: start and end of each record. */
+  const places = new Map<string, number[]>()
+  let isSnapshotWhole = false
+  let count = 0
+  let { end, checksum } = first
+  for (let line = lineAt(bytes, end, checksum); line !== undefined; line = lineAt(bytes, end, checksum)) {
+    const [start, stop] = [end + prefixBytes, line.end - 1]
+    ;({ end, checksum } = line)
+    const part = partOf(bytes, start)
+    if (part === 'end') {
+      isSnapshotWhole = true
+      continue
+    }
+    const known = places.get(part)
+    if (known === undefined) places.set(part, [start, stop])
+    else known.push(start, stop)
+    count += 1
+  }
+  if (hasLineAfter(bytes, end)) throw new JournalFault('damaged', 'a record in it is not what was written')
+  if (!isSnapshotWhole) throw new JournalFault('damaged', 'it breaks off among the records that it began with')
+  return { header, count, end, checksum, records: (part) => parseAll(bytes, places.get(part) ?? []) }
+}
+
+interface Line {
+  /** After its line end. */
+  readonly end: number
+  readonly checksum: number
+}
+
+/** The line that begins there; undefined where none does that holds. */
+function lineAt(bytes: Buffer, start: number, before: number): Line | undefined {
+  const stop = bytes.indexOf(lineEnd, start)
+  if (stop < start + prefixBytes) return undefined
+  const checksum = statedChecksum(bytes, start)
+  return crc32(bytes.subarray(start + prefixBytes, stop), before) === checksum ? { end: stop + 1, checksum } : undefined
+}
+
+function statedChecksum(bytes: Buffer, start: number): number {
+  return Number.parseInt(bytes.toString('latin1', start, start + prefixBytes - 1), 16)
+}
+
+/** Whether anything after the first line that does not hold was written as it is: then that one was changed later. */
+function hasLineAfter(bytes: Buffer, from: number): boolean {
+  for (let start = from; ;) {
+    const stop = bytes.indexOf(lineEnd, start)
+    if (stop === -1) return false
+    if (stop > start + prefixBytes && lineAt(bytes, stop + 1, statedChecksum(bytes, start)) !== undefined) return true
+    start = stop + 1
+  }
+}
+
+function* parseAll(bytes: Buffer, places: readonly number[]): Generator<unknown, undefined> {
+  for (let index = 0; index < places.length; index += 2) {
+    const [, record] = JSON.parse(bytes.toString('utf8', places[index], places[index + 1])) as [string, unknown]
+    yield record
+  }
+}
+
+/** A record begins with `["<part>"`. */
+function partOf(bytes: Buffer, start: number): string {
+  return bytes.toString('latin1', start + 2, bytes.indexOf('"', start + 2))
+}
+
+function readHeader(bytes: Buffer, { end }: Line, tree: string): Header {
+  const header = parseObject(bytes.toString('utf8', prefixBytes, end - 1))
+  if (header['format'] !== format) throw new JournalFault('damaged', 'it is no state of this server')
+  if (header['version'] !== version) throw isNewer(header['version'])
+  if (header['tree'] !== tree)
+    throw new JournalFault('foreign', `it is the state of another tree (${String(header['tree'])})`)
+  const generation = header['generation']
+  return { tree, generation: Number.isSafeInteger(generation) ? Number(generation) : 0 }
+}
+
+/** A later version may make its lines otherwise, and says so in the first one. */
+function explainFirst(bytes: Buffer): JournalFault {
+  if (bytes.length === 0) return new JournalFault('damaged', 'it is empty')
+  const text = bytes.toString('utf8', 0, Math.min(bytes.length, 4096)).split('\n', 1)[0] ?? ''
+  const header = parseObject(text.slice(text.indexOf('{')))
+  const isOther = header['format'] === format && header['version'] !== version
+  return isOther ? isNewer(header['version']) : new JournalFault('damaged', 'it is no state of this server')
+}
+
+function isNewer(found: unknown): JournalFault {
+  return new JournalFault(
+    'newer',
+    `another version of this server has written it (form ${String(found)}, not ${version})`
+  )
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  } catch {
+    return {}
+  }
+}
