@@ -74,6 +74,15 @@ export function createKeptBases(folder: string, options: KeptBasesOptions): Kept
     largeBytes -= bytes.length
   }
 
+  function putFresh(hash: string, bytes: Buffer): void {
+    try {
+      fresh.put(hash, bytes)
+      schedule()
+    } catch (error) {
+      onTrouble(error as Error)
+    }
+  }
+
   const isKept = (hash: string): boolean => fresh.has(hash) || large.has(hash) || files.has(hash)
 
   async function makeRoom(): Promise<void> {
@@ -98,13 +107,8 @@ export function createKeptBases(folder: string, options: KeptBasesOptions): Kept
     put(hash, bytes) {
       const hex = hash.slice(prefix.length)
       if (!isOpen || isKept(hex) || fresh.size + largeBytes + bytes.length > maxBytes) return
-      if (bytes.length > maxSyncBytes) return void putLarge(hex, bytes)
-      try {
-        fresh.put(hex, bytes)
-        schedule()
-      } catch (error) {
-        onTrouble(error as Error)
-      }
+      if (bytes.length > maxSyncBytes) void putLarge(hex, bytes)
+      else putFresh(hex, bytes)
     },
     async get(hash) {
       if (!isOpen) return undefined
