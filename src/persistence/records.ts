@@ -50,7 +50,7 @@ export class LineWriter {
 
   line(json: string): string {
     this.checksum = crc32(json, this.checksum)
-    return `${this.checksum.toString(16).padStart(8, '0')} ${json}\n`
+    return `${prefixOf(this.checksum)}${json}\n`
   }
 
   header({ tree, generation }: Header): string {
@@ -103,16 +103,17 @@ interface Line {
   readonly checksum: number
 }
 
+function prefixOf(checksum: number): string {
+  return `${checksum.toString(16).padStart(8, '0')} `
+}
+
 /** The line that begins there; undefined where none does that holds. */
 function lineAt(bytes: Buffer, start: number, before: number): Line | undefined {
   const stop = bytes.indexOf(lineEnd, start)
   if (stop < start + prefixBytes) return undefined
-  const checksum = statedChecksum(bytes, start)
-  return crc32(bytes.subarray(start + prefixBytes, stop), before) === checksum ? { end: stop + 1, checksum } : undefined
-}
-
-function statedChecksum(bytes: Buffer, start: number): number {
-  return Number.parseInt(bytes.toString('latin1', start, start + prefixBytes - 1), 16)
+  const checksum = crc32(bytes.subarray(start + prefixBytes, stop), before)
+  const isStated = bytes.toString('latin1', start, start + prefixBytes) === prefixOf(checksum)
+  return isStated ? { end: stop + 1, checksum } : undefined
 }
 
 /** Whether anything after the first line that does not hold was written as it is: then that one was changed later. */
@@ -120,7 +121,8 @@ function hasLineAfter(bytes: Buffer, from: number): boolean {
   for (let start = from; ;) {
     const stop = bytes.indexOf(lineEnd, start)
     if (stop === -1) return false
-    if (stop > start + prefixBytes && lineAt(bytes, stop + 1, statedChecksum(bytes, start)) !== undefined) return true
+    const stated = Number.parseInt(bytes.toString('latin1', start, start + prefixBytes - 1), 16)
+    if (!Number.isNaN(stated) && lineAt(bytes, stop + 1, stated) !== undefined) return true
     start = stop + 1
   }
 }

@@ -209,13 +209,15 @@ export function createState(options: StateOptions) {
     if (!hadAll) {
       isBroken = false
       try {
-        return begin()
+        begin()
       } catch (error) {
         unlock()
         return fail(error)
       }
+      await restoring
     }
-    await rewrite()
+    // With what has happened while nothing could be written.
+    if (!isClosed) await rewrite()
   }
 
   function ignoreOnceClosed(error: unknown): void {

@@ -1,0 +1,57 @@
+// kill -9 at two hundred random instants under load: what was acknowledged is there after each restart, and each start succeeds.
+import { setTimeout as delay } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { makeKeptTree, type KeptTree } from './fixtures/kept.ts'
+import { check, createAgent, work, type Agent } from './fixtures/worker.ts'
+
+const kills = 200
+/** At the same time, each on a tree of its own. */
+const lanes = 2
+const longestRoundMs = 150
+const seed = Number(process.env['KILLS_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
+
+/** mulberry32: the same instants for the same seed. */
+function createRandom(start: number): () => number {
+  let state = start
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+type Started = ReturnType<KeptTree['stdio']>
+
+async function runLane(t: Test, lane: number): Promise<{ acknowledged: number }> {
+  const random = createRandom(seed + lane)
+  const tree = makeKeptTree(t, {}, { CRUD__DURABILITY: 'rename', PERSISTENCE__WRITE_DEBOUNCE_SECONDS: '0.05' })
+  const agents = ['ann', 'bob', 'cid'].map(createAgent)
+  // The next one is loaded while this one works; it owns nothing before its first call.
+  let next = tree.stdio('--log-level', 'warn')
+  for (let round = 0; round < kills / lanes; round += 1) {
+    const { program, call } = next
+    next = tree.stdio('--log-level', 'warn')
+    for (const agent of agents) await check(agent, call, tree, random)
+    const working = Promise.all(agents.map((agent) => work(agent, call, random)))
+    await delay(random() * longestRoundMs)
+    const ended = program.end('SIGKILL')
+    await working
+    await ended
+  }
+  await finish(next, agents, tree, random)
+  return { acknowledged: agents.reduce((sum, { acknowledged }) => sum + acknowledged.length, 0) }
+}
+
+async function finish({ program, call }: Started, agents: Agent[], tree: KeptTree, random: () => number) {
+  for (const agent of agents) await check(agent, call, tree, random)
+  const { code } = await program.end()
+  if (code !== 0) throw new Error(`ended with ${code}: ${program.stderr.join('\n')}`)
+}
+
+t.test(`${kills} kills lose nothing that was acknowledged (KILLS_SEED=${seed})`, async (t) => {
+  const results = await Promise.all(Array.from({ length: lanes }, (_, lane) => runLane(t, lane)))
+  const acknowledged = results.reduce((sum, each) => sum + each.acknowledged, 0)
+  t.comment(`${acknowledged} writes acknowledged`)
+  t.ok(acknowledged > kills, 'there was work to lose')
+})
