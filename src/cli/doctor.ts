@@ -42,6 +42,7 @@ async function createChecks({ dir, config }: DoctorFlags): Promise<Check[]> {
   const { checkFolder, checkNode, checkOpenFiles, checkPort } = await import('../doctor/system.ts')
   const { checkWatches } = await import('../doctor/watches.ts')
   const { findConfig } = await import('../doctor/configuration.ts')
+  const { checkKeptState } = await import('../doctor/kept-state.ts')
   const { paths } = await import('../daemon/paths.ts')
   const { findings, settings } = findConfig(config)
   const roots = (dir ?? settings.crud.base_directories).map((root) => resolve(root))
@@ -52,6 +53,7 @@ async function createChecks({ dir, config }: DoctorFlags): Promise<Check[]> {
     { name: 'configuration', run: () => findings },
     { name: 'roots', run: () => checkRoots(roots) },
     { name: 'state', run: () => checkState(roots) },
+    { name: 'kept state', run: () => checkKeptState(roots, settings.persistence.state_file, paths.dataFolder) },
     { name: 'port', run: () => checkPort(host, port, token) },
     { name: 'watches', run: () => (settings.watcher.enabled ? checkWatches({ roots, maxFiles }) : []) },
     { name: 'open files', run: () => checkOpenFiles() },

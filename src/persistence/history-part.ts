@@ -90,7 +90,13 @@ function isFileHistory(record: unknown): record is FileHistory {
 }
 
 function isVersion(value: unknown): boolean {
-  const isOne = hasTypes(value, { agentId: 'string', operation: 'string', isFirstSight: 'boolean', at: 'number' })
+  const isOne = hasTypes(value, {
+    agentId: 'string',
+    operation: 'string',
+    isFirstSight: 'boolean',
+    at: 'number',
+    seq: 'number'
+  })
   if (!isOne || !isFields(value)) return false
   return value['hash'] === null || typeof value['hash'] === 'string'
 }

@@ -96,7 +96,10 @@ t.test('a server is started once, shows how it does, starts anew with its flags,
   t.not(second.pid, first.pid)
   t.equal(isRunning(first.pid, null), false)
   if (process.platform === 'linux')
-    t.match(commandLine(second.pid).join(' '), /serve --transport http --dir \S+ --max-size 7 --log-file auto/)
+    t.match(
+      commandLine(second.pid).join(' '),
+      /serve --in-background --transport http --dir \S+ --max-size 7 --log-file auto/
+    )
   t.equal((await fetch(new URL('health', second.url))).status, 401, 'the token is that of before')
 
   t.match(await home.run(['daemon', 'stop']), { code: 0, stdout: `process ${second.pid} has ended\n` })

@@ -45,6 +45,7 @@ t.test('a home where all is well has no troubles, and is not touched', async (t)
     'configuration',
     'roots',
     'state folder',
+    'kept state',
     'server',
     'port',
     'open files',

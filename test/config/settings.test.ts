@@ -215,6 +215,17 @@ t.test('neither the file nor the log may lie inside a root, by whatever way', as
     faultsOf(() => loadSettings({ flags: [...flags, log], environment: noFile })),
     [{ message: /^--log-file: daemon\.log_file must lie outside the roots/ }]
   )
+  const kept = (name: string) => ({ ...noFile, ASYNC_CRUD_MCP_PERSISTENCE__STATE_FILE: tree.path(name) })
+  for (const name of ['root/.async-crud-mcp/kept', 'kept'])
+    t.strictSame(
+      faultsOf(() => loadSettings({ flags, environment: kept(name) })),
+      [],
+      name
+    )
+  t.match(
+    faultsOf(() => loadSettings({ flags, environment: kept('link/kept') })),
+    [{ message: /persistence\.state_file must lie outside the roots, or in the folder \.async-crud-mcp of one/ }]
+  )
 })
 
 t.test('the words of the specification and paths below the home folder are understood', async (t) => {
@@ -228,13 +239,13 @@ t.test('the words of the specification and paths below the home folder are under
   t.match(loadSettings({ environment }).config.daemon, { log_level: 'error', log_file: null })
 })
 
-t.test('the operator is told of what has no effect, and of a token that others can read', async (t) => {
-  const tree = makeTree(t, { 'config.json': '{"daemon":{"token":"x"},"persistence":{"enabled":true}}' })
+t.test('the operator is told of a token that others can read', async (t) => {
+  const tree = makeTree(t, { 'config.json': '{"daemon":{"token":"x"}}' })
   const load = () => loadSettings({ environment: {}, configFile: tree.path('config.json') }).warnings
   chmodSync(tree.path('config.json'), 0o600)
-  t.match(load(), [/persistence\.enabled has no effect/])
+  t.strictSame(load(), [])
   chmodSync(tree.path('config.json'), 0o644)
-  t.match(load(), [/persistence\.enabled has no effect/, /holds a token and can be read by other users: chmod 600/])
+  t.match(load(), [/holds a token and can be read by other users: chmod 600/])
 })
 
 t.test(

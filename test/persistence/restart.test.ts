@@ -2,7 +2,8 @@
 import { existsSync, statSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { connectLegacy } from '../fixtures/clients.ts'
+import { connect, connectLegacy } from '../fixtures/clients.ts'
+import { startProgram } from '../fixtures/server.ts'
 import { hashOf } from '../fixtures/tree.ts'
 import { makeKeptTree } from './fixtures/kept.ts'
 
@@ -190,6 +191,24 @@ t.test(
     t.match(await refusing.call('async_status'), { server: { persistence: 'disabled' }, active_locks: { leases: 0 } })
   }
 )
+
+t.test('the background server keeps its state unless somebody has said no', async (t) => {
+  const tree = makeKeptTree(t)
+  const statusWith = async (flag: string, environment: Record<string, string>) => {
+    const { url, stop } = await startProgram(t, ['serve', flag, '--dir', tree.root], environment)
+    const { server } = await (await connect(t, 'rest', url)).call('async_status')
+    await stop()
+    return server['persistence'] as string
+  }
+  const { XDG_DATA_HOME } = tree.environment as { XDG_DATA_HOME: string }
+  const isOff = { ASYNC_CRUD_MCP_PERSISTENCE__ENABLED: 'false' }
+  t.equal(await statusWith('--in-background', { XDG_DATA_HOME, ...isOff }), 'disabled')
+  t.equal(await statusWith('--as-service', { XDG_DATA_HOME, ...isOff }), 'disabled')
+  t.equal(tree.statePath(), undefined)
+  t.equal(await statusWith('--in-background', { XDG_DATA_HOME }), 'enabled')
+  t.equal(await statusWith('--as-service', { XDG_DATA_HOME }), 'enabled')
+  t.match(tree.statePath(), /state$/)
+})
 
 t.test('files changed or removed while no server ran are external changes, and logged', async (t) => {
   const tree = makeKeptTree(t, { 'a.txt': 'one\n', 'b.txt': 'one\n', 'c.txt': 'one\n' })
