@@ -1,4 +1,4 @@
-// npm run bench [-- hot-path | file-editing | contention | swarm | locks | leases | relay | watcher | merge | replay[=repository]]: runs the benchmarks
+// npm run bench [-- hot-path | file-editing | contention | swarm | locks | leases | relay | watcher | merge | replay[=repository] | persistence]: runs the benchmarks
 // and prints their tables.
 import { availableParallelism } from 'node:os'
 import { contentionSize } from './contention-size.ts'
@@ -7,6 +7,7 @@ import { hotPath } from './hot-path.ts'
 import { leases } from './leases.ts'
 import { locks } from './locks.ts'
 import { merge } from './merge.ts'
+import { persistence } from './persistence.ts'
 import { relay } from './relay.ts'
 import { replay } from './replay.ts'
 import { swarm } from './swarm.ts'
@@ -22,7 +23,8 @@ const benchmarks: Readonly<Record<string, (argument?: string) => Promise<void>>>
   relay,
   watcher,
   merge,
-  replay
+  replay,
+  persistence
 }
 
 const given = process.argv.slice(2)

@@ -15,6 +15,7 @@ import { createJournal, type Opened } from '../../src/persistence/journal.ts'
 import { JournalFault, scan, toJson } from '../../src/persistence/records.ts'
 import { connect } from '../fixtures/clients.ts'
 import { startServer } from '../fixtures/server.ts'
+import { startStdio } from '../fixtures/stdio.ts'
 import { hashOf, makeTree } from '../fixtures/tree.ts'
 
 const tree = '/some/tree'
@@ -232,6 +233,31 @@ t.test(
     t.match(await second.call('lock_try', { filepaths: ['a.txt'], agent_id: 'eve' }), { results: [{ holder: 'ann' }] })
   }
 )
+
+t.test('on a full disk operations go on, tokens grow, and the state is written again once there is room', async (t) => {
+  const tree = makeTree(t)
+  const environment = { XDG_DATA_HOME: makeTree(t).root, ASYNC_CRUD_MCP_PERSISTENCE__ENABLED: 'true' }
+  // No file may be larger than 8 blocks: the journal is soon, and by what it would hold anew as well.
+  const through = ['sh', '-c', 'ulimit -f 8; exec "$@"', 'sh']
+  const limited = startStdio(t, ['--transport', 'stdio', '--dir', tree.root], { environment, through })
+  let last = 0
+  for (let number = 0; number < 100; number += 1) {
+    const { result } = await limited.call('lock_try', { filepaths: [`f${number}.txt`], agent_id: 'ann' })
+    const token = result?.['results'][0].fencing_token as number
+    if (!(token > last)) t.fail(`token ${token} after ${last}`)
+    last = token
+  }
+  const { result } = await limited.call('async_write', { path: 'f0.txt', content: 'one\n', agent_id: 'ann' })
+  t.match(result, { status: 'ok' })
+  t.ok(limited.stderr.some((line) => /the state .* cannot be written: EFBIG/.test(line)))
+  await limited.end('SIGKILL')
+
+  const free = startStdio(t, ['--transport', 'stdio', '--dir', tree.root], { environment })
+  const taken = await free.call('lock_try', { filepaths: ['g.txt'], agent_id: 'bob' })
+  t.ok(taken.result?.['results'][0].fencing_token > last, 'tokens go on from there')
+  const known = await free.call('lock_try', { filepaths: ['f0.txt'], agent_id: 'bob' })
+  t.match(known.result, { results: [{ holder: 'ann' }] }, 'what was written before the disk was full is there')
+})
 
 t.test('a state that is removed under a server is written again', async (t) => {
   const { root, path } = await leaveState(t)
