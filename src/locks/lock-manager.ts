@@ -150,12 +150,16 @@ class LockManager {
   restoreLease(state: LeaseState): LeaseRequest | undefined {
     const now = this.#clock.now()
     this.#table.catchUp(now)
-    const { key, path, mode, isParked, expiresAt } = state
-    if (this.#stopReason !== undefined || expiresAt <= now || this.leaseOf(key, state.agentId) !== undefined)
-      return undefined
-    const options = { ...state, connection: undefined, timeoutMs: 0 }
-    const request = new LeaseRequest({ key, path, mode }, options, now, this.#table)
-    Object.assign(request.acquisition, { isParked, restored: state })
+    const { key, agentId, operation, ttlMs, graceMs, note, isParked, expiresAt } = state
+    if (this.#stopReason !== undefined || expiresAt <= now || this.leaseOf(key, agentId) !== undefined) return undefined
+    const request = new LeaseRequest(
+      state,
+      { operation, agentId, ttlMs, graceMs, note, timeoutMs: 0 },
+      now,
+      this.#table
+    )
+    request.acquisition.isParked = isParked
+    request.acquisition.restored = state
     request.enter(now)
     return request.lease === undefined ? undefined : request
   }

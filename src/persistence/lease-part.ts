@@ -5,7 +5,7 @@ import type { LockManager } from '../locks/lock-manager.ts'
 import type { LeaseRequest } from '../locks/lease-request.ts'
 import type { Logger } from '../operations/context.ts'
 import type { LostLeases } from '../operations/lost-leases.ts'
-import { hasTypes, isFields } from './fields.ts'
+import { hasTypes } from './fields.ts'
 import type { Change, PersistedPart } from './part.ts'
 
 /** Without the key, which follows from the path. */
@@ -103,19 +103,21 @@ function ended(fencingToken: number): Ended {
   return { fencingToken, isEnded: true }
 }
 
+const endedTypes = { fencingToken: 'number', isEnded: 'boolean' } as const
+
 function isEnded(record: unknown): record is Ended {
-  return hasTypes(record, { fencingToken: 'number', isEnded: 'boolean' })
+  return hasTypes(record, endedTypes)
 }
 
+const texts = { path: 'string', agentId: 'string', operation: 'string', mode: 'string', isParked: 'boolean' } as const
+const numbers = {
+  fencingToken: 'number',
+  ttlMs: 'number',
+  graceMs: 'number',
+  acquiredAt: 'number',
+  expiresAt: 'number'
+} as const
+
 function isKept(record: unknown): record is Kept {
-  const model = { path: 'string', agentId: 'string', operation: 'string', isParked: 'boolean' } as const
-  const numbers = {
-    fencingToken: 'number',
-    ttlMs: 'number',
-    graceMs: 'number',
-    acquiredAt: 'number',
-    expiresAt: 'number'
-  } as const
-  if (!isFields(record) || !hasTypes(record, model) || !hasTypes(record, numbers)) return false
-  return record['mode'] === 'shared' || record['mode'] === 'exclusive'
+  return hasTypes(record, texts) && hasTypes(record, numbers)
 }
