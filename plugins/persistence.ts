@@ -18,7 +18,7 @@ interface Options {
 
 export default fp<Options>(
   async (app, { config, followsOthers }) => {
-    const { files, bases, history, locks, lostLeases, tickets, log, serverFacts } = app
+    const { files, bases, history, locks, lostLeases, tickets, log, serverFacts, degradations } = app
     const persistence = createPersistence({
       settings: config.persistence,
       followsOthers,
@@ -29,7 +29,8 @@ export default fp<Options>(
       locks,
       lostLeases,
       tickets,
-      log
+      log,
+      onTrouble: (about, message) => degradations.set(`persistence: ${about}`, message)
     })
     app.decorate('persistence', {
       ...persistence,
@@ -39,5 +40,5 @@ export default fp<Options>(
       }
     })
   },
-  { name: 'persistence', dependencies: ['files', 'locks', 'operations'] }
+  { name: 'persistence', dependencies: ['degradations', 'files', 'locks', 'operations'] }
 )

@@ -29,8 +29,6 @@ export interface Persistence {
   readonly abandon: () => void
   /** True once something is kept. */
   readonly isEnabled: () => boolean
-  /** What somebody should look at, in sentences; empty where all is well. */
-  readonly troubles: () => string[]
 }
 
 export interface PersistenceOptions {
@@ -48,22 +46,20 @@ export interface PersistenceOptions {
   /** Besides those that are known here. */
   readonly furtherParts?: readonly PersistedPart[]
   readonly log: Logger
+  /** Told of what does not work as it should, in a sentence; undefined when that is over. */
+  readonly onTrouble: (about: Trouble, message: string | undefined) => void
 }
 
 const dayMs = 86_400_000
+/** Of the lock under which a file is looked at. */
+const lookTtlMs = 60_000
 
 export function createPersistence(options: PersistenceOptions): Persistence {
-  const { settings, followsOthers, dataFolder, files, bases, locks, log } = options
+  const { settings, followsOthers, dataFolder, files, bases, locks, history, log, onTrouble } = options
   const [first, ...others] = files.roots.map(({ real }) => real)
-  const troubles = new Map<Trouble, string>()
   const revalidation = new AbortController()
   const path = first === undefined ? undefined : statePathOf([first, ...others], settings.state_file, dataFolder)
   let state: ReturnType<typeof createState> | undefined
-
-  function onTrouble(about: Trouble, message: string | undefined): void {
-    if (message === undefined) troubles.delete(about)
-    else troubles.set(about, message)
-  }
 
   function create(tree: string, statePath: string) {
     const kept = createKeptBases(`${statePath}.bases`, {
@@ -71,9 +67,7 @@ export function createPersistence(options: PersistenceOptions): Persistence {
       maxAgeMs: settings.max_base_age_days * dayMs,
       debounceMs: settings.write_debounce_seconds * 1000,
       onTrouble(error) {
-        const message = error && `the versions of files are not kept over a restart: ${error.message}`
-        if (message !== undefined && !troubles.has('bases')) log.error({ err: error }, message)
-        onTrouble('bases', message)
+        onTrouble('bases', error && `the versions of files are not kept over a restart: ${error.message}`)
       }
     })
     bases.attach(kept)
@@ -90,8 +84,8 @@ export function createPersistence(options: PersistenceOptions): Persistence {
   }
 
   function lookAtFiles(): void {
-    const paths = [...options.history.paths()]
-    revalidate(paths, { ...options, files, bases, locks, log }, revalidation.signal).catch((error: unknown) =>
+    const parts = { files, bases, history, locks, ttlMs: () => lookTtlMs, log }
+    revalidate([...history.paths()], parts, revalidation.signal).catch((error: unknown) =>
       log.error({ err: error }, 'the files could not be compared with what was known of them')
     )
   }
@@ -112,8 +106,7 @@ export function createPersistence(options: PersistenceOptions): Persistence {
       revalidation.abort()
       state?.abandon()
     },
-    isEnabled: () => state !== undefined,
-    troubles: () => [...troubles.values()]
+    isEnabled: () => state !== undefined
   }
 }
 

@@ -1,17 +1,10 @@
 // After a restart: whether the files still are what they were when the last process saw them. What is not was changed from outside.
-import { isOperationError } from '../errors.ts'
-import type { Bases } from '../files/bases.ts'
-import type { FileStore } from '../files/file-store.ts'
-import type { History } from '../files/history.ts'
-import { lockKey } from '../files/lock-key.ts'
-import type { LockManager } from '../locks/lock-manager.ts'
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises'
+import { external } from '../files/history.ts'
 import type { Logger } from '../operations/context.ts'
+import { examine, type ExamineParts } from '../watcher/examine.ts'
 
-interface Parts {
-  readonly files: FileStore
-  readonly bases: Bases
-  readonly history: History
-  readonly locks: LockManager
+interface Parts extends ExamineParts {
   readonly log: Logger
 }
 
@@ -19,47 +12,45 @@ interface Parts {
 const maxNamed = 20
 /** After so many, nobody is told of each. */
 const manyChanges = 100
-const ttlMs = 60_000
+const passes = 5
+/** Before those that somebody works on are looked at again. */
+const pauseMs = 100
 
-/** One file after the other, in the background; those that somebody works on right now are looked at by him. */
+/** One file after the other, in the background. The watcher, which does the same, may come before. */
 export async function revalidate(paths: readonly string[], parts: Parts, signal: AbortSignal): Promise<void> {
-  const { log } = parts
+  const { history, log } = parts
+  const awaited = new Set(paths)
   const changed: string[] = []
-  for (const path of paths) {
-    if (signal.aborted) return
-    if (await hasChanged(path, parts, changed.length >= manyChanges)) changed.push(path)
-    await new Promise((resolve) => setImmediate(resolve))
+  const end = history.onChange(({ path, operation }) => {
+    if (operation === external.operation && awaited.delete(path)) changed.push(path)
+  })
+  try {
+    let left: readonly string[] = paths
+    for (let pass = 1; left.length > 0 && pass <= passes && !signal.aborted; pass += 1) {
+      if (pass > 1) await delay(pauseMs, undefined, { ref: false })
+      left = await examineAll(left, () => changed.length >= manyChanges, parts, signal)
+    }
+  } finally {
+    end()
   }
-  if (changed.length === 0) return
   const fields = { count: changed.length, paths: changed.slice(0, maxNamed) }
-  log.info(fields, 'files were changed from outside while no server ran')
+  if (changed.length > 0) log.info(fields, 'files were changed from outside while no server ran')
 }
 
-/** Under the lock, so that nobody's change is taken for one from outside. */
-async function hasChanged(path: string, { files, bases, history, locks }: Parts, isBulk: boolean): Promise<boolean> {
-  const request = { key: lockKey(path), path, mode: 'shared' as const }
-  const lock = locks.tryAcquire([request], { operation: 'revalidate', ttlMs })
-  if (lock === undefined) return false
-  try {
-    const before = history.known(path)
-    if (before === undefined || before.identity !== undefined) return false
-    const place = files.open(path, 'target')
-    try {
-      // A link stands on the way to it by now.
-      if (place.path !== path) return false
-      const { hash, bytes, identity } = await files.read(place, path)
-      if (hash !== before.hash) bases.keep(hash, bytes)
-      history.record(path, hash, identity, { isBulk })
-      return hash !== before.hash
-    } finally {
-      place.close()
-    }
-  } catch (error) {
-    // One that cannot be looked at any more is left as it was known.
-    if (!isOperationError(error, 'FILE_NOT_FOUND')) return false
-    history.recordGone(path, { isBulk })
-    return true
-  } finally {
-    lock.release()
+/** @returns those that are to be looked at again */
+async function examineAll(
+  paths: readonly string[],
+  areMany: () => boolean,
+  parts: Parts,
+  signal: AbortSignal
+): Promise<string[]> {
+  const busy: string[] = []
+  for (const path of paths) {
+    if (signal.aborted) break
+    const known = parts.history.known(path)
+    const isUnseen = known !== undefined && known.identity === undefined
+    if (isUnseen && (await examine(path, areMany(), parts)) === 'busy') busy.push(path)
+    await nextTurn()
   }
+  return busy
 }

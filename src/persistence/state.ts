@@ -88,7 +88,6 @@ export function createState(options: StateOptions) {
       bases.open()
     } catch (error) {
       const message = `the versions of files are not kept over a restart: ${messageOf(error)}`
-      log.error({ err: error }, message)
       onTrouble('bases', message)
     }
   }
@@ -110,7 +109,6 @@ export function createState(options: StateOptions) {
 
   function tellSetAside({ reason, path: aside }: SetAside): void {
     const message = `the state ${path} cannot be used: ${reason}. It is now ${aside}, and the server goes on without what it held: leases, and who changed what.`
-    log.warn({ path, aside }, message)
     onTrouble('set-aside', message)
   }
 
@@ -168,7 +166,6 @@ export function createState(options: StateOptions) {
     const records = parts.flatMap((part) => Array.from(part.dump(), (record): [string, unknown] => [part.name, record]))
     try {
       await journal.rewrite(jsonOf(records))
-      if (isBroken) log.info({ path }, 'the state is written again')
       isBroken = false
       onTrouble('journal', undefined)
     } catch (error) {
@@ -181,7 +178,6 @@ export function createState(options: StateOptions) {
   function fail(error: unknown): void {
     if (!isBroken) {
       const message = `the state ${path} cannot be written: ${messageOf(error)}. Operations go on; what happens now would not survive a restart.`
-      log.error({ err: error, path }, message)
       onTrouble('journal', message)
     }
     isBroken = true

@@ -16,6 +16,7 @@ import { JournalFault, scan, toJson } from '../../src/persistence/records.ts'
 import { connect } from '../fixtures/clients.ts'
 import { startServer } from '../fixtures/server.ts'
 import { startStdio } from '../fixtures/stdio.ts'
+import type { Call } from './fixtures/kept.ts'
 import { hashOf, makeTree } from '../fixtures/tree.ts'
 
 const tree = '/some/tree'
@@ -134,6 +135,11 @@ t.test('records appended while a journal is written anew are in the new one', as
   t.equal(header.generation, 3)
 })
 
+async function connectTo(t: Test, url: string): Promise<Call> {
+  const client = await connect(t, 'rest', url)
+  return (name, input) => client.call(name, input)
+}
+
 interface Damage {
   readonly title: string
   readonly apply: (path: string) => void
@@ -176,7 +182,7 @@ async function leaveState(t: Test): Promise<{ root: string; path: string }> {
   const { root } = makeTree(t, { 'a.txt': 'one\n' })
   const path = join(makeTree(t).root, 'kept', 'state')
   const { url, app } = await startServer(t, root, { persistence: { enabled: true, state_file: path } })
-  const { call } = await connect(t, 'rest', url)
+  const call = await connectTo(t, url)
   await call('async_read', { path: 'a.txt' })
   for (const agent_id of ['ann', 'bob', 'cid', 'dan'])
     await call('lock_try', { filepaths: [`${agent_id}.txt`, 'x.txt'], agent_id })
@@ -189,18 +195,22 @@ for (const { title, apply, fault, reason } of damages) {
     const { root, path } = await leaveState(t)
     apply(path)
     const { url, app, log } = await startServer(t, root, { persistence: { enabled: true, state_file: path } })
-    const { call } = await connect(t, 'rest', url)
+    const call = await connectTo(t, url)
     t.match(await call('lock_try', { filepaths: ['x.txt'], agent_id: 'eve' }), { all_acquired: true })
     const aside = readdirSync(dirname(path)).filter((name) => name.startsWith(`state.${fault}-`))
     t.equal(aside.length, 1)
     const told = log.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ level }) => level === 40)
-    t.match(told, [{ path, aside: join(dirname(path), aside[0] as string), msg: reason }])
-    t.match(app.persistence.troubles(), [reason])
+    t.match(told, [{ part: 'persistence: set-aside', msg: reason }])
+    t.match(told[0]?.['msg'], join(dirname(path), aside[0] as string))
+    t.match(await (await fetch(`${url}/health`)).json(), {
+      status: 'degraded',
+      degraded: [{ part: 'persistence: set-aside', message: reason }]
+    })
     await app.close()
     const again = await startServer(t, root, { persistence: { enabled: true, state_file: path } })
-    const second = await connect(t, 'rest', again.url)
+    const second = { call: await connectTo(t, again.url) }
     t.match(await second.call('lock_try', { filepaths: ['x.txt'], agent_id: 'ann' }), { results: [{ holder: 'eve' }] })
-    t.strictSame(again.app.persistence.troubles(), [])
+    t.strictSame(again.app.degradations.list(), [])
   })
 }
 
@@ -208,9 +218,9 @@ t.test('the state of another tree is set aside', async (t) => {
   const { path } = await leaveState(t)
   const other = makeTree(t, { 'a.txt': 'one\n' })
   const { url, app } = await startServer(t, other.root, { persistence: { enabled: true, state_file: path } })
-  const { call } = await connect(t, 'rest', url)
+  const call = await connectTo(t, url)
   t.match(await call('lock_try', { filepaths: ['x.txt'], agent_id: 'eve' }), { all_acquired: true })
-  t.match(app.persistence.troubles(), [/it is the state of another tree/])
+  t.match(app.degradations.list(), [{ message: /it is the state of another tree/ }])
 })
 
 t.test(
@@ -220,16 +230,16 @@ t.test(
     const folder = makeTree(t, { kept: 'a file is in the way' }).root
     const path = join(folder, 'kept', 'state')
     const { url, app } = await startServer(t, root, { persistence: { enabled: true, state_file: path } })
-    const { call } = await connect(t, 'rest', url)
+    const call = await connectTo(t, url)
     t.match(await call('lock_try', { filepaths: ['a.txt'], agent_id: 'ann' }), { all_acquired: true })
     const update = { path: 'a.txt', agent_id: 'ann', expected_hash: hashOf('one\n'), content: 'two\n' }
     t.match(await call('async_update', update), { status: 'ok' })
-    t.match(app.persistence.troubles(), [/the state .* cannot be written/])
+    t.match(app.degradations.list(), [{ message: /the state .* cannot be written/ }])
     rmSync(join(folder, 'kept'))
-    while (app.persistence.troubles().length > 0) await new Promise((resolve) => setTimeout(resolve, 20))
+    while (app.degradations.list().length > 0) await new Promise((resolve) => setTimeout(resolve, 20))
     await app.close()
     const again = await startServer(t, root, { persistence: { enabled: true, state_file: path } })
-    const second = await connect(t, 'rest', again.url)
+    const second = { call: await connectTo(t, again.url) }
     t.match(await second.call('lock_try', { filepaths: ['a.txt'], agent_id: 'eve' }), { results: [{ holder: 'ann' }] })
   }
 )
@@ -263,7 +273,7 @@ t.test('a state that is removed under a server is written again', async (t) => {
   const { root, path } = await leaveState(t)
   const persistence = { enabled: true, state_file: path, write_debounce_seconds: 0.01 }
   const { url, app } = await startServer(t, root, { persistence })
-  const { call } = await connect(t, 'rest', url)
+  const call = await connectTo(t, url)
   await call('lock_try', { filepaths: ['a.txt'], agent_id: 'ann' })
   rmSync(dirname(path), { recursive: true })
   await call('lock_try', { filepaths: ['b.txt'], agent_id: 'ann' })
@@ -293,7 +303,7 @@ t.test('bytes of a version that are not what they were are no base', async (t) =
     persistence: { enabled: true, state_file: path, write_debounce_seconds: 0 }
   }
   const first = await startServer(t, root, settings)
-  const { call } = await connect(t, 'rest', first.url)
+  const call = await connectTo(t, first.url)
   const { hash } = await call('async_read', { path: 'a.txt' })
   const bases = `${path}.bases`
   const stored = join(bases, hash.slice(7, 9), hash.slice(9))
