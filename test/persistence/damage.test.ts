@@ -244,6 +244,34 @@ t.test(
   }
 )
 
+t.test(
+  'two servers never write to one state: the second goes on without, and takes it up when it is free',
+  async (t) => {
+    const { root, path } = await leaveState(t)
+    const persistence = { enabled: true, state_file: path, write_debounce_seconds: 0.01 }
+    const first = await startServer(t, root, { persistence })
+    await (
+      await connectTo(t, first.url)
+    )('lock_try', { filepaths: ['f.txt'], agent_id: 'ann' })
+    const other = makeTree(t)
+    const second = await startServer(t, other.root, { persistence })
+    const call = await connectTo(t, second.url)
+    t.match(await call('lock_try', { filepaths: ['g.txt'], agent_id: 'bob' }), { all_acquired: true })
+    t.match(second.app.degradations.list(), [{ message: /another process has its lock/ }])
+    t.equal(scan(readFileSync(path), root).header.tree, root)
+    await first.app.close()
+    const isOwn = () => {
+      try {
+        return [...scan(readFileSync(path), other.root).records('lease')].length === 1
+      } catch {
+        return false
+      }
+    }
+    while (!isOwn()) await new Promise((resolve) => setTimeout(resolve, 20))
+    t.match(second.app.degradations.list(), [{ message: /it is the state of another tree/ }])
+  }
+)
+
 t.test('on a full disk operations go on, tokens grow, and the state is written again once there is room', async (t) => {
   const tree = makeTree(t)
   const environment = { XDG_DATA_HOME: makeTree(t).root, ASYNC_CRUD_MCP_PERSISTENCE__ENABLED: 'true' }
