@@ -17,7 +17,7 @@ export interface Version extends Author {
   readonly isFirstSight: boolean
   /** Milliseconds since the epoch. */
   readonly at: number
-  /** Larger than that of every version recorded before, whatever its path and process. */
+  /** Larger than that of every version recorded before, whatever its path. */
   readonly seq: number
   /** The path under which it stood until then. */
   readonly renamedFrom?: string
@@ -78,8 +78,7 @@ export function createHistory({ maxFiles, maxVersions, now = Date.now }: History
   })
   const changeListeners = new Set<(change: VersionChange) => void>()
   const trackListeners = new Set<(path: string) => void>()
-  // Above those of earlier processes, whose versions are restored while this one makes new ones.
-  let seq = now() * 1000
+  let seq = 0
 
   function track(path: string, tracked: TrackedFile): void {
     files.set(path, tracked)
@@ -181,6 +180,10 @@ export function createHistory({ maxFiles, maxVersions, now = Date.now }: History
     /** All that is known, the least recently used first. */
     *dump(): Generator<FileHistory> {
       for (const path of files.rkeys()) yield { path, versions: files.peek(path)?.versions ?? [] }
+    },
+    /** From now on versions have larger numbers than this. */
+    continueFrom(least: number): void {
+      seq = Math.max(seq, least)
     },
     /** Takes up what was known before this process; what it has learnt itself comes after that. */
     restore({ path, versions }: FileHistory): void {

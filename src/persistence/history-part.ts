@@ -60,6 +60,8 @@ export function createHistoryPart(history: History): PersistedPart {
     },
     onChange(next) {
       tell = next
+      // Above those of earlier processes, whose versions are restored while this one makes new ones.
+      history.continueFrom(Date.now() * 1000)
       const ends = [
         history.onTrack((path) => note(path)),
         // Who has made a change cannot be found out later; that a file is there, or was changed from outside, can.

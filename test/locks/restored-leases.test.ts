@@ -23,11 +23,18 @@ function twoProcesses(options: Omit<LockManagerOptions, 'clock'> = {}) {
   return { clock, before, after, ask, write, ends }
 }
 
+/** Plain, as it comes from a journal. */
+function stateOf(lease: Lease): LeaseState {
+  const { key, path, agentId, mode, operation, note, fencingToken, ttlMs, graceMs } = lease
+  const { acquiredAt, expiresAt, isParked } = lease
+  return { key, path, agentId, mode, operation, note, fencingToken, ttlMs, graceMs, acquiredAt, expiresAt, isParked }
+}
+
 t.test('a restored lease is the lease it was, keeps others out, and ends when it would have ended', (t) => {
   const { clock, before, after, ask, write, ends } = twoProcesses()
   const { lease } = ask(before, 'A', { note: 'mine', connection: 'c1' })
   clock.advance(4 * minuteMs)
-  t.ok(after.restoreLease(lease as LeaseState))
+  t.ok(after.restoreLease(stateOf(lease as Lease)))
   const fields = ['agentId', 'mode', 'note', 'fencingToken', 'ttlMs', 'acquiredAt', 'expiresAt'] as const
   const restored = after.leaseOf('f', 'A') as Lease
   for (const field of fields) t.equal(restored[field], lease?.[field], field)
@@ -47,7 +54,7 @@ t.test('a restored lease is the lease it was, keeps others out, and ends when it
 t.test('a lease that has expired, that somebody else has by now, or that is one too many is not restored', (t) => {
   const { clock, before, after, ask } = twoProcesses({ limits: { maxLeases: 1 } })
   const { lease } = ask(before, 'A')
-  const state = lease as LeaseState
+  const state = stateOf(lease as Lease)
   const other = ask(after, 'B', { timeoutMs: 0, graceMs: 0 })
   t.equal(after.restoreLease(state), undefined)
   t.equal(after.restoreLease({ ...state, key: 'g' }), undefined, 'one too many')
@@ -67,7 +74,7 @@ t.test('restored places are granted in their order, each kept as long as it was 
   const [first, second, third] = ['B', 'C', 'D'].map((agentId) => ask(before, agentId))
   clock.advance(1000)
   t.ok(third?.isParked)
-  after.restoreLease(held.lease as LeaseState)
+  after.restoreLease(stateOf(held.lease as Lease))
   const places = [first, second, third].map((request) => after.restorePlace(request?.placeState as PlaceState))
   t.strictSame(
     after.status('f').waiters.map(({ agentId, isParked, queuedAt }) => [agentId, isParked, queuedAt]),
