@@ -1,5 +1,5 @@
-// npm run bench [-- hot-path | file-editing | contention | swarm | locks | leases | relay | watcher | merge | replay[=repository] | persistence]: runs the benchmarks
-// and prints their tables.
+// npm run bench [-- hot-path | file-editing | contention | swarm | locks | leases | relay | watcher | merge | replay[=repository] |
+// persistence]: runs the benchmarks and prints their tables.
 import { availableParallelism } from 'node:os'
 import { contentionSize } from './contention-size.ts'
 import { fileEditing } from './file-editing.ts'
