@@ -8,7 +8,7 @@ import { followHistory } from '../src/operations/file-events.ts'
 import { listLocks } from '../src/operations/lock-entries.ts'
 import { followLocks } from '../src/operations/lock-events.ts'
 import { agentOperations, operations } from '../src/operations/index.ts'
-import { createViews } from '../src/operations/views.ts'
+import { createViews, type Views } from '../src/operations/views.ts'
 import { listTracked } from '../src/operations/tracked-files.ts'
 import { createRunningCalls } from '../src/running-calls.ts'
 
@@ -20,6 +20,7 @@ export interface LocalEngine extends EngineLink {
 declare module 'fastify' {
   interface FastifyInstance {
     engine: LocalEngine
+    views: Views
     serverFacts: ServerFacts
   }
 }
@@ -60,6 +61,7 @@ export default fp<{ config: Config; version: string }>(
     events.addSource((publish) => followLocks(locks, publish))
 
     app.decorate('serverFacts', server)
+    app.decorate('views', views)
     app.decorate('engine', {
       async call(name, input, call) {
         const operation = byName.get(name)

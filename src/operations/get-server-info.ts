@@ -41,7 +41,7 @@ async function describe({ config, files, server, tree }: OperationContext): Prom
     capabilities: {
       tools_available: server.toolCount,
       leases: true,
-      persistence: config.persistence.enabled,
+      persistence: config.persistence.enabled || server.persistence === 'enabled',
       file_watchers: config.watcher.enabled,
       merging: true
     },

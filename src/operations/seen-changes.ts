@@ -39,11 +39,14 @@ export async function findSeenChanges(view: View, context: OperationContext): Pr
     for (const sight of sights) followed.push(await follow(sight, stepsAfter(sight, versions, view), hunksOf))
     // Unless it has read meanwhile.
     if (view.sights === sights)
-      view.sights = sights.map(({ lines }, index) => ({
-        seq: last.seq,
-        hash: last.hash ?? '',
-        lines: lines && followed[index]?.lines
-      }))
+      context.views.advance(
+        view,
+        sights.map(({ lines }, index) => ({
+          seq: last.seq,
+          hash: last.hash ?? '',
+          lines: lines && followed[index]?.lines
+        }))
+      )
     const news = followed.filter(({ isNews }) => isNews)
     if (news.length === 0) return undefined
     const known = news.every(({ changed }) => changed !== undefined)

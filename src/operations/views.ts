@@ -61,6 +61,7 @@ export function createViews(history: History, maxViews: number) {
   const views = maxViews > 0 ? new LRUCache<string, View>({ max: maxViews, dispose: forgetView }) : undefined
   const byPath = new Map<string, Set<View>>()
   const untold = new Map<string, Untold>()
+  const listeners = new Set<(view: View) => void>()
   history.onChange(note)
 
   function note({ path, agentId, hash, previousHash, isBulk }: VersionChange): void {
@@ -72,8 +73,13 @@ export function createViews(history: History, maxViews: number) {
       } else if (hash !== null && previousHash === view.knownHash) {
         // It has changed what it knew, and so knows the outcome.
         view.knownHash = hash
+        touch(view)
       }
     }
+  }
+
+  function touch(view: View): void {
+    for (const listener of listeners) listener(view)
   }
 
   function untoldOf(agentId: string): Untold {
@@ -136,6 +142,7 @@ export function createViews(history: History, maxViews: number) {
       view.sights = lines === undefined ? [sight] : addSight(view.sights, sight)
       if (lines === undefined) know(view, version)
       else if (view.sights.every(({ seq }) => seq === version.seq)) settleAt(view, version)
+      touch(view)
     },
     /** An answer tells the agent all that differs from what it knew: by that it knows this version. */
     learned(agentId: string | undefined, { path, given, hash }: Omit<Shown, 'lines'>): void {
@@ -144,6 +151,7 @@ export function createViews(history: History, maxViews: number) {
       const view = viewOf(agentId, { path, given })
       if (view.sights.length === 0) view.sights = [{ seq: version.seq, hash }]
       know(view, version)
+      touch(view)
     },
     /** The version that the agent knows as a whole. */
     knownHash: (agentId: string | undefined, path: string): string | undefined =>
@@ -158,6 +166,16 @@ export function createViews(history: History, maxViews: number) {
     /** Those that changed among very many at once. */
     untoldBulk: (agentId: string): readonly View[] => [...(untold.get(agentId)?.bulk ?? [])],
     settle,
+    /** From now on the agent's knowledge counts from these versions: it has been told what came before. */
+    advance(view: View, sights: readonly Sight[]): void {
+      view.sights = sights
+      touch(view)
+    },
+    /** Told of every view that has changed. @returns ends it */
+    onChange(listener: (view: View) => void): () => void {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
     forget: (view: View): boolean => views?.delete(keyOf(view.agentId, view.path)) === true,
     /** All that is known, the least recently used first. */
     *dump(): Generator<View> {
@@ -168,11 +186,13 @@ export function createViews(history: History, maxViews: number) {
     },
     /** Takes up what was known before this process; what has changed since is told. */
     restore(saved: View): void {
-      const view = viewOf(saved.agentId, saved)
-      Object.assign(view, saved)
-      const last = history.last(view.path)
-      if (last !== undefined && last.agentId !== view.agentId && last.seq > newest(view))
-        untoldOf(view.agentId).views.add(view)
+      const { agentId, path } = saved
+      // Whoever has called meanwhile knows better, and of a file without a history nothing could be told.
+      if (views === undefined || views.has(keyOf(agentId, path)) || history.last(path) === undefined) return
+      const view = Object.assign(viewOf(agentId, saved), saved)
+      const since = newest(view)
+      if (history.versions(path).some((version) => version.seq > since && version.agentId !== agentId))
+        untoldOf(agentId).views.add(view)
     }
   }
 }

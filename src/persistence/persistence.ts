@@ -8,15 +8,16 @@ import type { LockManager } from '../locks/lock-manager.ts'
 import type { Logger } from '../operations/context.ts'
 import type { LostLeases } from '../operations/lost-leases.ts'
 import type { Tickets } from '../operations/tickets.ts'
+import type { Views } from '../operations/views.ts'
 import { createHistoryPart } from './history-part.ts'
 import { createKeptBases } from './kept-bases.ts'
 import { createLeasePart } from './lease-part.ts'
 import { createLossPart } from './loss-part.ts'
-import type { PersistedPart } from './part.ts'
 import { statePathOf } from './place.ts'
 import { revalidate } from './revalidate.ts'
 import { createState, type Trouble } from './state.ts'
 import { createTicketPart } from './ticket-part.ts'
+import { createViewPart } from './view-part.ts'
 
 export interface Persistence {
   /** This process has become the authority: resolves when what earlier ones have left is restored. Never fails. */
@@ -43,8 +44,7 @@ export interface PersistenceOptions {
   readonly locks: LockManager
   readonly lostLeases: LostLeases
   readonly tickets: Tickets
-  /** Besides those that are known here. */
-  readonly furtherParts?: readonly PersistedPart[]
+  readonly views: Views
   readonly log: Logger
   /** Told of what does not work as it should, in a sentence; undefined when that is over. */
   readonly onTrouble: (about: Trouble, message: string | undefined) => void
@@ -111,13 +111,13 @@ export function createPersistence(options: PersistenceOptions): Persistence {
 }
 
 /** In the order in which they are restored. */
-function createParts({ settings, locks, lostLeases, tickets, history, furtherParts = [], log }: PersistenceOptions) {
+function createParts({ settings, locks, lostLeases, tickets, history, views, log }: PersistenceOptions) {
   const leases = createLeasePart({ locks, lostLeases, log })
   return [
     createLossPart(lostLeases),
     leases,
     createTicketPart({ tickets, locks, lostLeases, leases, ttlMultiplier: settings.ttl_multiplier }),
     createHistoryPart(history),
-    ...furtherParts
+    createViewPart(views)
   ]
 }

@@ -232,3 +232,36 @@ async function untilLogged(lines: readonly string[], pattern: RegExp): Promise<s
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }
+
+t.test(
+  'a reader is told what was changed while the server was down, and what it had not been told before',
+  async (t) => {
+    const tree = makeKeptTree(t, { 'a.txt': 'one\ntwo\nthree\n', 'b.txt': 'one\n', 'c.txt': 'one\n' })
+    const first = await tree.serve()
+    const files = ['a.txt', 'b.txt', 'c.txt'].map((path) => ({ path }))
+    const { results } = await first.call('async_batch_read', { files, agent_id: 'ann' })
+    await first.call('async_append', { path: 'b.txt', content: 'by bob\n', agent_id: 'bob' })
+    await first.program.stop()
+    tree.write('a.txt', 'one\ntwo\n3\n')
+
+    const second = await tree.serve()
+    // Whether or not the comparison in the background has come to it: a look finds it.
+    await second.call('async_status', { path: 'a.txt' })
+    const { notices } = await second.call('async_status', { path: 'c.txt', agent_id: 'ann' })
+    const inOrder = [...notices].sort((a, b) => (a.path < b.path ? -1 : 1))
+    t.match(inOrder, [
+      {
+        path: 'a.txt',
+        known_hash: results[0].hash,
+        lines: [{ start_line: 3 }],
+        modified_by: [{ agent_id: 'external' }]
+      },
+      { path: 'b.txt', lines: [{ start_line: 2 }], modified_by: [{ agent_id: 'bob', operation: 'async_append' }] }
+    ])
+    t.equal(notices.length, 2)
+    t.notOk('notices' in (await second.call('async_status', { path: 'c.txt', agent_id: 'ann' })))
+    await second.program.stop()
+    const third = await tree.serve()
+    t.notOk('notices' in (await third.call('async_status', { path: 'c.txt', agent_id: 'ann' })), 'told once')
+  }
+)
