@@ -13,7 +13,7 @@ function merge(base: string, current: string, incoming: string, more: Partial<Me
 }
 
 const lines = (...words: string[]) => words.map((word) => `${word}\n`).join('')
-const letters = (word: string) => lines(...word)
+const letters = (word: string) => lines(...word.split(''))
 const base = lines('1', '2', '3', '4', '5', '6', '7', '8', '9')
 const conflict = (...texts: [string, string, string]) => {
   const result = merge(...texts)
