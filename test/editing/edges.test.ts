@@ -145,7 +145,7 @@ t.test('who recreated a deleted file from outside is named by contention', async
   t.match(await client.call('async_update', update), {
     status: 'contention',
     base_known: true,
-    modified_by: [{ agent_id: 'external' }]
+    modified_by: [{ operation: 'async_delete' }, { agent_id: 'external' }]
   })
   const foreign = { ...update, expected_hash: `sha256:${'0'.repeat(64)}` }
   const other = await connect(t, 'rest', (await startServer(t, tree.root)).url)
