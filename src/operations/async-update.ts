@@ -51,7 +51,7 @@ export async function updateOne(
       context.files.checkWritable(place!, path)
       const current = await readVersion(context, place!, path)
       const late = { path, canonicalPath: place!.path, expectedHash: expected_hash, current, encoding, change }
-      const version = await toVersion(context, late, on_contention, lock)
+      const version = await toVersion(context, late, on_contention)
       if ('notMerged' in version) return { ...version, late }
       const { bytes, merged } = version
       if (bytes.equals(current.bytes)) return { done: answer(path, current, current.hash, 0), merged }

@@ -89,7 +89,7 @@ async function changeFile(
   }
   const expectedHash = expected_hash ?? current.hash
   const late = { path: name, canonicalPath: place.path, expectedHash, current, encoding: 'utf-8', change }
-  const version = await toVersion(context, late, on_contention, lock)
+  const version = await toVersion(context, late, on_contention)
   if ('notMerged' in version) return { late, notMerged: version.notMerged }
   const { bytes, merged } = version
   let hash = current.hash

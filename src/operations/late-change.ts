@@ -4,7 +4,6 @@ import type { Diff } from '../../schemas/contention.ts'
 import type { MergeResult } from '../diff/merge.ts'
 import type { FileVersion } from '../files/read-file.ts'
 import { decodeText, encodeText } from '../files/text.ts'
-import type { Lock } from '../locks/lock.ts'
 import { decodeBase, toModification } from './contention.ts'
 import type { OperationContext } from './context.ts'
 
@@ -32,14 +31,13 @@ export type NotMerged = Exclude<MergeResult, { readonly text: string }>
 
 /**
  * What to write: the change made in the version expected or, where that is wanted, merged with what stands there instead. Runs
- * under the lock, just before the write; the end of the lock, or the caller's going, ends the merge.
+ * under the lock, just before the write, which looks whether the lock is still held; the caller's going ends the merge.
  * @returns `notMerged` undefined where no merge was wanted, and where the base is not known
  */
 export async function toVersion(
   context: OperationContext,
   late: LateChange,
-  onContention: string,
-  lock: Lock
+  onContention: string
 ): Promise<{ bytes: Buffer; merged?: Merged } | { notMerged: NotMerged | undefined }> {
   const { path, canonicalPath, expectedHash, current, encoding, change } = late
   if (current.hash === expectedHash) return { bytes: encodeText(await change(current.bytes), encoding, path) }
@@ -47,8 +45,7 @@ export async function toVersion(
   if (known === undefined) return { notMerged: undefined }
   const incoming = await change(known.bytes)
   const texts = { base: known.text, current: decodeText(current.bytes, encoding, path) }
-  const signal = AbortSignal.any([context.signal, lock.signal])
-  const result = await context.differ.merge({ ...texts, incoming, isJson: isJsonName(path), signal })
+  const result = await context.differ.merge({ ...texts, incoming, isJson: isJsonName(path), signal: context.signal })
   if (!('text' in result)) return { notMerged: result }
   const modifiedBy = modifiedSince(context, canonicalPath, expectedHash)
   return { bytes: encodeText(result.text, encoding, path), merged: { path, canonicalPath, ...texts, modifiedBy } }
