@@ -64,7 +64,8 @@ export const HistoryVersion = Type.Object(
         },
         {
           title: 'LinesChanged',
-          description: 'Against the version before, where both are kept and are text in crud.default_encoding.'
+          description:
+            'Against the version before, where both are kept, are text in crud.default_encoding, and there was time to count.'
         }
       )
     ),
@@ -118,7 +119,7 @@ export const RestoreInput = inputObject({
   path: Path,
   hash: HashOf('The version to bring back. Its bytes must be kept (async_history says kept).'),
   expected_hash: ExpectedHash(
-    'Restore over this version only; another one is answered with contention. Without it, over the version that you know, or over any where you have not read the file.'
+    'Restore over this version only; another one is answered with contention. Without it, over the version that you have read last. null restores over whatever is there.'
   ),
   create_dirs: CreateDirs,
   timeout: Timeout,

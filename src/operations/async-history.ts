@@ -42,7 +42,11 @@ async function show(input: HistoryInput, context: OperationContext): Promise<Sta
   })
   const shown = found.slice(0, limit)
   const versions: HistoryVersion[] = []
-  for (const entry of shown) versions.push(await describe(entry, path ?? shownPath(entry.path, context.files), context))
+  const budgetEnds = performance.now() + lineBudgetMs
+  for (const entry of shown) {
+    const areLinesWanted = performance.now() < budgetEnds
+    versions.push(await describe(entry, path ?? shownPath(entry.path, context.files), areLinesWanted, context))
+  }
   const last = shown.at(-1)
   return {
     status: 'ok',
@@ -59,6 +63,8 @@ function readCursor(cursor: string): number {
   throw new OperationError('INVALID_REQUEST', 'cursor is none: pass next_cursor of the answer before, as it was.')
 }
 
+/** Lines are counted for so long, in milliseconds: of what is left the answer does not tell them. */
+const lineBudgetMs = 500
 /** Files between two turns for everybody else. */
 const filesPerTurn = 100
 
@@ -85,12 +91,13 @@ async function newest(
 async function describe(
   { version, previous }: Entry,
   path: string,
+  areLinesWanted: boolean,
   context: OperationContext
 ): Promise<HistoryVersion> {
   const { hash, isFirstSight, agentId, operation, at, renamedFrom, renamedTo } = version
   const isCreated = previous === undefined && !isFirstSight && operation === 'async_write'
   const before = isCreated ? null : previous?.hash
-  const lines = await countLines(before, hash, context)
+  const lines = areLinesWanted ? await countLines(before, hash, context) : undefined
   return {
     path,
     hash,

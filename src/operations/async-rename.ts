@@ -56,7 +56,7 @@ async function rename(input: RenameInput, context: OperationContext): Promise<Re
         { place: target!, path: new_path, overwrite, createDirs: create_dirs },
         () => lock.assertHeld()
       )
-      moveHistory(context, source!, target!, version, identity)
+      moveHistory(context, source!, target!, new_path, version, identity)
       return {
         done: { ...answer(old_path, new_path, content, true), ...(crossFilesystem && { cross_filesystem: true }) }
       }
@@ -74,9 +74,10 @@ async function rename(input: RenameInput, context: OperationContext): Promise<Re
 
 /** From now on the version is known under the new name, made by this call. */
 function moveHistory(
-  { bases, history, caller }: OperationContext,
+  { bases, history, views, caller }: OperationContext,
   source: Place,
   target: Place,
+  newPath: string,
   version: FileVersion | undefined,
   identity: FileIdentity | undefined
 ): void {
@@ -85,6 +86,7 @@ function moveHistory(
   if (version === undefined || identity === undefined) return
   bases.keep(version.hash, version.bytes)
   history.record(target.path, version.hash, identity, { author, renamedFrom: source.path })
+  views.move(source.path, target.path, newPath, caller.agentId)
 }
 
 function answer(oldPath: string, newPath: string, content: FileVersion | undefined, changed: boolean): Renamed {

@@ -43,6 +43,7 @@ async function restore(input: RestoreInput, context: OperationContext): Promise<
       }
       const current = await readVersion(context, place!, path)
       const known = expected_hash ?? (expected_hash === null ? undefined : views.knownHash(caller.agentId, place!.path))
+      if (known === undefined && expected_hash !== null) throw versionUnknown(path)
       if (known !== undefined && current.hash !== known) return { late: current, known, canonicalPath: place!.path }
       if (current.hash === hash) return { done: answer(path, current, hash, 0) }
       const identity = await files.replace(place!, path, current, bytes, () => lock.assertHeld())
@@ -59,6 +60,11 @@ async function restore(input: RestoreInput, context: OperationContext): Promise<
     current: outcome.late,
     diffFormat: diff_format
   })
+}
+
+function versionUnknown(path: string): OperationError {
+  const message = `${path} exists, and the server does not know which version of it you have seen. Pass expected_hash: the hash that async_read gives, or null to restore over whatever is there. Nothing was changed.`
+  return new OperationError('INVALID_REQUEST', message, { path })
 }
 
 function gone(path: string): OperationError {

@@ -110,7 +110,7 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
 
   async function call(rawInput: unknown, context: OperationContext): Promise<OperationResult> {
     const taken: Static<Input> & { agent_id?: string } = checkInput(rawInput)
-    const agentId = taken.agent_id ?? checkAgentId(context.caller.agentId)
+    const agentId = refuseReserved(taken.agent_id ?? checkAgentId(context.caller.agentId))
     const facts = { operation: name, path: pathOf(taken), agent_id: agentId, transport: context.caller.transport }
     const start = performance.now()
     try {
@@ -141,6 +141,16 @@ export function checkAgentId(agentId: string | undefined): string | undefined {
   if (agentId === undefined || isAgentId(agentId)) return agentId
   const message =
     'The agent id of the request (X-Agent-Id or _meta) must have 1 to 200 characters and no control characters.'
+  throw new OperationError('INVALID_REQUEST', message)
+}
+
+/** Others are shown these for changes that no agent has made. */
+const reserved: ReadonlySet<string> = new Set(['external', 'anonymous'])
+
+/** @throws OperationError INVALID_REQUEST */
+function refuseReserved(agentId: string | undefined): string | undefined {
+  if (agentId === undefined || !reserved.has(agentId.toLowerCase())) return agentId
+  const message = `No agent can be called "${agentId}": the server calls changes so that no agent has made. Pass another agent_id.`
   throw new OperationError('INVALID_REQUEST', message)
 }
 

@@ -15,6 +15,9 @@ interface Told {
 
 /** Told in one answer; of more only the count (DESIGN, notices). */
 const maxNotices = 5
+/** Views that one answer looks at, and the time it takes for that, in milliseconds. */
+const maxLooks = 20
+const budgetMs = 250
 const maxLines = 20
 const maxAuthors = 5
 const maxPaths = 20
@@ -34,31 +37,45 @@ async function withChanges(
   lost: Told | undefined,
   context: OperationContext
 ): Promise<Told | undefined> {
-  const { views } = context
+  const { views, history } = context
   const notices = [...(lost?.notices ?? [])]
-  const bulk = views.untoldBulk(agentId)
+  const bulk = views.untoldBulk(agentId).filter((view) => {
+    const isBack = history.last(view.path)?.hash === view.knownHash
+    if (isBack) views.settle(view)
+    return !isBack
+  })
   const isSummary = bulk.length > maxNotices
-  if (isSummary && notices.length < maxNotices) {
-    for (const view of bulk) context.views.settle(view)
-    notices.push(describeBulk(bulk, context))
-  }
+  if (isSummary && notices.length < maxNotices) notices.push(tellBulk(bulk, context))
   const single = isSummary ? views.untold(agentId) : [...views.untold(agentId), ...bulk]
-  for (const view of single) {
-    if (notices.length === maxNotices) break
-    const notice = await tellOf(view, context)
-    if (notice !== undefined) notices.push(notice)
-  }
+  await withinBudget(async (budget) => {
+    for (const view of single.slice(0, maxLooks)) {
+      // The others stay for the next answer.
+      if (notices.length === maxNotices || budget.aborted) break
+      const notice = await tellOf(view, context, budget)
+      if (notice !== undefined) notices.push(notice)
+    }
+  })
   const further = (lost?.further_notices ?? 0) + views.countUntold(agentId)
   return notices.length === 0 ? undefined : { notices, ...(further > 0 && { further_notices: further }) }
 }
 
-/** Settled before it is looked at: what changes meanwhile is told with the next answer. */
-async function tellOf(view: View, context: OperationContext): Promise<Notice | undefined> {
+async function withinBudget(use: (budget: AbortSignal) => Promise<void>): Promise<void> {
+  // Not AbortSignal.timeout: nothing keeps such a signal from being collected before its time.
+  const budget = new AbortController()
+  const timer = setTimeout(() => budget.abort(), budgetMs)
+  try {
+    await use(budget.signal)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Settled before it is looked at: what changes meanwhile is told with the next answer, and no answer beside this one tells the same. */
+async function tellOf(view: View, context: OperationContext, budget: AbortSignal): Promise<Notice | undefined> {
+  if (!context.views.settle(view)) return undefined
   const last = context.history.last(view.path)
-  const { knownHash } = view
-  context.views.settle(view)
-  if (last === undefined || last.hash === knownHash) return undefined
-  const changes = await findSeenChanges(view, context)
+  if (last === undefined || last.hash === view.knownHash) return undefined
+  const changes = await findSeenChanges(view, context, budget)
   if (last.hash === null) context.views.forget(view)
   return changes && describeChange(view, last, changes, context)
 }
@@ -70,14 +87,15 @@ function describeChange(
   { files }: OperationContext
 ): Notice {
   const who = describeAuthors(versions)
+  const name = quoteName(given)
   const target = last.hash === null ? last.renamedTo : undefined
   const renamedTo = target && shownPath(target, files)
   const where = lines === undefined || lines.length === 0 ? '' : `: ${describeLines(lines)}`
   const difference = knownHash === undefined ? '' : ' (with known_hash you get the difference alone)'
   const message =
     last.hash === null
-      ? `${who} ${renamedTo === undefined ? 'removed' : 'renamed'} ${given}, which you have read${renamedTo === undefined ? '' : `, to ${renamedTo}`}.`
-      : `${who} changed ${given} since you read it${where}. Read it again before you build on it${difference}.`
+      ? `${who} ${renamedTo === undefined ? 'removed' : 'renamed'} ${name}, which you have read${renamedTo === undefined ? '' : `, to ${quoteName(renamedTo)}`}.`
+      : `${who} changed ${name} since you read it${where}. Read it again before you build on it${difference}.`
   return {
     type: 'file_changed',
     path: given,
@@ -93,17 +111,22 @@ function describeChange(
   }
 }
 
-function describeBulk(views: readonly View[], { history }: OperationContext): Notice {
-  const [first] = views
+/** From now on these views count from what is there: what has changed until now is told by this. */
+function tellBulk(bulk: readonly View[], { views, history }: OperationContext): Notice {
+  for (const view of bulk) {
+    views.settle(view)
+    view.learnedSeq = history.last(view.path)?.seq ?? view.learnedSeq
+  }
+  const [first] = bulk
   const last = history.last(first?.path ?? '')
-  const message = `${views.length} files that you have read were changed from outside at once (a checkout, a formatter, or the like). Read each again before you build on it; async_list with include_hashes shows which differ from the hashes you hold.`
+  const message = `${bulk.length} files that you have read were changed from outside at once (a checkout, a formatter, or the like). Read each again before you build on it; async_list with include_hashes shows which differ from the hashes you hold.`
   return {
     type: 'files_changed',
     path: first?.given ?? '',
     message,
     at: new Date(last?.at ?? Date.now()).toISOString(),
-    count: views.length,
-    paths: views.slice(0, maxPaths).map(({ given }) => given)
+    count: bulk.length,
+    paths: bulk.slice(0, maxPaths).map(({ given }) => given)
   }
 }
 

@@ -21,50 +21,55 @@ interface Step {
   readonly versions: Version[]
 }
 
-/** The time that lines are worth: a notice without them is one, too. */
-const budgetMs = 250
-
-/** Undefined where nothing of it has been changed by others. From now on the view counts from the current version. */
-export async function findSeenChanges(view: View, context: OperationContext): Promise<SeenChanges | undefined> {
+/**
+ * Undefined where nothing of it has been changed by others. From now on the view counts from the current version.
+ * @param budget aborted when lines are not worth more time: a notice without them is one, too
+ */
+export async function findSeenChanges(
+  view: View,
+  context: OperationContext,
+  budget: AbortSignal
+): Promise<SeenChanges | undefined> {
   const versions = context.history.versions(view.path).slice()
   const last = versions.at(-1)
   const { sights } = view
   if (last === undefined) return undefined
-  // Not AbortSignal.timeout: nothing keeps such a signal from being collected before its time.
-  const budget = new AbortController()
-  const timer = setTimeout(() => budget.abort(), budgetMs)
-  const hunksOf = createHunkFinder(context, budget.signal)
-  try {
-    const followed: Followed[] = []
-    for (const sight of sights) followed.push(await follow(sight, stepsAfter(sight, versions, view), hunksOf))
-    // Unless it has read meanwhile.
-    if (view.sights === sights)
-      context.views.advance(
-        view,
-        sights.map(({ lines }, index) => ({
-          seq: last.seq,
-          hash: last.hash ?? '',
-          lines: lines && followed[index]?.lines
-        }))
-      )
-    const news = followed.filter(({ isNews }) => isNews)
-    if (news.length === 0) return undefined
-    const known = news.every(({ changed }) => changed !== undefined)
-    return {
-      versions: versions.filter((version) => news.some(({ authors }) => authors.has(version))),
-      lines: known && last.hash !== null ? union(news.flatMap(({ changed }) => changed ?? [])) : undefined
-    }
-  } finally {
-    clearTimeout(timer)
+  const hunksOf = createHunkFinder(context, budget)
+  const followed: Followed[] = []
+  for (const sight of sights) followed.push(await follow(sight, stepsAfter(sight, versions, view), hunksOf))
+  // Unless it has read meanwhile.
+  if (view.sights === sights)
+    context.views.advance(
+      view,
+      sights.map(({ lines }, index) => ({
+        seq: last.seq,
+        hash: last.hash ?? '',
+        lines: lines && followed[index]?.lines
+      }))
+    )
+  // What it has read again since is no news.
+  const fresh = sights.flatMap(({ seq, lines }) => (seq === last.seq && lines !== undefined ? [lines] : []))
+  const news = followed.filter(({ isNews, changed }) => isNews && !isCovered(changed, fresh))
+  if (news.length === 0) return undefined
+  const known = news.every(({ changed }) => changed !== undefined)
+  return {
+    versions: versions.filter((version) => !version.isFirstSight && news.some(({ authors }) => authors.has(version))),
+    lines: known && last.hash !== null ? union(news.flatMap(({ changed }) => changed ?? [])) : undefined
   }
 }
 
-function stepsAfter({ seq }: Sight, versions: readonly Version[], { agentId, learnedSeq }: View): Step[] {
-  const start = versions.findIndex((version) => version.seq >= seq)
+function isCovered(changed: readonly LineRange[] | undefined, fresh: readonly LineRange[]): boolean {
+  return changed?.every(({ start, end }) => fresh.some((read) => read.start <= start && end <= read.end)) === true
+}
+
+function stepsAfter({ seq, hash }: Sight, versions: readonly Version[], { agentId, learnedSeq }: View): Step[] {
+  // Where the history had been dropped meanwhile, the same bytes may have been seen again.
+  const start = versions.findIndex((version) => version.seq === seq || (version.seq > seq && version.hash === hash))
   const steps: Step[] = []
-  // A version that is no longer listed: what came since is all that is known, and not from where.
-  let from = versions[start]?.seq === seq ? versions[start].hash : null
-  for (const version of versions.slice(versions[start]?.seq === seq ? start + 1 : Math.max(start, 0))) {
+  // A version that is no longer listed: what came since is all that is known.
+  let from: string | null = hash
+  for (const version of versions.slice(start + 1)) {
+    if (start === -1 && version.seq < seq) continue
     const isNews = version.agentId !== agentId && version.seq > learnedSeq
     const step = steps.at(-1)
     if (step !== undefined && step.isNews === isNews) {

@@ -63,19 +63,38 @@ export function createViews(history: History, maxViews: number) {
   const untold = new Map<string, Untold>()
   const listeners = new Set<(view: View) => void>()
   history.onChange(note)
+  history.onTrack(noteNewHistory)
 
-  function note({ path, agentId, hash, previousHash, isBulk }: VersionChange): void {
+  function note({ path, agentId, hash, previousHash, isBulk, seq }: VersionChange): void {
     for (const view of byPath.get(path) ?? []) {
-      if (view.agentId !== agentId) {
-        const { views: single, bulk } = untoldOf(view.agentId)
-        if (isBulk && !single.has(view)) bulk.add(view)
-        else if (!isBulk) single.add(view)
-      } else if (hash !== null && previousHash === view.knownHash) {
+      if (view.agentId !== agentId) notePending(view, isBulk)
+      else if (hash !== null && previousHash === view.knownHash) {
         // It has changed what it knew, and so knows the outcome.
         view.knownHash = hash
+        const [sight, another] = view.sights
+        const isWhole = sight?.hash === previousHash && sight?.lines === undefined && another === undefined
+        if (isWhole) view.sights = [{ seq, hash }]
         touch(view)
       }
     }
+  }
+
+  function notePending(view: View, isBulk: boolean): void {
+    const { views: single, bulk } = untoldOf(view.agentId)
+    if (!isBulk) {
+      bulk.delete(view)
+      single.add(view)
+    } else if (!single.has(view)) bulk.add(view)
+  }
+
+  /** A file whose history had been dropped begins another one: who knows another version than the one that is there is told. */
+  function noteNewHistory(path: string): void {
+    if (!byPath.has(path)) return
+    queueMicrotask(() => {
+      const hash = history.last(path)?.hash
+      for (const view of byPath.get(path) ?? [])
+        if (hash !== undefined && view.sights.at(-1)?.hash !== hash) notePending(view, false)
+    })
   }
 
   function touch(view: View): void {
@@ -95,14 +114,14 @@ export function createViews(history: History, maxViews: number) {
     settle(view)
   }
 
-  /** There is nothing to tell of it any more. */
-  function settle(view: View): void {
+  /** There is nothing to tell of it any more. @returns whether there was */
+  function settle(view: View): boolean {
     const { agentId } = view
     const known = untold.get(agentId)
-    if (known === undefined) return
-    known.views.delete(view)
-    known.bulk.delete(view)
+    if (known === undefined) return false
+    const wasUntold = known.views.delete(view) || known.bulk.delete(view)
     if (known.views.size === 0 && known.bulk.size === 0) untold.delete(agentId)
+    return wasUntold
   }
 
   /** Shortly after it was read or written: among the versions known. */
@@ -153,9 +172,26 @@ export function createViews(history: History, maxViews: number) {
       know(view, version)
       touch(view)
     },
-    /** The version that the agent knows as a whole. */
-    knownHash: (agentId: string | undefined, path: string): string | undefined =>
-      agentId === undefined ? undefined : views?.peek(keyOf(agentId, path))?.knownHash,
+    /** The version that the agent knows, as a whole or in part; undefined where that is not known here. */
+    knownHash(agentId: string | undefined, path: string): string | undefined {
+      const view = agentId === undefined ? undefined : views?.peek(keyOf(agentId, path))
+      return view?.knownHash ?? view?.sights.at(-1)?.hash
+    },
+    /** A file has another name now: whoever knew it knows it by that. @param agentId who has renamed it */
+    move(source: string, target: string, given: string, agentId: string | undefined): void {
+      const version = history.last(target)
+      for (const view of byPath.get(source) ?? []) {
+        const sights = view.sights.filter(({ hash }) => hash === version?.hash)
+        if (version !== undefined && sights.length > 0) {
+          const moved = viewOf(view.agentId, { path: target, given })
+          moved.sights = sights.map((sight) => ({ ...sight, seq: version.seq }))
+          if (view.knownHash === version.hash) moved.knownHash = view.knownHash
+          touch(moved)
+        }
+        // Others are told first that the old name is gone.
+        if (view.agentId === agentId) views?.delete(keyOf(agentId, source))
+      }
+    },
     hasUntold: (agentId: string): boolean => untold.has(agentId),
     /** Files of which the agent has not been told, in the order in which they changed. They stay until they are settled. */
     untold: (agentId: string): readonly View[] => [...(untold.get(agentId)?.views ?? [])],

@@ -189,9 +189,16 @@ t.test('async_restore over a version that the agent does not know is contention'
   t.match(await client.call('async_restore', { path: 'f', hash: hashOf(text), expected_hash: null }), { status: 'ok' })
   t.equal(tree.read('f'), text)
   tree.write('f', 'fourth')
-  t.match(await client.call('async_restore', { path: 'f', hash: hashOf(text), agent_id: 'who never read it' }), {
-    status: 'ok'
-  })
+  const stranger = { path: 'f', hash: hashOf(text), agent_id: 'who never read it' }
+  t.match(await client.call('async_restore', stranger), { error_code: 'INVALID_REQUEST', message: /expected_hash/ })
+  await client.call('async_read', { path: 'f', limit: 1, agent_id: 'dan' })
+  tree.write('f', 'fifth')
+  t.match(
+    await client.call('async_restore', { ...stranger, agent_id: 'dan' }),
+    { status: 'contention' },
+    'read in part'
+  )
+  t.equal(tree.read('f'), 'fifth')
 })
 
 t.test('what has been dropped from memory cannot be restored, and says so', async (t) => {
