@@ -7,6 +7,9 @@ import { startProgram } from '../fixtures/server.ts'
 import { hashOf } from '../fixtures/tree.ts'
 import { makeKeptTree } from './fixtures/kept.ts'
 
+// Two dozen programs are started, one after the other.
+t.setTimeout(300_000)
+
 t.test(
   'after a clean stop a version given out before is the base of an exact diff, with those who made the others',
   async (t) => {
