@@ -14,6 +14,7 @@ import type { EngineLink } from './engine-link.ts'
 import { createEventFeed } from './event-feed.ts'
 import { createMembership } from './membership.ts'
 import { protocol, type EngineSettings } from './messages.ts'
+import { messageOf } from '../message-of.ts'
 
 export interface TreeOptions {
   /** Of this process. */
@@ -219,8 +220,4 @@ function differingSettings(own: EngineSettings, theirs: EngineSettings): string[
       .filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(theirs[section][name]))
       .map(([name]) => `${section}.${name}`)
   )
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -5,6 +5,7 @@ import type { Command } from 'commander'
 import { createCommand, orFail } from './command.ts'
 import { refuseEarlyFlags } from './early-flags.ts'
 import { paint, print } from './output.ts'
+import { messageOf } from '../message-of.ts'
 
 interface UninstallFlags {
   readonly purge?: boolean
@@ -123,8 +124,4 @@ async function removeOwnFolder(root: string): Promise<void> {
 
 function warn(message: string): void {
   process.stderr.write(`async-crud-mcp: ${message}\n`)
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -2,6 +2,7 @@
 import { OperationError } from '../errors.ts'
 import type { FencingTokens } from '../locks/tokens.ts'
 import type { StateDirectory } from './state-directory.ts'
+import { messageOf } from '../message-of.ts'
 
 interface FencingTokensOptions {
   /** Told of what somebody should look at: the tokens go on growing, but a file was not as it should be. */
@@ -109,8 +110,4 @@ function parseObject(text: string): { readonly version?: unknown; readonly reser
   } catch {
     return {}
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -15,6 +15,7 @@ import { dirname } from 'node:path'
 import { isErrno } from '../errno.ts'
 import { createLogKeeper } from './log-keeper.ts'
 import { setAsideName } from './log-files.ts'
+import { messageOf } from '../message-of.ts'
 
 export interface LogWriterOptions {
   /** Absolute. */
@@ -108,8 +109,4 @@ function open(path: string): { fd: number; ino: number } {
 function appendAll(fd: number, line: string): void {
   const bytes = Buffer.from(line)
   for (let written = 0; written < bytes.length;) written += writeSync(fd, bytes, written)
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

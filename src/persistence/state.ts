@@ -6,6 +6,7 @@ import type { KeptBases } from './kept-bases.ts'
 import type { Change, PersistedPart } from './part.ts'
 import { lockState, makeStateFolder, type StateLock } from './place.ts'
 import { toJson } from './records.ts'
+import { messageOf } from '../message-of.ts'
 
 export interface StateOptions {
   /** Of the journal. */
@@ -267,10 +268,6 @@ export function createState(options: StateOptions) {
     /** The tree is another process's by now, and with it the state: nothing more is written. */
     abandon: end
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 function* jsonOf(records: readonly (readonly [string, unknown])[]): Generator<string, undefined> {

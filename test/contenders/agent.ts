@@ -1,5 +1,5 @@
 // A contender's process: plays plan after plan until it is told to finish, or killed.
-import { createRandom } from '../swarm/edits.ts'
+import { createRandom } from '../fixtures/random.ts'
 import { connectContender, type ContenderClient } from './client.ts'
 import { Contender, Finished } from './contender.ts'
 import { createJournal } from './journal.ts'

@@ -2,7 +2,7 @@
 import { basename } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Answer } from '../fixtures/clients.ts'
-import type { Random } from '../swarm/edits.ts'
+import type { Random } from '../fixtures/random.ts'
 import type { ContenderClient } from './client.ts'
 import { markerOf, type Ask, type FileOutcome, type Told } from './history.ts'
 import type { Journal } from './journal.ts'

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { startProgram } from '../fixtures/server.ts'
 import { makeTree } from '../fixtures/tree.ts'
-import { createRandom } from '../swarm/edits.ts'
+import { createRandom } from '../fixtures/random.ts'
 import { createCrowd } from './crowd.ts'
 import { now, type History } from './history.ts'
 import { startObserver, takeSnapshot } from './observer.ts'

@@ -1,6 +1,7 @@
 // kill -9 at two hundred random instants under load: what was acknowledged is there after each restart, and each start succeeds.
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { createRandom } from '../fixtures/random.ts'
 import { makeKeptTree, type KeptTree } from './fixtures/kept.ts'
 import { check, createAgent, work, type Agent } from './fixtures/worker.ts'
 
@@ -10,17 +11,6 @@ const lanes = 2
 const longestRoundMs = 150
 t.setTimeout(300_000)
 const seed = Number(process.env['ASYNC_CRUD_MCP_TEST_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
-
-/** mulberry32: the same instants for the same seed. */
-function createRandom(start: number): () => number {
-  let state = start
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
 
 type Started = ReturnType<KeptTree['stdio']>
 

@@ -1,6 +1,7 @@
 // Random edits beside a model that knows each line by itself: an agent is told exactly when lines that it has seen were touched, and where they stand now.
 import t from 'tap'
 import { connect, type Answer, type TestClient } from '../fixtures/clients.ts'
+import { createRandom } from '../fixtures/random.ts'
 import { startServer } from '../fixtures/server.ts'
 import { hashOf, makeTree } from '../fixtures/tree.ts'
 
@@ -20,17 +21,6 @@ interface Model {
   /** Something beside her lines, of which she may be told. */
   mayTell: boolean
   next: number
-}
-
-/** Mulberry32. */
-function createRandom(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296) * below)
-  }
 }
 
 const textOf = ({ lines }: Model) => lines.map(({ text }) => `${text}\n`).join('')
@@ -83,7 +73,8 @@ async function read(ann: TestClient, model: Model, offset: number, limit: number
 
 t.test('an agent is told of what it has seen, and of nothing else', async (t) => {
   const seed = Number(process.env['ASYNC_CRUD_MCP_TEST_SEED'] ?? 1)
-  const random = createRandom(seed)
+  const next = createRandom(seed)
+  const random = (below: number) => Math.floor(next() * below)
   const counts = { told: 0, quiet: 0 }
   for (let round = 0; round < 25; round += 1) {
     const model: Model = { lines: [], mustTell: false, mayTell: false, next: 0 }

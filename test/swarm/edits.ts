@@ -1,27 +1,15 @@
 // The edits of the swarm: each puts a unique marker at a random line, by a patch with as much context as makes it unique.
 import type { StringPatch } from '../../schemas/contention.ts'
+import type { Random } from '../fixtures/random.ts'
 import { markerPattern } from './protocol.ts'
 
 export type Edit = { readonly patches: readonly StringPatch[] } | { readonly content: string }
-
-export type Random = () => number
 
 /** Lines near the start are edited more often, so that patches of different clients really meet. */
 const crowding = 3
 const wholeShare = 0.1
 const replaceShare = 0.2
 const extendShare = 0.3
-
-/** mulberry32: the same seed gives the same edits. */
-export function createRandom(seed: number): Random {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
 
 export function craftEdit(text: string, marker: string, random: Random): Edit {
   const lines = text.match(/[^\n]*\n|[^\n]+$/g) ?? []

@@ -4,7 +4,8 @@ import type { Contention } from '../../schemas/contention.ts'
 import type { Answer } from '../fixtures/clients.ts'
 import { applyDiff } from './apply-diff.ts'
 import { connectClient, type SwarmClient } from './client.ts'
-import { applyEdit, craftEdit, createRandom, type Edit } from './edits.ts'
+import { createRandom } from '../fixtures/random.ts'
+import { applyEdit, craftEdit, type Edit } from './edits.ts'
 import { go, markerOf, type WorkerMessage, type WorkerReport, type WorkerTask } from './protocol.ts'
 
 /** What this client knows of a file. */
