@@ -15,7 +15,8 @@ import type {
   TProperties,
   TSchema,
   TString,
-  TUnion
+  TUnion,
+  Type as TypeBoxType
 } from '@sinclair/typebox'
 
 export type { Static, TArray, TObject, TOptional, TProperties, TSchema, TUnion } from '@sinclair/typebox'
@@ -49,8 +50,6 @@ interface Builders {
     options?: Given
   ): TUnion<Members> & Default<Given>
 }
-
-type TypeBox = typeof import('@sinclair/typebox').Type
 
 type Schema = Readonly<Record<string | symbol, unknown>>
 
@@ -88,7 +87,8 @@ const builders = {
 }
 
 // A cast, since TypeBox declares less than it does: each builder returns the options it was given.
-export const Type = builders as unknown as Omit<Pick<TypeBox, keyof typeof builders>, keyof Builders> & Builders
+export const Type = builders as unknown as Omit<Pick<typeof TypeBoxType, keyof typeof builders>, keyof Builders> &
+  Builders
 
 /**
  * The schema of an input object: closed, and a property with a default may be left out. Its static type is what the handler
