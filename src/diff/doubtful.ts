@@ -4,34 +4,45 @@ import type { Hunk, Line } from './hunks.ts'
 // Parts of a run that are tried, beside all of it; it keeps the costs linear.
 const maxPart = 32
 
+/** One side of a merge, as it differs from the base. */
+export interface SideDiff {
+  readonly lines: readonly Line[]
+  readonly hunks: readonly Hunk[]
+}
+
 /**
  * The same difference with each hunk whose place is in doubt widened over all the places where its lines
  * could stand, if the other side changed something between them: where it belongs decides what becomes of that change.
  * Such a hunk may then touch its neighbour.
  */
-export function widenDoubtful(
-  baseLines: readonly Line[],
-  sideLines: readonly Line[],
-  hunks: readonly Hunk[],
-  otherHunks: readonly Hunk[]
-): Hunk[] {
-  let other = 0
+export function widenDoubtful(baseLines: readonly Line[], side: SideDiff, otherSide: SideDiff): Hunk[] {
+  const { lines, hunks } = side
+  let next = 0
   return hunks.map((hunk, index) => {
-    const reach = reachOf(baseLines, sideLines, hunk, hunks[index - 1], hunks[index + 1])
+    const reach = reachOf(baseLines, lines, hunk, hunks[index - 1], hunks[index + 1])
     if (reach === undefined) return hunk
     const start = hunk.baseStart - reach.up
     const end = hunk.baseEnd + reach.down
-    while (other < otherHunks.length && otherHunks[other]!.baseEnd <= start) other++
-    const found = otherHunks[other]
-    // What begins at its end, or ends at its start, leaves all the places to it.
-    if (found === undefined || found.baseStart >= end) return hunk
-    return {
-      baseStart: start,
-      baseEnd: end,
-      currentStart: hunk.currentStart - reach.up,
-      currentEnd: hunk.currentEnd + reach.down
+    while (next < otherSide.hunks.length && otherSide.hunks[next]!.baseEnd < start) next++
+    for (let at = next; at < otherSide.hunks.length && otherSide.hunks[at]!.baseStart <= end; at++) {
+      const other = otherSide.hunks[at]!
+      // One that it could stand right beside leaves all the places to it, unless both add the same: then it may be one addition.
+      const isBetween = other.baseEnd > start && other.baseStart < end
+      if (!isBetween && !addsAlike(lines, hunk, otherSide.lines, other)) continue
+      return {
+        baseStart: start,
+        baseEnd: end,
+        currentStart: hunk.currentStart - reach.up,
+        currentEnd: hunk.currentEnd + reach.down
+      }
     }
+    return hunk
   })
+}
+
+function addsAlike(lines: readonly Line[], hunk: Hunk, otherLines: readonly Line[], other: Hunk): boolean {
+  const added = new Set(lines.slice(hunk.currentStart, hunk.currentEnd))
+  return otherLines.slice(other.currentStart, other.currentEnd).some((line) => added.has(line))
 }
 
 interface Reach {

@@ -113,12 +113,9 @@ function compare(lines: Numbers, bound: DiffBound, diff: DiffLines) {
   const part = { ...bound, timeoutMs: bound.timeoutMs / 4 }
   const ofCurrent = diff(lines.base, lines.current, part)
   const ofIncoming = diff(lines.base, lines.incoming, part)
-  const currentHunks = compactHunks(lines.base, lines.current, ofCurrent.hunks)
-  const incomingHunks = compactHunks(lines.base, lines.incoming, ofIncoming.hunks)
-  const regions = toRegions(
-    widenDoubtful(lines.base, lines.current, currentHunks, incomingHunks),
-    widenDoubtful(lines.base, lines.incoming, incomingHunks, currentHunks)
-  )
+  const current = { lines: lines.current, hunks: compactHunks(lines.base, lines.current, ofCurrent.hunks) }
+  const incoming = { lines: lines.incoming, hunks: compactHunks(lines.base, lines.incoming, ofIncoming.hunks) }
+  const regions = toRegions(widenDoubtful(lines.base, current, incoming), widenDoubtful(lines.base, incoming, current))
   const clashes = regions.filter((region) => isClash(lines, region)).map(toClash)
   return { regions, clashes, coarse: ofCurrent.coarse || ofIncoming.coarse }
 }

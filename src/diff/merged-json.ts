@@ -8,7 +8,9 @@ export function breaksJson(merged: string, inputs: readonly string[]): boolean {
   if (!inputs.every((input) => parse(input) !== undefined)) return false
   const parsed = parse(merged)
   if (parsed === undefined) return true
-  return namesTwice(merged, parsed.value) && !inputs.some((input) => namesTwice(input, parse(input)?.value))
+  return (
+    surplusNames(merged, parsed.value) > Math.max(...inputs.map((input) => surplusNames(input, parse(input)?.value)))
+  )
 }
 
 /** A byte order mark is no part of the JSON. */
@@ -20,9 +22,9 @@ function parse(text: string): { value: unknown } | undefined {
   }
 }
 
-/** A parser keeps one of two properties of the same name: then the text has more of them than the value. */
-function namesTwice(text: string, value: unknown): boolean {
-  return countColons(text) > countProperties(value)
+/** A parser keeps one of two properties of the same name: by so many the text has more of them than the value. */
+function surplusNames(text: string, value: unknown): number {
+  return countColons(text) - countProperties(value)
 }
 
 /** Of a valid text: those outside of strings. */

@@ -4,6 +4,7 @@ import type { Contention } from '../../schemas/contention.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import type { AppendInput, AppendOutput } from '../../schemas/append.ts'
 import type { FileVersion } from '../files/read-file.ts'
+import { withoutTerminator } from '../diff/lines.ts'
 import { decodeText, encodeText } from '../files/text.ts'
 import type { Place } from '../files/walk.ts'
 import type { Lock } from '../locks/lock.ts'
@@ -87,7 +88,7 @@ async function addToEnd(
   let merged: Merged | undefined
   if (typeof expected_hash === 'string' && expected_hash !== current.hash) {
     const base = await findBase(context, { path, expectedHash: expected_hash, encoding })
-    if (on_contention !== 'merge' || base === undefined) {
+    if (on_contention !== 'merge' || base === undefined || leavesLineOpen(base.text, currentText)) {
       return { late: { canonicalPath: place.path, expectedHash: expected_hash, current } }
     }
     const modifiedBy = modifiedSince(context, place.path, expected_hash)
@@ -102,6 +103,11 @@ async function addToEnd(
     context.views.learned(context.caller.agentId, { path: place.path, given: path, hash })
   }
   return { done: { ...answer(path, hash, added.length, bytes.length, true), ...linksBroken(current) }, merged }
+}
+
+/** Where others have left the last line without its end, the text would become part of that line. */
+function leavesLineOpen(base: string, current: string): boolean {
+  return withoutTerminator(base) !== base && current !== '' && withoutTerminator(current) === current
 }
 
 function answer(path: string, hash: string, appended: number, total: number, changed: boolean): Appended {

@@ -41,12 +41,18 @@ export async function answerContention(context: OperationContext, late: TooLate)
     modified_by: history.since(late.canonicalPath, expectedHash, bases.has(expectedHash)).map(toModification),
     timestamp: new Date().toISOString()
   }
-  const base = decodeBase(await bases.get(expectedHash), encoding, path)
+  const known = await bases.get(expectedHash)
+  // Who asks in another encoding than that of the file is told so.
+  const current = known === undefined ? '' : decodeText(late.current.bytes, encoding, path)
+  const base = decodeBase(known, encoding, path)
   if (base === undefined) {
-    const message = `${path} is not the version you name, and this server does not know expected_hash (no longer kept, or never given out). Read the file again with async_read, then update with its hash.`
+    const why =
+      known === undefined
+        ? 'this server does not know expected_hash (no longer kept, or never given out)'
+        : `expected_hash is a version that is no text in ${encoding}`
+    const message = `${path} is not the version you name, and ${why}. Read the file again with async_read, then update with its hash.`
     return { ...answer, message, base_known: false, diff: null }
   }
-  const current = decodeText(late.current.bytes, encoding, path)
   const compared = await differ.compare({
     base,
     current,
@@ -60,7 +66,7 @@ export async function answerContention(context: OperationContext, late: TooLate)
   const message =
     diff === null
       ? `${path} changed so much that the difference is too large to send. Read the file again with async_read, then update with its hash.`
-      : `${path} changed since the version you know. Nothing was written. ${adviceFor(judgement?.patches_applicable)}`
+      : `${path} changed since the version you know. Nothing was written. ${adviceFor(judgement?.patches_applicable, late.notMerged)}`
   return {
     ...answer,
     message: describeNotMerged(late.notMerged) + message,
@@ -86,7 +92,9 @@ async function confirm(
   }
 }
 
-function adviceFor(patchesApplicable: boolean | undefined): string {
+function adviceFor(patchesApplicable: boolean | undefined, notMerged: NotMerged | undefined): string {
+  if (notMerged !== undefined && notMerged.conflicts.length > 0)
+    return 'Adjust your change in the places of merge_conflicts, then send it with expected_hash set to current_hash.'
   if (patchesApplicable === true)
     return 'All your patches still apply: send them again with expected_hash set to current_hash.'
   if (patchesApplicable === false)

@@ -43,6 +43,19 @@ t.test('what both have changed alike is taken once', async (t) => {
   })
 })
 
+t.test('lines that both sides add beside a change are not taken twice, however they could be matched', async (t) => {
+  const added = '\nfunction added() {\n  return 1\n}\n'
+  t.type(conflict('x\n}\n', `x\n}\n${added}`, `y\n}\n${added}`), Array)
+  const functions = Array.from({ length: 100 }, (_, index) => `function f${index}() {\n  call(${index})\n}\n`).join('')
+  const changed = functions.replaceAll('call', 'callAll')
+  for (const maxEditLength of [2, 2_000]) {
+    const bound = { maxEditLength, timeoutMs: 1_000 }
+    t.match(merge(functions, functions + added, changed + added, { bound }), { conflicts: Array }, `${maxEditLength}`)
+  }
+  t.match(merge('x\n}\n', `x\n}\n${added}`, `y\n}\nother\n`), { conflicts: Array })
+  t.match(merge('x\n}\nz\n', `x\n}\nz\n${added}`, 'y\n}\nz\n'), { text: `y\n}\nz\n${added}` })
+})
+
 t.test('a side that has changed nothing leaves the other as it is', async (t) => {
   t.match(merge(base, base, 'x'), { text: 'x' })
   t.match(merge(base, 'x', base), { text: 'x' })
@@ -145,6 +158,8 @@ t.test('JSON that would not be JSON any more, or name a property twice, is a con
   t.match(merge(json, first, last.replace('"n"', '"m"'), { isJson }), { text: /"n": 1[^]*"m": 2/ })
   const twice = json.replace('"b": 2', '"a": 2')
   t.match(merge(twice, twice.replace('1', '0'), twice.replace('":"', '4'), { isJson }), { text: /0[^]*4/ }, 'as before')
+  const bothAdd = [twice, twice.replace('{\n', '{\n  "n": 1,\n'), twice.replace('":"', '":",\n  "n": 2')] as const
+  t.match(merge(...bothAdd, { isJson }), { conflicts: [{ reason: 'invalid_json' }] }, 'one more than before')
 })
 
 t.test('contents of conflicts are left out where they take too much, and so are conflicts', async (t) => {

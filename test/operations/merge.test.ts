@@ -296,6 +296,29 @@ t.test('an append contends only where it names a version, and is merged to the e
   })
 })
 
+t.test('an append is not glued to a line that others have left open', async (t) => {
+  const { tree, ann, bob } = await scene(t, { files: { 'f.txt': 'a\n' } })
+  await change(bob, 'f.txt', 'a\n', 'a\nx')
+  const append = { path: 'f.txt', expected_hash: hashOf('a\n'), on_contention: 'merge', content: 'mine\n' }
+  t.match(await ann.call('async_append', append), { status: 'contention', current_hash: hashOf('a\nx') })
+  t.equal(tree.read('f.txt'), 'a\nx')
+})
+
+t.test('who asks in another encoding than that of the file is told so', async (t) => {
+  const { tree, ann } = await scene(t, { files: {} })
+  writeFileSync(tree.path('l.txt'), Buffer.from([0xe4, 10]))
+  const { hash } = await ann.call('async_read', { path: 'l.txt', encoding: 'latin1' })
+  writeFileSync(tree.path('l.txt'), Buffer.from([0xe4, 0xe4, 10]))
+  const update = { path: 'l.txt', expected_hash: hash, content: 'x' }
+  t.match(await ann.call('async_update', update), { error_code: 'ENCODING_ERROR' })
+  writeFileSync(tree.path('l.txt'), 'plain\n')
+  t.match(await ann.call('async_update', update), {
+    status: 'contention',
+    base_known: false,
+    message: /no text in utf-8/
+  })
+})
+
 t.test('edit_file means the lines of the version that it names, and answers as ever where it names none', async (t) => {
   const { tree, ann, bob } = await scene(t)
   const others = `zero\n${base}`
