@@ -24,7 +24,6 @@ export default fp<{ config: Config }>(
       files,
       bases,
       history,
-      ttlMs: () => app.settings.current.locks.operation_ttl_seconds * 1000,
       roots: files.roots.map(({ real }) => real),
       debounceMs: settings.debounce_ms,
       rescanMs: settings.rescan_seconds * 1000,

@@ -4,16 +4,21 @@ import { ChangedMeanwhile } from '../files/checks.ts'
 import { contentHash, type FileVersion } from '../files/read-file.ts'
 import type { Author } from '../files/history.ts'
 import type { FileIdentity } from '../files/identity.ts'
-import { lockKey } from '../files/lock-key.ts'
 import type { Place } from '../files/walk.ts'
 import type { Lock } from '../locks/lock.ts'
 import type { Caller, OperationContext } from './context.ts'
+import { beginGlance, beginSighting } from './sighting.ts'
 
 /** Reads the file at a place, whose lock is held, and remembers its bytes as a base. A version nobody here has made is noted as an external change. */
-export async function readVersion(context: OperationContext, place: Place, path: string): Promise<FileVersion> {
+export async function readVersion(
+  context: Pick<OperationContext, 'files' | 'bases' | 'history'>,
+  place: Place,
+  path: string
+): Promise<FileVersion> {
+  const sighting = beginSighting(place.path, context)
   try {
     const version = await context.files.read(place, path)
-    remember(context, place, version)
+    sighting.record(version)
     return version
   } catch (error) {
     if (isOperationError(error, 'FILE_NOT_FOUND')) context.history.recordGone(place.path)
@@ -21,18 +26,11 @@ export async function readVersion(context: OperationContext, place: Place, path:
   }
 }
 
-/**
- * Reads a file whose lock is not held. What is read while somebody changes the file is not remembered: it would be taken for a change
- * from outside.
- */
+/** Reads a file whose lock is not held. What is read while somebody changes the file is not noted. */
 export async function glanceAt(context: OperationContext, place: Place, path: string): Promise<FileVersion> {
-  const { files, locks, history } = context
-  const key = lockKey(place.path)
-  const isBeingChanged = () => locks.status(key).holders.some(({ mode, isLease }) => mode === 'exclusive' && !isLease)
-  const before = isBeingChanged() ? undefined : (history.last(place.path)?.seq ?? 0)
-  const version = await files.read(place, path)
-  if (before !== undefined && !isBeingChanged() && before === (history.last(place.path)?.seq ?? 0))
-    remember(context, place, version)
+  const glance = beginGlance(place.path, context)
+  const version = await context.files.read(place, path)
+  glance.record(version)
   return version
 }
 
@@ -52,11 +50,6 @@ export function recordVersion(
 
 export function authorOf({ agentId }: Caller, operation: string): Author {
   return { agentId: agentId ?? 'anonymous', operation }
-}
-
-function remember({ bases, history }: OperationContext, place: Place, { hash, bytes, identity }: FileVersion): void {
-  bases.keep(hash, bytes)
-  history.record(place.path, hash, identity)
 }
 
 /**

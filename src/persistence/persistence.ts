@@ -51,8 +51,6 @@ export interface PersistenceOptions {
 }
 
 const dayMs = 86_400_000
-/** Of the lock under which a file is looked at. */
-const lookTtlMs = 60_000
 
 export function createPersistence(options: PersistenceOptions): Persistence {
   const { settings, followsOthers, dataFolder, files, bases, locks, history, log, onTrouble } = options
@@ -84,7 +82,7 @@ export function createPersistence(options: PersistenceOptions): Persistence {
   }
 
   function lookAtFiles(): void {
-    const parts = { files, bases, history, locks, ttlMs: () => lookTtlMs, log }
+    const parts = { files, bases, history, locks, log }
     revalidate([...history.paths()], parts, revalidation.signal).catch((error: unknown) =>
       log.error({ err: error }, 'the files could not be compared with what was known of them')
     )

@@ -49,7 +49,7 @@ async function examineAll(
     if (signal.aborted) break
     const known = parts.history.known(path)
     const isUnseen = known !== undefined && known.identity === undefined
-    if (isUnseen && (await examine(path, areMany(), parts)) === 'busy') busy.push(path)
+    if (isUnseen && (await examine(path, areMany, parts)) === 'busy') busy.push(path)
     await nextTurn()
   }
   return busy

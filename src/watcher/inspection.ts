@@ -65,7 +65,7 @@ export function createInspection(options: InspectionOptions) {
       if (looks.size > 0) return
       suspects.delete(path)
       try {
-        if ((await examine(path, bursts.isOn, parts)) === 'busy') onBusy(path)
+        if ((await examine(path, () => bursts.isOn, parts)) === 'busy') onBusy(path)
       } catch (error) {
         onError(error)
       }
