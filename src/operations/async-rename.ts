@@ -83,7 +83,8 @@ function moveHistory(
 ): void {
   const author = authorOf(caller, 'async_rename')
   history.recordGone(source.path, { author, renamedTo: target.path })
-  if (version === undefined || identity === undefined) return
+  if (version === undefined) return history.recordGone(target.path, { author })
+  if (identity === undefined) return
   bases.keep(version.hash, version.bytes)
   history.record(target.path, version.hash, identity, { author, renamedFrom: source.path })
   views.move(source.path, target.path, newPath, caller.agentId)

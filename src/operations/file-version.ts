@@ -21,7 +21,9 @@ export async function readVersion(
     sighting.record(version)
     return version
   } catch (error) {
-    if (isOperationError(error, 'FILE_NOT_FOUND')) context.history.recordGone(place.path)
+    // What has taken its place, such as a folder, is no file either.
+    const isGone = isOperationError(error, 'FILE_NOT_FOUND') || isOperationError(error, 'NOT_A_FILE')
+    if (isGone) context.history.recordGone(place.path)
     throw error
   }
 }

@@ -1,5 +1,5 @@
 // What a look at a file lets the history say: never what was there before something newer, and always that a file is gone.
-import { renameSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync, symlinkSync, truncateSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
 import { lockKey } from '../../src/files/lock-key.ts'
@@ -65,4 +65,28 @@ t.test('nobody finds the file held while the watcher reads it', async (t) => {
   t.equal((await changed).hash, expected)
   t.equal(held, 0, `in ${turns} turns`)
   t.strictSame(lockSummary(server), idle)
+})
+
+t.test('a folder in place of a file: whoever reads learns that the file is gone', async (t) => {
+  const { tree, server, ann } = await makeScene(t, { f: 'one\n' }, off)
+  await ann.call('async_read', { path: 'f' })
+  rmSync(tree.path('f'))
+  mkdirSync(tree.path('f'))
+  t.match(await ann.call('async_read', { path: 'f' }), { error_code: 'NOT_A_FILE' })
+  t.match(server.app.history.last(tree.path('f')), { hash: null, agentId: 'external' })
+})
+
+t.test('a file of unknown version renamed over a known one: the agent has taken that away', async (t) => {
+  const { tree, server, ann } = await makeScene(t, { f: 'one\n', g: 'one\n', large: '' }, off)
+  for (const path of ['f', 'g']) await ann.call('async_read', { path })
+  symlinkSync('g', tree.path('link'))
+  truncateSync(tree.path('large'), server.app.settings.current.crud.max_file_size_bytes + 1)
+  for (const [from, to] of [
+    ['link', 'f'],
+    ['large', 'g']
+  ]) {
+    t.match(await ann.call('async_rename', { old_path: from, new_path: to, overwrite: true }), { status: 'ok' })
+    const last = server.app.history.last(tree.path(to as string))
+    t.match(last, { hash: null, agentId: 'ann', operation: 'async_rename' }, from as string)
+  }
 })
