@@ -110,9 +110,14 @@ export function createHistory({ maxFiles, maxVersions, now = Date.now }: History
     tracked.identity = identity
     if (known === undefined) track(path, tracked)
     if (author === undefined && last?.hash === hash) return
-    const at = author === undefined && !isFirstSight ? Number(identity.mtimeNs / 1_000_000n) : now()
+    const at = author === undefined && !isFirstSight ? timeOfChange(identity, last) : now()
     const made = { hash, at, ...(author ?? external), isFirstSight, ...(renamedFrom !== undefined && { renamedFrom }) }
     add(path, tracked, made, isBulk)
+  }
+
+  /** When somebody outside has written it, as far as that can be: a time of writing may be set to anything, and moves with the file. */
+  function timeOfChange({ mtimeNs }: FileIdentity, last: Version | undefined): number {
+    return Math.max(Math.min(Number(mtimeNs / 1_000_000n), now()), last?.at ?? 0)
   }
 
   /** Notes that no file stands at this path any more. Without an author somebody outside has removed it. */

@@ -1,5 +1,5 @@
 // What a look at a file lets the history say: never what was there before something newer, and always that a file is gone.
-import { mkdirSync, renameSync, rmSync, symlinkSync, truncateSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, utimesSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
 import { lockKey } from '../../src/files/lock-key.ts'
@@ -89,4 +89,22 @@ t.test('a file of unknown version renamed over a known one: the agent has taken 
     const last = server.app.history.last(tree.path(to as string))
     t.match(last, { hash: null, agentId: 'ann', operation: 'async_rename' }, from as string)
   }
+})
+
+t.test('a time of writing is believed only where it is neither to come nor before the version before', async (t) => {
+  const { tree, server, ann } = await makeScene(t, { f: 'one\n' }, off)
+  const start = Date.now()
+  await ann.call('async_read', { path: 'f' })
+  for (const year of [1999, 2099]) {
+    tree.write('f', `${year}\n`)
+    utimesSync(tree.path('f'), new Date(year, 0, 1), new Date(year, 0, 1))
+    await ann.call('async_read', { path: 'f' })
+  }
+  const times = server.app.history.versions(tree.path('f')).map(({ at }) => at)
+  t.equal(times.length, 3)
+  t.strictSame(
+    times,
+    times.toSorted((a, b) => a - b)
+  )
+  t.ok((times[0] as number) >= start && (times[2] as number) <= Date.now())
 })
