@@ -12,12 +12,10 @@ export interface BulkChange {
 }
 
 interface BurstsOptions {
-  /** More changes than this within a second are a burst. */
+  /** More changes than this within a second are a burst. It ends when they are no longer more: some file may change for ever. */
   readonly files: number
-  /** It ends when nothing has changed for so long. */
-  readonly quietMs: number
-  /** False while there is still something to look at. */
-  readonly isIdle: () => boolean
+  /** Changes that are known of and not recorded yet. */
+  readonly countPending: () => number
   /** Looks once more at everything, before what has changed is told: in a burst the system drops notices. */
   readonly lookAgain: () => Promise<void>
   readonly onEnd: (change: BulkChange) => void
@@ -27,11 +25,12 @@ export type Bursts = ReturnType<typeof createBursts>
 
 const windowMs = 1000
 const maxExamples = 5
+const checkMs = 500
 /** One that does not end is told now and then. */
 const maxBurstMs = 30_000
 
-export function createBursts({ files, quietMs, isIdle, lookAgain, onEnd }: BurstsOptions) {
-  /** When the last changes outside of bursts were noticed. */
+export function createBursts({ files, countPending, lookAgain, onEnd }: BurstsOptions) {
+  /** When the last changes were noticed, the oldest first; one more than it takes for a burst. */
   let recent: number[] = []
   let paths: Set<string> | undefined
   let from = 0
@@ -42,29 +41,34 @@ export function createBursts({ files, quietMs, isIdle, lookAgain, onEnd }: Burst
   function begin(): void {
     paths = new Set()
     from = to = Date.now()
-    recent = []
     arm()
   }
 
   function arm(): void {
-    if (!isClosed) timer = setTimeout(() => void check(), quietMs).unref()
+    if (!isClosed) timer = setTimeout(() => void check(), checkMs).unref()
   }
 
   async function check(): Promise<void> {
     const isLong = Date.now() - from > maxBurstMs
-    if (!isQuiet()) {
+    if (!isOver()) {
       if (isLong) tell()
       return arm()
     }
     await lookAgain()
     if (isClosed) return
-    if (!isQuiet()) return arm()
+    if (!isOver()) return arm()
     tell()
     paths = undefined
   }
 
-  function isQuiet(): boolean {
-    return isIdle() && Date.now() - to >= quietMs
+  function isOver(): boolean {
+    return countRecent() + countPending() <= files
+  }
+
+  function countRecent(): number {
+    const since = performance.now() - windowMs
+    recent = recent.filter((at) => at > since)
+    return recent.length
   }
 
   function tell(): void {
@@ -80,18 +84,13 @@ export function createBursts({ files, quietMs, isIdle, lookAgain, onEnd }: Burst
     },
     /** @param count of the files that are about to be recorded as changed */
     expect(count: number): void {
-      if (paths !== undefined) return
-      const since = performance.now() - windowMs
-      recent = recent.filter((at) => at > since)
-      if (count + recent.length > files) begin()
+      if (paths === undefined && count + countRecent() > files) begin()
     },
     /** A change by somebody outside has been recorded. */
     note(path: string): void {
-      if (paths === undefined) {
-        recent.push(performance.now())
-        if (recent.length > files) recent.shift()
-        return
-      }
+      recent.push(performance.now())
+      if (recent.length > files + 1) recent.shift()
+      if (paths === undefined) return
       paths.add(path)
       to = Date.now()
     },

@@ -35,7 +35,7 @@ export function createInspection(options: InspectionOptions) {
     await slice.next()
     while (looks.size + suspects.size > 0) {
       const changed = await lookAtAll(slice)
-      if (changed > 0) bursts.expect(changed + countPending())
+      if (changed > 0 && !bursts.isOn) bursts.expect(changed + countPending())
       await examineSome(slice)
     }
   }
@@ -74,7 +74,6 @@ export function createInspection(options: InspectionOptions) {
   }
 
   function countPending(): number {
-    if (bursts.isOn) return 0
     let looked = 0
     let changed = 0
     for (const path of pending()) {
@@ -102,9 +101,8 @@ export function createInspection(options: InspectionOptions) {
       looks.add(path)
       start()
     },
-    get isIdle(): boolean {
-      return working === undefined
-    },
+    /** Of the changes still to come, those that are certain, up to a limit. */
+    countPending,
     /** Resolves when there is nothing to look at. */
     async done(): Promise<void> {
       await working

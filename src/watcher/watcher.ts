@@ -33,8 +33,6 @@ export type Watcher = ReturnType<typeof createWatcher>
 
 /** A file that is held is tried again after this time. */
 const retryMs = 100
-/** Of a burst; nobody has to be told sooner. */
-const leastQuietMs = 500
 /** Where not all folders are watched, all files are looked at this often at least. */
 const degradedRescanMs = 5000
 
@@ -59,8 +57,7 @@ export function createWatcher(options: WatcherOptions) {
   })
   const bursts = createBursts({
     files: bulkFiles,
-    quietMs: Math.max(leastQuietMs, 2 * debounceMs),
-    isIdle: () => inspection.isIdle && gather.size === 0,
+    countPending: () => inspection.countPending(),
     lookAgain: () => rounds.now(),
     onEnd(change) {
       for (const listener of bulkListeners) listener(change)

@@ -1,6 +1,6 @@
 // Very many changes at once are one; and what the system does not tell is found by looking.
 import { execFile, spawnSync } from 'node:child_process'
-import { rmSync, utimesSync } from 'node:fs'
+import { appendFileSync, rmSync, utimesSync } from 'node:fs'
 import { promisify } from 'node:util'
 import t from 'tap'
 import type { BulkChange } from '../../src/watcher/bursts.ts'
@@ -96,6 +96,25 @@ t.test('a checkout of many files is one change in bulk, of which each file has i
   const alone = scene.until(() => true)
   scene.tree.write('d1/f1', 'three\n')
   t.equal((await alone).isBulk, false, 'afterwards a single change is one again')
+})
+
+t.test('a burst ends though some file never stops changing', async (t) => {
+  const files = names.slice(0, 60)
+  const initial = Object.fromEntries([...files, 'log', 'alone'].map((name) => [name, 'one\n']))
+  const { tree, server, ann, until } = await makeScene(t, initial, { bulk_files: 30 })
+  await ann.call('async_batch_read', { files: Object.keys(initial).map((path) => ({ path })) })
+  const { history, watcher } = server.app
+  const grow = () => appendFileSync(tree.path('log'), 'more\n')
+  t.teardown(history.onChange(({ path }) => path === tree.path('log') && grow()))
+  const growing = until(({ path }) => path === tree.path('log'))
+  grow()
+  await growing
+  const many = new Promise<BulkChange>((resolve) => watcher?.onBulk(resolve))
+  for (const name of files) tree.write(name, 'two\n')
+  t.ok((await many).count >= files.length)
+  const alone = until(({ path }) => path === tree.path('alone'))
+  tree.write('alone', 'two\n')
+  t.equal((await alone).isBulk, false, 'a single change is one again')
 })
 
 t.test('up to the setting, changes are told one by one', async (t) => {
