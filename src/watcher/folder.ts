@@ -25,6 +25,7 @@ export class Folder {
   readonly #events: FolderEvents
   #watcher: FSWatcher | undefined
   #stamp: Stamp | undefined
+  #isMissing = false
 
   constructor(path: string, parent: Folder | undefined, events: FolderEvents) {
     this.path = path
@@ -37,9 +38,15 @@ export class Folder {
     return this.#watcher !== undefined
   }
 
+  /** True where no folder stood at its path, or at one above, when they were last looked at: there may be a link. */
+  get isCutOff(): boolean {
+    return this.#isMissing || this.parent?.isCutOff === true
+  }
+
   /** A watch follows the folder and not its path: what has taken its place must be watched anew. */
   open(): WatchOutcome {
     const stamp = stampOf(this.path)
+    this.#isMissing = stamp === undefined
     if (stamp === undefined) {
       this.close()
       return 'missing'

@@ -91,6 +91,8 @@ export function createFolders({ roots, onFile, onFolder, onFlood }: FoldersOptio
       folder?.files.delete(basename(path))
       prune(folder)
     },
+    /** True where a folder above the file was none when it was last looked at. */
+    isCutOff: (path: string): boolean => folders.get(dirname(path))?.isCutOff === true,
     /** Looks at a folder again, and at those below it where it is another one now. @returns the files that may have changed with it */
     recheck(path: string): string[] {
       const folder = folders.get(path)

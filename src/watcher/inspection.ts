@@ -9,6 +9,8 @@ interface InspectionOptions {
   readonly bursts: Bursts
   /** Before a tracked file is looked at, so that no change falls between the look and the watch. */
   readonly beforeLook: (path: string) => void
+  /** True where a folder above is known to be none: what a look by path finds there is not the file. */
+  readonly isCutOff: (path: string) => boolean
   /** Of changes still to come that are known already. */
   readonly pending: () => Iterable<string>
   readonly onBusy: (path: string) => void
@@ -23,7 +25,7 @@ export type Inspection = ReturnType<typeof createInspection>
 const maxSample = 400
 
 export function createInspection(options: InspectionOptions) {
-  const { parts, bursts, beforeLook, pending, onBusy, onDone, onError } = options
+  const { parts, bursts, beforeLook, isCutOff, pending, onBusy, onDone, onError } = options
   const looks = new Set<string>()
   const suspects = new Set<string>()
   let working: Promise<void> | undefined
@@ -54,9 +56,10 @@ export function createInspection(options: InspectionOptions) {
   }
 
   function lookAtOne(path: string): ReturnType<typeof lookAt> {
-    if (parts.history.last(path) === undefined) return 'untracked'
+    const last = parts.history.last(path)
+    if (last === undefined) return 'untracked'
     beforeLook(path)
-    return lookAt(path, parts.history)
+    return last.hash !== null && isCutOff(path) ? 'different' : lookAt(path, parts.history)
   }
 
   /** Until all are examined, or others are to be looked at first. */

@@ -67,6 +67,7 @@ export function createWatcher(options: WatcherOptions) {
     parts: options,
     bursts,
     beforeLook: (path) => folders.add(path),
+    isCutOff: folders.isCutOff,
     pending: gather.paths,
     onBusy: (path) => gather.add(path, Math.max(retryMs, debounceMs)),
     onDone: tellShortage,

@@ -99,6 +99,21 @@ t.test('a file reached through a linked folder is watched where it is', async (t
   t.match(await changed, { path: tree.path('real/f'), hash: hashOf('two\n') })
 })
 
+t.test('a folder that a link to its new place has replaced takes its files with it', async (t) => {
+  const { tree, server, ann, until } = await makeScene(t, { 'a/b/f': 'one\n' })
+  // Until its times are old enough to tell by themselves that it is the same file.
+  do await ann.call('async_read', { path: 'a/b/f' })
+  while (server.app.history.known(tree.path('a/b/f'))?.identity?.isTrusted !== true)
+  const gone = until(() => true)
+  renameSync(tree.path('a'), tree.path('z'))
+  symlinkSync('z', tree.path('a'))
+  t.match(await gone, { path: tree.path('a/b/f'), hash: null })
+  const back = until(() => true)
+  rmSync(tree.path('a'))
+  renameSync(tree.path('z'), tree.path('a'))
+  t.match(await back, { path: tree.path('a/b/f'), hash: hashOf('one\n') })
+})
+
 t.test('a save that comes in two writes is seen as it ends', async (t) => {
   const { tree, ann, until } = await makeScene(t, { f: 'one\n' }, { debounce_ms: 20 })
   await ann.call('async_read', { path: 'f' })
