@@ -1,26 +1,42 @@
 // Glob patterns as picomatch understands them with `dot: true`, matched in time linear in the name: a client's pattern cannot hang the server.
 import { OperationError } from '../errors.ts'
-import { run, type State } from './glob-automaton.ts'
+import { createAutomaton, type Ranges, type State } from './glob-automaton.ts'
 
 export type GlobMatcher = (relativePath: string) => boolean
 
+export interface CompiledGlob extends GlobMatcher {
+  /** What each character of a path costs, in operations on 32 states: about 5 for a short pattern, some dozens for a long one. */
+  readonly steps: number
+}
+
 export const maxPatternLength = 256
-/** Each character of a name costs a step for each state. */
 const maxStates = 1000
+const maxSteps = 4096
 const maxRangeItems = 100
-const isNotSlash = (character: string) => character !== '/'
-const isAnything = () => true
+const slash = 0x2f
+const lastCodePoint = 0x10ffff
+const notSlash: Ranges = [
+  [0, slash - 1],
+  [slash + 1, lastCodePoint]
+]
+const anything: Ranges = [[0, lastCodePoint]]
 
 /**
  * Compiles `*`, `?`, `[a-z]`, `[!a-z]`, `**`, `{a,b}`, `{1..3}` and `\` escapes. A pattern without `/` and without `**` is matched
  * against the last name of the path, at every depth; any other against the whole relative path.
  * @throws OperationError INVALID_PATTERN
  */
-export function compileGlob(pattern: string): GlobMatcher {
+export function compileGlob(pattern: string): CompiledGlob {
   if (pattern.length > maxPatternLength) throw invalid(pattern, `is longer than ${maxPatternLength} characters`)
-  const states = new Compiler(pattern).compile()
-  if (pattern.includes('/') || pattern.includes('**')) return (path) => run(states, path)
-  return (path) => run(states, path.slice(path.lastIndexOf('/') + 1))
+  const { matches, steps } = createAutomaton(new Compiler(pattern).compile())
+  if (steps > maxSteps) throw tooComplex(pattern)
+  const isDeep = pattern.includes('/') || pattern.includes('**')
+  const matcher = isDeep ? matches : (path: string) => matches(path.slice(path.lastIndexOf('/') + 1))
+  return Object.assign(matcher, { steps })
+}
+
+function tooComplex(pattern: string): OperationError {
+  return invalid(pattern, 'is too complex: use fewer or smaller braces')
 }
 
 function invalid(pattern: string, why: string): OperationError {
@@ -41,15 +57,15 @@ class Compiler {
     this.#sequence(0)
     if (this.#at < this.#pattern.length) throw invalid(this.#pattern, 'has an unexpected character')
     // The accepting state: consumes nothing, leads nowhere.
-    this.#states.push({ accepts: () => false, next: -1 })
-    if (this.#states.length > maxStates) throw invalid(this.#pattern, 'is too complex: use fewer or smaller braces')
+    this.#states.push({ accepts: [], next: -1 })
+    if (this.#states.length > maxStates) throw tooComplex(this.#pattern)
     return this.#states
   }
 
   /** Pieces until the end, or until the comma or brace that ends an alternative at this depth. */
   #sequence(depth: number): void {
     while (this.#at < this.#pattern.length) {
-      const character = this.#pattern[this.#at] as string
+      const character = this.#characterAt(this.#at)
       if (depth > 0 && (character === ',' || character === '}')) return
       this.#piece(character, depth)
     }
@@ -59,14 +75,15 @@ class Compiler {
     if (this.#atExtendedGlob())
       throw invalid(this.#pattern, 'uses an extended glob such as +(a|b), which is not supported')
     if (this.#atFinalGlobstar()) return this.#finalGlobstar()
-    this.#at += 1
+    this.#at += character.length
     if (character === '*') return this.#stars()
-    if (character === '?') return this.#consume(isNotSlash)
+    if (character === '?') return this.#consume(notSlash)
     if (character === '[') return this.#characterClass()
     if (character === '{') return this.#braces(depth)
     if (character === '\\' && this.#at < this.#pattern.length) {
-      this.#at += 1
-      return this.#literal(this.#pattern[this.#at - 1] as string)
+      const escaped = this.#characterAt(this.#at)
+      this.#at += escaped.length
+      return this.#literal(escaped)
     }
     return this.#literal(character)
   }
@@ -75,16 +92,21 @@ class Compiler {
     return /^[?*+@!]\(/.test(this.#pattern.slice(this.#at, this.#at + 2))
   }
 
-  #literal(character: string): void {
-    this.#consume((other) => other === character)
+  /** Whole, where it is one of two halves. */
+  #characterAt(index: number): string {
+    return String.fromCodePoint(this.#pattern.codePointAt(index) as number)
   }
 
-  #consume(accepts: (character: string) => boolean): void {
+  #literal(character: string): void {
+    this.#consume([toRange(character)])
+  }
+
+  #consume(accepts: Ranges): void {
     this.#states.push({ accepts, next: this.#states.length + 1 })
   }
 
   /** Any number of characters that `accepts` takes. */
-  #loop(accepts: (character: string) => boolean): void {
+  #loop(accepts: Ranges): void {
     const start = this.#states.length
     this.#states.push({ next: start + 1, other: start + 2 }, { accepts, next: start })
   }
@@ -99,7 +121,7 @@ class Compiler {
     const start = this.#states.length
     this.#states.push({ next: start + 1, other: start + 4 })
     this.#literal('/')
-    this.#loop(isAnything)
+    this.#loop(anything)
   }
 
   /** After the first star of a run: one or more stars within a name, or `**` that is a whole segment. */
@@ -114,8 +136,8 @@ class Compiler {
     const after = this.#pattern[this.#at]
     if (count === 2 && startsSegment && after === '/') return this.#leadingGlobstar()
     if (count === 2 && startsSegment && (after === undefined || after === '}' || after === ','))
-      return this.#loop(isAnything)
-    return this.#loop(isNotSlash)
+      return this.#loop(anything)
+    return this.#loop(notSlash)
   }
 
   /** `**` and the slash behind it: no directory at all, or any number of them. */
@@ -123,9 +145,9 @@ class Compiler {
     this.#at += 1
     const start = this.#states.length
     this.#states.push({ next: start + 1, other: start + 5 })
-    this.#consume(isNotSlash)
-    this.#loop(isNotSlash)
-    this.#states.push({ accepts: (character) => character === '/', next: start })
+    this.#consume(notSlash)
+    this.#loop(notSlash)
+    this.#states.push({ accepts: [[slash, slash]], next: start })
   }
 
   #characterClass(): void {
@@ -136,8 +158,11 @@ class Compiler {
     if (body.startsWith('[:'))
       throw invalid(this.#pattern, 'uses a POSIX class such as [[:alpha:]], which is not supported')
     const negated = body.startsWith('!') || body.startsWith('^')
-    const accepts = classOf(negated ? body.slice(1) : body)
-    this.#consume((character) => character !== '/' && accepts(character) !== negated)
+    const members = classOf(negated ? body.slice(1) : body)
+    // No class matches a slash.
+    this.#consume(
+      negated ? complement([...members, [slash, slash]]) : complement([...complement(members), [slash, slash]])
+    )
   }
 
   /** The closing bracket; one right behind the opening bracket (or its `!`) is a member. */
@@ -197,9 +222,9 @@ class Compiler {
   }
 }
 
-function classOf(body: string): (character: string) => boolean {
+function classOf(body: string): Ranges {
   const characters = Array.from(body)
-  const ranges: [string, string][] = []
+  const ranges: [number, number][] = []
   for (let index = 0; index < characters.length; index += 1) {
     const from =
       characters[index] === '\\' && index + 1 < characters.length
@@ -208,9 +233,26 @@ function classOf(body: string): (character: string) => boolean {
     const isRange = characters[index + 1] === '-' && index + 2 < characters.length
     const to = isRange ? (characters[index + 2] as string) : from
     if (isRange) index += 2
-    ranges.push([from, to])
+    ranges.push(toRange(from, to))
   }
-  return (character) => ranges.some(([from, to]) => character >= from && character <= to)
+  return ranges
+}
+
+function toRange(from: string, to = from): [number, number] {
+  return [from.codePointAt(0) as number, to.codePointAt(0) as number]
+}
+
+/** All that is in none of the ranges; one whose ends are the wrong way round has nothing in it. */
+function complement(ranges: Ranges): Ranges {
+  const others: [number, number][] = []
+  let from = 0
+  for (const [first, last] of [...ranges].sort((a, b) => a[0] - b[0])) {
+    if (first > last) continue
+    if (first > from) others.push([from, first - 1])
+    from = Math.max(from, last + 1)
+  }
+  if (from <= lastCodePoint) others.push([from, lastCodePoint])
+  return others
 }
 
 /** The items of `1..3` or `a..e`; undefined where the braces hold no range. */

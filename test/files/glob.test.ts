@@ -72,7 +72,14 @@ t.test('common patterns', async (t) => {
     ['a[b', 'a[b', true],
     ['.*', '.env', true],
     ['*', '.env', true],
-    ['caf\u00e9?', 'caf\u00e9\u{1f600}', true]
+    ['caf\u00e9?', 'caf\u00e9\u{1f600}', true],
+    ['\u{1f600}*', '\u{1f600}a', true],
+    ['[\u{1f600}-\u{1f602}]', '\u{1f601}', true],
+    ['[!\u{1f600}]', '\u{1f600}', false],
+    ['[!\u{1f600}]', '/', false],
+    ['[z-a]', 'm', false],
+    ['{1..100}-{1..100}x', '37-99x', true],
+    ['{1..100}-{1..100}x', '37-101x', false]
   ]
   for (const [glob, text, expected] of cases) t.equal(compileGlob(glob)(text), expected, `${glob} on ${text}`)
 })
@@ -94,6 +101,15 @@ t.test('a pattern that makes a backtracking matcher hang is answered at once', a
   )
   t.ok(time(() => matches(long)) < floor * 2000)
   t.notOk(matches(long))
+})
+
+t.test('patterns and names of any length cost so much a character and no more', async (t) => {
+  const hostile = compileGlob(`**/${'*a'.repeat(126)}`)
+  t.ok(hostile.steps < 64, `${hostile.steps} steps for the longest pattern of stars`)
+  t.ok(compileGlob('src/**/*.ts').steps < 16)
+  t.ok(compileGlob('{1..100}{1..100}').steps < 4096)
+  t.ok(hostile(`${'b/'.repeat(1000)}${'a'.repeat(1000)}`))
+  t.notOk(hostile(`${'a'.repeat(125)}/${'a'.repeat(125)}`))
 })
 
 t.test('what cannot be compiled is INVALID_PATTERN', async (t) => {
