@@ -5,7 +5,7 @@ import { eventTypes, type Ready } from '../schemas/events.ts'
 import type { Config } from '../src/config.ts'
 import { OperationError } from '../src/errors.ts'
 import { toEventFilter, type FilterInput } from '../src/operations/event-filter.ts'
-import type { EventFilter } from '../src/operations/events.ts'
+import type { EventFilter, Following } from '../src/operations/events.ts'
 import { suggest } from '../src/suggest.ts'
 import { createEventStream, type EventStream } from '../src/sse/event-stream.ts'
 
@@ -14,7 +14,7 @@ type Query = Readonly<Record<string, string | string[]>>
 export default fp<{ config: Config }>(
   async (app, { config }) => {
     const { events } = app
-    const streams = new Set<EventStream>()
+    const streams = new Map<EventStream, Following>()
     let opening = 0
     let beating: NodeJS.Timeout | undefined
 
@@ -47,16 +47,20 @@ export default fp<{ config: Config }>(
       })
       // It may have gone while the tree was joined.
       if (raw.destroyed) return stream.close()
-      streams.add(stream)
+      streams.set(stream, following)
       beating ??= beatLater()
       raw.writeHead(200, headers)
-      stream.open(ready, after === undefined ? events.position : undefined)
-      for (const event of following.missed) stream.send(event)
+      const { missed, isWanted } = following
+      stream.open({
+        ready,
+        position: after ?? following.position(),
+        missed: after === undefined ? undefined : { events: missed, isWanted }
+      })
     }
 
     function beatLater(): NodeJS.Timeout {
       return setTimeout(() => {
-        for (const stream of streams) stream.beat(events.position)
+        for (const [stream, { position }] of streams) stream.beat(position())
         beating = streams.size === 0 ? undefined : beatLater()
       }, config.events.heartbeat_seconds * 1000).unref()
     }

@@ -16,23 +16,49 @@ export interface FilterInput {
   readonly agentId: string | undefined
 }
 
-type Matcher = (path: string) => boolean
+interface Matcher {
+  readonly matches: (path: string) => boolean
+  /** The same of two that always say the same. */
+  readonly key: string
+  /** What each character of a path costs; a name costs next to nothing. */
+  readonly steps: number
+}
 
 /** Each is tried at each event. */
-const maxPaths = 100
+const maxPaths = 50
 const maxPathLength = 4096
+/** Of all paths together: more does not fit into the 16 KB of address and headers that Node takes. */
+const maxPathsLength = 8192
+/** Of all patterns together: about twelve ordinary ones, or two of the longest there can be. The path of an event may have 4096 characters. */
+const maxSteps = 100
 const globCharacter = /[*?[{]/
 
 /** @throws OperationError INVALID_REQUEST, INVALID_PATTERN, PATH_OUTSIDE_BASE, and as an operation on such a path would */
 export function toEventFilter({ types, paths, agentId }: FilterInput, files: FileStore): EventFilter {
   if (paths.length > maxPaths)
     throw invalid(`path is given ${paths.length} times, more than ${maxPaths}. Use patterns.`)
-  const matchers = paths.flatMap((path) => toMatchers(path, files))
+  if (paths.join('').length > maxPathsLength)
+    throw invalid(`path has more than ${maxPathsLength} characters in all. Use patterns, or several streams.`)
+  const matchers = toAllMatchers(paths, files)
   return {
     types: types.length === 0 ? undefined : new Set(types.flatMap((list) => list.split(',')).map(toType)),
-    matchesPath: paths.length === 0 ? undefined : (path) => matchers.some((matches) => matches(path)),
+    matchesPath: paths.length === 0 ? undefined : (path) => matchers.some(({ matches }) => matches(path)),
+    pathKey: JSON.stringify(matchers.map(({ key }) => key)),
     agentId: checkAgentId(agentId)
   }
+}
+
+function toAllMatchers(paths: readonly string[], files: FileStore): Matcher[] {
+  const matchers: Matcher[] = []
+  let steps = 0
+  for (const path of paths) {
+    for (const matcher of toMatchers(path, files)) {
+      matchers.push(matcher)
+      steps += matcher.steps
+    }
+    if (steps > maxSteps) throw tooCostly(path)
+  }
+  return matchers
 }
 
 function toType(name: string): EventType {
@@ -54,15 +80,21 @@ function toMatchers(path: string, files: FileStore): Matcher[] {
 /** The file that the path leads to, the link that it names, or whatever is below it. */
 function toPlace(path: string, files: FileStore): Matcher {
   const places = [files.resolve(path, 'target').path, files.resolve(path, 'entry').path]
-  return (changed) => places.some((place) => isWithin(changed, place))
+  return {
+    matches: (changed) => places.some((place) => isWithin(changed, place)),
+    key: `places ${JSON.stringify(places)}`,
+    steps: 0
+  }
 }
+
+const nowhere: Matcher = { matches: () => false, key: '', steps: 0 }
 
 function toPrefixMatcher(path: string, files: FileStore): Matcher {
   try {
     return toPlace(path, files)
   } catch (error) {
     // As a name it leads nowhere; as a pattern it may.
-    if (error instanceof OperationError && error.code !== 'PATH_OUTSIDE_BASE') return () => false
+    if (error instanceof OperationError && error.code !== 'PATH_OUTSIDE_BASE') return nowhere
     throw error
   }
 }
@@ -72,20 +104,22 @@ function toPatternMatcher(pattern: string, files: FileStore): Matcher {
   const roots = files.roots.map(({ real }) => real)
   if (pattern.split('/').includes('..')) throw outside(pattern)
   if (!isAbsolute(pattern)) {
-    const matches = compileGlob(pattern)
-    return (path) => roots.some((root) => isWithin(path, root) && matches(relativeTo(root, path)))
+    const glob = compileGlob(pattern)
+    const matches = (path: string) => roots.some((root) => isWithin(path, root) && glob(relativeTo(root, path)))
+    return { matches, key: `pattern ${pattern}`, steps: glob.steps }
   }
   const root = files.roots.find(({ real, given }) => [real, given].some((base) => pattern.startsWith(base + sep)))
   if (root === undefined) throw outside(pattern)
   const base = pattern.startsWith(root.real + sep) ? root.real : root.given
   const relative = pattern.slice(base.length + 1)
   // Without a slash it would be matched at every depth.
-  const matches = compileGlob(relative)
+  const glob = compileGlob(relative)
   const isDeep = relative.includes('/') || relative.includes('**')
-  return (path) =>
+  const matches = (path: string) =>
     isWithin(path, root.real) &&
     (isDeep || !relativeTo(root.real, path).includes('/')) &&
-    matches(relativeTo(root.real, path))
+    glob(relativeTo(root.real, path))
+  return { matches, key: `pattern ${pattern}`, steps: glob.steps }
 }
 
 function isWithin(path: string, base: string): boolean {
@@ -95,6 +129,11 @@ function isWithin(path: string, base: string): boolean {
 function relativeTo(root: string, path: string): string {
   const relative = path.slice(root.endsWith(sep) ? root.length : root.length + 1)
   return sep === '/' ? relative : relative.replaceAll(sep, '/')
+}
+
+function tooCostly(pattern: string): OperationError {
+  const message = `The patterns up to this one are too many or too long to be tried at every event: ${pattern.slice(0, 200)}. Use fewer or shorter ones, folders instead of patterns, or several streams.`
+  return new OperationError('INVALID_PATTERN', message)
 }
 
 function outside(pattern: string): OperationError {

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Event, EventType, Gap } from '../../schemas/events.ts'
 import { serverStopping } from '../errors.ts'
+import { createEventDelivery, isWanted } from './event-delivery.ts'
 
 /** An event before it has its place in the stream. */
 export type NewEvent = Event extends infer One ? (One extends Event ? Omit<One, 'id' | 'at'> : never) : never
@@ -13,18 +14,24 @@ export interface EventFilter {
   readonly types?: ReadonlySet<EventType> | undefined
   /** Given a canonical path. */
   readonly matchesPath?: ((path: string) => boolean) | undefined
+  /** The same of two filters whose `matchesPath` always say the same: one of them is asked then. */
+  readonly pathKey?: string | undefined
   readonly agentId?: string | undefined
 }
 
-/** Must not throw, and must not wait. */
+/** Is told in a later turn, in the order of the events. Must not throw, and must not wait. */
 export type EventListener = (event: TreeEvent) => void
 
 /** Something that tells the hub of events while somebody follows. @returns ends it */
 export type EventSource = (publish: (event: NewEvent) => void) => () => void
 
 export interface Following {
-  /** What was missed since the event that was named, oldest first; begins with a gap where not all of it is kept. */
+  /** What came after the event that was named, oldest first, for whomever; begins with a gap where not all of it is kept. */
   readonly missed: readonly TreeEvent[]
+  /** Which of what came before passes the filter. */
+  readonly isWanted: (event: TreeEvent) => boolean
+  /** The last event that was looked at: who comes back from here misses nothing. */
+  readonly position: () => string
   readonly end: () => void
 }
 
@@ -45,13 +52,8 @@ export interface FollowOptions {
   readonly onStop?: (() => void) | undefined
 }
 
-interface Follower extends FollowOptions {
-  readonly filter: EventFilter
-  readonly listener: EventListener
-}
-
 export function createEvents({ maxKept = () => 1000, keepMs = 60_000, now = Date.now }: EventsOptions = {}) {
-  const followers = new Set<Follower>()
+  const delivery = createEventDelivery((id) => makeGap('too_slow', id))
   const sources = new Map<EventSource, (() => void) | undefined>()
   let kept: TreeEvent[] = []
   /** The event before the first one that is kept. */
@@ -60,10 +62,10 @@ export function createEvents({ maxKept = () => 1000, keepMs = 60_000, now = Date
   let count = 0
   let isActive = false
   let isClosed = false
-  let rest: NodeJS.Timeout | undefined
+  let resting: NodeJS.Timeout | undefined
 
   function begin(): void {
-    clearTimeout(rest)
+    clearTimeout(resting)
     if (isActive) return
     isActive = true
     series = randomBytes(6).toString('hex')
@@ -72,9 +74,17 @@ export function createEvents({ maxKept = () => 1000, keepMs = 60_000, now = Date
     for (const source of sources.keys()) sources.set(source, source(publish))
   }
 
+  /** Where nobody follows any more, or not yet: for the while that he may need. */
+  function rest(): void {
+    clearTimeout(resting)
+    if (delivery.followers > 0) return
+    resting = setTimeout(stop, keepMs)
+    resting.unref()
+  }
+
   /** Ids of this time lead nowhere from now on: what happens until the next one comes is told to nobody. */
   function stop(): void {
-    clearTimeout(rest)
+    clearTimeout(resting)
     if (!isActive) return
     isActive = false
     kept = []
@@ -100,7 +110,7 @@ export function createEvents({ maxKept = () => 1000, keepMs = 60_000, now = Date
     const limit = maxKept()
     // Cut by halves: shifting a long list for each event would cost more than all the rest.
     if (kept.length >= 2 * limit + 16) keepLast(limit)
-    for (const { filter, listener } of followers) if (isWanted(event, filter)) listener(event)
+    delivery.put(event)
   }
 
   function keepLast(limit: number): void {
@@ -114,11 +124,15 @@ export function createEvents({ maxKept = () => 1000, keepMs = 60_000, now = Date
     return { id, type: 'gap', at: new Date(now()).toISOString(), reason }
   }
 
-  function missedSince(id: string, filter: EventFilter): readonly TreeEvent[] {
+  function lastId(): string {
+    return kept.at(-1)?.id ?? before
+  }
+
+  function missedSince(id: string): readonly TreeEvent[] {
     keepLast(maxKept())
     const index = kept.findLastIndex((event) => event.id === id)
     const isKnown = index !== -1 || id === before
-    const later = kept.slice(index + 1).filter((event) => isWanted(event, filter))
+    const later = kept.slice(index + 1)
     // The gap takes the place of what is missing: whoever comes back from there gets what follows it.
     return isKnown ? later : [makeGap('not_kept', before), ...later]
   }
@@ -130,11 +144,11 @@ export function createEvents({ maxKept = () => 1000, keepMs = 60_000, now = Date
     },
     /** Number of those who follow. */
     get followers(): number {
-      return followers.size
+      return delivery.followers
     },
-    /** The last event there was: whoever comes back from here misses nothing. */
+    /** The last event there was. */
     get position(): string {
-      return kept.at(-1)?.id ?? before
+      return lastId()
     },
     publish,
     pass,
@@ -151,32 +165,28 @@ export function createEvents({ maxKept = () => 1000, keepMs = 60_000, now = Date
     follow(filter: EventFilter, listener: EventListener, { after, onStop }: FollowOptions = {}): Following {
       if (isClosed) throw serverStopping()
       begin()
-      const missed = after === undefined ? [] : missedSince(after, filter)
-      const follower = { filter, listener, onStop }
-      followers.add(follower)
+      const missed = after === undefined ? [] : missedSince(after)
+      const follower = delivery.add({ filter, listener, onStop }, lastId())
       return {
         missed,
+        isWanted: (event) => isWanted(event, filter),
+        position: () => follower.position,
         end() {
-          if (!followers.delete(follower) || followers.size > 0) return
-          rest = setTimeout(stop, keepMs)
-          rest.unref()
+          if (delivery.remove(follower)) rest()
         }
       }
+    },
+    /** Somebody is about to follow: where he does not, it is as if he had gone. */
+    expect(): void {
+      if (isClosed) return
+      begin()
+      rest()
     },
     /** The server stops: those who follow are told. */
     close(): void {
       isClosed = true
+      delivery.close()
       stop()
-      for (const { onStop } of followers) onStop?.()
-      followers.clear()
     }
   }
-}
-
-function isWanted(event: TreeEvent, { types, matchesPath, agentId }: EventFilter): boolean {
-  if (event.type === 'gap') return true
-  if (types !== undefined && !types.has(event.type)) return false
-  if (agentId !== undefined && event.agent_id !== agentId) return false
-  // Nobody knows which of very many files are meant.
-  return matchesPath === undefined || !('path' in event) || matchesPath(event.path)
 }

@@ -224,7 +224,14 @@ t.test('bad questions get a clear answer', async (t) => {
     'path=a%00b': [400, 'INVALID_REQUEST', /NUL/],
     'path=%2B(a|b)*': [400, 'INVALID_PATTERN', /extended glob/],
     [`path=${'*'.repeat(300)}`]: [400, 'INVALID_PATTERN', /longer than 256/],
-    [Array(101).fill('path=a').join('&')]: [400, 'INVALID_REQUEST', /more than 100/],
+    [Array(51).fill('path=a').join('&')]: [400, 'INVALID_REQUEST', /more than 50/],
+    [Array(3)
+      .fill(`path=${'a'.repeat(3000)}`)
+      .join('&')]: [400, 'INVALID_REQUEST', /8192 characters/],
+    [Array(3)
+      .fill(`path=**/${'*a'.repeat(126)}`)
+      .join('&')]: [400, 'INVALID_PATTERN', /too many or too long/],
+    [Array(20).fill('path=src/**/*.ts').join('&')]: [400, 'INVALID_PATTERN', /Use fewer/],
     'path=/etc/passwd': [403, 'PATH_OUTSIDE_BASE', /outside every root/],
     'path=/etc/*': [403, 'PATH_OUTSIDE_BASE', /relative to the roots/],
     'path=../*': [403, 'PATH_OUTSIDE_BASE', /relative to the roots/],
