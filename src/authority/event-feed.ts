@@ -15,6 +15,8 @@ export function createEventFeed(events: Events, onError: (error: unknown) => voi
     const begun = source
     try {
       await begun.feeding
+      // The feed ends where nobody follows after all.
+      events.expect()
     } catch (error) {
       if (source === begun) source = undefined
       throw error

@@ -52,8 +52,7 @@ export function createListening({ updates, maxResources }: ListenOptions) {
         listener: undefined
       }
       try {
-        await updates.ready()
-        opening.subscriptions.add(urisOf(requestOptions.parsedBody))
+        await opening.subscriptions.subscribe(urisOf(requestOptions.parsedBody))
       } catch (error) {
         return refuse(requestOptions.parsedBody, error)
       }

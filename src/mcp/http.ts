@@ -31,6 +31,8 @@ interface Session {
   open: number
   /** What is not an answer goes there; undefined while the client has no such stream. */
   stream: ServerResponse | undefined
+  /** To be called when there is such a stream. */
+  wake: () => void
   /** Milliseconds since the epoch. */
   lastUsed: number
 }
@@ -75,7 +77,7 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
     const id = request.headers.get('mcp-session-id')
     if (id !== null) {
       const session = sessions.get(id)
-      if (session !== undefined) return session.transport.handleRequest(request, requestOptions)
+      if (session !== undefined) return answerIn(session, request, requestOptions)
       return rpcError(404, -32001, 'Session not found: it ended, or the server was restarted. Initialize again.')
     }
     if (!isInitializeRequest(requestOptions?.parsedBody)) {
@@ -97,6 +99,23 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
     }
   }
 
+  async function answerIn(
+    session: Session,
+    request: Request,
+    requestOptions: McpHandlerRequestOptions | undefined
+  ): Promise<Response> {
+    const response = responses.getStore()
+    const answered = await session.transport.handleRequest(request, requestOptions)
+    // A second stream is refused.
+    if (request.method !== 'GET' || !answered.ok || response === undefined || response.destroyed) return answered
+    session.stream = response
+    response.once('close', () => {
+      if (session.stream === response) session.stream = undefined
+    })
+    session.wake()
+    return answered
+  }
+
   async function openSession(): Promise<Session> {
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
@@ -104,10 +123,12 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
         sessions.set(id, session)
       }
     })
-    const session: Session = { transport, open: 0, stream: undefined, lastUsed: Date.now() }
+    const session: Session = { transport, open: 0, stream: undefined, wake: () => {}, lastUsed: Date.now() }
     const server = createMcpServer(options, {
       onCancelled: (requestId) => endCancelled(transport, requestId),
-      isBehind: () => session.stream?.writableNeedDrain !== false
+      isBehind: () => session.stream?.writableNeedDrain === true,
+      isAway: () => session.stream === undefined,
+      onWaker: (wake) => (session.wake = wake)
     })
     server.onerror = onError
     await server.connect(transport)
@@ -122,15 +143,12 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
   }
 
   /** A session is in use from the arrival of a request until its answer, or the stream that it opened, has ended. */
-  function countUse({ headers, method }: IncomingMessage, response: ServerResponse): void {
+  function countUse({ headers }: IncomingMessage, response: ServerResponse): void {
     const session = sessions.get(String(headers['mcp-session-id']))
     if (session === undefined) return
     session.open += 1
-    // A second one is refused.
-    if (method === 'GET') session.stream ??= response
     response.once('close', () => {
       session.open -= 1
-      if (session.stream === response) session.stream = undefined
       session.lastUsed = Date.now()
     })
   }

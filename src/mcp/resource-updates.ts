@@ -12,6 +12,8 @@ export interface ResourceUpdatesOptions {
 }
 
 export interface ResourceUpdates {
+  /** @throws OperationError for what is no file below the roots */
+  readonly check: (uri: string) => void
   /** To be awaited before `watch`. @throws OperationError */
   readonly ready: () => Promise<void>
   /**
@@ -57,7 +59,13 @@ export function createResourceUpdates({ events, files, bringEvents }: ResourceUp
     following = undefined
   }
 
+  function placesOf(uri: string): ReadonlySet<string> {
+    const path = toPath(uri)
+    return new Set([files.resolve(path, 'target').path, files.resolve(path, 'entry').path])
+  }
+
   return {
+    check: (uri) => void placesOf(uri),
     ready: bringEvents,
     watch(uri, onUpdated) {
       if (count >= maxWatches)
@@ -65,8 +73,7 @@ export function createResourceUpdates({ events, files, bringEvents }: ResourceUp
           'OVERLOADED',
           `Clients are subscribed to ${maxWatches} files already. Try again later.`
         )
-      const path = toPath(uri)
-      const places = new Set([files.resolve(path, 'target').path, files.resolve(path, 'entry').path])
+      const places = placesOf(uri)
       for (const place of places) add(place, onUpdated)
       count += 1
       let isEnded = false

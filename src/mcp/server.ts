@@ -35,10 +35,15 @@ export interface ClientLink {
   readonly onCancelled?: (requestId: string | number) => void
   /** True while the client has not read what it was sent. Default: never. */
   readonly isBehind?: () => boolean
+  /** True while there is nothing over which it could be told of changes. Default: never. */
+  readonly isAway?: () => boolean
+  /** Given what is to be called when there is again. */
+  readonly onWaker?: (wake: () => void) => void
 }
 
-export function createMcpServer(options: McpServerOptions, { onCancelled, isBehind }: ClientLink = {}): Server {
+export function createMcpServer(options: McpServerOptions, link: ClientLink = {}): Server {
   const { operations, version } = options
+  const { onCancelled } = link
   const server = new Server(
     { name: 'async-crud-mcp', title: 'Async CRUD', version },
     { capabilities: { tools: {}, resources: { subscribe: true } }, instructions }
@@ -51,7 +56,7 @@ export function createMcpServer(options: McpServerOptions, { onCancelled, isBehi
     return callTool(options, params.name, params.arguments, context)
   })
   serveResources(server, options)
-  serveSubscriptions(server, options, isBehind)
+  serveSubscriptions(server, options, link)
   return server
 }
 
@@ -67,20 +72,20 @@ function serveResources(server: Server, options: McpServerOptions): void {
 }
 
 /** Of the 2025 era; later clients listen, which the SDK serves. */
-function serveSubscriptions(server: Server, options: McpServerOptions, isBehind = () => false): void {
+function serveSubscriptions(server: Server, options: McpServerOptions, link: ClientLink): void {
+  const { isBehind = () => false, isAway = () => false, onWaker } = link
   const { updates, maxResources } = options
   const subscriptions = createSubscriptions({
     updates,
     maxResources,
     isBehind,
+    isAway,
     // A client that has gone is noticed by the end of its session.
     send: (uri) => void server.sendResourceUpdated({ uri }).catch(() => {})
   })
+  onWaker?.(subscriptions.wake)
   server.setRequestHandler('resources/subscribe', async ({ params: { uri } }) => {
-    await orProtocolError(
-      updates.ready().then(() => subscriptions.add([uri])),
-      uri
-    )
+    await orProtocolError(subscriptions.subscribe([uri]), uri)
     return {}
   })
   server.setRequestHandler('resources/unsubscribe', ({ params: { uri } }) => {

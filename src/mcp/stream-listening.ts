@@ -23,8 +23,7 @@ export function createStreamListening(options: SubscriptionsOptions) {
       // Noted first: it may be cancelled meanwhile.
       listening.set(id, uris)
       try {
-        await options.updates.ready()
-        if (listening.get(id) === uris) subscriptions.add(uris)
+        await subscriptions.subscribe(uris, () => listening.get(id) === uris)
         return undefined
       } catch (error) {
         listening.delete(id)

@@ -10,6 +10,8 @@ export interface SubscriptionsOptions {
   readonly send: (uri: string) => void
   /** True while the client has not read what it was sent: what changes meanwhile is told once, later. */
   readonly isBehind: () => boolean
+  /** True while there is nothing over which the client could be told; who ends that calls `wake`. Default: never. */
+  readonly isAway?: () => boolean
 }
 
 export type Subscriptions = ReturnType<typeof createSubscriptions>
@@ -17,7 +19,8 @@ export type Subscriptions = ReturnType<typeof createSubscriptions>
 /** A file that changes all the time is told of so often. */
 const pauseMs = 100
 
-export function createSubscriptions({ updates, maxResources, send, isBehind }: SubscriptionsOptions) {
+export function createSubscriptions(options: SubscriptionsOptions) {
+  const { updates, maxResources, send, isBehind, isAway = () => false } = options
   const ends = new Map<string, () => void>()
   /** Changed since they were told of; no more than there are subscriptions. */
   const changed = new Set<string>()
@@ -31,7 +34,7 @@ export function createSubscriptions({ updates, maxResources, send, isBehind }: S
 
   function flush(): void {
     pause = undefined
-    if (changed.size === 0) return
+    if (changed.size === 0 || isAway()) return
     pause = setTimeout(flush, pauseMs)
     pause.unref()
     if (isBehind()) return
@@ -52,25 +55,42 @@ export function createSubscriptions({ updates, maxResources, send, isBehind }: S
     for (const uri of ends.keys()) remove(uri)
   }
 
-  return {
-    /** After `updates.ready`. Subscribing again changes nothing. @throws OperationError; then it is subscribed to none of them that it was not before */
-    add(uris: readonly string[]): void {
-      if (isClosed) return
-      const added: string[] = []
-      try {
-        for (const uri of uris) {
-          if (ends.has(uri)) continue
-          if (ends.size >= maxResources) throw tooMany(maxResources)
-          ends.set(
-            uri,
-            updates.watch(uri, () => tell(uri))
-          )
-          added.push(uri)
-        }
-      } catch (error) {
-        added.forEach(remove)
-        throw error
+  /** @throws OperationError; then it is subscribed to none of them that it was not before */
+  function add(uris: readonly string[]): void {
+    const added: string[] = []
+    try {
+      for (const uri of uris) {
+        if (ends.has(uri)) continue
+        if (ends.size >= maxResources) throw tooMany(maxResources)
+        ends.set(
+          uri,
+          updates.watch(uri, () => tell(uri))
+        )
+        added.push(uri)
       }
+    } catch (error) {
+      added.forEach(remove)
+      throw error
+    }
+  }
+
+  return {
+    /**
+     * Subscribing again changes nothing.
+     * @param isWanted false where it has been cancelled before it could begin
+     * @throws OperationError; then it is subscribed to none of them that it was not before
+     */
+    async subscribe(uris: readonly string[], isWanted = () => true): Promise<void> {
+      const others = new Set(uris.filter((uri) => !ends.has(uri)))
+      // What is refused asks nobody for events.
+      if (ends.size + others.size > maxResources) throw tooMany(maxResources)
+      for (const uri of others) updates.check(uri)
+      await updates.ready()
+      if (!isClosed && isWanted()) add(uris)
+    },
+    /** The client can be told again. */
+    wake(): void {
+      if (pause === undefined) flush()
     },
     remove,
     close

@@ -8,10 +8,14 @@ import { EventEmitter, once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
+import { createEventFeed } from '../../src/authority/event-feed.ts'
+import type { EngineLink } from '../../src/authority/engine-link.ts'
+import { createEvents } from '../../src/operations/events.ts'
 import { createSubscriptions } from '../../src/mcp/subscriptions.ts'
 import type { PartialConfig } from '../../src/config.ts'
 import { connect, connectLegacy, connectModern, type Answer, type TestClient } from '../fixtures/clients.ts'
 import { programPath, startProgram, startServer, type TestServer } from '../fixtures/server.ts'
+import { withResolvers } from '../../src/with-resolvers.ts'
 import { hashOf, makeTree, type Tree } from '../fixtures/tree.ts'
 
 type Era = '2025' | '2026'
@@ -228,12 +232,107 @@ t.test('clients that go leave nothing behind', async (t) => {
   await legacy.close()
 })
 
+t.test('a refused subscription at a relay asks the authority for nothing', async (t) => {
+  const tree = makeTree(t, { 'a.txt': 'one\n' })
+  const authority = await startServer(t, tree.root)
+  await (await connect(t, 'rest', authority.url)).call('async_read', { path: 'a.txt' })
+  const relay = await startServer(t, tree.root)
+  for (const era of ['2025', '2026'] as const) {
+    const client = await connectHttp(t, era, relay.url)
+    await t.rejects(client.subscribe('file:///etc/passwd'), { message: /outside every root/ })
+    t.equal(authority.app.events.followers, 0)
+    t.notOk(authority.app.events.isFollowed)
+    t.notOk(relay.app.events.isFollowed)
+  }
+  const client = await connectHttp(t, '2025', relay.url)
+  await client.subscribe(pathToFileURL(tree.path('a.txt')).href)
+  t.equal(authority.app.events.followers, 1, 'one that is not does')
+})
+
+t.test('events that were asked for are ended where nobody follows them after all', async () => {
+  const events = createEvents({ keepMs: 0 })
+  let fed = false
+  const feed = async () => {
+    fed = true
+    return () => (fed = false)
+  }
+  await createEventFeed(events, () => {}).begin({ feed } as unknown as EngineLink)
+  while (fed) await new Promise(setImmediate)
+})
+
+t.test('a session without a stream is told when it opens one, and costs nothing until then', async (t) => {
+  const { server, uri, writer } = await makeWorld(t)
+  const headers: Record<string, string> = {
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream'
+  }
+  const post = async (message: object): Promise<Response> => {
+    const body = JSON.stringify({ jsonrpc: '2.0', ...message })
+    const response = await fetch(`${server.url}/mcp`, { method: 'POST', headers, body })
+    await response.clone().text()
+    return response
+  }
+  const clientInfo = { name: 'raw', version: '1' }
+  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo }
+  const opened = await post({ id: 1, method: 'initialize', params })
+  headers['mcp-session-id'] = opened.headers.get('mcp-session-id') ?? ''
+  await post({ method: 'notifications/initialized' })
+  await post({ id: 2, method: 'resources/subscribe', params: { uri: uri('a.txt') } })
+  const { promise: told, resolve } = withResolvers<unknown>()
+  // After the session, which followed first.
+  server.app.events.follow({ types: new Set(['file_changed']) }, resolve)
+  await writer.call('async_append', { path: 'a.txt', content: 'x' })
+  await told
+  const stop = new AbortController()
+  const stream = await fetch(`${server.url}/mcp`, { headers, signal: stop.signal })
+  let text = ''
+  const decoder = new TextDecoder()
+  for await (const bytes of stream.body ?? []) {
+    text += decoder.decode(bytes as Uint8Array)
+    if (text.includes('\n\n') && text.includes('data: ')) break
+  }
+  stop.abort()
+  t.match(text, /notifications\/resources\/updated.*a\.txt/)
+})
+
+t.test('who has no stream is not looked at again until he has', async (t) => {
+  const watches = new Map<string, () => void>()
+  const sent: string[] = []
+  let isAway = true
+  let looks = 0
+  const subscriptions = createSubscriptions({
+    updates: {
+      check: () => {},
+      ready: async () => {},
+      watch: (uri, onUpdated) => (watches.set(uri, onUpdated), () => watches.delete(uri))
+    },
+    maxResources: 10,
+    send: (uri) => sent.push(uri),
+    isBehind: () => isAway,
+    isAway: () => {
+      looks += 1
+      return isAway
+    }
+  })
+  await subscriptions.subscribe(['one'])
+  watches.get('one')?.()
+  t.equal(looks, 1)
+  // Longer than the pause between two looks.
+  await delay(250)
+  t.equal(looks, 1)
+  isAway = false
+  subscriptions.wake()
+  t.strictSame(sent, ['one'])
+  subscriptions.close()
+})
+
 t.test('a client that does not read is told of each file once, when it reads again', async (t) => {
   const sent: string[] = []
   const watches = new Map<string, () => void>()
   let isBehind = true
   const subscriptions = createSubscriptions({
     updates: {
+      check: () => {},
       ready: async () => {},
       watch: (uri, onUpdated) => (watches.set(uri, onUpdated), () => watches.delete(uri))
     },
@@ -241,7 +340,7 @@ t.test('a client that does not read is told of each file once, when it reads aga
     send: (uri) => sent.push(uri),
     isBehind: () => isBehind
   })
-  subscriptions.add(['one', 'two', 'three'])
+  await subscriptions.subscribe(['one', 'two', 'three'])
   for (let count = 0; count < 1000; count += 1) for (const change of watches.values()) change()
   subscriptions.remove('three')
   // Longer than the pause between two looks.
