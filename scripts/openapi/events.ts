@@ -33,8 +33,8 @@ export function describeEvents(workshop: Workshop): JsonObject {
         in: 'query',
         required: false,
         description:
-          'Files to follow: a path, that of a folder for all below it, or a pattern relative to the roots, such as src/**. May be given 100 times. Default: all.',
-        schema: { type: 'array', maxItems: 100, items: { type: 'string', minLength: 1, maxLength: 4096 } }
+          'Files to follow: a path, that of a folder for all below it, or a pattern relative to the roots, such as src/**. May be given 50 times, with 8192 characters in all, of which patterns must be few or short: about twelve ordinary ones. Default: all.',
+        schema: { type: 'array', maxItems: 50, items: { type: 'string', minLength: 1, maxLength: 4096 } }
       },
       {
         name: 'agent_id',
@@ -57,7 +57,15 @@ export function describeEvents(workshop: Workshop): JsonObject {
         content: { 'text/event-stream': { schema, examples } }
       },
       ...describeRefusals(
-        ['INVALID_REQUEST', 'UNAUTHORIZED', 'FORBIDDEN_ORIGIN', 'METHOD_NOT_ALLOWED', 'OVERLOADED'],
+        [
+          'INVALID_REQUEST',
+          'INVALID_PATTERN',
+          'UNAUTHORIZED',
+          'FORBIDDEN_ORIGIN',
+          'PATH_OUTSIDE_BASE',
+          'METHOD_NOT_ALLOWED',
+          'OVERLOADED'
+        ],
         workshop
       )
     }

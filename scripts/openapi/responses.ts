@@ -51,9 +51,23 @@ export function sharedResponse(code: ErrorCode, envelope: Envelope, { components
 /** Of a route that is no operation. */
 export function describeRefusals(codes: readonly ErrorCode[], workshop: Workshop): JsonObject {
   const { status } = envelopes
-  return Object.fromEntries(
-    codes.map((code) => [String(status.httpStatus(code)), sharedResponse(code, status, workshop)])
-  )
+  const byStatus = new Map<string, ErrorCode[]>()
+  for (const code of codes) {
+    const name = String(status.httpStatus(code))
+    byStatus.set(name, [...(byStatus.get(name) ?? []), code])
+  }
+  return Object.fromEntries([...byStatus].map(([name, together]) => [name, describeRefusal(together, workshop)]))
+}
+
+/** @param codes those of one HTTP status */
+function describeRefusal(codes: readonly ErrorCode[], workshop: Workshop): JsonObject {
+  const { status } = envelopes
+  const [code] = codes
+  if (code !== undefined && codes.length === 1) return sharedResponse(code, status, workshop)
+  return {
+    description: codes.map((each) => `- ${describeCode(each)}`).join('\n'),
+    content: jsonContent(workshop.components.schema(status.schema), {})
+  }
 }
 
 export function jsonContent(schema: JsonObject, examples: JsonObject): JsonObject {

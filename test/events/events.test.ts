@@ -4,6 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import { Ajv } from 'ajv'
 import t, { type Test } from 'tap'
 import { Event, Gap, Ready } from '../../schemas/events.ts'
+import { document } from '../fixtures/document.ts'
 import { connect, type Answer, type TestClient } from '../fixtures/clients.ts'
 import { follow, get, type EventClient } from '../fixtures/event-stream.ts'
 import { holdLock, untilWaiting } from '../fixtures/locks.ts'
@@ -215,7 +216,7 @@ t.test('a stream says first what it follows', async (t) => {
   t.match((await follow(t, server.url)).events[0], { types: { length: 5 }, paths: null, agent_id: null })
 })
 
-t.test('bad questions get a clear answer', async (t) => {
+t.test('bad questions get a clear answer, as the OpenAPI document says', async (t) => {
   const { server } = await makeWorld(t)
   const wrong: Record<string, [number, string, RegExp]> = {
     'types=file_change': [400, 'INVALID_REQUEST', /did you mean "file_changed"/],
@@ -247,6 +248,7 @@ t.test('bad questions get a clear answer', async (t) => {
       { status, body: { status: 'error', error_code: code, message } },
       query
     )
+    t.match(JSON.stringify(document.paths['/events']?.['get']?.responses[String(status)]), code, 'is documented')
   }
   const headers = { 'last-event-id': 'x'.repeat(101) }
   t.equal((await get(server.url, '', { headers })).statusCode, 400, 'an id that nobody gave')
