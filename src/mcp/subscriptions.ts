@@ -89,7 +89,7 @@ export function createSubscriptions(options: SubscriptionsOptions) {
       if (!isClosed && isWanted()) add(uris)
     },
     /** The client can be told again. */
-    wake(): void {
+    wake: (): void => {
       if (pause === undefined) flush()
     },
     remove,

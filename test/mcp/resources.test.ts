@@ -249,15 +249,12 @@ t.test('a refused subscription at a relay asks the authority for nothing', async
   t.equal(authority.app.events.followers, 1, 'one that is not does')
 })
 
-t.test('events that were asked for are ended where nobody follows them after all', async () => {
+t.test('events that were asked for are ended where nobody follows them after all', async (t) => {
   const events = createEvents({ keepMs: 0 })
-  let fed = false
-  const feed = async () => {
-    fed = true
-    return () => (fed = false)
-  }
+  const { promise: ended, resolve } = withResolvers<void>()
+  const feed = async () => resolve
   await createEventFeed(events, () => {}).begin({ feed } as unknown as EngineLink)
-  while (fed) await new Promise(setImmediate)
+  await t.resolves(ended)
 })
 
 t.test('a session without a stream is told when it opens one, and costs nothing until then', async (t) => {
