@@ -115,7 +115,7 @@ function describeChange(
 function tellBulk(bulk: readonly View[], { views, history }: OperationContext): Notice {
   for (const view of bulk) {
     views.settle(view)
-    view.learnedSeq = history.last(view.path)?.seq ?? view.learnedSeq
+    views.tell(view, history.last(view.path)?.seq ?? view.learnedSeq)
   }
   const [first] = bulk
   const last = history.last(first?.path ?? '')

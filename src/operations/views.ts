@@ -202,6 +202,11 @@ export function createViews(history: History, maxViews: number) {
     /** Those that changed among very many at once. */
     untoldBulk: (agentId: string): readonly View[] => [...(untold.get(agentId)?.bulk ?? [])],
     settle,
+    /** It has been told that others have changed the file up to this version, and not what. */
+    tell(view: View, seq: number): void {
+      view.learnedSeq = Math.max(view.learnedSeq, seq)
+      touch(view)
+    },
     /** From now on the agent's knowledge counts from these versions: it has been told what came before. */
     advance(view: View, sights: readonly Sight[]): void {
       view.sights = sights
