@@ -5,26 +5,22 @@ import { inSlices, type Change, type PersistedPart } from './part.ts'
 
 /** A record has the versions of one file that were not written before. */
 export function createHistoryPart(history: History): PersistedPart {
-  /** The last version of each file that is in the journal. */
-  const written = new Map<string, Version>()
-  /** Files that have changed before the restore was over; undefined from then on. */
-  let early: Set<string> | undefined = new Set()
+  /** Number of the last version of each file that is in the journal. */
+  const written = new Map<string, number>()
   let isRestoring = false
   let tell: (change: Change) => void = () => {}
 
   function note(path: string, isUrgent = false): void {
-    if (isRestoring) return
-    if (early === undefined) tell({ key: path, record: () => unwritten(path), isUrgent })
-    else early.add(path)
+    if (!isRestoring) tell({ key: path, record: () => unwritten(path), isUrgent })
   }
 
+  /** Before the file is restored these are versions of this process alone: read back, they come after the others. */
   function unwritten(path: string): FileHistory | undefined {
     const versions = history.versions(path)
-    const last = written.get(path)
-    const fresh = last === undefined ? versions.slice() : versions.slice(versions.lastIndexOf(last) + 1)
+    const fresh = versions.slice(indexOf(versions, written.get(path)) + 1)
     const newest = fresh.at(-1)
     if (newest === undefined) return undefined
-    written.set(path, newest)
+    written.set(path, newest.seq)
     return { path, versions: fresh }
   }
 
@@ -33,7 +29,9 @@ export function createHistoryPart(history: History): PersistedPart {
     history.restore({ path, versions })
     isRestoring = false
     const last = versions.at(-1)
-    if (last !== undefined) written.set(path, last)
+    // What this process has written meanwhile is written, unless the restore has found that it was known before.
+    const isLaterWritten = indexOf(history.versions(path), written.get(path)) !== -1
+    if (last !== undefined && !isLaterWritten) written.set(path, last.seq)
   }
 
   return {
@@ -44,7 +42,7 @@ export function createHistoryPart(history: History): PersistedPart {
       for (const { path, versions } of history.dump()) {
         const last = versions.at(-1)
         if (last === undefined) continue
-        written.set(path, last)
+        written.set(path, last.seq)
         yield { path, versions: versions.slice() }
       }
     },
@@ -54,9 +52,6 @@ export function createHistoryPart(history: History): PersistedPart {
         if (isFileHistory(record)) gather(files, record)
       })
       await inSlices(files, ([path, versions]) => restoreFile({ path, versions }))
-      const changed = early ?? []
-      early = undefined
-      for (const path of changed) note(path)
     },
     onChange(next) {
       tell = next
@@ -72,6 +67,10 @@ export function createHistoryPart(history: History): PersistedPart {
       }
     }
   }
+}
+
+function indexOf(versions: readonly Version[], seq: number | undefined): number {
+  return seq === undefined ? -1 : versions.findLastIndex((version) => version.seq === seq)
 }
 
 /** The least recently written file comes first, as in a dump. */
