@@ -6,7 +6,7 @@ export interface BaseStore {
   /** Undefined where they are not kept, or no longer what they were. */
   readonly get: (hash: string) => Promise<Buffer | undefined>
   readonly has: (hash: string) => boolean
-  /** Takes them in its own time. */
+  /** Takes them in its own time; cheap where it has them. */
   readonly put: (hash: string, bytes: Buffer) => void
 }
 
@@ -26,9 +26,10 @@ export function createBases({ maxBytes }: BasesOptions) {
 
   return {
     keep(hash: string, bytes: Buffer): void {
-      if (contents?.get(hash) !== undefined) return
-      contents?.set(hash, unpooled(bytes))
-      store?.put(hash, bytes)
+      const known = contents?.get(hash)
+      if (known === undefined) contents?.set(hash, unpooled(bytes))
+      // It may not have taken them the last time, and goes by when they were last handed out.
+      store?.put(hash, known ?? bytes)
     },
     /** The bytes behind a hash, or undefined where they are no longer kept. */
     get: async (hash: string): Promise<Buffer | undefined> => contents?.get(hash) ?? store?.get(hash),

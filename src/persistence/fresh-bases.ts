@@ -1,8 +1,10 @@
 // The bytes of versions as they come, appended to a file: one write each, after which they outlive the process. They are compressed later.
-import { closeSync, constants, fstatSync, fsync, openSync, readSync, read, unlinkSync, writevSync } from 'node:fs'
+import { closeSync, constants, fsync, openSync, readSync, read, unlinkSync, writevSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { listFolder } from '../list-folder.ts'
+import { openOwn } from './open-own.ts'
+import { isAt } from './place.ts'
 
 /** Where the bytes behind a hash stand. */
 interface Entry {
@@ -22,7 +24,9 @@ interface Log {
 export type FreshBases = ReturnType<typeof createFreshBases>
 
 const noFollow = constants.O_NOFOLLOW ?? 0
-const logName = /^fresh-(\d+)$/
+const logName = /^fresh-(\d{1,15})$/
+/** A number above is none of ours: to count on from there would soon count no more. */
+const maxTakenNumber = 1e12
 /** Length of the bytes, and the 32 bytes of their hash. */
 const headBytes = 36
 const readAsync = promisify(read)
@@ -35,13 +39,21 @@ export function createFreshBases(folder: string) {
   let current: Log | undefined
   let lastNumber = 0
 
-  function takeUp(name: string): void {
-    const path = join(folder, name)
-    const fd = openSync(path, constants.O_RDONLY | noFollow)
-    const log: Log = { path, fd, size: fstatSync(fd).size, left: 0 }
+  /** What cannot be read is left where it is. */
+  function takeUp(path: string): void {
+    let log: Log | undefined
+    try {
+      log = { path, ...openOwn(path), left: 0 }
+      readEntries(log)
+    } catch {
+      if (log !== undefined) leave(log)
+    }
+  }
+
+  function readEntries(log: Log): void {
     logs.add(log)
     const head = Buffer.alloc(headBytes)
-    for (let offset = 0; readSync(fd, head, 0, headBytes, offset) === headBytes;) {
+    for (let offset = 0; readSync(log.fd, head, 0, headBytes, offset) === headBytes;) {
       const length = head.readUInt32LE(0)
       // It was being written when the process died.
       if (offset + headBytes + length > log.size) break
@@ -49,6 +61,12 @@ export function createFreshBases(folder: string) {
       offset += headBytes + length
     }
     if (log.left === 0) drop(log)
+  }
+
+  function leave(log: Log): void {
+    for (const [hash, entry] of entries) if (entry.log === log) entries.delete(hash)
+    logs.delete(log)
+    closeSync(log.fd)
   }
 
   function note(hash: string, entry: Entry): void {
@@ -69,8 +87,9 @@ export function createFreshBases(folder: string) {
   function drop(log: Log): void {
     logs.delete(log)
     if (log === current) current = undefined
+    // Its folder may have gone, and another one have come.
+    if (isAt(log.path, log.fd)) unlinkSync(log.path)
     closeSync(log.fd)
-    unlinkSync(log.path)
   }
 
   /** What is there stays, for the next process. */
@@ -82,14 +101,16 @@ export function createFreshBases(folder: string) {
   }
 
   return {
-    /** Takes up what an earlier process has left. @throws Error */
+    /** Takes up what an earlier process has left. What is open stays so, wherever its folder is by now. @throws Error */
     open(): void {
-      close()
+      current = undefined
+      const known = new Set(Array.from(logs, ({ path }) => path))
       for (const name of listFolder(folder)) {
         const number = Number(logName.exec(name)?.[1] ?? Number.NaN)
         if (Number.isNaN(number)) continue
-        lastNumber = Math.max(lastNumber, number)
-        takeUp(name)
+        if (number < maxTakenNumber) lastNumber = Math.max(lastNumber, number)
+        const path = join(folder, name)
+        if (!known.has(path)) takeUp(path)
       }
     },
     has: (hash: string): boolean => entries.has(hash),

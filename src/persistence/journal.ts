@@ -1,6 +1,16 @@
 // The journal: one file, to which records are appended, and which is written anew where it has grown long.
-import { closeSync, constants, fstatSync, ftruncateSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
-import { open, unlink } from 'node:fs/promises'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync
+} from 'node:fs'
+import { open, rm, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { isErrno } from '../errno.ts'
 import { isAt } from './place.ts'
@@ -23,13 +33,13 @@ export type Journal = ReturnType<typeof createJournal>
 
 const noFollow = constants.O_NOFOLLOW ?? 0
 const openFlags = constants.O_RDWR | noFollow | (constants.O_NONBLOCK ?? 0)
-const createFlags = constants.O_RDWR | constants.O_CREAT | constants.O_TRUNC | noFollow
+const createFlags = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | noFollow
 const chunkCharacters = 262_144
 const unusable = ['EACCES', 'EPERM', 'ELOOP', 'EISDIR', 'ENXIO', 'EMLINK', 'ERR_FS_FILE_TOO_LARGE']
 
 /** @param tree real path of the first root. The caller holds the lock of the state. */
 export function createJournal(path: string, tree: string) {
-  /** Of the file being written anew; there is only ever one, and one that was left behind is written over. */
+  /** Of the file being written anew; there is only ever one, and one that was left behind is removed. */
   const temporary = `${path}.new`
   let fd: number | undefined
   let writer = new LineWriter()
@@ -70,6 +80,7 @@ export function createJournal(path: string, tree: string) {
   function create(): void {
     const lines = new LineWriter()
     const text = lines.header({ tree, generation: generation + 1 }) + lines.endOfSnapshot()
+    rmSync(temporary, { force: true })
     const created = openSync(temporary, createFlags, 0o600)
     try {
       writeAll(created, text, 0)
@@ -91,6 +102,7 @@ export function createJournal(path: string, tree: string) {
 
   async function writeSnapshot(records: Iterable<string>): Promise<void> {
     const lines = new LineWriter()
+    await rm(temporary, { force: true })
     const file = await open(temporary, createFlags, 0o600)
     let written = 0
     try {

@@ -1,5 +1,7 @@
 // The second level of the bases: on the disk, for processes to come.
 import { mkdirSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import { isErrno } from '../errno.ts'
 import type { BaseStore } from '../files/bases.ts'
 import { contentHash } from '../files/read-file.ts'
 import { createBaseFiles, type BaseLimits } from './base-files.ts'
@@ -13,10 +15,12 @@ export interface KeptBasesOptions extends BaseLimits {
 }
 
 export interface KeptBases extends BaseStore {
-  /** @throws Error where the folder cannot be made or read */
+  /** Again where the folder had gone. @throws Error where it cannot be made or read */
   readonly open: () => void
   /** Makes what was put survive a power loss, as far as it is not compressed. */
   readonly sync: () => Promise<void>
+  /** Resolves when what is too large to be written in one go is stored, and after this time at the latest. */
+  readonly settle: (limitMs: number) => Promise<void>
   readonly close: () => void
 }
 
@@ -24,6 +28,10 @@ const prefix = 'sha256:'
 /** What is larger survives the process a moment later: written at once it would keep everybody waiting. */
 const maxSyncBytes = 1_048_576
 const makeRoomEachMs = 3_600_000
+/** Before what could not be stored is stored again. */
+const retryMs = 2000
+/** Bound on the bytes that wait for that. */
+const maxMissedBytes = 16_777_216
 
 export function createKeptBases(folder: string, options: KeptBasesOptions): KeptBases {
   const { debounceMs, maxBytes, onTrouble } = options
@@ -32,33 +40,75 @@ export function createKeptBases(folder: string, options: KeptBasesOptions): Kept
   /** Being compressed. */
   const large = new Map<string, Buffer>()
   let largeBytes = 0
+  const storing = new Set<Promise<void>>()
+  /** Could not be stored: the disk was full, or the folder gone. */
+  const missed = new Map<string, Buffer>()
+  let missedBytes = 0
   let ended = new AbortController()
   let isOpen = false
   let timer: NodeJS.Timeout | undefined
   let lookedAt = 0
 
-  function schedule(): void {
-    timer ??= setTimeout(() => {
-      compress()
-        .then(makeRoom)
-        .then(
-          () => onTrouble(undefined),
-          (error: Error) => !ended.signal.aborted && onTrouble(error)
-        )
-        .finally(() => {
-          timer = undefined
-          if (isOpen && fresh.size > 0) schedule()
-        })
-    }, debounceMs).unref()
+  function schedule(inMs = debounceMs): void {
+    timer ??= setTimeout(() => void work(), inMs).unref()
   }
 
-  async function compress(): Promise<void> {
-    for (const hash of fresh.seal()) {
-      if (ended.signal.aborted) return
-      const bytes = await fresh.get(hash)
-      if (bytes !== undefined && isWhole(hash, bytes)) await files.put(hash, bytes)
-      if (!ended.signal.aborted) fresh.forget(hash)
+  async function work(): Promise<void> {
+    const { signal } = ended
+    let nextMs = debounceMs
+    try {
+      await compress(signal)
+      await storeMissed(signal)
+      await makeRoom()
+      if (!signal.aborted) onTrouble(undefined)
+    } catch (error) {
+      if (!signal.aborted) onTrouble(error as Error)
+      nextMs = Math.max(debounceMs, retryMs)
     }
+    if (signal.aborted) return
+    timer = undefined
+    if (fresh.size > 0 || missed.size > 0) schedule(nextMs)
+  }
+
+  async function compress(signal: AbortSignal): Promise<void> {
+    let failure: Error | undefined
+    for (const hash of fresh.seal()) {
+      if (signal.aborted) return
+      const bytes = await fresh.get(hash).catch(() => undefined)
+      try {
+        if (bytes !== undefined && isWhole(hash, bytes)) await files.put(hash, bytes)
+      } catch (error) {
+        // Something else is in its place: the others can be stored.
+        if (!isErrno(error, 'EISDIR', 'ENOTDIR', 'EEXIST')) throw error
+        failure = error
+      }
+      if (!signal.aborted) fresh.forget(hash)
+    }
+    if (failure !== undefined) throw failure
+  }
+
+  async function storeMissed(signal: AbortSignal): Promise<void> {
+    for (const [hash, bytes] of missed) {
+      if (signal.aborted) return
+      if (!isKept(hash)) await files.put(hash, bytes)
+      forgetMissed(hash)
+    }
+  }
+
+  function miss(hash: string, bytes: Buffer, error: Error): void {
+    if (!isOpen) return
+    onTrouble(error)
+    // One at least: with it is found out whether that is over.
+    if (!missed.has(hash) && (missed.size === 0 || missedBytes + bytes.length <= maxMissedBytes)) {
+      missed.set(hash, bytes)
+      missedBytes += bytes.length
+    }
+    schedule(Math.max(debounceMs, retryMs))
+  }
+
+  function forgetMissed(hash: string): void {
+    const bytes = missed.get(hash)
+    if (missed.delete(hash)) missedBytes -= bytes?.length ?? 0
   }
 
   /** Too large to be written in one go: they are compressed at once. */
@@ -68,7 +118,7 @@ export function createKeptBases(folder: string, options: KeptBasesOptions): Kept
     try {
       await files.put(hash, bytes)
     } catch (error) {
-      onTrouble(error as Error)
+      miss(hash, bytes, error as Error)
     }
     large.delete(hash)
     largeBytes -= bytes.length
@@ -77,9 +127,10 @@ export function createKeptBases(folder: string, options: KeptBasesOptions): Kept
   function putFresh(hash: string, bytes: Buffer): void {
     try {
       fresh.put(hash, bytes)
+      forgetMissed(hash)
       schedule()
     } catch (error) {
-      onTrouble(error as Error)
+      miss(hash, bytes, error as Error)
     }
   }
 
@@ -96,7 +147,7 @@ export function createKeptBases(folder: string, options: KeptBasesOptions): Kept
     open() {
       mkdirSync(folder, { recursive: true, mode: 0o700 })
       fresh.open()
-      ended = new AbortController()
+      if (!isOpen) ended = new AbortController()
       isOpen = true
       schedule()
     },
@@ -106,9 +157,11 @@ export function createKeptBases(folder: string, options: KeptBasesOptions): Kept
     },
     put(hash, bytes) {
       const hex = hash.slice(prefix.length)
-      if (!isOpen || isKept(hex) || fresh.size + largeBytes + bytes.length > maxBytes) return
-      if (bytes.length > maxSyncBytes) void putLarge(hex, bytes)
-      else putFresh(hex, bytes)
+      if (!isOpen || fresh.has(hex) || large.has(hex) || files.use(hex)) return
+      if (fresh.size + largeBytes + bytes.length > maxBytes) return
+      if (bytes.length <= maxSyncBytes) return putFresh(hex, bytes)
+      const stored: Promise<void> = putLarge(hex, bytes).finally(() => storing.delete(stored))
+      storing.add(stored)
     },
     async get(hash) {
       if (!isOpen) return undefined
@@ -122,12 +175,21 @@ export function createKeptBases(folder: string, options: KeptBasesOptions): Kept
       return undefined
     },
     sync: () => fresh.sync(),
+    async settle(limitMs) {
+      if (storing.size === 0) return
+      const timedOut = new AbortController()
+      const limit = delay(limitMs, undefined, { signal: timedOut.signal }).catch(() => {})
+      await Promise.race([Promise.all(storing), limit])
+      timedOut.abort()
+    },
     close() {
       isOpen = false
       ended.abort()
       clearTimeout(timer)
       timer = undefined
       fresh.close()
+      missed.clear()
+      missedBytes = 0
     }
   }
 }

@@ -33,6 +33,8 @@ const lockTries = 40
 const lockRetryMs = 5
 /** Between two attempts to write again. */
 const healMs = 2000
+/** At a stop, for bytes that are still being compressed. */
+const settleMs = 5000
 
 // Longer than 150 lines: the states of one file, and all ways between them, in one place.
 export function createState(options: StateOptions) {
@@ -212,6 +214,8 @@ export function createState(options: StateOptions) {
         return fail(error)
       }
       await restoring
+    } else {
+      openBases()
     }
     // With what has happened while nothing could be written.
     if (!isClosed) await rewrite()
@@ -263,6 +267,7 @@ export function createState(options: StateOptions) {
           log.warn({ err: error }, 'the state may not survive a power loss')
         )
       }
+      await bases.settle(settleMs)
       end()
     },
     /** The tree is another process's by now, and with it the state: nothing more is written. */

@@ -1,6 +1,9 @@
 // What is kept, at the level of its parts: on real files, without a server.
-import { readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { createBases } from '../../src/files/bases.ts'
 import { createHistory, type FileHistory } from '../../src/files/history.ts'
 import type { FileIdentity } from '../../src/files/identity.ts'
 import { createHistoryPart } from '../../src/persistence/history-part.ts'
@@ -82,3 +85,117 @@ t.test(
     t.strictSame(afterStop('f7'), [hashOf('f7')])
   }
 )
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
+/** Where the bytes behind a hash lie in the end. */
+function basePath(path: string, hash: string): string {
+  return join(`${path}.bases`, hash.slice(7, 9), hash.slice(9))
+}
+
+const [one, two] = [Buffer.from('one\n'), Buffer.from('two\n')]
+/** More than is written at once. */
+const large = Buffer.from(Array.from({ length: 200_000 }, (_, number) => `line ${number}\n`).join(''))
+
+t.test('bytes that cannot be stored are stored once that works, and with each time they are handed out', async (t) => {
+  const path = makeTree(t).path('state')
+  const { bases, troubles } = await openState(t, path)
+  const memory = createBases({ maxBytes: 100_000_000 })
+  memory.attach(bases)
+  rmSync(`${path}.bases`, { recursive: true })
+  writeFileSync(`${path}.bases`, 'in the way')
+  const many = Array.from({ length: 30 }, (_, number) => Buffer.alloc(1_000_000, `${number}`))
+  for (const bytes of [one, ...many]) memory.keep(hashOf(bytes), bytes)
+  await until(() => troubles.has('bases'))
+  rmSync(`${path}.bases`)
+  await until(() => !troubles.has('bases'))
+  t.ok(existsSync(basePath(path, hashOf(one))), 'by itself')
+  const left = many.filter((bytes) => !existsSync(basePath(path, hashOf(bytes))))
+  t.ok(left.length > 0, 'not all of them have waited')
+  for (const bytes of left) memory.keep(hashOf(bytes), bytes)
+  await until(() => left.every((bytes) => existsSync(basePath(path, hashOf(bytes)))))
+  t.strictSame([...troubles], [])
+})
+
+t.test('where the folder goes away while bytes are kept, those and later ones are kept in the next', async (t) => {
+  const folder = makeTree(t).path('kept')
+  const path = join(folder, 'state')
+  const history = createHistory({ maxFiles: 10, maxVersions: 10 })
+  const { bases, state, troubles } = await openState(t, path, [createHistoryPart(history)])
+  bases.put(hashOf(one), one)
+  rmSync(folder, { recursive: true })
+  history.record('a', hashOf(one), identity)
+  await until(() => existsSync(path) && troubles.size === 0)
+  bases.put(hashOf(two), two)
+  await state.close()
+  const again = await openState(t, path)
+  t.strictSame(await again.bases.get(hashOf(one)), one)
+  t.strictSame(await again.bases.get(hashOf(two)), two)
+})
+
+t.test('bytes handed out again are not dropped for their age', async (t) => {
+  const path = makeTree(t).path('state')
+  const first = await openState(t, path)
+  for (const bytes of [one, two]) first.bases.put(hashOf(bytes), bytes)
+  const stored = [one, two].map((bytes) => basePath(path, hashOf(bytes))) as [string, string]
+  await until(() => stored.every((each) => existsSync(each)))
+  const long = new Date(Date.now() - 29.9 * 86_400_000)
+  for (const each of stored) utimesSync(each, long, long)
+  first.bases.put(hashOf(one), one)
+  const { mtimeMs } = statSync(stored[0])
+  t.ok(Date.now() - mtimeMs < 60_000)
+  first.bases.put(hashOf(one), one)
+  t.equal(statSync(stored[0]).mtimeMs, mtimeMs, 'once a day is enough')
+  await first.state.close()
+  utimesSync(stored[1], long, new Date(Date.now() - 31 * 86_400_000))
+  await openState(t, path)
+  await until(() => !existsSync(stored[1]))
+  t.ok(existsSync(stored[0]))
+})
+
+t.test('a clean stop waits for large bytes that are being stored', async (t) => {
+  const path = makeTree(t).path('state')
+  const { bases, state } = await openState(t, path)
+  bases.put(hashOf(large), large)
+  t.notOk(existsSync(basePath(path, hashOf(large))))
+  await state.close()
+  t.ok(existsSync(basePath(path, hashOf(large))))
+})
+
+t.test('what is no file among those of the state is passed over, and the others are taken up', async (t) => {
+  const path = makeTree(t).path('state')
+  const first = await openState(t, path)
+  first.bases.put(hashOf(one), one)
+  const stored = basePath(path, hashOf(one))
+  await until(() => existsSync(stored))
+  first.bases.put(hashOf(two), two)
+  await first.state.close()
+  rmSync(stored)
+  const folder = `${path}.bases`
+  const outside = makeTree(t, { secret: one }).path('secret')
+  execFileSync('mkfifo', [stored, join(folder, 'fresh-77'), `${path}.new`])
+  symlinkSync(outside, join(folder, 'fresh-78'))
+  mkdirSync(join(folder, 'fresh-79'))
+  writeFileSync(join(folder, 'fresh-99999999999999999999'), 'odd')
+  writeFileSync(join(folder, 'fresh-999999999999999'), 'odd')
+  writeFileSync(join(folder, 'zz'), 'no folder')
+
+  const history = createHistory({ maxFiles: 10, maxVersions: 10 })
+  const { bases, state, troubles } = await openState(t, path, [createHistoryPart(history)])
+  t.strictSame(await bases.get(hashOf(two)), two)
+  t.equal(await bases.get(hashOf(one)), undefined)
+  symlinkSync(outside, stored)
+  t.equal(await bases.get(hashOf(one)), undefined)
+  execFileSync('mkfifo', [stored])
+  bases.put(hashOf(one), one)
+  await until(() => statSync(stored).isFile())
+  t.strictSame(await bases.get(hashOf(one)), one)
+  rmSync(path)
+  history.record('a', hashOf(one), identity)
+  await until(() => existsSync(path) && troubles.size === 0)
+  await state.close()
+  t.equal(readFileSync(outside, 'utf8'), 'one\n')
+  t.equal(scan(readFileSync(path), tree).count, 1)
+})

@@ -1,0 +1,18 @@
+// Opens a file of the state for reading. Whatever else stands at its path is neither followed nor waited for.
+import { closeSync, constants, fstatSync, openSync } from 'node:fs'
+
+/** O_NONBLOCK: to open a FIFO would block for ever. */
+const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
+
+/** @throws Error, also where it is no file */
+export function openOwn(path: string): { fd: number; size: number } {
+  const fd = openSync(path, flags)
+  try {
+    const found = fstatSync(fd)
+    if (!found.isFile()) throw new Error(`${path} is no file`)
+    return { fd, size: found.size }
+  } catch (error) {
+    closeSync(fd)
+    throw error
+  }
+}
