@@ -144,13 +144,16 @@ class LockManager {
   }
 
   /**
-   * Puts back a lease that an earlier process has granted, as it was, but bound to no connection.
+   * Puts back a lease that an earlier process has granted, as it was, but bound to no connection. Where the clock was set back
+   * meanwhile, it lasts no longer than it has been given in all.
    * @returns undefined, and nothing changed, where somebody has come before, or there are too many leases
    */
   restoreLease(state: LeaseState): LeaseRequest | undefined {
     const now = this.#clock.now()
     this.#table.catchUp(now)
-    const { key, agentId, operation, ttlMs, graceMs, note, isParked, expiresAt } = state
+    const { key, agentId, operation, ttlMs, graceMs, note, isParked } = state
+    const acquiredAt = Math.min(state.acquiredAt, now)
+    const expiresAt = Math.min(state.expiresAt, now + state.expiresAt - state.acquiredAt)
     if (this.#stopReason !== undefined || expiresAt <= now || this.leaseOf(key, agentId) !== undefined) return undefined
     const request = new LeaseRequest(
       state,
@@ -159,7 +162,7 @@ class LockManager {
       this.#table
     )
     request.acquisition.isParked = isParked
-    request.acquisition.restored = state
+    request.acquisition.restored = { ...state, acquiredAt, expiresAt }
     request.enter(now)
     return request.lease === undefined ? undefined : request
   }
@@ -168,13 +171,15 @@ class LockManager {
   restorePlace(state: PlaceState): LeaseRequest | undefined {
     const now = this.#clock.now()
     this.#table.catchUp(now)
-    const { key, path, mode, keptUntil, queuedAt } = state
-    if (this.#stopReason !== undefined || keptUntil <= now) return undefined
+    const { key, path, mode, queuedAt } = state
+    if (this.#stopReason !== undefined || state.keptUntil <= now) return undefined
+    // The clock may have been set back since.
+    const keptUntil = Math.min(state.keptUntil, now + state.keptUntil - queuedAt)
     const options = { ...state, connection: undefined, timeoutMs: keptUntil - now }
     const request = new LeaseRequest({ key, path, mode }, options, now, this.#table)
     request.acquisition.isParked = true
     request.enter(now)
-    if (request.isWaiting) request.acquisition.place.since = queuedAt
+    if (request.isWaiting) request.acquisition.place.since = Math.min(queuedAt, now)
     return request.error === undefined ? request : undefined
   }
 

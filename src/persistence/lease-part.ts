@@ -5,11 +5,14 @@ import type { LockManager } from '../locks/lock-manager.ts'
 import type { LeaseRequest } from '../locks/lease-request.ts'
 import type { Logger } from '../operations/context.ts'
 import type { LostLeases } from '../operations/lost-leases.ts'
-import { hasTypes } from './fields.ts'
+import { hasTypes, isFields } from './fields.ts'
 import type { Change, PersistedPart } from './part.ts'
 
 /** Without the key, which follows from the path. */
-type Kept = Omit<LeaseState, 'key'>
+interface Kept extends Omit<LeaseState, 'key'> {
+  /** By the wall clock, which may be set back before this is read. */
+  readonly writtenAt?: number
+}
 interface Ended {
   readonly fencingToken: number
   readonly isEnded: true
@@ -46,7 +49,9 @@ export function createLeasePart({ locks, lostLeases, log }: Parts): LeasePart {
   }
 
   function restoreLease(kept: Kept): boolean {
-    const request = locks.restoreLease({ ...kept, key: lockKey(kept.path) })
+    const { writtenAt = kept.acquiredAt, path } = kept
+    const expiresAt = Math.min(kept.expiresAt, Date.now() + kept.expiresAt - writtenAt)
+    const request = locks.restoreLease({ ...kept, expiresAt, key: lockKey(path) })
     if (request?.lease === undefined) return false
     requests.set(idOf(kept.agentId, kept.path), request)
     written.set(kept.fencingToken, '')
@@ -96,7 +101,21 @@ function idOf(agentId: string, path: string): string {
 
 function toKept(lease: Lease): Kept {
   const { path, agentId, mode, operation, note, fencingToken, ttlMs, graceMs, acquiredAt, expiresAt, isParked } = lease
-  return { path, agentId, mode, operation, note, fencingToken, ttlMs, graceMs, acquiredAt, expiresAt, isParked }
+  const writtenAt = Date.now()
+  return {
+    path,
+    agentId,
+    mode,
+    operation,
+    note,
+    fencingToken,
+    ttlMs,
+    graceMs,
+    acquiredAt,
+    expiresAt,
+    isParked,
+    writtenAt
+  }
 }
 
 function ended(fencingToken: number): Ended {
@@ -119,5 +138,6 @@ const numbers = {
 } as const
 
 function isKept(record: unknown): record is Kept {
-  return hasTypes(record, texts) && hasTypes(record, numbers)
+  if (!isFields(record) || !hasTypes(record, texts) || !hasTypes(record, numbers)) return false
+  return record['writtenAt'] === undefined || typeof record['writtenAt'] === 'number'
 }

@@ -93,6 +93,25 @@ t.test('restored places are granted in their order, each kept as long as it was 
   t.end()
 })
 
+t.test('where the clock was set back, what is restored lasts no longer than it was given', (t) => {
+  const dayMs = 24 * 60 * minuteMs
+  const { clock, before, after, ask } = twoProcesses()
+  const { lease } = ask(before, 'A')
+  const place = ask(before, 'B')
+  clock.advance(1000)
+  const state = stateOf(lease as Lease)
+  const acquiredAt = state.acquiredAt + dayMs
+  after.restoreLease({ ...state, acquiredAt, expiresAt: state.expiresAt + dayMs })
+  const restored = after.leaseOf('f', 'A') as Lease
+  t.match(restored, { acquiredAt: clock.now(), expiresAt: clock.now() + 5 * minuteMs })
+  const { queuedAt, keptUntil, ...others } = place.placeState as PlaceState
+  const waiting = after.restorePlace({ ...others, queuedAt: queuedAt + dayMs, keptUntil: keptUntil + dayMs })
+  t.match(after.status('f').waiters, [{ agentId: 'B', queuedAt: clock.now() }])
+  clock.advance(keptUntil - queuedAt)
+  t.notOk(waiting?.isWaiting)
+  t.end()
+})
+
 t.test('whoever listens is told of each change of a lease, once it is made, and of places that are given up', (t) => {
   const { clock, before, ask } = twoProcesses()
   const told: string[] = []

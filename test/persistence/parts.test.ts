@@ -6,8 +6,11 @@ import t, { type Test } from 'tap'
 import { createBases } from '../../src/files/bases.ts'
 import { createHistory, type FileHistory } from '../../src/files/history.ts'
 import type { FileIdentity } from '../../src/files/identity.ts'
+import { createLockManager } from '../../src/locks/lock-manager.ts'
+import { createLostLeases } from '../../src/operations/lost-leases.ts'
 import { createHistoryPart } from '../../src/persistence/history-part.ts'
 import { createJournal } from '../../src/persistence/journal.ts'
+import { createLeasePart } from '../../src/persistence/lease-part.ts'
 import { createKeptBases, type KeptBases } from '../../src/persistence/kept-bases.ts'
 import type { PersistedPart } from '../../src/persistence/part.ts'
 import { scan, toJson } from '../../src/persistence/records.ts'
@@ -198,4 +201,24 @@ t.test('what is no file among those of the state is passed over, and the others 
   await state.close()
   t.equal(readFileSync(outside, 'utf8'), 'one\n')
   t.equal(scan(readFileSync(path), tree).count, 1)
+})
+
+t.test('where the clock was set back, a lease lasts no longer than it had left when it was written', (t) => {
+  const makeProcess = () => {
+    const locks = createLockManager()
+    return { locks, part: createLeasePart({ locks, lostLeases: createLostLeases(60_000), log }) }
+  }
+  const [before, after] = [makeProcess(), makeProcess()]
+  const options = { operation: 'lock_try', agentId: 'ann', ttlMs: 60_000, timeoutMs: 0, graceMs: 0 }
+  const { lease } = before.locks.requestLease({ key: '/f', path: '/f', mode: 'exclusive' }, options)
+  const [record] = [...before.part.dump()] as Record<'acquiredAt' | 'expiresAt' | 'writtenAt', number>[]
+  const hourMs = 3_600_000
+  const { acquiredAt = 0, expiresAt = 0, writtenAt = 0 } = record ?? {}
+  const renewed = { ...record, acquiredAt: acquiredAt - hourMs }
+  const ahead = { ...renewed, expiresAt: expiresAt + hourMs, writtenAt: writtenAt + hourMs }
+  void after.part.restore([ahead])
+  const [restored] = [...after.locks.leases()]
+  t.equal(restored?.fencingToken, lease?.fencingToken)
+  t.ok(restored && restored.expiresAt <= Date.now() + 60_000)
+  t.end()
 })
