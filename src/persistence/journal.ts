@@ -37,8 +37,13 @@ const createFlags = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | no
 const chunkCharacters = 262_144
 const unusable = ['EACCES', 'EPERM', 'ELOOP', 'EISDIR', 'ENXIO', 'EMLINK', 'ERR_FS_FILE_TOO_LARGE']
 
+export interface JournalOptions {
+  /** True where somebody has named the file: it may belong to a server of another tree, which comes back for it. */
+  readonly leavesForeign?: boolean
+}
+
 /** @param tree real path of the first root. The caller holds the lock of the state. */
-export function createJournal(path: string, tree: string) {
+export function createJournal(path: string, tree: string, { leavesForeign = false }: JournalOptions = {}) {
   /** Of the file being written anew; there is only ever one, and one that was left behind is removed. */
   const temporary = `${path}.new`
   let fd: number | undefined
@@ -134,7 +139,8 @@ export function createJournal(path: string, tree: string) {
   return {
     /**
      * Opens what earlier processes have left, or begins anew.
-     * @returns what stands in it; what was set aside, since it could not be used. @throws Error where none can be had
+     * @returns what stands in it; what was set aside, since it could not be used. @throws Error where none can be had,
+     * JournalFault where it is left to another tree
      */
     open(): { opened?: Opened | undefined; aside?: SetAside } {
       let aside: SetAside | undefined
@@ -144,6 +150,7 @@ export function createJournal(path: string, tree: string) {
       } catch (error) {
         // What the system lacks for the moment says nothing about the file.
         if (!(error instanceof JournalFault) && !isErrno(error, ...unusable)) throw error
+        if (leavesForeign && error instanceof JournalFault && error.fault === 'foreign') throw error
         aside = setAside(error)
       }
       create()

@@ -71,6 +71,7 @@ export function createPersistence(options: PersistenceOptions): Persistence {
     bases.attach(kept)
     return createState({
       path: statePath,
+      leavesForeign: settings.state_file !== null,
       tree,
       parts: createParts(options),
       bases: kept,

@@ -1,14 +1,14 @@
 // The state of a tree on the disk: read when this process becomes its authority, written while it is.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '../operations/context.ts'
-import { createJournal, type Opened, type SetAside } from './journal.ts'
+import { createJournal, type JournalOptions, type Opened, type SetAside } from './journal.ts'
 import type { KeptBases } from './kept-bases.ts'
 import type { Change, PersistedPart } from './part.ts'
 import { lockState, makeStateFolder, type StateLock } from './place.ts'
-import { toJson } from './records.ts'
+import { JournalFault, toJson } from './records.ts'
 import { messageOf } from '../message-of.ts'
 
-export interface StateOptions {
+export interface StateOptions extends JournalOptions {
   /** Of the journal. */
   readonly path: string
   /** Real path of the first root. */
@@ -33,13 +33,15 @@ const lockTries = 40
 const lockRetryMs = 5
 /** Between two attempts to write again. */
 const healMs = 2000
+/** As long as the file is another tree's: whoever comes back for it must not find it locked. */
+const foreignMs = 60_000
 /** At a stop, for bytes that are still being compressed. */
 const settleMs = 5000
 
 // Longer than 150 lines: the states of one file, and all ways between them, in one place.
 export function createState(options: StateOptions) {
   const { path, tree, parts, bases, debounceMs, log, onTrouble, onRestored } = options
-  const journal = createJournal(path, tree)
+  const journal = createJournal(path, tree, options)
   const gathered = new Map<PersistedPart, Map<unknown, () => unknown>>(parts.map((part) => [part, new Map()]))
   const listening = new Map<PersistedPart, () => void>()
   let lock: StateLock | undefined
@@ -179,15 +181,24 @@ export function createState(options: StateOptions) {
   }
 
   function fail(error: unknown): void {
-    if (!isBroken) {
-      const message = `the state ${path} cannot be written: ${messageOf(error)}. Operations go on; what happens now would not survive a restart.`
-      onTrouble('journal', message)
-    }
+    const isForeign = error instanceof JournalFault
+    if (!isBroken || isForeign) onTrouble('journal', isForeign ? tellForeign(error) : tellFailure(error))
     isBroken = true
-    healing ??= setTimeout(() => {
-      healing = undefined
-      void heal()
-    }, healMs).unref()
+    healing ??= setTimeout(
+      () => {
+        healing = undefined
+        void heal()
+      },
+      isForeign ? foreignMs : healMs
+    ).unref()
+  }
+
+  function tellFailure(error: unknown): string {
+    return `the state ${path} cannot be written: ${messageOf(error)}. Operations go on; what happens now would not survive a restart.`
+  }
+
+  function tellForeign({ message }: JournalFault): string {
+    return `nothing is kept over a restart: ${path} is left as it is, since ${message}. Give each tree a persistence.state_file of its own, or remove that one.`
   }
 
   async function heal(): Promise<void> {

@@ -214,13 +214,33 @@ for (const { title, apply, fault, reason } of damages) {
   })
 }
 
-t.test('the state of another tree is set aside', async (t) => {
-  const { path } = await leaveState(t)
+t.test('the state of another tree is left to it, nothing is kept in its place, and somebody is told', async (t) => {
+  const { path, root } = await leaveState(t)
+  const before = readFileSync(path)
   const other = makeTree(t, { 'a.txt': 'one\n' })
   const { url, app } = await startServer(t, other.root, { persistence: { enabled: true, state_file: path } })
   const call = await connectTo(t, url)
   t.match(await call('lock_try', { filepaths: ['x.txt'], agent_id: 'eve' }), { all_acquired: true })
-  t.match(app.degradations.list(), [{ message: /it is the state of another tree/ }])
+  t.match(app.degradations.list(), [
+    {
+      part: 'persistence: journal',
+      message: /left as it is, since it is the state of another tree.*a persistence\.state_file of its own/
+    }
+  ])
+  await app.close()
+  t.strictSame(readFileSync(path), before)
+  t.strictSame(readdirSync(dirname(path)).sort(), ['state', 'state.bases', 'state.lock'])
+  const again = await startServer(t, root, { persistence: { enabled: true, state_file: path } })
+  const first = { call: await connectTo(t, again.url) }
+  t.match(await first.call('lock_try', { filepaths: ['x.txt'], agent_id: 'eve' }), { results: [{ holder: 'ann' }] })
+  t.strictSame(again.app.degradations.list(), [])
+})
+
+t.test('a state that was moved with its tree is set aside where nobody has named its place', async (t) => {
+  const { path } = await makeJournal(t)
+  const { aside } = createJournal(path, '/other/tree').open()
+  t.match(aside, { fault: 'foreign', reason: /it is the state of another tree \(\/some\/tree\)/ })
+  t.equal(scan(readFileSync(path), '/other/tree').count, 0)
 })
 
 t.test(
@@ -245,7 +265,7 @@ t.test(
 )
 
 t.test(
-  'two servers never write to one state: the second goes on without, and takes it up when it is free',
+  'two servers never write to one state: the second goes on without, and begins its own when that is free',
   async (t) => {
     const { root, path } = await leaveState(t)
     const persistence = { enabled: true, state_file: path, write_debounce_seconds: 0.01 }
@@ -259,6 +279,8 @@ t.test(
     t.match(await call('lock_try', { filepaths: ['g.txt'], agent_id: 'bob' }), { all_acquired: true })
     t.match(second.app.degradations.list(), [{ message: /another process has its lock/ }])
     t.equal(scan(readFileSync(path), root).header.tree, root)
+    // The file is the first one's otherwise.
+    rmSync(path)
     await first.app.close()
     const isOwn = () => {
       try {
@@ -268,7 +290,7 @@ t.test(
       }
     }
     while (!isOwn()) await new Promise((resolve) => setTimeout(resolve, 20))
-    t.match(second.app.degradations.list(), [{ message: /it is the state of another tree/ }])
+    t.strictSame(second.app.degradations.list(), [])
   }
 )
 
