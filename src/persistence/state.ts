@@ -16,6 +16,8 @@ export interface StateOptions extends JournalOptions {
   readonly parts: readonly PersistedPart[]
   readonly bases: KeptBases
   readonly debounceMs: number
+  /** How long the first call waits for what it can do without: the histories, and what agents have read. Default 250 ms. */
+  readonly graceMs?: number
   readonly log: Logger
   /** Told of what somebody should look at; `message` is undefined when that is over. */
   readonly onTrouble: (about: Trouble, message: string | undefined) => void
@@ -40,7 +42,7 @@ const settleMs = 5000
 
 // Longer than 150 lines: the states of one file, and all ways between them, in one place.
 export function createState(options: StateOptions) {
-  const { path, tree, parts, bases, debounceMs, log, onTrouble, onRestored } = options
+  const { path, tree, parts, bases, debounceMs, graceMs = 250, log, onTrouble, onRestored } = options
   const journal = createJournal(path, tree, options)
   const gathered = new Map<PersistedPart, Map<unknown, () => unknown>>(parts.map((part) => [part, new Map()]))
   const listening = new Map<PersistedPart, () => void>()
@@ -65,6 +67,8 @@ export function createState(options: StateOptions) {
       }
       if (isClosed) return unlock()
       begin()
+      // Of a state that is not large, whoever calls first finds all of it.
+      await Promise.race([restoring, delay(graceMs, undefined, { ref: false })])
     } catch (error) {
       unlock()
       fail(error)

@@ -41,7 +41,7 @@ async function openState(t: Test, path: string, parts: readonly PersistedPart[] 
   })
   let onRestored = () => {}
   const restored = new Promise<void>((resolve) => (onRestored = resolve))
-  const state = createState({ path, tree, parts, bases, debounceMs: 5, log, onTrouble: set, onRestored })
+  const state = createState({ path, tree, parts, bases, debounceMs: 5, graceMs: 0, log, onTrouble: set, onRestored })
   t.teardown(() => state.abandon())
   await state.open()
   return { state, bases, troubles, restored }

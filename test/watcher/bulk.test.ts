@@ -84,6 +84,8 @@ t.test('a checkout of many files is one change in bulk, of which each file has i
   t.equal(summaries[0]?.examples.length, 5)
   for (const path of summaries[0]?.examples ?? []) t.ok(bulk.includes(path))
   t.equal(new Set([...single, ...bulk]).size, count)
+  // Events are told in a later turn.
+  while (events.length < single.length + summaries.length) await new Promise(setImmediate)
   following.end()
   t.equal(events.length, single.length + summaries.length, 'as many events')
   t.match(events.at(-1), { bulk: true, agent_id: 'external', count: summaries.at(-1)?.count })
