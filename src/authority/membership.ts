@@ -41,8 +41,8 @@ const looks = 4
 const welcomeMs = 1000
 /** A process that holds the lock looks this often whether it still is in its place. */
 const watchMs = 1000
-/** A relay that lives has heard by then that the authority leaves. */
-const leaveMs = 250
+/** A relay that lives has heard by then that the authority leaves, on a busy machine too. */
+const leaveMs = 1000
 
 // Longer than 150 lines: the states of a process and all ways between them, in one place.
 export function createMembership(options: MembershipOptions) {
