@@ -2,8 +2,6 @@
 import type { Events } from '../operations/events.ts'
 import type { EngineLink } from './engine-link.ts'
 
-export type EventFeed = ReturnType<typeof createEventFeed>
-
 /** @param onError told where the events of an authority cannot be had: it has gone, and another takes over */
 export function createEventFeed(events: Events, onError: (error: unknown) => void) {
   let source: { readonly relay: EngineLink; readonly feeding: Promise<() => void> } | undefined

@@ -20,8 +20,6 @@ export interface BaseLimits {
   readonly maxAgeMs: number
 }
 
-export type BaseFiles = ReturnType<typeof createBaseFiles>
-
 const deflate = promisify(deflateRaw)
 const inflate = promisify(inflateRaw)
 const readFileAsync = promisify(readFile)

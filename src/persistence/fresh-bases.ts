@@ -21,8 +21,6 @@ interface Log {
   left: number
 }
 
-export type FreshBases = ReturnType<typeof createFreshBases>
-
 const noFollow = constants.O_NOFOLLOW ?? 0
 const logName = /^fresh-(\d{1,15})$/
 /** A number above is none of ours: to count on from there would soon count no more. */

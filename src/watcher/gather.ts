@@ -1,7 +1,5 @@
 // Gathers the notices of one path into one, which is passed on when the path has been left alone for a while.
 
-export type Gather = ReturnType<typeof createGather>
-
 interface GatherOptions {
   readonly quietMs: number
   readonly onDue: (paths: string[]) => void
