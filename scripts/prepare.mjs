@@ -26,7 +26,6 @@ export function prepare() {
     step('installing dependencies', npm(), install, 2)
     writeStamp(installStamp, lock)
     rmSync(buildStamp, { force: true })
-    rmSync(join(projectRoot, '.tap'), { recursive: true, force: true })
   }
   const sources = fingerprintSources()
   if (readStamp(buildStamp) !== sources || !existsSync(join(projectRoot, 'dist'))) {

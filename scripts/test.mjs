@@ -1,14 +1,75 @@
-// Prepares the project and runs all tests, or the ones named: npm test -- dist/test/locks/lock-manager.test.js
-import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+// Prepares the project, then runs all tests, or those whose path contains one of the parts given: npm test -- locks/lock-manager
+// With --full, campaigns of random cases, kills and contending agents have their full lengths: npm run test:full
+import { availableParallelism } from 'node:os'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { prepare, projectRoot } from './prepare.mjs'
+import { fail, prepare, projectRoot } from './prepare.mjs'
+import { runTestFile } from './test-file.mjs'
+
+const slowestCount = 10
 
 prepare()
-const tap = join(projectRoot, 'node_modules', 'tap', 'dist', 'esm', 'run.mjs')
-const runTap = (...args) =>
-  spawnSync(process.execPath, [tap, ...args], { cwd: projectRoot, stdio: 'inherit' }).status ?? 1
+const parts = process.argv.slice(2).filter((argument) => argument !== '--full')
+const isFull = parts.length < process.argv.length - 2
+const waiting = choose(findTests(), parts.map(withoutEnds))
+const results = []
+const start = performance.now()
+const environment = { ...process.env, TEST_LENGTH: isFull ? 'full' : (process.env.TEST_LENGTH ?? 'short') }
+await Promise.all(Array.from({ length: availableParallelism() }, runWaiting))
+report()
 
-// tap generates its test class from the plugins named in .taprc, once per installation.
-if (!existsSync(join(projectRoot, '.tap', 'plugins')) && runTap('build') !== 0) process.exit(1)
-process.exit(runTap('run', ...process.argv.slice(2)))
+async function runWaiting() {
+  for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
+    const result = await runTestFile(name, join(projectRoot, 'dist', 'test', `${name}.test.js`), environment)
+    results.push(result)
+    const { passed, failed, seconds, problems } = result
+    const verdict = problems === '' ? 'ok    ' : 'FAILED'
+    print(`${verdict} ${format(seconds)}  ${name}  ${passed} passed${failed > 0 ? `, ${failed} failed` : ''}`)
+    if (problems !== '') print(problems)
+  }
+}
+
+function report() {
+  const total = (count) => results.reduce((sum, result) => sum + result[count], 0)
+  print(`\nThe slowest files, of ${format((performance.now() - start) / 1000).trim()} altogether:`)
+  const bySeconds = results.toSorted((a, b) => b.seconds - a.seconds)
+  for (const { name, seconds } of bySeconds.slice(0, slowestCount)) print(`${format(seconds)}  ${name}`)
+  for (const { name, skipped } of results) for (const reason of skipped) print(`skipped in ${name}: ${reason}`)
+  const failedFiles = results.filter(({ problems }) => problems !== '').map(({ name }) => name)
+  if (failedFiles.length > 0) print(`\nnpm test -- ${failedFiles.join(' ')}   runs the files that failed once more.`)
+  print(
+    `\n${total('passed')} passed, ${total('failed')} failed, ${results.flatMap(({ skipped }) => skipped).length} skipped`
+  )
+  process.exitCode = failedFiles.length === 0 ? 0 : 1
+}
+
+/** Paths below `test`, without `.test.ts`. */
+function findTests() {
+  return readdirSync(join(projectRoot, 'dist', 'test'), { recursive: true })
+    .filter((path) => path.endsWith('.test.js'))
+    .map((path) => withoutEnds(path.replaceAll('\\', '/')))
+    .sort()
+}
+
+/** However a file is named: `locks/queue`, `test/locks/queue.test.ts`, `./dist/test/locks/queue.test.js`. */
+function withoutEnds(path) {
+  return path.replace(/^(\.\/)?(dist\/)?(test\/)?/, '').replace(/(\.test)?(\.[jt]s)?$/, '')
+}
+
+function choose(names, parts) {
+  if (parts.length === 0) return names
+  for (const part of parts) {
+    if (!names.some((name) => name.includes(part)))
+      fail(`no test file has "${part}" in its path; they are:\n${names.join('\n')}`)
+  }
+  // A part that is the whole path of a file means that file alone.
+  return names.filter((name) => parts.some((part) => (names.includes(part) ? name === part : name.includes(part))))
+}
+
+function format(seconds) {
+  return `${seconds.toFixed(1).padStart(6)} s`
+}
+
+function print(text) {
+  process.stdout.write(`${text}\n`)
+}

@@ -1,0 +1,71 @@
+// Runs one test file in a process of its own. tap's own runner is left out: it loads a tracer into every program that a test starts, half a second each.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { projectRoot } from './prepare.mjs'
+
+/** Bounds on hanging alone. Within the first, tap says which test hangs; a file that does not even answer tap is ended by the second. */
+const maxTestSeconds = 300
+const maxFileSeconds = 600
+
+const canEndGroup = process.platform !== 'win32'
+const running = new Set()
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+  process.once(signal, () => {
+    for (const child of running) end(child)
+    process.kill(process.pid, signal)
+  })
+}
+
+/**
+ * @returns assertions that passed and failed, `skipped` (one line for each test that was skipped), and `problems`:
+ * what went wrong, as TAP with all that passed left out; empty where nothing did
+ */
+export async function runTestFile(name, path, environment) {
+  const start = performance.now()
+  const child = spawn(process.execPath, ['--no-warnings', '--enable-source-maps', path], {
+    cwd: projectRoot,
+    env: { ...environment, TAP_TIMEOUT: String(maxTestSeconds) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // A group of its own, so that programs which the test has started end with it.
+    detached: canEndGroup
+  })
+  running.add(child)
+  const chunks = []
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => chunks.push(chunk))
+  let isTooLate = false
+  const limit = setTimeout(() => {
+    isTooLate = true
+    end(child)
+  }, maxFileSeconds * 1000)
+  const [code, signal] = await once(child, 'close')
+  clearTimeout(limit)
+  running.delete(child)
+  const lines = Buffer.concat(chunks).toString().split('\n')
+  const counts = lines.findLast((line) => line.startsWith('# { total:')) ?? ''
+  const count = (key) => Number(new RegExp(`\\b${key}: (\\d+)`).exec(counts)?.[1] ?? 0)
+  const isWell = code === 0 && counts !== '' && count('fail') === 0
+  return {
+    name,
+    seconds: (performance.now() - start) / 1000,
+    passed: count('pass'),
+    failed: isWell ? 0 : Math.max(count('fail'), 1),
+    skipped: lines.filter((line) => /^\s*ok .*# SKIP/.test(line)).map((line) => line.trim().replace(/^ok \d+ - /, '')),
+    problems: isWell ? '' : describe()
+  }
+
+  function describe() {
+    const shown = lines.filter((line) => line.trim() !== '' && !/^\s*(ok \d|TAP version|\d+\.\.\d+)/.test(line))
+    if (isTooLate) shown.push(`${name} was ended after ${maxFileSeconds} s.`)
+    else if (counts === '' || signal !== null)
+      shown.push(`${name} ended with ${signal ?? `exit code ${code}`} before all tests were done.`)
+    return shown.join('\n')
+  }
+}
+
+function end({ pid }) {
+  try {
+    process.kill(canEndGroup ? -pid : pid, 'SIGKILL')
+  } catch (error) {
+    if (error.code !== 'ESRCH') throw error
+  }
+}
