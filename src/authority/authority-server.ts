@@ -172,6 +172,9 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
       for (const { channel } of peers) channel.send({ type: 'leaving' })
       const silent = [...peers].map((peer) => peer.silent)
       await Promise.race([Promise.all(silent), delay(limitMs, undefined, { ref: false })])
+      // If this process stood still meanwhile, what was asked in that time still lies in the sockets. It is read, and so answered.
+      await setImmediate()
+      await setImmediate()
     },
     close(): void {
       for (const { channel } of peers) channel.close()

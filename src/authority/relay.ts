@@ -1,5 +1,6 @@
 // A relay's side: asks the authority of the tree to carry out what this process's clients ask for.
 import { connect } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { LockList } from '../../schemas/locks.ts'
 import { cancellationOf, OperationError, serverStopping } from '../errors.ts'
 import type { OperationResult } from '../operations/context.ts'
@@ -16,6 +17,7 @@ export interface Relay extends EngineLink {
   readonly settings: EngineSettings
   /** Resolves when the authority has gone. Calls that it had not answered have failed with AUTHORITY_LOST by then. */
   readonly closed: Promise<void>
+  /** True once the authority carries out nothing more: it has said so, or has gone. */
   readonly isLeaving: () => boolean
   /** Says anew who this process is. */
   readonly introduce: (hello: Hello) => void
@@ -36,6 +38,12 @@ interface Pending {
   readonly resolve: (result: never) => void
   readonly reject: (error: OperationError) => void
   readonly progress: ((message: string) => void) | undefined
+}
+
+interface AskOptions {
+  readonly progress?: ((message: string) => void) | undefined
+  /** Cancels what was asked. */
+  readonly signal?: AbortSignal
 }
 
 type Question = RelayRequest extends infer Request ? (Request extends unknown ? Omit<Request, 'id'> : never) : never
@@ -120,29 +128,27 @@ async function connectRelay(path: string, { hello, signal, silenceMs }: ConnectO
     markClosed()
   }
 
-  function ask<Result>(question: Question, progress?: (message: string) => void) {
+  /** @throws OperationError OVERLOADED where the authority cannot be asked any more: nothing was done, and the next one can be asked */
+  async function ask<Result>(question: Question, { progress, signal }: AskOptions = {}): Promise<Result> {
+    // If this process stood still, the authority's leaving may already lie in the socket: it is read first.
+    await nextTurn()
+    if (isLeaving || isClosed) throw serverStopping()
+    if (signal?.aborted === true) throw cancellationOf(signal)
     lastId += 1
     const id = lastId
-    const answer = new Promise<Result>((resolve, reject) => {
-      if (isClosed) return reject(authorityLost())
-      channel.send({ ...question, id })
-      return pending.set(id, { resolve, reject, progress })
-    })
-    return { id, answer }
+    const onAbort = () => signal !== undefined && cancel(id, cancellationOf(signal))
+    signal?.addEventListener('abort', onAbort, { once: true })
+    const answer = new Promise<Result>((resolve, reject) => pending.set(id, { resolve, reject, progress }))
+    channel.send({ ...question, id })
+    return answer.finally(() => signal?.removeEventListener('abort', onAbort))
   }
 
   function cancel(id: number, reason: OperationError): void {
     channel.send({ type: 'cancel', id, reason: reason.toWire() })
   }
 
-  const call: EngineLink['call'] = async (name, input, { caller, signal, progress }) => {
-    if (signal.aborted) throw cancellationOf(signal)
-    const question = { type: 'call', name, input, caller, progress: progress !== undefined } as const
-    const { id, answer } = ask<OperationResult>(question, progress)
-    const onAbort = () => cancel(id, cancellationOf(signal))
-    signal.addEventListener('abort', onAbort, { once: true })
-    return answer.finally(() => signal.removeEventListener('abort', onAbort))
-  }
+  const call: EngineLink['call'] = (name, input, { caller, signal, progress }) =>
+    ask<OperationResult>({ type: 'call', name, input, caller, progress: progress !== undefined }, { progress, signal })
 
   try {
     const { pid, settings } = await welcome.promise
@@ -150,7 +156,7 @@ async function connectRelay(path: string, { hello, signal, silenceMs }: ConnectO
       pid,
       settings,
       closed,
-      isLeaving: () => isLeaving,
+      isLeaving: () => isLeaving || isClosed,
       introduce: channel.send,
       withdraw() {
         isWithdrawn = true
@@ -159,13 +165,13 @@ async function connectRelay(path: string, { hello, signal, silenceMs }: ConnectO
       close: channel.close,
       call,
       disconnect: (connection) => channel.send({ type: 'disconnect', connection }),
-      holdsLeases: (connection) => ask<boolean>({ type: 'holds_leases', connection }).answer,
-      listLocks: (limit) => ask<LockList>({ type: 'list_locks', limit }).answer,
-      listFiles: (after, limit) => ask<TrackedFiles>({ type: 'list_files', after, limit }).answer,
+      holdsLeases: (connection) => ask<boolean>({ type: 'holds_leases', connection }),
+      listLocks: (limit) => ask<LockList>({ type: 'list_locks', limit }),
+      listFiles: (after, limit) => ask<TrackedFiles>({ type: 'list_files', after, limit }),
       async feed(listener) {
         // The first event may come right behind the answer.
         onEvent = listener
-        await ask({ type: 'follow' }).answer
+        await ask({ type: 'follow' })
         return () => {
           if (onEvent !== listener) return
           onEvent = undefined

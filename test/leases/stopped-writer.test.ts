@@ -1,12 +1,13 @@
 // A writer that is stopped (SIGSTOP) past the end of its lease and then continued changes nothing: real processes, real program.
 import { spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { connect, transports, type Answer, type TransportName } from '../fixtures/clients.ts'
+import { cannotStop, stopProcess } from '../fixtures/processes.ts'
 import { startProgram } from '../fixtures/server.ts'
 import { makeTree } from '../fixtures/tree.ts'
+import { until } from '../fixtures/until.ts'
 import { changesOf, contentsOf, filesOf, type Change } from './fixtures/changes.ts'
 import { outcomeOf } from './fixtures/doors.ts'
 import type { Order } from './fixtures/writer.ts'
@@ -25,10 +26,7 @@ function startWriter(t: Test, transport: TransportName, url: string) {
     async answer(): Promise<Answer> {
       return JSON.parse(String((await answers.next()).value)) as Answer
     },
-    async stop(): Promise<void> {
-      child.kill('SIGSTOP')
-      while (!/^\d+ \(.*\) T /.test(readFileSync(`/proc/${child.pid}/stat`, 'utf8'))) await new Promise(setImmediate)
-    },
+    stop: () => stopProcess(child),
     continue: () => child.kill('SIGCONT')
   }
 }
@@ -53,7 +51,7 @@ function casesOf(transport: TransportName): Case[] {
 
 for (const transport of transports) {
   const title = `a writer over ${transport} that is stopped past the end of its lease and continued changes nothing`
-  t.test(title, { skip: process.platform !== 'linux' && 'looks into /proc' }, async (t) => {
+  t.test(title, { skip: cannotStop }, async (t) => {
     const cases = casesOf(transport)
     const tree = makeTree(t, filesOf(cases))
     const { url } = await startProgram(t, ['--dir', tree.root])
@@ -73,7 +71,7 @@ for (const transport of transports) {
       if (isWritten && content !== undefined) await bob.call('async_append', { path: file, content: 'bob' })
     await bob.call('lock_release_all')
     const leases = async () => ((await (await fetch(`${url}/locks`)).json()) as Answer)['counts'].leases
-    while ((await leases()) > 0) await new Promise(setImmediate)
+    await until(async () => (await leases()) === 0)
     const before = contentsOf(tree)
     t.equal(Object.values(before).filter((content) => content.endsWith('bob')).length, 14)
 
