@@ -16,6 +16,7 @@ import { candidatePorts, portOfUser } from '../../src/daemon/ports.ts'
 import { makeTree } from '../fixtures/tree.ts'
 import { prdExample } from './fixtures/prd-example.ts'
 import { sampleOf, toVariable } from './fixtures/sample.ts'
+import { casesOf } from '../fixtures/length.ts'
 
 const page = readFileSync(new URL('../../../docs/configuration.md', import.meta.url), 'utf8')
 const noFile = { ASYNC_CRUD_MCP_CONFIG: '' }
@@ -329,6 +330,6 @@ t.test('JSON with places accepts what JSON.parse accepts, and gives the same', a
     fc.property(fc.oneof(valid, bent, noise), (text) => {
       assert.deepEqual(parse(text), native(text))
     }),
-    { numRuns: 2000 }
+    { numRuns: casesOf(2000) }
   )
 })

@@ -9,8 +9,9 @@ import { show } from '../fixtures/file-editing.ts'
 import { startServer } from '../fixtures/server.ts'
 import { makeTree } from '../fixtures/tree.ts'
 import { edit, isConsistent, linesOf, read, type ModelEdit, type ModelRequest } from './line-model.ts'
+import { lengthOf } from '../fixtures/length.ts'
 
-const files = 2000
+const files = lengthOf({ full: 2000, short: 400 })
 
 /** What may stand in a line, line separators of Unicode included: they end no line. */
 const lineText = fc.oneof(

@@ -1,12 +1,14 @@
 import t from 'tap'
 import { checkInThread } from './lock-schedules.ts'
+import { casesOf } from '../fixtures/length.ts'
 
+const histories = casesOf(5000)
 const managerUrl = new URL('../../src/locks/lock-manager.js', import.meta.url)
 
 t.test(
-  'in 5,000 random histories of leases the table is as its rules say, and only who waits in a circle is told so',
+  `in ${histories} random histories of leases the table is as its rules say, and only waiters in a cycle are told so`,
   async (t) => {
-    await checkInThread('histories', managerUrl, { numRuns: 5000 })
+    await checkInThread('histories', managerUrl, { numRuns: histories })
     t.pass('it is')
   }
 )

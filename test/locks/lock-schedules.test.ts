@@ -1,12 +1,14 @@
 import t from 'tap'
 import { checkInThread } from './lock-schedules.ts'
+import { casesOf } from '../fixtures/length.ts'
 
+const schedules = casesOf(5000)
 const managerUrl = new URL('../../src/locks/lock-manager.js', import.meta.url)
 
 t.test(
-  'in 5,000 random schedules nobody holds beside a writer, overtakes, is stuck, or leaves anything behind',
+  `in ${schedules} random schedules no request is granted beside a writer, overtakes, is stuck, or leaves anything behind`,
   async (t) => {
-    await checkInThread('schedules', managerUrl, { numRuns: 5000 })
+    await checkInThread('schedules', managerUrl, { numRuns: schedules })
     t.pass('it holds')
   }
 )

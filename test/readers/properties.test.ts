@@ -4,6 +4,7 @@ import { connect, type Answer, type TestClient } from '../fixtures/clients.ts'
 import { createRandom } from '../fixtures/random.ts'
 import { startServer } from '../fixtures/server.ts'
 import { hashOf, makeTree } from '../fixtures/tree.ts'
+import { givenSeed } from '../fixtures/length.ts'
 
 /** A line, as the model knows it wherever it moves. */
 interface Line {
@@ -72,7 +73,7 @@ async function read(ann: TestClient, model: Model, offset: number, limit: number
 }
 
 t.test('an agent is told of what it has seen, and of nothing else', async (t) => {
-  const seed = Number(process.env['ASYNC_CRUD_MCP_TEST_SEED'] ?? 1)
+  const seed = givenSeed ?? 1
   const next = createRandom(seed)
   const random = (below: number) => Math.floor(next() * below)
   const counts = { told: 0, quiet: 0 }
