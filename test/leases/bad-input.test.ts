@@ -1,7 +1,8 @@
 // Wrong input of the lock operations: an error with its code on every transport, and nothing acquired by any of it.
 import { mkdirSync, symlinkSync } from 'node:fs'
 import t from 'tap'
-import { doors, openWorld, type Agent } from './fixtures/doors.ts'
+import { lasts, now } from '../fixtures/lasts.ts'
+import { doors, openWorld } from './fixtures/doors.ts'
 
 const world = await openWorld(t, { a: '', 'sub/b': '', '.git/config': '' }, { LOCKS__MAX_FILES_PER_CALL: 4 })
 const { tree } = world
@@ -108,11 +109,11 @@ for (const door of doors) {
 
   t.test(`over ${door}: a time beyond the limits is clamped, and the answer says so`, async (t) => {
     const agent = await world.enter(door, door)
-    const lasts = ({ results }: Awaited<ReturnType<Agent['call']>>) => Date.parse(results[0].expires_at) - Date.now()
     for (const operation of ['lock_try', 'lock_wait', 'lock_renew']) {
+      const since = now()
       const answer = await agent.call(operation, { filepaths, ttl_seconds: 1e300 })
       t.match(answer, { status: 'ok', message: /locks\.max_lease_ttl_seconds.*3600 s/ }, operation)
-      t.ok(lasts(answer) > 3_590_000 && lasts(answer) <= 3_600_000, `${operation} lasts ${lasts(answer)} ms`)
+      lasts(t, since, answer['results'][0].expires_at, 3600, operation)
     }
     const within = await agent.call('lock_try', { filepaths: ['sub/b'], ttl_seconds: 3600 })
     t.match(within, { message: undefined })
@@ -158,11 +159,8 @@ t.test('over JSON-RPC wrong input is -32602, and what the lock table refuses -32
     t.match(await world.program.call('async_append', input), { error: { code: -32_001, data: { error_code } } })
 })
 
-t.test('a text of megabytes is refused within a moment', async (t) => {
+t.test('a text of megabytes is refused, in linear time or this would not end', async (t) => {
   const agent = await world.enter('rest', 'a')
-  for (const note of [`${' '.repeat(1_000_000)}\u202e`, `${'x'.repeat(1_000_000)}\u202e`]) {
-    const start = Date.now()
+  for (const note of [`${' '.repeat(1_000_000)}\u202e`, `${'x'.repeat(1_000_000)}\u202e`])
     t.match(await agent.call('lock_try', { filepaths, note }), { error_code: invalid, message: /500.*visible/ })
-    t.ok(Date.now() - start < 2000)
-  }
 })

@@ -3,6 +3,7 @@ import { symlinkSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import type { PartialConfig } from '../../src/config.ts'
 import { connect } from '../fixtures/clients.ts'
+import { lasts, now } from '../fixtures/lasts.ts'
 import { untilWaiting } from '../fixtures/locks.ts'
 import { startServer } from '../fixtures/server.ts'
 import { startStdio } from '../fixtures/stdio.ts'
@@ -36,13 +37,11 @@ t.test(
     await untilWaiting(server, 1)
     const cat = await connect(t, 'rest', server.url, 'cat')
     t.match(await cat.call('lock_wait', { filepaths: ['a'], timeout_seconds: 0.8 }), { all_acquired: false })
+    const since = now()
     await bob.call('lock_release', { filepaths: ['b'] })
     const { all_acquired, results } = await wait
     t.ok(all_acquired)
-    for (const { expires_at } of results) {
-      const left = Date.parse(expires_at) - Date.now()
-      t.ok(left > 0 && left <= 450, `${left} ms are left of 400`)
-    }
+    for (const { filepath, expires_at } of results) lasts(t, since, expires_at, 0.4, filepath)
   }
 )
 
@@ -66,8 +65,9 @@ t.test('a refused wait leaves the leases of before as they were, with their note
   await untilWaiting(server, 1)
   const refused = await ann.call('lock_wait', { filepaths: ['a', 'b'], note: 'other', ttl_seconds: 0.2 })
   t.match(refused, { error_code: 'DEADLOCK', path: 'b' })
+  const since = now()
   const { results } = await ann.call('lock_renew', { filepaths: ['a'] })
-  t.ok(Date.parse(results[0].expires_at) > Date.now() + 400_000)
+  lasts(t, since, results[0].expires_at, 500)
   t.match(await ann.call('lock_status', { filepaths: ['a'] }), { results: [{ holders: [{ note: 'mine' }] }] })
   await ann.call('lock_release_all')
   t.match(await wait, { all_acquired: true })

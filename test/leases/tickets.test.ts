@@ -2,6 +2,7 @@
 import t from 'tap'
 import { lockKey } from '../../src/files/lock-key.ts'
 import { connect, connectLegacy, transports, type Answer } from '../fixtures/clients.ts'
+import { lasts, now } from '../fixtures/lasts.ts'
 import { untilWaiting } from '../fixtures/locks.ts'
 import { startServer } from '../fixtures/server.ts'
 import { makeTree } from '../fixtures/tree.ts'
@@ -44,6 +45,7 @@ for (const door of doors) {
   t.test(`over ${door}: a wait that is cut gives a ticket, keeps its place, and is granted in its turn`, async (t) => {
     const { ann, bob, holder, at } = await scene(door, 'f')
     const filepaths = [at('f')]
+    const since = now()
     const cut = await ann.call('lock_wait', { filepaths })
     t.match(cut, {
       status: 'ok',
@@ -53,8 +55,7 @@ for (const door of doors) {
       ticket_expires_at: String,
       message: new RegExp(`cut at ${cutSeconds} s of the 30 s.*call lock_wait with ticket "${cut['ticket']}"`)
     })
-    const kept = Date.parse(cut['ticket_expires_at']) - Date.now()
-    t.ok(kept > 55_000 && kept <= 60_000, `kept for ${kept} ms`)
+    lasts(t, since, cut['ticket_expires_at'], 60, 'a place')
     const behind = await bob.call('lock_wait', { filepaths, timeout_seconds: 100 })
     t.match(behind, { results: [{ position: 2, queue_depth: 2 }], message: /of the 100 s/ })
     t.match(await queueOf(at('f')), [
@@ -78,16 +79,16 @@ for (const door of doors) {
       const { ann, bob, holder, at } = await scene(door, 'f')
       const filepaths = [at('f')]
       const { ticket } = await ann.call('lock_wait', { filepaths, ttl_seconds: 200, note: 'soon back' })
+      const since = now()
       await holder.call('lock_release', { filepaths })
       const { holders } = await bob.call('async_status', { path: at('f') })
       t.match(holders, [{ type: 'lease', agent_id: ann.name, note: 'soon back' }])
-      const unclaimed = Date.parse(holders[0].expires_at) - Date.now()
-      t.ok(unclaimed > 50_000 && unclaimed <= 60_000, `unclaimed it lasts ${unclaimed} ms, the grace`)
+      lasts(t, since, holders[0].expires_at, 60, 'unclaimed, for the grace, it')
       t.match(await bob.call('lock_wait', { ticket }), noPlace(ticket), 'the ticket of another is no ticket')
+      const returned = now()
       const claimed = await ann.call('lock_wait', { ticket, timeout_seconds: 0 })
       t.match(claimed, { all_acquired: true, ticket: undefined, message: undefined })
-      const lasts = Date.parse(claimed['results'][0].expires_at) - Date.now()
-      t.ok(lasts > 190_000 && lasts <= 200_000, `claimed it lasts ${lasts} ms, its TTL`)
+      lasts(t, returned, claimed['results'][0].expires_at, 200, 'claimed, for its TTL, it')
       t.match(await ann.call('lock_wait', { ticket }), noPlace(ticket), 'a ticket is used up')
       await ann.call('lock_release_all')
     }
@@ -99,8 +100,10 @@ for (const door of doors) {
       const { ann, bob, holder, at } = await scene(door, 'f')
       const { ticket } = await ann.call('lock_wait', { filepaths: [at('f')] })
       t.match(await bob.call('lock_wait', { ticket }), noPlace(ticket))
-      const calls = [1, 2].map(() => ann.call('lock_wait', { ticket }))
-      const answers = await Promise.all(calls)
+      let answers: Answer[]
+      // The second call may come when the first has been cut: then they are not two at a time.
+      do answers = await Promise.all([1, 2].map(() => ann.call('lock_wait', { ticket })))
+      while (answers.every(({ status }) => status === 'ok'))
       t.strictSame(new Set(answers.map(({ status }) => status)), new Set(['ok', 'error']))
       const failed = answers.find(({ status }) => status === 'error')
       t.match(failed, { ...noPlace(ticket), message: /it is waited with in another call/ })
@@ -171,10 +174,10 @@ for (const door of doors) {
   t.test(`over ${door}: with all_or_nothing the ticket stands for all of them`, async (t) => {
     const { ann, bob, holder, at } = await scene(door, 'b', 'c')
     const filepaths = [at('a'), at('b'), at('c')]
+    const since = now()
     const cut = await ann.call('lock_wait', { filepaths, all_or_nothing: true })
     t.match(cut, { all_acquired: false, ticket: String, results: [{ acquired: true }, {}, {}] })
-    const kept = Date.parse(cut['results'][0].expires_at) - Date.now()
-    t.ok(kept > 50_000 && kept <= 60_000, `what it has already is kept as long as the places, ${kept} ms`)
+    lasts(t, since, cut['results'][0].expires_at, 60, 'what it has already, kept as long as the places,')
     await holder.call('lock_release', { filepaths: [at('b')] })
     t.match(await bob.call('lock_try', { filepaths }), { results: [{ acquired: false }, { acquired: false }, {}] })
     const ended = await ann.call('lock_wait', { ticket: cut['ticket'], timeout_seconds: 0.05 })
@@ -201,9 +204,16 @@ t.test('a place that nobody comes back for is given up after the grace, and so i
   t.match(first, { ticket: String })
   await untilWaiting(server, 0)
   t.match(await ann!.call('lock_wait', { ticket: first['ticket'] }), noPlace(first['ticket']))
-  const second = await ann!.call('lock_wait', { filepaths })
-  await bob!.call('lock_release', { filepaths })
-  t.match(await cat!.call('lock_status', { filepaths }), { results: [{ holder: 'ann' }] })
+  let second: Answer
+  let status: Answer
+  // The grace may be over when the file is released, or before the status is asked for: then they come again.
+  do {
+    t.match(await bob!.call('lock_try', { filepaths }), { all_acquired: true })
+    second = await ann!.call('lock_wait', { filepaths })
+    await bob!.call('lock_release', { filepaths })
+    status = await cat!.call('lock_status', { filepaths })
+  } while (status['results'][0].holder === null)
+  t.match(status, { results: [{ holder: 'ann' }] })
   t.match(await goOn(cat!, await cat!.call('lock_wait', { filepaths })), { all_acquired: true })
   const late = await ann!.call('lock_wait', { ticket: second['ticket'] })
   t.match(late, noPlace(second['ticket']))
@@ -222,11 +232,10 @@ t.test('after the grace of an all_or_nothing wait none of its files is held', as
   const server = await startServer(t, tree.root, settings)
   const [ann, bob, cat] = await Promise.all(['ann', 'bob', 'cat'].map((name) => connect(t, 'rest', server.url, name)))
   await bob!.call('lock_try', { filepaths: ['b'] })
-  const cut = await ann!.call('lock_wait', { filepaths: ['a', 'b'], all_or_nothing: true })
-  t.match(cut, { all_acquired: false, ticket: String })
-  const start = performance.now()
+  const input = { filepaths: ['a', 'b'], all_or_nothing: true, ttl_seconds: 3600 }
+  t.match(await ann!.call('lock_wait', input), { all_acquired: false, ticket: String })
+  // It would wait for ever if the lease had its TTL and not the grace.
   t.match(await goOn(cat!, await cat!.call('lock_wait', { filepaths: ['a'] })), { all_acquired: true })
-  t.ok(performance.now() - start < 20_000, 'long before the TTL is over')
   t.equal(server.app.locks.summary().waiting, 0)
 })
 
