@@ -85,23 +85,12 @@ t.test('common patterns', async (t) => {
   for (const [glob, text, expected] of cases) t.equal(compileGlob(glob)(text), expected, `${glob} on ${text}`)
 })
 
-t.test('a pattern that makes a backtracking matcher hang is answered at once', async (t) => {
+t.test('a pattern that makes a backtracking matcher hang is answered, in so many steps a character', async (t) => {
   const matches = compileGlob(`${'*a'.repeat(60)}b`)
-  const harmless = compileGlob('*b')
-  const long = 'a'.repeat(255)
-  const time = (run: () => unknown) => {
-    const start = performance.now()
-    for (let round = 0; round < 20; round += 1) run()
-    return performance.now() - start
-  }
-  time(() => matches(long))
-  // Linear in pattern times name: 60 times the pattern costs in the order of 60 times the work, not 2^60.
-  const floor = Math.max(
-    time(() => harmless(long)),
-    0.5
-  )
-  t.ok(time(() => matches(long)) < floor * 2000)
-  t.notOk(matches(long))
+  // A backtracking matcher has 2^60 ways to go, and would not end.
+  t.notOk(matches('a'.repeat(255)))
+  t.ok(matches('a'.repeat(60) + 'b'))
+  t.ok(matches.steps < 64, `${matches.steps} steps`)
 })
 
 t.test('patterns and names of any length cost so much a character and no more', async (t) => {
