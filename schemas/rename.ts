@@ -1,16 +1,5 @@
 // async_rename: renames or moves a file (PRD 3.9).
-import {
-  AgentId,
-  Changed,
-  CreateDirs,
-  DiffFormat,
-  ExpectedHash,
-  Hash,
-  Path,
-  StatusOk,
-  Timeout,
-  Timestamp
-} from './common.ts'
+import { AgentId, CreateDirs, DiffFormat, ExpectedHash, Hash, Path, StatusOk, Timeout, Timestamp } from './common.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
 export const RenameInput = inputObject({
@@ -40,7 +29,9 @@ export const RenameOutput = Type.Object(
     hash: Type.Union([Hash, Type.Null()], {
       description: 'Hash of the file; null for a broken link and for a file above the size limit.'
     }),
-    changed: Changed,
+    changed: Type.Boolean({
+      description: 'False where both are one name, or two names (hard links) of one file: nothing was done, both stay.'
+    }),
     cross_filesystem: Type.Optional(
       Type.Boolean({ description: 'True where the file had to be copied to another file system, which is not atomic.' })
     ),

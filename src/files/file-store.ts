@@ -11,7 +11,7 @@ import { lockKey } from './lock-key.ts'
 import { makeParents, type MadeParents } from './parents.ts'
 import { createProtection } from './protection.ts'
 import { checkSize, contentHash, readFile, requireRegular, type FileVersion } from './read-file.ts'
-import { renameEntry, type RenameSource, type RenameTarget } from './rename-entry.ts'
+import { renameEntry, type RenameOutcome, type RenameSource, type RenameTarget } from './rename-entry.ts'
 import { createRoots } from './roots.ts'
 import { walk, type Place } from './walk.ts'
 import { createWriter, explainWriteError } from './write-file.ts'
@@ -143,20 +143,21 @@ export function createFileStore(options: FileStoreOptions) {
 
   /**
    * Renames an entry; over an existing file only with `overwrite`. A failure leaves both as they were.
-   * @returns whether it had to be copied to another file system
+   * @returns the identity that the file has under its new name
    */
   async function rename(
     from: RenameSource,
     to: RenameTarget & { readonly createDirs: boolean },
     assertHeld: () => void
-  ): Promise<{ crossFilesystem: boolean; identity: FileIdentity | undefined }> {
+  ): Promise<{ outcome: RenameOutcome; identity: FileIdentity | undefined }> {
     const parents = prepareParents(to.place, to.path, to.createDirs)
     const target = { ...to, place: parents.place }
     try {
-      const crossFilesystem = await renameEntry(writer, from, target, assertHeld)
+      const outcome = await renameEntry(writer, from, target, assertHeld)
+      if (outcome === 'unchanged') return { outcome, identity: undefined }
       await writer.syncNames([target.place, from.place], to.path, () => from.current?.hash ?? '')
       const stat = target.place.directory.stat(target.place.name)
-      return { crossFilesystem, identity: stat === undefined ? undefined : identityOf(stat) }
+      return { outcome, identity: stat === undefined ? undefined : identityOf(stat) }
     } catch (error) {
       parents.undo()
       throw error

@@ -13,7 +13,7 @@ export async function sweepLeftovers(roots: readonly Root[], signal: AbortSignal
     for (const entry of entries) {
       const path = join(directory, entry.name)
       if (entry.isDirectory()) pending.push(path)
-      else if (entry.isFile() && isLeftover(entry.name))
+      else if ((entry.isFile() || entry.isSymbolicLink()) && isLeftover(entry.name))
         removed += await unlink(path).then(
           () => 1,
           () => 0

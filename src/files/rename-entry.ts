@@ -1,7 +1,9 @@
 // Renames an entry within a file system, or copies it to another one.
-import { readlinkSync, renameSync, symlinkSync, unlinkSync } from 'node:fs'
+import { readlinkSync, renameSync, statSync, symlinkSync, unlinkSync, type BigIntStats } from 'node:fs'
+import { resolve } from 'node:path'
 import { isErrno, OperationError } from '../errors.ts'
-import { assertUnchanged, requireAbsent } from './checks.ts'
+import { assertUnchanged, ChangedMeanwhile, requireAbsent } from './checks.ts'
+import { temporaryName } from './own-names.ts'
 import { requireRegular, type FileVersion } from './read-file.ts'
 import type { Place } from './walk.ts'
 import { explainWriteError, type Writer } from './write-file.ts'
@@ -20,55 +22,100 @@ export interface RenameTarget {
   readonly overwrite: boolean
 }
 
-/** @returns true where it had to be copied to another file system */
+/** `unchanged`: both are names of one file, and both stay. `copied`: the target lies on another file system. */
+export type RenameOutcome = 'unchanged' | 'renamed' | 'copied'
+
 export async function renameEntry(
   writer: Writer,
   from: RenameSource,
   to: RenameTarget,
   assertHeld: () => void
-): Promise<boolean> {
+): Promise<RenameOutcome> {
+  const [source, target] = statBoth(from.place, to.place)
+  // A file system that ignores case shows one name as two; it counts a single link, and changes the case of the name.
+  if (isOneFile(source, target) && source.nlink > 1n) return 'unchanged'
   checkRename(from, to, assertHeld)
-  if (renameInPlace(from.place, to.place, from.path)) return false
+  if (renameInPlace(from.place, to.place, from.path)) return 'renamed'
+  // Two mounts show one folder: a copy onto itself, then the delete of the source, would lose the file.
+  if (isOneFile(source, target)) return 'unchanged'
   await copyAcross(writer, from, to, assertHeld)
-  return true
+  return 'copied'
 }
 
 /** In the same tick as the rename. */
-function checkRename(from: RenameSource, { place, path, overwrite }: RenameTarget, assertHeld: () => void): void {
+function checkRename(from: RenameSource, to: RenameTarget, assertHeld: () => void): void {
+  const { place, path, overwrite } = to
   assertHeld()
   if (from.current !== undefined) assertUnchanged(from.place, from.current)
+  refuseLinkToItself(from, to)
   if (!overwrite) requireAbsent(place, path, 'Pass overwrite: true to replace it, or choose another name.')
   const existing = place.directory.stat(place.name)
   if (existing !== undefined && !existing.isSymbolicLink()) requireRegular(existing, path)
 }
 
+/** A link in the place of the file that it leads to would lead to itself, and the content would be gone. */
+function refuseLinkToItself({ place, path }: RenameSource, to: RenameTarget): void {
+  if (place.directory.stat(place.name)?.isSymbolicLink() !== true) return
+  const leadsToName = resolve(to.place.directory.path, readLink(place)) === to.place.path
+  if (!leadsToName && !isOneFile(statTarget(place), to.place.directory.stat(to.place.name))) return
+  const message = `${path} is a symbolic link that would lead to itself as ${to.path}, since it leads to that name or to the file there. Nothing was changed. Rename the file that it leads to, or choose another new_path.`
+  throw new OperationError('INVALID_REQUEST', message, { path })
+}
+
 /** Copies, then deletes: not atomic, yet at every moment at least one name holds the bytes. */
 async function copyAcross(writer: Writer, from: RenameSource, to: RenameTarget, assertHeld: () => void): Promise<void> {
   const { current } = from
-  if (current === undefined) copyLink(from.place, to)
-  else {
-    const check = () => checkRename(from, to, assertHeld)
+  const check = () => checkRename(from, to, assertHeld)
+  let requireSame: () => void
+  if (current === undefined) {
+    const target = copyLink(from, to, check)
+    requireSame = () => requireTarget(from.place, target)
+  } else {
     await writer.writeFile({ place: to.place, path: to.path, bytes: current.bytes, replaces: current, check })
+    requireSame = () => assertUnchanged(from.place, current)
   }
   await to.place.directory.sync()
-  if (current !== undefined) requireStill(from, current, to.path)
+  requireStill(requireSame, from.path, to.path)
   removeEntry(from.place)
 }
 
-/** Whoever wrote the source while it was copied keeps what he wrote. */
-function requireStill({ place, path }: RenameSource, current: FileVersion, newPath: string): void {
+/** What was written to the source while it was copied stays. */
+function requireStill(requireSame: () => void, path: string, newPath: string): void {
   try {
-    assertUnchanged(place, current)
+    requireSame()
   } catch (error) {
     const message = `${path} was changed while it was copied to ${newPath}: both are there now. Compare them and delete one.`
     throw new OperationError('RENAME_ERROR', message, { path, details: { applied: true }, cause: error })
   }
 }
 
-function copyLink(from: Place, { place, path, overwrite }: RenameTarget): void {
-  requireLink(from, path)
-  if (overwrite) removeEntry(place)
-  symlinkSync(readlinkSync(from.directory.at(from.name)), place.directory.at(place.name))
+/** The link takes its new name in one step, so that what it replaces is there until then. @returns what the link says */
+function copyLink(from: RenameSource, { place, path, overwrite }: RenameTarget, check: () => void): string {
+  requireLink(from.place, from.path)
+  const target = readLink(from.place)
+  const name = overwrite ? temporaryName() : place.name
+  check()
+  try {
+    symlinkSync(target, place.directory.at(name))
+    if (overwrite) renameOver(place, name)
+    return target
+  } catch (error) {
+    throw explainWriteError(error, path, 'RENAME_ERROR')
+  }
+}
+
+function renameOver(place: Place, temporary: string): void {
+  const { directory, name } = place
+  try {
+    renameSync(directory.at(temporary), directory.at(name))
+  } catch (error) {
+    removeEntry({ ...place, name: temporary })
+    throw error
+  }
+}
+
+function requireTarget(link: Place, target: string): void {
+  if (readLink(link) !== target) throw new ChangedMeanwhile(`changed meanwhile: ${link.path}`)
 }
 
 function requireLink({ stat }: Place, path: string): void {
@@ -83,9 +130,7 @@ function requireLink({ stat }: Place, path: string): void {
 /** False where the two lie on different file systems. */
 function renameInPlace(from: Place, to: Place, path: string): boolean {
   try {
-    // Between two names of one file the system's rename does nothing and calls it success.
-    if (areTwoNames(from, to)) unlinkSync(from.directory.at(from.name))
-    else renameSync(from.directory.at(from.name), to.directory.at(to.name))
+    renameSync(from.directory.at(from.name), to.directory.at(to.name))
     return true
   } catch (error) {
     if (isErrno(error, 'EXDEV')) return false
@@ -93,11 +138,27 @@ function renameInPlace(from: Place, to: Place, path: string): boolean {
   }
 }
 
-/** True for two hard links to one file; on a file system that ignores case, one entry spelt twice has a single link. */
-function areTwoNames(from: Place, to: Place): boolean {
-  const [source, target] = [from.directory.stat(from.name), to.directory.stat(to.name)]
-  if (source === undefined || target === undefined || source.nlink < 2n) return false
-  return source.ino === target.ino && source.dev === target.dev && from.path !== to.path
+type Found = BigIntStats | undefined
+
+function statBoth(from: Place, to: Place): readonly [Found, Found] {
+  return [from.directory.stat(from.name), to.directory.stat(to.name)]
+}
+
+function isOneFile(one: Found, other: Found): one is BigIntStats {
+  return one !== undefined && other !== undefined && one.ino === other.ino && one.dev === other.dev
+}
+
+/** What the link leads to as the system follows it, outside the roots too; nothing of it is told. */
+function statTarget({ directory, name }: Place): Found {
+  try {
+    return statSync(directory.at(name), { bigint: true })
+  } catch {
+    return undefined
+  }
+}
+
+function readLink({ directory, name }: Place): string {
+  return readlinkSync(directory.at(name))
 }
 
 function removeEntry(place: Place): void {

@@ -51,14 +51,15 @@ async function rename(input: RenameInput, context: OperationContext): Promise<Re
       if (expected_hash !== null && content !== undefined && content.hash !== expected_hash)
         return { late: content, canonicalPath: source!.path }
       if (source!.path === target!.path) return { done: answer(old_path, new_path, content, false) }
-      const { crossFilesystem, identity } = await context.files.rename(
+      const { outcome: renamed, identity } = await context.files.rename(
         { place: source!, path: old_path, current: version },
         { place: target!, path: new_path, overwrite, createDirs: create_dirs },
         () => lock.assertHeld()
       )
+      if (renamed === 'unchanged') return { done: answer(old_path, new_path, content, false) }
       moveHistory(context, source!, target!, new_path, version, identity)
       return {
-        done: { ...answer(old_path, new_path, content, true), ...(crossFilesystem && { cross_filesystem: true }) }
+        done: { ...answer(old_path, new_path, content, true), ...(renamed === 'copied' && { cross_filesystem: true }) }
       }
     }
   )

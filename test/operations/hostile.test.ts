@@ -7,17 +7,6 @@ import { connect, connectModern, type Answer } from '../fixtures/clients.ts'
 import { startServer } from '../fixtures/server.ts'
 import { hashOf, makeTree } from '../fixtures/tree.ts'
 
-t.test('a rename onto another name of the same file takes the old name away', async (t) => {
-  const tree = makeTree(t, { a: 'one' })
-  linkSync(tree.path('a'), tree.path('b'))
-  const { url } = await startServer(t, tree.root)
-  const client = await connect(t, 'rest', url)
-  t.match(await client.call('async_rename', { old_path: 'a', new_path: 'b', overwrite: true }), {
-    status: 'ok',
-    changed: true
-  })
-  t.strictSame(tree.all(), ['b'])
-})
 
 t.test('a rename does not replace what is no file', async (t) => {
   const tree = makeTree(t, { a: 'one' })
