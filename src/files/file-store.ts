@@ -38,8 +38,17 @@ export function createFileStore(options: FileStoreOptions) {
   const protection = createProtection(options.protectedPaths)
   const writer = createWriter(options)
 
-  /** The place a path leads to right now. The caller closes it. */
+  /** The place of the file that a path leads to right now. The caller closes it. @throws OperationError NOT_A_FILE where the path means a folder */
   function open(path: string, reach: Reach): Place {
+    const place = reachPlace(path, reach)
+    if (!place.isFolder) return place
+    place.close()
+    const message = `A slash at the end means a folder, and a file is wanted here: ${path}. Leave the slash out.`
+    throw new OperationError('NOT_A_FILE', message, { path })
+  }
+
+  /** The same for a file or a folder. */
+  function reachPlace(path: string, reach: Reach): Place {
     const place = walk(roots, roots.locate(path), path, { followLast: reach === 'target' })
     try {
       protection.checkReadable(relativeTo(place), path)
@@ -52,7 +61,7 @@ export function createFileStore(options: FileStoreOptions) {
 
   /** Canonical path, and the key under which it is locked. */
   function resolve(path: string, reach: Reach): { path: string; key: string } {
-    const place = open(path, reach)
+    const place = reachPlace(path, reach)
     place.close()
     return { path: place.path, key: lockKey(place.path) }
   }
@@ -178,7 +187,7 @@ export function createFileStore(options: FileStoreOptions) {
     path: string,
     use: (directory: Directory, canonicalPath: string) => Promise<Result>
   ): Promise<Result> {
-    const place = open(path, 'target')
+    const place = reachPlace(path, 'target')
     try {
       if (place.stat?.isDirectory() !== true) {
         const message =

@@ -1,6 +1,6 @@
 // The roots: the directories below which files are reachable. Compared by path segment, never by string prefix.
 import { accessSync, constants, realpathSync, statSync } from 'node:fs'
-import { dirname, isAbsolute, join, parse, resolve, sep } from 'node:path'
+import { isAbsolute, resolve, sep } from 'node:path'
 import { isErrno, OperationError } from '../errors.ts'
 
 export interface Root {
@@ -13,7 +13,7 @@ export interface Root {
 /** A place below a root, not yet looked at. */
 export interface Location {
   readonly root: Root
-  /** Names below the root; none of them is empty, "." or "..". Empty for the root itself. */
+  /** Names below the root, as `namesOf` gives them. Empty for the root itself. */
   readonly segments: readonly string[]
 }
 
@@ -26,42 +26,78 @@ export type Roots = ReturnType<typeof createRoots>
 export function createRoots(directories: readonly string[]) {
   const roots = directories.map(openRoot)
   refuseOverlap(roots)
+  const known = roots.map((root) => ({ root, spellings: [namesOf(root.real), namesOf(root.given)] }))
 
-  /** The location of an absolute path, or of one relative to the first root. Looks at names only, apart from the spelling of the roots. */
+  /**
+   * The location of an absolute path, or of one relative to the first root. Looks at names only, apart from the spelling of the roots;
+   * a ".." is left to the walk, since a link may come before it.
+   */
   function locate(path: string): Location {
     const [first] = roots
     if (first === undefined) {
       const hint = 'No root is configured, so every path is refused. Start the server with --dir <folder>.'
       throw new OperationError('PATH_OUTSIDE_BASE', hint, { path })
     }
-    const absolute = isAbsolute(path) ? resolve(path) : resolve(first.given, path)
-    const location = within(absolute) ?? within(realSpelling(absolute))
-    if (location !== undefined) return location
-    const list = roots.map(({ given }) => given).join(', ')
-    throw new OperationError('PATH_OUTSIDE_BASE', `Path is outside every root: ${path}. Roots: ${list}`, { path })
+    const names = namesOf(path)
+    if (!isAbsolute(path)) return { root: first, segments: names }
+    const location = within(names) ?? withinReal(names)
+    if (location === undefined) throw outsideRoots(path)
+    return location
   }
 
-  /** The location of an absolute, normalized path; undefined where no root holds it. */
-  function within(absolute: string): Location | undefined {
-    for (const root of roots) {
-      for (const base of [root.real, root.given]) {
-        const segments = segmentsBelow(base, absolute)
-        if (segments !== undefined) return { root, segments }
+  /** The location of an absolute path by its names; undefined where no root's names come first. */
+  function within(names: readonly string[]): Location | undefined {
+    for (const { root, spellings } of known) {
+      for (const base of spellings) {
+        if (base.every((name, index) => name === names[index])) return { root, segments: names.slice(base.length) }
       }
     }
     return undefined
   }
 
-  return { list: roots as readonly Root[], locate, within }
+  /** The same with the deepest existing folder by its real path, for spellings that reach a root through a link above it. */
+  function withinReal(names: readonly string[]): Location | undefined {
+    const up = names.indexOf('..')
+    // The last name is left to the walk: it may be a link that is meant itself.
+    for (let count = up === -1 ? names.length - 1 : up; count > 0; count -= 1) {
+      try {
+        const real = realpathSync.native(resolve(sep, ...names.slice(0, count)))
+        return within([...namesOf(real), ...names.slice(count)])
+      } catch {
+        // Missing or unreadable: go on with the directory above.
+      }
+    }
+    return undefined
+  }
+
+  function outsideRoots(path: string): OperationError {
+    const list = roots.map(({ given }) => given).join(', ')
+    return new OperationError('PATH_OUTSIDE_BASE', `Path is outside every root: ${path}. Roots: ${list}`, { path })
+  }
+
+  return { list: roots as readonly Root[], locate, within, outsideRoots }
+}
+
+/**
+ * The names of a path, without empty ones and ".". One "." stays at the end of a path that ends in a slash, or in "/.": what it leads
+ * to must be a folder.
+ */
+export function namesOf(path: string): string[] {
+  const parts = path.split(process.platform === 'win32' ? /[\\/]/ : '/')
+  const names = parts.filter((name) => name !== '' && name !== '.')
+  const last = parts.at(-1)
+  const isFolder = parts.length > 1 && (last === '' || last === '.')
+  return isFolder ? [...names, '.'] : names
 }
 
 function openRoot(directory: string): Root {
-  const given = resolve(directory)
+  const given = isAbsolute(directory) ? directory : process.cwd() + sep + directory
   try {
     if (!statSync(given).isDirectory()) throw new Error(`root is not a directory: ${given}`)
     const real = realpathSync.native(given)
     accessSync(real, constants.R_OK | constants.W_OK)
-    return { given, real }
+    // Names cannot be compared across a "..", which may have left a link.
+    return { given: namesOf(given).includes('..') ? real : resolve(given), real }
   } catch (error) {
     if (isErrno(error, 'ENOENT')) throw new Error(`root does not exist: ${given}`, { cause: error })
     if (isErrno(error, 'EACCES', 'EPERM', 'EROFS'))
@@ -90,22 +126,4 @@ function segmentsBelow(base: string, path: string): readonly string[] | undefine
   if (path === base) return []
   const prefix = base.endsWith(sep) ? base : base + sep
   return path.startsWith(prefix) ? path.slice(prefix.length).split(sep) : undefined
-}
-
-/** The path with its deepest existing ancestor replaced by that one's real path, for spellings that reach a root through a link above it. */
-function realSpelling(absolute: string): string {
-  const { root } = parse(absolute)
-  let ancestor = absolute
-  let rest = ''
-  while (ancestor !== root) {
-    const parent = dirname(ancestor)
-    rest = join(ancestor.slice(parent.length).replace(/^[\\/]/, ''), rest)
-    ancestor = parent
-    try {
-      return resolve(realpathSync.native(ancestor), rest)
-    } catch {
-      // Missing or unreadable: go on with the directory above.
-    }
-  }
-  return absolute
 }

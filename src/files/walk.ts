@@ -1,9 +1,9 @@
 // Walks from a root to a file, one open directory after the other, and resolves symbolic links itself inside the roots.
 import { constants, readlinkSync, type BigIntStats } from 'node:fs'
-import { dirname, isAbsolute, join, resolve, sep } from 'node:path'
+import { dirname, isAbsolute, join } from 'node:path'
 import { isErrno, OperationError } from '../errors.ts'
 import { Directory } from './directory.ts'
-import type { Location, Root, Roots } from './roots.ts'
+import { namesOf, type Location, type Root, type Roots } from './roots.ts'
 import { explainRootError, explainWalkError } from './walk-error.ts'
 
 /** The end of a walk: an entry of an open directory. Whoever gets it closes it. */
@@ -15,6 +15,8 @@ export interface Place {
   readonly name: string
   /** Names of the missing directories between `directory` and `name`. */
   readonly missing: readonly string[]
+  /** True where the path, or the link that it ends in, has a slash at its end: then no file is meant. */
+  readonly isFolder: boolean
   /** What stands there, links not followed; undefined where nothing does. */
   readonly stat: BigIntStats | undefined
   /** Canonical path. */
@@ -31,8 +33,8 @@ const maxLinks = 40
 const opensWithoutFollowing = constants.O_NOFOLLOW !== undefined
 
 /**
- * @throws OperationError PATH_OUTSIDE_BASE where a link leaves the roots, NOT_A_FILE where a file stands in the middle of the path,
- * ACCESS_DENIED where a directory cannot be searched
+ * @throws OperationError PATH_OUTSIDE_BASE where a link or ".." leaves the roots, NOT_A_FILE where a file stands in the middle of the path,
+ * DIR_NOT_FOUND where a folder before ".." is missing, ACCESS_DENIED where a directory cannot be searched
  */
 export function walk(roots: Roots, location: Location, path: string, options: WalkOptions): Place {
   try {
@@ -51,6 +53,7 @@ class Walk {
   #root: Root
   #todo: string[]
   #links = 0
+  #isFolder = false
 
   constructor(roots: Roots, { root, segments }: Location, spelling: string, { followLast }: WalkOptions) {
     this.#roots = roots
@@ -87,6 +90,10 @@ class Walk {
 
   /** One name further; a place where the walk has ended. */
   #step(name: string): Place | undefined {
+    if (name === '.') {
+      this.#isFolder = this.#todo.length === 0
+      return undefined
+    }
     if (name === '..') {
       this.#up()
       return undefined
@@ -107,12 +114,7 @@ class Walk {
       return undefined
     }
     if (isLast) return this.#place([], name, stat)
-    if (stat === undefined) {
-      const rest = [name, ...this.#todo]
-      if (rest.includes('..'))
-        throw new OperationError('FILE_NOT_FOUND', `A link leads nowhere: ${this.#spelling}`, { path: this.#spelling })
-      return this.#place(rest.slice(0, -1), rest.at(-1) as string, undefined)
-    }
+    if (stat === undefined) return this.#atMissing([name, ...this.#todo])
     if (stat.isDirectory()) {
       this.#open.push(this.#here.openChild(name))
       return undefined
@@ -123,12 +125,28 @@ class Walk {
     })
   }
 
+  /** Nothing stands at the first of these names. */
+  #atMissing(rest: readonly string[]): Place {
+    const up = rest.indexOf('..')
+    if (up !== -1) {
+      const missing = join(this.#here.path, ...rest.slice(0, up))
+      const message = `Directory does not exist: ${missing}, before ".." in ${this.#spelling}. Pass the path without "..".`
+      throw new OperationError('DIR_NOT_FOUND', message, { path: this.#spelling })
+    }
+    this.#isFolder = rest.at(-1) === '.'
+    const names = rest.filter((name) => name !== '.')
+    return this.#place(names.slice(0, -1), names.at(-1) as string, undefined)
+  }
+
+  /** Leaves the folder that the walk has led to. Above its root the way may still lead into another one. */
   #up(): void {
     const left = this.#open.pop() as Directory
     left.close()
     if (this.#open.length > 0) return
-    // Above this root the way may still lead into another one.
-    this.#enter([...namesOf(dirname(this.#root.real)), ...this.#todo])
+    let above = dirname(this.#root.real)
+    // What stands above a real path is real too, so that these can be cut from the text.
+    for (; this.#todo[0] === '..'; this.#todo.shift()) above = dirname(above)
+    this.#enter([...namesOf(above), ...this.#todo])
   }
 
   #follow(name: string): void {
@@ -144,18 +162,15 @@ class Walk {
     this.#enter([...namesOf(target), ...this.#todo])
   }
 
-  /** Goes on at an absolute path. What comes before its first ".." finds the root; the rest is walked, since a link may precede the "..". */
+  /** Goes on at an absolute path. Nothing outside the roots is looked at: what leaves them must come back by the names of a root. */
   #enter(names: readonly string[]): void {
-    const firstUp = names.indexOf('..')
-    const plain = firstUp === -1 ? names : names.slice(0, firstUp)
-    const direct = this.#roots.within(resolve(sep, ...plain))
-    const location = direct ?? this.#roots.within(resolve(sep, ...names))
+    const location = this.#roots.within(names)
     if (location === undefined) throw this.#escape()
-    const rest = direct === undefined ? [] : names.slice(plain.length)
-    this.#restart(location.root, [...location.segments, ...rest])
+    this.#restart(location.root, location.segments)
   }
 
   #escape(): OperationError {
+    if (this.#links === 0) return this.#roots.outsideRoots(this.#spelling)
     const message = `A symbolic link on the way leaves the roots: ${this.#spelling}`
     return new OperationError('PATH_OUTSIDE_BASE', message, { path: this.#spelling })
   }
@@ -167,6 +182,7 @@ class Walk {
       directory,
       name,
       missing,
+      isFolder: this.#isFolder,
       stat,
       path: join(directory.path, ...missing, name),
       close: () => directory.close()
@@ -183,6 +199,7 @@ class Walk {
       directory,
       name: '.',
       missing: [],
+      isFolder: this.#isFolder,
       stat,
       path: here.path,
       close: () => directory.close()
@@ -197,9 +214,4 @@ function openRoot({ given, real }: Root): Directory {
     if (isErrno(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) throw explainRootError(error, given)
     throw error
   }
-}
-
-/** The names in a link target. */
-function namesOf(target: string): string[] {
-  return target.split(process.platform === 'win32' ? /[\\/]/ : '/').filter((name) => name !== '' && name !== '.')
 }

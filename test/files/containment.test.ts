@@ -1,11 +1,23 @@
 // Nothing outside the roots is reached, whatever links say and however they change meanwhile.
-import { linkSync, mkdirSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
+import {
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync
+} from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import t from 'tap'
+import { OperationError } from '../../src/errors.ts'
 import { createFileStore } from '../../src/files/file-store.ts'
 import { lockKey } from '../../src/files/lock-key.ts'
-import { makeTree, type Tree } from '../fixtures/tree.ts'
+import { connect } from '../fixtures/clients.ts'
+import { startServer } from '../fixtures/server.ts'
+import { hashOf, makeTree, type Tree } from '../fixtures/tree.ts'
 
 const openStore = (...roots: string[]) =>
   createFileStore({
@@ -29,11 +41,18 @@ async function read(store: ReturnType<typeof openStore>, path: string): Promise<
 const outside = { code: 'PATH_OUTSIDE_BASE' }
 
 t.test('paths that leave the root by their names are refused', async (t) => {
-  const tree = makeTree(t, { 'root/a.txt': 'inside', 'root-sibling/secret.txt': 'secret', 'secret.txt': 'secret' })
+  const tree = makeTree(t, {
+    'root/a.txt': 'inside',
+    'root/x/f': '',
+    'root-sibling/secret.txt': 'secret',
+    'secret.txt': 'secret'
+  })
   const store = openStore(tree.path('root'))
   for (const path of [
     '../secret.txt',
     'x/../../secret.txt',
+    'x/../../root-sibling/../root/a.txt',
+    `${tree.path('root-sibling')}/../root/a.txt`,
     tree.path('secret.txt'),
     tree.path('root-sibling/secret.txt'),
     '/etc/passwd',
@@ -44,6 +63,112 @@ t.test('paths that leave the root by their names are refused', async (t) => {
   t.equal(await read(store, 'a.txt'), 'inside')
   t.equal(await read(store, 'x/../a.txt'), 'inside')
   t.equal(await read(store, tree.path('root/a.txt')), 'inside')
+  t.equal(await read(store, 'x/../../root/a.txt'), 'inside', 'a path may come back by the way that it left')
+  t.equal(await read(store, `${tree.path('root')}/../root/a.txt`), 'inside')
+})
+
+/** Every path of up to so many of these names, with and without a slash at the end. */
+function pathsOf(names: readonly string[], length: number): string[] {
+  let longest = ['']
+  const all: string[] = []
+  for (let count = 0; count < length; count += 1) {
+    longest = longest.flatMap((start) => names.map((name) => (start === '' ? name : `${start}/${name}`)))
+    all.push(...longest)
+  }
+  return all.flatMap((path) => [path, `${path}/`])
+}
+
+/** What the system itself reads there; undefined where it reads nothing, or something outside the root. */
+function readAsSystem(root: string, path: string): string | undefined {
+  try {
+    const content = readFileSync(`${root}/${path}`, 'utf8')
+    return `${realpathSync.native(`${root}/${path}`)}: ${content}`
+  } catch {
+    return undefined
+  }
+}
+
+t.test('a path leads where the kernel says: ".." leaves the folder that was reached, links followed', async (t) => {
+  const tree = makeTree(t, { 'root/dd/x': 'wrong', 'root/dd/one/x': 'right', 'root/dd/one/two/f': '', 'root/x': 'top' })
+  const root = realpathSync.native(tree.path('root'))
+  symlinkSync('one/two', tree.path('root/dd/ln'))
+  symlinkSync(join(root, 'dd', 'one') + '/', tree.path('root/abs'))
+  const store = openStore(root)
+  let readable = 0
+  for (const path of pathsOf(['dd', 'ln', 'abs', 'x', '..', 'missing'], 4)) {
+    const real = readAsSystem(root, path)
+    const isInside = real?.startsWith(`${root}/`) === true
+    for (const spelling of [path, `${root}/${path}`]) {
+      const ours = await read(store, spelling).then(
+        (content) => `${store.resolve(spelling, 'target').path}: ${content}`,
+        (error: unknown) => (error instanceof OperationError ? undefined : error)
+      )
+      if (ours !== (isInside ? real : undefined)) t.equal(ours, isInside ? real : undefined, spelling)
+    }
+    if (isInside) readable += 1
+  }
+  t.equal(await read(store, 'dd/ln/../x'), 'right')
+  t.ok(readable > 5, `${readable} paths lead to a file`)
+})
+
+t.test('a missing folder before "..", a file before it, and a slash at the end of a file are told', async (t) => {
+  const tree = makeTree(t, { f: 'one', 'd/g': 'two' })
+  symlinkSync('f/', tree.path('to-file-as-folder'))
+  const store = openStore(tree.root)
+  for (const [path, code, message] of [
+    ['missing/../f', 'DIR_NOT_FOUND', /missing.*without "\.\."/],
+    ['d/missing/../../f', 'DIR_NOT_FOUND', /d\/missing/],
+    ['f/../d/g', 'NOT_A_FILE', /Not a directory: .*\/f,/],
+    ['f/', 'NOT_A_FILE', /Not a directory/],
+    ['d/', 'NOT_A_FILE', /slash.*d\/. Leave/],
+    ['d/new/', 'NOT_A_FILE', /slash/],
+    ['d/new/.', 'NOT_A_FILE', /slash/],
+    ['to-file-as-folder/.', 'NOT_A_FILE', /Not a directory/]
+  ] as const) {
+    for (const reach of ['target', 'entry'] as const) t.throws(() => store.open(path, reach), { code, message }, path)
+  }
+  t.throws(() => store.open('to-file-as-folder', 'target'), { code: 'NOT_A_FILE' })
+  t.equal(store.resolve('to-file-as-folder', 'entry').path, tree.path('to-file-as-folder'), 'the link itself is one')
+})
+
+t.test('no operation takes a path that means a folder, or cuts ".." out of one, for a file', async (t) => {
+  const tree = makeTree(t, { f: 'one', 'd/g': 'two' })
+  const { url } = await startServer(t, tree.root)
+  const client = await connect(t, 'rest', url, 'tester')
+  const hash = hashOf('one')
+  const before = tree.all()
+  for (const path of ['new/', 'f/', 'd/', 'new/.', 'new/../f', 'f/../f', 'new/../made']) {
+    const error_code = path.startsWith('new/..') ? 'DIR_NOT_FOUND' : 'NOT_A_FILE'
+    for (const [name, input] of [
+      ['async_read', { path }],
+      ['async_write', { path, content: 'x' }],
+      ['async_append', { path, content: 'x', create_if_missing: true }],
+      ['async_update', { path, expected_hash: hash, content: 'x' }],
+      ['async_delete', { path }],
+      ['async_rename', { old_path: path, new_path: 'h' }],
+      ['async_rename', { old_path: 'f', new_path: path, overwrite: true }],
+      ['async_status', { path }],
+      ['lock_try', { filepaths: [path] }]
+    ] as const)
+      t.match(await client.call(name, input), { status: 'error', error_code }, `${name} ${path}`)
+    t.match(await client.call('async_batch_write', { files: [{ path, content: 'x' }] }), {
+      results: [{ status: 'error', error_code }]
+    })
+  }
+  t.strictSame(tree.all(), before)
+  t.equal(tree.read('f'), 'one')
+  t.match(await client.call('async_list', { path: 'd/' }), { entries: [{ name: 'g' }] }, 'a folder may be listed so')
+  t.match(await client.call('async_list', { path: 'd/../d/.' }), { entries: [{ name: 'g' }] })
+  t.match(await client.call('async_list', { path: 'new/' }), { error_code: 'DIR_NOT_FOUND' })
+})
+
+t.test('a root named with ".." behind a link is the folder that the kernel means', async (t) => {
+  const tree = makeTree(t, { 'dd/x': 'wrong', 'dd/one/x': 'right', 'dd/one/two/f': '' })
+  symlinkSync('one/two', tree.path('dd/ln'))
+  const store = openStore(`${tree.path('dd/ln')}/..`)
+  t.equal(await read(store, 'x'), 'right')
+  t.equal(await read(store, tree.path('dd/one/x')), 'right')
+  t.throws(() => store.open(tree.path('dd/x'), 'target'), outside)
 })
 
 t.test('links that leave the root are refused, links inside it are followed', async (t) => {
