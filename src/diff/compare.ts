@@ -2,7 +2,7 @@
 import type { Diff } from '../../schemas/contention.ts'
 import { diffLines, type Hunk } from './hunks.ts'
 import { summarize, toJsonChanges } from './json-changes.ts'
-import { countLines, splitLines } from './lines.ts'
+import { countLines, splitLines, splitMark } from './lines.ts'
 import type { DiffBound } from './runs.ts'
 import { trimTexts } from './trim.ts'
 import { toUnified } from './unified.ts'
@@ -39,10 +39,17 @@ export function toTask(
   current: string,
   options: Pick<ComparisonTask, 'format' | 'contextLines' | 'maxDiffBytes' | 'bound'>
 ): ComparisonTask {
-  const { head, ...texts } = trimTexts(base, current, options.contextLines)
+  const shown = options.format === 'json' ? withoutCommonMark(base, current) : { base, current }
+  const { head, ...texts } = trimTexts(shown.base, shown.current, options.contextLines)
   const lines = countLines(head)
   const skipped = { lines, lineFeeds: head.includes('\r') ? head.split('\n').length - 1 : lines }
   return { ...texts, skipped, ...options }
+}
+
+/** A byte order mark that came or went is the only difference that shows it; `patch` wants it in the unified form. */
+function withoutCommonMark(base: string, current: string): { base: string; current: string } {
+  const [was, is] = [splitMark(base), splitMark(current)]
+  return was.mark === is.mark ? { base: was.body, current: is.body } : { base, current }
 }
 
 export function compareTexts({

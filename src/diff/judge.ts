@@ -2,7 +2,7 @@
 import type { ApplicablePatch, Patch, PatchConflict, StringPatch } from '../../schemas/contention.ts'
 import { judgeLinePatches } from './judge-lines.ts'
 import { areLinePatches, isLinePatch } from './line-patches.ts'
-import { lineEnd, lineNumbersAt, lineStart } from './lines.ts'
+import { lineEnd, lineNumbersAt, lineStart, splitMark } from './lines.ts'
 import { occurrences } from './occurrences.ts'
 import { applyPatch, type AppliedPatch } from './patches.ts'
 
@@ -28,10 +28,17 @@ export interface JudgeTask {
   readonly timeoutMs: number
 }
 
+/** Judges the patches on the texts without their byte order marks, as `applyPatches` applies them. */
 export function judgePatches(task: JudgeTask): PatchJudgement {
   const { patches } = task
-  if (areLinePatches(patches)) return judgeLinePatches({ ...task, patches })
-  return judgeStringPatches({ ...task, patches: patches.filter((patch): patch is StringPatch => !isLinePatch(patch)) })
+  const { mark, body: current } = splitMark(task.current)
+  const maxBytes = task.maxBytes - Buffer.byteLength(mark)
+  const bodies = { ...task, base: splitMark(task.base).body, current, maxBytes }
+  if (areLinePatches(patches)) return judgeLinePatches({ ...bodies, patches })
+  return judgeStringPatches({
+    ...bodies,
+    patches: patches.filter((patch): patch is StringPatch => !isLinePatch(patch))
+  })
 }
 
 interface StringJudgeTask extends JudgeTask {

@@ -8,6 +8,7 @@ import {
   lineEnd,
   lineStart,
   skipLines,
+  splitMark,
   withoutTerminator
 } from './lines.ts'
 
@@ -82,9 +83,22 @@ export function readLineEdits({ edits, append }: LineEditRequest): LineChanges |
 /**
  * Makes all changes, or none. Lines put in take the line end of the line before them, at the start of the text of the one behind.
  * The final line break stays or stays away as it was (a new file ends with one), except that an empty last line always has one:
- * without it there would be no such line.
+ * without it there would be no such line. A byte order mark stays in front.
  */
 export function editLines(
+  text: string,
+  changes: LineChanges,
+  isNew: boolean
+): EditedLines | { failure: LineEditFailure } {
+  const { mark, body } = splitMark(text)
+  const edited = editBody(body, changes, isNew)
+  if ('failure' in edited) return edited
+  const whole = mark + edited.text
+  // A byte order mark that is put in alone is no line either.
+  return { ...edited, text: whole, totalLines: splitMark(whole).body === '' ? 0 : edited.totalLines }
+}
+
+function editBody(
   text: string,
   { changes, appended, handedBreak }: LineChanges,
   isNew: boolean

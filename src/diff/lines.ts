@@ -2,6 +2,14 @@
 
 const lineFeed = 10
 const carriageReturn = 13
+const byteOrderMark = '\uFEFF'
+const markBytes = Buffer.from(byteOrderMark)
+
+/** The byte order mark of a whole file, "" if it has none, and the text behind it: no line contains the mark. */
+export function splitMark(text: string): { mark: string; body: string } {
+  if (!text.startsWith(byteOrderMark)) return { mark: '', body: text }
+  return { mark: byteOrderMark, body: text.slice(byteOrderMark.length) }
+}
 
 /** The lines of a text, each with its terminator: joined again they are the text. "" has none. */
 export function splitLines(text: string): string[] {
@@ -23,11 +31,12 @@ export function countLines(text: string): number {
   return count
 }
 
-/** The same of a text in UTF-8, whose bytes 10 and 13 are never part of another character. Decoded only where there is a \r. */
+/** The lines of a whole file in UTF-8, whose bytes 10 and 13 are never part of another character. Decoded only if there is a \r. */
 export function countByteLines(bytes: Buffer): number {
-  if (bytes.includes(carriageReturn)) return countLines(bytes.toString('utf8'))
+  const markLength = bytes.subarray(0, markBytes.length).equals(markBytes) ? markBytes.length : 0
+  if (bytes.includes(carriageReturn)) return countLines(bytes.toString('utf8', markLength))
   let count = 0
-  for (let start = 0; start < bytes.length; count++) {
+  for (let start = markLength; start < bytes.length; count++) {
     const at = bytes.indexOf(lineFeed, start)
     start = at === -1 ? bytes.length : at + 1
   }

@@ -3,7 +3,7 @@ import type { MergeConflict } from '../../schemas/contention.ts'
 import { compactHunks } from './compact.ts'
 import { widenDoubtful } from './doubtful.ts'
 import { diffLines, type Line, type LineDiff } from './hunks.ts'
-import { splitLines } from './lines.ts'
+import { splitLines, splitMark } from './lines.ts'
 import { describeConflicts, type Clash } from './merge-conflicts.ts'
 import { breaksJson } from './merged-json.ts'
 import { toRegions, type Region, type Span } from './regions.ts'
@@ -46,8 +46,17 @@ export interface MergeLines {
 /**
  * Takes what only one side has changed, and once what both have changed alike. Everything else is a conflict, and so is a
  * change that touches one of the other side, or whose place is in doubt. Of two sides it does not matter which is which.
+ * The byte order marks are merged apart from the lines.
  */
 export function mergeTexts(task: MergeTask): MergeResult {
+  const [base, current, incoming] = [splitMark(task.base), splitMark(task.current), splitMark(task.incoming)]
+  const result = mergeBodies({ ...task, base: base.body, current: current.body, incoming: incoming.body })
+  if (!('text' in result)) return result
+  const { mark } = current.mark === base.mark ? incoming : current
+  return { ...result, text: mark + result.text }
+}
+
+function mergeBodies(task: MergeTask): MergeResult {
   const { base, current, incoming } = task
   if (base === incoming || current === incoming) return { text: current, coarse: false }
   if (base === current) return { text: incoming, coarse: false }

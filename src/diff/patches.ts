@@ -2,6 +2,7 @@
 import { constants } from 'node:buffer'
 import type { Patch, StringPatch } from '../../schemas/contention.ts'
 import { applyLinePatches, areLinePatches, isLinePatch } from './line-patches.ts'
+import { splitMark } from './lines.ts'
 import { occurrences } from './occurrences.ts'
 import { explainFailure, type PatchFailure, type PatchFault } from './patch-failure.ts'
 
@@ -16,11 +17,17 @@ export type ApplyResult = { readonly text: string } | { readonly failure: PatchF
 
 const maxOffsets = 1_000
 
-/** Applies patches that are all of one kind. `maxBytes` bounds the text in UTF-8. */
+/** Applies patches that are all of one kind; a byte order mark stays in front. `maxBytes` bounds the text in UTF-8. */
 export function applyPatches(text: string, patches: readonly Patch[], maxBytes = Infinity): ApplyResult {
-  if (areLinePatches(patches)) return applyLinePatches(text, patches, maxBytes)
+  const { mark, body } = splitMark(text)
+  const result = applyToBody(body, patches, maxBytes - Buffer.byteLength(mark))
+  return mark === '' || 'failure' in result ? result : { text: mark + result.text }
+}
+
+function applyToBody(body: string, patches: readonly Patch[], maxBytes: number): ApplyResult {
+  if (areLinePatches(patches)) return applyLinePatches(body, patches, maxBytes)
   if (patches.some(isLinePatch)) throw new TypeError('Patches by text and patches by lines in one list.')
-  return applyStringPatches(text, patches as readonly StringPatch[], maxBytes)
+  return applyStringPatches(body, patches as readonly StringPatch[], maxBytes)
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Contention } from '../../schemas/contention.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import type { AppendInput, AppendOutput } from '../../schemas/append.ts'
 import type { FileVersion } from '../files/read-file.ts'
-import { withoutTerminator } from '../diff/lines.ts'
+import { splitMark, withoutTerminator } from '../diff/lines.ts'
 import { decodeText, encodeText } from '../files/text.ts'
 import type { Place } from '../files/walk.ts'
 import type { Lock } from '../locks/lock.ts'
@@ -85,16 +85,17 @@ async function addToEnd(
   const { path, content, separator, expected_hash, on_contention } = input
   const current = await readVersion(context, place, path)
   const currentText = decodeText(current.bytes, encoding, path)
+  const { body } = splitMark(currentText)
   let merged: Merged | undefined
   if (typeof expected_hash === 'string' && expected_hash !== current.hash) {
     const base = await findBase(context, { path, expectedHash: expected_hash, encoding })
-    if (on_contention !== 'merge' || base === undefined || leavesLineOpen(base.text, currentText)) {
+    if (on_contention !== 'merge' || base === undefined || leavesLineOpen(base.text, body)) {
       return { late: { canonicalPath: place.path, expectedHash: expected_hash, current } }
     }
     const modifiedBy = modifiedSince(context, place.path, expected_hash)
     merged = { path, canonicalPath: place.path, base: base.text, current: currentText, modifiedBy }
   }
-  const added = encodeText(current.bytes.length > 0 ? separator + content : content, encoding, path)
+  const added = encodeText(body === '' ? content : separator + content, encoding, path, current.bytes)
   if (added.length === 0) return { done: answer(path, current.hash, 0, current.bytes.length, false), merged }
   const bytes = Buffer.concat([current.bytes, added])
   const identity = await context.files.replace(place, path, current, bytes, () => lock.assertHeld())

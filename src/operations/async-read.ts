@@ -3,7 +3,7 @@ import { contract } from '../../schemas/contract.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import type { ReadInput, ReadOutput } from '../../schemas/read.ts'
 import { decodeBase } from './contention.ts'
-import { countLines, skipLines } from '../diff/lines.ts'
+import { countLines, skipLines, splitMark } from '../diff/lines.ts'
 import { decodeText } from '../files/text.ts'
 import type { OperationContext } from './context.ts'
 import { defineOperation, pathErrors } from './define.ts'
@@ -34,7 +34,7 @@ export async function readOne(input: Omit<ReadInput, 'agent_id'>, context: Opera
     async ([place]) => ({ version: await readVersion(context, place!, path), canonicalPath: place!.path })
   )
   const text = decodeText(version.bytes, encoding, path)
-  const selection = selectLines(text, offset, limit)
+  const selection = selectLines(splitMark(text).body, offset, limit)
   const answerWith = (shown: Pick<ReadAnswer, 'content' | 'not_modified' | 'diff' | 'lines_returned'>): ReadAnswer => ({
     status: 'ok',
     path,

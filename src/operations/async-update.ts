@@ -7,7 +7,7 @@ import { isLinePatch } from '../diff/line-patches.ts'
 import { describeFailure } from '../diff/patch-failure.ts'
 import { OperationError } from '../errors.ts'
 import type { FileVersion } from '../files/read-file.ts'
-import { decodeText, encodeText } from '../files/text.ts'
+import { decodeText, encodeText, keepMark } from '../files/text.ts'
 import { answerContention } from './contention.ts'
 import type { OperationContext } from './context.ts'
 import { changeErrors, defineOperation } from './define.ts'
@@ -72,7 +72,11 @@ export async function updateOne(
     patches,
     notMerged,
     rehearse: async (current) =>
-      context.files.checkReplaceable(path, current, encodeText(await change(current.bytes), encoding, path))
+      context.files.checkReplaceable(
+        path,
+        current,
+        encodeText(await change(current.bytes), encoding, path, current.bytes)
+      )
   })
 }
 
@@ -100,7 +104,7 @@ async function newText(
   encoding: string,
   { differ, signal }: OperationContext
 ): Promise<string> {
-  if (content !== undefined) return content
+  if (content !== undefined) return keepMark(content, version, encoding, path)
   const text = decodeText(version, encoding, path)
   const applied = await differ.apply({ text, patches, signal })
   if ('text' in applied) return applied.text

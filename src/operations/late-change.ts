@@ -40,7 +40,9 @@ export async function toVersion(
   onContention: string
 ): Promise<{ bytes: Buffer; merged?: Merged } | { notMerged: NotMerged | undefined }> {
   const { path, canonicalPath, expectedHash, current, encoding, change } = late
-  if (current.hash === expectedHash) return { bytes: encodeText(await change(current.bytes), encoding, path) }
+  if (current.hash === expectedHash) {
+    return { bytes: encodeText(await change(current.bytes), encoding, path, current.bytes) }
+  }
   const known = onContention === 'merge' ? await findBase(context, late) : undefined
   if (known === undefined) return { notMerged: undefined }
   const incoming = await change(known.bytes)
@@ -48,7 +50,8 @@ export async function toVersion(
   const result = await context.differ.merge({ ...texts, incoming, isJson: isJsonName(path), signal: context.signal })
   if (!('text' in result)) return { notMerged: result }
   const modifiedBy = modifiedSince(context, canonicalPath, expectedHash)
-  return { bytes: encodeText(result.text, encoding, path), merged: { path, canonicalPath, ...texts, modifiedBy } }
+  const bytes = encodeText(result.text, encoding, path, current.bytes)
+  return { bytes, merged: { path, canonicalPath, ...texts, modifiedBy } }
 }
 
 /** The version that the caller knows; undefined where its bytes are gone or are not text in this encoding. */

@@ -2,7 +2,7 @@
 import { contract } from '../../schemas/contract.ts'
 import type { ReadFileInput, ReadFileOutput } from '../../schemas/file-editing.ts'
 import type { Static } from '../../schemas/typebox.ts'
-import { countLines, skipLines, withoutTerminator } from '../diff/lines.ts'
+import { countLines, skipLines, splitMark, withoutTerminator } from '../diff/lines.ts'
 import { decodeText } from '../files/text.ts'
 import type { OperationContext } from './context.ts'
 import { defineOperation, pathErrors } from './define.ts'
@@ -32,7 +32,7 @@ async function read(input: ReadFileInput, context: OperationContext): Promise<St
     { operation: 'read_file', timeout: lockSeconds(context) },
     async ([place]) => ({ version: await readVersion(context, place!, name), canonicalPath: place!.path })
   )
-  const text = decodeText(version.bytes, 'utf-8', name)
+  const text = splitMark(decodeText(version.bytes, 'utf-8', name)).body
   const total = countLines(text)
   const first = start_line ?? 1
   if (start_line !== undefined && start_line > total)

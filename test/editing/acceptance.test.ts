@@ -101,7 +101,7 @@ for (const [transport, start] of Object.entries(faces)) {
           ['a\n\n', ['a', '']],
           ['a\r\nb\rc\n\rd\r\n', ['a', 'b', 'c', '', 'd']],
           ['a\u2028b\u0085c', ['a\u2028b\u0085c']],
-          ['\ufeffa\u{1f600}\n', ['\ufeffa\u{1f600}']]
+          ['\ufeffa\u{1f600}\n', ['a\u{1f600}']]
         ] as const) {
           put({ f: content })
           const expected = { content: lines.join('\n'), total_lines: lines.length }
@@ -197,7 +197,7 @@ for (const [transport, start] of Object.entries(faces)) {
           { new_total_lines: total_lines },
           { new_total_lines: (answer as { new_total_lines: number }).new_total_lines }
         )
-        t.equal(content, after.replaceAll(/\r\n?/g, '\n').replace(/\n$/, ''))
+        t.equal(content, after.replace('\ufeff', '').replaceAll(/\r\n?/g, '\n').replace(/\n$/, ''))
       }
 
       await t.test('replace puts a new text in the place of line 2', async (t) => {

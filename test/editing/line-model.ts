@@ -22,15 +22,28 @@ export type ModelAnswer =
   | { readonly text: string; readonly linesModified: number; readonly totalLines: number }
 
 /** \n, \r\n and \r end a line, nothing else does. */
-export function linesOf(text: string): Line[] {
+function linesOf(text: string): Line[] {
   return [...text.matchAll(/([^\n\r]*)(\r\n|\n|\r|$)/g)]
     .map(([, text = '', end = '']) => ({ text, end }))
     .filter(({ text, end }) => text + end !== '')
 }
 
-/** @param before undefined for a file that is not there yet */
-export function edit(before: string | undefined, { edits, append }: ModelRequest): ModelAnswer {
-  const lines = linesOf(before ?? '')
+/** The byte order mark stays the first bytes of the file and belongs to no line. */
+function splitMark(text: string): [mark: string, body: string] {
+  const [, mark = '', body = ''] = /^(\ufeff?)([^]*)$/.exec(text) ?? []
+  return [mark, body]
+}
+
+/** The lines of a whole file. */
+export function fileLines(text: string): Line[] {
+  return linesOf(splitMark(text)[1])
+}
+
+/** @param file undefined for one that is not there yet */
+export function edit(file: string | undefined, { edits, append }: ModelRequest): ModelAnswer {
+  const [mark, body] = splitMark(file ?? '')
+  const before = file === undefined ? undefined : body
+  const lines = linesOf(body)
   if (!isPossible(lines.length, edits)) return 'invalid'
   const handed = [...edits.map(({ content = '' }) => content), append]
   // The nearest line before that has a line end, else the nearest behind, else what was handed in.
@@ -58,7 +71,8 @@ export function edit(before: string | undefined, { edits, append }: ModelRequest
   put(append === '' ? [] : textsOf(append), endAt(lines.length))
 
   const endsWithBreak = before === undefined || lines.at(-1)?.end !== ''
-  return { text: join(after, before !== '' && endsWithBreak), linesModified: modified, totalLines: after.length }
+  const text = mark + join(after, before !== '' && endsWithBreak)
+  return { text, linesModified: modified, totalLines: text === '\ufeff' ? 0 : after.length }
 }
 
 /** The lines of a text handed in: one line break at its end is not an extra line, and "" is an empty line. */
@@ -92,7 +106,7 @@ function join(lines: readonly Line[], hasFinalBreak: boolean): string {
 
 /** The lines from `start` to `end`, joined; undefined where there is no such range. */
 export function read(text: string, start?: number, end?: number): string | undefined {
-  const texts = linesOf(text).map(({ text }) => text)
+  const texts = fileLines(text).map(({ text }) => text)
   if (start !== undefined && (start > texts.length || (end !== undefined && start > end))) return undefined
   return texts.slice((start ?? 1) - 1, end).join('\n')
 }

@@ -8,8 +8,8 @@ import type { Answer } from '../fixtures/clients.ts'
 import { show } from '../fixtures/file-editing.ts'
 import { startServer } from '../fixtures/server.ts'
 import { makeTree } from '../fixtures/tree.ts'
-import { edit, isConsistent, linesOf, read, type ModelEdit, type ModelRequest } from './line-model.ts'
 import { lengthOf } from '../fixtures/length.ts'
+import { edit, fileLines, isConsistent, read, type ModelEdit, type ModelRequest } from './line-model.ts'
 
 const files = lengthOf({ full: 2000, short: 400 })
 
@@ -122,7 +122,7 @@ t.test('the answers and bytes are those of the model', async (t) => {
     const name = 'file.txt'
     rmSync(tree.path(name), { force: true })
     if (before !== undefined) tree.write(name, before)
-    const total = linesOf(before ?? '').length
+    const total = fileLines(before ?? '').length
     const asked: ModelRequest = { edits: edits.map((edit) => toEdit(edit, total)), append: append ?? '' }
     const expected = edit(before, asked)
     const input = { name, ...asked, append, create_if_missing: create }
@@ -142,13 +142,13 @@ t.test('the answers and bytes are those of the model', async (t) => {
       const facts = { lines_modified: linesModified, file_created: before === undefined, new_total_lines: totalLines }
       same('answer', answer, { success: true, ...facts })
       same('bytes', now, expected.text)
-      same('lines in the bytes', linesOf(expected.text).length, totalLines)
+      same('lines in the bytes', fileLines(expected.text).length, totalLines)
       note(seen, before === undefined ? 'created' : 'edited', ...kindsOf(expected.text))
     }
     if (before !== undefined) note(seen, ...kindsOf(before))
     if (now === undefined) return
 
-    same('whole', await post('read_file', { name }), { content: read(now), total_lines: linesOf(now).length })
+    same('whole', await post('read_file', { name }), { content: read(now), total_lines: fileLines(now).length })
     const { start, end } = range
     const part = await post('read_file', { name, start_line: start, end_line: end })
     const content = read(now, start, end)
@@ -157,7 +157,7 @@ t.test('the answers and bytes are those of the model', async (t) => {
     const hasRange = start !== undefined || end !== undefined
     same('range', part, {
       content,
-      total_lines: linesOf(now).length,
+      total_lines: fileLines(now).length,
       ...(hasRange && { range_requested: echo })
     })
   }
@@ -176,7 +176,7 @@ const kinds = new Map<string, (text: string) => boolean>([
   ['byte order mark', (text) => text.startsWith('\ufeff')],
   ['no final line break', (text) => /[^\n\r]$/.test(text)],
   ['empty', (text) => text === ''],
-  ['one line', (text) => linesOf(text).length === 1],
+  ['one line', (text) => fileLines(text).length === 1],
   ['separators of Unicode', (text) => /[\u2028\u2029\u0085]/.test(text)],
   ['beyond the BMP', (text) => /\u{1f600}/u.test(text)]
 ])
