@@ -75,19 +75,19 @@ export const errorTable = {
     httpStatus: 500,
     jsonRpcCode: internalError,
     retryable: true,
-    meaning: 'The operating system failed to write; the file is as it was.'
+    meaning: 'The operating system failed to write; the file is as it was, unless details.applied is true.'
   },
   DELETE_ERROR: {
     httpStatus: 500,
     jsonRpcCode: internalError,
     retryable: true,
-    meaning: 'The operating system failed to delete.'
+    meaning: 'The operating system failed to delete; the file is there, unless details.applied is true.'
   },
   RENAME_ERROR: {
     httpStatus: 500,
     jsonRpcCode: internalError,
     retryable: true,
-    meaning: 'The operating system failed to rename.'
+    meaning: 'The operating system failed to rename; nothing was changed, unless details.applied is true.'
   },
   DIR_NOT_FOUND: {
     httpStatus: 404,

@@ -138,7 +138,10 @@ export const FileEditingError = Type.Object(
             filename: Type.Optional(Type.String({ description: 'The name as the caller spelt it.' })),
             operation: Type.Optional(Type.String({ description: 'Name of the operation.' })),
             timestamp: Type.String({ format: 'date-time', description: 'UTC time, ISO 8601.' }),
-            details: Type.String({ description: 'The code of the error table and its meaning.' })
+            details: Type.String({
+              description:
+                'The code of the error table and its meaning, or that the change was made and what is unsure about it.'
+            })
           },
           { title: 'FileEditingErrorData', description: 'Context of the failure.' }
         )
@@ -148,7 +151,8 @@ export const FileEditingError = Type.Object(
   },
   {
     title: 'FileEditingError',
-    description: 'The answer of list_files, read_file or edit_file that failed (FES 3.3). Nothing was changed.'
+    description:
+      'The answer of list_files, read_file or edit_file that failed (FES 3.3). Nothing was changed, unless data.details says so.'
   }
 )
 export type FileEditingError = Static<typeof FileEditingError>

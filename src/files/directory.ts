@@ -1,7 +1,8 @@
 // An open directory: the handle through which its entries are reached, so that nothing above it can be swapped meanwhile.
-import { closeSync, constants, fsync, fsyncSync, lstatSync, openSync, type BigIntStats } from 'node:fs'
+import { constants, fsync, fsyncSync, lstatSync, openSync, type BigIntStats } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { closeReader } from './close-reader.ts'
 
 const fsyncAsync = promisify(fsync)
 /** Windows cannot flush a directory; its renames are durable with the file's own flush. */
@@ -74,7 +75,7 @@ export class Directory {
     if (canSync) fsyncSync(this.#fd)
   }
 
-  /** Shares the handle: each holder closes once. */
+  /** Shares the handle: each holder closes it once. */
   share(): this {
     this.#references += 1
     return this
@@ -82,6 +83,6 @@ export class Directory {
 
   close(): void {
     this.#references -= 1
-    if (this.#references === 0) closeSync(this.#fd)
+    if (this.#references === 0) closeReader(this.#fd)
   }
 }

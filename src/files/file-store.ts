@@ -5,7 +5,8 @@ import { isErrno, OperationError } from '../errors.ts'
 import { assertUnchanged, requireAbsent } from './checks.ts'
 import type { Directory } from './directory.ts'
 import { createFolderSurvey } from './folder.ts'
-import { identityOf, type FileIdentity } from './identity.ts'
+import { createAfterChange, notLookedAt, type Made } from './after-change.ts'
+import { identityOf } from './identity.ts'
 import { listDirectory, type ListOptions } from './list-directory.ts'
 import { lockKey } from './lock-key.ts'
 import { makeParents, type MadeParents } from './parents.ts'
@@ -14,7 +15,7 @@ import { checkSize, contentHash, readFile, requireRegular, type FileVersion } fr
 import { renameEntry, type RenameOutcome, type RenameSource, type RenameTarget } from './rename-entry.ts'
 import { createRoots } from './roots.ts'
 import { walk, type Place } from './walk.ts'
-import { createWriter, explainWriteError } from './write-file.ts'
+import { createWriter, explainWriteError, type WriteRequest } from './write-file.ts'
 
 export interface FileStoreOptions {
   readonly roots: readonly string[]
@@ -95,15 +96,20 @@ export function createFileStore(options: FileStoreOptions) {
     current: FileVersion,
     bytes: Buffer,
     assertHeld: () => void
-  ): Promise<FileIdentity> {
+  ): Promise<Made> {
     checkReplaceable(path, current, bytes)
     const check = () => {
       assertHeld()
       assertUnchanged(place, current)
     }
-    const identity = await writer.writeFile({ place, path, bytes, replaces: current, check })
-    await writer.syncNames([place], path, () => contentHash(bytes))
-    return identity
+    return write({ place, path, bytes, replaces: current, check })
+  }
+
+  async function write(request: WriteRequest): Promise<Made> {
+    const after = createAfterChange()
+    const identity = await writer.writeFile(request, after)
+    await writer.syncNames([request.place], after)
+    return { identity, unsure: after.toError('WRITE_ERROR', request.path, () => contentHash(request.bytes)) }
   }
 
   /** Creates a file, with its parents where `createDirs` allows; a failure leaves neither. */
@@ -112,7 +118,7 @@ export function createFileStore(options: FileStoreOptions) {
     path: string,
     bytes: Buffer,
     { createDirs, assertHeld }: { createDirs: boolean; assertHeld: () => void }
-  ): Promise<FileIdentity> {
+  ): Promise<Made> {
     const hint = 'Read it with async_read and change it with async_update, or choose another name.'
     requireAbsent(place, path, hint)
     checkSize(bytes.length, path, options, 'Nothing was changed: the file would have')
@@ -122,9 +128,7 @@ export function createFileStore(options: FileStoreOptions) {
         assertHeld()
         requireAbsent(parents.place, path, hint)
       }
-      const identity = await writer.writeFile({ place: parents.place, path, bytes, replaces: undefined, check })
-      await writer.syncNames([parents.place], path, () => contentHash(bytes))
-      return identity
+      return await write({ place: parents.place, path, bytes, replaces: undefined, check })
     } catch (error) {
       parents.undo()
       throw error
@@ -139,7 +143,7 @@ export function createFileStore(options: FileStoreOptions) {
     path: string,
     current: FileVersion | undefined,
     assertHeld: () => void
-  ): Promise<void> {
+  ): Promise<Made> {
     assertHeld()
     if (current !== undefined) assertUnchanged(place, current)
     try {
@@ -147,26 +151,29 @@ export function createFileStore(options: FileStoreOptions) {
     } catch (error) {
       throw explainWriteError(error, path, 'DELETE_ERROR')
     }
-    await writer.syncNames([place], path, () => current?.hash ?? '')
+    const after = createAfterChange()
+    await writer.syncNames([place], after)
+    return { identity: undefined, unsure: after.toError('DELETE_ERROR', path, () => undefined) }
   }
 
   /**
    * Renames an entry; over an existing file only with `overwrite`. A failure leaves both as they were.
-   * @returns the identity that the file has under its new name
    */
   async function rename(
     from: RenameSource,
     to: RenameTarget & { readonly createDirs: boolean },
     assertHeld: () => void
-  ): Promise<{ outcome: RenameOutcome; identity: FileIdentity | undefined }> {
+  ): Promise<Made & { outcome: RenameOutcome }> {
     const parents = prepareParents(to.place, to.path, to.createDirs)
     const target = { ...to, place: parents.place }
+    const after = createAfterChange()
     try {
-      const outcome = await renameEntry(writer, from, target, assertHeld)
-      if (outcome === 'unchanged') return { outcome, identity: undefined }
-      await writer.syncNames([target.place, from.place], to.path, () => from.current?.hash ?? '')
-      const stat = target.place.directory.stat(target.place.name)
-      return { outcome, identity: stat === undefined ? undefined : identityOf(stat) }
+      const outcome = await renameEntry(writer, from, target, assertHeld, after)
+      if (outcome === 'unchanged') return { outcome, identity: undefined, unsure: undefined }
+      await writer.syncNames([target.place, from.place], after)
+      const stat = after.attempt(() => target.place.directory.stat(target.place.name), notLookedAt)
+      const unsure = after.toError('RENAME_ERROR', to.path, () => from.current?.hash)
+      return { outcome, identity: stat === undefined ? undefined : identityOf(stat), unsure }
     } catch (error) {
       parents.undo()
       throw error

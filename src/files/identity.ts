@@ -17,6 +17,9 @@ export function identityOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats, no
   return { dev, ino, size, mtimeNs, ctimeNs, isTrusted }
 }
 
+/** Of a file that could not be looked at: it is the same as no other, so that the next look reads the bytes. */
+export const unknownIdentity: FileIdentity = { dev: 0n, ino: 0n, size: -1n, mtimeNs: 0n, ctimeNs: 0n, isTrusted: false }
+
 export function isSameIdentity(a: Stamps, b: Stamps): boolean {
   return a.dev === b.dev && a.ino === b.ino && a.size === b.size && a.mtimeNs === b.mtimeNs && a.ctimeNs === b.ctimeNs
 }

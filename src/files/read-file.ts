@@ -1,8 +1,9 @@
 // Reads a regular file whole, from one descriptor, with its hash. Decides without blocking whether it is one.
 import { hash as hashOf } from 'node:crypto'
-import { closeSync, constants, fstatSync, openSync, read, readSync, type BigIntStats } from 'node:fs'
+import { constants, fstatSync, openSync, read, readSync, type BigIntStats } from 'node:fs'
 import { promisify } from 'node:util'
 import { isErrno, OperationError } from '../errors.ts'
+import { closeReader } from './close-reader.ts'
 import { mayAccess } from './access.ts'
 import { identityOf, isSameIdentity, type FileIdentity } from './identity.ts'
 import type { Directory } from './directory.ts'
@@ -58,7 +59,7 @@ export async function readFile(place: Place, path: string, limits: ReadLimits): 
       if (isWhole || attempt === maxTornReads) return versionOf(bytes, after, place)
     }
   } finally {
-    closeSync(fd)
+    closeReader(fd)
   }
 }
 
@@ -86,7 +87,7 @@ export async function readEntry(directory: Directory, name: string, limits: Read
     const isReadable = stat.isFile() && stat.size <= limits.maxFileBytes
     return { stat, identity, bytes: isReadable ? await readWhole(fd, Number(stat.size), limits) : undefined }
   } finally {
-    closeSync(fd)
+    closeReader(fd)
   }
 }
 
@@ -102,7 +103,7 @@ export function readNow(directory: Directory, name: string, maxBytes: number): B
   } catch {
     return undefined
   } finally {
-    if (fd !== undefined) closeSync(fd)
+    if (fd !== undefined) closeReader(fd)
   }
 }
 

@@ -1,7 +1,17 @@
 // Renames an entry within a file system, or copies it to another one.
-import { readlinkSync, renameSync, statSync, symlinkSync, unlinkSync, type BigIntStats } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  readlinkSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  type BigIntStats
+} from 'node:fs'
 import { resolve } from 'node:path'
 import { isErrno, OperationError } from '../errors.ts'
+import type { AfterChange } from './after-change.ts'
 import { assertUnchanged, ChangedMeanwhile, requireAbsent } from './checks.ts'
 import { temporaryName } from './own-names.ts'
 import { requireRegular, type FileVersion } from './read-file.ts'
@@ -22,14 +32,18 @@ export interface RenameTarget {
   readonly overwrite: boolean
 }
 
-/** `unchanged`: both are names of one file, and both stay. `copied`: the target lies on another file system. */
-export type RenameOutcome = 'unchanged' | 'renamed' | 'copied'
+/**
+ * `unchanged`: both are names of one file, and both stay. `copied`: the target lies on another file system; `source-left`: there, too, yet
+ * the source could not be removed.
+ */
+export type RenameOutcome = 'unchanged' | 'renamed' | 'copied' | 'source-left'
 
 export async function renameEntry(
   writer: Writer,
   from: RenameSource,
   to: RenameTarget,
-  assertHeld: () => void
+  assertHeld: () => void,
+  after: AfterChange
 ): Promise<RenameOutcome> {
   const [source, target] = statBoth(from.place, to.place)
   // A file system that ignores case shows one name as two; it counts a single link, and changes the case of the name.
@@ -38,8 +52,7 @@ export async function renameEntry(
   if (renameInPlace(from.place, to.place, from.path)) return 'renamed'
   // Two mounts show one folder: a copy onto itself, then the delete of the source, would lose the file.
   if (isOneFile(source, target)) return 'unchanged'
-  await copyAcross(writer, from, to, assertHeld)
-  return 'copied'
+  return copyAcross(writer, from, to, assertHeld, after)
 }
 
 /** In the same tick as the rename. */
@@ -62,8 +75,15 @@ function refuseLinkToItself({ place, path }: RenameSource, to: RenameTarget): vo
   throw new OperationError('INVALID_REQUEST', message, { path })
 }
 
-/** Copies, then deletes: not atomic, yet at every moment at least one name holds the bytes. */
-async function copyAcross(writer: Writer, from: RenameSource, to: RenameTarget, assertHeld: () => void): Promise<void> {
+/** Copies, then deletes: not atomic, yet at every moment at least one name holds the bytes. The change is made once the copy has its name. */
+async function copyAcross(
+  writer: Writer,
+  from: RenameSource,
+  to: RenameTarget,
+  assertHeld: () => void,
+  after: AfterChange
+): Promise<'copied' | 'source-left'> {
+  requireRemovable(from)
   const { current } = from
   const check = () => checkRename(from, to, assertHeld)
   let requireSame: () => void
@@ -71,21 +91,37 @@ async function copyAcross(writer: Writer, from: RenameSource, to: RenameTarget, 
     const target = copyLink(from, to, check)
     requireSame = () => requireTarget(from.place, target)
   } else {
-    await writer.writeFile({ place: to.place, path: to.path, bytes: current.bytes, replaces: current, check })
+    await writer.writeFile({ place: to.place, path: to.path, bytes: current.bytes, replaces: current, check }, after)
     requireSame = () => assertUnchanged(from.place, current)
   }
-  await to.place.directory.sync()
-  requireStill(requireSame, from.path, to.path)
-  removeEntry(from.place)
+  await writer.syncNames([to.place], after)
+  const isCopyDurable = after.isSure
+  const removed = after.attempt(
+    () => {
+      if (!isCopyDurable) throw new Error('the copy may not last')
+      requireSame()
+      removeEntry(from.place)
+      return true
+    },
+    bothThere(from, to, isCopyDurable)
+  )
+  return removed === true ? 'copied' : 'source-left'
 }
 
-/** What was written to the source while it was copied stays. */
-function requireStill(requireSame: () => void, path: string, newPath: string): void {
+function bothThere({ path }: RenameSource, { path: newPath }: RenameTarget, isCopyDurable: boolean) {
+  const reason = isCopyDurable ? 'it was changed meanwhile, or the system did not remove it' : 'its copy may not last'
+  return {
+    message: `${path} is still there beside its copy ${newPath}, since ${reason}: compare them and delete one`,
+    details: { source_left: true }
+  }
+}
+
+/** Better refused before anything is copied. */
+function requireRemovable({ place, path }: RenameSource): void {
   try {
-    requireSame()
+    accessSync(place.directory.self, constants.W_OK)
   } catch (error) {
-    const message = `${path} was changed while it was copied to ${newPath}: both are there now. Compare them and delete one.`
-    throw new OperationError('RENAME_ERROR', message, { path, details: { applied: true }, cause: error })
+    throw explainWriteError(error, path, 'RENAME_ERROR')
   }
 }
 

@@ -15,6 +15,7 @@ import {
 } from 'node:fs'
 import { promisify } from 'node:util'
 import { isErrno, OperationError } from '../errors.ts'
+import { notDurable, notLookedAt, type AfterChange } from './after-change.ts'
 import { identityOf, type FileIdentity } from './identity.ts'
 import { temporaryName } from './own-names.ts'
 import type { FileVersion } from './read-file.ts'
@@ -25,7 +26,7 @@ export interface WriteSettings {
   readonly maxSyncBytes: number
 }
 
-interface WriteRequest {
+export interface WriteRequest {
   readonly place: Place
   /** As the caller spelt it, for messages. */
   readonly path: string
@@ -37,6 +38,11 @@ interface WriteRequest {
 }
 
 const fsyncAsync = promisify(fsync)
+const createFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0)
+const leftover = {
+  message: 'its temporary name beside it could not be removed (the next start of the server does that)',
+  details: { leftover: true }
+}
 const writeAsync = promisify(write)
 
 export type Writer = ReturnType<typeof createWriter>
@@ -45,18 +51,20 @@ export function createWriter({ durability, maxSyncBytes }: WriteSettings) {
   const temporaries = new Set<() => void>()
   let isClosed = false
 
-  /** @throws OperationError WRITE_ERROR, ACCESS_DENIED, FILE_EXISTS (creating only), or what `check` throws; then the file is as it was */
-  async function writeFile({ place, path, bytes, replaces, check }: WriteRequest): Promise<FileIdentity> {
+  /**
+   * The bytes are at the place once this returns; `after` takes what fails from then on.
+   * @throws OperationError WRITE_ERROR, ACCESS_DENIED, FILE_EXISTS (creating only), or what `check` throws; then the file is as it was
+   */
+  async function writeFile(
+    { place, path, bytes, replaces, check }: WriteRequest,
+    after: AfterChange
+  ): Promise<FileIdentity | undefined> {
     const temporary = place.directory.at(temporaryName())
-    const removeTemporary = () => removeIfThere(temporary)
+    const remove = () => removeIfThere(temporary)
     let fd: number | undefined
     try {
-      fd = openSync(
-        temporary,
-        constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0),
-        0o600
-      )
-      temporaries.add(removeTemporary)
+      fd = openSync(temporary, createFlags, 0o600)
+      temporaries.add(remove)
       await fill(fd, bytes)
       dress(fd, replaces)
       if (durability === 'full') await fsyncAsync(fd)
@@ -65,16 +73,23 @@ export function createWriter({ durability, maxSyncBytes }: WriteSettings) {
       check()
       if (replaces === undefined) createLink(temporary, place.directory.at(place.name), path)
       else renameSync(temporary, place.directory.at(place.name))
-      const identity = identityOf(fstatSync(fd, { bigint: true }))
-      if (replaces === undefined) removeTemporary()
-      return identity
     } catch (error) {
-      removeTemporary()
+      tidy(remove)
+      temporaries.delete(remove)
+      if (fd !== undefined) tidy(() => closeSync(fd as number))
       throw explainWriteError(error, path)
-    } finally {
-      temporaries.delete(removeTemporary)
-      if (fd !== undefined) closeSync(fd)
     }
+    temporaries.delete(remove)
+    if (replaces === undefined) after.attempt(remove, leftover)
+    return settle(fd, after)
+  }
+
+  /** After the change. */
+  function settle(fd: number, after: AfterChange): FileIdentity | undefined {
+    const stat = after.attempt(() => fstatSync(fd, { bigint: true }), notLookedAt)
+    // Without an fsync before, some file systems tell only now that the bytes could not be written.
+    after.attempt(() => closeSync(fd), notDurable)
+    return stat === undefined ? undefined : identityOf(stat)
   }
 
   async function fill(fd: number, bytes: Buffer): Promise<void> {
@@ -85,21 +100,16 @@ export function createWriter({ durability, maxSyncBytes }: WriteSettings) {
     }
   }
 
-  /**
-   * Makes the names in the directory durable after a rename or delete that has been made.
-   * @param hashOf gives the hash of what is there now; asked for only where that fails
-   */
-  async function syncNames(places: readonly Place[], path: string, hashOf: () => string): Promise<void> {
+  /** Makes names durable after a change, one directory after the other: a new name first, the one that is gone last. */
+  async function syncNames(places: readonly Place[], after: AfterChange): Promise<void> {
     if (durability !== 'full') return
-    try {
-      await Promise.all(places.map(({ directory }) => directory.sync()))
-    } catch (error) {
-      const message = `The change was made, but the system could not make it durable: ${path}. A power loss may undo it; check the disk.`
-      throw new OperationError('WRITE_ERROR', message, {
-        path,
-        details: { applied: true, durable: false, hash: hashOf() },
-        cause: error
-      })
+    for (const { directory } of places) {
+      try {
+        await directory.sync()
+      } catch (error) {
+        after.note(notDurable, error)
+        return
+      }
     }
   }
 
@@ -109,7 +119,7 @@ export function createWriter({ durability, maxSyncBytes }: WriteSettings) {
     /** Refuses every further rename and removes the temporary files that are still there. */
     close(): void {
       isClosed = true
-      for (const remove of temporaries) remove()
+      for (const remove of temporaries) tidy(remove)
     }
   }
 }
@@ -155,6 +165,15 @@ function removeIfThere(path: string): void {
     unlinkSync(path)
   } catch (error) {
     if (!isErrno(error, 'ENOENT')) throw error
+  }
+}
+
+/** For what is cleared away after a failure: that failure is the one to be told. */
+function tidy(step: () => void): void {
+  try {
+    step()
+  } catch {
+    // The next start sweeps what stays.
   }
 }
 

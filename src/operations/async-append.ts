@@ -98,8 +98,8 @@ async function addToEnd(
   const added = encodeText(body === '' ? content : separator + content, encoding, path, current.bytes)
   if (added.length === 0) return { done: answer(path, current.hash, 0, current.bytes.length, false), merged }
   const bytes = Buffer.concat([current.bytes, added])
-  const identity = await context.files.replace(place, path, current, bytes, () => lock.assertHeld())
-  const hash = recordVersion(context, 'async_append', place, bytes, identity)
+  const made = await context.files.replace(place, path, current, bytes, () => lock.assertHeld())
+  const hash = recordVersion(context, 'async_append', place, bytes, made)
   if (expected_hash === current.hash) {
     context.views.learned(context.caller.agentId, { path: place.path, given: path, hash })
   }

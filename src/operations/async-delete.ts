@@ -35,8 +35,9 @@ async function deleteFile(
       const { version, content } = await readEntry(context, place!, path, expected_hash !== null)
       if (expected_hash !== null && content !== undefined && content.hash !== expected_hash)
         return { late: content, canonicalPath: place!.path }
-      await context.files.remove(place!, path, version, () => lock.assertHeld())
+      const { unsure } = await context.files.remove(place!, path, version, () => lock.assertHeld())
       context.history.recordGone(place!.path, { author: authorOf(context.caller, 'async_delete') })
+      if (unsure !== undefined) throw unsure
       return { deletedHash: content?.hash ?? null }
     }
   )

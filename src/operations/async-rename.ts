@@ -4,7 +4,7 @@ import type { Contention } from '../../schemas/contention.ts'
 import type { RenameInput, RenameOutput } from '../../schemas/rename.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import type { FileVersion } from '../files/read-file.ts'
-import type { FileIdentity } from '../files/identity.ts'
+import { unknownIdentity, type FileIdentity } from '../files/identity.ts'
 import type { Place } from '../files/walk.ts'
 import { answerContention } from './contention.ts'
 import type { OperationContext } from './context.ts'
@@ -51,13 +51,19 @@ async function rename(input: RenameInput, context: OperationContext): Promise<Re
       if (expected_hash !== null && content !== undefined && content.hash !== expected_hash)
         return { late: content, canonicalPath: source!.path }
       if (source!.path === target!.path) return { done: answer(old_path, new_path, content, false) }
-      const { outcome: renamed, identity } = await context.files.rename(
+      const {
+        outcome: renamed,
+        identity,
+        unsure
+      } = await context.files.rename(
         { place: source!, path: old_path, current: version },
         { place: target!, path: new_path, overwrite, createDirs: create_dirs },
         () => lock.assertHeld()
       )
       if (renamed === 'unchanged') return { done: answer(old_path, new_path, content, false) }
-      moveHistory(context, source!, target!, new_path, version, identity)
+      if (renamed === 'source-left') recordCopy(context, target!, version, identity)
+      else moveHistory(context, source!, target!, new_path, version, identity)
+      if (unsure !== undefined) throw unsure
       return {
         done: { ...answer(old_path, new_path, content, true), ...(renamed === 'copied' && { cross_filesystem: true }) }
       }
@@ -80,15 +86,26 @@ function moveHistory(
   target: Place,
   newPath: string,
   version: FileVersion | undefined,
-  identity: FileIdentity | undefined
+  identity: FileIdentity = unknownIdentity
 ): void {
   const author = authorOf(caller, 'async_rename')
   history.recordGone(source.path, { author, renamedTo: target.path })
   if (version === undefined) return history.recordGone(target.path, { author })
-  if (identity === undefined) return
   bases.keep(version.hash, version.bytes)
   history.record(target.path, version.hash, identity, { author, renamedFrom: source.path })
   views.move(source.path, target.path, newPath, caller.agentId)
+}
+
+/** The version stands under both names. */
+function recordCopy(
+  { history, caller }: OperationContext,
+  target: Place,
+  version: FileVersion | undefined,
+  identity: FileIdentity = unknownIdentity
+): void {
+  const author = authorOf(caller, 'async_rename')
+  if (version === undefined) history.recordGone(target.path, { author })
+  else history.record(target.path, version.hash, identity, { author })
 }
 
 function answer(oldPath: string, newPath: string, content: FileVersion | undefined, changed: boolean): Renamed {

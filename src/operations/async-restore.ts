@@ -46,8 +46,8 @@ async function restore(input: RestoreInput, context: OperationContext): Promise<
       if (known === undefined && expected_hash !== null) throw versionUnknown(path)
       if (known !== undefined && current.hash !== known) return { late: current, known, canonicalPath: place!.path }
       if (current.hash === hash) return { done: answer(path, current, hash, 0) }
-      const identity = await files.replace(place!, path, current, bytes, () => lock.assertHeld())
-      recordVersion(context, 'async_restore', place!, bytes, identity)
+      const made = await files.replace(place!, path, current, bytes, () => lock.assertHeld())
+      recordVersion(context, 'async_restore', place!, bytes, made)
       views.learned(caller.agentId, seen)
       return { done: { ...answer(path, current, hash, bytes.length), ...linksBroken(current) } }
     }

@@ -55,8 +55,8 @@ export async function updateOne(
       if ('notMerged' in version) return { ...version, late }
       const { bytes, merged } = version
       if (bytes.equals(current.bytes)) return { done: answer(path, current, current.hash, 0), merged }
-      const identity = await context.files.replace(place!, path, current, bytes, () => lock.assertHeld())
-      const hash = recordVersion(context, 'async_update', place!, bytes, identity)
+      const made = await context.files.replace(place!, path, current, bytes, () => lock.assertHeld())
+      const hash = recordVersion(context, 'async_update', place!, bytes, made)
       if (merged === undefined) context.views.learned(context.caller.agentId, { path: place!.path, given: path, hash })
       return { done: { ...answer(path, current, hash, bytes.length), ...linksBroken(current) }, merged }
     }

@@ -31,11 +31,11 @@ export async function writeOne(
     { operation: 'async_write', timeout },
     async ([place], lock) => {
       context.files.checkWritable(place!, path)
-      const identity = await context.files.create(place!, path, bytes, {
+      const made = await context.files.create(place!, path, bytes, {
         createDirs: create_dirs,
         assertHeld: () => lock.assertHeld()
       })
-      const hash = recordVersion(context, 'async_write', place!, bytes, identity)
+      const hash = recordVersion(context, 'async_write', place!, bytes, made)
       context.views.learned(context.caller.agentId, { path: place!.path, given: path, hash })
       return { status: 'ok', path, hash, bytes_written: bytes.length, timestamp: timestamp() }
     }

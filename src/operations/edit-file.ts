@@ -94,8 +94,8 @@ async function changeFile(
   const { bytes, merged } = version
   let hash = current.hash
   if (!bytes.equals(current.bytes)) {
-    const identity = await context.files.replace(place, name, current, bytes, () => lock.assertHeld())
-    hash = recordVersion(context, 'edit_file', place, bytes, identity)
+    const made = await context.files.replace(place, name, current, bytes, () => lock.assertHeld())
+    hash = recordVersion(context, 'edit_file', place, bytes, made)
     if (expected_hash === current.hash) {
       context.views.learned(context.caller.agentId, { path: place.path, given: name, hash })
     }

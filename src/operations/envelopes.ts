@@ -56,9 +56,15 @@ function bareError(error: OperationError, { operation, input }: FailedCall): Fil
       ...(filename !== undefined && { filename }),
       ...(operation !== undefined && { operation }),
       timestamp: new Date().toISOString(),
-      details: `${error.code}: ${errorTable[error.code].meaning}`
+      details: `${error.code}: ${meaningOf(error)}`
     }
   }
+}
+
+/** FES has one line of text for what other answers say in `details`. */
+function meaningOf({ code, details }: OperationError): string {
+  const { applied, ...facts } = details ?? {}
+  return applied === true ? `The change was made. ${JSON.stringify({ applied, ...facts })}` : errorTable[code].meaning
 }
 
 function isFieldMissing({ code, details }: OperationError): boolean {

@@ -3,7 +3,8 @@ import { isOperationError, OperationError } from '../errors.ts'
 import { ChangedMeanwhile } from '../files/checks.ts'
 import { contentHash, type FileVersion } from '../files/read-file.ts'
 import type { Author } from '../files/history.ts'
-import type { FileIdentity } from '../files/identity.ts'
+import type { Made } from '../files/after-change.ts'
+import { unknownIdentity } from '../files/identity.ts'
 import type { Place } from '../files/walk.ts'
 import type { Lock } from '../locks/lock.ts'
 import type { Caller, OperationContext } from './context.ts'
@@ -36,17 +37,18 @@ export async function glanceAt(context: OperationContext, place: Place, path: st
   return version
 }
 
-/** Remembers a version that this call has made. @returns its hash */
+/** Remembers a version that this call has made. @returns its hash @throws OperationError what is unsure about it */
 export function recordVersion(
   { bases, history, caller }: OperationContext,
   operation: string,
   place: Place,
   bytes: Buffer,
-  identity: FileIdentity
+  { identity = unknownIdentity, unsure }: Made
 ): string {
   const hash = contentHash(bytes)
   bases.keep(hash, bytes)
   history.record(place.path, hash, identity, { author: authorOf(caller, operation) })
+  if (unsure !== undefined) throw unsure
   return hash
 }
 
@@ -67,8 +69,8 @@ export async function createMissing(
   { createDirs, lock }: { createDirs: boolean; lock: Lock }
 ): Promise<string> {
   try {
-    const identity = await context.files.create(place, path, bytes, { createDirs, assertHeld: () => lock.assertHeld() })
-    const hash = recordVersion(context, operation, place, bytes, identity)
+    const made = await context.files.create(place, path, bytes, { createDirs, assertHeld: () => lock.assertHeld() })
+    const hash = recordVersion(context, operation, place, bytes, made)
     context.views.learned(context.caller.agentId, { path: place.path, given: path, hash })
     return hash
   } catch (error) {

@@ -74,13 +74,16 @@ export function modifiedSince({ history }: OperationContext, canonicalPath: stri
  * @param done the answer so far; its hash is that of the merged version
  */
 export async function tellMerged<Done extends { readonly hash?: string }>(
-  { differ, views, caller }: OperationContext,
+  { differ, views, caller, log }: OperationContext,
   done: Done,
   { path, canonicalPath, base, current, modifiedBy }: Merged,
   diffFormat: string
 ): Promise<Done & { merged: true; diff: Diff | null; modified_by: Modification[] }> {
   const format = diffFormat === 'unified' ? 'unified' : 'json'
-  const { diff } = await differ.compare({ base, current, format })
+  const { diff } = await differ.compare({ base, current, format }).catch((error: unknown) => {
+    log.warn({ err: error, path }, 'a merge was written, and its diff could not be made')
+    return { diff: null }
+  })
   // With the diff the caller can tell what the merged version is.
   if (diff !== null && done.hash !== undefined) {
     views.learned(caller.agentId, { path: canonicalPath, given: path, hash: done.hash })

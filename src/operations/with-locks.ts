@@ -82,8 +82,9 @@ async function attemptOnce<Result>(
     if (error instanceof OperationError && error.code === 'FILE_NOT_FOUND') noteReads(turn.terms, context)
     throw error
   } finally {
-    closeAll(turn.places)
+    // Before anything that may fail: a lock that is kept stops every other caller until its time ends.
     turn.lock.release()
+    closeAll(turn.places, context)
   }
 }
 
@@ -100,12 +101,12 @@ function takeNow(
     terms = places.map((place, index) => toTerm(place, targets[index] as Target, context))
     checkLeases(terms, context)
   } catch (error) {
-    closeAll(places)
+    closeAll(places, context)
     throw error
   }
   const lock = locks.tryAcquire(terms, { operation, agentId: caller.agentId, ttlMs: operationTtlMs(config) })
   if (lock !== undefined) return { lock, places, terms }
-  closeAll(places)
+  closeAll(places, context)
   return { terms }
 }
 
@@ -139,8 +140,8 @@ async function waitForTurn(
     checkLeases(terms, context)
     const places = openAll(context, targets)
     if (places.every(({ path }, index) => path === terms[index]?.path)) return { lock, places, terms }
-    closeAll(places)
     lock.release()
+    closeAll(places, context)
     return undefined
   } catch (error) {
     lock.release()
@@ -194,17 +195,24 @@ function operationTtlMs({ locks }: OperationContext['config']): number {
   return locks.operation_ttl_seconds * 1000
 }
 
-function openAll({ files }: OperationContext, targets: readonly Target[]): readonly Place[] {
+function openAll(context: OperationContext, targets: readonly Target[]): readonly Place[] {
   const places: Place[] = []
   try {
-    for (const { path, reach } of targets) places.push(files.open(path, reach))
+    for (const { path, reach } of targets) places.push(context.files.open(path, reach))
     return places
   } catch (error) {
-    closeAll(places)
+    closeAll(places, context)
     throw error
   }
 }
 
-function closeAll(places: readonly Place[]): void {
-  for (const place of places) place.close()
+/** Never throws: the answer of an operation does not depend on what becomes of its handles. */
+function closeAll(places: readonly Place[], { log }: OperationContext): void {
+  for (const place of places) {
+    try {
+      place.close()
+    } catch (error) {
+      log.error({ err: error, path: place.path }, 'could not close a folder')
+    }
+  }
 }
