@@ -186,7 +186,10 @@ export const Contention = Type.Object(
     base_known: Type.Boolean({
       description: 'False where the bytes behind expected_hash are no longer kept: diff is null, read the file again.'
     }),
-    diff: Type.Union([Diff, Type.Null()], { description: 'The difference from expected_hash to current_hash.' }),
+    diff: Type.Union([Diff, Type.Null()], {
+      description:
+        'The difference from expected_hash to current_hash; null where the base is not known, where either is not text in the encoding, and where it is too large: message says which.'
+    }),
     modified_by: Type.Array(Modification, {
       description: 'The changes since the base, oldest first, as far as known.'
     }),

@@ -3,12 +3,11 @@ import { contract } from '../../schemas/contract.ts'
 import type { Contention } from '../../schemas/contention.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import type { AppendInput, AppendOutput } from '../../schemas/append.ts'
-import type { FileVersion } from '../files/read-file.ts'
 import { splitMark, withoutTerminator } from '../diff/lines.ts'
 import { decodeText, encodeText } from '../files/text.ts'
 import type { Place } from '../files/walk.ts'
 import type { Lock } from '../locks/lock.ts'
-import { answerContention } from './contention.ts'
+import { answerContention, decodeIfText } from './contention.ts'
 import type { OperationContext } from './context.ts'
 import { changeErrors, defineOperation } from './define.ts'
 import {
@@ -20,7 +19,7 @@ import {
   recordVersion,
   timestamp
 } from './file-version.ts'
-import { findBase, modifiedSince, tellMerged, type Merged } from './late-change.ts'
+import { findBase, modifiedSince, tellMerged, type LateChange, type Merged } from './late-change.ts'
 import { withLocks } from './with-locks.ts'
 
 type Appended = Static<typeof AppendOutput>
@@ -50,7 +49,8 @@ async function append(input: AppendInput, context: OperationContext): Promise<Ap
         : addToEnd(turn, context)
     }
   )
-  if ('late' in outcome) return answerContention(context, { path, encoding, diffFormat: diff_format, ...outcome.late })
+  if ('late' in outcome)
+    return answerContention(context, { ...outcome.late, operation: 'async_append', diffFormat: diff_format })
   const { done, merged } = outcome
   return merged === undefined ? done : tellMerged(context, done, merged, diff_format)
 }
@@ -72,11 +72,7 @@ async function create({ input, encoding, place, lock }: Turn, context: Operation
   return answer(path, hash, bytes.length, bytes.length, true)
 }
 
-interface Late {
-  readonly canonicalPath: string
-  readonly expectedHash: string
-  readonly current: FileVersion
-}
+type Late = Omit<LateChange, 'change'>
 
 async function addToEnd(
   { input, encoding, place, lock }: Turn,
@@ -84,17 +80,13 @@ async function addToEnd(
 ): Promise<{ done: Appended; merged?: Merged | undefined } | { late: Late }> {
   const { path, content, separator, expected_hash, on_contention } = input
   const current = await readVersion(context, place, path)
-  const currentText = decodeText(current.bytes, encoding, path)
-  const { body } = splitMark(currentText)
   let merged: Merged | undefined
   if (typeof expected_hash === 'string' && expected_hash !== current.hash) {
-    const base = await findBase(context, { path, expectedHash: expected_hash, encoding })
-    if (on_contention !== 'merge' || base === undefined || leavesLineOpen(base.text, body)) {
-      return { late: { canonicalPath: place.path, expectedHash: expected_hash, current } }
-    }
-    const modifiedBy = modifiedSince(context, place.path, expected_hash)
-    merged = { path, canonicalPath: place.path, base: base.text, current: currentText, modifiedBy }
+    const late = { path, canonicalPath: place.path, expectedHash: expected_hash, current, encoding }
+    merged = on_contention === 'merge' ? await mergeAtEnd(late, context) : undefined
+    if (merged === undefined) return { late }
   }
+  const { body } = splitMark(merged?.current ?? decodeText(current.bytes, encoding, path))
   const added = encodeText(body === '' ? content : separator + content, encoding, path, current.bytes)
   if (added.length === 0) return { done: answer(path, current.hash, 0, current.bytes.length, false), merged }
   const bytes = Buffer.concat([current.bytes, added])
@@ -104,6 +96,17 @@ async function addToEnd(
     context.views.learned(context.caller.agentId, { path: place.path, given: path, hash })
   }
   return { done: { ...answer(path, hash, added.length, bytes.length, true), ...linksBroken(current) }, merged }
+}
+
+/** Undefined where the text cannot simply stand behind what others have made of the file. */
+async function mergeAtEnd(late: Late, context: OperationContext): Promise<Merged | undefined> {
+  const { path, canonicalPath, expectedHash, current, encoding } = late
+  const base = await findBase(context, late)
+  const currentText = decodeIfText(current.bytes, encoding, path)
+  if (base === undefined || currentText === undefined || leavesLineOpen(base.text, splitMark(currentText).body))
+    return undefined
+  const modifiedBy = modifiedSince(context, canonicalPath, expectedHash)
+  return { path, canonicalPath, base: base.text, current: currentText, modifiedBy }
 }
 
 /** Where others have left the last line without its end, the text would become part of that line. */

@@ -43,6 +43,7 @@ async function deleteFile(
   )
   if ('deletedHash' in outcome) return { status: 'ok', path, deleted_hash: outcome.deletedHash, timestamp: timestamp() }
   return answerContention(context, {
+    operation: 'async_delete',
     path,
     canonicalPath: outcome.canonicalPath,
     expectedHash: expected_hash as string,

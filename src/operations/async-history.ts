@@ -5,7 +5,7 @@ import type { HistoryInput, HistoryOutput, HistoryVersion } from '../../schemas/
 import type { Static } from '../../schemas/typebox.ts'
 import { OperationError } from '../errors.ts'
 import type { Version } from '../files/history.ts'
-import { decodeBase } from './contention.ts'
+import { decodeIfText } from './contention.ts'
 import type { OperationContext } from './context.ts'
 import { defineOperation, pathErrors } from './define.ts'
 import { timestamp } from './file-version.ts'
@@ -120,7 +120,8 @@ async function countLines(
 ): Promise<HistoryVersion['lines']> {
   if (from === undefined) return undefined
   const encoding = config.crud.default_encoding
-  const textOf = async (hash: string | null) => (hash === null ? '' : decodeBase(await bases.get(hash), encoding, hash))
+  const textOf = async (hash: string | null) =>
+    hash === null ? '' : decodeIfText(await bases.get(hash), encoding, hash)
   const [base, current] = [await textOf(from), await textOf(to)]
   if (base === undefined || current === undefined) return undefined
   const { diff } = await differ.compare({ base, current, format: 'json', signal })

@@ -2,7 +2,7 @@
 import { contract } from '../../schemas/contract.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import type { ReadInput, ReadOutput } from '../../schemas/read.ts'
-import { decodeBase } from './contention.ts'
+import { decodeIfText } from './contention.ts'
 import { countLines, skipLines, splitMark } from '../diff/lines.ts'
 import { decodeText } from '../files/text.ts'
 import type { OperationContext } from './context.ts'
@@ -80,7 +80,7 @@ async function newsSince(
 ): Promise<Pick<ReadAnswer, 'not_modified' | 'diff'> | undefined> {
   if (knownHash === hash) return { not_modified: true }
   if (selection.content.length < minContentLength) return undefined
-  const base = decodeBase(await bases.get(knownHash), encoding, knownHash)
+  const base = decodeIfText(await bases.get(knownHash), encoding, knownHash)
   if (base === undefined) return undefined
   const format = diffFormat === 'unified' ? 'unified' : 'json'
   const { diff } = await differ.compare({ base, current: text, format, signal })

@@ -71,6 +71,7 @@ async function rename(input: RenameInput, context: OperationContext): Promise<Re
   )
   if ('done' in outcome) return outcome.done
   return answerContention(context, {
+    operation: 'async_rename',
     path: old_path,
     canonicalPath: outcome.canonicalPath,
     expectedHash: expected_hash as string,

@@ -54,6 +54,7 @@ async function restore(input: RestoreInput, context: OperationContext): Promise<
   )
   if ('done' in outcome) return outcome.done
   return answerContention(context, {
+    operation: 'async_restore',
     path,
     canonicalPath: outcome.canonicalPath,
     expectedHash: outcome.known,

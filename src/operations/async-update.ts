@@ -67,6 +67,7 @@ export async function updateOne(
   }
   const { late, notMerged } = outcome
   return answerContention(context, {
+    operation: 'async_update',
     ...late,
     diffFormat: diff_format,
     patches,

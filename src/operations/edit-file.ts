@@ -54,7 +54,7 @@ async function edit(input: EditFileInput, context: OperationContext): Promise<Ed
   )
   if ('late' in outcome) {
     const { late, notMerged } = outcome
-    return answerContention(context, { ...late, diffFormat: diff_format, notMerged })
+    return answerContention(context, { ...late, operation: 'edit_file', diffFormat: diff_format, notMerged })
   }
   const { done, merged } = outcome
   return merged === undefined ? done : tellMerged(context, done, merged, diff_format)

@@ -3,8 +3,8 @@ import type { Modification } from '../../schemas/common.ts'
 import type { Diff } from '../../schemas/contention.ts'
 import type { MergeResult } from '../diff/merge.ts'
 import type { FileVersion } from '../files/read-file.ts'
-import { decodeText, encodeText } from '../files/text.ts'
-import { decodeBase, toModification } from './contention.ts'
+import { encodeText } from '../files/text.ts'
+import { decodeIfText, toModification } from './contention.ts'
 import type { OperationContext } from './context.ts'
 
 export interface LateChange {
@@ -32,7 +32,7 @@ export type NotMerged = Exclude<MergeResult, { readonly text: string }>
 /**
  * What to write: the change made in the version expected or, where that is wanted, merged with what stands there instead. Runs
  * under the lock, just before the write, which looks whether the lock is still held; the caller's going ends the merge.
- * @returns `notMerged` undefined where no merge was wanted, and where the base is not known
+ * @returns `notMerged` undefined where no merge was wanted, and where the base is not known or either version is not text
  */
 export async function toVersion(
   context: OperationContext,
@@ -44,9 +44,10 @@ export async function toVersion(
     return { bytes: encodeText(await change(current.bytes), encoding, path, current.bytes) }
   }
   const known = onContention === 'merge' ? await findBase(context, late) : undefined
-  if (known === undefined) return { notMerged: undefined }
+  const currentText = known && decodeIfText(current.bytes, encoding, path)
+  if (known === undefined || currentText === undefined) return { notMerged: undefined }
   const incoming = await change(known.bytes)
-  const texts = { base: known.text, current: decodeText(current.bytes, encoding, path) }
+  const texts = { base: known.text, current: currentText }
   const result = await context.differ.merge({ ...texts, incoming, isJson: isJsonName(path), signal: context.signal })
   if (!('text' in result)) return { notMerged: result }
   const modifiedBy = modifiedSince(context, canonicalPath, expectedHash)
@@ -60,7 +61,7 @@ export async function findBase(
   { path, expectedHash, encoding }: Pick<LateChange, 'path' | 'expectedHash' | 'encoding'>
 ): Promise<{ bytes: Buffer; text: string } | undefined> {
   const bytes = await bases.get(expectedHash)
-  const text = decodeBase(bytes, encoding, path)
+  const text = decodeIfText(bytes, encoding, path)
   return bytes === undefined || text === undefined ? undefined : { bytes, text }
 }
 

@@ -1,0 +1,113 @@
+// What a contention answer says to the operation that it answers: what happened, why there is no diff, what to do next.
+import type { Contention } from '../../schemas/contention.ts'
+import type { NotMerged } from './late-change.ts'
+
+/** Operations that take the version they are meant for. */
+export type VersionedOperation = keyof typeof wordsOf
+
+interface Words {
+  /** What was not done to the file. */
+  readonly done: string
+  readonly withDiff: string
+  readonly withoutDiff: string
+}
+
+const wordsOf = {
+  async_update: {
+    done: 'written',
+    withDiff: 'Adjust your change by the diff, then send it with expected_hash set to current_hash.',
+    withoutDiff:
+      'Read the file again with async_read, adjust your change, and send it with expected_hash set to current_hash.'
+  },
+  async_append: {
+    done: 'appended',
+    withDiff: 'If your text still fits, append it with expected_hash set to current_hash.',
+    withoutDiff:
+      'Read the file again with async_read; if your text still fits, append it with expected_hash set to current_hash.'
+  },
+  async_delete: {
+    done: 'deleted',
+    withDiff: 'If the file is to go all the same, delete it with expected_hash set to current_hash.',
+    withoutDiff:
+      'Read the file again with async_read if its content matters; to delete it all the same, set expected_hash to current_hash.'
+  },
+  async_rename: {
+    done: 'renamed',
+    withDiff: 'If the file is to move all the same, rename it with expected_hash set to current_hash.',
+    withoutDiff:
+      'Read the file again with async_read if its content matters; to rename it all the same, set expected_hash to current_hash.'
+  },
+  async_restore: {
+    done: 'restored',
+    withDiff: 'If the diff may be lost, restore with expected_hash set to current_hash.',
+    withoutDiff:
+      'Read the file again with async_read; if that content may be lost, restore with expected_hash set to current_hash.'
+  },
+  edit_file: {
+    done: 'written',
+    withDiff:
+      'Adjust the line numbers and contents by the diff, then send the edits with expected_hash set to current_hash.',
+    withoutDiff:
+      'Read the file again with read_file, adjust your edits, and send them with expected_hash set to current_hash.'
+  }
+} satisfies Record<string, Words>
+
+/** Why there is no diff. */
+export type DiffLack = 'base_unknown' | 'base_not_text' | 'current_not_text' | 'too_large'
+
+interface Facts {
+  readonly operation: VersionedOperation
+  readonly path: string
+  readonly encoding: string
+  /** Undefined where the answer has a diff. */
+  readonly lack: DiffLack | undefined
+  /** Where the update had patches that were judged. */
+  readonly patchesApplicable: Contention['patches_applicable']
+  /** Where a merge was asked for, and did not come out. */
+  readonly notMerged: NotMerged | undefined
+}
+
+export function describeContention(facts: Facts): string {
+  const { operation, path, lack } = facts
+  const { done, withoutDiff } = wordsOf[operation]
+  const happened = `${path} changed since the version you know. Nothing was ${done}.`
+  const next = lack === undefined ? adviceFor(facts) : `${describeLack(lack, facts)} ${withoutDiff}`
+  return `${describeNotMerged(facts.notMerged)}${happened} ${next}`
+}
+
+function describeLack(lack: DiffLack, { encoding }: Facts): string {
+  switch (lack) {
+    case 'base_unknown':
+      return 'There is no diff: this server does not know expected_hash (no longer kept, or never given out).'
+    case 'base_not_text':
+      return `There is no diff: the version you know is not text in ${encoding} (async_read takes another encoding).`
+    case 'current_not_text':
+      return `There is no diff: the current version is not text in ${encoding} (async_read takes another encoding).`
+    case 'too_large':
+      return 'The diff is too large to send.'
+    default:
+      return lack satisfies never
+  }
+}
+
+function adviceFor({ operation, patchesApplicable, notMerged }: Facts): string {
+  if (notMerged !== undefined && notMerged.conflicts.length > 0)
+    return 'Adjust your change in the places of merge_conflicts, then send it with expected_hash set to current_hash.'
+  if (patchesApplicable === true)
+    return 'All your patches still apply: send them again with expected_hash set to current_hash.'
+  if (patchesApplicable === false)
+    return 'Adjust the patches named in conflicts by the diff, then send them with expected_hash set to current_hash.'
+  return wordsOf[operation].withDiff
+}
+
+/** Why there was no merge, before what to do about it. */
+function describeNotMerged(notMerged: NotMerged | undefined): string {
+  if (notMerged === undefined) return ''
+  const { conflicts, further, hasContents, coarse } = notMerged
+  if (conflicts.length === 0) return 'The server was too busy to merge so large a text; try again in a moment. '
+  const count = conflicts.length + further
+  const places = count === 1 ? 'one place' : `${count} places`
+  const kind = coarse ? 'The versions are too different to compare line by line in time, and so your' : 'Your'
+  const contents = hasContents ? '' : ', whose contents are too large to send'
+  return `${kind} change was not merged: it conflicts in ${places} (merge_conflicts${contents}). `
+}
