@@ -16,7 +16,7 @@ export const readItem = {
   encoding: Encoding,
   known_hash: Type.Optional(
     HashOf(
-      'Hash of the version that you know as a whole. Where it is still there the answer is not_modified, without content; where it has changed, the difference, if that is shorter than the content.'
+      'Hash of the version that you know. Where it is still there the answer is not_modified, without content; where it has changed and you know it as a whole, the difference, if that is shorter. Lines that you have not been given come as content.'
     )
   )
 }

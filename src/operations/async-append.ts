@@ -93,7 +93,7 @@ async function addToEnd(
   const made = await context.files.replace(place, path, current, bytes, () => lock.assertHeld())
   const hash = recordVersion(context, 'async_append', place, bytes, made)
   if (expected_hash === current.hash) {
-    context.views.learned(context.caller.agentId, { path: place.path, given: path, hash })
+    context.views.learned(context.caller.agentId, { path: place.path, given: path, hash, from: current.hash })
   }
   return { done: { ...answer(path, hash, added.length, bytes.length, true), ...linksBroken(current) }, merged }
 }
@@ -106,7 +106,7 @@ async function mergeAtEnd(late: Late, context: OperationContext): Promise<Merged
   if (base === undefined || currentText === undefined || leavesLineOpen(base.text, splitMark(currentText).body))
     return undefined
   const modifiedBy = modifiedSince(context, canonicalPath, expectedHash)
-  return { path, canonicalPath, base: base.text, current: currentText, modifiedBy }
+  return { path, canonicalPath, expectedHash, base: base.text, current: currentText, modifiedBy }
 }
 
 /** Where others have left the last line without its end, the text would become part of that line. */

@@ -45,7 +45,7 @@ async function compare(input: DiffInput, context: OperationContext): Promise<Sta
     signal
   })
   if (diff !== null && to_hash === undefined && views.knownHash(caller.agentId, canonicalPath) === from_hash)
-    views.learned(caller.agentId, { path: canonicalPath, given: path, hash: to.hash })
+    views.learned(caller.agentId, { path: canonicalPath, given: path, hash: to.hash, from: from_hash })
   const since = history.since(canonicalPath, from_hash, true)
   const end = since.findLastIndex(({ hash }) => hash === to.hash)
   return {

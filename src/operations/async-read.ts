@@ -5,6 +5,7 @@ import type { ReadInput, ReadOutput } from '../../schemas/read.ts'
 import { decodeIfText } from './contention.ts'
 import { countLines, skipLines, splitMark } from '../diff/lines.ts'
 import { decodeText } from '../files/text.ts'
+import { contains, type LineRange } from './line-ranges.ts'
 import type { OperationContext } from './context.ts'
 import { defineOperation, pathErrors } from './define.ts'
 import { readVersion, timestamp } from './file-version.ts'
@@ -34,39 +35,52 @@ export async function readOne(input: Omit<ReadInput, 'agent_id'>, context: Opera
     async ([place]) => ({ version: await readVersion(context, place!, path), canonicalPath: place!.path })
   )
   const text = decodeText(version.bytes, encoding, path)
-  const selection = selectLines(splitMark(text).body, offset, limit)
-  const answerWith = (shown: Pick<ReadAnswer, 'content' | 'not_modified' | 'diff' | 'lines_returned'>): ReadAnswer => ({
+  const present: Present = {
+    path: canonicalPath,
+    text,
+    hash: version.hash,
+    selection: selectLines(splitMark(text).body, offset, limit),
+    encoding,
+    diffFormat: diff_format
+  }
+  const { lines, returned, total, content } = present.selection
+  const news = known_hash === undefined ? undefined : await newsSince(known_hash, present, context)
+  const isWhole = returned === total || news?.diff !== undefined
+  if (isWhole || returned > 0) {
+    const shown = { path: canonicalPath, given: path, hash: version.hash, lines: isWhole ? undefined : lines }
+    context.views.saw(context.caller.agentId, shown)
+  }
+  return {
     status: 'ok',
     path,
-    ...shown,
+    ...(news ?? { content }),
+    lines_returned: news === undefined ? returned : 0,
     encoding,
     hash: version.hash,
-    total_lines: selection.total,
+    total_lines: total,
     offset,
     limit,
     timestamp: timestamp()
-  })
-  const news =
-    known_hash === undefined
-      ? undefined
-      : await newsSince(known_hash, { text, hash: version.hash, selection, encoding, diffFormat: diff_format }, context)
-  const isWhole = news !== undefined || selection.returned === selection.total
-  const lines = isWhole ? undefined : { start: offset + 1, end: offset + selection.returned }
-  if (isWhole || selection.returned > 0)
-    context.views.saw(context.caller.agentId, { path: canonicalPath, given: path, hash: version.hash, lines })
-  return answerWith(
-    news === undefined
-      ? { content: selection.content, lines_returned: selection.returned }
-      : { ...news, lines_returned: 0 }
-  )
+  }
 }
 
 interface Present {
+  /** Canonical. */
+  readonly path: string
   readonly text: string
   readonly hash: string
-  readonly selection: { readonly content: string }
+  readonly selection: Selection
   readonly encoding: string
   readonly diffFormat: string
+}
+
+interface Selection {
+  readonly content: string
+  readonly lines: LineRange
+  /** Lines of the whole text. */
+  readonly total: number
+  /** Lines of the content. */
+  readonly returned: number
 }
 
 /** Shorter than this, content is sent as it is. */
@@ -75,9 +89,12 @@ const minContentLength = 200
 /** What the caller must be told to know the present version; undefined where that is no shorter than the content, or its version is not known here. */
 async function newsSince(
   knownHash: string,
-  { text, hash, selection, encoding, diffFormat }: Present,
-  { bases, differ, signal }: OperationContext
+  present: Present,
+  context: OperationContext
 ): Promise<Pick<ReadAnswer, 'not_modified' | 'diff'> | undefined> {
+  const { bases, differ, signal } = context
+  const { text, hash, selection, encoding, diffFormat } = present
+  if (!hasLines(knownHash, present, context)) return undefined
   if (knownHash === hash) return { not_modified: true }
   if (selection.content.length < minContentLength) return undefined
   const base = decodeIfText(await bases.get(knownHash), encoding, knownHash)
@@ -88,18 +105,27 @@ async function newsSince(
   return { diff }
 }
 
-function selectLines(
-  text: string,
-  offset: number,
-  limit: number | null
-): { content: string; total: number; returned: number } {
-  if (offset === 0 && limit === null) {
-    const total = countLines(text)
-    return { content: text, total, returned: total }
-  }
+/**
+ * Whether the caller has been given what it can be spared: the lines asked for of the present version, and of another version all
+ * lines. Where nothing is remembered of what it has been given of that version (it gave no name, was forgotten, or has the hash
+ * from another agent), its known_hash counts for the whole file alone: that is what it says that it knows.
+ */
+function hasLines(knownHash: string, { path, hash, selection }: Present, { views, caller }: OperationContext): boolean {
+  const { lines, returned, total } = selection
+  const isPresent = knownHash === hash
+  if (isPresent && returned === 0) return true
+  const given = views.givenLines(caller.agentId, path, knownHash)
+  if (given === undefined) return returned === total
+  return given === 'all' || (isPresent && contains(given, lines))
+}
+
+function selectLines(text: string, offset: number, limit: number | null): Selection {
   const total = countLines(text)
+  if (offset === 0 && limit === null) return { content: text, lines: { start: 1, end: total }, total, returned: total }
   const last = limit === null ? total : Math.min(total, offset + limit)
-  if (offset >= last) return { content: '', total, returned: 0 }
+  const returned = Math.max(0, last - offset)
+  const lines = { start: offset + 1, end: offset + returned }
+  if (returned === 0) return { content: '', lines, total, returned }
   const start = skipLines(text, 0, offset)
-  return { content: text.slice(start, skipLines(text, start, last - offset)), total, returned: last - offset }
+  return { content: text.slice(start, skipLines(text, start, returned)), lines, total, returned }
 }

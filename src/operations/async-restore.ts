@@ -35,10 +35,14 @@ async function restore(input: RestoreInput, context: OperationContext): Promise<
     { operation: 'async_restore', timeout },
     async ([place], lock) => {
       files.checkWritable(place!, path)
-      const seen = { path: place!.path, given: path, hash }
+      const seen = { path: place!.path, given: path, hash, from: hash }
       if (place!.stat === undefined) {
         if (typeof expected_hash === 'string') throw gone(path)
-        await createMissing(context, 'async_restore', place!, path, bytes, { createDirs: create_dirs, lock })
+        await createMissing(context, 'async_restore', place!, path, bytes, {
+          createDirs: create_dirs,
+          lock,
+          from: hash
+        })
         return { done: answer(path, null, hash, bytes.length) }
       }
       const current = await readVersion(context, place!, path)

@@ -57,7 +57,10 @@ export async function updateOne(
       if (bytes.equals(current.bytes)) return { done: answer(path, current, current.hash, 0), merged }
       const made = await context.files.replace(place!, path, current, bytes, () => lock.assertHeld())
       const hash = recordVersion(context, 'async_update', place!, bytes, made)
-      if (merged === undefined) context.views.learned(context.caller.agentId, { path: place!.path, given: path, hash })
+      if (merged === undefined) {
+        const from = input.content === undefined ? { from: current.hash } : {}
+        context.views.learned(context.caller.agentId, { path: place!.path, given: path, hash, ...from })
+      }
       return { done: { ...answer(path, current, hash, bytes.length), ...linksBroken(current) }, merged }
     }
   )

@@ -40,7 +40,10 @@ export async function answerContention(context: OperationContext, late: TooLate)
   const known = await bases.get(expectedHash)
   const compared = await compareVersions(context, late, known, encoding)
   const { diff } = compared
-  if (diff !== null) views.learned(caller.agentId, { path: late.canonicalPath, given: path, hash: current.hash })
+  if (diff !== null) {
+    const shown = { path: late.canonicalPath, given: path, hash: current.hash }
+    views.learned(caller.agentId, { ...shown, from: expectedHash })
+  }
   const judgement = await confirm(compared.judgement, late)
   const message = describeContention({
     operation,

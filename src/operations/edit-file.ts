@@ -97,7 +97,7 @@ async function changeFile(
     const made = await context.files.replace(place, name, current, bytes, () => lock.assertHeld())
     hash = recordVersion(context, 'edit_file', place, bytes, made)
     if (expected_hash === current.hash) {
-      context.views.learned(context.caller.agentId, { path: place.path, given: name, hash })
+      context.views.learned(context.caller.agentId, { path: place.path, given: name, hash, from: current.hash })
     }
   }
   const done = answer(edited!, false)

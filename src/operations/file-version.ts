@@ -66,12 +66,12 @@ export async function createMissing(
   place: Place,
   path: string,
   bytes: Buffer,
-  { createDirs, lock }: { createDirs: boolean; lock: Lock }
+  { createDirs, lock, ...source }: { createDirs: boolean; lock: Lock; from?: string }
 ): Promise<string> {
   try {
     const made = await context.files.create(place, path, bytes, { createDirs, assertHeld: () => lock.assertHeld() })
     const hash = recordVersion(context, operation, place, bytes, made)
-    context.views.learned(context.caller.agentId, { path: place.path, given: path, hash })
+    context.views.learned(context.caller.agentId, { path: place.path, given: path, hash, ...source })
     return hash
   } catch (error) {
     if (!(error instanceof OperationError) || error.code !== 'FILE_EXISTS') throw error

@@ -21,7 +21,7 @@ export interface LateChange {
 }
 
 /** What the caller of a merged change does not know of. */
-export interface Merged extends Pick<LateChange, 'path' | 'canonicalPath'> {
+export interface Merged extends Pick<LateChange, 'path' | 'canonicalPath' | 'expectedHash'> {
   readonly base: string
   readonly current: string
   readonly modifiedBy: Modification[]
@@ -51,8 +51,10 @@ export async function toVersion(
   const result = await context.differ.merge({ ...texts, incoming, isJson: isJsonName(path), signal: context.signal })
   if (!('text' in result)) return { notMerged: result }
   const modifiedBy = modifiedSince(context, canonicalPath, expectedHash)
-  const bytes = encodeText(result.text, encoding, path, current.bytes)
-  return { bytes, merged: { path, canonicalPath, ...texts, modifiedBy } }
+  return {
+    bytes: encodeText(result.text, encoding, path, current.bytes),
+    merged: { path, canonicalPath, expectedHash, ...texts, modifiedBy }
+  }
 }
 
 /** The version that the caller knows; undefined where its bytes are gone or are not text in this encoding. */
@@ -77,7 +79,7 @@ export function modifiedSince({ history }: OperationContext, canonicalPath: stri
 export async function tellMerged<Done extends { readonly hash?: string }>(
   { differ, views, caller, log }: OperationContext,
   done: Done,
-  { path, canonicalPath, base, current, modifiedBy }: Merged,
+  { path, canonicalPath, expectedHash, base, current, modifiedBy }: Merged,
   diffFormat: string
 ): Promise<Done & { merged: true; diff: Diff | null; modified_by: Modification[] }> {
   const format = diffFormat === 'unified' ? 'unified' : 'json'
@@ -87,7 +89,7 @@ export async function tellMerged<Done extends { readonly hash?: string }>(
   })
   // With the diff the caller can tell what the merged version is.
   if (diff !== null && done.hash !== undefined) {
-    views.learned(caller.agentId, { path: canonicalPath, given: path, hash: done.hash })
+    views.learned(caller.agentId, { path: canonicalPath, given: path, hash: done.hash, from: expectedHash })
   }
   return { ...done, merged: true, diff, modified_by: modifiedBy }
 }

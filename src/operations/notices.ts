@@ -4,9 +4,10 @@ import type { Version } from '../files/history.ts'
 import { quoteName } from '../locks/foreign-words.ts'
 import { toModification } from './contention.ts'
 import type { OperationContext } from './context.ts'
+import type { LineRange } from './line-ranges.ts'
 import { findSeenChanges, type SeenChanges } from './seen-changes.ts'
 import { shownPath } from './shown-path.ts'
-import type { LineRange, View } from './views.ts'
+import type { View } from './views.ts'
 
 interface Told {
   readonly notices: Notice[]

@@ -4,7 +4,8 @@ import type { Version } from '../files/history.ts'
 import { decodeText } from '../files/text.ts'
 import type { Hunk } from '../diff/hunks.ts'
 import type { OperationContext } from './context.ts'
-import type { LineRange, Sight, View } from './views.ts'
+import { contains, union, type LineRange } from './line-ranges.ts'
+import type { Sight, View } from './views.ts'
 
 export interface SeenChanges {
   /** Oldest first. */
@@ -59,7 +60,7 @@ export async function findSeenChanges(
 }
 
 function isCovered(changed: readonly LineRange[] | undefined, fresh: readonly LineRange[]): boolean {
-  return changed?.every(({ start, end }) => fresh.some((read) => read.start <= start && end <= read.end)) === true
+  return changed?.every((range) => contains(fresh, range)) === true
 }
 
 function stepsAfter({ seq, hash }: Sight, versions: readonly Version[], { agentId, learnedSeq }: View): Step[] {
@@ -182,16 +183,4 @@ function carry({ start, end }: LineRange, hunks: readonly Hunk[]): LineRange {
     }
   }
   return { start: first + shift + 1, end: Math.max(last + shiftOfEnd, first + shift) }
-}
-
-/** In order, without overlaps. */
-function union(ranges: readonly LineRange[]): LineRange[] {
-  const result: LineRange[] = []
-  for (const range of [...ranges].sort((a, b) => a.start - b.start || a.end - b.end)) {
-    const before = result.at(-1)
-    if (before !== undefined && range.start <= before.end + 1 && range.end >= range.start && before.end >= before.start)
-      result[result.length - 1] = { start: before.start, end: Math.max(before.end, range.end) }
-    else if (before?.start !== range.start || before.end !== range.end) result.push(range)
-  }
-  return result
 }

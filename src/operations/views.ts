@@ -1,12 +1,8 @@
 // What each agent has been shown: which version of which file, whole or by lines. Who has seen an older version than the one that is there is told.
 import { LRUCache } from 'lru-cache'
 import type { History, Version, VersionChange } from '../files/history.ts'
-
-/** Lines, 1-based, the last one included. */
-export interface LineRange {
-  readonly start: number
-  readonly end: number
-}
+import { createGivenLines, type GivenLines } from './given-lines.ts'
+import type { LineRange } from './line-ranges.ts'
 
 /** Lines of one version that an agent has seen. */
 export interface Sight {
@@ -43,6 +39,12 @@ export interface Shown {
   readonly lines?: LineRange | undefined
 }
 
+/** What an answer lets its caller know of a file without showing it. */
+export interface Learned extends Omit<Shown, 'lines'> {
+  /** The version from which it knows the difference; absent where it knows the content, since it has sent it. */
+  readonly from?: string
+}
+
 /** What one agent has not been told yet. */
 interface Untold {
   /** Files that have changed one by one. */
@@ -61,14 +63,19 @@ export function createViews(history: History, maxViews: number) {
   const views = maxViews > 0 ? new LRUCache<string, View>({ max: maxViews, dispose: forgetView }) : undefined
   const byPath = new Map<string, Set<View>>()
   const untold = new Map<string, Untold>()
+  const givenLines = createGivenLines()
   const listeners = new Set<(view: View) => void>()
   history.onChange(note)
   history.onTrack(noteNewHistory)
 
   function note({ path, agentId, hash, previousHash, isBulk, seq }: VersionChange): void {
     for (const view of byPath.get(path) ?? []) {
-      if (view.agentId !== agentId) notePending(view, isBulk)
-      else if (hash !== null && previousHash === view.knownHash) {
+      if (view.agentId !== agentId) {
+        notePending(view, isBulk)
+        continue
+      }
+      if (hash !== null) givenLines.unsettle(view, previousHash ?? null, hash)
+      if (hash !== null && previousHash === view.knownHash) {
         // It has changed what it knew, and so knows the outcome.
         view.knownHash = hash
         const [sight, another] = view.sights
@@ -159,18 +166,26 @@ export function createViews(history: History, maxViews: number) {
       const view = viewOf(agentId, { path, given })
       const sight = { seq: version.seq, hash, lines }
       view.sights = lines === undefined ? [sight] : addSight(view.sights, sight)
+      givenLines.add(view, hash, lines)
       if (lines === undefined) know(view, version)
       else if (view.sights.every(({ seq }) => seq === version.seq)) settleAt(view, version)
       touch(view)
     },
     /** An answer tells the agent all that differs from what it knew: by that it knows this version. */
-    learned(agentId: string | undefined, { path, given, hash }: Omit<Shown, 'lines'>): void {
+    learned(agentId: string | undefined, { path, given, hash, from }: Learned): void {
       const version = versionOf(path, hash)
       if (agentId === undefined || views === undefined || version === undefined) return
       const view = viewOf(agentId, { path, given })
       if (view.sights.length === 0) view.sights = [{ seq: version.seq, hash }]
+      if (from === undefined) givenLines.add(view, hash, undefined)
+      else givenLines.follow(view, from, hash)
       know(view, version)
       touch(view)
+    },
+    /** Which lines of this version the agent has been given; undefined where nothing of it is remembered. */
+    givenLines(agentId: string | undefined, path: string, hash: string): GivenLines | undefined {
+      const view = agentId === undefined ? undefined : views?.peek(keyOf(agentId, path))
+      return view && givenLines.of(view, hash)
     },
     /** The version that the agent knows, as a whole or in part; undefined where that is not known here. */
     knownHash(agentId: string | undefined, path: string): string | undefined {
@@ -186,6 +201,7 @@ export function createViews(history: History, maxViews: number) {
           const moved = viewOf(view.agentId, { path: target, given })
           moved.sights = sights.map((sight) => ({ ...sight, seq: version.seq }))
           if (view.knownHash === version.hash) moved.knownHash = view.knownHash
+          givenLines.move(view, moved)
           touch(moved)
         }
         // Others are told first that the old name is gone.

@@ -67,6 +67,59 @@ t.test('known_hash of a range and in a batch', async (t) => {
   ])
 })
 
+t.test('known_hash hides no line that the agent was never given', async (t) => {
+  const { tree, client } = await scene(t, { f: text })
+  const read = (input: object, agent_id = 'ann') => client.call('async_read', { path: 'f', agent_id, ...input })
+  const { hash: known_hash } = await read({ limit: 10 })
+  t.match(await read({ known_hash, limit: 10 }), { not_modified: true, lines_returned: 0 }, 'lines it has')
+  t.match(await read({ known_hash, offset: 2, limit: 3 }), { not_modified: true }, 'some of them')
+  t.match(await read({ known_hash, limit: 0 }), { not_modified: true }, 'no lines at all')
+  t.match(await read({ known_hash, offset: 5, limit: 10 }), { content: /^line 6\n/, lines_returned: 10 }, 'more')
+  t.match(await read({ known_hash }), { content: text }, 'the whole')
+  t.match(await read({ known_hash, offset: 30 }), { not_modified: true }, 'by now it has all')
+
+  for (const offset of [0, 10, 25]) await read({ offset, limit: 15, agent_id: 'bob' })
+  t.match(await read({ known_hash, agent_id: 'bob' }), { content: text }, 'lines 41 to 50 are missing')
+  await read({ offset: 40, agent_id: 'cyd' })
+  t.match(await read({ known_hash, agent_id: 'cyd' }), { content: text })
+
+  tree.write('f', changed)
+  const { results } = await client.call('async_batch_read', {
+    agent_id: 'cyd',
+    files: [{ path: 'f', known_hash, offset: 10 }]
+  })
+  t.match(
+    results,
+    [{ diff: { changes: [{ start_line: 20 }] } }],
+    'who knows the version as a whole gets the difference'
+  )
+  await read({ limit: 10, agent_id: 'eve' })
+  const patches = [{ old_string: 'line 3\n', new_string: 'line three\n' }]
+  const update = { path: 'f', expected_hash: hashOf(changed), patches, agent_id: 'eve' }
+  const { hash: made } = await client.call('async_update', update)
+  t.match(await read({ known_hash: made, agent_id: 'eve' }), { content: /line 50/ }, 'a change of a part shows no more')
+  await client.call('async_update', { path: 'f', expected_hash: made, content: changed, agent_id: 'eve' })
+  const sent = { known_hash: hashOf(changed), offset: 20, agent_id: 'eve' }
+  t.match(await read(sent), { not_modified: true }, 'who has sent the content has all of it')
+
+  await client.call('async_read', { path: 'f', limit: 30, agent_id: 'dan' })
+  tree.write('f', text)
+  t.match(await read({ known_hash: hashOf(changed), agent_id: 'dan' }), { content: text }, 'who has a part, the lines')
+})
+
+t.test('of who has read nothing here, known_hash counts for the whole file alone', async (t) => {
+  const tree = makeTree(t, { f: text })
+  const { url } = await startServer(t, tree.root, { watcher: { enabled: false } })
+  const stranger = await connect(t, 'rest', url)
+  const { hash: known_hash } = await stranger.call('async_read', { path: 'f', limit: 10 })
+  t.match(await stranger.call('async_read', { path: 'f', known_hash }), { not_modified: true })
+  for (const range of [{ offset: 10 }, { limit: 10 }, { offset: 1, limit: 2 }])
+    t.match(await stranger.call('async_read', { path: 'f', known_hash, ...range }), { content: /^line/ })
+  tree.write('f', changed)
+  t.match(await stranger.call('async_read', { path: 'f', known_hash }), { diff: {} })
+  t.match(await stranger.call('async_read', { path: 'f', known_hash, offset: 10 }), { content: /^line 11/ })
+})
+
 t.test('the history of a file says who made which version, when, and how much it changed', async (t) => {
   const { tree, client } = await scene(t, {})
   await client.call('async_write', { path: 'f', content: text })
