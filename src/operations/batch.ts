@@ -7,8 +7,12 @@ import { OperationError, toOperationError } from '../errors.ts'
 import { asyncRead, readOne, type ReadAnswer } from './async-read.ts'
 import { asyncUpdate, updateOne, type Updated } from './async-update.ts'
 import { asyncWrite, writeOne } from './async-write.ts'
+import { createInputCheck, type InputCheck } from './check-input.ts'
 import type { OperationContext } from './context.ts'
 import { defineOperation } from './define.ts'
+import { takeInput } from './take-input.ts'
+
+const checkReadItem = createInputCheck('async_batch_read', contract.async_batch_read.input.properties.files.items)
 
 export const asyncBatchRead = defineOperation({
   name: 'async_batch_read',
@@ -16,12 +20,13 @@ export const asyncBatchRead = defineOperation({
   description:
     'Reads several files in one call, each as async_read does, with a result of its own. Not a snapshot: files are read one after the other, so take each hash as a starting point.',
   ...contract.async_batch_read,
+  ownItems: 'files',
   annotations: asyncRead.annotations,
   errors: [],
   handle: async ({ files, diff_format }, context) => {
     const { max_batch_answer_bytes } = context.config.crud
     let bytes = 0
-    return runBatch(files, context, async (item) => {
+    return runBatch(files, checkReadItem, context, async (item) => {
       if (bytes > max_batch_answer_bytes) throw answerFull(item.path, max_batch_answer_bytes)
       const result = await readOne({ ...item, diff_format }, context)
       bytes += sizeOf(result)
@@ -30,17 +35,24 @@ export const asyncBatchRead = defineOperation({
   }
 })
 
+const checkWriteItem = createInputCheck('async_batch_write', contract.async_batch_write.input.properties.files.items)
+
 export const asyncBatchWrite = defineOperation({
   name: 'async_batch_write',
   title: 'Create several files',
   description:
     'Creates several files in one call, each as async_write does, with a result of its own. Not all-or-nothing: one can fail and the others succeed.',
   ...contract.async_batch_write,
+  ownItems: 'files',
   annotations: asyncWrite.annotations,
   errors: [],
   handle: async ({ files, timeout }, context) =>
-    runBatch(files, context, (item) => writeOne({ ...item, ...(timeout !== undefined && { timeout }) }, context))
+    runBatch(files, checkWriteItem, context, (item) =>
+      writeOne({ ...item, ...(timeout !== undefined && { timeout }) }, context)
+    )
 })
+
+const checkUpdateItem = createInputCheck('async_batch_update', contract.async_batch_update.input.properties.files.items)
 
 export const asyncBatchUpdate = defineOperation({
   name: 'async_batch_update',
@@ -48,12 +60,13 @@ export const asyncBatchUpdate = defineOperation({
   description:
     'Updates several files in one call, each as async_update does, with a result of its own: ok, contention with the diff, or error. Not all-or-nothing: send only the ones again that were not ok.',
   ...contract.async_batch_update,
+  ownItems: 'files',
   annotations: asyncUpdate.annotations,
   errors: [],
   handle: async ({ files, on_contention, timeout, diff_format }, context) => {
     const { max_batch_answer_bytes } = context.config.crud
     let bytes = 0
-    const { results, summary, ...answer } = await runBatch(files, context, async (item) => {
+    const { results, summary, ...answer } = await runBatch(files, checkUpdateItem, context, async (item) => {
       const options = { on_contention, ...item, diff_format, ...(timeout !== undefined && { timeout }) }
       const result = await updateOne(options, context)
       if (result.diff === undefined || result.diff === null) return result
@@ -65,14 +78,18 @@ export const asyncBatchUpdate = defineOperation({
   }
 })
 
+/** As in the schema of a path. */
+const maxPathLength = 4096
+
 interface BatchAnswer<Result> {
   readonly status: 'ok'
   readonly results: readonly (Result | ErrorEnvelope)[]
   readonly summary: { readonly total: number; readonly succeeded: number; readonly failed: number }
 }
 
-async function runBatch<Item extends { readonly path: string }, Result extends { readonly status: string }>(
-  items: readonly Item[],
+async function runBatch<Item, Result extends { readonly status: string }>(
+  items: readonly unknown[],
+  check: InputCheck<Item>,
   context: OperationContext,
   handle: (item: Item) => Promise<Result>
 ): Promise<BatchAnswer<Result>> {
@@ -84,12 +101,13 @@ async function runBatch<Item extends { readonly path: string }, Result extends {
     )
   }
   const results: (Result | ErrorEnvelope)[] = []
-  for (const item of items) {
+  for (const [index, item] of items.entries()) {
     try {
       // A turn for everybody else between two files, in which it is also noticed that the caller has gone: he wants no more files changed.
       await setImmediate()
       context.signal.throwIfAborted()
-      results.push(await settle(item.path, context, () => handle(item)))
+      const at = `files[${index}]`
+      results.push(await settle(pathOf(item), context, async () => handle(check(takeInput(item, at), at))))
     } catch (error) {
       throw results.length === 0 ? error : cancelledAfter(results, items.length)
     }
@@ -106,7 +124,7 @@ function cancelledAfter(results: readonly object[], total: number): OperationErr
 
 /** The result of one file; its failure is its result, except that of the whole call. */
 async function settle<Result>(
-  path: string,
+  path: string | undefined,
   { log, signal }: OperationContext,
   handle: () => Promise<Result>
 ): Promise<Result | ErrorEnvelope> {
@@ -119,6 +137,12 @@ async function settle<Result>(
       log.error({ err: failure.cause ?? failure, code: failure.code, path }, 'file of a batch failed')
     return failure.toEnvelope()
   }
+}
+
+/** Of an item that may be malformed. */
+function pathOf(item: unknown): string | undefined {
+  const path = typeof item === 'object' && item !== null && 'path' in item ? item.path : undefined
+  return typeof path === 'string' ? path.slice(0, maxPathLength) : undefined
 }
 
 /** What an answer carries of the file, in bytes. */

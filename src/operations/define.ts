@@ -1,13 +1,12 @@
 // defineOperation: one object from which REST, MCP, JSON-RPC and OpenAPI are derived.
-import { Ajv, type ValidateFunction } from 'ajv'
 import { OperationError, toOperationError } from '../errors.ts'
 import { AgentId } from '../../schemas/common.ts'
 import type { EnvelopeName } from '../../schemas/contract.ts'
 import type { ErrorCode } from '../../schemas/errors.ts'
 import type { Static, TObject } from '../../schemas/typebox.ts'
+import { ajv, createInputCheck } from './check-input.ts'
 import type { OperationContext, OperationResult } from './context.ts'
 import { envelopes, type Envelope } from './envelopes.ts'
-import { describeFaults } from './faults.ts'
 import { collectNotices } from './notices.ts'
 import { takeInput } from './take-input.ts'
 
@@ -39,6 +38,8 @@ interface Definition<Input extends TObject, Output extends TObject> {
   readonly isForOperators?: true
   /** True where the process that is asked answers itself: it is about that process, and needs no file. */
   readonly isLocal?: true
+  /** Name of a list whose items the handler takes over and checks one by one, each for a result of its own. */
+  readonly ownItems?: string
   readonly handle: (input: Static<Input>, context: OperationContext) => Promise<object>
 }
 
@@ -82,34 +83,16 @@ export const commonErrors = [
   'SERVER_ERROR'
 ] as const satisfies readonly ErrorCode[]
 
-/** Defaults are filled into the copy that takeInput made; nothing is coerced or stripped. */
-const ajv = new Ajv({
-  allErrors: true,
-  coerceTypes: false,
-  removeAdditional: false,
-  useDefaults: true,
-  verbose: true,
-  formats: { 'date-time': true }
-})
-
 export function defineOperation<Input extends TObject, Output extends TObject>(
   definition: Definition<Input, Output>
 ): Operation {
-  const { name, input, handle, envelope } = definition
-  let check: ValidateFunction<Static<Input>> | undefined
-
-  function checkInput(rawInput: unknown): Static<Input> {
-    const taken = takeInput(rawInput === undefined ? {} : rawInput)
-    // Compiled at the first call: a start of the server does not pay for operations nobody uses.
-    check ??= ajv.compile<Static<Input>>(input)
-    if (check(taken)) return taken
-    const faults = describeFaults(check.errors ?? [], Object.keys(input.properties))
-    const message = `Invalid input for ${name}: ${faults.map((fault) => fault.message).join('; ')}`
-    throw new OperationError('INVALID_REQUEST', message, { details: { faults } })
-  }
+  const { name, input, handle, envelope, ownItems } = definition
+  const check = createInputCheck(name, ownItems === undefined ? input : withAnyItems(input, ownItems))
 
   async function call(rawInput: unknown, context: OperationContext): Promise<OperationResult> {
-    const taken: Static<Input> & { agent_id?: string } = checkInput(rawInput)
+    const taken: Static<Input> & { agent_id?: string } = check(
+      takeAround(rawInput === undefined ? {} : rawInput, ownItems)
+    )
     const agentId = refuseReserved(taken.agent_id ?? checkAgentId(context.caller.agentId))
     const facts = { operation: name, path: pathOf(taken), agent_id: agentId, transport: context.caller.transport }
     const start = performance.now()
@@ -132,6 +115,22 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
   }
 
   return { ...definition, envelope: envelopes[envelope], call }
+}
+
+/** The same input with a list whose items are not looked at. */
+function withAnyItems<Input extends TObject>(input: Input, list: string): Input {
+  return { ...input, properties: { ...input.properties, [list]: { ...input.properties[list], items: {} } } }
+}
+
+/** Takes over an input but for the items of one list, which the handler takes over one by one. */
+function takeAround(rawInput: unknown, list: string | undefined): unknown {
+  if (list === undefined || !hasList(rawInput, list)) return takeInput(rawInput)
+  const { [list]: items, ...others } = rawInput
+  return { ...(takeInput(others) as object), [list]: items }
+}
+
+function hasList(input: unknown, list: string): input is Readonly<Record<string, unknown>> {
+  return typeof input === 'object' && input !== null && Array.isArray((input as Record<string, unknown>)[list])
 }
 
 const isAgentId = ajv.compile<string | undefined>(AgentId)

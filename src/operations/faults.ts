@@ -15,9 +15,10 @@ export interface Fault {
 const maxFaults = 50
 const maxNameLength = 100
 
-export function describeFaults(all: readonly ErrorObject[], topLevelNames: readonly string[]): Fault[] {
+/** @param at where the checked part stands in the input, such as `files[2]` */
+export function describeFaults(all: readonly ErrorObject[], topLevelNames: readonly string[], at = ''): Fault[] {
   const errors = withoutOtherForms(all)
-  const faults = errors.slice(0, maxFaults).map((error) => describeFault(error, topLevelNames))
+  const faults = errors.slice(0, maxFaults).map((error) => describeFault(error, topLevelNames, at))
   const more = errors.length - faults.length
   return more === 0 ? faults : [...faults, { parameter: '', rule: '', message: `and ${more} more faults` }]
 }
@@ -54,15 +55,16 @@ function isObject({ type }: { type?: string }): boolean {
   return type === 'object'
 }
 
-function describeFault(error: ErrorObject, topLevelNames: readonly string[]): Fault {
-  return { rule: error.keyword, ...explainFault(error, topLevelNames) }
+function describeFault(error: ErrorObject, topLevelNames: readonly string[], at: string): Fault {
+  return { rule: error.keyword, ...explainFault(error, topLevelNames, at) }
 }
 
 function explainFault(
   { instancePath, keyword, params, message, parentSchema, data }: ErrorObject,
-  topLevelNames: readonly string[]
+  topLevelNames: readonly string[],
+  at: string
 ): Omit<Fault, 'rule'> {
-  const parameter = toName(instancePath)
+  const parameter = toName(instancePath, at)
   const subject = parameter === '' ? 'input' : parameter
   switch (keyword) {
     case 'additionalProperties': {
@@ -92,12 +94,12 @@ function explainFault(
 }
 
 /** `/files/0/path` as `files[0].path`. */
-function toName(instancePath: string): string {
+function toName(instancePath: string, at: string): string {
   return instancePath
     .split('/')
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .reduce((name, part) => (/^\d+$/.test(part) ? `${name}[${part}]` : join(name, part)), '')
+    .reduce((name, part) => (/^\d+$/.test(part) ? `${name}[${part}]` : join(name, part)), at)
 }
 
 function join(parent: string, name: string): string {

@@ -6,10 +6,10 @@ const maxElements = 200_000
 const maxItems = 10_000
 const maxKeys = 1000
 
-/** @throws OperationError INVALID_REQUEST */
-export function takeInput(input: unknown): unknown {
+/** @param at where it stands in the input of the call, such as `files[2]` @throws OperationError INVALID_REQUEST */
+export function takeInput(input: unknown, at = ''): unknown {
   const budget = { left: maxElements }
-  return copy(input, '', maxDepth, budget)
+  return copy(input, at, maxDepth, budget)
 }
 
 function copy(value: unknown, at: string, depth: number, budget: { left: number }): unknown {

@@ -49,7 +49,6 @@ const others: readonly [string, object, RegExp][] = [
   ['lock_wait', { filepaths, ttl_seconds: 0 }, /ttl_seconds/],
   ['lock_renew', { filepaths, ttl_seconds: 0 }, /ttl_seconds/],
   ['lock_wait', { filepaths, timeout_seconds: -1 }, /timeout_seconds/],
-  ['lock_wait', { filepaths, timeout_seconds: null }, /timeout_seconds/],
   ['lock_wait', { filepaths, poll_interval_ms: 0.5 }, /poll_interval_ms/],
   ['lock_try', { filepaths, note: long }, /note/],
   ['lock_try', { filepaths, note: '' }, /note/],
@@ -61,7 +60,6 @@ const others: readonly [string, object, RegExp][] = [
     ]
   ),
   ['lock_try', { filepaths, mode: 'write' }, /"exclusive", "shared"/],
-  ['lock_wait', { filepaths, mode: null }, /mode/],
   ['lock_try', { filepaths, all_or_nothing: 'yes' }, /all_or_nothing must be boolean, not string/],
   ['lock_try', { filepath: filepaths }, /did you mean "filepaths"/],
   ['lock_try', { filepaths, timeout_seconds: 5 }, /timeout_seconds/],

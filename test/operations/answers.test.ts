@@ -2,7 +2,7 @@
 import t from 'tap'
 
 import { hashOf } from '../fixtures/tree.ts'
-import { openWorld } from '../leases/fixtures/doors.ts'
+import { doors, openWorld } from '../leases/fixtures/doors.ts'
 
 const world = await openWorld(t)
 const { tree } = world
@@ -85,3 +85,160 @@ t.test(
       })
   }
 )
+
+/** Operation, input with nulls, and what comes of it: each null is for a parameter that may be left out. */
+const withNulls: [name: string, input: object, expected: object][] = [
+  ['async_write', { path: 'n', content: text, encoding: null, create_dirs: null, timeout: null }, { status: 'ok' }],
+  [
+    'async_read',
+    { path: 'n', offset: null, limit: null, encoding: null, known_hash: null, agent_id: null },
+    { content: text, offset: 0, limit: null }
+  ],
+  ['async_list', { path: '.', pattern: null, recursive: null, cursor: null, limit: null }, { status: 'ok' }],
+  ['async_status', { path: null }, { server: {} }],
+  [
+    'async_update',
+    {
+      path: 'n',
+      expected_hash: hashOf(text),
+      content: null,
+      patches: [{ old_string: 'one', new_string: '1', replace_all: null, start_line: null, end_line: null }],
+      on_contention: null,
+      diff_format: null
+    },
+    { status: 'ok', hash: hashOf('1\ntwo\n') }
+  ],
+  [
+    'async_update',
+    {
+      path: 'n',
+      expected_hash: hashOf('1\ntwo\n'),
+      patches: [
+        { old_string: null, new_string: null, start_line: 2, end_line: 2, new_content: '2', expected_lines: null }
+      ]
+    },
+    { status: 'ok', hash: hashOf('1\n2\n') }
+  ],
+  ['async_update', { path: 'n', expected_hash: hashOf('1\n2\n'), content: text, patches: null }, { status: 'ok' }],
+  [
+    'async_batch_read',
+    { files: [{ path: 'n', offset: null, known_hash: null }], diff_format: null },
+    { results: [{ content: text }] }
+  ],
+  [
+    'edit_file',
+    {
+      name: 'n',
+      edits: [{ line: 1, operation: 'delete', content: null }],
+      append: null,
+      create_if_missing: null,
+      expected_hash: null,
+      fencing_token: null
+    },
+    { success: true, lines_modified: 1 }
+  ],
+  ['read_file', { name: 'n', start_line: null, end_line: null }, { content: 'two', total_lines: 1 }],
+  ['async_append', { path: 'n', content: 'x', expected_hash: null, separator: null }, { status: 'ok' }],
+  [
+    'lock_try',
+    { filepaths: ['n'], mode: null, ttl_seconds: null, note: null, all_or_nothing: null },
+    { all_acquired: true }
+  ],
+  ['lock_wait', { filepaths: ['n'], ticket: null, timeout_seconds: null, poll_interval_ms: null }, { status: 'ok' }],
+  ['async_history', { path: null, by_agent: null, limit: null }, { status: 'ok' }],
+  ['async_rename', { old_path: 'n', new_path: 'o', overwrite: null, expected_hash: null }, { status: 'ok' }],
+  ['async_delete', { path: 'o', expected_hash: null, timeout: null }, { status: 'ok' }],
+  ['lock_release_all', {}, { status: 'ok' }]
+]
+
+/** A null where a value is required stays a fault. */
+const nullFaults: [name: string, input: object, message: RegExp][] = [
+  ['async_read', { path: null }, /path must be string, not null/],
+  ['async_write', { path: 'n', content: null }, /content must be string, not null/],
+  ['async_update', { path: 'n', expected_hash: null, content: 'x' }, /expected_hash must be string, not null/],
+  [
+    'async_update',
+    { path: 'n', expected_hash: hashOf(''), patches: [{ old_string: null, new_string: 'x' }] },
+    /patches\[0\]\.old_string must be string, not null/
+  ],
+  ['async_read', { path: 'n', ofset: null }, /unknown parameter "ofset"; did you mean "offset"/],
+  ['lock_try', { filepaths: null }, /filepaths must be array, not null/],
+  ['lock_try', { filepaths: [null] }, /filepaths\[0\] must be string, not null/],
+  ['async_batch_read', { files: null }, /files must be array, not null/],
+  ['edit_file', { name: null }, /name must be string, not null/],
+  ['edit_file', { name: 'n', edits: [null] }, /edits\[0\] must be object, not null/]
+]
+
+for (const door of doors) {
+  t.test(`over ${door}: a null where a parameter may be left out is as if it were left out`, async (t) => {
+    const agent = await world.enter(door, `nulls-${door}`)
+    for (const [name, input, expected] of withNulls)
+      t.match(await agent.call(name, input), expected, `${name} ${JSON.stringify(input)}`)
+    for (const [name, input, message] of nullFaults) {
+      const { answer, isError } = await agent.outcome(name, input)
+      const title = `${name} ${JSON.stringify(input)}`
+      t.ok(isError, title)
+      t.match('error' in answer ? answer.error : answer, { message }, title)
+    }
+  })
+
+  t.test(`over ${door}: a malformed item of a batch is its own result, and the others are carried out`, async (t) => {
+    const agent = await world.enter(door, `batches-${door}`)
+    const name = `${door}.txt`
+    const fault = (message: RegExp, path?: string) => ({
+      status: 'error',
+      error_code: 'INVALID_REQUEST',
+      message,
+      ...(path !== undefined && { path })
+    })
+    const written = await agent.call('async_batch_write', {
+      files: [
+        { path: name, content: text },
+        { path: 'bad.txt', content: 5 },
+        null,
+        { content: 'x' },
+        { path: '', content: 'x' },
+        { path: 'lone.txt', content: '\ud800' },
+        { path: 'typo.txt', content: '', encodign: 'utf-8' }
+      ]
+    })
+    t.match(written, {
+      status: 'ok',
+      summary: { total: 7, succeeded: 1, failed: 6 },
+      results: [
+        { status: 'ok' },
+        fault(/files\[1\]\.content must be string, not number/, 'bad.txt'),
+        fault(/files\[2\] must be object, not null/),
+        fault(/missing parameter "files\[3\]\.path"/),
+        fault(/files\[4\]\.path/),
+        fault(/files\[5\]\.content has a lone surrogate/, 'lone.txt'),
+        fault(/files\[6\]\.encodign"; did you mean "encoding"/, 'typo.txt')
+      ]
+    })
+    t.notOk('path' in written.results[3], 'without a path of its own')
+    t.match(
+      await agent.call('async_batch_read', { files: [{ pth: name }, { path: name }, { path: name, offset: -1 }] }),
+      {
+        summary: { total: 3, succeeded: 1, failed: 2 },
+        results: [fault(/files\[0\]\.pth"; did you mean "path"/), { content: text }, fault(/files\[2\]\.offset/, name)]
+      }
+    )
+    const files = [{ path: name, content: 'x' }, { path: name, expected_hash: hashOf(text), content: 'x' }, 'text']
+    t.match(await agent.call('async_batch_update', { files }), {
+      summary: { total: 3, succeeded: 1, contention: 0, failed: 2 },
+      results: [fault(/expected_hash/, name), { status: 'ok' }, fault(/files\[2\] must be object, not string/)]
+    })
+    for (const [input, message] of [
+      [{ files: {} }, /files must be array/],
+      [{ files: [] }, /files must NOT have fewer than 1 items/],
+      [{ files: [{ path: name }], fiels: 1 }, /unknown parameter "fiels"/],
+      [{}, /missing parameter "files"/]
+    ] as const)
+      t.match(await agent.outcome('async_batch_read', input), { isError: true, answer: fault(message) })
+    await agent.call('async_delete', { path: name })
+    t.strictSame(
+      tree.all().filter((path) => /bad|lone|typo/.test(path)),
+      []
+    )
+  })
+}
