@@ -39,6 +39,7 @@ export default fp<Options>(
         ? createRootlessTree(app.engine)
         : createTree({
             engine: app.engine,
+            budget: app.requestBudget,
             events: app.events,
             roots: [first, ...others],
             config: () => app.settings.current,
@@ -74,5 +75,5 @@ export default fp<Options>(
       setTimeout(() => app.server.closeAllConnections(), 200).unref()
     })
   },
-  { name: 'authority', dependencies: ['operations', 'persistence'] }
+  { name: 'authority', dependencies: ['request-budget', 'operations', 'persistence'] }
 )

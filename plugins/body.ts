@@ -1,23 +1,31 @@
-// Request bodies: JSON in valid UTF-8 only.
+// Request bodies: JSON in valid UTF-8 only, and no more of them at once than the budget holds.
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { OperationError } from '../src/errors.ts'
 import { parseJson } from '../src/parse-json.ts'
+import { readBody } from '../src/read-body.ts'
 
 export default fp(
   async (app) => {
+    const options = { maxBytes: app.initialConfig.bodyLimit as number, budget: app.requestBudget }
+    /** Fastify gives a parser the request alone. */
+    const responses = new WeakMap<IncomingMessage, ServerResponse>()
+    app.server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
+      responses.set(request, response)
+    })
     app.removeAllContentTypeParsers()
-    app.addContentTypeParser(
-      'application/json',
-      { parseAs: 'buffer' },
-      async (request: FastifyRequest, body: Buffer) => {
-        const charset = /charset\s*=\s*"?([^";\s]+)/i.exec(request.headers['content-type'] ?? '')?.[1]
-        if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
-          throw new OperationError('UNSUPPORTED_MEDIA_TYPE', `Request bodies are JSON in UTF-8, not ${charset}.`)
-        }
-        return body.length === 0 ? undefined : parseJson(body)
-      }
-    )
+    app.addContentTypeParser('application/json', async ({ raw, headers }: FastifyRequest) => {
+      checkCharset(headers['content-type'])
+      const body = await readBody(raw, responses.get(raw) as ServerResponse, options)
+      return body.length === 0 ? undefined : parseJson(body)
+    })
   },
-  { name: 'body' }
+  { name: 'body', dependencies: ['request-budget'] }
 )
+
+function checkCharset(contentType = ''): void {
+  const charset = /charset\s*=\s*"?([^";\s]+)/i.exec(contentType)?.[1]
+  if (charset === undefined || /^utf-?8$/i.test(charset)) return
+  throw new OperationError('UNSUPPORTED_MEDIA_TYPE', `Request bodies are JSON in UTF-8, not ${charset}.`)
+}

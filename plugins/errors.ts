@@ -1,10 +1,11 @@
 // Every failure that does not come from an operation's own answer, in the envelope of what was asked for.
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { isErrno, OperationError, toOperationError } from '../src/errors.ts'
 import { envelopes } from '../src/operations/envelopes.ts'
+import { failBody } from '../src/read-body.ts'
 import { suggest } from '../src/suggest.ts'
 import { operations } from '../src/operations/index.ts'
 
@@ -16,8 +17,8 @@ export default fp(
     app.setErrorHandler((error: unknown, request, reply) => {
       const failure = toFailure(error)
       if (failure.code === 'CANCELLED') app.log.info('client disconnected while it sent a request')
-      // Without this a body that is still on its way would be cut off, and most clients would not see the answer.
-      if (failure.code === 'FILE_TOO_LARGE') reply.removeHeader('connection')
+      // Fastify would cut off a body that is still on its way, and most clients would not see the answer.
+      reply.removeHeader('connection')
       if (failure.httpStatus === 500) app.log.error({ err: failure.cause ?? failure }, 'request failed')
       return sendError(request, reply, failure)
     })
@@ -73,12 +74,6 @@ export function toFailure(error: unknown): OperationError {
     return new OperationError('CANCELLED', 'The client closed the connection.', { cause: error })
   if (!isFastifyError(error)) return toOperationError(error)
   switch (error.code) {
-    case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new OperationError(
-        'FILE_TOO_LARGE',
-        'The request body is larger than the server allows (crud.max_file_size_bytes).',
-        { cause: error }
-      )
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return new OperationError(
         'UNSUPPORTED_MEDIA_TYPE',
@@ -97,25 +92,45 @@ export function toFailure(error: unknown): OperationError {
 /** The last response begun on each connection. */
 const latest = new WeakMap<Socket, ServerResponse>()
 
-/** What Node's own parser refuses never becomes a request: the answer is written onto the connection. */
+/** What Node's own parser refuses, or does not get in time. */
 export function answerUnparsable(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET') return void socket.destroy()
   const response = latest.get(socket)
-  // An answer that is on its way goes out first; to a request that has had its answer there is nothing more to say.
-  if (response?.writableFinished === false) return void response.once('close', () => socket.destroy())
-  if (error.code === 'ECONNRESET' || !socket.writable || response?.req.complete === false) {
-    socket.destroy()
-    return
+  if (response === undefined || response.writableFinished) {
+    // The rest of a request that has had its answer: there is nothing more to say.
+    if (!socket.writable || response?.req.complete === false) socket.destroy()
+    else answerRaw(error, socket)
+  } else if (response.req.complete || response.writableEnded) {
+    // The answers that are due go out first.
+    response.once('close', () => answerUnparsable(error, socket))
+  } else if (response.headersSent) socket.destroy()
+  else {
+    response.shouldKeepAlive = false
+    failBody(response.req, unparsable(error))
   }
-  const status = unparsableStatus[error.code ?? ''] ?? '400 Bad Request'
-  const message = `The HTTP request is malformed or incomplete (${status}). It was not carried out.`
-  const body = JSON.stringify(new OperationError('INVALID_REQUEST', message).toEnvelope())
-  const headers = `content-type: ${jsonType}\r\ncontent-length: ${Buffer.byteLength(body)}`
-  socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\n${headers}\r\n\r\n${body}`)
 }
 
-const unparsableStatus: Readonly<Record<string, string>> = {
-  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
-  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large'
+const lingerMs = 1000
+
+/** No request, and so no response, has come of it. */
+function answerRaw(error: NodeJS.ErrnoException, socket: Socket): void {
+  const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : unparsable(error).httpStatus
+  const body = JSON.stringify(unparsable(error).toEnvelope())
+  const headers = `content-type: ${jsonType}\r\ncontent-length: ${Buffer.byteLength(body)}`
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\n${headers}\r\n\r\n${body}`)
+  // A client that does not close its side does not keep the connection.
+  setTimeout(() => socket.destroy(), lingerMs).unref()
+}
+
+function unparsable({ code }: NodeJS.ErrnoException): OperationError {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    const limits = 'daemon.header_timeout_seconds, daemon.request_timeout_seconds'
+    const message = `The request did not arrive whole in time (${limits}). It was not carried out: send it again, on a new connection.`
+    return new OperationError('REQUEST_TIMEOUT', message)
+  }
+  const reason = code === 'HPE_HEADER_OVERFLOW' ? 'its headers are too large' : 'it is not HTTP/1.1'
+  const message = `The HTTP request cannot be read: ${reason}. It was not carried out: correct it, and send it on a new connection.`
+  return new OperationError('INVALID_REQUEST', message)
 }
 
 function isFastifyError(error: unknown): error is FastifyError {

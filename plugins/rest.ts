@@ -4,6 +4,7 @@ import fp from 'fastify-plugin'
 import { readAgentHeader } from '../src/agent-header.ts'
 import { OperationError } from '../src/errors.ts'
 import { operations } from '../src/operations/index.ts'
+import { untilAnswered } from '../src/until-answered.ts'
 import { jsonType, sendError } from './errors.ts'
 
 export default fp(
@@ -32,7 +33,7 @@ export default fp(
 /** Aborted when the connection is closed before the answer has gone out. */
 function signalOf({ raw }: FastifyReply): AbortSignal {
   const controller = new AbortController()
-  raw.once('close', () => {
+  untilAnswered(raw, () => {
     if (!raw.writableFinished)
       controller.abort(new OperationError('CANCELLED', 'The client closed the connection; nothing was changed.'))
   })

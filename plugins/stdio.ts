@@ -51,6 +51,7 @@ export default fp<{ config: Config; version: string }>(
         maxLineBytes: app.initialConfig.bodyLimit as number,
         maxCalls: daemon.max_stdio_calls,
         maxBatchAnswer: crud.max_batch_answer_bytes,
+        budget: app.requestBudget,
         drainMs: daemon.stdio_drain_seconds * 1000,
         onError,
         // Who only waits for a lease waits for nothing that he could still use.
@@ -69,5 +70,5 @@ export default fp<{ config: Config; version: string }>(
       await app.stdio?.close(Math.max(leastCloseMs, (app.stopsAt ?? 0) - performance.now()))
     })
   },
-  { name: 'stdio', dependencies: ['authority', 'resources'] }
+  { name: 'stdio', dependencies: ['request-budget', 'authority', 'resources'] }
 )

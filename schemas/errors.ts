@@ -193,6 +193,12 @@ export const errorTable = {
     jsonRpcCode: -32600,
     retryable: false,
     meaning: 'Request bodies are JSON only.'
+  },
+  REQUEST_TIMEOUT: {
+    httpStatus: 408,
+    jsonRpcCode: -32600,
+    retryable: true,
+    meaning: 'The request did not arrive whole in time; nothing was carried out.'
   }
 } as const satisfies Record<string, ErrorEntry>
 

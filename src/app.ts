@@ -17,6 +17,7 @@ import mcp from '../plugins/mcp.ts'
 import openapi from '../plugins/openapi.ts'
 import operations from '../plugins/operations.ts'
 import persistence from '../plugins/persistence.ts'
+import requestBudget from '../plugins/request-budget.ts'
 import resources from '../plugins/resources.ts'
 import rest from '../plugins/rest.ts'
 import settings, { type ReloadOptions } from '../plugins/settings.ts'
@@ -47,6 +48,8 @@ export async function createApp({
   onDisplaced = () => {}
 }: AppOptions): Promise<FastifyInstance> {
   const { daemon, crud } = config
+  // Node would take the longer of the two for that of the whole request.
+  const headersTimeout = Math.min(daemon.header_timeout_seconds, daemon.request_timeout_seconds) * 1000
   const app = Fastify({
     logger: { level: daemon.log_level, stream: logStream },
     logController: new LogController({ disableRequestLogging: true }),
@@ -59,11 +62,15 @@ export async function createApp({
     forceCloseConnections: 'idle',
     // A request that arrives while the server stops gets our own answer, from app.call.
     return503OnClosing: false,
-    http: { connectionsCheckingInterval: 1000, headersTimeout: daemon.header_timeout_seconds * 1000 }
+    http: {
+      connectionsCheckingInterval: Math.min(1000, headersTimeout),
+      headersTimeout
+    }
   })
   const options = { config, version }
   await app.register(settings, { ...options, reload })
   await app.register(degradations)
+  await app.register(requestBudget, options)
   // The engine.
   await app.register(files, options)
   await app.register(eventHub, options)

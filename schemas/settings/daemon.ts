@@ -77,13 +77,21 @@ export const daemon = Type.Object(
       minimum: 0.1,
       maximum: 3600,
       default: 5,
-      description: 'Time to receive the headers.'
+      description: 'Time to receive the headers; a connection that takes longer is answered with 408 and closed.'
     }),
     request_timeout_seconds: Type.Number({
       minimum: 0.1,
       maximum: 3600,
       default: 30,
-      description: 'Time to receive a whole request.'
+      description:
+        'Time to receive a whole request; one that takes longer is answered with 408, and its connection closed.'
+    }),
+    max_pending_request_bytes: Type.Integer({
+      minimum: 1_048_576,
+      maximum: 1_099_511_627_776,
+      default: 268_435_456,
+      description:
+        'Bytes of requests held at once, over all connections: those that are arriving and those not yet answered. Beyond it the request that has been arriving for longest is refused with OVERLOADED, or else the new one. Two of the largest requests always have room.'
     }),
     authority_timeout_seconds: Type.Number({
       minimum: 0.1,

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { setImmediate, setTimeout as delay } from 'node:timers/promises'
 import type { Member } from '../daemon/state-file.ts'
+import type { ByteBudget } from '../byte-budget.ts'
 import { OperationError, toOperationError } from '../errors.ts'
 import { withResolvers } from '../with-resolvers.ts'
 import type { Address } from './address.ts'
@@ -23,6 +24,8 @@ interface AuthorityServerOptions {
   /** Real paths. */
   readonly roots: readonly string[]
   readonly settings: () => EngineSettings
+  /** Of the bytes of requests under way, those of relays among them. */
+  readonly budget: ByteBudget
   /** Told when a relay has come or gone. */
   readonly onMembersChange: () => void
   /** Told of connections that could not be accepted. */
@@ -47,14 +50,14 @@ interface Peer {
 export type AuthorityServer = ReturnType<typeof createAuthorityServer>
 
 export function createAuthorityServer(options: AuthorityServerOptions) {
-  const { engine, roots, settings, onMembersChange, onError } = options
+  const { engine, roots, settings, budget, onMembersChange, onError } = options
   const peers = new Set<Peer>()
   let server: Server | undefined
 
   function accept(socket: Socket): void {
     const { promise: silent, resolve: markSilent } = withResolvers<void>()
     const channel = openChannel<AuthorityMessage>(socket, {
-      onMessage: (message: RelayMessage) => receive(peer, message),
+      onMessage: (message: RelayMessage, bytes) => receive(peer, message, bytes),
       onClose: () => forget(peer)
     })
     const peer: Peer = {
@@ -69,7 +72,7 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
     peers.add(peer)
   }
 
-  function receive(peer: Peer, message: RelayMessage): void {
+  function receive(peer: Peer, message: RelayMessage, bytes: number): void {
     switch (message.type) {
       case 'hello':
         return welcome(peer, message)
@@ -89,7 +92,7 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
       case 'list_locks':
       case 'list_files':
       case 'follow':
-        return void answer(peer, message)
+        return void answer(peer, message, bytes)
       default:
         return message satisfies never
     }
@@ -103,12 +106,14 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
     return onMembersChange()
   }
 
-  async function answer(peer: Peer, request: RelayRequest): Promise<void> {
+  async function answer(peer: Peer, request: RelayRequest, bytes: number): Promise<void> {
     const { channel, running, connections } = peer
     const { id } = request
     const controller = new AbortController()
     running.set(id, controller)
+    let release = () => {}
     try {
+      release = budget.take(bytes)
       // Where this process stood still, the end of the relay may lie in the socket right behind the call: nobody waits for it then.
       await setImmediate()
       if (!peers.has(peer)) return
@@ -123,6 +128,7 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
       channel.send({ type: 'error', id, error: toOperationError(error).toWire() })
     } finally {
       running.delete(id)
+      release()
     }
   }
 

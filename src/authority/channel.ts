@@ -17,17 +17,18 @@ export interface Channel<Sent> {
 const maxUnreadBytes = 268_435_456
 
 /**
- * @param onMessage given what the other side's `send` was given: it is not checked
+ * @param onMessage given what the other side's `send` was given, which is not checked, and its length in bytes
  * @param onClose called once, after the last message, however the socket ended
  */
 export function openChannel<Sent>(
   socket: Socket,
-  { onMessage, onClose }: { onMessage: (message: never) => void; onClose: () => void }
+  { onMessage, onClose }: { onMessage: (message: never, bytes: number) => void; onClose: () => void }
 ): Channel<Sent> {
   async function read(): Promise<void> {
     for await (const line of readLines(socket, Number.MAX_SAFE_INTEGER)) {
       // Without a limit no line is left out.
-      onMessage(JSON.parse((line as Buffer).toString('utf8')) as never)
+      const { length } = line as Buffer
+      onMessage(JSON.parse((line as Buffer).toString('utf8')) as never, length)
     }
   }
 

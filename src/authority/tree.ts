@@ -1,4 +1,5 @@
 // The tree as this process sees it: one engine for all of its processes, and a state file that says where they are.
+import type { ByteBudget } from '../byte-budget.ts'
 import type { Config } from '../config.ts'
 import { createAuthorityLock } from '../daemon/authority-lock.ts'
 import { createStateDirectory } from '../daemon/state-directory.ts'
@@ -19,6 +20,8 @@ import { messageOf } from '../message-of.ts'
 export interface TreeOptions {
   /** Of this process. */
   readonly engine: EngineLink
+  /** Of the bytes of requests under way in this process. */
+  readonly budget: ByteBudget
   /** Those who follow the tree through this process. */
   readonly events: Events
   /** Real paths; the first names the tree. */
@@ -53,7 +56,7 @@ export interface Tree extends Omit<EngineLink, 'feed'>, TreeFacts {
 const byName = new Map(operations.map((operation) => [operation.name, operation]))
 
 export function createTree(options: TreeOptions): Tree {
-  const { engine, events, roots, config, member, openState, onAuthority, onDisplaced, log } = options
+  const { engine, budget, events, roots, config, member, openState, onAuthority, onDisplaced, log } = options
   const directory = createStateDirectory(roots[0])
   const stateFile = createStateFile(roots[0])
   const settings = (): EngineSettings => ({ crud: config().crud, locks: config().locks })
@@ -69,6 +72,7 @@ export function createTree(options: TreeOptions): Tree {
     },
     roots,
     settings,
+    budget,
     onMembersChange: announce,
     onError: (error) => log.warn({ err: error }, 'a relay could not be accepted')
   })

@@ -1,6 +1,7 @@
 // One stream for everything: the plain methods are answered here, the rest is MCP.
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { ByteBudget } from '../byte-budget.ts'
 import { OperationError, toOperationError } from '../errors.ts'
 import { parseJson } from '../parse-json.ts'
 import { readLines, type Line } from './lines.ts'
@@ -26,6 +27,8 @@ export interface StdioOptions extends MethodsOptions {
   readonly maxCalls: number
   /** Characters of the answers to one batch, about; beyond it no further call of the batch is made. */
   readonly maxBatchAnswer: number
+  /** Of the bytes of lines under way; a line beyond it is refused. */
+  readonly budget: ByteBudget
   /** When the input has ended, calls under way get this long to finish. */
   readonly drainMs: number
   /** What goes wrong beside the calls; their failures are their answers. */
@@ -44,8 +47,8 @@ export interface StdioConnection {
 }
 
 export function serveStdio(options: StdioOptions): StdioConnection {
-  const { input, output, openMcp, maxLineBytes, maxCalls, maxBatchAnswer, drainMs, onError, onInputEnd, onGone } =
-    options
+  const { input, output, openMcp, maxLineBytes, maxCalls, maxBatchAnswer, budget } = options
+  const { drainMs, onError, onInputEnd, onGone } = options
   const methods = createMethods(options)
   const stop = new AbortController()
   const sleepers = new Set<() => void>()
@@ -102,6 +105,8 @@ export function serveStdio(options: StdioOptions): StdioConnection {
     if (line !== undefined && isBlank(line)) return
     const value = parseLine(line)
     if (value instanceof OperationError) return writer.answer(failure(null, value))
+    const release = takeBytes(line?.length ?? 0, value)
+    if (release === undefined) return
     const messages = Array.isArray(value) ? value.length : 1
     underWay += messages
     const answered = Array.isArray(value) ? answerBatch(value) : answerOne(value as object)
@@ -111,9 +116,22 @@ export function serveStdio(options: StdioOptions): StdioConnection {
       // An answer that is not yet read takes its place for as long.
       .then(() => writer.ready(stop.signal))
       .finally(() => {
+        release()
         underWay -= messages
         wakeAll()
       })
+  }
+
+  /** @returns gives them back; undefined when there is no room, and each call of the line has been told */
+  function takeBytes(bytes: number, value: unknown): (() => void) | undefined {
+    try {
+      return budget.take(bytes)
+    } catch (error) {
+      const refusals = [value].flat().flatMap((message) => refuse(readMessage(message), toOperationError(error)) ?? [])
+      const [first] = refusals
+      if (first !== undefined) writer.answer(Array.isArray(value) ? refusals : first)
+      return undefined
+    }
   }
 
   function parseLine(line: Line): unknown {
@@ -136,8 +154,8 @@ export function serveStdio(options: StdioOptions): StdioConnection {
     async function work(): Promise<void> {
       for (let index = next++; index < values.length; index = next++) {
         const message = readMessage(values[index])
-        const isFull = characters > maxBatchAnswer
-        const answer = isFull ? refuseFull(message) : await answerPlain(message, refuseInBatch)
+        const answer =
+          characters > maxBatchAnswer ? refuse(message, batchIsFull()) : await answerPlain(message, refuseInBatch)
         answers[index] = answer
         characters += sizeOf(answer)
       }
@@ -147,11 +165,9 @@ export function serveStdio(options: StdioOptions): StdioConnection {
     return responses.length === 0 ? undefined : responses
   }
 
-  function refuseFull(message: Message): Response | undefined {
-    if (message.kind !== 'call') return message.kind === 'invalid' ? message.answer : undefined
-    const { id, method } = message.call
+  function batchIsFull(): OperationError {
     const text = `The answers of the batch already have ${maxBatchAnswer} characters (crud.max_batch_answer_bytes); this call was not made. Send it again.`
-    return id === undefined ? undefined : failure(id, new OperationError('OVERLOADED', text), method)
+    return new OperationError('OVERLOADED', text)
   }
 
   async function answerOne(value: object): Promise<Response | undefined> {
@@ -205,6 +221,13 @@ function sizeOf(value: unknown): number {
   if (typeof value === 'string') return value.length
   if (typeof value !== 'object' || value === null) return 0
   return Object.values(value).reduce<number>((sum, inner) => sum + sizeOf(inner), 0)
+}
+
+/** The answer to a call that is not made; a notification gets none. */
+function refuse(message: Message, error: OperationError): Response | undefined {
+  if (message.kind !== 'call') return message.kind === 'invalid' ? message.answer : undefined
+  const { id, method } = message.call
+  return id === undefined ? undefined : failure(id, error, method)
 }
 
 /** Messages of MCP are sent one by one: its current revisions know no batches. */

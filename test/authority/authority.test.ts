@@ -5,6 +5,7 @@ import { openAddress } from '../../src/authority/address.ts'
 import { createAuthorityServer } from '../../src/authority/authority-server.ts'
 import { protocol } from '../../src/authority/messages.ts'
 import { connectFirst } from '../../src/authority/relay.ts'
+import { createByteBudget } from '../../src/byte-budget.ts'
 import { createStateDirectory } from '../../src/daemon/state-directory.ts'
 import { thisProcess } from '../../src/daemon/state-file.ts'
 import { connect, type Answer } from '../fixtures/clients.ts'
@@ -261,6 +262,24 @@ t.test('one tree is not served as two: other roots, a part of it, and a root of 
   t.match(await call(program, 'async_read', { path: 'f' }), { message: /same --dir/ })
 })
 
+t.test('what waits in the authority for a relay counts among the bytes that it holds', async (t) => {
+  const tree = makeTree(t, { f: 'one' })
+  // The least budget there is: twice a request of 2 * 500,000 + 1,048,576 bytes, of which 7/8 are for large ones.
+  const frugal = { ASYNC_CRUD_MCP_DAEMON__MAX_PENDING_REQUEST_BYTES: '1048576' }
+  const size = { ASYNC_CRUD_MCP_CRUD__MAX_FILE_SIZE_BYTES: '500000' }
+  const authority = await startProgram(t, ['--dir', tree.root], { ...frugal, ...size })
+  t.match(await post(authority.url, 'lock_try', { filepaths: ['f'], agent_id: 'ann' }), { status: 'ok' })
+  const relay = await startProgram(t, ['--dir', tree.root], size)
+  const append = { path: 'f', content: 'x'.repeat(400_000), timeout: 60, agent_id: 'ben' }
+  const waiting = Array.from({ length: 9 }, () => post(relay.url, 'async_append', append))
+  // Eight have room and wait for ann.
+  const refused = await Promise.race(waiting)
+  t.match(refused, { error_code: 'OVERLOADED', message: /max_pending_request_bytes/ })
+  t.match(await post(relay.url, 'lock_release_all', { agent_id: 'ann' }), { status: 'ok' })
+  const codes = (await Promise.all(waiting)).map(({ status, error_code }) => (error_code ?? status) as string)
+  t.equal(codes.filter((code) => code === 'OVERLOADED').length, 1, 'the others are carried out')
+})
+
 t.test('where a file system has no sockets, the processes of a tree meet at the next address', async (t) => {
   const tree = makeTree(t)
   const engine = {
@@ -279,6 +298,7 @@ t.test('where a file system has no sockets, the processes of a tree meet at the 
     engine,
     roots,
     settings,
+    budget: createByteBudget(1_000_000),
     onMembersChange: () => {},
     onError: (error) => t.fail(error.message)
   })

@@ -6,7 +6,7 @@ import t from 'tap'
 import { readLines } from '../../src/rpc/lines.ts'
 import type { Answer } from '../fixtures/clients.ts'
 import { resultOf, show } from '../fixtures/file-editing.ts'
-import { answersTo, argsFor, legacyHandshake, readF, request, sameMessages } from '../fixtures/rpc.ts'
+import { answersTo, argsFor, legacyHandshake, notification, readF, request, sameMessages } from '../fixtures/rpc.ts'
 import { converse, startStdio, type Message } from '../fixtures/stdio.ts'
 import { makeTree } from '../fixtures/tree.ts'
 
@@ -90,6 +90,33 @@ t.test('a line beyond the limit is refused, whether it ends or not, and the next
   t.equal(open.code, 0)
   sameMessages(t, open.messages, [{ id: 1, result: {} }, refusal], 'without an end')
   t.equal(tree.read('f'), 'one')
+})
+
+t.test('lines under way share the budget of bytes, and a call beyond it is refused under its own id', async (t) => {
+  const tree = makeTree(t, { f: 'one' })
+  const environment = {
+    ASYNC_CRUD_MCP_CRUD__MAX_FILE_SIZE_BYTES: '1000',
+    ASYNC_CRUD_MCP_DAEMON__MAX_PENDING_REQUEST_BYTES: '1048576'
+  }
+  const program = startStdio(t, argsFor(tree), { environment })
+  await program.call('lock_try', { filepaths: ['f'], agent_id: 'ann' })
+  const append = (id: string) => request(id, 'async_append', { path: 'f', content: 'x', timeout: 60, agent_id: 'ben' })
+  const send = (message: unknown, length: number) => program.write(`${JSON.stringify(message).padEnd(length)}\n`)
+  // Twice the longest line is the least there is, 2,101,152 bytes, of which 7/8 are for long lines.
+  send(append('first'), 1_000_000)
+  send([append('second')], 700_000)
+  send(append('third'), 200_000)
+  send([append('fourth'), notification('async_append', {}), readF('fifth')], 200_000)
+  const refusal = { code: -32603, message: /max_pending_request_bytes/, data: { details: /^OVERLOADED/ } }
+  t.match(await program.answer('third'), { error: refusal })
+  t.match(await program.message(Array.isArray), [
+    { id: 'fourth', error: refusal },
+    { id: 'fifth', error: refusal }
+  ])
+  t.match(await program.call('lock_release_all', { agent_id: 'ann' }), { result: { status: 'ok' } })
+  t.match(await program.answer('first'), { result: { status: 'ok' } })
+  send(append('last'), 1_000_000)
+  t.match(await program.answer('last'), { result: { status: 'ok' } }, 'there is room again')
 })
 
 t.test('a slow call does not hold up the ones behind it, and every answer is that of its id', async (t) => {

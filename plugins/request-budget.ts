@@ -1,0 +1,19 @@
+// app.requestBudget: the bytes of requests that this process holds at once, over all transports.
+import fp from 'fastify-plugin'
+import { createByteBudget, type ByteBudget } from '../src/byte-budget.ts'
+import type { Config } from '../src/config.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    requestBudget: ByteBudget
+  }
+}
+
+export default fp<{ config: Config }>(
+  async (app, { config: { daemon } }) => {
+    // Whatever the setting says, two of the largest requests have room: otherwise one that is allowed could never be made.
+    const least = 2 * (app.initialConfig.bodyLimit as number)
+    app.decorate('requestBudget', createByteBudget(Math.max(daemon.max_pending_request_bytes, least)))
+  },
+  { name: 'request-budget' }
+)

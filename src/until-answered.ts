@@ -1,0 +1,27 @@
+// What must not outlive the answer to an HTTP request.
+import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+
+/** By connection: Node closes no response whose turn on its connection never comes. */
+const endings = new WeakMap<Socket, Set<() => void>>()
+
+/** Calls `end` once, when the answer has gone out or its connection has closed. */
+export function untilAnswered(response: ServerResponse, end: () => void): void {
+  const { socket } = response.req
+  if (socket.destroyed) return end()
+  const ends = endings.get(socket) ?? followClose(socket)
+  ends.add(end)
+  response.once('close', () => {
+    if (ends.delete(end)) end()
+  })
+}
+
+function followClose(socket: Socket): Set<() => void> {
+  const ends = new Set<() => void>()
+  endings.set(socket, ends)
+  socket.once('close', () => {
+    for (const end of ends) end()
+    ends.clear()
+  })
+  return ends
+}
