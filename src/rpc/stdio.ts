@@ -1,8 +1,8 @@
 // One stream for everything: the plain methods are answered here, the rest is MCP.
-import type { Readable, Writable } from 'node:stream'
+import { PassThrough, pipeline, type Readable, type Writable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ByteBudget } from '../byte-budget.ts'
-import { OperationError, toOperationError } from '../errors.ts'
+import { isErrno, OperationError, toOperationError } from '../errors.ts'
 import { parseJson } from '../parse-json.ts'
 import { readLines, type Line } from './lines.ts'
 import { failure, invalidRequest, readMessage, type Call, type Message, type Response } from './messages.ts'
@@ -29,13 +29,13 @@ export interface StdioOptions extends MethodsOptions {
   readonly maxBatchAnswer: number
   /** Of the bytes of lines under way; a line beyond it is refused. */
   readonly budget: ByteBudget
-  /** When the input has ended, calls under way get this long to finish. */
+  /** When the input has ended, calls under way get this long to finish, and a client that is behind this long to take an answer. */
   readonly drainMs: number
   /** What goes wrong beside the calls; their failures are their answers. */
   readonly onError: (error: unknown) => void
   /** Nothing more will be asked. */
   readonly onInputEnd: () => void
-  /** Nobody reads the output any more; with the error where it is one. */
+  /** No client reads the output any more; with the error where it is one. */
   readonly onGone: (error?: Error) => void
 }
 
@@ -46,6 +46,12 @@ export interface StdioConnection {
   close(limitMs: number): Promise<void>
 }
 
+/**
+ * So much is read ahead of what is carried out. While the client reads no answers its calls wait, and its end would go
+ * unnoticed behind them: what is unread when it closes is what a pipe holds, at most 1 MiB.
+ */
+const aheadBytes = 1_048_576
+
 export function serveStdio(options: StdioOptions): StdioConnection {
   const { input, output, openMcp, maxLineBytes, maxCalls, maxBatchAnswer, budget } = options
   const { drainMs, onError, onInputEnd, onGone } = options
@@ -54,32 +60,42 @@ export function serveStdio(options: StdioOptions): StdioConnection {
   const sleepers = new Set<() => void>()
   let underWay = 0
   let opening: Promise<McpPeer> | undefined
-  const writer = createWriter(output, (error) => {
+  const writer = createWriter(output, abandon)
+  const ahead = new PassThrough({ highWaterMark: aheadBytes })
+  let patience: NodeJS.Timeout | undefined
+  input.once('end', () => (patience = setTimeout(abandon, drainMs)))
+  // The reader of the lines sees the failure.
+  pipeline(input, ahead, () => {})
+  const ended = serve()
+
+  function abandon(error?: Error): void {
     onGone(error)
     methods.cancelAll()
     end()
-  })
-  const ended = serve()
+  }
 
   function end(): void {
     stop.abort()
     input.destroy()
+    ahead.destroy()
     wakeAll()
   }
 
   async function serve(): Promise<void> {
     try {
-      for await (const line of readLines(input, maxLineBytes)) {
+      for await (const line of readLines(ahead, maxLineBytes)) {
+        patience?.refresh()
         receive(line)
         await writer.ready(stop.signal)
         await untilBelow(maxCalls)
       }
     } catch (error) {
       // The input broke off, or was destroyed: what was asked so far is answered all the same.
-      if (!input.destroyed) onError(error)
+      if (!isErrno(error, 'ERR_STREAM_PREMATURE_CLOSE')) onError(error)
     }
+    clearTimeout(patience)
     onInputEnd()
-    await untilDone(drainMs)
+    if (!stop.signal.aborted) await untilDone(drainMs)
   }
 
   /** Until everything asked has been answered and the answers have gone out, or the time is over. */

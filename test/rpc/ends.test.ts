@@ -1,10 +1,14 @@
 // What must not end the server, must not keep it, and must not leave a request without its answer.
-import { writeFileSync } from 'node:fs'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, constants, openSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { argsFor, legacyHandshake, notification, readF, request, sameMessages } from '../fixtures/rpc.ts'
+import { httpOn, startTurn } from '../fixtures/processes.ts'
+import { programPath } from '../fixtures/server.ts'
 import { startStdio } from '../fixtures/stdio.ts'
-import { makeTree } from '../fixtures/tree.ts'
+import { makeTree, type Tree } from '../fixtures/tree.ts'
 
 /** So long that a test which needs it to pass would be stopped by the runner. */
 const endless = { ASYNC_CRUD_MCP_DAEMON__STDIO_DRAIN_SECONDS: '600' }
@@ -119,3 +123,45 @@ t.test('a batch of files that is cancelled tells which ones are done', async (t)
   t.equal(results.filter(({ status }) => status === 'ok').length, tree.all().length)
   await program.end()
 })
+
+/** The program between two pipes of the system, of which the test holds the other ends and reads nothing. */
+async function startUnread(t: Test, tree: Tree, ...args: string[]) {
+  const pipes = makeTree(t)
+  const [input, output] = [pipes.path('input'), pipes.path('output')]
+  execFileSync('mkfifo', [input, output])
+  const child = spawn(
+    'sh',
+    ['-c', `exec "$@" < ${input} > ${output}`, 'sh', process.execPath, programPath, ...argsFor(tree, ...args)],
+    {
+      stdio: 'ignore',
+      env: { ...process.env, ASYNC_CRUD_MCP_CONFIG: '', ASYNC_CRUD_MCP_DAEMON__STDIO_DRAIN_SECONDS: '0.5' }
+    }
+  )
+  t.teardown(() => child.kill('SIGKILL'))
+  const reading = openSync(output, constants.O_RDONLY | constants.O_NONBLOCK)
+  t.teardown(() => closeSync(reading))
+  return { child, writing: openSync(input, 'w') }
+}
+
+for (const [title, count] of [
+  ['while all its calls have been read', 200],
+  ['while many of its calls wait to be read', 5000]
+] as const) {
+  t.test(
+    `a client that reads no answers and closes its end ${title} is gone, and so are its leases`,
+    { skip: process.platform === 'win32' },
+    async (t) => {
+      const tree = makeTree(t, { f: 'x'.repeat(4000) })
+      const { url } = await httpOn(t, tree)
+      const { child, writing } = await startUnread(t, tree)
+      const locks = async () => ((await (await fetch(`${url}/locks`)).json()) as { counts: { leases: number } }).counts
+      const write = (message: object) => writeSync(writing, `${JSON.stringify(message)}\n`)
+      write(request('lease', 'lock_try', { filepaths: ['f'], ttl_seconds: 600 }))
+      while ((await locks()).leases === 0) await startTurn()
+      for (let id = 0; id < count; id += 1) write(readF(id))
+      closeSync(writing)
+      t.strictSame(await once(child, 'exit'), [0, null])
+      while ((await locks()).leases > 0) await startTurn()
+    }
+  )
+}
