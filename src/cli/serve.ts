@@ -10,10 +10,13 @@ import { candidatePorts } from '../daemon/ports.ts'
 import { isErrno } from '../errors.ts'
 import { version } from '../version.ts'
 import { toReadableLine } from './log-line.ts'
+import { surviveLostTerminal } from './lost-terminal.ts'
 
 /** What the stop may take beside the time that running operations get. */
 const stopMarginMs = 500
 const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+/** The process raises these itself. A handler would return to the instruction that has failed, and be called again for ever. */
+const faultSignals = ['SIGSEGV', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGABRT', 'SIGTRAP'] as const
 const sameSignalMs = 500
 
 export interface ServeOptions {
@@ -40,6 +43,7 @@ export async function serve({
   if (transport !== 'http') globalThis.console = new Console(process.stderr)
   // Who started us may close standard error; the log is lost then, not the server.
   process.stderr.on('error', () => {})
+  surviveLostTerminal()
   const app = await createApp({
     config,
     version,
@@ -71,7 +75,8 @@ export async function serve({
 function stopOnSignals(app: FastifyInstance, limitMs: number) {
   let isStopping = false
   let signalledAt: number | undefined
-  const grace = closeWithGrace({ delay: limitMs, logger: false, skip: [...stopSignals] }, async ({ err, signal }) => {
+  const skip = [...stopSignals, ...faultSignals]
+  const grace = closeWithGrace({ delay: limitMs, logger: false, skip }, async ({ err, signal }) => {
     if (err !== undefined) app.log.fatal({ err }, 'stopping after an unexpected failure')
     else if (signal !== undefined) app.log.info({ signal }, 'stopping')
     await app.close()

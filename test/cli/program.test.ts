@@ -1,12 +1,14 @@
 // The real program: its flags, its port, its stop.
-import { spawn } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { connect } from '../fixtures/clients.ts'
-import { runProgram, startProgram } from '../fixtures/server.ts'
+import { programPath, runProgram, startProgram } from '../fixtures/server.ts'
+import { startStdio } from '../fixtures/stdio.ts'
+import { isRunning } from '../../src/daemon/process-identity.ts'
 import { hashOf, makeTree } from '../fixtures/tree.ts'
 
 async function takenPort(t: { teardown(fn: () => void): void }): Promise<number> {
@@ -238,3 +240,66 @@ t.test('daemon.enabled: false keeps the service from serving, and nobody else', 
   const { url } = await startProgram(t, ['serve', '--dir', root], environment)
   t.match(await (await fetch(`${url}/health`)).json(), { status: 'healthy' })
 })
+
+const noTerminal =
+  (process.platform !== 'linux' || spawnSync('script', ['--version']).status !== 0) &&
+  'the program script of util-linux, which makes a terminal, is not here'
+
+t.test('a server whose terminal is closed ends in order', { skip: noTerminal }, async (t) => {
+  const tree = makeTree(t, { 'root/f': 'x' })
+  const [pidFile, codeFile, typescript] = [tree.path('pid'), tree.path('code'), tree.path('typescript')]
+  // The shell leads the session of the terminal: it gets the hangup, passes it on, and learns how the server ends.
+  const words = [process.execPath, programPath, '--dir', tree.path('root')].map((word) => `'${word}'`).join(' ')
+  const command = `trap 'kill -HUP $!' HUP; ${words} & echo $! > '${pidFile}'
+    wait $!; wait $!; echo $? > '${codeFile}.new'; mv '${codeFile}.new' '${codeFile}'`
+  const { NODE_OPTIONS: _ofTestRunner, ...environment } = process.env
+  const terminal = spawn('script', ['--quiet', '--flush', '--command', command, typescript], {
+    env: { ...environment, SHELL: '/bin/sh', ASYNC_CRUD_MCP_CONFIG: '' },
+    stdio: 'ignore'
+  })
+  const pid = () => Number(existsSync(pidFile) && tree.read('pid'))
+  t.teardown(() => {
+    terminal.kill('SIGKILL')
+    if (isRunning(pid(), null)) process.kill(pid(), 'SIGKILL')
+  })
+  const turn = () => new Promise(setImmediate)
+  while (!existsSync(typescript) || !tree.read('typescript').includes('authority of the tree')) await turn()
+  terminal.kill('SIGKILL')
+  while (!existsSync(codeFile)) await turn()
+  t.equal(tree.read('code'), '0\n')
+  t.notOk(isRunning(pid(), null))
+  t.notOk(existsSync(tree.path('root/.async-crud-mcp/.mcp_server_state.json')), 'its state file is gone')
+})
+
+t.test('a fault of the process ends it at once, by the signal of the fault', async (t) => {
+  const ended = ['SIGSEGV', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGABRT', 'SIGTRAP'] as const
+  const outcomes = await Promise.all(
+    ended.map(async (signal) => {
+      const through = ['sh', '-c', 'ulimit -c 0; exec "$@"', 'sh']
+      const program = startStdio(t, ['--transport', 'dual', '--dir', makeTree(t).root], { through })
+      await program.url()
+      return (await program.end(signal)).signal
+    })
+  )
+  t.strictSame(outcomes, ended)
+})
+
+/** Loaded before the program: throws as a defect of ours would, when it gets the signal. */
+const faulty = (act: string) => [
+  '--import',
+  `data:text/javascript,process.on('SIGCONT', () => { ${act} })`,
+  programPath
+]
+
+const uncaught = {
+  'an exception that nothing catches': 'throw new Error("fault")',
+  'a rejection that nothing handles': 'Promise.reject(new Error("fault"))',
+  'one fault after another, while the server stops as well': 'setInterval(() => { throw new Error("fault") }, 1)'
+}
+for (const [what, act] of Object.entries(uncaught)) {
+  t.test(`${what} ends the process with code 1, so that a service manager starts it again`, async (t) => {
+    const program = await startProgram(t, ['--dir', makeTree(t).root], {}, faulty(act))
+    t.match(await program.stop('SIGCONT'), { code: 1, signal: null })
+    t.match(program.stderr.join('\n'), /stopping after an unexpected failure/)
+  })
+}
