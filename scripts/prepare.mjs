@@ -1,38 +1,47 @@
 // Installs the dependencies and compiles the sources when they changed; both are skipped when nothing did.
 // Uses Node's own modules only, since it runs before anything is installed.
+// Servers may run from this folder: what they use is never removed while its successor is made, but exchanged by a rename.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync
+} from 'node:fs'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { takeTurn } from './turn.mjs'
 
-export const projectRoot = dirname(dirname(fileURLToPath(import.meta.url)))
+export const projectRoot = fileURLToPath(new URL('..', import.meta.url))
 
 const sourceFolders = ['schemas', 'src', 'plugins', 'test', 'bench', 'scripts']
-const stampFolder = join(projectRoot, 'node_modules', '.cache')
-const installStamp = join(stampFolder, 'async-crud-mcp-install')
-const buildStamp = join(stampFolder, 'async-crud-mcp-build')
+const modules = join(projectRoot, 'node_modules')
+const output = join(projectRoot, 'dist')
+const stamp = join(output, '.sources')
+/** Everything is made in here first. What a process that was killed has left is removed by the next one. */
+const workshop = join(projectRoot, '.prepare')
 
 /** Makes `node_modules` and `dist` match the sources. Everything it prints goes to stderr, so that stdout stays free for JSON-RPC. */
 export function prepare() {
   requireNode(20, 19)
-  const lock = createHash('sha256')
-    .update(readFileSync(join(projectRoot, 'package-lock.json')))
-    .update(process.version)
-    .digest('hex')
-  if (readStamp(installStamp) !== lock) {
-    const install = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
-    // An earlier one that was broken off may still be at work in the same folder.
-    step('installing dependencies', npm(), install, 2)
-    writeStamp(installStamp, lock)
-    rmSync(buildStamp, { force: true })
-  }
   const sources = fingerprintSources()
-  if (readStamp(buildStamp) !== sources || !existsSync(join(projectRoot, 'dist'))) {
-    rmSync(join(projectRoot, 'dist'), { recursive: true, force: true })
-    rmSync(join(stampFolder, 'tsc.tsbuildinfo'), { force: true })
-    step('compiling', process.execPath, [join(projectRoot, 'node_modules', 'typescript', 'bin', 'tsc')])
-    writeStamp(buildStamp, sources)
+  const isReady = () => isInstalled() && isBuilt(sources)
+  if (isReady()) return
+  try {
+    mkdirSync(workshop, { recursive: true })
+    const endTurn = takeTurn(workshop, () => say('waiting for another start that installs or compiles ...'))
+    if (!isInstalled()) install()
+    if (!isBuilt(sources)) build(sources)
+    endTurn()
+  } catch (error) {
+    fail(
+      `${projectRoot} must be installed and compiled, and cannot be changed: ${error.message}. Run npm run build there once as a user who may write to it, with no server running from it.`
+    )
   }
 }
 
@@ -44,51 +53,95 @@ function requireNode(major, minor) {
   )
 }
 
-function npm() {
-  return process.platform === 'win32' ? 'npm.cmd' : 'npm'
+/**
+ * Whether npm has put there what package-lock.json asks for, by the list that npm writes last. The version of Node is no part
+ * of it: no dependency is compiled at its installation, and two clients with two versions of Node share one clone.
+ */
+function isInstalled() {
+  const installed = readPackages(join(modules, '.package-lock.json'))
+  const asked = readPackages(join(projectRoot, 'package-lock.json'))
+  if (installed === undefined || asked === undefined) return false
+  return Object.entries(asked).every(([path, { version, integrity, optional, devOptional }]) => {
+    const found = installed[path]
+    if (path === '') return true
+    // Such as the binaries for other platforms.
+    if (found === undefined) return optional === true || devOptional === true
+    return found.version === version && found.integrity === integrity
+  })
 }
 
-function step(what, command, args, attempts = 1) {
-  process.stderr.write(`async-crud-mcp: ${what} ...\n`)
-  const result = spawnSync(command, args, {
-    cwd: projectRoot,
-    stdio: ['ignore', 2, 2],
-    shell: process.platform === 'win32'
-  })
+function readPackages(path) {
+  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).packages : undefined
+}
+
+function install() {
+  const folder = mkdtempSync(join(workshop, 'install-'))
+  for (const name of ['package.json', 'package-lock.json', '.npmrc'])
+    if (existsSync(join(projectRoot, name))) copyFileSync(join(projectRoot, name), join(folder, name))
+  const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
+  step('installing dependencies', npm, ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'], folder)
+  exchange(modules, join(folder, 'node_modules'))
+}
+
+function isBuilt(sources) {
+  return existsSync(stamp) && readFileSync(stamp, 'utf8') === sources
+}
+
+function build(sources) {
+  const folder = mkdtempSync(join(workshop, 'build-'))
+  const fresh = join(folder, 'dist')
+  const tsc = join(modules, 'typescript', 'bin', 'tsc')
+  const target = ['--outDir', fresh, '--tsBuildInfoFile', join(folder, 'tsbuildinfo')]
+  step('compiling', process.execPath, [tsc, '--project', projectRoot, ...target], projectRoot)
+  writeFileSync(join(fresh, relative(output, stamp)), sources)
+  exchange(output, fresh)
+}
+
+/** Puts the fresh folder in the place of the old one. Only for the moment between two renames there is neither. */
+function exchange(target, fresh) {
+  const old = join(mkdtempSync(join(workshop, 'old-')), 'old')
+  const isReplaced = existsSync(target)
+  if (isReplaced) renameSync(target, old)
+  try {
+    renameSync(fresh, target)
+  } catch (error) {
+    if (isReplaced) renameSync(old, target)
+    throw error
+  }
+}
+
+function step(what, command, args, cwd) {
+  say(`${what} ...`)
+  const result = spawnSync(command, args, { cwd, stdio: ['ignore', 2, 2], shell: process.platform === 'win32' })
   if (result.status === 0) return
   if (result.error !== undefined) fail(`${what} failed: ${result.error.message}`)
-  if (attempts > 1 && result.signal === null) return step(what, command, args, attempts - 1)
-  fail(`${what} failed; the lines above say why.`)
+  fail(`${what} failed; the lines above say why. What was there before is untouched.`)
+}
+
+function say(message) {
+  process.stderr.write(`async-crud-mcp: ${message}\n`)
 }
 
 export function fail(message) {
-  process.stderr.write(`async-crud-mcp: ${message}\n`)
+  say(message)
   process.exit(1)
 }
 
-/** Names, sizes and times of all sources: cheap to take at every start, and different after any edit or checkout. */
+/** Names and contents of all sources, which a copy of the folder shares: a copy that may not be written to is started as it is. */
 function fingerprintSources() {
   const hash = createHash('sha256')
+  const add = (path) => {
+    hash.update(`${relative(projectRoot, path)}\0`)
+    hash.update(createHash('sha256').update(readFileSync(path)).digest())
+  }
   const visit = (folder) => {
     for (const entry of readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))) {
       const path = join(folder, entry.name)
       if (entry.isDirectory()) visit(path)
-      else if (entry.name.endsWith('.ts')) {
-        const { size, mtimeMs } = statSync(path)
-        hash.update(`${path} ${size} ${mtimeMs}\n`)
-      }
+      else if (entry.name.endsWith('.ts')) add(path)
     }
   }
   for (const folder of sourceFolders) if (existsSync(join(projectRoot, folder))) visit(join(projectRoot, folder))
-  hash.update(readFileSync(join(projectRoot, 'tsconfig.json')))
+  for (const name of ['tsconfig.json', 'package-lock.json']) add(join(projectRoot, name))
   return hash.digest('hex')
-}
-
-function readStamp(path) {
-  return existsSync(path) ? readFileSync(path, 'utf8') : ''
-}
-
-function writeStamp(path, value) {
-  mkdirSync(dirname(path), { recursive: true })
-  writeFileSync(path, value)
 }
