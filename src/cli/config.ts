@@ -29,7 +29,9 @@ export function createConfigCommand(): Command {
     .description('the settings: write, show, edit and check them (docs/configuration.md)')
     .addCommand(
       addConfigFlag(createCommand('init'))
-        .description('writes a configuration file with every setting, its default and its meaning')
+        .description(
+          'writes a configuration file with these roots, and every other setting as a comment with its default and meaning'
+        )
         .option('--dir <folder>', 'a root to begin with (repeatable)', collect)
         .option('--force', 'replaces a file that exists')
         .action(orFail(init))
@@ -84,9 +86,9 @@ export function createConfigFile(path: string, roots: readonly string[], isForce
     throw new Error(
       `${path} lies inside the root ${above}, where every agent could change it: name another file with --config`
     )
-  const values = { 'crud.base_directories': folders }
+  const chosen = folders.length === 0 ? {} : { 'crud.base_directories': folders }
   const schemaAddress = new URL('../../../openapi/config.schema.json', import.meta.url).href
-  writeConfigFile(path, createExample(values, schemaAddress), isForced)
+  writeConfigFile(path, createExample(chosen, schemaAddress), isForced)
 }
 
 async function show(_flags: ServeFlags, command: Command): Promise<void> {

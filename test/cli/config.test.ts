@@ -115,8 +115,12 @@ t.test(
     }
     for (const { section, key, schema, name } of fields.values()) {
       t.equal(written[section]?.[`_${key}_help`], schema.description, name)
-      t.strictSame(written[section]?.[key], name === 'crud.base_directories' ? ['/srv/tree'] : schema.default)
+      const isChosen = name === 'crud.base_directories'
+      t.strictSame(written[section]?.[isChosen ? key : `_${key}`], isChosen ? ['/srv/tree'] : schema.default, name)
     }
+    const { settings } = await show(['--config', path])
+    const chosen = Object.keys(settings).filter((name) => settings[name]?.origin.source === 'file')
+    t.strictSame(chosen, ['crud.base_directories'], 'nothing that nobody has chosen counts as chosen')
     t.ok(statSync(new URL(written.$schema)).isFile(), 'editors find the schema')
     t.match((await show(['--config', path])).settings['crud.base_directories'], { value: ['/srv/tree'] })
     tree.write('folder/config.json', 'mine')
@@ -128,7 +132,7 @@ t.test(
     )
     t.equal(tree.read('folder/config.json'), 'mine')
     t.match(await runProgram([...init, '--force']), { code: 0 })
-    t.match(JSON.parse(tree.read('folder/config.json')), { crud: { base_directories: [] } })
+    t.match(JSON.parse(tree.read('folder/config.json')), { crud: { _base_directories: [] } })
     t.strictSame(tree.all(), ['folder', 'folder/config.json', 'root'])
     const inside = ['config', 'init', '--config', tree.path('x.json'), '--dir', tree.root]
     await failsWith(t, inside, {}, /lies inside the root/)
@@ -144,7 +148,7 @@ t.test('edit opens the editor on the file, written first if need be, and keeps w
     chmodSync(tree.path(name), 0o755)
     return tree.path(name)
   }
-  const bend = editor('bend', 'test "$1" = --wait && sed -i "s/\\"port\\": 8720/\\"port\\": 80/" "$2"')
+  const bend = editor('bend', 'test "$1" = --wait && sed -i "s/\\"_port\\": 8720/\\"port\\": 80/" "$2"')
   const bent = await runProgram(edit, { VISUAL: `${bend} --wait`, EDITOR: 'false' })
   t.equal(bent.code, 1)
   t.match(bent.stderr, /config\.json:\d+:\d+: daemon\.port must be a whole number from 1024 to 65535 or null, not 80\n/)

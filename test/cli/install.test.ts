@@ -80,6 +80,8 @@ exit 0`
       home.read('.config/systemd/user/async-crud-mcp.service'),
       `"serve" "--as-service" "--transport" "http" "--config" "${home.path('.config/async-crud-mcp/config.json')}" "--log-file" "auto"`
     )
+    const written = JSON.parse(home.read('.config/async-crud-mcp/config.json')) as Record<string, object>
+    t.notOk('enabled' in (written['persistence'] ?? {}), 'the service keeps what it keeps by default')
     const health = await fetch(new URL('health', findServer(home.path('tree'))?.url ?? ''))
     t.match(await health.json(), { status: 'healthy' })
     const after = settled(home)
