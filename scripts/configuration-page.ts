@@ -10,7 +10,7 @@ Made from \`schemas/settings/\` by \`npm run generate\`.
 A setting comes from the first of these that has it:
 
 1. a flag,
-2. the environment: \`crud.max_timeout\` is \`ASYNC_CRUD_MCP_CRUD__MAX_TIMEOUT\`; numbers, booleans, null and lists are written as JSON,
+2. the environment: \`crud.max_timeout\` is \`ASYNC_CRUD_MCP_CRUD__MAX_TIMEOUT\`; numbers, null and lists are written as JSON, booleans as \`true\`, \`1\`, \`yes\`, \`on\` or \`false\`, \`0\`, \`no\`, \`off\` in any case,
 3. the configuration file,
 4. its default.
 
@@ -23,10 +23,12 @@ other one need not. \`ASYNC_CRUD_MCP_CONFIG=\` (empty) means that no file is rea
 
 The file is JSON, with the sections below. Names that begin with \`_\` or \`$\` are comments. Paths are absolute, or begin with \`~/\`. A name that does not exist is an error, as is a value out of bounds: one line with file, line
 and column, what was expected, and the value. A token is never shown.
+So is a value that no call could work with, such as an encoding that does not exist, a token that HTTP cannot carry, or \`crud.default_timeout\` above \`crud.max_timeout\`. A default that is above a limit that you
+set follows the limit. A variable that begins with \`ASYNC_CRUD_MCP_\`, in upper or lower case, and is not known is told at the start.
 
 | command | does |
 | --- | --- |
-| \`config init [--dir <folder>] [--force]\` | writes a file with every setting, its default and its meaning, which only this user can read |
+| \`config init [--dir <folder>] [--force]\` | writes a file that only this user can read: the roots as given, and every other setting as a comment with its default and its meaning. Take the \`_\` before a name away to choose a setting |
 | \`config show [--json]\` | prints the settings and where they come from; takes the flags of the server |
 | \`config edit\` | opens the file in \`$VISUAL\` or \`$EDITOR\` and checks it afterwards |
 | \`config validate [file] [--json]\` | prints every fault; exit code 0 where there is none, else 1 |

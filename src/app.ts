@@ -64,7 +64,9 @@ export async function createApp({
     return503OnClosing: false,
     http: {
       connectionsCheckingInterval: Math.min(1000, headersTimeout),
-      headersTimeout
+      headersTimeout,
+      // Node refuses a longer time for the headers than for the whole, which it knows from here alone.
+      requestTimeout: daemon.request_timeout_seconds * 1000
     }
   })
   const options = { config, version }

@@ -1,9 +1,10 @@
 // The settings the server runs with: flags over environment over file over defaults, checked once and frozen.
 import { checkValues } from './config/check.ts'
-import { readEnvironment, type Environment } from './config/environment.ts'
+import { findStrayVariables, readEnvironment, type Environment } from './config/environment.ts'
 import { fields } from './config/fields.ts'
 import { findConfigFile, readConfigFile, type ConfigFile } from './config/file.ts'
 import { ConfigError, normalise, type Fault, type Given, type Layer } from './config/layer.ts'
+import { checkMeaning, followLimits } from './config/meaning.ts'
 import { checkOutsideRoots } from './config/outside-roots.ts'
 import { findWarnings } from './config/warnings.ts'
 import type { Config } from '../schemas/config.ts'
@@ -58,9 +59,13 @@ export function loadSettings({ flags = [], environment, configFile, defaults = {
   }
   for (const layer of layers) for (const [name, given] of layer.values) values.set(name, given)
   const faults = layers.flatMap(findFaults)
-  if (faults.length === 0) faults.push(...checkOutsideRoots(values, ofFile?.values.size === 0 ? undefined : file))
+  if (faults.length === 0) {
+    followLimits(values)
+    faults.push(...checkMeaning(values), ...checkOutsideRoots(values, ofFile?.values.size === 0 ? undefined : file))
+  }
   if (faults.length > 0) throw new ConfigError(faults)
-  return { config: toConfig(values), values, file, warnings: findWarnings(values, file) }
+  const warnings = [...findStrayVariables(environment), ...findWarnings(values, file)]
+  return { config: toConfig(values), values, file, warnings }
 }
 
 /**

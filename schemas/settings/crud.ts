@@ -27,6 +27,7 @@ export const crud = Type.Object(
       ...live,
       minLength: 1,
       default: 'utf-8',
+      examples: ['windows-1252'],
       description: 'Encoding when a call does not say.'
     }),
     diff_context_lines: Type.Integer({

@@ -65,6 +65,7 @@ export const daemon = Type.Object(
     allowed_hosts: Type.Array(Type.String({ minLength: 1 }), {
       ...live,
       default: [],
+      examples: [['files.example:8720']],
       description:
         'Host header values allowed besides daemon.host and the loopback names with the own port, such as "files.example:8720".'
     }),

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { dirname } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
+import { parseBoolean } from '../config/boolean.ts'
 import { findServer } from '../daemon/state-file.ts'
 import { deny, denyLeased, type Decision } from '../guard/decision.ts'
 import { parseHookInput, type NativeEdit } from '../guard/hook-input.ts'
@@ -101,7 +102,7 @@ function answer(decision: Decision | undefined): void {
 }
 
 function explainFailure(error: unknown, closedByFlag: boolean): Decision {
-  const isClosed = closedByFlag || ['1', 'true'].includes(process.env['ASYNC_CRUD_MCP_GUARD_CLOSED'] ?? '')
+  const isClosed = closedByFlag || parseBoolean(process.env['ASYNC_CRUD_MCP_GUARD_CLOSED'] ?? '') === true
   const outcome = isClosed
     ? 'The edit was not run, since this guard is closed (--closed). Start the server, or ask the operator.'
     : 'The edit goes on unchecked.'

@@ -1,16 +1,20 @@
-// The settings in the environment: ASYNC_CRUD_MCP_<SECTION>__<FIELD>. Numbers, booleans and lists are written as JSON.
+// The settings in the environment: ASYNC_CRUD_MCP_<SECTION>__<FIELD>. Numbers and lists are written as JSON.
 import { nearest } from '../suggest.ts'
+import { parseBoolean } from './boolean.ts'
 import { fields, nearestField, sections, variablePrefix, type Field } from './fields.ts'
 import { faultAt, normalise, type Fault, type Given, type Layer } from './layer.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
+/** Those that are no settings, without the prefix; and those of the tests. */
+const others = ['CONFIG', 'AGENT_ID', 'GUARD_CLOSED']
+const ofTests = `${variablePrefix}TEST_`
+
 export function readEnvironment(environment: Environment): Layer {
   const values = new Map<string, Given>()
   const faults: Fault[] = []
   for (const [variable, text] of Object.entries(environment)) {
-    // Variables without the two underscores are no settings, such as ASYNC_CRUD_MCP_AGENT_ID.
-    if (text === undefined || !variable.startsWith(variablePrefix) || !variable.includes('__')) continue
+    if (text === undefined || !isSetting(variable)) continue
     const origin = { source: 'environment', variable } as const
     const [section = '', ...rest] = variable.slice(variablePrefix.length).toLowerCase().split('__')
     const key = rest.join('__')
@@ -21,9 +25,30 @@ export function readEnvironment(environment: Environment): Layer {
   return { values, faults }
 }
 
+/** Variables that begin like ours, in upper or lower case, and are never read. */
+export function findStrayVariables(environment: Environment): string[] {
+  const known = [...others, ...[...fields.values()].map(({ variable }) => variable.slice(variablePrefix.length))]
+  return Object.keys(environment).flatMap((variable) => {
+    const upper = variable.toUpperCase()
+    if (!upper.startsWith(variablePrefix) || upper.startsWith(ofTests) || isSetting(variable)) return []
+    const rest = upper.slice(variablePrefix.length)
+    if (upper === variable && others.includes(rest)) return []
+    const meant = nearest(rest, known)
+    const advice =
+      meant === undefined ? 'docs/configuration.md has them all' : `did you mean ${variablePrefix}${meant}?`
+    return [`${variable} in the environment is not read: there is no such setting; ${advice}`]
+  })
+}
+
+/** Those without the two underscores are none, such as ASYNC_CRUD_MCP_AGENT_ID. */
+function isSetting(variable: string): boolean {
+  return variable.startsWith(variablePrefix) && variable.includes('__')
+}
+
 function parseText({ schema }: Field, text: string): unknown {
   const types = [schema.type].flat()
   if (types.includes('string')) return types.includes('null') && text === 'null' ? null : text
+  if (types.includes('boolean')) return parseBoolean(text) ?? text
   try {
     return JSON.parse(text)
   } catch {

@@ -11,6 +11,7 @@ export interface FieldSchema {
   readonly minimum?: number
   readonly maximum?: number
   readonly minLength?: number
+  readonly examples?: readonly unknown[]
   readonly items?: object
   readonly writeOnly?: boolean
   readonly 'x-live'?: boolean

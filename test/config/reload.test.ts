@@ -280,7 +280,7 @@ t.test('a file that is still being written is not taken', async (t) => {
   await apply({ 'daemon.config_debounce_seconds': 1 })
   const from = program.stderr.length
   tree.write('config.json', '')
-  for (const character of toText({ ...quick, 'daemon.config_debounce_seconds': 1, 'crud.max_timeout': 7 })) {
+  for (const character of toText({ ...quick, 'daemon.config_debounce_seconds': 1, 'crud.max_timeout': 700 })) {
     appendFileSync(file, character)
     // The pace of a slow writer; the server looks several times meanwhile.
     await delay(5)
@@ -307,6 +307,19 @@ t.test('a faulty file is told once with the place, and the last good one counts 
   await apply({ 'locks.lease_ttl_seconds': 2000 })
   t.equal(await leaseSeconds(ann, {}), 2000)
   t.equal(program.stderr.filter((line) => line.includes('not taken up')).length, 2)
+})
+
+t.test('settings that would break every call are not taken up', async (t) => {
+  const { program, ann, write, line } = await scene(t)
+  for (const [text, fault] of [
+    ['{"crud":{"default_encoding":"bogus"}}', 'crud.default_encoding cannot be'],
+    ['{"crud":{"default_timeout":20,"max_timeout":10}}', 'crud.default_timeout must not be above']
+  ] as const) {
+    const from = program.stderr.length
+    write(text)
+    t.match((await line('crud.', from)).msg, fault)
+    t.match(await ann.call('async_read', { path: 'f' }), { status: 'ok', content: 'one' })
+  }
 })
 
 t.test('what needs a restart is said, and no more when it is put back', async (t) => {

@@ -13,6 +13,7 @@ import { parseJson, valueOf } from '../../src/config/json-source.ts'
 import { ConfigError, type Fault } from '../../src/config/layer.ts'
 import { createPublishedSchema } from '../../src/config/published-schema.ts'
 import { candidatePorts, portOfUser } from '../../src/daemon/ports.ts'
+import { startServer } from '../fixtures/server.ts'
 import { makeTree } from '../fixtures/tree.ts'
 import { prdExample } from './fixtures/prd-example.ts'
 import { sampleOf, toVariable } from './fixtures/sample.ts'
@@ -332,4 +333,115 @@ t.test('JSON with places accepts what JSON.parse accepts, and gives the same', a
     }),
     { numRuns: casesOf(2000) }
   )
+})
+
+t.test('a value of the right form that no call could work with is a fault, at its place', async (t) => {
+  const tree = makeTree(t)
+  const cases: [text: string, ...messages: (string | RegExp)[]][] = [
+    [
+      '{"crud":{"default_encoding":"bogus"}}',
+      /1:29: crud\.default_encoding cannot be "bogus": Unknown encoding "bogus"\. Use utf-8/
+    ],
+    [
+      '{"crud":{"default_timeout":20,\n"max_timeout":10}}',
+      /1:28: crud\.default_timeout must not be above crud\.max_timeout, which is 10 \(.*:2:15\), but is 20$/
+    ],
+    ['{"crud":{"default_timeout":301}}', /1:28: crud\.default_timeout .*, which is 300 \(default\), but is 301$/],
+    [
+      '{"locks":{"lease_ttl_seconds":20,"max_lease_ttl_seconds":10}}',
+      /1:31: locks\.lease_ttl_seconds must not be above locks\.max_lease_ttl_seconds, which is 10/
+    ],
+    [
+      '{"daemon":{"header_timeout_seconds":31}}',
+      /1:37: daemon\.header_timeout_seconds must not be above daemon\.request_timeout_seconds, which is 30 \(default\)/
+    ],
+    [
+      `{"crud":{"protected":["a",\n "${'x'.repeat(300)}"]}}`,
+      /2:2: crud\.protected cannot be "x+\.\.\.: Glob pattern is longer than 256 characters/
+    ],
+    [
+      '{"daemon":{"allowed_hosts":["http://files.example"]}}',
+      /1:29: daemon\.allowed_hosts cannot be "http:.*: no Host header is like that: write a name with its port/
+    ],
+    ...['passw\u00f6rd', ' x', 'x '].map((token): [string, RegExp] => [
+      `{"daemon":{"token":"${token}"}}`,
+      /1:20: daemon\.token cannot be what it is \(not shown\): no client could send it: use ASCII letters/
+    ])
+  ]
+  for (const [text, ...messages] of cases) {
+    tree.write('config.json', text)
+    const faults = faultsOf(() => loadSettings({ environment: {}, configFile: tree.path('config.json') }))
+    t.match(
+      faults.map(({ message }) => message),
+      messages,
+      text
+    )
+    t.equal(faults.length, messages.length)
+  }
+  for (const text of ['{"crud":{"default_encoding":"latin1"}}', '{"daemon":{"token":"a b"}}']) {
+    tree.write('config.json', text)
+    t.strictSame(
+      faultsOf(() => loadSettings({ environment: {}, configFile: tree.path('config.json') })),
+      []
+    )
+  }
+})
+
+t.test('a default follows a limit below it', async (t) => {
+  const environment = {
+    ...noFile,
+    ASYNC_CRUD_MCP_CRUD__MAX_TIMEOUT: '10',
+    ASYNC_CRUD_MCP_LOCKS__MAX_LEASE_TTL_SECONDS: '20',
+    ASYNC_CRUD_MCP_DAEMON__REQUEST_TIMEOUT_SECONDS: '2'
+  }
+  const { config, values } = loadSettings({ environment })
+  t.equal(config.crud.default_timeout, 10)
+  t.equal(config.locks.lease_ttl_seconds, 20)
+  t.equal(config.daemon.header_timeout_seconds, 2)
+  t.match(values.get('crud.default_timeout'), { value: 10, origin: { source: 'default' } })
+})
+
+t.test('a server takes any time for the headers that is within the time for the request', async (t) => {
+  const { root } = makeTree(t)
+  const { url } = await startServer(t, root, { daemon: { header_timeout_seconds: 400, request_timeout_seconds: 500 } })
+  t.match(await (await fetch(`${url}/health`)).json(), { status: 'healthy' })
+})
+
+t.test('the environment says true and false in the words that people write', async (t) => {
+  const load = (text: string) =>
+    loadSettings({ environment: { ...noFile, ASYNC_CRUD_MCP_WATCHER__ENABLED: text } }).config.watcher.enabled
+  for (const text of ['true', 'True', 'TRUE', '1', 'yes', 'Yes', 'on', 'ON']) t.equal(load(text), true, text)
+  for (const text of ['false', 'False', 'FALSE', '0', 'no', 'No', 'off', 'OFF']) t.equal(load(text), false, text)
+  for (const text of ['', '2', 'y', 'null', 'maybe'])
+    t.match(
+      faultsOf(() => load(text)),
+      [
+        {
+          message: `ASYNC_CRUD_MCP_WATCHER__ENABLED: watcher.enabled must be true or false, not ${JSON.stringify(text)}`
+        }
+      ],
+      text
+    )
+})
+
+t.test('a variable that begins like ours and is not read is told, with the one that was meant', async (t) => {
+  const cases: [string, string][] = [
+    ['ASYNC_CRUD_MCP_DAEMON_PORT', 'did you mean ASYNC_CRUD_MCP_DAEMON__PORT?'],
+    ['async_crud_mcp_daemon__port', 'did you mean ASYNC_CRUD_MCP_DAEMON__PORT?'],
+    ['Async_Crud_Mcp_Config', 'did you mean ASYNC_CRUD_MCP_CONFIG?'],
+    ['ASYNC_CRUD_MCP_AGENTID', 'did you mean ASYNC_CRUD_MCP_AGENT_ID?'],
+    ['ASYNC_CRUD_MCP_SOMETHING_ELSE_ALTOGETHER', 'docs/configuration.md has them all']
+  ]
+  for (const [variable, advice] of cases)
+    t.strictSame(
+      loadSettings({ environment: { ...noFile, [variable]: '1' } }).warnings,
+      [`${variable} in the environment is not read: there is no such setting; ${advice}`],
+      variable
+    )
+  const known = {
+    ASYNC_CRUD_MCP_AGENT_ID: 'ann',
+    ASYNC_CRUD_MCP_GUARD_CLOSED: '1',
+    ASYNC_CRUD_MCP_WATCHER__ENABLED: '1'
+  }
+  t.strictSame(loadSettings({ environment: { ...noFile, ...known } }).warnings, [])
 })

@@ -1,0 +1,73 @@
+// Settings that have the right form and yet would break calls: alone, or together with another one.
+import { compileGlob } from '../files/glob.ts'
+import { encodeText } from '../files/text.ts'
+import { messageOf } from '../message-of.ts'
+import { fieldOf } from './fields.ts'
+import { describeOrigin, faultAt, showValue, type Fault, type Given } from './layer.ts'
+
+/** The first may not be greater than the second. */
+const limits = [
+  ['crud.default_timeout', 'crud.max_timeout'],
+  ['locks.lease_ttl_seconds', 'locks.max_lease_ttl_seconds'],
+  ['daemon.header_timeout_seconds', 'daemon.request_timeout_seconds']
+] as const
+
+/** Of one value. @returns what is wrong with it, as the end of a sentence */
+const rules: Readonly<Record<string, (value: string) => string | undefined>> = {
+  'crud.default_encoding': (encoding) => reasonOf(() => encodeText('', encoding, 'crud.default_encoding')),
+  'crud.protected': (pattern) => reasonOf(() => compileGlob(pattern)),
+  // HTTP carries nothing else in a header, and takes white space at the ends away.
+  'daemon.token': (token) =>
+    /^(?:[!-~](?:[ -~]*[!-~])?)?$/.test(token)
+      ? undefined
+      : 'no client could send it: use ASCII letters, digits and signs, without white space at the ends',
+  'daemon.allowed_hosts': (host) =>
+    /[/\s]/.test(host)
+      ? 'no Host header is like that: write a name with its port, such as files.example:8720'
+      : undefined
+}
+
+/** Makes a default that somebody's own limit has overtaken follow that limit. */
+export function followLimits(values: Map<string, Given>): void {
+  for (const [name, limit] of limits) {
+    const given = values.get(name)
+    const { value: most } = values.get(limit) as Given
+    if (given?.origin.source === 'default' && Number(given.value) > Number(most))
+      values.set(name, { ...given, value: most })
+  }
+}
+
+/** @param values of all settings, each right by the schema */
+export function checkMeaning(values: ReadonlyMap<string, Given>): Fault[] {
+  return [...limits.flatMap(([name, limit]) => checkLimit(values, name, limit)), ...checkRules(values)]
+}
+
+function checkLimit(values: ReadonlyMap<string, Given>, name: string, limit: string): Fault[] {
+  const { value, origin } = values.get(name) as Given
+  const most = values.get(limit) as Given
+  if (Number(value) <= Number(most.value)) return []
+  const what = `${name} must not be above ${limit}, which is ${String(most.value)} (${describeOrigin(most.origin)}), but is ${String(value)}`
+  return [faultAt(origin, what, name)]
+}
+
+function checkRules(values: ReadonlyMap<string, Given>): Fault[] {
+  return Object.entries(rules).flatMap(([name, rule]) => {
+    const { value, origin, itemOrigins } = values.get(name) as Given
+    return [value].flat().flatMap((item, index) => {
+      const reason = rule(String(item))
+      if (reason === undefined) return []
+      return [
+        faultAt(itemOrigins?.[index] ?? origin, `${name} cannot be ${showValue(fieldOf(name), item)}: ${reason}`, name)
+      ]
+    })
+  })
+}
+
+function reasonOf(act: () => unknown): string | undefined {
+  try {
+    act()
+    return undefined
+  } catch (error) {
+    return messageOf(error)
+  }
+}
