@@ -1,5 +1,8 @@
 #!/usr/bin/env node
 // The command line: loads the command that is asked for and nothing of the others. Those that hooks and scripts run must start at once.
+import { outliveReaders } from './cli/unread-output.ts'
+
+outliveReaders()
 if (process.argv[2] === 'guard') {
   const { runGuard } = await import('./cli/guard.ts')
   await runGuard(process.argv.slice(3))

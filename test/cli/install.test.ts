@@ -133,6 +133,24 @@ t.test('the same where none runs: the server goes into the background, and all f
   t.strictSame(home.snapshot(), before)
 })
 
+t.test('output that is not read stops nothing half done', async (t) => {
+  const home = homeOf(t, used)
+  const { path } = makeTool(makeTree(t), 'systemctl', noBus)
+  const before = home.snapshot()
+  t.equal(await home.runUnread(['quick-install', '--dir', 'tree', '--no-service'], { PATH: path }), 0)
+  t.match(home.read('.codex/config.toml'), 'async-crud', 'the last client, too')
+  for (const command of [
+    ['doctor'],
+    ['config', 'show'],
+    ['setup', 'codex', '--dry-run'],
+    ['daemon', 'status'],
+    ['--help']
+  ])
+    t.equal(await home.runUnread(command, { PATH: path }), 0, command.join(' '))
+  t.equal(await home.runUnread(['uninstall', '--purge'], { PATH: path }), 0)
+  t.strictSame(home.snapshot(), before)
+})
+
 /** A client that starts what its file says, and one over HTTP, have one engine. */
 async function seeLeaseOfClient(t: Tap, home: Home): Promise<void> {
   const { mcpServers } = JSON.parse(home.read('.cursor/mcp.json')) as {
