@@ -124,18 +124,8 @@ async function printChange({
   isChange: boolean
 }): Promise<void> {
   if (!isChange) return print(`${file}: nothing to change`)
-  const { createTwoFilesPatch } = await import('diff')
-  const nowhere = '/dev/null'
-  const patch = createTwoFilesPatch(
-    before === undefined ? nowhere : file,
-    after === undefined ? nowhere : file,
-    before ?? '',
-    after ?? ''
-  )
-  for (const line of patch
-    .trimEnd()
-    .split('\n')
-    .filter((line) => !line.startsWith('====='))) {
+  const { describeChange } = await import('./text-change.ts')
+  for (const line of describeChange(file, before, after)) {
     const style = line.startsWith('+') ? 'green' : line.startsWith('-') ? 'red' : undefined
     print(style === undefined ? line : paint(style, line))
   }

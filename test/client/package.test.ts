@@ -1,11 +1,17 @@
-// The package as somebody gets it who installs it: its types compile in his program, and its client runs in his process.
+// The package as its user installs it: its types compile in a program, its client runs in it, and every command runs.
 import { execFile } from 'node:child_process'
-import { cpSync, mkdirSync, readFileSync, renameSync, symlinkSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync } from 'node:fs'
+import { createRequire, isBuiltin } from 'node:module'
+import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
+import type { Command } from 'commander'
 import t from 'tap'
-import { startServer } from '../fixtures/server.ts'
+import { program as cli } from '../../src/cli/program.ts'
+import { findServer } from '../../src/daemon/state-file.ts'
+import { makeHome } from '../fixtures/home.ts'
+import { startProgram, startServer } from '../fixtures/server.ts'
+import { makeTool } from '../fixtures/tools.ts'
 import { makeTree, type Tree } from '../fixtures/tree.ts'
 import { expected, right, shapes, wrong, wrongLineNumber, wrongLines } from './fixtures/programs.ts'
 
@@ -115,3 +121,95 @@ t.test('the package gives out its API description and its manifest, and no other
   t.throws(() => resolve('async-crud-mcp'), { code: 'ERR_PACKAGE_PATH_NOT_EXPORTED' })
   t.throws(() => resolve('async-crud-mcp/dist/src/app.js'), { code: 'ERR_PACKAGE_PATH_NOT_EXPORTED' })
 })
+
+const { dependencies } = JSON.parse(readFileSync(`${projectRoot}/package.json`, 'utf8')) as {
+  dependencies: Record<string, string>
+}
+
+t.test('the package imports nothing but what an install brings', async (t) => {
+  const installed = consumer.path('node_modules/async-crud-mcp')
+  const names = (readdirSync(installed, { recursive: true }) as string[]).filter((name) =>
+    /\.(?:js|mjs|d\.ts)$/.test(name)
+  )
+  const missing = names.flatMap((name) => {
+    const text = readFileSync(join(installed, name), 'utf8')
+    const imported = [...text.matchAll(/^\s*(?:import|export)\b[^'"]*?from\s*['"]([^'"]+)|\bimport\(\s*['"]([^'"]+)/gm)]
+    const packages = imported
+      .map(([, from, lazily]) => from ?? lazily ?? '')
+      .filter((from) => /^[@a-z]/.test(from) && !isBuiltin(from))
+      .map((from) => from.split('/', from.startsWith('@') ? 2 : 1).join('/'))
+    return packages.filter((each) => !(each in dependencies)).map((each) => `${name}: ${each}`)
+  })
+  t.ok(names.length > 100)
+  t.strictSame(missing, [])
+})
+
+/** Every command with the arguments of an ordinary user, in an order in which each finds what it needs. */
+const commands: readonly (readonly [command: string, ...args: string[]])[] = [
+  ['config init', '--dir', 'tree'],
+  ['config path'],
+  ['config show'],
+  ['config validate'],
+  ['config schema'],
+  ['config edit'],
+  ...['cursor', 'codex'].flatMap((client) => [
+    ['setup', client, '--dry-run'] as const,
+    ['setup', client] as const,
+    ['setup', client, '--print'] as const,
+    ['setup', client, '--remove'] as const
+  ]),
+  ['daemon start'],
+  ['daemon status'],
+  ['daemon restart'],
+  ['daemon logs'],
+  ['discover', '--dir', 'tree'],
+  ['guard'],
+  ['doctor'],
+  ['daemon stop'],
+  ['bootstrap install'],
+  ['bootstrap start'],
+  ['bootstrap status'],
+  ['bootstrap list'],
+  ['bootstrap stop'],
+  ['bootstrap uninstall'],
+  ['quick-install', '--no-service'],
+  ['uninstall', '--purge']
+]
+
+t.test('every command runs where the package is installed with its own dependencies alone', async (t) => {
+  for (const name of Object.keys(dependencies)) {
+    const place = consumer.path(`node_modules/${name}`)
+    mkdirSync(dirname(place), { recursive: true })
+    if (!existsSync(place)) symlinkSync(`${projectRoot}/node_modules/${name}`, place, 'junction')
+  }
+  const installed = consumer.path('node_modules/async-crud-mcp/dist/src/main.js')
+  const home = makeHome(t, { 'tree/f': 'one', '.cursor/mcp.json': '{}' }, installed)
+  t.teardown(() => {
+    const { pid } = findServer(home.path('tree')) ?? {}
+    if (pid !== undefined) process.kill(pid, 'SIGKILL')
+  })
+  const active = `case "$2" in show) printf 'ActiveState=active\\nSubState=running\\nMainPID=1\\n';; esac; exit 0`
+  const environment = { PATH: makeTool(makeTree(t), 'systemctl', active).path, VISUAL: 'true' }
+  for (const [command, ...args] of commands) {
+    const { code, stderr } = await home.run([...command.split(' '), ...args], environment)
+    t.equal(code, 0, `${command} ${args.join(' ')}: ${stderr}`)
+    t.notMatch(stderr, /Cannot find|ERR_MODULE_NOT_FOUND/)
+  }
+  const run = new Set(commands.map(([command]) => command))
+  t.strictSame(
+    namesOf(cli).filter((name) => !run.has(name) && name !== 'serve'),
+    [],
+    'no command is left out'
+  )
+  const { url } = await startProgram(t, ['serve', '--dir', home.path('tree')], {}, [installed])
+  for (const page of ['health', 'openapi.json', 'docs', 'docs/', 'locks'])
+    t.equal((await fetch(`${url}/${page}`)).status, 200, page)
+})
+
+/** Such as `daemon start`. */
+function namesOf({ commands }: Command): string[] {
+  return commands.flatMap((command) => {
+    const below = namesOf(command).map((name) => `${command.name()} ${name}`)
+    return below.length > 0 ? below : [command.name()]
+  })
+}
