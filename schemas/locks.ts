@@ -63,6 +63,12 @@ const Message = Type.Optional(
 const Until = Type.Union([Timestamp, Type.Null()], {
   description: 'When the holder loses it, if nothing prolongs it; null where that is not known yet.'
 })
+const name = {
+  error_code: Type.Optional(
+    Type.String({ description: 'Why no lease can be taken under this name now; what is held under it stands beside.' })
+  ),
+  message: Type.Optional(Type.String({ description: 'What the name leads to now, and what to do.' }))
+}
 const queueDepth = Type.Integer({ minimum: 0, description: 'Requests that wait for the file.' })
 
 export const LockResult = Type.Object(
@@ -162,7 +168,8 @@ export const LockReleaseOutput = lockOutput(
         }),
         holder: Type.Union([Type.String(), Type.Null()], {
           description: 'The agent who has it, where released is false; null otherwise.'
-        })
+        }),
+        ...name
       },
       'ReleaseResult'
     ),
@@ -185,7 +192,8 @@ export const LockStatusOutput = lockOutput(
         fencing_token: Type.Optional(Token),
         expires_at: Expiry,
         holders: Type.Array(Holder, { description: 'Everybody who has it: leases and running operations.' }),
-        queue_depth: queueDepth
+        queue_depth: queueDepth,
+        ...name
       },
       'LockStatusResult'
     )
@@ -218,7 +226,8 @@ export const LockRenewOutput = lockOutput(
         renewed: Type.Boolean({ description: 'False where you hold no lease on it: take it anew with lock_try.' }),
         holder: HolderName,
         fencing_token: Type.Optional(Token),
-        expires_at: Expiry
+        expires_at: Expiry,
+        ...name
       },
       'RenewResult'
     ),
@@ -246,7 +255,8 @@ export const LockBreakOutput = lockOutput(
       {
         filepath: Filepath,
         broken: Type.Boolean({ description: 'True where somebody held a lease.' }),
-        former_holders: Type.Array(Type.String(), { description: 'Agents who have lost it.' })
+        former_holders: Type.Array(Type.String(), { description: 'Agents who have lost it.' }),
+        ...name
       },
       'BreakResult'
     ),

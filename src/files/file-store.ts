@@ -14,6 +14,7 @@ import { createProtection } from './protection.ts'
 import { checkSize, contentHash, readFile, requireRegular, type FileVersion } from './read-file.ts'
 import { renameEntry, type RenameOutcome, type RenameSource, type RenameTarget } from './rename-entry.ts'
 import { createRoots } from './roots.ts'
+import { createSpelling } from './spelling.ts'
 import { walk, type Place } from './walk.ts'
 import { createWriter, explainWriteError, type WriteRequest } from './write-file.ts'
 
@@ -240,6 +241,8 @@ export function createFileStore(options: FileStoreOptions) {
     roots: roots.list,
     open,
     resolve,
+    /** The name under which a lease is asked for, whatever it leads to. */
+    nameOf: createSpelling(roots.list),
     checkWritable,
     checkLockable,
     checkReplaceable,

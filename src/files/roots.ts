@@ -122,7 +122,7 @@ function refuseOverlap(roots: readonly Root[]): void {
 }
 
 /** The names that lead from `base` down to `path`; undefined where `path` is not below it. */
-function segmentsBelow(base: string, path: string): readonly string[] | undefined {
+export function segmentsBelow(base: string, path: string): readonly string[] | undefined {
   if (path === base) return []
   const prefix = base.endsWith(sep) ? base : base + sep
   return path.startsWith(prefix) ? path.slice(prefix.length).split(sep) : undefined

@@ -1,6 +1,6 @@
 // A lease in the table: a request for one key that, once granted, stays held for its agent.
 import { Acquisition, requireDuration } from './acquisition.ts'
-import type { Lease, LeaseState, LeaseWaitOptions, LockMode, LockRequest } from './lock.ts'
+import type { Lease, LeaseState, LeaseTarget, LeaseWaitOptions, LockMode } from './lock.ts'
 import type { Place } from './queue.ts'
 
 export class LeaseAcquisition extends Acquisition implements Lease {
@@ -9,6 +9,7 @@ export class LeaseAcquisition extends Acquisition implements Lease {
   readonly place: Place
   graceMs: number
   connection: string | undefined
+  names: readonly string[]
   /** Given the lease: this one, or the one that its agent had on the key already. */
   readonly onGrant: (lease: LeaseAcquisition) => void
   /** How many requests have brought or renewed it and have not been undone, by what they asked for. */
@@ -16,14 +17,14 @@ export class LeaseAcquisition extends Acquisition implements Lease {
   /** How many requests have renewed it and have not been undone since. */
   renewals = 0
   /** What its agent had said of the lease that this request has renewed; undefined where it is a lease of its own. */
-  replaced: Pick<LeaseAcquisition, 'note' | 'connection' | 'ttlMs' | 'renewals'> | undefined
+  replaced: Pick<LeaseAcquisition, 'note' | 'connection' | 'names' | 'ttlMs' | 'renewals'> | undefined
   /** What an earlier process has granted; undefined where this one has to. */
-  restored: Pick<LeaseState, 'fencingToken' | 'expiresAt' | 'acquiredAt'> | undefined
+  restored: Pick<LeaseState, 'fencingToken' | 'expiresAt' | 'acquiredAt' | 'names'> | undefined
   /** Told when it is parked. */
   onPark: (() => void) | undefined
 
   constructor(
-    request: LockRequest,
+    request: LeaseTarget,
     options: LeaseWaitOptions,
     now: number,
     onGrant: (lease: LeaseAcquisition) => void,
@@ -34,6 +35,7 @@ export class LeaseAcquisition extends Acquisition implements Lease {
     this.place = this.places[0] as Place
     this.graceMs = requireDuration('graceMs', options.graceMs)
     this.note = options.note
+    this.names = request.name === undefined ? [] : [request.name]
     this.connection = options.connection
   }
 

@@ -2,7 +2,7 @@
 import { requireDuration } from './acquisition.ts'
 import { cancelled } from './errors.ts'
 import { LeaseAcquisition } from './lease-acquisition.ts'
-import type { Lease, LeaseWaitOptions, LockMode, LockRequest, PlaceState } from './lock.ts'
+import type { Lease, LeaseTarget, LeaseWaitOptions, LockMode, PlaceState } from './lock.ts'
 import type { LockTable } from './lock-table.ts'
 
 type OnPosition = LeaseWaitOptions['onPosition']
@@ -20,7 +20,7 @@ export class LeaseRequest {
   #isUndone = false
   #listeners: (() => void)[] = []
 
-  constructor(request: LockRequest, options: LeaseWaitOptions, now: number, table: LockTable) {
+  constructor(request: LeaseTarget, options: LeaseWaitOptions, now: number, table: LockTable) {
     this.#table = table
     this.#mode = request.mode
     this.#onPosition = options.onPosition
@@ -68,10 +68,11 @@ export class LeaseRequest {
   /** The place it waits in, as another process can restore it; undefined where it does not wait. */
   get placeState(): PlaceState | undefined {
     if (!this.isWaiting) return undefined
-    const { key, path, mode, agentId, operation, note, ttlMs, graceMs, timeoutAt, isParked, place } = this.acquisition
+    const { key, path, names, mode, agentId, operation, note, ttlMs, graceMs, timeoutAt, isParked, place } =
+      this.acquisition
     const keptUntil = isParked ? timeoutAt : timeoutAt + graceMs
     const { since: queuedAt, ticket: order } = place
-    return { key, path, mode, agentId, operation, note, ttlMs, graceMs, queuedAt, order, keptUntil }
+    return { key, path, name: names[0], mode, agentId, operation, note, ttlMs, graceMs, queuedAt, order, keptUntil }
   }
 
   enter(now: number): void {

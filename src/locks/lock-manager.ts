@@ -11,6 +11,7 @@ import type {
   LeaseEnd,
   LeaseOptions,
   LeaseState,
+  LeaseTarget,
   LeaseWaitOptions,
   Lock,
   LockLimits,
@@ -111,7 +112,7 @@ class LockManager {
    * Asks for a lease, and waits for it where it is not free. An agent has one lease on a key: asking again renews it, and makes it
    * exclusive where that is asked for. Never throws; what refuses it stands in the request.
    */
-  requestLease(request: LockRequest, options: LeaseWaitOptions): LeaseRequest {
+  requestLease(request: LeaseTarget, options: LeaseWaitOptions): LeaseRequest {
     const now = this.#clock.now()
     this.#table.catchUp(now)
     const asked = new LeaseRequest(request, options, now, this.#table)
@@ -121,7 +122,7 @@ class LockManager {
   }
 
   /** The lease, where it is free right now; undefined, and nothing changed, where it must be waited for. */
-  tryLease(request: LockRequest, options: LeaseOptions): LeaseRequest | undefined {
+  tryLease(request: LeaseTarget, options: LeaseOptions): LeaseRequest | undefined {
     return this.isLeasable(request, options)
       ? this.requestLease(request, { ...options, timeoutMs: 0, graceMs: 0 })
       : undefined
@@ -171,12 +172,12 @@ class LockManager {
   restorePlace(state: PlaceState): LeaseRequest | undefined {
     const now = this.#clock.now()
     this.#table.catchUp(now)
-    const { key, path, mode, queuedAt } = state
+    const { key, path, name, mode, queuedAt } = state
     if (this.#stopReason !== undefined || state.keptUntil <= now) return undefined
     // The clock may have been set back since.
     const keptUntil = Math.min(state.keptUntil, now + state.keptUntil - queuedAt)
     const options = { ...state, connection: undefined, timeoutMs: keptUntil - now }
-    const request = new LeaseRequest({ key, path, mode }, options, now, this.#table)
+    const request = new LeaseRequest({ key, path, name, mode }, options, now, this.#table)
     request.acquisition.isParked = true
     request.enter(now)
     if (request.isWaiting) request.acquisition.place.since = Math.min(queuedAt, now)
@@ -223,10 +224,27 @@ class LockManager {
     return leases.length
   }
 
-  /** Ends all leases on a key against the will of their holders. @returns them */
-  breakLeases(key: string, end: LeaseEnd): Lease[] {
+  /**
+   * Finds leases by their keys, and by the other names under which they were asked for.
+   * @param agentId whose; undefined means those of all agents
+   */
+  leaseFinder(agentId?: string): (names: ReadonlySet<string>) => Lease[] {
     this.#table.catchUp()
-    const leases = [...(this.#table.queues.get(key)?.leases ?? [])]
+    const { agents, queues } = this.#table
+    const named = new Map<string, Lease[]>()
+    for (const lease of agentId === undefined ? agents.leases() : agents.leasesOf(agentId))
+      for (const name of lease.names) named.set(name, [...(named.get(name) ?? []), lease])
+    return (names) => {
+      const found = [...names].flatMap((name) => [...(queues.get(name)?.leases ?? []), ...(named.get(name) ?? [])])
+      return [...new Set(found)].filter((lease) => lease.isHeld && (agentId ?? lease.agentId) === lease.agentId)
+    }
+  }
+
+  /** Ends leases on a key against the will of their holders. @param agentId whose; undefined means all. @returns them */
+  breakLeases(key: string, end: LeaseEnd, agentId?: string): Lease[] {
+    this.#table.catchUp()
+    const all = this.#table.queues.get(key)?.leases ?? []
+    const leases = all.filter((lease) => (agentId ?? lease.agentId) === lease.agentId)
     for (const lease of leases) this.#table.endLease(lease, end)
     return leases
   }

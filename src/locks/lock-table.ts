@@ -12,6 +12,9 @@ import { KeyQueue, type Place } from './queue.ts'
 import type { FencingTokens } from './tokens.ts'
 import { findCycle, hasCycle, type Wait } from './wait-for.ts'
 
+/** Of one lease. */
+const maxNames = 16
+
 export interface LockTableOptions {
   readonly clock: Clock
   readonly limits: LockLimits
@@ -231,7 +234,10 @@ export class LockTable {
     }
     this.#settle(request, 'held')
     request.endsAt = restored?.expiresAt ?? now + lifetimeOf(request)
-    if (restored !== undefined) place.since = restored.acquiredAt
+    if (restored !== undefined) {
+      place.since = restored.acquiredAt
+      request.names = restored.names ?? []
+    }
     request.claims[request.mode] += 1
     this.#deadlines.add(request)
     this.agents.addLease(request)
@@ -245,11 +251,13 @@ export class LockTable {
     const queue = own.place.queue as KeyQueue
     if (request.mode === 'exclusive') queue.changeMode(own, 'exclusive')
     own.claims[request.mode] += 1
-    request.replaced = { note: own.note, connection: own.connection, ttlMs: own.ttlMs, renewals: own.renewals }
+    const { note, connection, names, ttlMs, renewals } = own
+    request.replaced = { note, connection, names, ttlMs, renewals }
     own.renewals += 1
     if (!request.isParked) own.isParked = false
     own.note = request.note ?? own.note
     own.connection = request.connection
+    own.names = addNames(own.names, request.names)
     own.ttlMs = request.ttlMs
     this.#extend(own, now + lifetimeOf(request))
     this.#settle(request, 'released')
@@ -373,6 +381,12 @@ export class LockTable {
     this.#queues.set(key, queue)
     return queue
   }
+}
+
+/** An agent may spell a path in ever new ways: the latest count. */
+function addNames(known: readonly string[], more: readonly string[]): readonly string[] {
+  if (more.every((name) => known.includes(name))) return known
+  return [...new Set([...known, ...more])].slice(-maxNames)
 }
 
 /** Nobody may ever come for what was granted while nobody waited. */

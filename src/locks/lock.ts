@@ -10,6 +10,12 @@ export interface LockRequest {
   readonly mode: LockMode
 }
 
+/** A request for a lease. */
+export interface LeaseTarget extends LockRequest {
+  /** Folded like the key: how its agent calls the file, where that is not the key. The lease is found under it, too. */
+  readonly name?: string | undefined
+}
+
 export interface AcquireOptions {
   /** Name of the operation, e.g. "async_update"; shown in status and messages. */
   readonly operation: string
@@ -57,6 +63,8 @@ export interface LeaseWaitOptions extends LeaseOptions {
 export interface LeaseState {
   readonly key: string
   readonly path: string
+  /** Other names than the key under which its agent has asked for it, the latest last. */
+  readonly names?: readonly string[] | undefined
   readonly agentId: string
   readonly mode: LockMode
   /** Name of the operation that asked for it. */
@@ -75,6 +83,7 @@ export interface LeaseState {
 
 /** A path reserved for one agent. */
 export interface Lease extends LeaseState {
+  readonly names: readonly string[]
   readonly connection: string | undefined
   readonly isHeld: boolean
 }
@@ -84,6 +93,7 @@ export interface PlaceState extends Pick<
   LeaseState,
   'key' | 'path' | 'agentId' | 'mode' | 'operation' | 'note' | 'ttlMs'
 > {
+  readonly name?: string | undefined
   readonly graceMs: number
   readonly queuedAt: number
   /** Grows along the queue. */

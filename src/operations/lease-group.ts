@@ -32,6 +32,8 @@ export interface MemberState {
   readonly filepath: string
   /** Canonical. */
   readonly path: string
+  /** Comparable with other spellings; undefined where it is that of the path. */
+  readonly name?: string | undefined
   readonly isTold: boolean
   /** Undefined where nobody waits in it any more. */
   readonly place: Pick<PlaceState, 'graceMs' | 'queuedAt' | 'order' | 'keptUntil'> | undefined
@@ -67,8 +69,9 @@ export class LeaseGroup {
     parts: Parts
   ): LeaseGroup {
     const group = new LeaseGroup([], options, parts)
-    group.#members = members.map(({ filepath, path, isTold }) => {
-      const file = { filepath, path, key: lockKey(path) }
+    group.#members = members.map(({ filepath, path, name, isTold }) => {
+      const key = lockKey(path)
+      const file = { filepath, path, key, name }
       return { file, request: requestOf(file), isTold }
     })
     return group
@@ -76,7 +79,7 @@ export class LeaseGroup {
 
   get state(): GroupState {
     const { connection: _, ...options } = this.options
-    const members = this.#members.map(({ file: { filepath, path }, request, isTold }) => {
+    const members = this.#members.map(({ file: { filepath, path, name }, request, isTold }) => {
       const place = request?.placeState
       const kept = place && {
         graceMs: place.graceMs,
@@ -84,7 +87,14 @@ export class LeaseGroup {
         order: place.order,
         keptUntil: place.keptUntil
       }
-      return { filepath, path, isTold, place: kept, isGranted: request?.lease?.isHeld === true }
+      return {
+        filepath,
+        path,
+        ...(name !== undefined && { name }),
+        isTold,
+        place: kept,
+        isGranted: request?.lease?.isHeld === true
+      }
     })
     return { options, members }
   }
@@ -162,9 +172,9 @@ export class LeaseGroup {
     undoUntold(known.values())
   }
 
-  /** Leaves the queues of these files, or all, and asks for them no more; what is held stays. */
-  leave(keys?: ReadonlySet<string>): void {
-    const isMeant = ({ file }: Member) => keys === undefined || keys.has(file.key)
+  /** Leaves the queues of these files, or all, and asks for them no more; what is held stays. @param names or keys */
+  leave(names?: ReadonlySet<string>): void {
+    const isMeant = ({ file }: Member) => names === undefined || names.has(file.key) || names.has(file.name ?? file.key)
     for (const { request } of this.#members.filter(isMeant)) request?.cancel()
     this.#members = this.#members.filter((member) => !isMeant(member))
   }

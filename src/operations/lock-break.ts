@@ -5,7 +5,7 @@ import type { Static } from '../../schemas/typebox.ts'
 import type { OperationContext } from './context.ts'
 import { defineOperation, pathErrors } from './define.ts'
 import { timestamp } from './file-version.ts'
-import { resolveFiles } from './lock-files.ts'
+import { explainName, findNamedFiles } from './named-files.ts'
 
 export const lockBreak = defineOperation({
   name: 'lock_break',
@@ -24,12 +24,18 @@ async function breakLeases(
   context: OperationContext
 ): Promise<Static<typeof LockBreakOutput>> {
   const { locks, caller, log } = context
-  const results = resolveFiles(filepaths, context).map(({ filepath, path, key }) => {
-    const broken = locks.breakLeases(key, { cause: 'broken', reason, by: caller.agentId })
-    const formerHolders = broken.map(({ agentId }) => agentId)
-    if (broken.length > 0) log.warn({ path, reason, by: caller.agentId, holders: formerHolders }, 'leases broken')
-    return { filepath, broken: broken.length > 0, former_holders: formerHolders }
+  const end = { cause: 'broken', reason, by: caller.agentId } as const
+  const find = locks.leaseFinder()
+  let count = 0
+  const results = findNamedFiles(filepaths, context).map((file) => {
+    const leases = find(file.names)
+    count += leases.length
+    for (const { key, agentId } of leases) locks.breakLeases(key, end, agentId)
+    const former_holders = [...new Set(leases.map(({ agentId }) => agentId))]
+    const [broken] = leases
+    const isBroken = broken !== undefined
+    if (isBroken) log.warn({ path: broken.path, reason, by: end.by, holders: former_holders }, 'leases broken')
+    return { filepath: file.filepath, broken: isBroken, former_holders, ...(!isBroken && explainName(file, [])) }
   })
-  const count = results.reduce((sum, { former_holders }) => sum + former_holders.length, 0)
   return { status: 'ok', results, count, timestamp: timestamp() }
 }

@@ -1,7 +1,7 @@
 // The files of a lock operation: where their paths lead, each once, in canonical order.
 import { OperationError } from '../errors.ts'
 import { lockKey } from '../files/lock-key.ts'
-import type { HolderStatus, KeyStatus, LockRequest } from '../locks/lock.ts'
+import type { HolderStatus, KeyStatus, LeaseTarget } from '../locks/lock.ts'
 import type { OperationContext } from './context.ts'
 
 export interface LockFile {
@@ -10,6 +10,8 @@ export interface LockFile {
   /** Canonical. */
   readonly path: string
   readonly key: string
+  /** As the caller spelt it first, comparable with other spellings; undefined where that is the key. */
+  readonly name?: string | undefined
 }
 
 /** @throws OperationError INVALID_REQUEST: a lease needs a holder */
@@ -21,28 +23,43 @@ export function requireAgent({ caller }: OperationContext, operation: string): s
 
 /** All or none: one path that cannot be locked fails the call. @throws OperationError as an operation on that file would */
 export function resolveFiles(filepaths: readonly string[], context: OperationContext): LockFile[] {
-  const { files, config } = context
-  const { max_files_per_call } = config.locks
-  if (filepaths.length > max_files_per_call) {
-    const message = `filepaths has ${filepaths.length} items, more than the ${max_files_per_call} allowed (locks.max_files_per_call).`
-    throw new OperationError('INVALID_REQUEST', message)
-  }
+  checkCount(filepaths, context)
   const byKey = new Map<string, LockFile>()
   for (const filepath of filepaths) {
-    const place = files.open(filepath, 'target')
-    try {
-      files.checkLockable(place, filepath)
-      const key = lockKey(place.path)
-      if (!byKey.has(key)) byKey.set(key, { filepath, path: place.path, key })
-    } finally {
-      place.close()
-    }
+    const file = resolveFile(filepath, context)
+    if (!byKey.has(file.key)) byKey.set(file.key, file)
   }
-  return [...byKey.values()].sort((one, other) => (one.key < other.key ? -1 : 1))
+  return inCanonicalOrder(byKey.values())
 }
 
-export function toRequest({ key, path }: LockFile, mode: 'shared' | 'exclusive'): LockRequest {
-  return { key, path, mode }
+/** @throws OperationError INVALID_REQUEST */
+export function checkCount(filepaths: readonly string[], { config }: OperationContext): void {
+  const { max_files_per_call } = config.locks
+  if (filepaths.length <= max_files_per_call) return
+  const message = `filepaths has ${filepaths.length} items, more than the ${max_files_per_call} allowed (locks.max_files_per_call).`
+  throw new OperationError('INVALID_REQUEST', message)
+}
+
+/** @throws OperationError as an operation on that file would, where no lease can be taken on it */
+export function resolveFile(filepath: string, { files }: OperationContext): LockFile {
+  const place = files.open(filepath, 'target')
+  try {
+    files.checkLockable(place, filepath)
+    const { path } = place
+    const key = lockKey(path)
+    const name = files.nameOf(filepath)
+    return { filepath, path, key, ...(name !== key && { name }) }
+  } finally {
+    place.close()
+  }
+}
+
+export function inCanonicalOrder<File extends { readonly key: string }>(files: Iterable<File>): File[] {
+  return [...files].sort((one, other) => (one.key < other.key ? -1 : 1))
+}
+
+export function toRequest({ key, path, name }: LockFile, mode: 'shared' | 'exclusive'): LeaseTarget {
+  return { key, path, name, mode }
 }
 
 /** Whom others meet at a file: the first lease that is not the asker's, else his own, else whoever works on it. */

@@ -5,7 +5,8 @@ import type { Static } from '../../schemas/typebox.ts'
 import type { OperationContext } from './context.ts'
 import { defineOperation, pathErrors } from './define.ts'
 import { timestamp } from './file-version.ts'
-import { requireAgent, resolveFiles } from './lock-files.ts'
+import { requireAgent } from './lock-files.ts'
+import { explainName, findNamedFiles } from './named-files.ts'
 
 const annotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false }
 
@@ -26,13 +27,17 @@ async function release(
 ): Promise<Static<typeof LockReleaseOutput>> {
   const { locks, tickets, lostLeases } = context
   const agentId = requireAgent(context, 'lock_release')
-  const files = resolveFiles(filepaths, context)
-  tickets.leave(agentId, new Set(files.map(({ key }) => key)))
-  const results = files.map(({ filepath, key }) => {
-    const wasMine = locks.releaseLease(key, agentId)
-    lostLeases.forget(agentId, key)
-    const holder = wasMine ? undefined : locks.status(key).holders.find(({ isLease }) => isLease)
-    return { filepath, released: holder === undefined, holder: holder?.agentId ?? null }
+  const files = findNamedFiles(filepaths, context)
+  tickets.leave(agentId, new Set(files.flatMap(({ names }) => [...names])))
+  const find = locks.leaseFinder(agentId)
+  const results = files.map((file) => {
+    const { filepath, key, names } = file
+    const held = find(names)
+    for (const lease of held) locks.releaseLease(lease.key, agentId)
+    for (const lost of names) lostLeases.forget(agentId, lost)
+    if (held.length > 0) return { filepath, released: true, holder: null }
+    const holder = locks.status(key).holders.find(({ isLease }) => isLease)
+    return { filepath, released: holder === undefined, holder: holder?.agentId ?? null, ...explainName(file, held) }
   })
   return { status: 'ok', results, all_released: results.every(({ released }) => released), timestamp: timestamp() }
 }

@@ -7,7 +7,8 @@ import { defineOperation, pathErrors } from './define.ts'
 import { timestamp } from './file-version.ts'
 import { explainTtl, toMessage, ttlSeconds } from './lease-options.ts'
 import { toTime } from './lock-entries.ts'
-import { mainHolder, nameOf, requireAgent, resolveFiles } from './lock-files.ts'
+import { mainHolder, nameOf, requireAgent } from './lock-files.ts'
+import { explainName, findNamedFiles, leaseThatCounts } from './named-files.ts'
 
 export const lockRenew = defineOperation({
   name: 'lock_renew',
@@ -27,11 +28,23 @@ async function renew(
   const { locks, config } = context
   const agentId = requireAgent(context, 'lock_renew')
   const ttlMs = ttl_seconds === undefined ? undefined : ttlSeconds(ttl_seconds, config) * 1000
-  const results = resolveFiles(filepaths, context).map(({ filepath, key }) => {
-    const lease = locks.renewLease(key, agentId, ttlMs)
-    if (lease === undefined) return { filepath, renewed: false, holder: nameOf(mainHolder(locks.status(key), agentId)) }
+  const find = locks.leaseFinder(agentId)
+  const results = findNamedFiles(filepaths, context).map((file) => {
+    const { filepath, key, names } = file
+    const held = find(names)
+    const told = explainName(file, held)
+    const lease = locks.renewLease(leaseThatCounts(file, held)?.key ?? key, agentId, ttlMs)
+    if (lease === undefined)
+      return { filepath, renewed: false, holder: nameOf(mainHolder(locks.status(key), agentId)), ...told }
     const { fencingToken, expiresAt } = lease
-    return { filepath, renewed: true, holder: agentId, fencing_token: fencingToken, expires_at: toTime(expiresAt) }
+    return {
+      filepath,
+      renewed: true,
+      holder: agentId,
+      fencing_token: fencingToken,
+      expires_at: toTime(expiresAt),
+      ...told
+    }
   })
   return {
     status: 'ok',

@@ -6,7 +6,8 @@ import type { OperationContext } from './context.ts'
 import { defineOperation, pathErrors } from './define.ts'
 import { timestamp } from './file-version.ts'
 import { toHolder, toTime } from './lock-entries.ts'
-import { mainHolder, nameOf, requireAgent, resolveFiles } from './lock-files.ts'
+import { mainHolder, nameOf, requireAgent } from './lock-files.ts'
+import { explainName, findNamedFiles, leaseThatCounts } from './named-files.ts'
 
 export const lockStatus = defineOperation({
   name: 'lock_status',
@@ -25,16 +26,19 @@ async function show(
 ): Promise<Static<typeof LockStatusOutput>> {
   const { locks } = context
   const agentId = requireAgent(context, 'lock_status')
-  const results = resolveFiles(filepaths, context).map(({ filepath, key }) => {
-    const lease = locks.leaseOf(key, agentId)
-    const status = locks.status(key)
+  const find = locks.leaseFinder(agentId)
+  const results = findNamedFiles(filepaths, context).map((file) => {
+    const held = find(file.names)
+    const lease = leaseThatCounts(file, held)
+    const status = locks.status(lease?.key ?? file.key)
     return {
-      filepath,
+      filepath: file.filepath,
       held_by_me: lease !== undefined,
       holder: lease === undefined ? nameOf(mainHolder(status, agentId)) : agentId,
       ...(lease !== undefined && { fencing_token: lease.fencingToken, expires_at: toTime(lease.expiresAt) }),
       holders: status.holders.map(toHolder),
-      queue_depth: status.depth
+      queue_depth: status.depth,
+      ...explainName(file, held)
     }
   })
   return { status: 'ok', results, timestamp: timestamp() }

@@ -65,11 +65,11 @@ export function createTickets() {
         forget(id)
       }
     },
-    /** Gives up the places that are kept for this agent at these keys. */
-    leave(agentId: string, keys: ReadonlySet<string>): void {
+    /** Gives up the places that are kept for this agent at these keys, or under these names. */
+    leave(agentId: string, names: ReadonlySet<string>): void {
       for (const [id, group] of groups) {
         if (group.options.agentId !== agentId) continue
-        group.leave(keys)
+        group.leave(names)
         tell(id)
       }
     },

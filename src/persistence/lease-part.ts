@@ -40,7 +40,7 @@ export function createLeasePart({ locks, lostLeases, log }: Parts): LeasePart {
     const { fencingToken, isHeld } = lease
     // A place that is given up never had one.
     if (isRestoring || fencingToken === undefined || (!isHeld && !written.has(fencingToken))) return
-    const state = `${lease.mode} ${lease.isParked} ${lease.note ?? ''}`
+    const state = `${lease.mode} ${lease.isParked} ${lease.note ?? ''} ${lease.names.join('\0')}`
     const isUrgent = !isHeld || written.get(fencingToken) !== state
     if (isHeld) written.set(fencingToken, state)
     else written.delete(fencingToken)
@@ -100,10 +100,12 @@ function idOf(agentId: string, path: string): string {
 }
 
 function toKept(lease: Lease): Kept {
-  const { path, agentId, mode, operation, note, fencingToken, ttlMs, graceMs, acquiredAt, expiresAt, isParked } = lease
+  const { path, names, agentId, mode, operation, note, fencingToken, ttlMs, graceMs, acquiredAt, expiresAt, isParked } =
+    lease
   const writtenAt = Date.now()
   return {
     path,
+    ...(names.length > 0 && { names }),
     agentId,
     mode,
     operation,
@@ -139,5 +141,7 @@ const numbers = {
 
 function isKept(record: unknown): record is Kept {
   if (!isFields(record) || !hasTypes(record, texts) || !hasTypes(record, numbers)) return false
-  return record['writtenAt'] === undefined || typeof record['writtenAt'] === 'number'
+  const { writtenAt, names } = record
+  if (names !== undefined && !(Array.isArray(names) && names.every((name) => typeof name === 'string'))) return false
+  return writtenAt === undefined || typeof writtenAt === 'number'
 }

@@ -34,11 +34,11 @@ export function createTicketPart({ tickets, locks, lostLeases, leases, ttlMultip
     places.sort((one, other) => one.place.order - other.place.order)
     const restored = new Map<MemberState, LeaseRequest | undefined>()
     for (const { options, member, place } of places) {
-      const { path } = member
+      const { path, name } = member
       // Granted after the place was written: then that is what there is.
       const granted = leases.restored(options.agentId, path)
       const keptUntil = place.queuedAt + (place.keptUntil - place.queuedAt) * ttlMultiplier
-      const state = { note: undefined, ...options, ...place, keptUntil, path, key: lockKey(path) }
+      const state = { note: undefined, ...options, ...place, keptUntil, path, name, key: lockKey(path) }
       restored.set(member, granted ?? locks.restorePlace(state))
     }
     return restored
@@ -104,7 +104,8 @@ function isState(record: unknown): record is TicketState {
 
 function isMember(value: unknown): boolean {
   if (!isFields(value) || !hasTypes(value, { filepath: 'string', path: 'string', isTold: 'boolean' })) return false
-  const { place } = value
+  const { place, name } = value
+  if (name !== undefined && typeof name !== 'string') return false
   const model = { graceMs: 'number', queuedAt: 'number', order: 'number', keptUntil: 'number' } as const
   return place === undefined || hasTypes(place, model)
 }

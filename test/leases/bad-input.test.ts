@@ -25,7 +25,11 @@ const lists: readonly [unknown, string, RegExp][] = [
   [['a\0'], invalid, /NUL/],
   [['x'.repeat(4097)], invalid, /4096/],
   [['1', '2', '3', '4', '5'], invalid, /5 items, more than the 4 allowed \(locks\.max_files_per_call\)/],
-  [Array.from({ length: 10_001 }, (_, index) => `f${index}`), invalid, /10000/],
+  [Array.from({ length: 10_001 }, (_, index) => `f${index}`), invalid, /10000/]
+]
+
+/** Lists with a path that cannot be leased: nothing is taken then. */
+const unleasable: typeof lists = [
   [['a', '../a'], 'PATH_OUTSIDE_BASE', /\.\.\/a/],
   [['/etc/passwd'], 'PATH_OUTSIDE_BASE', /\/etc\/passwd/],
   [['a', 'out'], 'PATH_OUTSIDE_BASE', /out/],
@@ -37,7 +41,8 @@ const lists: readonly [unknown, string, RegExp][] = [
   [['.async-crud-mcp/x'], 'ACCESS_DENIED', /\S/]
 ]
 
-const withLists = ['lock_try', 'lock_wait', 'lock_renew', 'lock_release', 'lock_status'] as const
+const takingLists = ['lock_try', 'lock_wait'] as const
+const givenLists = ['lock_renew', 'lock_release', 'lock_status'] as const
 
 const filepaths = ['a']
 const others: readonly [string, object, RegExp][] = [
@@ -83,8 +88,20 @@ for (const door of doors) {
       t.ok(isError, `${title} is an error`)
       t.match(answer, { status: 'error', error_code: code, message }, title)
     }
-    for (const operation of withLists)
+    for (const operation of [...takingLists, ...givenLists])
       for (const [list, code, message] of lists) await refused(operation, { filepaths: list }, code, message)
+    for (const [list, code, message] of unleasable) {
+      for (const operation of takingLists) await refused(operation, { filepaths: list }, code, message)
+      for (const operation of givenLists) {
+        const { answer, isError } = await agent.outcome(operation, { filepaths: list })
+        t.notOk(isError, `${operation} ${String(list)} is answered file by file`)
+        const failed = (answer['results'] as { error_code?: string }[]).filter(
+          ({ error_code }) => error_code !== undefined
+        )
+        t.match(failed, [{ error_code: code, message }])
+        t.equal(failed.length, 1)
+      }
+    }
     for (const [operation, input, message] of others) await refused(operation, input, invalid, message)
     t.match(await world.locks(), { files: { length: 0 }, counts: { files: 0, leases: 0, waiting: 0 } })
   })

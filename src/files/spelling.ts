@@ -1,0 +1,23 @@
+// The name of a file as its caller spelt it, comparable with other spellings without a look at any file.
+import { isAbsolute, sep } from 'node:path'
+import { lockKey } from './lock-key.ts'
+import { segmentsBelow, type Root } from './roots.ts'
+
+const separators = process.platform === 'win32' ? /[\\/]/ : '/'
+
+/**
+ * Absolute, below the real paths of the roots, folded as lock keys are. A path without links has its lock key as its name.
+ * A ".." stays: what it takes back depends on links, which may lead elsewhere tomorrow.
+ */
+export function createSpelling(roots: readonly Root[]): (path: string) => string {
+  return (path) => {
+    const base = isAbsolute(path) ? '' : (roots[0]?.real ?? '')
+    const names = `${base}${sep}${path}`.split(separators).filter((name) => name !== '' && name !== '.')
+    const absolute = (process.platform === 'win32' ? '' : sep) + names.join(sep)
+    for (const { given, real } of roots) {
+      const below = segmentsBelow(given, absolute)
+      if (below !== undefined) return lockKey([real.replace(/[\\/]$/, ''), ...below].join(sep))
+    }
+    return lockKey(absolute)
+  }
+}

@@ -1,0 +1,62 @@
+// The files of an operation on leases that are there already. What counts is what is held under a name, whatever it leads to by now.
+import { errorTable } from '../../schemas/errors.ts'
+import { toOperationError, type OperationError } from '../errors.ts'
+import type { Lease } from '../locks/lock.ts'
+import type { OperationContext } from './context.ts'
+import { checkCount, inCanonicalOrder, resolveFile } from './lock-files.ts'
+
+export interface NamedFile {
+  /** As the caller spelt it first. */
+  readonly filepath: string
+  /** Of the file to which the name leads; the name itself where it leads to none that can be leased. */
+  readonly key: string
+  /** The key, and every spelling that was given: a lease, or a place in a queue, may be known by any of them. */
+  readonly names: Set<string>
+  /** Why no lease can be taken under the name now. */
+  readonly obstacle: OperationError | undefined
+}
+
+/**
+ * Each file once, in canonical order. One that cannot be leased any more keeps none of the others from what is asked for.
+ * @throws OperationError INVALID_REQUEST for too many, and what a later call may not meet
+ */
+export function findNamedFiles(filepaths: readonly string[], context: OperationContext): NamedFile[] {
+  checkCount(filepaths, context)
+  const byKey = new Map<string, NamedFile>()
+  for (const filepath of filepaths) {
+    const name = context.files.nameOf(filepath)
+    const { key, obstacle } = lookFor(filepath, name, context)
+    const known = byKey.get(key)
+    if (known === undefined) byKey.set(key, { filepath, key, names: new Set([key, name]), obstacle })
+    else known.names.add(name)
+  }
+  return inCanonicalOrder(byKey.values())
+}
+
+function lookFor(filepath: string, name: string, context: OperationContext): Pick<NamedFile, 'key' | 'obstacle'> {
+  try {
+    return { key: resolveFile(filepath, context).key, obstacle: undefined }
+  } catch (error) {
+    const obstacle = toOperationError(error, filepath)
+    if (obstacle.code === 'SERVER_ERROR' || errorTable[obstacle.code].retryable) throw obstacle
+    return { key: name, obstacle }
+  }
+}
+
+/** The lease that counts for a file: the one on what its name leads to; where it leads to no file, one taken under the name. */
+export function leaseThatCounts({ key, obstacle }: NamedFile, held: readonly Lease[]): Lease | undefined {
+  return held.find((lease) => lease.key === key) ?? (obstacle === undefined ? undefined : held[0])
+}
+
+/** For the result of one file: why no lease can be taken on it, or where the one is that was taken under its name. */
+export function explainName(
+  file: NamedFile,
+  held: readonly Lease[]
+): { readonly error_code?: string; readonly message?: string } {
+  const { obstacle } = file
+  if (obstacle !== undefined) return { error_code: obstacle.code, message: obstacle.message }
+  const [elsewhere] = held
+  if (elsewhere === undefined || leaseThatCounts(file, held) !== undefined) return {}
+  const message = `You hold a lease on ${elsewhere.path}, to which ${file.filepath} led when you took it. It leads to another file now: give that lease back with lock_release and this name, then take a new one.`
+  return { message }
+}
