@@ -208,7 +208,7 @@ export type LockReleaseAllInput = Static<typeof LockReleaseAllInput>
 export const LockReleaseAllOutput = lockOutput(
   { count: Type.Integer({ minimum: 0, description: 'Leases given back.' }) },
   'LockReleaseAllOutput',
-  'You hold no lease any more, and no place is kept for you.'
+  'You hold no lease any more, and wait for none.'
 )
 
 export const LockRenewInput = inputObject({

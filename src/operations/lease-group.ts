@@ -25,6 +25,8 @@ interface Member {
   request: LeaseRequest | undefined
   /** True once the agent has been told that the lease is its: then it is not given back without being asked. */
   isTold: boolean
+  /** True once the agent has given it up: it is not asked for again, and not restored. */
+  isGivenUp: boolean
 }
 
 /** One file of a group, as it outlives the process. */
@@ -59,7 +61,7 @@ export class LeaseGroup {
     this.options = options
     this.#locks = locks
     this.#lostLeases = lostLeases
-    this.#members = files.map((file) => ({ file, request: undefined, isTold: false }))
+    this.#members = files.map(toMember)
   }
 
   /** @param requestOf what stands in the lock table for a file, put back there before */
@@ -72,14 +74,14 @@ export class LeaseGroup {
     group.#members = members.map(({ filepath, path, name, isTold }) => {
       const key = lockKey(path)
       const file = { filepath, path, key, name }
-      return { file, request: requestOf(file), isTold }
+      return { ...toMember(file), request: requestOf(file), isTold }
     })
     return group
   }
 
   get state(): GroupState {
     const { connection: _, ...options } = this.options
-    const members = this.#members.map(({ file: { filepath, path, name }, request, isTold }) => {
+    const members = this.#wanted.map(({ file: { filepath, path, name }, request, isTold }) => {
       const place = request?.placeState
       const kept = place && {
         graceMs: place.graceMs,
@@ -101,7 +103,12 @@ export class LeaseGroup {
 
   /** True while somebody waits, or has been granted something that nobody has come for yet. */
   get isAlive(): boolean {
-    return this.#members.some(({ request }) => request !== undefined && isAlive(request))
+    return this.#wanted.some(({ request }) => request !== undefined && isAlive(request))
+  }
+
+  /** The files, as they were spelt, that the agent has given up while it waited for them. */
+  get givenUp(): string[] {
+    return this.#members.filter(({ isGivenUp }) => isGivenUp).map(({ file }) => file.filepath)
   }
 
   /** True where the agent holds every one of the files. */
@@ -121,11 +128,12 @@ export class LeaseGroup {
   }
 
   /**
-   * Waits for every file that is not held yet; those asked for before keep their places.
+   * Waits for every file that is not held yet; those asked for before keep their places, and those given up before are left out.
    * @throws OperationError DEADLOCK, OVERLOADED or CANCELLED; what this group has taken is given back then
    */
   async wait({ timeoutMs, graceMs, connection, signal, progress }: Wait): Promise<void> {
     signal.throwIfAborted()
+    this.#members = this.#wanted
     for (const member of this.#members) {
       const { file, request } = member
       const onPosition = progress && positionTeller(file, this.#members.length, progress)
@@ -142,6 +150,8 @@ export class LeaseGroup {
       await Promise.all(
         this.#members.map(async (member) => {
           await member.request?.settled()
+          // All cannot be had any more.
+          if (member.isGivenUp && this.options.allOrNothing) this.leave()
           this.#failIfRefused(member)
           // Whatever comes first must still be there when the last has come.
           member.request?.keepFor(timeoutMs)
@@ -166,8 +176,8 @@ export class LeaseGroup {
 
   /** Keeps the places of these files alone, and of the others what the agent has been told; files that are new to the group will be asked for. */
   narrow(files: readonly LockFile[]): void {
-    const known = new Map(this.#members.map((member) => [member.file.key, member]))
-    this.#members = files.map((file) => known.get(file.key) ?? { file, request: undefined, isTold: false })
+    const known = new Map(this.#wanted.map((member) => [member.file.key, member]))
+    this.#members = files.map((file) => known.get(file.key) ?? toMember(file))
     for (const { key } of files) known.delete(key)
     undoUntold(known.values())
   }
@@ -175,8 +185,10 @@ export class LeaseGroup {
   /** Leaves the queues of these files, or all, and asks for them no more; what is held stays. @param names or keys */
   leave(names?: ReadonlySet<string>): void {
     const isMeant = ({ file }: Member) => names === undefined || names.has(file.key) || names.has(file.name ?? file.key)
-    for (const { request } of this.#members.filter(isMeant)) request?.cancel()
-    this.#members = this.#members.filter((member) => !isMeant(member))
+    for (const member of this.#members.filter(isMeant)) {
+      member.isGivenUp = true
+      member.request?.cancel()
+    }
   }
 
   /** Leaves every queue, and gives back what the group has brought. */
@@ -188,14 +200,18 @@ export class LeaseGroup {
     return this.#members.map((member) => this.#describe(member))
   }
 
+  get #wanted(): Member[] {
+    return this.#members.filter(({ isGivenUp }) => !isGivenUp)
+  }
+
   #isHeld({ file }: Member): boolean {
     const lease = this.#locks.leaseOf(file.key, this.options.agentId)
     return lease !== undefined && (lease.mode === 'exclusive' || this.options.mode === 'shared')
   }
 
-  #failIfRefused({ file, request }: Member): void {
+  #failIfRefused({ file, request, isGivenUp }: Member): void {
     const error = request?.error
-    if (error === undefined || (error instanceof OperationError && error.code === 'LOCK_TIMEOUT')) return
+    if (error === undefined || isGivenUp || (error instanceof OperationError && error.code === 'LOCK_TIMEOUT')) return
     this.undo()
     const { code, message, details, cause } = toOperationError(error)
     throw new OperationError(code, message, { path: file.filepath, details, cause })
@@ -239,6 +255,10 @@ export class LeaseGroup {
       queue_depth: status.depth
     }
   }
+}
+
+function toMember(file: LockFile): Member {
+  return { file, request: undefined, isTold: false, isGivenUp: false }
 }
 
 function undoUntold(members: Iterable<Member>, cause?: unknown): void {

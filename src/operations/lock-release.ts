@@ -14,7 +14,7 @@ export const lockRelease = defineOperation({
   name: 'lock_release',
   title: 'Give leases back',
   description:
-    'Gives back your leases on files, so that whoever waits is next, and the places kept for you in their queues. Call it as soon as you are done with a file. A file that nobody holds is answered with released: true as well, one that another agent holds with released: false and its holder.',
+    'Gives back your leases on files, so that whoever waits is next, and leaves their queues, where a lock_wait of yours waits or a ticket keeps a place. Call it as soon as you are done with a file. A file that nobody holds is answered with released: true as well, one that another agent holds with released: false and its holder.',
   ...contract.lock_release,
   annotations,
   errors: pathErrors,
@@ -46,7 +46,7 @@ export const lockReleaseAll = defineOperation({
   name: 'lock_release_all',
   title: 'Give all leases back',
   description:
-    'Gives back every lease you hold, and leaves every queue in which a place is kept for you. Call it when your work is done.',
+    'Gives back every lease you hold, and leaves every queue in which a lock_wait of yours waits or a ticket keeps a place. Call it when your work is done.',
   ...contract.lock_release_all,
   annotations,
   errors: [],
@@ -55,7 +55,7 @@ export const lockReleaseAll = defineOperation({
 
 async function releaseAll(_input: object, context: OperationContext): Promise<Static<typeof LockReleaseAllOutput>> {
   const agentId = requireAgent(context, 'lock_release_all')
-  context.tickets.drop(agentId)
+  context.tickets.leave(agentId)
   context.lostLeases.forget(agentId)
   return { status: 'ok', count: context.locks.releaseAll(agentId), timestamp: timestamp() }
 }

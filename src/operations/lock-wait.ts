@@ -13,6 +13,9 @@ import { requireAgent, resolveFiles } from './lock-files.ts'
 import type { Ticket } from './tickets.ts'
 import { waitSeconds } from './wait-time.ts'
 
+/** Files that one sentence names. */
+const maxNamed = 5
+
 export const lockWait = defineOperation({
   name: 'lock_wait',
   title: 'Lease files, waiting in line',
@@ -33,12 +36,15 @@ async function wait(input: LockWaitInput, context: OperationContext): Promise<St
   const graceSeconds = seconds < asked ? config.locks.ticket_grace_seconds : 0
   const { connection } = context.caller
   let kept: string | undefined
+  const unfollow = tickets.follow(group)
   try {
     await group.wait({ timeoutMs: seconds * 1000, graceMs: graceSeconds * 1000, connection, signal, progress })
     if (group.isParked) kept = tickets.keep(group, ticket?.id)
   } finally {
+    unfollow()
     if (ticket !== undefined) tickets.end(ticket.id)
   }
+  const { givenUp } = group
   return {
     status: 'ok',
     results: group.results(),
@@ -49,7 +55,10 @@ async function wait(input: LockWaitInput, context: OperationContext): Promise<St
     }),
     ...toMessage(
       ticket === undefined ? explainTtl(input.ttl_seconds, config) : undefined,
-      group.isComplete || seconds === asked ? undefined : explainCut(seconds, asked, kept),
+      explainGivenUp(givenUp),
+      group.isComplete || seconds === asked || (kept === undefined && givenUp.length > 0)
+        ? undefined
+        : explainCut(seconds, asked, kept),
       group.options.allOrNothing && !group.isComplete && kept === undefined
         ? 'all_or_nothing: not all could be had, so none was kept.'
         : undefined
@@ -83,6 +92,13 @@ function claim({ ticket, filepaths }: LockWaitInput, agentId: string, context: O
 /** In seconds; `asked` as the caller wants it, or as the server decides for him. */
 function waitingTime(timeout: number | undefined, context: OperationContext): { seconds: number; asked: number } {
   return { seconds: waitSeconds(context, timeout).seconds, asked: timeout ?? context.config.crud.default_timeout }
+}
+
+function explainGivenUp(filepaths: readonly string[]): string | undefined {
+  if (filepaths.length === 0) return undefined
+  const further = filepaths.length - maxNamed
+  const files = filepaths.slice(0, maxNamed).join(', ') + (further > 0 ? ` and ${further} more` : '')
+  return `This agent gave these files up meanwhile, with lock_release or lock_release_all, so this call waited for them no longer: ${files}. If you still want them, call lock_wait with them again.`
 }
 
 function explainCut(seconds: number, asked: number, ticket: string | undefined): string {

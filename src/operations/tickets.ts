@@ -20,6 +20,8 @@ export function createTickets() {
   const groups = new Map<string, LeaseGroup>()
   /** Those that are being waited with. */
   const claimed = new Map<string, LeaseGroup>()
+  /** Those that are being waited for, with a ticket or without. */
+  const waiting = new Set<LeaseGroup>()
   const listeners = new Set<(id: string) => void>()
 
   function tell(id: string): void {
@@ -57,20 +59,19 @@ export function createTickets() {
     end(id: string): void {
       if (claimed.delete(id)) tell(id)
     },
-    /** Gives up every place that is kept for this agent. */
-    drop(agentId: string): void {
-      for (const [id, group] of groups) {
-        if (group.options.agentId !== agentId) continue
-        group.leave()
-        forget(id)
-      }
+    /** Somebody waits for it: what its agent gives up meanwhile is waited for no more. @returns ends it */
+    follow(group: LeaseGroup): () => void {
+      waiting.add(group)
+      return () => waiting.delete(group)
     },
-    /** Gives up the places that are kept for this agent at these keys, or under these names. */
-    leave(agentId: string, names: ReadonlySet<string>): void {
-      for (const [id, group] of groups) {
+    /** Gives up the places of this agent at these keys or under these names, or all: those that are kept, and those that it waits in. */
+    leave(agentId: string, names?: ReadonlySet<string>): void {
+      for (const group of waiting) if (group.options.agentId === agentId) group.leave(names)
+      for (const [id, group] of all()) {
         if (group.options.agentId !== agentId) continue
         group.leave(names)
-        tell(id)
+        if (group.isAlive) tell(id)
+        else forget(id)
       }
     },
     /** Told of every ticket that is kept, claimed or ended, or whose places have changed. @returns ends it */
