@@ -196,7 +196,12 @@ export const LockStatusOutput = lockOutput(
         ...name
       },
       'LockStatusResult'
-    )
+    ),
+    enforcement: Type.String({
+      enum: ['holder', 'required', 'off'],
+      description:
+        'What leases mean for changes (locks.enforcement): with "required" each change needs an exclusive lease of its agent.'
+    })
   },
   'LockStatusOutput',
   'Who has the files.'

@@ -58,7 +58,7 @@ const byName = new Map(operations.map((operation) => [operation.name, operation]
 export function createTree(options: TreeOptions): Tree {
   const { engine, budget, events, roots, config, member, openState, onAuthority, onDisplaced, log } = options
   const directory = createStateDirectory(roots[0])
-  const stateFile = createStateFile(roots[0])
+  const stateFiles = roots.map((root) => createStateFile(root, roots))
   const settings = (): EngineSettings => ({ crud: config().crud, locks: config().locks })
   let lastTrouble: string | undefined
   const eventFeed = createEventFeed(events, (error) => log.warn({ err: error }, 'no events of the tree can be had'))
@@ -100,7 +100,7 @@ export function createTree(options: TreeOptions): Tree {
         log.warn({ settings: differing }, 'these settings are other ones in the authority of the tree, and its count')
     },
     onWatch() {
-      if (!stateFile.isInPlace()) announce()
+      if (!stateFiles.every((file) => file.isInPlace())) announce()
     },
     onTrouble,
     onDisplaced
@@ -124,7 +124,7 @@ export function createTree(options: TreeOptions): Tree {
     if (membership.role() !== 'authority') return
     const self = member()
     const reachable = self.port === null ? server.members().find(({ port }) => port !== null) : self
-    attempt(() => stateFile.write(reachable ?? self), 'write')
+    for (const file of stateFiles) attempt(() => file.write(reachable ?? self), 'write')
   }
 
   /** Who cannot say where the tree is serves it all the same. */
@@ -196,7 +196,7 @@ export function createTree(options: TreeOptions): Tree {
     },
     announceLeaving: () => membership.announceLeaving(),
     leave() {
-      if (membership.role() === 'authority') attempt(() => stateFile.removeOwn(), 'remove')
+      if (membership.role() === 'authority') for (const file of stateFiles) attempt(() => file.removeOwn(), 'remove')
       membership.leave()
     }
   }

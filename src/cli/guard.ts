@@ -1,13 +1,13 @@
-// async-crud-mcp guard: a pre-tool hook that keeps native edits away from files which another agent has leased.
+// async-crud-mcp guard: a pre-tool hook that keeps native edits away from files that another agent has leased, or that need a lease.
 import { once } from 'node:events'
 import { dirname } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { parseBoolean } from '../config/boolean.ts'
 import { findServer } from '../daemon/state-file.ts'
-import { deny, denyLeased, type Decision } from '../guard/decision.ts'
+import { deny, denyLeased, denyUnleased, type Decision, type Lacking } from '../guard/decision.ts'
 import { parseHookInput, type NativeEdit } from '../guard/hook-input.ts'
-import { leasesOfOthers, type Server } from '../guard/leases.ts'
+import { findStanding, type Inquiry, type Server, type Standing } from '../guard/leases.ts'
 
 interface Flags {
   readonly agent?: string
@@ -58,26 +58,34 @@ async function decide({ agent, url, token, timeout }: Flags): Promise<Decision |
   const edit = parseHookInput(await readInput(signal))
   if (edit === undefined) return undefined
   const agentId = agent ?? env['ASYNC_CRUD_MCP_AGENT_ID'] ?? 'guard'
-  const caller = { agentId, token: token ?? env['ASYNC_CRUD_MCP_DAEMON__TOKEN'] ?? '' }
+  const caller = { agentId, token: token ?? env['ASYNC_CRUD_MCP_DAEMON__TOKEN'] ?? '', signal }
+  const lacking: Lacking[] = []
   const failures: unknown[] = []
   for (const file of edit.files) {
     try {
-      const server = url ?? findTree(file, edit)
-      const leases = await leasesOfOthers({ ...caller, server, file, signal }).catch((error: unknown) => {
-        const reason = signal.aborted ? `no answer within ${timeout} s` : messageOf(error)
-        throw new Error(
-          `could not ask ${server instanceof URL ? server.origin : `the server of ${server.root}`} who has leased ${file}: ${reason}`,
-          { cause: error }
-        )
-      })
-      if (leases.length > 0) return denyLeased(edit, file, leases)
+      const { others, lack } = await ask({ ...caller, server: url ?? findTree(file, edit), file }, timeout)
+      if (others.length > 0) return denyLeased(edit, file, others)
+      if (lack !== undefined) lacking.push({ file, lack })
     } catch (error) {
       // One of the others may be leased all the same.
       failures.push(error)
     }
   }
+  const [first, ...more] = lacking
+  if (first !== undefined) return denyUnleased(edit, [first, ...more], agentId)
   if (failures.length > 0) throw failures[0]
   return undefined
+}
+
+async function ask(inquiry: Inquiry, timeout: number): Promise<Standing> {
+  const { server, file, signal } = inquiry
+  try {
+    return await findStanding(inquiry)
+  } catch (error) {
+    const reason = signal.aborted ? `no answer within ${timeout} s` : messageOf(error)
+    const where = server instanceof URL ? server.origin : `the server of ${server.root}`
+    throw new Error(`could not ask ${where} who has leased ${file}: ${reason}`, { cause: error })
+  }
 }
 
 async function readInput(signal: AbortSignal): Promise<string> {

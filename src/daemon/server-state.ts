@@ -21,6 +21,8 @@ export interface ServerState {
     readonly name: string
     /** The first root, absolute. */
     readonly root: string
+    /** All roots, each of which has this state. Undefined in the state of a server before 0.2: the first alone. Not in DUAL. */
+    readonly roots?: readonly string[]
   }
 }
 
@@ -32,7 +34,7 @@ type Unchecked<Shape> = { readonly [Name in keyof Shape]?: unknown }
 export function parseServerState(text: string): ServerState | undefined {
   const state = parseObject(text) as Unchecked<ServerState>
   const { version, transport, port, host, path, url, pid, started_at, process_start, project } = state
-  const { name, root } = (project ?? {}) as Unchecked<ServerState['project']>
+  const { name, root, roots = [root] } = (project ?? {}) as Unchecked<ServerState['project']>
   const isState =
     version === '1.0.0' &&
     (transport === 'stdio' ? port === null : transport === 'http' || transport === 'dual') &&
@@ -46,7 +48,9 @@ export function parseServerState(text: string): ServerState | undefined {
     !Number.isNaN(Date.parse(started_at)) &&
     (process_start === null || typeof process_start === 'string') &&
     typeof name === 'string' &&
-    typeof root === 'string'
+    typeof root === 'string' &&
+    Array.isArray(roots) &&
+    roots.every((root) => typeof root === 'string')
   return isState ? (state as ServerState) : undefined
 }
 

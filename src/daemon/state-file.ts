@@ -1,5 +1,5 @@
 // The state file: by it other processes find the server of a tree (DUAL 2.1).
-import { realpathSync } from 'node:fs'
+import { realpathSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { projectName } from '../project/name.ts'
 import { isRunning, startOf } from './process-identity.ts'
@@ -23,9 +23,13 @@ export const thisProcess = {
   process_start: startOf(process.pid)
 } as const
 
-/** @param root real path of the server's first root */
-export function createStateFile(root: string) {
+/**
+ * @param root real path of the root in which the file lies
+ * @param roots real paths of all roots of its server, the first one first
+ */
+export function createStateFile(root: string, roots: readonly string[] = [root]) {
   const directory = createStateDirectory(root)
+  const [first = root] = roots
   let written: string | undefined
 
   return {
@@ -51,7 +55,7 @@ export function createStateFile(root: string) {
         pid,
         started_at,
         process_start,
-        project: { name: projectName(root), root }
+        project: { name: projectName(first), root: first, roots }
       }
       const text = `${JSON.stringify(state, undefined, 2)}\n`
       directory.write(fileName, text, { isDurable: false })
@@ -81,7 +85,7 @@ export function findServer(folder: string, onStale?: (state: ServerState) => voi
   let here = realFolder(resolve(folder))
   for (;;) {
     const state = createStateFile(here).read()
-    if (state !== undefined) {
+    if (state !== undefined && isOf(state, here)) {
       if (isRunning(state.pid, state.process_start)) return state
       onStale?.(state)
     }
@@ -89,6 +93,16 @@ export function findServer(folder: string, onStale?: (state: ServerState) => voi
     if (above === here) return undefined
     here = above
   }
+}
+
+/** False for a file that was copied along with the tree of a server. A folder that is mounted twice has two paths. */
+function isOf({ project: { root, roots = [root] } }: ServerState, folder: string): boolean {
+  return roots.includes(folder) || roots.some((known) => isSameFolder(known, folder))
+}
+
+function isSameFolder(one: string, other: string): boolean {
+  const [first, second] = [one, other].map((path) => statSync(path, { bigint: true, throwIfNoEntry: false }))
+  return first !== undefined && first.ino === second?.ino && first.dev === second.dev
 }
 
 /** The real path of the deepest folder on the way that exists. */

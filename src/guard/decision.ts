@@ -1,6 +1,6 @@
 // What the hook answers, in the format of Claude Code, which Cursor, Codex and VS Code read too.
 import type { NativeEdit } from './hook-input.ts'
-import type { Lease } from './leases.ts'
+import type { Lease, Standing } from './leases.ts'
 
 /** Nothing printed leaves the decision to the harness. */
 export type Decision =
@@ -35,6 +35,27 @@ export function denyLeased({ tool, instead }: NativeEdit, file: string, leases: 
     `${file} is leased by ${holders}${more}. ${tool} would change it under the holder, so it was not run. ` +
       `Use ${instead} of the async-crud-mcp server instead: it waits in the queue of this file and loses no change. ` +
       `To change the file yourself over a longer time, wait for it with lock_wait ${wait}. Other files can be changed meanwhile.`
+  )
+}
+
+export interface Lacking {
+  readonly file: string
+  readonly lack: NonNullable<Standing['lack']>
+}
+
+/** @param lacking files that the agent may not change without an exclusive lease of its own, at least one */
+export function denyUnleased(
+  { tool, instead }: NativeEdit,
+  lacking: readonly [Lacking, ...Lacking[]],
+  agentId: string
+): Decision {
+  const [{ file, lack }] = lacking
+  const who = `by agent ${quote(agentId)}`
+  const state = lack === 'no lease' ? `is not leased ${who}` : `is leased ${who} for reading only (mode "shared")`
+  const call = JSON.stringify({ filepaths: lacking.map((one) => one.file), agent_id: agentId })
+  return deny(
+    `${file} ${state}, and the server asks for an exclusive lease before each change (locks.enforcement). ${tool} was not run. ` +
+      `Take the lease with lock_try ${call} of the async-crud-mcp server, then ${tool} again, or use ${instead} with the same agent_id.`
   )
 }
 

@@ -13,13 +13,21 @@ export interface Lease {
   readonly expires_at: string | null
 }
 
+/** How a file stands for the agent that is about to change it. */
+export interface Standing {
+  /** Held by other agents. */
+  readonly others: readonly Lease[]
+  /** What the agent itself holds on a file that the server lets nobody change without an exclusive lease; undefined where it may be changed. */
+  readonly lack: 'no lease' | 'a shared lease' | undefined
+}
+
 /** The base address of its routes, or, where no process of a tree listens, the first root. */
 export type Server = URL | { readonly root: string }
 
 export interface Inquiry {
   readonly server: Server
   readonly file: string
-  /** Whose leases do not count. */
+  /** Who is about to change it. */
   readonly agentId: string
   /** Bearer token; empty sends none. */
   readonly token: string
@@ -28,25 +36,29 @@ export interface Inquiry {
 
 /** Never the agent's own: the server tells an agent once, with its next answer, which leases it has lost. */
 const ownName = 'async-crud-mcp guard'
-/** Such a file cannot be leased, so nobody has. */
+/** Such a file cannot be leased, so none is needed. */
 const unleasable: readonly unknown[] = ['PATH_OUTSIDE_BASE', 'NOT_A_FILE', 'ACCESS_DENIED']
 /** An answer about one file has a few hundred bytes. */
 const maxAnswerBytes = 1_048_576
 
-/**
- * The leases on a file that agents other than this one hold.
- * @throws Error that says why they could not be learnt
- */
-export async function leasesOfOthers({ agentId, ...inquiry }: Inquiry): Promise<readonly Lease[]> {
+/** @throws Error that says why it could not be learnt */
+export async function findStanding({ agentId, ...inquiry }: Inquiry): Promise<Standing> {
   const answer = await ask(inquiry, { filepaths: [inquiry.file], agent_id: ownName })
-  if (unleasable.includes(answer['error_code'])) return []
+  // A server before 0.2 refuses the call.
+  if (unleasable.includes(answer['error_code'])) return { others: [], lack: undefined }
   if (typeof answer['message'] === 'string') throw new Error(`the server answered: ${answer['message']}`)
-  const { status, results } = answer
-  const [result] = Array.isArray(results) ? (results as readonly { holders?: unknown }[]) : []
+  const { status, results, enforcement } = answer
+  const [result] = Array.isArray(results) ? (results as readonly { holders?: unknown; error_code?: unknown }[]) : []
   if (status !== 'ok' || !Array.isArray(result?.holders))
     throw new Error('the server did not answer as lock_status does')
   const holders = result.holders as readonly (Lease & { readonly type?: unknown })[]
-  return holders.filter(({ type, agent_id }) => type === 'lease' && agent_id !== agentId)
+  const leases = holders.filter(({ type }) => type === 'lease')
+  const own = leases.find(({ agent_id }) => agent_id === agentId)
+  const isFree = enforcement !== 'required' || result.error_code !== undefined || own?.mode === 'exclusive'
+  return {
+    others: leases.filter(({ agent_id }) => agent_id !== agentId),
+    lack: isFree ? undefined : own === undefined ? 'no lease' : 'a shared lease'
+  }
 }
 
 type Answer = Readonly<Record<string, unknown>>

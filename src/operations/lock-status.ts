@@ -24,7 +24,7 @@ async function show(
   { filepaths }: LockStatusInput,
   context: OperationContext
 ): Promise<Static<typeof LockStatusOutput>> {
-  const { locks } = context
+  const { locks, config } = context
   const agentId = requireAgent(context, 'lock_status')
   const find = locks.leaseFinder(agentId)
   const results = findNamedFiles(filepaths, context).map((file) => {
@@ -41,5 +41,5 @@ async function show(
       ...explainName(file, held)
     }
   })
-  return { status: 'ok', results, timestamp: timestamp() }
+  return { status: 'ok', results, enforcement: config.locks.enforcement, timestamp: timestamp() }
 }

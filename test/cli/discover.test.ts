@@ -1,5 +1,5 @@
 // discover: where the server of a tree is, by the real program beside a real server.
-import { mkdirSync, realpathSync } from 'node:fs'
+import { cpSync, mkdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import type { ServerState } from '../../src/daemon/server-state.ts'
@@ -30,6 +30,32 @@ t.test('from any folder of the tree it prints the server, or its address alone',
   t.strictSame(await discover('--url'), { code: 0, stdout: `${url}/mcp\n`, stderr: '' })
   await program.stop()
   t.match(await runProgram(['discover', '--dir', tree.root]), { code: 1, stdout: '' })
+})
+
+t.test('each root of a server leads to it, and no longer once the server has stopped', async (t) => {
+  const [first, second] = [makeTree(t), makeTree(t, { 'deep/f': '' })]
+  const program = await startProgram(t, ['--dir', first.root, '--dir', second.root])
+  const { url } = program
+  await fetch(`${url}/locks`)
+  const roots = [first, second].map(({ root }) => realpathSync(root))
+  for (const folder of [first.root, second.path('deep')]) {
+    const { stdout } = await runProgram(['discover', '--dir', folder])
+    t.match(JSON.parse(stdout), { url: `${url}/mcp`, project: { root: roots[0], roots } }, folder)
+  }
+  await program.stop()
+  for (const tree of [first, second]) {
+    t.match(await runProgram(['discover', '--dir', tree.root]), { code: 1, stdout: '' })
+    t.strictSame(tree.own(), ['.gitignore'])
+  }
+})
+
+t.test('a state file that was copied along with a tree leads to no server', async (t) => {
+  const tree = makeTree(t, { f: '' })
+  createStateFile(tree.root).write({ ...thisProcess, transport: 'http', host: '127.0.0.1', port: 8720 })
+  const copy = makeTree(t)
+  cpSync(tree.root, copy.root, { recursive: true })
+  t.match(await runProgram(['discover', '--dir', tree.root]), { code: 0 })
+  t.match(await runProgram(['discover', '--dir', copy.root]), { code: 1, stdout: '', stderr: /no server runs/ })
 })
 
 t.test('what a killed server left behind is skipped, with a line that says so', async (t) => {

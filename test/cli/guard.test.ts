@@ -94,8 +94,10 @@ async function serveRaw(t: Test, listener: RequestListener): Promise<string> {
 
 t.test('where all clients of a tree are on stdio and nothing listens, the guard asks all the same', async (t) => {
   const tree = makeTree(t, { a: 'a', b: 'b' })
-  const program = startStdio(t, ['--transport', 'stdio', '--dir', tree.root])
-  await program.call('lock_try', { filepaths: ['a'], agent_id: 'ann' })
+  const further = makeTree(t, { f: 'f' })
+  const program = startStdio(t, ['--transport', 'stdio', '--dir', tree.root, '--dir', further.root])
+  await program.call('lock_try', { filepaths: ['a', further.path('f')], agent_id: 'ann' })
+  t.match((await runGuard(edit(further, 'f'))).reason, /is leased by agent "ann"/)
   t.match((await runGuard(edit(tree, 'a'))).reason, /is leased by agent "ann"/)
   t.strictSame(await runGuard(edit(tree, 'b')), silent)
   t.strictSame(await runGuard(edit(tree, '../outside')), silent)
@@ -217,7 +219,12 @@ t.test('the server is found above the file, else above the session, else by its 
   })
   t.match((await runGuard(input('elsewhere', 'project/src/f'))).reason, /leased by agent "ann"/)
   t.match((await runGuard(input('project/src', 'second/f'))).reason, /leased by agent "ann"/)
-  t.match((await runGuard(input('elsewhere', 'second/f'))).message, /no running server found above .*unchecked/)
+  t.match(
+    (await runGuard(input('elsewhere', 'second/f'))).reason,
+    /leased by agent "ann"/,
+    'a further root says so, too'
+  )
+  t.match((await runGuard(input('elsewhere', 'elsewhere/f'))).message, /no running server found above .*unchecked/)
   for (const address of [url, `${url}/`, `${url}/mcp`, `${url}/mcp/`])
     t.match(
       (await runGuard(input('elsewhere', 'second/f'), ['--url', address])).reason,
@@ -259,6 +266,34 @@ t.test(
     t.strictSame(await runGuard(edit(tree, 'f', 'Read'), ['--closed']), silent, 'what changes no file is not held up')
   }
 )
+
+t.test('where each change needs a lease, an edit without one is refused with the call that takes it', async (t) => {
+  const tree = makeTree(t, { a: 'a', b: 'b', '.git/config': '', 'further/c': 'c' })
+  const root: Tree = { ...makeTree(t, { f: 'f' }) }
+  const required = { ASYNC_CRUD_MCP_LOCKS__ENFORCEMENT: 'required' }
+  const { url } = await startProgram(t, ['--dir', tree.root, '--dir', root.root], required)
+  const agent = ['--agent', 'ann', '--url', url]
+  const { code, reason } = await runGuard(edit(tree, 'a'), agent)
+  t.equal(code, 0)
+  t.match(reason, /a is not leased by agent "ann", .*exclusive lease before each change \(locks\.enforcement\)/)
+  t.match(reason, /Edit was not run\. .*then Edit again/)
+  t.ok(reason?.includes(`lock_try ${JSON.stringify({ filepaths: [tree.path('a')], agent_id: 'ann' })}`))
+  t.match((await runGuard(edit(tree, 'new', 'Write'), agent)).reason, /new is not leased by agent "ann"/)
+  t.match((await runGuard(edit(root, 'f'), agent)).reason, /f is not leased by agent "ann"/)
+
+  await lease(t, url, 'ann', ['a'], { mode: 'shared' })
+  t.match((await runGuard(edit(tree, 'a'), agent)).reason, /a is leased by agent "ann" for reading only/)
+  await lease(t, url, 'ann', ['a'])
+  t.strictSame(await runGuard(edit(tree, 'a'), agent), silent)
+  t.match((await runGuard(edit(tree, 'a'), ['--agent', 'bob', '--url', url])).reason, /leased by agent "ann"/)
+
+  const command = ['a', 'b', 'further/c'].map((name) => `*** Update File: ${name}`).join('\n')
+  const patch = { cwd: tree.root, tool_name: 'apply_patch', tool_input: { command } }
+  const missing = JSON.stringify({ filepaths: [tree.path('b'), tree.path('further/c')], agent_id: 'ann' })
+  t.ok((await runGuard(patch, agent)).reason?.includes(`lock_try ${missing}`), 'one call takes all that are missing')
+  for (const name of ['../outside', 'further', '.git/config'])
+    t.strictSame(await runGuard(edit(tree, name), agent), silent, 'what cannot be leased is left to the harness')
+})
 
 t.test('a server with a token is asked with it', async (t) => {
   const tree = makeTree(t, { f: 'x' })
