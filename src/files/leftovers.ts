@@ -1,24 +1,40 @@
 // Removes the temporary files that a killed process left behind, in the background, one directory at a time.
-import { readdir, unlink } from 'node:fs/promises'
-import { join } from 'node:path'
+import { unlinkSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { Directory } from './directory.ts'
 import { isLeftover } from './own-names.ts'
 import type { Root } from './roots.ts'
 
 /** @returns the number of files removed; stops quietly when aborted */
 export async function sweepLeftovers(roots: readonly Root[], signal: AbortSignal): Promise<number> {
   let removed = 0
-  const pending = roots.map(({ real }) => real)
-  for (let directory = pending.pop(); directory !== undefined && !signal.aborted; directory = pending.pop()) {
-    const entries = await readdir(directory, { withFileTypes: true }).catch(() => [])
-    for (const entry of entries) {
-      const path = join(directory, entry.name)
-      if (entry.isDirectory()) pending.push(path)
-      else if ((entry.isFile() || entry.isSymbolicLink()) && isLeftover(entry.name))
-        removed += await unlink(path).then(
-          () => 1,
-          () => 0
-        )
-    }
-  }
+  for (const { real } of roots) removed += await sweepIn(() => Directory.open(real), signal)
   return removed
+}
+
+/** By open directories alone: one that is swapped for a link to the outside meanwhile is not entered. */
+async function sweepIn(open: () => Directory, signal: AbortSignal): Promise<number> {
+  const directory = orUndefined(open)
+  if (directory === undefined) return 0
+  let removed = 0
+  try {
+    for (const entry of await readdir(directory.self, { withFileTypes: true }).catch(() => [])) {
+      if (signal.aborted) break
+      const { name } = entry
+      if (entry.isDirectory()) removed += await sweepIn(() => directory.openChild(name), signal)
+      else if (isLeftover(name)) removed += orUndefined(() => (unlinkSync(directory.at(name)), 1)) ?? 0
+    }
+    return removed
+  } finally {
+    directory.close()
+  }
+}
+
+/** What cannot be opened or removed is left to the next start. */
+function orUndefined<Result>(step: () => Result): Result | undefined {
+  try {
+    return step()
+  } catch {
+    return undefined
+  }
 }

@@ -1,5 +1,6 @@
 // Nothing outside the roots is reached, whatever links say and however they change meanwhile.
 import {
+  existsSync,
   linkSync,
   mkdirSync,
   readFileSync,
@@ -14,6 +15,7 @@ import { Worker } from 'node:worker_threads'
 import t from 'tap'
 import { OperationError } from '../../src/errors.ts'
 import { createFileStore } from '../../src/files/file-store.ts'
+import { sweepLeftovers } from '../../src/files/leftovers.ts'
 import { lockKey } from '../../src/files/lock-key.ts'
 import { connect } from '../fixtures/clients.ts'
 import { startServer } from '../fixtures/server.ts'
@@ -329,6 +331,30 @@ t.test(
     t.equal(escapes, 0)
     t.strictSame(makeTreeListing(tree, 'outside'), ['f.txt'], 'nothing was written outside')
     t.ok(reads > 100 && writes > 100 && swaps > 100, `${reads} reads and ${writes} writes against ${swaps} swaps`)
+  }
+)
+
+t.test(
+  'a directory that is swapped for a link while leftovers are swept never lets the sweep out',
+  { skip: process.platform !== 'linux' && 'descriptor paths exist on Linux only' },
+  async (t) => {
+    // No process has this id: it is beyond the largest that Linux gives.
+    const leftover = '.async-crud-mcp-4194999-a-0123456789abcdef.tmp'
+    const names = Array.from({ length: 50 }, (_, index) => `outside/${index}/${leftover}`)
+    const files = names.flatMap((name) => [name, name.replace('outside', 'root/slot')])
+    const tree = makeTree(t, Object.fromEntries(files.map((name) => [name, ''])))
+    symlinkSync(tree.path('outside'), tree.path('root/evil'))
+    const roots = openStore(tree.path('root')).roots
+    let removed = 0
+    const swaps = await underAttack(tree, async () => {
+      for (let round = 0; round < 200; round += 1) removed += await sweepLeftovers(roots, new AbortController().signal)
+    })
+    t.strictSame(
+      names.filter((name) => !existsSync(tree.path(name))),
+      [],
+      'what lies outside is still there'
+    )
+    t.ok(removed > 0 && swaps > 100, `${removed} files swept against ${swaps} swaps`)
   }
 )
 
