@@ -8,9 +8,12 @@ export const ListInput = inputObject({
     minLength: 1,
     default: '*',
     description:
-      'Glob. Without "/" and "**" it is matched against the name at every depth, else against the relative path.'
+      'Glob. Without "/" and "**" it is matched against the name, else against the relative path, as deep as it reaches.'
   }),
-  recursive: Type.Boolean({ default: false, description: 'List subdirectories too.' }),
+  recursive: Type.Boolean({
+    default: false,
+    description: 'List subdirectories too; .git only where path or pattern names it.'
+  }),
   include_hashes: Type.Boolean({
     default: false,
     description: 'Give the hash of files that were read or written before and are unchanged since.'
@@ -30,7 +33,13 @@ export type ListInput = Static<typeof ListInput>
 
 export const Entry = Type.Object(
   {
-    name: Type.String({ description: 'Name, or path relative to the listed directory when recursive.' }),
+    name: Type.String({ description: 'Name, or path relative to the listed directory.' }),
+    name_escaped: Type.Optional(
+      Type.Boolean({
+        description:
+          'True: the name is not UTF-8. In it \\xHH is one byte and \\\\ a backslash. No operation reaches this entry.'
+      })
+    ),
     type: Type.String({
       enum: ['file', 'directory', 'symlink', 'other'],
       description: 'Links are shown, not followed.'
@@ -55,6 +64,11 @@ export const ListOutput = Type.Object(
     total_entries: Type.Integer({ minimum: 0, description: 'Entries that match, on all pages.' }),
     pattern: Type.String({ description: 'As asked.' }),
     recursive: Type.Boolean({ description: 'As asked.' }),
+    unreadable_directories: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'Directories that the system denies listing, 100 at most: what is in them is missing here.'
+      })
+    ),
     next_cursor: Type.Optional(
       Type.String({ description: 'Present where there are more entries: pass it as cursor.' })
     ),

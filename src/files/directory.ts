@@ -3,6 +3,7 @@ import { constants, fsync, fsyncSync, lstatSync, openSync, type BigIntStats } fr
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { closeReader } from './close-reader.ts'
+import { toBytes } from './raw-name.ts'
 
 const fsyncAsync = promisify(fsync)
 /** Windows cannot flush a directory; its renames are durable with the file's own flush. */
@@ -42,7 +43,7 @@ export class Directory {
 
   /** Opens a directory in this one; a link is refused by the system (ELOOP or ENOTDIR). */
   openChild(name: string): Directory {
-    return new Directory(join(this.path, name), openSync(this.at(name), openDirectoryFlags))
+    return new Directory(join(this.path, name), openSync(this.#reach(name), openDirectoryFlags))
   }
 
   /** A path by which the entry `name` can be given to file-system calls while this directory is open. */
@@ -62,7 +63,13 @@ export class Directory {
 
   /** What stands at `name`, links not followed; undefined where nothing does. */
   stat(name: string): BigIntStats | undefined {
-    return lstatSync(this.at(name), { bigint: true, throwIfNoEntry: false })
+    return lstatSync(this.#reach(name), { bigint: true, throwIfNoEntry: false })
+  }
+
+  /** `at`, also for a name that is not UTF-8. */
+  #reach(name: string): string | Buffer {
+    const path = this.at(name)
+    return path.isWellFormed() ? path : Buffer.concat([Buffer.from(this.at('')), toBytes(name)])
   }
 
   /** Makes the names in the directory durable. */

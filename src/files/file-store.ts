@@ -1,20 +1,22 @@
 // The file store: everything the operations do with files, inside the roots and within the limits.
 import { unlinkSync } from 'node:fs'
 import { relative, sep } from 'node:path'
-import { isErrno, OperationError } from '../errors.ts'
+import { OperationError } from '../errors.ts'
 import { assertUnchanged, requireAbsent } from './checks.ts'
 import type { Directory } from './directory.ts'
 import { createFolderSurvey } from './folder.ts'
 import { createAfterChange, notLookedAt, type Made } from './after-change.ts'
 import { identityOf } from './identity.ts'
-import { listDirectory, type ListOptions } from './list-directory.ts'
+import { createListing, type ListOptions } from './list-directory.ts'
 import { lockKey } from './lock-key.ts'
 import { makeParents, type MadeParents } from './parents.ts'
 import { createProtection } from './protection.ts'
+import { explainEscapes } from './raw-name.ts'
 import { checkSize, contentHash, readFile, requireRegular, type FileVersion } from './read-file.ts'
 import { renameEntry, type RenameOutcome, type RenameSource, type RenameTarget } from './rename-entry.ts'
 import { createRoots } from './roots.ts'
 import { createSpelling } from './spelling.ts'
+import { explainWalkError } from './walk-error.ts'
 import { walk, type Place } from './walk.ts'
 import { createWriter, explainWriteError, type WriteRequest } from './write-file.ts'
 
@@ -39,6 +41,7 @@ export function createFileStore(options: FileStoreOptions) {
   const roots = createRoots(options.roots)
   const protection = createProtection(options.protectedPaths)
   const writer = createWriter(options)
+  const listing = createListing()
 
   /** The place of the file that a path leads to right now. The caller closes it. @throws OperationError NOT_A_FILE where the path means a folder */
   function open(path: string, reach: Reach): Place {
@@ -187,7 +190,7 @@ export function createFileStore(options: FileStoreOptions) {
   async function list(path: string, listOptions: ListOptions) {
     return withDirectory(path, async (directory, canonicalPath) => ({
       path: canonicalPath,
-      ...(await listDirectory(directory, path, listOptions))
+      ...(await listing.list(directory, path, listOptions))
     }))
   }
 
@@ -200,7 +203,7 @@ export function createFileStore(options: FileStoreOptions) {
       if (place.stat?.isDirectory() !== true) {
         const message =
           place.stat === undefined
-            ? `Directory does not exist: ${path}. Look with async_list in the one above it.`
+            ? `Directory does not exist: ${path}. Look with async_list in the one above it.${explainEscapes(path)}`
             : `Not a directory: ${path}. Read it with async_read.`
         throw new OperationError('DIR_NOT_FOUND', message, { path })
       }
@@ -211,13 +214,7 @@ export function createFileStore(options: FileStoreOptions) {
         directory.close()
       }
     } catch (error) {
-      if (isErrno(error, 'EACCES', 'EPERM')) {
-        throw new OperationError('ACCESS_DENIED', `The operating system denies listing: ${path}`, {
-          path,
-          cause: error
-        })
-      }
-      throw error
+      throw explainWalkError(error, path)
     } finally {
       place.close()
     }
@@ -257,7 +254,10 @@ export function createFileStore(options: FileStoreOptions) {
       { open, withDirectory, relativeTo }
     ),
     /** Refuses further changes and removes temporary files that are still there. */
-    close: (): void => writer.close()
+    close(): void {
+      writer.close()
+      listing.close()
+    }
   }
 }
 

@@ -2,8 +2,9 @@
 import { OperationError } from '../errors.ts'
 import { mayAccess } from './access.ts'
 import type { Directory } from './directory.ts'
-import { findEntries } from './list-directory.ts'
+import { findEntries, type Search } from './find-entries.ts'
 import { createSurveyor, type LineCounter, type Survey, type SurveyedFile, type SurveyOptions } from './survey.ts'
+import { createTurns } from './turns.ts'
 import type { Place } from './walk.ts'
 
 /** Of the file store. */
@@ -20,6 +21,8 @@ export interface FolderListing {
   readonly signal: AbortSignal
 }
 
+const search: Search = { matches: (name) => !name.startsWith('.'), reaches: () => false, includesGit: true }
+
 export function createFolderSurvey(options: SurveyOptions, { open, withDirectory, relativeTo }: Doors) {
   const surveyor = createSurveyor(options)
 
@@ -29,18 +32,18 @@ export function createFolderSurvey(options: SurveyOptions, { open, withDirectory
    */
   async function survey({ count, maxEntries, signal }: FolderListing): Promise<readonly SurveyedFile[]> {
     return withDirectory('.', async (directory) => {
-      const matches = (name: string) => !name.startsWith('.')
-      const find = { matches, recursive: false, ignore: false, maxEntries, signal }
-      const { found, turn } = await findEntries(directory, '.', find)
+      const turn = createTurns(signal)
+      const { found } = await findEntries(directory, '.', { search, ignore: false, maxEntries, signal }, turn)
       const listing = surveyor.begin(count)
       const isReplaceable = mayWriteIn(directory)
       for (const { name, type } of found) {
         await turn()
-        if (type === 'symlink') await addTarget(listing, name)
-        if (type !== 'file') continue
+        if (type !== 'file' && type !== 'symlink') continue
         const stat = directory.stat(name)
-        if (stat?.isFile() !== true) continue
-        await listing.add({ name, stat, directory, entryName: name, path: name, isReplaceable })
+        if (stat === undefined) continue
+        if (!name.isWellFormed()) listing.addUnreachable(name, stat)
+        else if (type === 'symlink') await addTarget(listing, name)
+        else if (stat.isFile()) await listing.add({ name, stat, directory, entryName: name, path: name, isReplaceable })
       }
       return listing.finish()
     })
@@ -63,7 +66,7 @@ export function createFolderSurvey(options: SurveyOptions, { open, withDirectory
     try {
       return open(path, 'target')
     } catch (error) {
-      if (error instanceof OperationError) return undefined
+      if (error instanceof OperationError && error.code !== 'OVERLOADED') return undefined
       throw error
     }
   }

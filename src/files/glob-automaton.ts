@@ -12,6 +12,8 @@ export interface State {
 
 export interface Automaton {
   readonly matches: (text: string) => boolean
+  /** Whether more text behind this one can make a match. */
+  readonly reaches: (text: string) => boolean
   /** What each character costs at most: operations on words of 32 states. */
   readonly steps: number
 }
@@ -29,8 +31,10 @@ export function createAutomaton(states: readonly State[]): Automaton {
   )
   const start = toBits(placesFrom(0), words)
   const end = toBits([consuming.length - 1], words)
+  const program = { start, moves, acceptedBy, words }
   return {
-    matches: (text) => run({ start, end, moves, acceptedBy, words }, text),
+    matches: (text) => run(program, text).some((bits, word) => (bits & (end[word] as number)) !== 0),
+    reaches: (text) => run(program, text).some((bits, word) => (bits & ~(end[word] as number)) !== 0),
     steps: moves.length / moveSize + 2 * words
   }
 }
@@ -41,14 +45,14 @@ const moveSize = 4
 
 interface Program {
   readonly start: Int32Array
-  readonly end: Int32Array
   /** One behind the other. */
   readonly moves: Int32Array
   readonly acceptedBy: (codePoint: number) => Int32Array
   readonly words: number
 }
 
-function run({ start, end, moves, acceptedBy, words }: Program, text: string): boolean {
+/** The states that are active behind the text. */
+function run({ start, moves, acceptedBy, words }: Program, text: string): Int32Array {
   let active = Int32Array.from(start)
   let following = new Int32Array(active.length)
   for (let at = 0; at < text.length; at += 1) {
@@ -60,7 +64,7 @@ function run({ start, end, moves, acceptedBy, words }: Program, text: string): b
       any |= active[word] = (active[word] as number) & (accepted[word] as number)
       following[word] = 0
     }
-    if (any === 0) return false
+    if (any === 0) return following
     for (let index = 0; index < moves.length; index += moveSize) {
       const moved = (active[moves[index] as number] as number) & (moves[index + 1] as number)
       if (moved === 0) continue
@@ -71,7 +75,7 @@ function run({ start, end, moves, acceptedBy, words }: Program, text: string): b
     }
     ;[active, following] = [following, active]
   }
-  return active.some((bits, word) => (bits & (end[word] as number)) !== 0)
+  return active
 }
 
 /** The first and the last word stay empty: bits that are shifted reach into the word next to theirs. */

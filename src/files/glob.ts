@@ -1,6 +1,6 @@
 // Glob patterns as picomatch understands them with `dot: true`, matched in time linear in the name: a client's pattern cannot hang the server.
 import { OperationError } from '../errors.ts'
-import { createAutomaton, type Ranges, type State } from './glob-automaton.ts'
+import { createAutomaton, type Automaton, type Ranges, type State } from './glob-automaton.ts'
 
 export type GlobMatcher = (relativePath: string) => boolean
 
@@ -27,20 +27,31 @@ const anything: Ranges = [[0, lastCodePoint]]
  * @throws OperationError INVALID_PATTERN
  */
 export function compileGlob(pattern: string): CompiledGlob {
-  if (pattern.length > maxPatternLength) throw invalid(pattern, `is longer than ${maxPatternLength} characters`)
-  const { matches, steps } = createAutomaton(new Compiler(pattern).compile())
-  if (steps > maxSteps) throw tooComplex(pattern)
+  const { matches, steps } = compilePathGlob(pattern)
   const isDeep = pattern.includes('/') || pattern.includes('**')
   const matcher = isDeep ? matches : (path: string) => matches(path.slice(path.lastIndexOf('/') + 1))
   return Object.assign(matcher, { steps })
 }
 
-function tooComplex(pattern: string): OperationError {
-  return invalid(pattern, 'is too complex: use fewer or smaller braces')
+/**
+ * Compiles a pattern that means the whole relative path, slash or not.
+ * @throws OperationError INVALID_PATTERN
+ */
+export function compilePathGlob(pattern: string): Automaton {
+  if (pattern.length > maxPatternLength)
+    throw invalidPattern(pattern, `is longer than ${maxPatternLength} characters`, 'Use several shorter ones')
+  const automaton = createAutomaton(new Compiler(pattern).compile())
+  if (automaton.steps > maxSteps) throw tooComplex(pattern)
+  return automaton
 }
 
-function invalid(pattern: string, why: string): OperationError {
-  return new OperationError('INVALID_PATTERN', `Glob pattern ${why}: ${pattern.slice(0, 100)}`)
+function tooComplex(pattern: string): OperationError {
+  return invalidPattern(pattern, 'is too complex', 'Use fewer or smaller braces')
+}
+
+/** @param advice what to do next, without a full stop */
+export function invalidPattern(pattern: string, why: string, advice: string): OperationError {
+  return new OperationError('INVALID_PATTERN', `Glob pattern ${why}: ${pattern.slice(0, 100)}. ${advice}.`)
 }
 
 /** Appends the pieces of the pattern to one list of states: each piece continues where the one before it ended. */
@@ -55,7 +66,8 @@ class Compiler {
 
   compile(): readonly State[] {
     this.#sequence(0)
-    if (this.#at < this.#pattern.length) throw invalid(this.#pattern, 'has an unexpected character')
+    if (this.#at < this.#pattern.length)
+      throw invalidPattern(this.#pattern, 'has an unexpected character', 'Put a backslash before it')
     // The accepting state: consumes nothing, leads nowhere.
     this.#states.push({ accepts: [], next: -1 })
     if (this.#states.length > maxStates) throw tooComplex(this.#pattern)
@@ -73,7 +85,7 @@ class Compiler {
 
   #piece(character: string, depth: number): void {
     if (this.#atExtendedGlob())
-      throw invalid(this.#pattern, 'uses an extended glob such as +(a|b), which is not supported')
+      throw invalidPattern(this.#pattern, 'uses an extended glob such as +(a|b)', 'Use braces: {a,b}')
     if (this.#atFinalGlobstar()) return this.#finalGlobstar()
     this.#at += character.length
     if (character === '*') return this.#stars()
@@ -152,13 +164,16 @@ class Compiler {
 
   #characterClass(): void {
     const end = this.#classEnd()
-    if (end === -1) return this.#literal('[')
+    if (end === -1)
+      throw invalidPattern(this.#pattern, 'has a [ that no ] closes', 'Close it, or write \\[ for the character itself')
     const body = this.#pattern.slice(this.#at, end)
     this.#at = end + 1
     if (body.startsWith('[:'))
-      throw invalid(this.#pattern, 'uses a POSIX class such as [[:alpha:]], which is not supported')
+      throw invalidPattern(this.#pattern, 'uses a POSIX class such as [[:alpha:]]', 'Use ranges: [a-z]')
     const negated = body.startsWith('!') || body.startsWith('^')
     const members = classOf(negated ? body.slice(1) : body)
+    if (members.some(([from, to]) => from > to))
+      throw invalidPattern(this.#pattern, 'has a range from a higher to a lower character', 'Turn it round: [a-z]')
     // No class matches a slash.
     this.#consume(
       negated ? complement([...members, [slash, slash]]) : complement([...complement(members), [slash, slash]])
@@ -174,18 +189,20 @@ class Compiler {
 
   #braces(depth: number): void {
     const close = this.#closingBrace()
-    if (close === -1) return this.#literal('{')
+    if (close === -1)
+      throw invalidPattern(this.#pattern, 'has a { that no } closes', 'Close it, or write \\{ for the character itself')
     const body = this.#pattern.slice(this.#at, close)
     const range = rangeOf(body)
     if (range !== undefined) {
       this.#at = close + 1
-      if (range.length > maxRangeItems) throw invalid(this.#pattern, `has a range of more than ${maxRangeItems}`)
+      if (range.length > maxRangeItems)
+        throw invalidPattern(this.#pattern, `has a range of more than ${maxRangeItems}`, 'Use smaller ones')
       return this.#alternatives(
         range.map((item) => () => Array.from(item).forEach((character) => this.#literal(character)))
       )
     }
     if (!hasCommaAtTop(body)) return this.#literal('{')
-    if (depth >= 8) throw invalid(this.#pattern, 'nests braces too deeply')
+    if (depth >= 8) throw invalidPattern(this.#pattern, 'nests braces too deeply', 'Use several patterns')
     const first = () => this.#sequence(depth + 1)
     const rest = () => {
       this.#at += 1

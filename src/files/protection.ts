@@ -1,17 +1,17 @@
 // Which paths the server keeps its hands off: its own folder always, and what the operator protects from writing.
 import { OperationError } from '../errors.ts'
-import { compileGlob } from './glob.ts'
 import { ownFolder, temporaryPrefix, temporarySuffix } from './own-names.ts'
+import { compileFileGlob } from './plain-pattern.ts'
 
 export type Protection = ReturnType<typeof createProtection>
 
 /** @param patterns globs relative to a root, matched without regard to case and Unicode look-alikes */
 export function createProtection(patterns: readonly string[]) {
-  const matchers = patterns.map((pattern) => compileGlob(pattern.toLowerCase()))
+  const matchers = patterns.map((pattern) => compileFileGlob(pattern.toLowerCase()))
 
   function isProtected(relative: string): boolean {
     const folded = relative.split('/').map(foldName).join('/')
-    return matchers.some((matches) => matches(folded))
+    return matchers.some(({ matches }) => matches(folded))
   }
 
   return {

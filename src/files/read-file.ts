@@ -7,6 +7,7 @@ import { closeReader } from './close-reader.ts'
 import { mayAccess } from './access.ts'
 import { identityOf, isSameIdentity, type FileIdentity } from './identity.ts'
 import type { Directory } from './directory.ts'
+import { explainEscapes } from './raw-name.ts'
 import type { Place } from './walk.ts'
 
 /** One version of a file: its bytes and what it was when they were read. */
@@ -120,7 +121,7 @@ export function requireRegular(stat: BigIntStats | undefined, path: string): ass
 }
 
 export function fileNotFound(path: string, cause?: unknown): OperationError {
-  const message = `File does not exist: ${path}. Look for it with async_list, or create it with async_write.`
+  const message = `File does not exist: ${path}. Look for it with async_list, or create it with async_write.${explainEscapes(path)}`
   return new OperationError('FILE_NOT_FOUND', message, { path, cause })
 }
 

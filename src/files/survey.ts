@@ -4,6 +4,7 @@ import { isErrno } from '../errors.ts'
 import { mayAccess } from './access.ts'
 import type { Directory } from './directory.ts'
 import { identityOf, isSameIdentity, type FileIdentity } from './identity.ts'
+import { showName } from './raw-name.ts'
 import { readEntry, type ReadLimits } from './read-file.ts'
 
 export interface SurveyedFile {
@@ -63,6 +64,11 @@ export function createSurveyor(options: SurveyOptions) {
         if (facts.identity.isTrusted) found.set(entry.name, facts)
         files.push(entry.isReplaceable ? facts.file : { ...facts.file, isWritable: false })
       },
+      /** A file whose name is not UTF-8, so that no operation reaches it. */
+      addUnreachable(name: string, stat: BigIntStats): void {
+        const [size, modified] = [Number(stat.size), stat.mtime.toISOString()]
+        files.push({ name: showName(name).name, size, modified, isReadable: false, isWritable: false, lines: -1 })
+      },
       /** The files in the order of their adding. Facts of files that are gone are forgotten. */
       finish(): readonly SurveyedFile[] {
         known = found
@@ -84,7 +90,9 @@ export function createSurveyor(options: SurveyOptions) {
       const { stat, identity, bytes } = await readEntry(directory, entryName, options)
       return describe(entry, stat, identity, bytes === undefined ? -1 : count(bytes))
     } catch (error) {
-      // What fails for any other reason, such as too many open files, may succeed the next time.
+      // Whether the process may open another file says nothing about this one.
+      if (isErrno(error, 'EMFILE', 'ENFILE')) throw error
+      // What fails for any other reason may succeed the next time.
       const identity = identityOf(entry.stat)
       const isLasting = isErrno(error, 'EACCES', 'EPERM')
       return describe(entry, entry.stat, { ...identity, isTrusted: identity.isTrusted && isLasting }, -1)

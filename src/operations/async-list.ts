@@ -1,10 +1,12 @@
 // async_list (PRD 3.8): takes no lock; a snapshot of one moment.
+import { resolve } from 'node:path'
 import { contract } from '../../schemas/contract.ts'
 import type { Entry, ListInput, ListOutput } from '../../schemas/list.ts'
 import type { Static } from '../../schemas/typebox.ts'
-import { compileGlob } from '../files/glob.ts'
 import { identityOf, isSameIdentity } from '../files/identity.ts'
 import type { ListedEntry } from '../files/list-directory.ts'
+import { toSearch } from '../files/list-pattern.ts'
+import { showName, toBytes, toName } from '../files/raw-name.ts'
 import { OperationError } from '../errors.ts'
 import type { OperationContext } from './context.ts'
 import { defineOperation, pathErrors } from './define.ts'
@@ -21,11 +23,18 @@ export const asyncList = defineOperation({
   handle: list
 })
 
+const maxUnreadable = 100
+
 async function list(input: ListInput, context: OperationContext): Promise<Static<typeof ListOutput>> {
   const { path, pattern, recursive, include_hashes, ignore, limit, cursor } = input
-  const found = await context.files.list(path, {
-    matches: compileGlob(pattern),
-    recursive,
+  const { files } = context
+  const spellings = () => [
+    ...files.roots.slice(0, 1).map(({ given }) => resolve(given, path)),
+    files.resolve(path, 'target').path
+  ]
+  const found = await files.list(path, {
+    search: toSearch(pattern, recursive, spellings),
+    searchKey: JSON.stringify([pattern, recursive]),
     ignore,
     limit,
     after: cursor === undefined ? undefined : decodeCursor(cursor, path),
@@ -45,15 +54,18 @@ async function list(input: ListInput, context: OperationContext): Promise<Static
     total_entries: found.total,
     pattern,
     recursive,
+    ...(found.unreadable.length > 0 && { unreadable_directories: found.unreadable.slice(0, maxUnreadable) }),
     ...(found.lastName !== undefined && { next_cursor: encodeCursor(found.lastName) }),
     timestamp: timestamp()
   }
 }
 
 function toEntry({ name, type, stat }: ListedEntry, hash: string | null | undefined): Entry {
+  const shown = showName(name)
   return {
-    name,
-    type: type,
+    name: shown.name,
+    ...(shown.isEscaped && { name_escaped: true }),
+    type,
     ...(type === 'file' && { size_bytes: Number(stat.size) }),
     modified: stat.mtime.toISOString(),
     ...(type === 'file' && hash !== undefined && { hash })
@@ -84,12 +96,12 @@ async function rehash(context: OperationContext, path: string): Promise<string |
 }
 
 function encodeCursor(name: string): string {
-  return Buffer.from(name, 'utf8').toString('base64url')
+  return toBytes(name).toString('base64url')
 }
 
 /** @throws OperationError INVALID_REQUEST for what no answer has given */
 function decodeCursor(cursor: string, path: string): string {
-  const name = Buffer.from(cursor, 'base64url').toString('utf8')
+  const name = toName(Buffer.from(cursor, 'base64url'))
   if (encodeCursor(name) === cursor) return name
   throw new OperationError('INVALID_REQUEST', 'cursor is none: pass next_cursor of the answer before, as it was.', {
     path

@@ -3,7 +3,7 @@ import { isAbsolute, sep } from 'node:path'
 import { eventTypes, type EventType } from '../../schemas/events.ts'
 import { OperationError } from '../errors.ts'
 import type { FileStore } from '../files/file-store.ts'
-import { compileGlob } from '../files/glob.ts'
+import { compileFileGlob } from '../files/plain-pattern.ts'
 import { suggest } from '../suggest.ts'
 import { checkAgentId } from './define.ts'
 import type { EventFilter } from './events.ts'
@@ -72,9 +72,30 @@ function toMatchers(path: string, files: FileStore): Matcher[] {
   if (path === '' || path.length > maxPathLength || path.includes('\0')) {
     throw invalid(`path must have 1 to ${maxPathLength} characters and no NUL: leave it out to follow all files.`)
   }
-  return globCharacter.test(path)
-    ? [toPatternMatcher(path, files), toPrefixMatcher(path, files)]
-    : [toPlace(path, files)]
+  if (!globCharacter.test(path)) return [toPlace(path, files)]
+  const pattern = toPatternUnlessName(path, files)
+  return [...(pattern === undefined ? [] : [pattern]), toPrefixMatcher(path, files)]
+}
+
+/** Undefined for a file such as "a[b", which is there though its name is no pattern. */
+function toPatternUnlessName(path: string, files: FileStore): Matcher | undefined {
+  try {
+    return toPatternMatcher(path, files)
+  } catch (error) {
+    if (error instanceof OperationError && error.code === 'INVALID_PATTERN' && isThere(path, files)) return undefined
+    throw error
+  }
+}
+
+function isThere(path: string, files: FileStore): boolean {
+  try {
+    const place = files.open(path, 'entry')
+    place.close()
+    return place.stat !== undefined
+  } catch (error) {
+    if (error instanceof OperationError) return false
+    throw error
+  }
 }
 
 /** The file that the path leads to, the link that it names, or whatever is below it. */
@@ -104,21 +125,16 @@ function toPatternMatcher(pattern: string, files: FileStore): Matcher {
   const roots = files.roots.map(({ real }) => real)
   if (pattern.split('/').includes('..')) throw outside(pattern)
   if (!isAbsolute(pattern)) {
-    const glob = compileGlob(pattern)
-    const matches = (path: string) => roots.some((root) => isWithin(path, root) && glob(relativeTo(root, path)))
+    const glob = compileFileGlob(pattern)
+    const matches = (path: string) => roots.some((root) => isWithin(path, root) && glob.matches(relativeTo(root, path)))
     return { matches, key: `pattern ${pattern}`, steps: glob.steps }
   }
   const root = files.roots.find(({ real, given }) => [real, given].some((base) => pattern.startsWith(base + sep)))
   if (root === undefined) throw outside(pattern)
   const base = pattern.startsWith(root.real + sep) ? root.real : root.given
-  const relative = pattern.slice(base.length + 1)
   // Without a slash it would be matched at every depth.
-  const glob = compileGlob(relative)
-  const isDeep = relative.includes('/') || relative.includes('**')
-  const matches = (path: string) =>
-    isWithin(path, root.real) &&
-    (isDeep || !relativeTo(root.real, path).includes('/')) &&
-    glob(relativeTo(root.real, path))
+  const glob = compileFileGlob(`./${pattern.slice(base.length + 1)}`)
+  const matches = (path: string) => isWithin(path, root.real) && glob.matches(relativeTo(root.real, path))
   return { matches, key: `pattern ${pattern}`, steps: glob.steps }
 }
 

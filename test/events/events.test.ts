@@ -164,12 +164,16 @@ t.test('whoever waits is told of as he comes nearer', async (t) => {
 t.test('nothing is told of files, types and agents that are not followed', async (t) => {
   const { server, ann, bob, tree, mark } = await makeWorld(t)
   symlinkSync(tree.path('src/b.ts'), tree.path('link'))
+  tree.write('odd[name', '')
   const follows: Record<string, string[]> = {
     'path=a.txt': ['a.txt'],
     'path=src': ['src/b.ts', 'src/deep/c.ts'],
     'path=link': ['src/b.ts'],
     [`path=${encodeURIComponent(tree.path('src/b.ts'))}`]: ['src/b.ts'],
     'path=src/*.ts': ['src/b.ts'],
+    'path=./src/*.ts': ['src/b.ts'],
+    'path=s*c/': ['src/b.ts', 'src/deep/c.ts'],
+    'path=odd[name': [],
     'path=*.ts': ['src/b.ts', 'src/deep/c.ts'],
     'path=**/c.ts&path=a.txt': ['a.txt', 'src/deep/c.ts'],
     [`path=${encodeURIComponent(tree.path('*'))}`]: ['a.txt'],

@@ -28,7 +28,7 @@ const openStore = (...roots: string[]) =>
     maxSyncBytes: 100_000,
     durability: 'rename',
     hardlinks: 'break',
-    protectedPaths: ['**/.git', '**/.git/**']
+    protectedPaths: ['**/.git', '**/.git/**', './kept/']
   })
 
 async function read(store: ReturnType<typeof openStore>, path: string): Promise<string> {
@@ -255,7 +255,9 @@ t.test('own files are out of reach, protected ones out of reach of changes, look
     'git~1/config',
     '.git',
     'to-git',
-    '\uff0egit/config'
+    '\uff0egit/config',
+    'kept',
+    'KEPT/f'
   ]
   for (const path of spellings) {
     const place = store.open(path, 'target')

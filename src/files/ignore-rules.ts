@@ -1,0 +1,38 @@
+// What .gitignore files exclude, as far as it can be told without a pattern that hangs the matcher.
+import ignore, { type Ignore } from 'ignore'
+import type { Directory } from './directory.ts'
+import type { EntryType, FolderEntry } from './read-folder.ts'
+import { readNow } from './read-file.ts'
+
+/** Rules of one .gitignore, for paths below the directory that contains it. */
+export interface IgnoreRules {
+  readonly prefix: string
+  readonly rules: Ignore
+}
+
+const maxIgnoreBytes = 262_144
+const maxIgnoreLine = 256
+
+/** The rules of a directory. A line that would make the matcher backtrack for long is left out: the file may be anybody's. */
+export function readIgnoreRules(
+  directory: Directory,
+  prefix: string,
+  entries: readonly FolderEntry[]
+): readonly IgnoreRules[] {
+  if (!entries.some(({ name, type }) => name === '.gitignore' && type === 'file')) return []
+  const bytes = readNow(directory, '.gitignore', maxIgnoreBytes)
+  if (bytes === undefined) return []
+  const lines = bytes.toString('utf8').split('\n')
+  const harmless = lines.filter((line) => line.length <= maxIgnoreLine && line.split('**').length <= 3)
+  return [{ prefix, rules: ignore().add(harmless) }]
+}
+
+/** The innermost .gitignore that has an opinion decides, as in git. */
+export function isIgnored(all: readonly IgnoreRules[], name: string, type: EntryType): boolean {
+  for (const { prefix, rules } of all.toReversed()) {
+    const relative = name.slice(prefix.length) + (type === 'directory' ? '/' : '')
+    const { ignored, unignored } = rules.test(relative)
+    if (ignored || unignored) return ignored
+  }
+  return false
+}

@@ -1,0 +1,45 @@
+// What is in one open folder: every name, whatever its bytes, with its type.
+import type { Dirent } from 'node:fs'
+import { opendir, readdir } from 'node:fs/promises'
+import type { Directory } from './directory.ts'
+import { toName } from './raw-name.ts'
+
+export type EntryType = 'file' | 'directory' | 'symlink' | 'other'
+
+export interface FolderEntry {
+  /** As `toName` gives it. */
+  readonly name: string
+  readonly type: EntryType
+}
+
+/** Read whole, the names of so large a folder would hold the event loop: it is read piece by piece, which costs a small one four times as much. */
+const largeFolderBytes = 65_536
+const entriesPerRead = 1024
+/** What Node puts in place of bytes that are not UTF-8; some names really contain it. */
+const replacement = '\ufffd'
+
+/** @throws whatever the system does, such as EACCES or EMFILE */
+export async function readFolder(directory: Directory): Promise<FolderEntry[]> {
+  const isLarge = (directory.stat('.')?.size ?? 0n) > largeFolderBytes
+  const entries = isLarge ? await readInPieces(directory) : await readdir(directory.self, { withFileTypes: true })
+  if (entries.some(({ name }) => name.includes(replacement))) return readRawNames(directory)
+  return entries.map((entry) => ({ name: entry.name, type: typeOf(entry) }))
+}
+
+async function readInPieces(directory: Directory): Promise<Dirent[]> {
+  const entries: Dirent[] = []
+  for await (const entry of await opendir(directory.self, { bufferSize: entriesPerRead })) entries.push(entry)
+  return entries
+}
+
+/** The names as bytes: much dearer, yet nothing is lost. */
+async function readRawNames(directory: Directory): Promise<FolderEntry[]> {
+  const entries = await readdir(directory.self, { withFileTypes: true, encoding: 'buffer' })
+  return entries.map((entry) => ({ name: toName(entry.name), type: typeOf(entry) }))
+}
+
+export function typeOf(entry: Pick<Dirent, 'isFile' | 'isDirectory' | 'isSymbolicLink'>): EntryType {
+  if (entry.isFile()) return 'file'
+  if (entry.isDirectory()) return 'directory'
+  return entry.isSymbolicLink() ? 'symlink' : 'other'
+}
