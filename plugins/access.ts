@@ -1,12 +1,15 @@
 // The door, the same for every route: who may speak to this server at all.
 import { timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { OperationError } from '../src/errors.ts'
 import type { Config } from '../src/config.ts'
 import { isLoopback } from '../src/config/loopback.ts'
 import { createSameUserCheck } from '../src/daemon/same-user.ts'
-import { sendError } from './errors.ts'
+import { headerText } from '../src/header-text.ts'
+import { securityHeaders } from '../src/security-headers.ts'
+import { pathOf, sendError } from './errors.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -44,10 +47,15 @@ export default fp<{ config: Config }>(
         (isPublic ? undefined : checkToken(request, token))
       )
     })
+    // Before Fastify sees the request, so that no answer is without them, nor one that Fastify does not send.
+    const setHeaders = (_request: IncomingMessage, response: ServerResponse) => {
+      for (const [name, value] of Object.entries(securityHeaders)) response.setHeader(name, value)
+    }
+    app.server.prependListener('request', setHeaders).prependListener('checkExpectation', setHeaders)
     app.addHook('onRequest', async (request, reply) => {
       const refusal = await app.refusalOf(request)
       if (refusal === undefined) return undefined
-      app.log.debug({ code: refusal.code, path: request.url.slice(0, 200) }, 'refused at the door')
+      app.log.debug({ code: refusal.code, path: pathOf(request).slice(0, 200) }, 'refused at the door')
       return sendError(request, reply, refusal)
     })
     app.addHook('onListen', () => {
@@ -70,17 +78,22 @@ function checkHost({ headers: { host }, raw }: FastifyRequest, hosts: readonly s
   )
 }
 
-/** A web page of another origin is refused, whether or not it could see the answer. Following a link from one is allowed. */
-function checkOrigin({ headers }: FastifyRequest, hosts: readonly string[]): OperationError | undefined {
-  const isOwnOrigin = headers.origin === undefined || isOneOf(hosts, /^https?:\/\/(.*)$/i.exec(headers.origin)?.[1])
-  // Browsers send no Origin where a page embeds an address as an image or a script, but say this.
-  const isEmbedded =
-    isOneOf(['cross-site', 'same-site'], headers['sec-fetch-site']) && headers['sec-fetch-mode'] !== 'navigate'
-  if (isOwnOrigin && !isEmbedded) return undefined
+/** A web page of another origin is refused, whether or not it could see the answer. */
+function checkOrigin(request: FastifyRequest, hosts: readonly string[]): OperationError | undefined {
+  const { origin } = request.headers
+  const isOwnOrigin = origin === undefined || isOneOf(hosts, /^https?:\/\/(.*)$/i.exec(origin)?.[1])
+  if (isOwnOrigin && !isEmbedded(request)) return undefined
   return new OperationError(
     'FORBIDDEN_ORIGIN',
-    'Origin not allowed: web pages of other origins may not call this server.'
+    'Origin not allowed: web pages of other origins may not call this server, nor show it in a frame. Open the address in a tab of its own.'
   )
+}
+
+/** Browsers send no Origin when a page embeds an address as an image, a script or a frame, but say this. A link may be followed. */
+function isEmbedded({ headers, method }: FastifyRequest): boolean {
+  if (!isOneOf(['cross-site', 'same-site'], headers['sec-fetch-site'])) return false
+  const isLink = headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document'
+  return !isLink || (method !== 'GET' && method !== 'HEAD')
 }
 
 function isOneOf(allowed: readonly string[], value: string | string[] | undefined): boolean {
@@ -93,8 +106,10 @@ function checkToken({ headers, socket }: FastifyRequest, token: string): Operati
     if (isLoopback(socket.localAddress ?? '')) return undefined
     return new OperationError('UNAUTHORIZED', 'Without a token this server answers on loopback addresses alone.')
   }
-  const expected = Buffer.from(`Bearer ${token}`)
-  const given = Buffer.from(headers.authorization ?? '')
+  const expected = Buffer.from(token)
+  // The name of a scheme may be written in any case (RFC 9110, 11.1).
+  const [, bearer = ''] = /^bearer +(.*)$/i.exec(headerText(headers.authorization) ?? '') ?? []
+  const given = Buffer.from(bearer)
   if (given.length === expected.length && timingSafeEqual(given, expected)) return undefined
   return new OperationError('UNAUTHORIZED', 'Bearer token missing or wrong: send Authorization: Bearer <token>.')
 }

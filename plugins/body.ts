@@ -17,6 +17,7 @@ export default fp(
     app.removeAllContentTypeParsers()
     app.addContentTypeParser('application/json', async ({ raw, headers }: FastifyRequest) => {
       checkCharset(headers['content-type'])
+      checkEncoding(headers['content-encoding'])
       const body = await readBody(raw, responses.get(raw) as ServerResponse, options)
       return body.length === 0 ? undefined : parseJson(body)
     })
@@ -28,4 +29,11 @@ function checkCharset(contentType = ''): void {
   const charset = /charset\s*=\s*"?([^";\s]+)/i.exec(contentType)?.[1]
   if (charset === undefined || /^utf-?8$/i.test(charset)) return
   throw new OperationError('UNSUPPORTED_MEDIA_TYPE', `Request bodies are JSON in UTF-8, not ${charset}.`)
+}
+
+function checkEncoding(contentEncoding = ''): void {
+  if (/^(identity)?$/i.test(contentEncoding)) return
+  const given = JSON.stringify(contentEncoding.slice(0, 100))
+  const message = `Content-Encoding ${given} is not understood: send the JSON as it is, not compressed, without this header.`
+  throw new OperationError('UNSUPPORTED_MEDIA_TYPE', message)
 }

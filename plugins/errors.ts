@@ -6,6 +6,7 @@ import fp from 'fastify-plugin'
 import { isErrno, OperationError, toOperationError } from '../src/errors.ts'
 import { envelopes } from '../src/operations/envelopes.ts'
 import { failBody } from '../src/read-body.ts'
+import { securityHeaders } from '../src/security-headers.ts'
 import { suggest } from '../src/suggest.ts'
 import { operations } from '../src/operations/index.ts'
 
@@ -58,7 +59,8 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, error: O
     .send(envelope.body(error, { operation: operation?.name, input: request.body }))
 }
 
-function pathOf({ url }: FastifyRequest): string {
+/** Without the query, which may hold a secret: nothing else of an address is logged or answered. */
+export function pathOf({ url }: FastifyRequest): string {
   return url.split('?')[0] ?? ''
 }
 
@@ -116,8 +118,14 @@ const lingerMs = 1000
 function answerRaw(error: NodeJS.ErrnoException, socket: Socket): void {
   const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : unparsable(error).httpStatus
   const body = JSON.stringify(unparsable(error).toEnvelope())
-  const headers = `content-type: ${jsonType}\r\ncontent-length: ${Buffer.byteLength(body)}`
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\n${headers}\r\n\r\n${body}`)
+  const headers = {
+    connection: 'close',
+    'content-type': jsonType,
+    'content-length': Buffer.byteLength(body),
+    ...securityHeaders
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
   // A client that does not close its side does not keep the connection.
   setTimeout(() => socket.destroy(), lingerMs).unref()
 }

@@ -1,7 +1,7 @@
 // REST: every operation as POST /<name>, its input as body, its result as answer.
 import type { FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
-import { readAgentHeader } from '../src/agent-header.ts'
+import { headerText } from '../src/header-text.ts'
 import { OperationError } from '../src/errors.ts'
 import { operations } from '../src/operations/index.ts'
 import { untilAnswered } from '../src/until-answered.ts'
@@ -13,7 +13,7 @@ export default fp(
       app.post(`/${name}`, async (request, reply) => {
         try {
           const result = await app.call(name, request.body, {
-            caller: { agentId: readAgentHeader(request.headers['x-agent-id']), transport: 'rest' },
+            caller: { agentId: headerText(request.headers['x-agent-id']), transport: 'rest' },
             signal: signalOf(reply)
           })
           return await reply

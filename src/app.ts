@@ -7,7 +7,7 @@ import degradations from '../plugins/degradations.ts'
 import differ from '../plugins/differ.ts'
 import docs from '../plugins/docs.ts'
 import eventHub from '../plugins/event-hub.ts'
-import errors, { answerUnparsable, sendError, toFailure } from '../plugins/errors.ts'
+import errors, { answerUnparsable, pathOf, sendError, toFailure } from '../plugins/errors.ts'
 import events from '../plugins/events.ts'
 import files from '../plugins/files.ts'
 import health from '../plugins/health.ts'
@@ -51,7 +51,8 @@ export async function createApp({
   // Node would take the longer of the two for that of the whole request.
   const headersTimeout = Math.min(daemon.header_timeout_seconds, daemon.request_timeout_seconds) * 1000
   const app = Fastify({
-    logger: { level: daemon.log_level, stream: logStream },
+    // Fastify's own lines, of failures that no handler has caught, name the request by this.
+    logger: { level: daemon.log_level, stream: logStream, serializers: { req: describeRequest } },
     logController: new LogController({ disableRequestLogging: true }),
     // JSON spells a text longer than its bytes: at most twice for ordinary text.
     bodyLimit: 2 * crud.max_file_size_bytes + 1_048_576,
@@ -99,6 +100,10 @@ export async function createApp({
   await app.register(mcp, options)
   await app.register(stdio, options)
   return app
+}
+
+function describeRequest(request: FastifyRequest): { method: string; path: string } {
+  return { method: request.method, path: pathOf(request) }
 }
 
 /** No hook runs before Fastify's own complaints: who may not ask is refused here. */

@@ -1,7 +1,7 @@
 // An MCP server over the operations: lists them as tools, calls them with the caller's identity, signal and progress.
 import { Server, type ServerContext } from '@modelcontextprotocol/server'
 import { createHash } from 'node:crypto'
-import { readAgentHeader } from '../agent-header.ts'
+import { headerText } from '../header-text.ts'
 import { OperationError, toOperationError } from '../errors.ts'
 import type { CallOperation, Caller } from '../operations/context.ts'
 import type { Operation } from '../operations/define.ts'
@@ -140,7 +140,7 @@ function toolsOf(operations: readonly Operation[]): ReturnType<typeof toTool>[] 
 
 /** In the order of DESIGN.md: header, `_meta`, session. The input's own agent_id comes before all of them, in the operation. */
 function agentIdOf({ http, mcpReq, sessionId }: ServerContext): string | undefined {
-  const header = readAgentHeader(http?.req?.headers.get('x-agent-id'))
+  const header = headerText(http?.req?.headers.get('x-agent-id'))
   if (header !== undefined) return header
   const meta: unknown = mcpReq._meta?.[agentIdKey]
   if (typeof meta === 'string' && meta !== '') return meta

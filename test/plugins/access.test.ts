@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
+import { openRaw, postHead } from '../fixtures/raw-http.ts'
 import { startServer } from '../fixtures/server.ts'
 import { makeTree } from '../fixtures/tree.ts'
 
@@ -39,6 +40,13 @@ t.test('a request that is not for this server, or comes from another origin, is 
     ['an Origin of another scheme', '/health', [`host: ${host}`, `origin: chrome-extension://${host}`]],
     ['two Origins', '/health', [`host: ${host}`, `origin: http://${host}`, 'origin: https://evil.example']],
     ['a page that embeds it', '/health', [`host: ${host}`, 'sec-fetch-site: cross-site', 'sec-fetch-mode: no-cors']],
+    ...['/locks', '/events', '/docs', '/openapi.json', '/nothing', '/mcp'].flatMap((path) =>
+      ['iframe', 'frame', 'embed', 'object', 'fencedframe'].map((dest): [string, string, string[]] => [
+        `${path} in a page of another site, as ${dest}`,
+        path,
+        [`host: ${host}`, 'sec-fetch-site: cross-site', 'sec-fetch-mode: navigate', `sec-fetch-dest: ${dest}`]
+      ])
+    ),
     ['a page of another port', '/locks', [`host: ${host}`, 'sec-fetch-site: same-site', 'sec-fetch-mode: no-cors']],
     ['an upgrade', '/mcp', ['host: evil.example', 'upgrade: websocket', 'sec-websocket-version: 13']],
     ['another server in the request line', 'http://evil.example/health', [`host: ${host}`]],
@@ -87,6 +95,106 @@ t.test('the own names and the own pages are let in', async (t) => {
   ]
   for (const [title, target, headers] of accepted)
     t.equal((await send(url, [`GET ${target} HTTP/1.1`, ...headers])).status, 200, title)
+})
+
+t.test('every answer, of whatever kind, may be shown in no frame and is what its type says', async (t) => {
+  const { url } = await startServer(t, makeTree(t, { f: 'one\n' }).root, {
+    daemon: { header_timeout_seconds: 0.2, request_timeout_seconds: 0.3 }
+  })
+  const host = `host: ${new URL(url).host}`
+  const get = (path: string, ...headers: string[]) =>
+    `${[`GET ${path} HTTP/1.1`, host, ...headers].join('\r\n')}\r\n\r\n`
+  const post = (path: string, body: string, ...headers: string[]) =>
+    postHead(url, path, `content-length: ${body.length}`, ...headers) + body
+  const both = 'accept: application/json, text/event-stream'
+  const initialize = JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'initialize',
+    params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'raw', version: '1' } }
+  })
+  const requests: [string, string, number][] = [
+    ['health', get('/health'), 200],
+    ['locks', get('/locks'), 200],
+    ['events', get('/events'), 200],
+    ['the contract', get('/openapi.json'), 200],
+    ['the page', get('/docs'), 200],
+    ['its script', get('/docs/docs.js'), 200],
+    ['an operation', post('/async_read', '{"path":"f"}'), 200],
+    ['an operation that fails', post('/async_read', '{"path":"g"}'), 404],
+    ['an operation of FES', post('/read_file', '{"name":"f"}'), 200],
+    ['an unknown address', get('/nothing'), 404],
+    ['a wrong method', get('/async_read'), 405],
+    ['a bad address', get('/%zz'), 400],
+    ['another host', 'GET /health HTTP/1.1\r\nhost: evil.example\r\n\r\n', 403],
+    ['a session of MCP', post('/mcp', initialize, both), 200],
+    ['MCP without a session', get('/mcp', both), 400],
+    ['broken MCP', post('/mcp', '{', both), 400],
+    ['an expectation', get('/health', 'expect: miracles'), 417],
+    ['no HTTP', 'hello\r\n\r\n', 400],
+    ['headers that are too large', get('/health', `x: ${'x'.repeat(100_000)}`), 431],
+    ['headers that never end', 'GET /health HTTP/1.1\r\nhost:', 408],
+    ['a body that never ends', `${postHead(url, '/async_read', 'content-length: 100')}{`, 408]
+  ]
+  for (const [title, bytes, wanted] of requests) {
+    const connection = await openRaw(t, url)
+    connection.write(bytes)
+    const { status, headers } = await connection.answer()
+    t.equal(status, wanted, title)
+    t.match(
+      headers,
+      {
+        'content-security-policy': /^default-src 'none';.* ?frame-ancestors 'none'$/,
+        'x-content-type-options': 'nosniff',
+        'referrer-policy': 'no-referrer'
+      },
+      title
+    )
+    connection.destroy()
+  }
+})
+
+t.test('no query of an address is logged: it may hold a secret', async (t) => {
+  const { url, log } = await startServer(t, makeTree(t).root, { daemon: { log_level: 'trace', token: 'sesame' } })
+  const host = `host: ${new URL(url).host}`
+  for (const authorization of [[], ['authorization: Bearer sesame']])
+    for (const path of [
+      '/health',
+      '/locks',
+      '/events',
+      '/docs',
+      '/nothing',
+      '/mcp',
+      '/async_read',
+      '/%zz',
+      'http://evil.example/'
+    ])
+      await send(url, [`GET ${path}?token=hunter2&x HTTP/1.1`, host, 'last-event-id: x', ...authorization])
+  await send(url, [`POST /mcp?token=hunter2 HTTP/1.1`, host, 'authorization: Bearer sesame'], '{}')
+  t.match(log.join(''), /refused at the door/)
+  t.notMatch(log.join(''), /hunter2/)
+})
+
+t.test('the scheme of a token may be written in any case, and its letters are UTF-8', async (t) => {
+  const { url } = await startServer(t, makeTree(t).root, { daemon: { token: 'Sésame' } })
+  const { host } = new URL(url)
+  const ask = async (authorization: string) => {
+    const connection = await openRaw(t, url)
+    connection.write(`GET /health HTTP/1.1\r\nhost: ${host}\r\nauthorization: ${authorization}\r\n\r\n`)
+    return (await connection.answer()).status
+  }
+  for (const authorization of ['Bearer Sésame', 'bearer Sésame', 'BEARER   Sésame'])
+    t.equal(await ask(authorization), 200)
+  for (const authorization of [
+    'Bearer sésame',
+    'Bearer',
+    'Bearer ',
+    'Sésame',
+    'BearerSésame',
+    'Basic Sésame',
+    'Bearer Sésame Sésame'
+  ])
+    t.equal(await ask(authorization), 401, authorization)
 })
 
 const external = Object.values(networkInterfaces())

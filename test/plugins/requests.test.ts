@@ -1,4 +1,5 @@
 // Requests that never end, that no parser can follow, and more of them at once than memory should hold: over raw sockets.
+import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { openRaw, postHead, type RawAnswer } from '../fixtures/raw-http.ts'
 import { startServer } from '../fixtures/server.ts'
@@ -91,6 +92,25 @@ t.test('a stream of events is closed where its own request never ends', async (t
   const connection = await openRaw(t, url)
   connection.write(`GET /events HTTP/1.1\r\nhost: ${new URL(url).host}\r\ncontent-length: 100\r\n\r\n`)
   await connection.closed
+})
+
+t.test('a compressed body is refused with what to do, and its connection goes on', async (t) => {
+  const { url } = await startServer(t, makeTree(t, { f: 'one\n' }).root)
+  const connection = await openRaw(t, url)
+  const ask = async (path: string, bytes: string | Buffer, encoding: string) => {
+    connection.write(postHead(url, path, `content-encoding: ${encoding}`, `content-length: ${bytes.length}`))
+    connection.write(bytes)
+    return connection.answer()
+  }
+  const input = '{"path":"f"}'
+  for (const encoding of ['gzip', 'br', 'deflate, gzip', 'x-unknown'])
+    t.match(await ask('/async_read', gzipSync(input), encoding), {
+      status: 415,
+      body: /not compressed, without this header/
+    })
+  t.match(await ask('/mcp', gzipSync('{}'), 'gzip'), { status: 415, body: /"jsonrpc":"2.0".*not compressed/ })
+  for (const encoding of ['identity', 'Identity', ''])
+    t.match(await ask('/async_read', input, encoding), { status: 200 })
 })
 
 /** The budget is then as small as it can be: two of the largest requests, of 1,050,576 bytes each, and 7/8 of it for large ones. */
