@@ -7,7 +7,6 @@ import { connect, connectModern, type Answer } from '../fixtures/clients.ts'
 import { startServer } from '../fixtures/server.ts'
 import { hashOf, makeTree } from '../fixtures/tree.ts'
 
-
 t.test('a rename does not replace what is no file', async (t) => {
   const tree = makeTree(t, { a: 'one' })
   execFileSync('mkfifo', [tree.path('fifo')])
