@@ -71,6 +71,12 @@ export const errorTable = {
     retryable: false,
     meaning: 'The file or the request is larger than the configured maximum.'
   },
+  READ_ERROR: {
+    httpStatus: 500,
+    jsonRpcCode: internalError,
+    retryable: true,
+    meaning: 'The operating system failed to read; nothing was changed.'
+  },
   WRITE_ERROR: {
     httpStatus: 500,
     jsonRpcCode: internalError,

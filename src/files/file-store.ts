@@ -1,7 +1,7 @@
 // The file store: everything the operations do with files, inside the roots and within the limits.
 import { unlinkSync } from 'node:fs'
 import { relative, sep } from 'node:path'
-import { OperationError } from '../errors.ts'
+import { isErrno, OperationError } from '../errors.ts'
 import { assertUnchanged, requireAbsent } from './checks.ts'
 import type { Directory } from './directory.ts'
 import { createFolderSurvey } from './folder.ts'
@@ -12,7 +12,7 @@ import { lockKey } from './lock-key.ts'
 import { makeParents, type MadeParents } from './parents.ts'
 import { createProtection } from './protection.ts'
 import { explainEscapes } from './raw-name.ts'
-import { checkSize, contentHash, readFile, requireRegular, type FileVersion } from './read-file.ts'
+import { checkSize, contentHash, fileNotFound, readFile, requireRegular, type FileVersion } from './read-file.ts'
 import { renameEntry, type RenameOutcome, type RenameSource, type RenameTarget } from './rename-entry.ts'
 import { createRoots } from './roots.ts'
 import { createSpelling } from './spelling.ts'
@@ -135,7 +135,7 @@ export function createFileStore(options: FileStoreOptions) {
       return await write({ place: parents.place, path, bytes, replaces: undefined, check })
     } catch (error) {
       parents.undo()
-      throw error
+      throw explainWriteError(error, path)
     } finally {
       parents.place.close()
     }
@@ -149,10 +149,12 @@ export function createFileStore(options: FileStoreOptions) {
     assertHeld: () => void
   ): Promise<Made> {
     assertHeld()
-    if (current !== undefined) assertUnchanged(place, current)
     try {
+      if (current !== undefined) assertUnchanged(place, current)
       unlinkSync(place.directory.at(place.name))
     } catch (error) {
+      // The directory is held open: what is missing is the file.
+      if (isErrno(error, 'ENOENT')) throw fileNotFound(path, error)
       throw explainWriteError(error, path, 'DELETE_ERROR')
     }
     const after = createAfterChange()
@@ -180,7 +182,7 @@ export function createFileStore(options: FileStoreOptions) {
       return { outcome, identity: stat === undefined ? undefined : identityOf(stat), unsure }
     } catch (error) {
       parents.undo()
-      throw error
+      throw explainWriteError(error, to.path, 'RENAME_ERROR')
     } finally {
       parents.place.close()
     }

@@ -2,8 +2,8 @@
 import { mkdirSync, rmdirSync } from 'node:fs'
 import { isErrno } from '../errors.ts'
 import type { Directory } from './directory.ts'
-import { explainWalkError } from './walk-error.ts'
 import type { Place } from './walk.ts'
+import { explainWriteError } from './write-file.ts'
 
 /** Missing parents that were just made: where the file goes, and how to take them back when the write fails. */
 export interface MadeParents {
@@ -41,7 +41,7 @@ export function makeParents(place: Place, { isDurable }: { isDurable: boolean })
   } catch (error) {
     undo()
     close()
-    throw explainWalkError(error, place.path)
+    throw explainWriteError(error, place.path)
   }
 }
 

@@ -8,6 +8,7 @@ import { mayAccess } from './access.ts'
 import { identityOf, isSameIdentity, type FileIdentity } from './identity.ts'
 import type { Directory } from './directory.ts'
 import { explainEscapes } from './raw-name.ts'
+import { explainWalkError } from './walk-error.ts'
 import type { Place } from './walk.ts'
 
 /** One version of a file: its bytes and what it was when they were read. */
@@ -43,7 +44,7 @@ export function contentHash(bytes: Buffer | string): string {
 
 /**
  * @param path as the caller spelt it, for messages
- * @throws OperationError FILE_NOT_FOUND, NOT_A_FILE, FILE_TOO_LARGE, ACCESS_DENIED
+ * @throws OperationError FILE_NOT_FOUND, NOT_A_FILE, FILE_TOO_LARGE, ACCESS_DENIED, READ_ERROR
  */
 export async function readFile(place: Place, path: string, limits: ReadLimits): Promise<FileVersion> {
   requireRegular(place.stat, path)
@@ -59,6 +60,8 @@ export async function readFile(place: Place, path: string, limits: ReadLimits): 
       const isWhole = isSameIdentity(identityOf(before), identityOf(after)) && bytes.length === Number(after.size)
       if (isWhole || attempt === maxTornReads) return versionOf(bytes, after, place)
     }
+  } catch (error) {
+    throw explainWalkError(error, path)
   } finally {
     closeReader(fd)
   }
@@ -150,7 +153,7 @@ function openForReading(place: Place, path: string): number {
     }
     if (isErrno(error, 'ELOOP', 'ENXIO', 'EMLINK'))
       throw new OperationError('NOT_A_FILE', `Not a regular file: ${path}`, { path, cause: error })
-    throw error
+    throw explainWalkError(error, path)
   }
 }
 

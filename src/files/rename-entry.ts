@@ -14,7 +14,7 @@ import { isErrno, OperationError } from '../errors.ts'
 import type { AfterChange } from './after-change.ts'
 import { assertUnchanged, ChangedMeanwhile, requireAbsent } from './checks.ts'
 import { temporaryName } from './own-names.ts'
-import { requireRegular, type FileVersion } from './read-file.ts'
+import { fileNotFound, requireRegular, type FileVersion } from './read-file.ts'
 import type { Place } from './walk.ts'
 import { explainWriteError, type Writer } from './write-file.ts'
 
@@ -136,6 +136,7 @@ function copyLink(from: RenameSource, { place, path, overwrite }: RenameTarget, 
     if (overwrite) renameOver(place, name)
     return target
   } catch (error) {
+    if (isErrno(error, 'EEXIST')) throw new ChangedMeanwhile(`created meanwhile: ${place.path}`, { cause: error })
     throw explainWriteError(error, path, 'RENAME_ERROR')
   }
 }
@@ -170,6 +171,7 @@ function renameInPlace(from: Place, to: Place, path: string): boolean {
     return true
   } catch (error) {
     if (isErrno(error, 'EXDEV')) return false
+    if (isErrno(error, 'ENOENT') && from.directory.stat(from.name) === undefined) throw fileNotFound(path, error)
     throw explainWriteError(error, path, 'RENAME_ERROR')
   }
 }

@@ -154,12 +154,27 @@ class Walk {
     if (this.#links > maxLinks) {
       throw new OperationError('ACCESS_DENIED', `Too many symbolic links: ${this.#spelling}`, { path: this.#spelling })
     }
-    const target = readlinkSync(this.#here.at(name))
+    const target = this.#readLink(name)
+    if (target === undefined) {
+      // It is no link any more: another look at the same name.
+      this.#todo.unshift(name)
+      return
+    }
     if (!isAbsolute(target)) {
       this.#todo = [...namesOf(target), ...this.#todo]
       return
     }
     this.#enter([...namesOf(target), ...this.#todo])
+  }
+
+  /** Undefined where something else has taken its place since it was looked at. */
+  #readLink(name: string): string | undefined {
+    try {
+      return readlinkSync(this.#here.at(name))
+    } catch (error) {
+      if (isErrno(error, 'EINVAL', 'ENOENT')) return undefined
+      throw error
+    }
   }
 
   /** Goes on at an absolute path. Nothing outside the roots is looked at: what leaves them must come back by the names of a root. */

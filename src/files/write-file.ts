@@ -19,6 +19,7 @@ import { notDurable, notLookedAt, type AfterChange } from './after-change.ts'
 import { identityOf, type FileIdentity } from './identity.ts'
 import { temporaryName } from './own-names.ts'
 import type { FileVersion } from './read-file.ts'
+import { explainWay, isDenial, isSystemError } from './walk-error.ts'
 import type { Place } from './walk.ts'
 
 export interface WriteSettings {
@@ -188,23 +189,24 @@ function stopping(path: string): OperationError {
   )
 }
 
+const reasons: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the quota is used up',
+  EIO: 'the disk failed'
+}
+
+/** @returns an OperationError for whatever the system has answered before the change was made, else the error itself */
 export function explainWriteError(
   error: unknown,
   path: string,
   code: 'WRITE_ERROR' | 'DELETE_ERROR' | 'RENAME_ERROR' = 'WRITE_ERROR'
 ): unknown {
-  if (error instanceof OperationError || !(error instanceof Error) || !('code' in error)) return error
-  if (isErrno(error, 'EACCES', 'EPERM', 'EROFS')) {
-    return new OperationError('ACCESS_DENIED', `The operating system denies the change (${error.code}): ${path}`, {
-      path,
-      cause: error
-    })
-  }
-  const reasons: Record<string, string> = {
-    ENOSPC: 'the disk is full',
-    EDQUOT: 'the quota is used up',
-    EIO: 'the disk failed'
+  if (!isSystemError(error)) return error
+  if (isDenial(error)) {
+    const message = `The operating system denies the change (${error.code}): ${path}. Ask the owner, or choose another path.`
+    return new OperationError('ACCESS_DENIED', message, { path, cause: error })
   }
   const reason = reasons[String(error.code)] ?? `the system answered ${String(error.code)}`
-  return new OperationError(code, `Nothing was changed at ${path}: ${reason}.`, { path, cause: error })
+  const message = `Nothing was changed at ${path}: ${reason}. Try again once that is mended.`
+  return explainWay(error, path) ?? new OperationError(code, message, { path, cause: error })
 }

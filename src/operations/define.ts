@@ -58,8 +58,9 @@ export const pathErrors = [
   'NOT_A_FILE',
   'ACCESS_DENIED',
   'PATH_OUTSIDE_BASE',
-  // Of a root that has been moved away.
-  'DIR_NOT_FOUND'
+  // Of a root that has been moved away, and of a folder before "..".
+  'DIR_NOT_FOUND',
+  'READ_ERROR'
 ] as const satisfies readonly ErrorCode[]
 
 /** Codes of every operation that changes a file. */

@@ -240,3 +240,51 @@ t.test('a change that is in the tree is told as made, whatever fails after it', 
   await later.stop()
   t.notOk(hasTemporary(), 'the next start has removed the temporary name')
 })
+
+t.test('what the system fails with is told as that, and nothing was changed', { skip: cannotInject }, async (t) => {
+  const tree = makeTree(t, { f: 'one' })
+  symlinkSync('f', tree.path('link'))
+  const program = await startProgram(t, ['--dir', tree.root], { UV_THREADPOOL_SIZE: '1' })
+  const client = await connect(t, 'rest', program.url, 'tester')
+  const write = { path: 'new/deep/f', content: 'x' }
+  const before = tree.all()
+  for (const [calls, how, name, input, expected] of [
+    [['pread64'], 'error=EIO', 'async_read', { path: 'f' }, { error_code: 'READ_ERROR', message: /EIO.*Try again/ }],
+    [['statx', 'lstat'], 'error=EIO', 'async_read', { path: 'f' }, { error_code: 'READ_ERROR' }],
+    [['readlink', 'readlinkat'], 'error=EINVAL:when=1', 'async_read', { path: 'link' }, { status: 'ok' }],
+    [
+      ['mkdir', 'mkdirat'],
+      'error=ENOSPC',
+      'async_write',
+      write,
+      { error_code: 'WRITE_ERROR', message: /disk is full/ }
+    ],
+    [['mkdir', 'mkdirat'], 'error=EIO:when=2', 'async_write', write, { error_code: 'WRITE_ERROR' }],
+    [['fsync'], 'error=EIO', 'async_write', write, { error_code: 'WRITE_ERROR', message: /Nothing was changed/ }],
+    [['link', 'linkat'], 'error=ENOSPC', 'async_write', write, { error_code: 'WRITE_ERROR', message: /disk is full/ }],
+    [
+      ['rename', 'renameat'],
+      'error=ENOSPC',
+      'async_append',
+      { path: 'f', content: 'x' },
+      { error_code: 'WRITE_ERROR' }
+    ],
+    [
+      ['rename', 'renameat'],
+      'error=EIO',
+      'async_rename',
+      { old_path: 'f', new_path: 'g' },
+      { error_code: 'RENAME_ERROR' }
+    ],
+    [['unlink', 'unlinkat'], 'error=EIO', 'async_delete', { path: 'f' }, { error_code: 'DELETE_ERROR' }],
+    [['unlink', 'unlinkat'], 'error=ENOENT', 'async_delete', { path: 'f' }, { error_code: 'FILE_NOT_FOUND' }],
+    [['openat', 'open'], 'error=EIO', 'async_list', { path: '.' }, { error_code: 'READ_ERROR' }]
+  ] as const) {
+    const title = `${name}: ${calls[0]} ${how}`
+    const answer = await withFaults(program.process.pid as number, calls, how, () => client.call(name, input))
+    t.match(answer, expected, title)
+    t.notMatch(answer, { details: { applied: true } }, title)
+    t.strictSame(tree.all(), before, title)
+    t.equal(tree.read('f'), 'one', title)
+  }
+})

@@ -98,6 +98,7 @@ t.test('the error table has the statuses of the specification', async (t) => {
     INVALID_PATCH: 400,
     CONTENT_OR_PATCHES_REQUIRED: 400,
     FILE_TOO_LARGE: 413,
+    READ_ERROR: 500,
     WRITE_ERROR: 500,
     DELETE_ERROR: 500,
     RENAME_ERROR: 500,
