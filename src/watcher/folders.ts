@@ -10,6 +10,8 @@ interface FoldersOptions {
   readonly onFile: (path: string) => void
   /** A folder may have gone, come or been replaced. */
   readonly onFolder: (path: string) => void
+  /** A folder has had so many notices that its watch has ended: to be looked at, and watched again, after a while. */
+  readonly onAsleep: (path: string) => void
   /** So many notices have come that the system may have dropped others. */
   readonly onFlood: () => void
 }
@@ -25,17 +27,27 @@ export type Folders = ReturnType<typeof createFolders>
 
 /** Far fewer than the system keeps for a reader that is busy: 16,384 on Linux, by default. */
 const floodEvents = 1000
+/**
+ * Notices worked off in one turn of the event loop. The system calls back until none is left, and under a flood new ones come as fast:
+ * without a limit the turn would last as long as the flood. A folder without a watch has none.
+ */
+const maxTurnNotices = 1000
 /** Errors that the next folder would meet as well. */
 const limitCodes = new Set(['ENOSPC', 'EMFILE', 'ENFILE', 'ENOMEM'])
 
-export function createFolders({ roots, onFile, onFolder, onFlood }: FoldersOptions) {
+export function createFolders({ roots, onFile, onFolder, onAsleep, onFlood }: FoldersOptions) {
   const folders = new Map<string, Folder>()
   let events = 0
+  let turnNotices = 0
   let shortage: Shortage | undefined
 
   function onEvent(folder: Folder, name: string | undefined, isRenamed: boolean): void {
     events += 1
     if (events % floodEvents === 0) onFlood()
+    if (isTooMany()) {
+      folder.close()
+      return onAsleep(folder.path)
+    }
     if (name === undefined) return onFolder(folder.path)
     if (folder.files.has(name)) onFile(join(folder.path, name))
     if (!isRenamed) return
@@ -49,6 +61,12 @@ export function createFolders({ roots, onFile, onFolder, onFlood }: FoldersOptio
       folder.close()
       onFolder(folder.path)
     }
+  }
+
+  function isTooMany(): boolean {
+    if (turnNotices === 0) setImmediate(() => (turnNotices = 0))
+    turnNotices += 1
+    return turnNotices > maxTurnNotices
   }
 
   function ensure(path: string): Folder | undefined {

@@ -33,6 +33,8 @@ export type Watcher = ReturnType<typeof createWatcher>
 
 /** A file that is held is tried again after this time. */
 const retryMs = 100
+/** For a folder with a flood of notices: so often at most it is looked at as a whole. */
+const sleepMs = 1000
 /** Where not all folders are watched, all files are looked at this often at least. */
 const degradedRescanMs = 5000
 
@@ -53,6 +55,7 @@ export function createWatcher(options: WatcherOptions) {
     roots,
     onFile: (path) => gather.add(path),
     onFolder: (path) => gather.add(path),
+    onAsleep: (path) => gather.add(path, Math.max(sleepMs, debounceMs)),
     onFlood: () => rounds.soon()
   })
   const bursts = createBursts({
