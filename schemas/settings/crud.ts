@@ -8,7 +8,7 @@ export const crud = Type.Object(
       ...path(),
       default: [],
       description:
-        'The roots: absolute paths of directories. Only files below them are reachable; empty refuses everything.'
+        'The roots: absolute paths of directories. Only files below them are reachable; empty refuses everything. Where nothing sets them, a server that is started by hand serves the folder that it is called from.'
     }),
     default_timeout: Type.Number({
       ...live,

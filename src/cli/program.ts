@@ -47,8 +47,10 @@ export const program = addServeFlags(createCommand('async-crud-mcp'))
   .addCommand(createUninstallCommand())
   .addCommand(createDoctorCommand())
 
-/** Below all that anybody has set. */
+/** Below all that is set. */
 const lastingDefaults = { 'persistence.enabled': true }
+/** A server that is called by hand serves the folder that it is called from, unless the settings say something else, be it no root at all. */
+const defaultsByHand = () => ({ 'crud.base_directories': [process.cwd()] })
 
 async function runWithoutCommand([word]: readonly string[], flags: ServeFlags, command: Command): Promise<void> {
   if (word === undefined) return run(flags, command)
@@ -64,14 +66,12 @@ async function runWithoutCommand([word]: readonly string[], flags: ServeFlags, c
 
 async function run(_flags: ServeFlags, command: Command): Promise<void> {
   const flags = command.optsWithGlobals<ServeFlags>()
-  const sources = { ...toSources(flags), defaults: isLasting(flags) ? lastingDefaults : {} }
+  const sources = { ...toSources(flags), defaults: isLasting(flags) ? lastingDefaults : defaultsByHand() }
   const { config, values, warnings, file } = loadSettings(sources)
   if (flags['asService'] === true && !config.daemon.enabled) {
     process.stderr.write('async-crud-mcp: daemon.enabled is false in the configuration: the service does not serve\n')
     return
   }
-  if (config.crud.base_directories.length === 0)
-    throw new Error('no root: pass --dir <folder>, or set crud.base_directories (async-crud-mcp config init)')
   requireTokenBeyondLoopback(config.daemon.host, config.daemon.token)
   const { source } = values.get('daemon.port')?.origin ?? {}
   const isPortExplicit = (source === 'flag' || source === 'environment') && config.daemon.port !== null

@@ -27,7 +27,7 @@ export const serveFlags: readonly ServeFlag[] = [
   {
     flag: '--dir <folder>',
     setting: 'crud.base_directories',
-    help: 'a root: only files below it are reachable (repeatable; at least one, here or in the settings)',
+    help: 'a root: only files below it are reachable (repeatable; default: those of the settings, else the folder that this is called from)',
     parse: collect
   },
   { flag: '--transport <type>', setting: 'daemon.transport' },

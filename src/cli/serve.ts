@@ -55,6 +55,10 @@ export async function serve({
   const { stop, isStopping } = stopOnSignals(app, config.daemon.stop_timeout_seconds * 1000 + stopMarginMs)
   app.log.info({ version, transport, roots: app.files.roots.map(({ given }) => given) }, 'starting')
   for (const warning of warnings) app.log.warn(warning)
+  if (app.files.roots.length === 0)
+    app.log.warn(
+      'crud.base_directories is empty, so every path is refused: name a root there, or start the server with --dir <folder>'
+    )
   if (transport === 'stdio') await app.ready()
   else {
     app.serverFacts.port = await listen(app, config, isPortExplicit)

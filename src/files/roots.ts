@@ -35,8 +35,8 @@ export function createRoots(directories: readonly string[]) {
   function locate(path: string): Location {
     const [first] = roots
     if (first === undefined) {
-      const hint = 'No root is configured, so every path is refused. Start the server with --dir <folder>.'
-      throw new OperationError('PATH_OUTSIDE_BASE', hint, { path })
+      const message = `This server has no root, so it refuses every path, ${path} too. Ask the operator to set crud.base_directories (async-crud-mcp config edit), or to start the server with --dir <folder>.`
+      throw new OperationError('PATH_OUTSIDE_BASE', message, { path })
     }
     const names = namesOf(path)
     if (!isAbsolute(path)) return { root: first, segments: names }

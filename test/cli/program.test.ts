@@ -39,7 +39,6 @@ t.test('bad arguments exit 1 with one clear line', async (t) => {
   const tree = makeTree(t, { file: '' })
   const { root } = tree
   const cases: [string[], RegExp][] = [
-    [[], /no root: pass --dir/],
     [['--dri', root], /--dri.*Did you mean --dir/],
     [['--dir', tree.path('nothing')], /does not exist/],
     [['--dir', tree.path('file')], /not a directory/],
@@ -192,27 +191,55 @@ t.test('the log tells what happens without content', async (t) => {
   for (const line of program.stderr) t.doesNotThrow(() => JSON.parse(line) as unknown)
 })
 
-t.test('npm start takes folders from where it is called, and its server goes when npm is killed', async (t) => {
-  const tree = makeTree(t, { f: 'one' })
-  const port = await freePort()
-  const project = fileURLToPath(new URL('../../..', import.meta.url))
-  const args = ['--silent', '--prefix', project, 'start', '--', '--dir', '.', '--port', String(port)]
-  const env = { ...process.env, ASYNC_CRUD_MCP_CONFIG: '' }
-  const npm = spawn('npm', args, { cwd: tree.root, env, stdio: ['ignore', 'ignore', 'pipe'] })
-  t.teardown(() => npm.kill('SIGKILL'))
-  await new Promise<void>((resolve) => {
-    createInterface({ input: npm.stderr }).on('line', (line) => line.includes('listening on') && resolve())
+t.test(
+  'npm start without a root serves the folder that it is called from, and its server goes when npm is killed',
+  async (t) => {
+    const tree = makeTree(t, { f: 'one' })
+    const port = await freePort()
+    const project = fileURLToPath(new URL('../../..', import.meta.url))
+    const args = ['--silent', '--prefix', project, 'start', '--', '--port', String(port)]
+    const env = { ...process.env, ASYNC_CRUD_MCP_CONFIG: '' }
+    const npm = spawn('npm', args, { cwd: tree.root, env, stdio: ['ignore', 'ignore', 'pipe'] })
+    t.teardown(() => npm.kill('SIGKILL'))
+    await new Promise<void>((resolve) => {
+      createInterface({ input: npm.stderr }).on('line', (line) => line.includes('listening on') && resolve())
+    })
+    const client = await connect(t, 'rest', `http://127.0.0.1:${port}`)
+    t.match(await client.call('async_read', { path: 'f' }), { content: 'one' })
+    npm.kill('SIGTERM')
+    const isUp = () =>
+      fetch(`http://127.0.0.1:${port}/health`).then(
+        (response) => response.ok,
+        () => false
+      )
+    while (await isUp()) await new Promise(setImmediate)
+    t.pass('nobody listens any more')
+  }
+)
+
+t.test('a server without any root starts, says so, and refuses every path with the way out', async (t) => {
+  const tree = makeTree(t, { 'config.json': '{"crud":{"base_directories":[]}}', f: 'one' })
+  const message = /no root, so it refuses every path, .*set crud\.base_directories .*--dir <folder>/
+  const fromFile = await startProgram(t, ['--config', tree.path('config.json')])
+  t.match(fromFile.stderr.join('\n'), /crud\.base_directories is empty, so every path is refused: .*--dir <folder>/)
+  const client = await connect(t, 'rest', fromFile.url)
+  const refused = { error_code: 'PATH_OUTSIDE_BASE', message }
+  t.match(await client.call('async_read', { path: tree.path('f') }), refused)
+  t.match(await client.call('async_write', { path: 'new', content: '' }), refused)
+  t.match(await client.call('lock_try', { filepaths: ['f'], agent_id: 'ann' }), refused)
+  t.match(await client.call('list_files', {}), { error: { message } })
+  const fromEnvironment = startStdio(t, ['--transport', 'stdio'], {
+    environment: { ASYNC_CRUD_MCP_CRUD__BASE_DIRECTORIES: '[]' }
   })
-  const client = await connect(t, 'rest', `http://127.0.0.1:${port}`)
-  t.match(await client.call('async_read', { path: 'f' }), { content: 'one' })
-  npm.kill('SIGTERM')
-  const isUp = () =>
-    fetch(`http://127.0.0.1:${port}/health`).then(
-      (response) => response.ok,
-      () => false
-    )
-  while (await isUp()) await new Promise(setImmediate)
-  t.pass('nobody listens any more')
+  t.match((await fromEnvironment.call('async_read', { path: 'f' })).error, { data: refused })
+  t.match(await fromEnvironment.end(), { code: 0 })
+  t.strictSame(tree.all(), ['config.json', 'f'])
+})
+
+t.test('a service for which no root is set serves none, whatever folder it is started in', async (t) => {
+  const { url } = await startProgram(t, ['serve', '--as-service'])
+  const client = await connect(t, 'rest', url)
+  t.match(await client.call('async_list', { path: '.' }), { error_code: 'PATH_OUTSIDE_BASE' })
 })
 
 t.test('a port that is taken is told, with the one that is used instead', async (t) => {
