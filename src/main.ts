@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 // The command line: loads the command that is asked for and nothing of the others. Those that hooks and scripts run must start at once.
-import { outliveReaders } from './cli/unread-output.ts'
-
+const { outliveReaders } = await import('./cli/unread-output.ts')
 outliveReaders()
 if (process.argv[2] === 'guard') {
   const { runGuard } = await import('./cli/guard.ts')

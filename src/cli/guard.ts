@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { dirname } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
-import { parseBoolean } from '../config/boolean.ts'
 import { findServer } from '../daemon/state-file.ts'
 import { deny, denyLeased, denyUnleased, type Decision, type Lacking } from '../guard/decision.ts'
 import { parseHookInput, type NativeEdit } from '../guard/hook-input.ts'
@@ -110,7 +109,7 @@ function answer(decision: Decision | undefined): void {
 }
 
 function explainFailure(error: unknown, closedByFlag: boolean): Decision {
-  const isClosed = closedByFlag || parseBoolean(process.env['ASYNC_CRUD_MCP_GUARD_CLOSED'] ?? '') === true
+  const isClosed = closedByFlag || /^(?:1|true|yes|on)$/i.test(process.env['ASYNC_CRUD_MCP_GUARD_CLOSED'] ?? '')
   const outcome = isClosed
     ? 'The edit was not run, since this guard is closed (--closed). Start the server, or ask the operator.'
     : 'The edit goes on unchecked.'

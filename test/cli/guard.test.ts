@@ -252,7 +252,8 @@ t.test(
     })
     for (const [args, environment] of [
       [['--closed'], {}],
-      [[], { ASYNC_CRUD_MCP_GUARD_CLOSED: '1' }]
+      [[], { ASYNC_CRUD_MCP_GUARD_CLOSED: '1' }],
+      [[], { ASYNC_CRUD_MCP_GUARD_CLOSED: 'Yes' }]
     ] as const) {
       const { code, reason } = await runGuard(input, args, environment)
       t.equal(code, 0)
