@@ -88,7 +88,10 @@ export const LockResult = Type.Object(
     position: Type.Optional(
       Type.Integer({ minimum: 1, description: 'Your place in its queue, or the one you would get; 1 is next.' })
     ),
-    queue_depth: Type.Optional(queueDepth)
+    queue_depth: Type.Optional(queueDepth),
+    message: Type.Optional(
+      Type.String({ description: 'That the name has come to lead elsewhere while you waited, and what to do.' })
+    )
   },
   { title: 'LockResult', description: 'What became of one file.' }
 )

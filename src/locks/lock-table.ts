@@ -13,7 +13,7 @@ import type { FencingTokens } from './tokens.ts'
 import { findCycle, hasCycle, type Wait } from './wait-for.ts'
 
 /** Of one lease. */
-const maxNames = 16
+const maxNames = 4
 
 export interface LockTableOptions {
   readonly clock: Clock

@@ -196,8 +196,12 @@ export class LeaseGroup {
     undoUntold(this.#members, cause)
   }
 
-  results(): LockResult[] {
-    return this.#members.map((member) => this.#describe(member))
+  /** @param explain what there is to say of a lease that is held */
+  results(explain: (file: LockFile) => Pick<LockResult, 'message'> = () => ({})): LockResult[] {
+    return this.#members.map((member) => {
+      const result = this.#describe(member)
+      return result.acquired ? { ...result, ...explain(member.file) } : result
+    })
   }
 
   get #wanted(): Member[] {

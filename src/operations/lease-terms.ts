@@ -7,8 +7,8 @@ import { describeLoss } from './lost-leases.ts'
 
 /** A file that an operation is about to touch. */
 export interface LeaseTerm extends LockRequest {
-  /** Of the lease that counts for it: the lock's own key, or that of a link's target. */
-  readonly leaseKey: string
+  /** Of the lease that counts for it: the lock's own key, or that of a link's target; undefined where none can be taken. */
+  readonly leaseKey: string | undefined
   /** As the caller spelt it. */
   readonly given: string
   /** Of the lease that the change relies on, where the caller named it. */
@@ -24,11 +24,12 @@ export function checkLeases(terms: readonly LeaseTerm[], context: OperationConte
   const { lostLeases, caller, config } = context
   const { agentId } = caller
   for (const term of terms) {
-    if (term.mode === 'shared') continue
-    const loss = config.locks.enforcement === 'off' ? undefined : lostLeases.find(agentId, term.leaseKey)
+    const { mode, key, leaseKey = key } = term
+    if (mode === 'shared') continue
+    const loss = config.locks.enforcement === 'off' ? undefined : lostLeases.find(agentId, leaseKey)
     if (loss === undefined || agentId === undefined || term.fencingToken !== undefined) checkLease(term, context)
     else {
-      lostLeases.refuse(agentId, term.leaseKey)
+      lostLeases.refuse(agentId, leaseKey)
       throw leaseLost(term, describeLoss(loss), { fencing_token: loss.fencingToken, cause: loss.end.cause })
     }
   }
@@ -46,8 +47,9 @@ export function needsLease(terms: readonly LeaseTerm[], { config }: OperationCon
 
 /** @throws OperationError LEASE_LOST, LOCK_REQUIRED */
 function checkLease(term: LeaseTerm, { locks, lostLeases, caller, config }: OperationContext): void {
-  const { leaseKey: key, given, mode, fencingToken } = term
-  const isRequired = config.locks.enforcement === 'required'
+  const { leaseKey, given, mode, fencingToken } = term
+  const key = leaseKey ?? term.key
+  const isRequired = config.locks.enforcement === 'required' && leaseKey !== undefined
   if (mode === 'shared' || (fencingToken === undefined && !isRequired)) return
   const { agentId } = caller
   const lease = locks.leaseOf(key, agentId)

@@ -10,6 +10,7 @@ import { LeaseGroup } from './lease-group.ts'
 import { explainTtl, toGroupOptions, toMessage } from './lease-options.ts'
 import { toTime } from './lock-entries.ts'
 import { requireAgent, resolveFiles } from './lock-files.ts'
+import { explainMove } from './named-files.ts'
 import type { Ticket } from './tickets.ts'
 import { waitSeconds } from './wait-time.ts'
 
@@ -47,7 +48,7 @@ async function wait(input: LockWaitInput, context: OperationContext): Promise<St
   const { givenUp } = group
   return {
     status: 'ok',
-    results: group.results(),
+    results: group.results((file) => explainMove(file, context)),
     all_acquired: group.isComplete,
     ...(kept !== undefined && {
       ticket: kept,

@@ -3,7 +3,7 @@ import { errorTable } from '../../schemas/errors.ts'
 import { toOperationError, type OperationError } from '../errors.ts'
 import type { Lease } from '../locks/lock.ts'
 import type { OperationContext } from './context.ts'
-import { checkCount, inCanonicalOrder, resolveFile } from './lock-files.ts'
+import { checkCount, inCanonicalOrder, resolveFile, type LockFile } from './lock-files.ts'
 
 export interface NamedFile {
   /** As the caller spelt it first. */
@@ -13,7 +13,7 @@ export interface NamedFile {
   /** The key, and every spelling that was given: a lease, or a place in a queue, may be known by any of them. */
   readonly names: Set<string>
   /** Why no lease can be taken under the name now. */
-  readonly obstacle: OperationError | undefined
+  readonly obstacle?: OperationError | undefined
 }
 
 /**
@@ -25,7 +25,8 @@ export function findNamedFiles(filepaths: readonly string[], context: OperationC
   const byKey = new Map<string, NamedFile>()
   for (const filepath of filepaths) {
     const name = context.files.nameOf(filepath)
-    const { key, obstacle } = lookFor(filepath, name, context)
+    const { key = name, obstacle } = lookFor(filepath, context)
+    if (obstacle !== undefined && mayPass(obstacle)) throw obstacle
     const known = byKey.get(key)
     if (known === undefined) byKey.set(key, { filepath, key, names: new Set([key, name]), obstacle })
     else known.names.add(name)
@@ -33,14 +34,17 @@ export function findNamedFiles(filepaths: readonly string[], context: OperationC
   return inCanonicalOrder(byKey.values())
 }
 
-function lookFor(filepath: string, name: string, context: OperationContext): Pick<NamedFile, 'key' | 'obstacle'> {
+/** @returns the key of the file to which a name leads, or why no lease can be taken on it */
+function lookFor(filepath: string, context: OperationContext): { key?: string; obstacle?: OperationError } {
   try {
-    return { key: resolveFile(filepath, context).key, obstacle: undefined }
+    return { key: resolveFile(filepath, context).key }
   } catch (error) {
-    const obstacle = toOperationError(error, filepath)
-    if (obstacle.code === 'SERVER_ERROR' || errorTable[obstacle.code].retryable) throw obstacle
-    return { key: name, obstacle }
+    return { obstacle: toOperationError(error, filepath) }
   }
+}
+
+function mayPass({ code }: OperationError): boolean {
+  return code === 'SERVER_ERROR' || errorTable[code].retryable
 }
 
 /** The lease that counts for a file: the one on what its name leads to; where it leads to no file, one taken under the name. */
@@ -59,4 +63,17 @@ export function explainName(
   if (elsewhere === undefined || leaseThatCounts(file, held) !== undefined) return {}
   const message = `You hold a lease on ${elsewhere.path}, to which ${file.filepath} led when you took it. It leads to another file now: give that lease back with lock_release and this name, then take a new one.`
   return { message }
+}
+
+/** For the result of one file that was waited for: that its name has come to lead elsewhere meanwhile. */
+export function explainMove(
+  { filepath, path, key }: LockFile,
+  context: OperationContext
+): { readonly message?: string } {
+  const { key: now, obstacle } = lookFor(filepath, context)
+  if (now === key || (obstacle !== undefined && mayPass(obstacle))) return {}
+  const reason = obstacle === undefined ? 'It leads elsewhere now' : `Now: ${obstacle.message.replace(/\.$/, '')}`
+  return {
+    message: `Your lease is on ${path}, to which ${filepath} led when you asked. ${reason}. Give the lease back with lock_release and this name if you do not want it.`
+  }
 }

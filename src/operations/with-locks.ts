@@ -7,6 +7,7 @@ import type { Place } from '../files/walk.ts'
 import type { Lock } from '../locks/lock.ts'
 import type { OperationContext } from './context.ts'
 import { checkLeases, needsLease, noteReads, type LeaseTerm } from './lease-terms.ts'
+import { resolveFile } from './lock-files.ts'
 import { explainCut, waitSeconds } from './wait-time.ts'
 
 export interface Target {
@@ -96,33 +97,41 @@ function takeNow(
 ): Turn | { readonly terms: readonly LeaseTerm[] } {
   const { locks, caller, config } = context
   const places = openAll(context, targets)
-  let terms: readonly LeaseTerm[]
-  try {
-    terms = places.map((place, index) => toTerm(place, targets[index] as Target, context))
-    checkLeases(terms, context)
-  } catch (error) {
-    closeAll(places, context)
-    throw error
-  }
+  const terms = checkTerms(places, targets, context)
   const lock = locks.tryAcquire(terms, { operation, agentId: caller.agentId, ttlMs: operationTtlMs(config) })
   if (lock !== undefined) return { lock, places, terms }
   closeAll(places, context)
   return { terms }
 }
 
-/** A lease taken by the name of a link is one on what the link leads to. */
+/** @throws OperationError LEASE_LOST, LOCK_REQUIRED; the places are closed then */
+function checkTerms(
+  places: readonly Place[],
+  targets: readonly Target[],
+  context: OperationContext
+): readonly LeaseTerm[] {
+  try {
+    const terms = places.map((place, index) => toTerm(place, targets[index] as Target, context))
+    checkLeases(terms, context)
+    return terms
+  } catch (error) {
+    closeAll(places, context)
+    throw error
+  }
+}
+
+/** A lease taken by the name of a link is one on what the link leads to: none can be taken where that is no file. */
 function toTerm({ path, stat }: Place, { path: given, mode, reach, fencingToken }: Target, context: OperationContext) {
   const key = lockKey(path)
   const isLink = reach === 'entry' && stat?.isSymbolicLink() === true
   return { key, leaseKey: isLink ? targetKey(given, context) : key, path, mode, given, fencingToken }
 }
 
-/** Of a link that leads nowhere we may look, the link itself. */
-function targetKey(path: string, { files }: OperationContext): string {
+function targetKey(path: string, context: OperationContext): string | undefined {
   try {
-    return files.resolve(path, 'target').key
+    return resolveFile(path, context).key
   } catch (error) {
-    if (error instanceof OperationError) return files.resolve(path, 'entry').key
+    if (error instanceof OperationError) return undefined
     throw error
   }
 }
@@ -139,7 +148,9 @@ async function waitForTurn(
     // The lease may have ended while this waited.
     checkLeases(terms, context)
     const places = openAll(context, targets)
-    if (places.every(({ path }, index) => path === terms[index]?.path)) return { lock, places, terms }
+    // What was a link may be a file by now, which needs another lease.
+    if (places.every(({ path }, index) => path === terms[index]?.path))
+      return { lock, places, terms: checkTerms(places, targets, context) }
     lock.release()
     closeAll(places, context)
     return undefined

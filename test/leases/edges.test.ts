@@ -1,5 +1,5 @@
 // Where leases meet links, short times, tickets of the past and answers that nobody reads.
-import { symlinkSync } from 'node:fs'
+import { mkdirSync, rmSync, symlinkSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import type { PartialConfig } from '../../src/config.ts'
 import { connect } from '../fixtures/clients.ts'
@@ -26,6 +26,46 @@ t.test('a lease taken by the name of a link lets its agent delete and rename the
   t.match(await ann.call('async_delete', { path: 'l', fencing_token }), { status: 'ok' })
   t.match(await ann.call('async_rename', { old_path: 'm', new_path: 'n', fencing_token }), { status: 'ok' })
   t.strictSame(tree.read('a'), 'a')
+})
+
+t.test('a link that leads to no file can be deleted and renamed although each change needs a lease', async (t) => {
+  const { tree, ann, bob } = await scene(t, { locks: { enforcement: 'required' } })
+  mkdirSync(tree.path('folder'))
+  const targets = { folded: 'folder', outer: makeTree(t).root, round: 'circle', guarded: '.git/config' }
+  tree.write('.git/config', '')
+  symlinkSync('circle', tree.path('circle'))
+  for (const [name, target] of Object.entries(targets)) {
+    symlinkSync(target, tree.path(name))
+    const refused = await ann.call('lock_try', { filepaths: [name] })
+    t.equal(refused['status'], 'error', `${name} cannot be leased`)
+    await bob.call('lock_try', { filepaths: [`${name}.old`] })
+    const rename = { old_path: name, new_path: `${name}.old` }
+    t.match(
+      await ann.call('async_rename', rename),
+      { error_code: 'LOCK_REQUIRED' },
+      'the new name needs one all the same'
+    )
+    await bob.call('lock_release_all')
+    await ann.call('lock_try', { filepaths: [`${name}.old`] })
+    t.match(await ann.call('async_rename', rename), { status: 'ok' })
+    t.match(await bob.call('async_delete', { path: `${name}.old`, timeout: 0 }), { error_code: 'LOCK_TIMEOUT' })
+    await ann.call('lock_release_all')
+    t.match(await bob.call('async_delete', { path: `${name}.old` }), { status: 'ok' })
+  }
+  t.ok(tree.all().includes('folder'))
+})
+
+t.test('a link that became a file while its deletion waited needs the lease of a file', async (t) => {
+  const { tree, server, ann, bob } = await scene(t, { locks: { enforcement: 'required' } })
+  await bob.call('lock_try', { filepaths: ['l'] })
+  symlinkSync(makeTree(t).root, tree.path('l'))
+  const deletion = ann.call('async_delete', { path: 'l' })
+  await untilWaiting(server, 1)
+  rmSync(tree.path('l'))
+  tree.write('l', 'kept')
+  await bob.call('lock_release', { filepaths: ['l'] })
+  t.match(await deletion, { error_code: 'LOCK_REQUIRED' })
+  t.equal(tree.read('l'), 'kept')
 })
 
 t.test(

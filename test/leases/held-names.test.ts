@@ -2,6 +2,7 @@
 import { mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import t from 'tap'
 import { connect, type Answer } from '../fixtures/clients.ts'
+import { untilWaiting } from '../fixtures/locks.ts'
 import { startServer } from '../fixtures/server.ts'
 import { makeTree } from '../fixtures/tree.ts'
 import { makeKeptTree } from '../persistence/fixtures/kept.ts'
@@ -165,6 +166,23 @@ t.test('of a link that leads elsewhere, lock_status and lock_renew say where the
   t.match(await ann!.call('lock_try', { filepaths }), { all_acquired: true }, 'it can be taken on the other file too')
   t.match(await ann!.call('lock_release', { filepaths }), { all_released: true })
   t.equal(leases(), 0, 'and then the name gives back both')
+})
+
+t.test('a lock_wait says so where its name has come to lead elsewhere meanwhile', async (t) => {
+  for (const name of ['while/a', 'while/b', 'while/f', 'while/g']) tree.write(name, '')
+  point('while/l', 'a')
+  await bob!.call('lock_try', { filepaths: ['while/a', 'while/f', 'while/g'] })
+  const wait = ann!.call('lock_wait', { filepaths: ['while/f', 'while/g', 'while/l'] })
+  await untilWaiting(server, 3)
+  point('while/l', 'b')
+  replaceByFolder('while/f')
+  await bob!.call('lock_release_all')
+  const answer = await wait
+  t.match(answer, { all_acquired: true })
+  const moved = new RegExp(`lease is on ${tree.path('while/a')}.*leads elsewhere now.*lock_release`)
+  t.match(resultOf(answer, 'while/l'), { acquired: true, message: moved })
+  t.match(resultOf(answer, 'while/f'), { acquired: true, message: /directory/ })
+  t.notOk('message' in resultOf(answer, 'while/g'))
 })
 
 t.test('a lock_try that is refused leaves no name behind on the lease of before', async (t) => {
