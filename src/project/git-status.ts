@@ -4,13 +4,10 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readSmall } from './read-small.ts'
+import type { Repository } from './repository.ts'
 import { runGit } from './run-git.ts'
 
-export interface WorkTree {
-  readonly topLevel: string
-  readonly gitDir: string
-  /** Where the objects are; another folder than `gitDir` in a linked worktree. */
-  readonly commonDir: string
+export interface WorkTree extends Repository {
   /** Undefined in an empty repository. */
   readonly commit: string | undefined
   /** What the configuration says of `core`, as key and value. */
@@ -27,7 +24,7 @@ export async function readStatus(tree: WorkTree, signal: AbortSignal): Promise<'
   try {
     await fill(standIn, tree)
     const { output, isCut } = await runGit(
-      [`--git-dir=${standIn}`, `--work-tree=${tree.topLevel}`, '-C', tree.topLevel, ...status],
+      [`--git-dir=${standIn}`, `--work-tree=${tree.workTree}`, '-C', tree.workTree, ...status],
       signal,
       { GIT_INDEX_FILE: join(tree.gitDir, 'index'), GIT_OBJECT_DIRECTORY: join(tree.commonDir, 'objects') }
     )

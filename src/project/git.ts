@@ -1,7 +1,9 @@
 // What Git says of the repository that a folder belongs to (DUAL 2.2): asked anew each time, since it changes.
-import { resolve } from 'node:path'
+import { realpathSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { readStatus } from './git-status.ts'
 import { toShownRemote } from './remote.ts'
+import { findRepository, type Repository } from './repository.ts'
 import { runGit } from './run-git.ts'
 
 export interface GitInfo {
@@ -19,7 +21,7 @@ export interface GitInfo {
 const timeoutMs = 5000
 const running = new Map<string, Promise<GitInfo | null>>()
 
-/** Null where the folder is in no repository, or Git is not there. Calls at the same time share one look. */
+/** Null where the folder is in no repository of its own, or Git is not there. Calls at the same time share one look. */
 export function readGit(folder: string): Promise<GitInfo | null> {
   const shared = running.get(folder)
   if (shared !== undefined) return shared
@@ -29,29 +31,44 @@ export function readGit(folder: string): Promise<GitInfo | null> {
 }
 
 async function lookAt(folder: string, signal: AbortSignal): Promise<GitInfo | null> {
+  const repository = findRepository(folder)
+  if (repository === undefined) return null
+  const { commonDir } = repository
   const ask = async (...args: string[]) => (await runGit(['-C', folder, ...args], signal)).output
   const line = async (...args: string[]) => (await ask(...args))?.replace(/\n$/, '')
+  // Of the repository's own configuration alone: what it includes lies elsewhere.
+  const own = ['config', '--file', join(commonDir, 'config'), '--no-includes', '--null']
   const [places, commit, short, branch, settings] = await Promise.all([
     line('rev-parse', '--show-toplevel', '--absolute-git-dir', '--git-common-dir'),
     line('rev-parse', '--verify', '--quiet', 'HEAD'),
     line('rev-parse', '--verify', '--quiet', '--short', 'HEAD'),
     line('symbolic-ref', '--quiet', '--short', 'HEAD'),
-    ask('config', '--null', '--get-regexp', '^(core\\.|remote\\..*\\.url$)')
+    ask(...own, '--get-regexp', '^(core\\.|remote\\..*\\.url$)')
   ])
-  const [topLevel, gitDir, commonDir, ...more] = places?.split('\n') ?? []
-  if (topLevel === undefined || gitDir === undefined || commonDir === undefined || more.length > 0) return null
+  if (!isSame(repository, folder, places?.split('\n') ?? [])) return null
   const entries = parseSettings(settings ?? '')
-  const status = await readStatus(
-    // Relative to the folder, where it is not absolute.
-    { topLevel, gitDir, commonDir: resolve(folder, commonDir), commit, core: entries },
-    signal
-  )
+  const status = await readStatus({ ...repository, commit, core: entries }, signal)
   return {
     remote: findRemote(entries) ?? null,
     branch: branch ?? null,
     commit: commit ?? null,
     commit_short: short ?? null,
     status: status ?? null
+  }
+}
+
+/** False when Git means other folders than were found: it is not there, refuses the repository, or was led elsewhere. */
+function isSame({ workTree, gitDir, commonDir }: Repository, folder: string, places: readonly string[]): boolean {
+  // The last is relative to the folder, when it is not absolute.
+  const real = places.map((place) => realOf(resolve(folder, place)))
+  return real.join('\n') === [workTree, gitDir, commonDir].join('\n')
+}
+
+function realOf(path: string): string | undefined {
+  try {
+    return realpathSync(path)
+  } catch {
+    return undefined
   }
 }
 

@@ -3,12 +3,12 @@ import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs
 
 const maxBytes = 65_536
 
-/** Undefined where there is none, or something else than a file of at most 64 KiB. */
+/** Undefined where there is none, or something else than a file of at most 64 KiB, such as a link. */
 export function readSmall(path: string): string | undefined {
   let fd: number | undefined
   try {
-    // Opening a pipe without this would wait for somebody who writes to it.
-    fd = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+    // Opening a pipe without O_NONBLOCK would wait for a writer; a link could lead out of the tree.
+    fd = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0))
     const stat = fstatSync(fd)
     return stat.isFile() && stat.size <= maxBytes ? readFileSync(fd, 'utf8') : undefined
   } catch {

@@ -1,6 +1,6 @@
 // What get_server_info says of real repositories, and that looking at one runs nothing of what its files name.
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdirSync, realpathSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import { chmodSync, cpSync, mkdirSync, realpathSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { agentOperations } from '../../src/operations/index.ts'
@@ -103,6 +103,104 @@ t.test('the name of a project is found in the configuration of whatever kind of 
   execFileSync('mkfifo', [tree.path('.git/config')])
   t.equal(projectName(root), basename(root), 'a pipe')
   t.end()
+})
+
+/** What an agent that may write the tree can do to see another repository; `secret` is one outside of it. */
+const disguises: [string, (tree: Tree, secret: string, outside: Tree) => void][] = [
+  ['a .git file', (tree, secret) => tree.write('.git', `gitdir: ${secret}\n`)],
+  ['a .git link', (tree, secret) => symlinkSync(secret, tree.path('.git'))],
+  [
+    'a .git file that leads to a link',
+    (tree, secret) => {
+      symlinkSync(secret, tree.path('inner'))
+      tree.write('.git', 'gitdir: inner\n')
+    }
+  ],
+  [
+    'a part of a repository that names another as its whole',
+    (tree, secret) => {
+      for (const name of ['HEAD', 'index']) cpSync(join(secret, name), tree.path(`.git/${name}`))
+      tree.write('.git/commondir', `${secret}\n`)
+    }
+  ],
+  [
+    'the same in another folder that it may write',
+    (tree, secret, outside) => {
+      outside.write('made/worktrees/x/HEAD', 'ref: refs/heads/main\n')
+      outside.write('made/worktrees/x/gitdir', `${tree.path('.git')}\n`)
+      outside.write('made/worktrees/x/commondir', `${secret}\n`)
+      tree.write('.git', `gitdir: ${outside.path('made/worktrees/x')}\n`)
+    }
+  ],
+  ...['HEAD', 'config', 'refs', 'refs/heads', 'refs/heads/main', 'objects', 'index', 'info'].map(
+    (name): [string, (tree: Tree, secret: string) => void] => [
+      `a link in place of ${name}`,
+      (tree, secret) => {
+        cpSync(secret, tree.path('.git'), { recursive: true })
+        rmSync(tree.path(`.git/${name}`), { recursive: true })
+        symlinkSync(join(secret, name), tree.path(`.git/${name}`))
+      }
+    ]
+  ),
+  [
+    'other files',
+    (tree, secret) => {
+      cpSync(secret, tree.path('.git'), { recursive: true })
+      tree.write('.git/config', `[core]\n\trepositoryformatversion = 0\n\tworktree = ${join(secret, '..')}\n`)
+    }
+  ]
+]
+
+for (const [title, disguise] of disguises) {
+  t.test(
+    `a repository outside of the tree is not shown: ${title}`,
+    { skip: process.platform === 'win32' },
+    async (t) => {
+      const { root, git, tree: outside } = makeCommit(t)
+      git('remote', 'add', 'origin', 'https://git.example.org/team/secret.git')
+      const tree = makeTree(t)
+      disguise(tree, join(root, '.git'), outside)
+      const found = realpathSync(tree.root)
+      t.equal(await readGit(found), null)
+      t.equal(projectName(found), basename(found))
+    }
+  )
+}
+
+t.test('what a configuration includes is not shown, nor followed a link in place of what is ignored', async (t) => {
+  const { root, git, tree } = makeCommit(t)
+  const other = makeTree(t, {
+    config: '[remote "origin"]\n\turl = https://git.example.org/team/secret.git\n',
+    words: 'x.txt\n'
+  })
+  git('config', 'include.path', other.path('config'))
+  t.match(await readGit(root), { remote: null, branch: 'main', status: 'clean' })
+  t.equal(projectName(root), basename(root))
+  tree.write('x.txt', '')
+  rmSync(tree.path('.git/info/exclude'), { force: true })
+  mkdirSync(tree.path('.git/info'), { recursive: true })
+  symlinkSync(other.path('words'), tree.path('.git/info/exclude'))
+  t.match(await readGit(root), { status: 'dirty' })
+})
+
+t.test('a worktree and a submodule of a repository elsewhere are described: it knows of them', async (t) => {
+  const { root, git } = makeCommit(t)
+  git('remote', 'add', 'origin', 'https://git.example.org/team/notes.git')
+  for (const relative of ['false', 'true']) {
+    git('config', 'worktree.useRelativePaths', relative)
+    const worktree = join(realpathSync(makeTree(t).root), 'other')
+    git('worktree', 'add', '--quiet', '-b', `topic-${relative}`, worktree)
+    t.match(await readGit(worktree), { branch: `topic-${relative}`, remote: /notes/, status: 'clean' })
+    t.equal(projectName(worktree), 'notes')
+    renameSync(worktree, `${worktree}-moved`)
+    t.equal(await readGit(`${worktree}-moved`), null, 'moved without a word to Git')
+  }
+  const whole = makeCommit(t)
+  whole.git('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', root, 'part')
+  const part = join(whole.root, 'part')
+  t.match(await readGit(part), { branch: 'main', remote: root, status: 'clean' })
+  t.equal(projectName(part), basename(root))
+  t.match(await readGit(whole.root), { status: 'dirty' }, 'the one that has it')
 })
 
 t.test('a folder without a repository is a project all the same', async (t) => {
