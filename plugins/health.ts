@@ -2,6 +2,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import fp from 'fastify-plugin'
 import type { Health } from '../schemas/health.ts'
+import { uptimeSeconds } from '../src/uptime.ts'
 
 const resolutionMs = 10
 const windowMs = 60_000
@@ -14,13 +15,13 @@ export default fp(
     const renewal = setInterval(() => delay.reset(), windowMs)
     renewal.unref()
     app.get('/health', async (): Promise<Health> => {
-      const { version, startedAt } = app.serverFacts
+      const { version } = app.serverFacts
       const degraded = app.degradations.list()
       return {
         status: degraded.length > 0 ? 'degraded' : 'healthy',
         degraded,
         version,
-        uptime_seconds: (Date.now() - startedAt) / 1000,
+        uptime_seconds: uptimeSeconds(),
         port_listening: app.server.listening,
         event_loop_delay_ms: { p50: toMs(delay.percentile(50)), p99: toMs(delay.percentile(99)) },
         memory_bytes: process.memoryUsage.rss(),

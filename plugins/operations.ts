@@ -31,7 +31,6 @@ export default fp<{ config: Config; version: string }>(
     const views = createViews(history, config.crud.max_remembered_reads)
     const server: ServerFacts = {
       version,
-      startedAt: Date.now(),
       port: undefined,
       persistence: 'disabled',
       transport: config.daemon.transport,

@@ -24,9 +24,13 @@ export const Holder = Type.Object(
     expires_at: Type.Union([Timestamp, Type.Null()], {
       description: 'When it loses the lock; null while it still waits for another file of the same call.'
     }),
-    fencing_token: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
-      description: 'Larger than that of every lock granted before; null for as long as expires_at.'
-    }),
+    fencing_token: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        description:
+          'Larger than that of every lock granted before. Agents are shown their own alone, GET /locks shows all; absent while expires_at is null.'
+      })
+    ),
     waits_for: Type.Optional(Type.String({ description: 'The other file that it still waits for.' }))
   },
   { title: 'Holder', description: 'Somebody who holds the lock of a file.' }
@@ -56,7 +60,10 @@ export const StatusOutput = Type.Object(
       Type.Object(
         {
           version: Type.String({ description: 'Of the server.' }),
-          uptime_seconds: Type.Number({ minimum: 0, description: 'Since its start.' }),
+          uptime_seconds: Type.Number({
+            minimum: 0,
+            description: 'Since the start of the process that runs the engine.'
+          }),
           transport: Type.String({ description: 'How it serves.' }),
           port: Type.Union([Type.Integer(), Type.Null()], { description: 'HTTP port.' }),
           persistence: Type.String({ enum: ['enabled', 'disabled'], description: 'Whether state survives a restart.' })

@@ -145,7 +145,7 @@ export async function lookAt(root: string, config?: string): Promise<TreeStatus>
     pid: isOurs ? record.pid : (state?.pid ?? null),
     url,
     health: url === null ? null : (await askHealth(url, record?.token ?? token)).state,
-    uptime_seconds: startedAt === undefined ? 0 : (Date.now() - Date.parse(startedAt)) / 1000,
+    uptime_seconds: startedAt === undefined ? 0 : Math.floor((Date.now() - Date.parse(startedAt)) / 100) / 10,
     log_file: isOurs ? (record.log_file ?? record.output_file) : (logPathOf(logFile) ?? null),
     started_by_daemon: isOurs
   }

@@ -2,6 +2,7 @@
 import { realpathSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { projectName } from '../project/name.ts'
+import { startedAt } from '../uptime.ts'
 import { isRunning, startOf } from './process-identity.ts'
 import { parseServerState, toClientHost, urlOf, type ServerState } from './server-state.ts'
 import { createStateDirectory } from './state-directory.ts'
@@ -19,7 +20,7 @@ const fileName = '.mcp_server_state.json'
 /** What tells this process from every other one. */
 export const thisProcess = {
   pid: process.pid,
-  started_at: new Date(performance.timeOrigin).toISOString(),
+  started_at: startedAt,
   process_start: startOf(process.pid)
 } as const
 

@@ -7,7 +7,8 @@ import { toModification } from './contention.ts'
 import type { OperationContext } from './context.ts'
 import { defineOperation, pathErrors } from './define.ts'
 import { glanceAt, timestamp } from './file-version.ts'
-import { toHolder, toPendingRequest } from './lock-entries.ts'
+import { toOwnHolder, toPendingRequest } from './lock-entries.ts'
+import { uptimeSeconds } from '../uptime.ts'
 
 type Status = Static<typeof StatusOutput>
 
@@ -28,7 +29,7 @@ function globalStatus({ locks, history, files, server }: OperationContext): Stat
     status: 'ok',
     server: {
       version: server.version,
-      uptime_seconds: (Date.now() - server.startedAt) / 1000,
+      uptime_seconds: uptimeSeconds(),
       transport: server.transport,
       port: server.port ?? null,
       persistence: server.persistence
@@ -56,7 +57,7 @@ async function fileStatus(path: string, context: OperationContext): Promise<Stat
     lock_state: isWriting ? 'write_locked' : holders.length > 0 ? 'read_locked' : 'unlocked',
     queue_depth: depth,
     active_readers: holders.filter(({ mode }) => mode === 'shared').length,
-    holders: holders.map(toHolder),
+    holders: holders.map((holder) => toOwnHolder(holder, context.caller.agentId)),
     pending_requests: waiters.map(toPendingRequest),
     timestamp: timestamp()
   }

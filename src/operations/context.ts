@@ -57,8 +57,6 @@ export interface TreeFacts {
 /** What async_status tells of the process. */
 export interface ServerFacts {
   readonly version: string
-  /** Milliseconds since the epoch. */
-  readonly startedAt: number
   /** Undefined until the server listens. */
   port: number | undefined
   /** Disabled until something is kept. */

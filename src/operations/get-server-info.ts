@@ -6,6 +6,7 @@ import { toClientHost, urlOf } from '../daemon/server-state.ts'
 import { ownFolder } from '../files/own-names.ts'
 import { readGit } from '../project/git.ts'
 import { projectName } from '../project/name.ts'
+import { startedAt, uptimeSeconds } from '../uptime.ts'
 import type { OperationContext } from './context.ts'
 import { defineOperation } from './define.ts'
 import { timestamp } from './file-version.ts'
@@ -29,10 +30,9 @@ async function describe({ config, files, server, tree }: OperationContext): Prom
     server: {
       version: server.version,
       transport: config.daemon.transport,
-      uptime_seconds: performance.now() / 1000,
+      uptime_seconds: uptimeSeconds(),
       pid: process.pid,
-      // As in the state file.
-      started_at: new Date(performance.timeOrigin).toISOString(),
+      started_at: startedAt,
       url: urlOf(toClientHost(config.daemon.host), server.port ?? null),
       role: tree.role(),
       authority_pid: tree.authorityPid()

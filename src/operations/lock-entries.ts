@@ -6,7 +6,7 @@ import type { HolderStatus, KeyStatus, WaiterStatus } from '../locks/lock.ts'
 import type { LockManager } from '../locks/lock-manager.ts'
 import { timestamp } from './file-version.ts'
 
-export function toHolder(holder: HolderStatus): Static<typeof Holder> {
+function toHolder(holder: HolderStatus): Static<typeof Holder> {
   const { mode, agentId, note, acquiredAt, expiresAt, fencingToken, waitsFor } = holder
   return {
     type: typeOf(holder),
@@ -15,9 +15,15 @@ export function toHolder(holder: HolderStatus): Static<typeof Holder> {
     ...(note !== undefined && { note }),
     acquired_at: toTime(acquiredAt),
     expires_at: expiresAt === undefined ? null : toTime(expiresAt),
-    fencing_token: fencingToken ?? null,
+    ...(fencingToken !== undefined && { fencing_token: fencingToken }),
     ...(waitsFor !== undefined && { waits_for: waitsFor })
   }
+}
+
+/** As an agent sees it: the token of a lock is for its holder alone, who proves by it what it holds. */
+export function toOwnHolder(holder: HolderStatus, agentId: string | undefined): Static<typeof Holder> {
+  const isOwn = agentId !== undefined && holder.agentId === agentId
+  return toHolder(isOwn ? holder : { ...holder, fencingToken: undefined })
 }
 
 export function toPendingRequest(waiter: WaiterStatus): Static<typeof PendingRequest> {

@@ -5,7 +5,7 @@ import type { Static } from '../../schemas/typebox.ts'
 import type { OperationContext } from './context.ts'
 import { defineOperation, pathErrors } from './define.ts'
 import { timestamp } from './file-version.ts'
-import { toHolder, toTime } from './lock-entries.ts'
+import { toOwnHolder, toTime } from './lock-entries.ts'
 import { mainHolder, nameOf, requireAgent } from './lock-files.ts'
 import { explainName, findNamedFiles, leaseThatCounts } from './named-files.ts'
 
@@ -36,7 +36,7 @@ async function show(
       held_by_me: lease !== undefined,
       holder: lease === undefined ? nameOf(mainHolder(status, agentId)) : agentId,
       ...(lease !== undefined && { fencing_token: lease.fencingToken, expires_at: toTime(lease.expiresAt) }),
-      holders: status.holders.map(toHolder),
+      holders: status.holders.map((holder) => toOwnHolder(holder, agentId)),
       queue_depth: status.depth,
       ...explainName(file, held)
     }

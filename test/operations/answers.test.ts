@@ -1,6 +1,7 @@
 // What callers are told, over every door: contention of what is no text, nulls, malformed items, tokens, tools that are none.
 import t from 'tap'
 
+import type { Answer } from '../fixtures/clients.ts'
 import { hashOf } from '../fixtures/tree.ts'
 import { doors, openWorld } from '../leases/fixtures/doors.ts'
 
@@ -242,3 +243,52 @@ for (const door of doors) {
     )
   })
 }
+
+for (const door of doors) {
+  t.test(`over ${door}: a fencing token is shown to its holder alone`, async (t) => {
+    const holder = await world.enter(door, `holder-${door}`)
+    const other = await world.enter(door, `other-${door}`)
+    const filepaths = ['leased']
+    const { results } = await holder.call('lock_try', { filepaths, mode: 'shared' })
+    const [{ fencing_token }] = results
+    await other.call('lock_try', { filepaths, mode: 'shared' })
+    for (const [agent, agent_id, token] of [
+      [holder, `holder-${door}`, fencing_token],
+      [other, `other-${door}`, undefined]
+    ] as const) {
+      const status = await agent.call('lock_status', { filepaths })
+      const { holders } = await agent.call('async_status', { path: 'leased' })
+      for (const shown of [status.results[0].holders, holders]) {
+        t.equal(shown.length, 2)
+        t.equal(shown[0].fencing_token, token, `${agent_id} and the token of holder-${door}`)
+        t.type(shown[1].fencing_token, token === undefined ? 'number' : 'undefined')
+      }
+    }
+    const unnamed = await (await world.enter('rest')).call('async_status', { path: 'leased' })
+    t.notOk(
+      unnamed.holders.some((shown: object) => 'fencing_token' in shown),
+      'and to no caller without a name'
+    )
+    await holder.call('lock_release_all')
+    await other.call('lock_release_all')
+  })
+}
+
+t.test('the server says alike everywhere since when it runs, to a tenth of a second', async (t) => {
+  const health = async () => (await (await fetch(`${world.url}/health`)).json()) as Answer
+  const status = async () => (await ann.call('async_status')).server as Answer
+  const info = async () => (await ann.call('get_server_info')).server as Answer
+  const uptimes: number[] = []
+  for (const ask of [health, status, info, health, status, info, health]) uptimes.push((await ask()).uptime_seconds)
+  t.strictSame(
+    uptimes,
+    [...uptimes].sort((a, b) => a - b),
+    'asked one after the other they only grow'
+  )
+  for (const uptime of uptimes) t.match(String(uptime), /^\d+(\.\d)?$/)
+  const asked = Date.now()
+  const { started_at, uptime_seconds } = await info()
+  const start = Date.parse(started_at as string)
+  const slack = 1000
+  t.ok(start + uptime_seconds * 1000 > asked - slack && start + uptime_seconds * 1000 < Date.now() + slack)
+})

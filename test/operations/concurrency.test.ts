@@ -193,7 +193,7 @@ for (const transport of transports) {
     t.match(status, {
       lock_state: 'write_locked',
       queue_depth: 2,
-      holders: [{ type: 'update', mode: 'exclusive', agent_id: 'slow-agent', fencing_token: Number }],
+      holders: [{ type: 'update', mode: 'exclusive', agent_id: 'slow-agent' }],
       pending_requests: [
         { type: 'append', mode: 'exclusive', agent_id: 'tester', queued_at: String, timeout_at: String },
         { type: 'read', mode: 'shared', agent_id: 'tester' }

@@ -158,7 +158,7 @@ t.test(
     const { results } = await relay.call('lock_try', { filepaths: ['a.txt'], agent_id: 'ann' })
     await relay.call('async_update', { path: 'a.txt', agent_id: 'ann', expected_hash: hash, content: 'two\n' })
     await authority.program.stop('SIGKILL')
-    t.match(await relay.call('lock_status', { filepaths: ['a.txt'] }), {
+    t.match(await relay.call('lock_status', { filepaths: ['a.txt'], agent_id: 'ann' }), {
       results: [{ holders: [{ agent_id: 'ann', fencing_token: results[0].fencing_token }] }]
     })
     const stale = { path: 'a.txt', agent_id: 'ann', expected_hash: hash, content: 'three\n' }
