@@ -65,7 +65,7 @@ const make =
   (keywords: Schema) =>
   (options: Schema = {}): Schema => ({ ...options, ...keywords })
 
-/** The JSON Schema that TypeBox makes of the same call. */
+/** The JSON Schema that TypeBox makes of the same call, but for Record, where it has patternProperties with a pattern that every name fits. */
 const builders = {
   Array: (items: Schema, options: Schema = {}): Schema => ({ ...options, type: 'array', items }),
   Boolean: make({ type: 'boolean' }),
@@ -78,7 +78,7 @@ const builders = {
   Record: (_key: Schema, value: Schema, options: Schema = {}): Schema => ({
     ...options,
     type: 'object',
-    patternProperties: { '^(.*)$': value }
+    additionalProperties: value
   }),
   String: make({ type: 'string' }),
   Union: (anyOf: readonly Schema[], options: Schema = {}): Schema => ({ ...options, anyOf }),

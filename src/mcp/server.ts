@@ -5,7 +5,7 @@ import { headerText } from '../header-text.ts'
 import { OperationError, toOperationError } from '../errors.ts'
 import type { CallOperation, Caller } from '../operations/context.ts'
 import type { Operation } from '../operations/define.ts'
-import { envelopes } from '../operations/envelopes.ts'
+import { suggest } from '../suggest.ts'
 import { instructions } from './instructions.ts'
 import { listResources, readResource, resourceTemplates, toProtocolError, type ListFiles } from './resources.ts'
 import type { ResourceUpdates } from './resource-updates.ts'
@@ -106,12 +106,12 @@ async function orProtocolError<Result>(answer: Promise<Result>, uri?: string): P
 async function callTool(options: McpServerOptions, name: string, input: unknown, context: ServerContext) {
   const { call, operations } = options
   const operation = operations.find((known) => known.name === name)
+  // Of the request, not of a tool: each revision of MCP asks for an error of the protocol, which clients need not show their model.
+  if (operation === undefined) throw toProtocolError(unknownTool(name, operations))
   try {
-    if (operation === undefined) throw unknownTool(name, operations)
     return toToolResult(await call(name, input, callOf(options, context)))
   } catch (error) {
-    const { body } = operation?.envelope ?? envelopes.status
-    return toToolError(body(toOperationError(error), { operation: name, input }))
+    return toToolError(operation.envelope.body(toOperationError(error), { operation: name, input }))
   }
 }
 
@@ -171,7 +171,11 @@ function progressOf({ mcpReq }: ServerContext): ((message: string) => void) | un
   }
 }
 
+/** Of a name in a message. */
+const maxNameLength = 100
+
 function unknownTool(name: string, operations: readonly Operation[]): OperationError {
-  const known = operations.map((operation) => operation.name).join(', ')
-  return new OperationError('INVALID_REQUEST', `Unknown tool "${name}". Known: ${known}`)
+  const known = operations.map((operation) => operation.name)
+  const shown = name.slice(0, maxNameLength)
+  return new OperationError('INVALID_REQUEST', `Unknown tool: ${shown}${suggest(shown, known)}`)
 }

@@ -43,6 +43,8 @@ for (const [era, connect] of eras) {
               },
           name
         )
+        // Hosts turn schemas into those of their model's interface, which have no such keyword.
+        t.notMatch(JSON.stringify({ inputSchema, outputSchema }), /patternProperties/, name)
         for (const combinator of ['oneOf', 'anyOf', 'allOf', 'not'])
           t.notOk(Object.hasOwn(outputSchema ?? {}, combinator))
         for (const hint of ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'] as const)
@@ -118,8 +120,11 @@ for (const [era, connect] of eras) {
       t.strictSame(JSON.parse(result.content[0]?.text ?? ''), result.structuredContent, title)
       t.equal(result.isError === true, isError, title)
     }
-    const unknown: unknown = await client.callTool({ name: 'async_raed', arguments: {} })
-    t.match(unknown, { isError: true, content: [{ text: /async_read/ }] })
+    await t.rejects(
+      async () => client.callTool({ name: 'async_raed', arguments: {} }),
+      { code: -32602, message: /Unknown tool: async_raed; did you mean "async_read"/ },
+      'an unknown tool is an error of the protocol'
+    )
   })
 
   t.test(`lock_break is no tool for a ${era} client: a lease stays`, async (t) => {
@@ -128,12 +133,10 @@ for (const [era, connect] of eras) {
     const client = await connect(url, 'ann')
     t.teardown(() => client.close())
     await client.callTool({ name: 'lock_try', arguments: { filepaths: ['f'] } })
-    const refused: unknown = await client.callTool({
-      name: 'lock_break',
-      arguments: { filepaths: ['f'], reason: 'why not' }
-    })
-    t.match(refused, { isError: true, structuredContent: { error_code: 'INVALID_REQUEST' } })
-    t.notMatch(refused, { content: [{ text: /Known: .*lock_break/ }] })
+    await t.rejects(
+      async () => client.callTool({ name: 'lock_break', arguments: { filepaths: ['f'], reason: 'why not' } }),
+      { code: -32602, message: /Unknown tool: lock_break; (?!.*lock_break)/ }
+    )
     t.match(await client.callTool({ name: 'lock_status', arguments: { filepaths: ['f'] } }), {
       structuredContent: { results: [{ held_by_me: true }] }
     })
