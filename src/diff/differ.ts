@@ -1,9 +1,20 @@
 // The differ: compares two texts, small ones at once, large ones on a thread of its pool, always within a bound.
 import { availableParallelism } from 'node:os'
 import type { Patch } from '../../schemas/contention.ts'
+import { createBudget, OutOfBudget, type Budget } from './budget.ts'
 import { compareTexts, toTask, type Comparison, type ComparisonTask, type DiffFormat } from './compare.ts'
 import { judgePatches, type JudgeTask, type PatchJudgement } from './judge.ts'
 import { OperationError } from '../errors.ts'
+import {
+  editLines,
+  readLineEdits,
+  sizeOfEdits,
+  type EditTask,
+  type EditResult,
+  type LineEditRequest,
+  type ReadEditsResult
+} from './line-edits.ts'
+import { hasMoreLines } from './lines.ts'
 import { mergeTexts, type MergeResult, type MergeTask } from './merge.ts'
 import { applyPatches, type ApplyResult } from './patches.ts'
 import { createPool } from './pool.ts'
@@ -43,6 +54,10 @@ export interface ApplyInput {
   readonly signal?: AbortSignal | undefined
 }
 
+export interface EditInput extends EditTask {
+  readonly signal?: AbortSignal | undefined
+}
+
 export interface MergeInput extends Pick<MergeTask, 'base' | 'current' | 'incoming' | 'isJson'> {
   readonly signal?: AbortSignal | undefined
 }
@@ -56,6 +71,12 @@ export interface Differ {
    */
   readonly apply: (input: ApplyInput) => Promise<ApplyResult>
   /**
+   * `readLineEdits`, of many lines on a thread. Rejects as `apply` does.
+   */
+  readonly readEdits: (request: LineEditRequest, signal?: AbortSignal) => Promise<ReadEditsResult>
+  /** `editLines`, of a large text on a thread. Rejects as `apply` does. */
+  readonly edit: (input: EditInput) => Promise<EditResult>
+  /**
    * What both sides have made of the base, or where they collide; without any conflict named where there was no time to
    * find out. Rejects only with the reason of the signal.
    */
@@ -67,14 +88,17 @@ export interface Differ {
 // Measured: the search for this many lines takes 1 to 5 ms, whatever the texts. What needs more is better off on a thread.
 const inlineEditLength = 100
 const inlineMs = 10
-// Measured: to judge one patch takes up to a fifth of the time that comparing the texts takes.
-const patchShare = 0.2
-// Applying patches on the event loop: about 1 ms for this many characters times patches.
-const maxInlineApply = 1024 * 1024
+// Steps of patches on the event loop: about 1 ms. Judging them costs the same again.
+const maxInlineSteps = 1024 * 1024
 // As a last resort; beyond it everybody else would wait too long.
-const maxFallbackApply = 32 * maxInlineApply
-// Merging as a last resort: 10 ms for a million characters, one hunk a side.
+const maxFallbackSteps = 32 * maxInlineSteps
+// Edits by lines, in steps for each character: of texts of nothing but line breaks.
+const editStepsPerChar = 8
+// A merge compares four times, and looks for other places of each change: 1 us a line.
+const maxInlineMergeLines = 6_000
+// Merging as a last resort: one hunk a side, 10 ms for a million characters in lines of usual length.
 const maxFallbackMerge = 4 * 1024 * 1024
+const maxFallbackMergeLines = 60_000
 // What a job may take beyond its own bound: its linear part, the start of a thread, the wait for a turn.
 const patienceMs = 5_000
 const noSearch = { maxEditLength: 0, timeoutMs: 0 }
@@ -98,7 +122,7 @@ export function createDiffer(options: DifferOptions = {}): Differ {
     const bound = { maxEditLength, timeoutMs }
     const task = toTask(base, current, { format, contextLines, maxDiffBytes, bound })
     if (patches === undefined) return await createDiff(task, signal)
-    const judgeTask = { base, current, patches, contextLines, maxBytes: maxTextBytes, timeoutMs }
+    const judgeTask = { base, current, patches, contextLines, maxBytes: maxTextBytes, bound }
     const [comparison, judgement] = await Promise.all([createDiff(task, signal), judge(judgeTask, signal)])
     return { ...comparison, judgement }
   }
@@ -113,33 +137,73 @@ export function createDiffer(options: DifferOptions = {}): Differ {
   }
 
   async function judge(task: JudgeTask, signal?: AbortSignal): Promise<PatchJudgement> {
-    const work = (task.base.length + task.current.length) * task.patches.length * patchShare
-    if (work <= 2 * inlineMaxBytes) return judgePatches(task)
-    return await onThread('judge', task, () => judgePatches({ ...task, timeoutMs: fallbackMs }), signal)
+    const here = judgePatches({ ...task, bound: inlineBound }, createBudget(16 * inlineMaxBytes))
+    if (here.conflicts.length + here.non_conflicting_patches.length === task.patches.length) return here
+    const bound = { ...noSearch, timeoutMs: fallbackMs }
+    const fallback = () => judgePatches({ ...task, bound }, createBudget(maxFallbackSteps))
+    return await onThread('judge', task, fallback, signal)
   }
 
   async function apply({ text, patches, signal }: ApplyInput): Promise<ApplyResult> {
-    signal?.throwIfAborted()
-    const work = text.length * patches.length
-    const here = () => applyPatches(text, patches, maxTextBytes)
-    if (work <= maxInlineApply) return here()
-    const fallback = () => {
-      if (work > maxFallbackApply) throw tooMuchWork()
-      return here()
+    const task = { text, patches, maxBytes: maxTextBytes }
+    return await withBudget('apply', task, (budget) => applyPatches(text, patches, maxTextBytes, budget), signal)
+  }
+
+  async function readEdits(request: LineEditRequest, signal?: AbortSignal): Promise<ReadEditsResult> {
+    const size = request.edits.reduce((sum, { content = '' }) => sum + content.length, request.append.length)
+    const read = (budget: Budget) => {
+      budget.spend(editStepsPerChar * size)
+      return readLineEdits(request)
     }
-    return await onThread('apply', { text, patches, maxBytes: maxTextBytes }, fallback, signal)
+    return await withBudget('readEdits', request, read, signal)
+  }
+
+  async function edit({ signal, ...task }: EditInput): Promise<EditResult> {
+    const size = task.text.length + sizeOfEdits(task.changes)
+    const make = (budget: Budget) => {
+      budget.spend(editStepsPerChar * size)
+      return editLines(task)
+    }
+    return await withBudget('edit', task, make, signal)
+  }
+
+  /** On the event loop as far as that goes unnoticed, else on a thread, and without one as far as can be borne. */
+  async function withBudget<Name extends keyof Jobs>(
+    name: Name,
+    task: Jobs[Name]['task'],
+    work: (budget: Budget) => Jobs[Name]['result'],
+    signal: AbortSignal | undefined
+  ): Promise<Jobs[Name]['result']> {
+    signal?.throwIfAborted()
+    try {
+      return work(createBudget(maxInlineSteps))
+    } catch (error) {
+      if (!(error instanceof OutOfBudget)) throw error
+    }
+    const fallback = () => {
+      try {
+        return work(createBudget(maxFallbackSteps))
+      } catch (error) {
+        throw error instanceof OutOfBudget ? tooMuchWork() : error
+      }
+    }
+    return await onThread(name, task, fallback, signal)
   }
 
   async function merge({ signal, ...texts }: MergeInput): Promise<MergeResult> {
     signal?.throwIfAborted()
     const size = texts.base.length + texts.current.length + texts.incoming.length
     const task = { ...texts, maxConflictBytes: maxDiffBytes, bound: { maxEditLength, timeoutMs } }
-    if (size <= 2 * inlineMaxBytes) {
+    const hasMore = (lines: number) => hasMoreLines([texts.base, texts.current, texts.incoming], lines)
+    if (size <= 2 * inlineMaxBytes && !hasMore(maxInlineMergeLines)) {
       // It compares four times.
       const result = mergeTexts({ ...task, bound: { ...inlineBound, timeoutMs: 4 * inlineMs } })
       if (!result.coarse) return result
     }
-    const fallback = () => (size > maxFallbackMerge ? undecided : mergeTexts({ ...task, bound: noSearch }))
+    const fallback = () => {
+      const isTooMuch = size > maxFallbackMerge || hasMore(maxFallbackMergeLines)
+      return isTooMuch ? undecided : mergeTexts({ ...task, bound: noSearch })
+    }
     return await onThread('merge', task, fallback, signal)
   }
 
@@ -159,7 +223,7 @@ export function createDiffer(options: DifferOptions = {}): Differ {
     }
   }
 
-  return { compare, apply, merge, close: pool.close }
+  return { compare, apply, readEdits, edit, merge, close: pool.close }
 }
 
 /** The answer of last resort, given on the event loop: one hunk between the common ends, if such a diff can be small enough. */
@@ -169,9 +233,9 @@ function compareCoarsely(task: ComparisonTask): Comparison {
   return compareTexts({ ...task, bound: noSearch })
 }
 
-/** Either no thread is free, or the patches take longer than any caller should hold the file for. */
+/** Either no thread is free, or the edits take longer than any caller should hold the file for. */
 function tooMuchWork(): OperationError {
   const message =
-    'So many patches for so large a text take longer than the server allows, or it is too busy now. Nothing was changed. Send fewer patches at once, or the whole content.'
+    'So many edits of so large a text take longer than the server allows, or it is too busy now. Nothing was changed. Send fewer of them at once, or the whole content.'
   return new OperationError('OVERLOADED', message, { details: { retry_after_seconds: 1 } })
 }

@@ -1,5 +1,6 @@
 // Whether patches by lines, made for the base, still mean the same lines of the current text, and which these are now.
 import type { ApplicablePatch, LinePatch, PatchConflict } from '../../schemas/contention.ts'
+import { OutOfBudget, type Budget } from './budget.ts'
 import { diffLines, type Hunk } from './hunks.ts'
 import type { JudgeTask, PatchJudgement } from './judge.ts'
 import { applyLinePatches, findFault } from './line-patches.ts'
@@ -9,12 +10,31 @@ interface LineJudgeTask extends JudgeTask {
   readonly patches: readonly LinePatch[]
 }
 
-const maxEditLength = 2_000
+// Splitting both texts, and numbering their lines; the search has a bound of its own.
+const stepsPerChar = 8
+const nothingJudged: PatchJudgement = {
+  patches_applicable: false,
+  conflicts: [],
+  non_conflicting_patches: [],
+  applicable_patches: []
+}
 
-export function judgeLinePatches(task: LineJudgeTask): PatchJudgement {
-  const { base, current, patches, contextLines, maxBytes, timeoutMs } = task
+/** No patch is judged where the budget does not suffice, or only a minimal diff was wanted and there was no time for it. */
+export function judgeLinePatches(task: LineJudgeTask, budget: Budget): PatchJudgement {
+  try {
+    return judge(task, budget)
+  } catch (error) {
+    if (!(error instanceof OutOfBudget)) throw error
+    return nothingJudged
+  }
+}
+
+function judge(task: LineJudgeTask, budget: Budget): PatchJudgement {
+  const { base, current, patches, contextLines, maxBytes, bound } = task
+  budget.spend(stepsPerChar * (base.length + current.length))
   const baseLines = splitLines(base)
-  const { hunks } = diffLines(baseLines, splitLines(current), { maxEditLength, timeoutMs })
+  const { hunks, coarse } = diffLines(baseLines, splitLines(current), bound)
+  if (coarse && bound.minimalOnly === true) return nothingJudged
   const conflicts: PatchConflict[] = []
   const non_conflicting_patches: number[] = []
   const applicable_patches: ApplicablePatch[] = []
@@ -33,7 +53,7 @@ export function judgeLinePatches(task: LineJudgeTask): PatchJudgement {
   }
   // Sent again as they are, they mean the same numbers of the current text.
   const patches_applicable =
-    non_conflicting_patches.length === patches.length && 'text' in applyLinePatches(current, patches, maxBytes)
+    non_conflicting_patches.length === patches.length && 'text' in applyLinePatches(current, patches, maxBytes, budget)
   return { patches_applicable, conflicts, non_conflicting_patches, applicable_patches }
 }
 

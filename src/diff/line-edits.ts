@@ -40,6 +40,17 @@ export interface EditedLines {
   readonly totalLines: number
 }
 
+/** What `editLines` takes, as a plain object that can go to another thread. */
+export interface EditTask {
+  readonly text: string
+  readonly changes: LineChanges
+  /** True for a file that is being created. */
+  readonly isNew: boolean
+}
+
+export type EditResult = EditedLines | { readonly failure: LineEditFailure }
+export type ReadEditsResult = LineChanges | { readonly failure: LineEditFailure }
+
 /** Lines handed in, as one text: their breaks still as they came, none at the end. */
 interface Block {
   readonly body: string
@@ -60,7 +71,7 @@ const anyBreak = /\r\n?|\n/g
 const noLines: Block = { body: '', lines: 0 }
 
 /** What can be said of a request before anybody looks at the file. */
-export function readLineEdits({ edits, append }: LineEditRequest): LineChanges | { failure: LineEditFailure } {
+export function readLineEdits({ edits, append }: LineEditRequest): ReadEditsResult {
   const byLine = new Map<number, LineChange>()
   for (const [editIndex, { line, operation, content }] of edits.entries()) {
     const change = byLine.get(line) ?? { line, editIndex, inserted: [] }
@@ -85,11 +96,7 @@ export function readLineEdits({ edits, append }: LineEditRequest): LineChanges |
  * The final line break stays or stays away as it was (a new file ends with one), except that an empty last line always has one:
  * without it there would be no such line. A byte order mark stays in front.
  */
-export function editLines(
-  text: string,
-  changes: LineChanges,
-  isNew: boolean
-): EditedLines | { failure: LineEditFailure } {
+export function editLines({ text, changes, isNew }: EditTask): EditResult {
   const { mark, body } = splitMark(text)
   const edited = editBody(body, changes, isNew)
   if ('failure' in edited) return edited
@@ -98,11 +105,7 @@ export function editLines(
   return { ...edited, text: whole, totalLines: splitMark(whole).body === '' ? 0 : edited.totalLines }
 }
 
-function editBody(
-  text: string,
-  { changes, appended, handedBreak }: LineChanges,
-  isNew: boolean
-): EditedLines | { failure: LineEditFailure } {
+function editBody(text: string, { changes, appended, handedBreak }: LineChanges, isNew: boolean): EditResult {
   const total = countLines(text)
   const outside = changes.find(({ line, replacement }) => line > (replacement === undefined ? total + 1 : total))
   if (outside !== undefined) return { failure: describeOutside(outside, total) }
@@ -124,6 +127,12 @@ function editBody(
   output.keep(offset, text.length)
   output.add(appended, text.length)
   return { text: output.finish(isNew || endsWithBreak(text)), ...countChanges(changes, appended, total) }
+}
+
+/** Characters handed in. */
+export function sizeOfEdits({ changes, appended }: LineChanges): number {
+  const blocks = changes.flatMap(({ inserted, replacement = noLines }) => [...inserted, replacement])
+  return blocks.reduce((sum, { body }) => sum + body.length, appended.body.length)
 }
 
 function countChanges(changes: readonly LineChange[], appended: Block, total: number): Omit<EditedLines, 'text'> {
@@ -188,7 +197,7 @@ function createOutput(text: string, handedBreak: string) {
       if (lines === 0) return
       const end = breakOf(replaced) || endAt(offset)
       if (last !== '' && !endsWithBreak(last)) push(end)
-      push(body.replace(anyBreak, end) + end)
+      push((end === '\n' && !body.includes('\r') ? body : body.replace(anyBreak, end)) + end)
     },
     finish(hasFinalBreak: boolean): string {
       if (last === '') return ''

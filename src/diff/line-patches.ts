@@ -1,5 +1,6 @@
 // Patches by line numbers: all of them mean the text as it is before; all are made or none. Bytes of other lines stay.
 import type { LinePatch, Patch } from '../../schemas/contention.ts'
+import { unlimited, type Budget } from './budget.ts'
 import type { LinePatchFailure } from './line-patch-failure.ts'
 import type { PatchFailure } from './patch-failure.ts'
 import { breakOf, endsWithBreak, splitLines, withoutTerminator } from './lines.ts'
@@ -18,12 +19,17 @@ interface Numbered {
   readonly index: number
 }
 
-/** `maxBytes` bounds the text in UTF-8. */
+// Measured: in a text of nothing but line breaks a character costs as much as this many of them in a search.
+const stepsPerChar = 4
+
+/** `maxBytes` bounds the text in UTF-8. Linear in the text and the patches. @throws OutOfBudget */
 export function applyLinePatches(
   text: string,
   patches: readonly LinePatch[],
-  maxBytes = Infinity
+  maxBytes = Infinity,
+  budget: Budget = unlimited
 ): { text: string } | { failure: PatchFailure } {
+  budget.spend(stepsPerChar * patches.reduce((sum, patch) => sum + sizeOf(patch), text.length))
   const lines = splitLines(text)
   for (const [index, patch] of patches.entries()) {
     const failure = findFault(lines, patch, index)
@@ -57,7 +63,11 @@ export function applyLinePatches(
   return isTooLarge ? { failure: { patch_index: patches.length - 1, reason: 'too_large' } } : { text: result }
 }
 
-/** What is wrong with one patch, whatever the others are. */
+function sizeOf({ new_content, expected_lines = '' }: LinePatch): number {
+  return new_content.length + expected_lines.length
+}
+
+/** What is wrong with one patch, whatever the others are. Linear in the patch, however many lines it replaces. */
 export function findFault(
   lines: readonly string[],
   { start_line, end_line, new_content, expected_lines }: LinePatch,
@@ -68,20 +78,21 @@ export function findFault(
   if (end_line > total_lines) return { patch_index, reason: 'out_of_range', total_lines }
   if (end_line === start_line - 1 && new_content === '') return { patch_index, reason: 'inserts_nothing' }
   if (expected_lines === undefined) return undefined
-  const found = lines.slice(start_line - 1, end_line)
   const expected = splitLines(expected_lines)
+  const start = start_line - 1
   const isSame =
-    found.length === expected.length &&
-    found.every((line, index) => withoutTerminator(line) === withoutTerminator(expected[index]!))
-  return isSame ? undefined : { patch_index, reason: 'unexpected_lines', ...show(found, start_line, end_line) }
+    end_line - start === expected.length &&
+    expected.every((line, index) => withoutTerminator(line) === withoutTerminator(lines[start + index]!))
+  return isSame ? undefined : { patch_index, reason: 'unexpected_lines', ...show(lines, start_line, end_line) }
 }
 
 const maxShownLines = 20
 const maxShownChars = 2_000
 
-function show(found: readonly string[], start_line: number, end_line: number) {
-  const text = withoutTerminator(found.slice(0, maxShownLines).join('').slice(0, maxShownChars))
-  const clipped = text.length < withoutTerminator(found.join('')).length
+function show(lines: readonly string[], start_line: number, end_line: number) {
+  const shown = lines.slice(start_line - 1, Math.min(end_line, start_line - 1 + maxShownLines)).join('')
+  const text = withoutTerminator(shown.slice(0, maxShownChars))
+  const clipped = text.length < withoutTerminator(shown).length || end_line - start_line >= maxShownLines
   return { start_line, end_line, text, ...(clipped && { clipped }) }
 }
 

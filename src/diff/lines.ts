@@ -31,6 +31,16 @@ export function countLines(text: string): number {
   return count
 }
 
+/** Whether the texts together have more lines than this. Looks no further than it must. */
+export function hasMoreLines(texts: readonly string[], limit: number): boolean {
+  let left = limit
+  for (const text of texts) {
+    const endOf = endFinder(text)
+    for (let start = 0; start < text.length; start = endOf(text, start)) if (--left < 0) return true
+  }
+  return false
+}
+
 /** The lines of a whole file in UTF-8, whose bytes 10 and 13 are never part of another character. Decoded only if there is a \r. */
 export function countByteLines(bytes: Buffer): number {
   const markLength = bytes.subarray(0, markBytes.length).equals(markBytes) ? markBytes.length : 0

@@ -20,6 +20,8 @@ const maxShownChars = 1_000
 // A text is normalised four times, 10 ms/MB each, a window of a larger one alone; comparing line by line takes 10 ms/MB.
 const maxNormalizedChars = 256 * 1024
 const maxComparedChars = 4 * 1024 * 1024
+// Nobody reads a comparison with more; of a longer string its beginning is looked for.
+const maxWantedChars = 64 * 1024
 const minSimilarity = 0.5
 
 const withPlainLineEnds = (text: string) => text.replace(/\r\n?/g, '\n')
@@ -32,11 +34,18 @@ const normalizations: readonly { difference: Difference; normalize: (text: strin
   { difference: 'whitespace_and_case', normalize: (text) => withoutBlanks(text).toLowerCase() }
 ]
 
+/** What `findNearest` takes at most, in steps of a budget. */
+export function costOfNearest(text: string, wanted: string): number {
+  return 4 * (Math.min(text.length, maxComparedChars) + Math.min(wanted.length, maxWantedChars))
+}
+
 /** Undefined where nothing is similar, in the first 4 Mi characters of a large text. Linear in the text. */
 export function findNearest(text: string, wanted: string): Nearest | undefined {
-  if (wanted.trim() === '') return undefined
+  const beginning = wanted.slice(0, maxWantedChars)
+  if (beginning.trim() === '') return undefined
   const lines = splitLines(text.slice(0, maxComparedChars))
-  const found = findNormalized(text, wanted) ?? findSimilar(lines, wanted)
+  const isWhole = beginning.length === wanted.length
+  const found = (isWhole ? findNormalized(text, wanted) : undefined) ?? findSimilar(lines, beginning, isWhole)
   if (found === undefined) return undefined
   const start = Math.min(Math.max(found.start, 0), lines.length - 1)
   const end = Math.min(Math.max(found.start + found.count, start + 1), lines.length)
@@ -76,8 +85,11 @@ function countBreaks(text: string, end: number): number {
   return count
 }
 
-/** Where most of the wanted lines stand, spaces around them aside; else where a line resembles the longest of them. */
-function findSimilar(lines: readonly string[], wanted: string): Found | undefined {
+/**
+ * Where most of the wanted lines stand, spaces around them aside; else where a line resembles the longest of them.
+ * @param isWhole false where `wanted` is only the beginning: then nothing can be said about how the rest differs
+ */
+function findSimilar(lines: readonly string[], wanted: string, isWhole: boolean): Found | undefined {
   const wantedLines = splitLines(wanted).map((line) => line.trim())
   const longest = wantedLines.reduce((best, line, index) => (line.length > wantedLines[best]!.length ? index : best), 0)
   const indexOf = new Map<string, number>()
@@ -106,7 +118,7 @@ function findSimilar(lines: readonly string[], wanted: string): Found | undefine
   if (start === undefined) return undefined
   const count = wantedLines.length
   const window = Math.max(start, 0)
-  const exact = findNormalized(lines.slice(window, start + count).join(''), wanted)
+  const exact = isWhole ? findNormalized(lines.slice(window, start + count).join(''), wanted) : undefined
   return exact ? { ...exact, start: window + exact.start } : { start, count, difference: 'text' }
 }
 

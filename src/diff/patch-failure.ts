@@ -1,8 +1,9 @@
 // Why a patch does not apply, with what its author needs to mend it: the places found, or the nearest lines and how they differ.
 import type { StringPatch } from '../../schemas/contention.ts'
+import type { Budget } from './budget.ts'
 import { describeLinePatchFailure, type LinePatchFailure } from './line-patch-failure.ts'
 import { lineNumbersAt } from './lines.ts'
-import { findNearest, type Difference, type Nearest } from './nearest.ts'
+import { costOfNearest, findNearest, type Difference, type Nearest } from './nearest.ts'
 import { occurrences } from './occurrences.ts'
 
 /** too_large: the text would exceed the limit given. */
@@ -22,6 +23,7 @@ export type PatchFailure =
   | LinePatchFailure
 
 const maxLinesNamed = 20
+const stepsPerPlace = 64
 
 const differences: Record<Difference, string> = {
   line_ends: 'They differ from old_string only in line ends.',
@@ -31,14 +33,17 @@ const differences: Record<Difference, string> = {
   text: 'They are similar to old_string, yet not the same.'
 }
 
+/** @throws OutOfBudget */
 export function explainFailure(
   text: string,
   patch: StringPatch,
   patch_index: number,
-  reason: PatchFault
+  reason: PatchFault,
+  budget: Budget
 ): PatchFailure {
   switch (reason) {
     case 'not_found': {
+      budget.spend(costOfNearest(text, patch.old_string))
       const nearest = findNearest(text, patch.old_string)
       return { patch_index, reason, ...(nearest && { nearest }) }
     }
@@ -46,6 +51,7 @@ export function explainFailure(
       const offsets: number[] = []
       let count = 0
       for (const offset of occurrences(text, patch.old_string, 'overlapping')) {
+        budget.spend(stepsPerPlace)
         if (count++ < maxLinesNamed) offsets.push(offset)
       }
       return { patch_index, reason, count, lines: lineNumbersAt(text, offsets) }

@@ -35,6 +35,9 @@ export interface FileStoreOptions {
 /** How an operation reaches a file: `target` follows a link at the end of the path, `entry` means the link itself. */
 export type Reach = 'target' | 'entry'
 
+/** Each folder on the way is opened, so that a path of thousands costs as much as thousands of files. */
+const maxDepth = 128
+
 export type FileStore = ReturnType<typeof createFileStore>
 
 export function createFileStore(options: FileStoreOptions) {
@@ -54,6 +57,7 @@ export function createFileStore(options: FileStoreOptions) {
 
   /** The same for a file or a folder. */
   function reachPlace(path: string, reach: Reach): Place {
+    requireModestDepth(path)
     const place = walk(roots, roots.locate(path), path, { followLast: reach === 'target' })
     try {
       protection.checkReadable(relativeTo(place), path)
@@ -261,6 +265,15 @@ export function createFileStore(options: FileStoreOptions) {
       listing.close()
     }
   }
+}
+
+/** @throws OperationError INVALID_REQUEST */
+function requireModestDepth(path: string): void {
+  const depth = path.split(sep === '/' ? sep : /[\\/]/).length - 1
+  if (depth <= maxDepth) return
+  const start = `${path.slice(0, 80)}...`
+  const message = `The path leads through ${depth} folders, more than the ${maxDepth} allowed: ${start} Use a folder nearer to the root as --dir, or a shorter path.`
+  throw new OperationError('INVALID_REQUEST', message, { path })
 }
 
 /** Path below the root, with `/` between names. */

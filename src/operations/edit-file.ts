@@ -3,13 +3,7 @@ import { contract } from '../../schemas/contract.ts'
 import type { Contention } from '../../schemas/contention.ts'
 import type { EditFileInput, EditFileOutput } from '../../schemas/file-editing.ts'
 import type { Static } from '../../schemas/typebox.ts'
-import {
-  editLines,
-  readLineEdits,
-  type EditedLines,
-  type LineChanges,
-  type LineEditFailure
-} from '../diff/line-edits.ts'
+import type { EditedLines, LineChanges, LineEditFailure } from '../diff/line-edits.ts'
 import { countByteLines } from '../diff/lines.ts'
 import { decodeText, encodeText } from '../files/text.ts'
 import type { Place } from '../files/walk.ts'
@@ -38,7 +32,7 @@ type Edited = Static<typeof EditFileOutput>
 async function edit(input: EditFileInput, context: OperationContext): Promise<Edited | Contention> {
   const { name, edits = [], append = '', create_if_missing, expected_hash, diff_format, fencing_token } = input
   requireFileName(name)
-  const changes = orRefuse(name, readLineEdits({ edits, append }))
+  const changes = orRefuse(name, await context.differ.readEdits({ edits, append }, context.signal))
   const outcome = await withLocks(
     context,
     [{ path: name, mode: 'exclusive', reach: 'target', fencingToken: fencing_token }],
@@ -70,7 +64,8 @@ interface Turn {
 
 async function createFile({ input, changes, place, lock }: Turn, context: OperationContext): Promise<Edited> {
   const { name } = input
-  const edited = orRefuse(name, editLines('', changes, true))
+  const { differ, signal } = context
+  const edited = orRefuse(name, await differ.edit({ text: '', changes, isNew: true, signal }))
   const bytes = encodeText(edited.text, 'utf-8', name)
   await createMissing(context, 'edit_file', place, name, bytes, { createDirs: false, lock })
   return answer(edited, true)
@@ -81,10 +76,12 @@ async function changeFile(
   context: OperationContext
 ): Promise<{ done: Edited; merged?: Merged | undefined } | { late: LateChange; notMerged: NotMerged | undefined }> {
   const { name, expected_hash, on_contention } = input
+  const { differ, signal } = context
   const current = await readVersion(context, place, name)
   let edited: EditedLines | undefined
   const change = async (version: Buffer) => {
-    edited = orRefuse(name, editLines(decodeText(version, 'utf-8', name), changes, false))
+    const text = decodeText(version, 'utf-8', name)
+    edited = orRefuse(name, await differ.edit({ text, changes, isNew: false, signal }))
     return edited.text
   }
   const expectedHash = expected_hash ?? current.hash
@@ -107,7 +104,7 @@ async function changeFile(
 }
 
 /** @throws OperationError INVALID_REQUEST */
-function orRefuse<Result extends object>(name: string, result: Result | { failure: LineEditFailure }): Result {
+function orRefuse<Result extends object>(name: string, result: Result | { readonly failure: LineEditFailure }): Result {
   if (!('failure' in result)) return result
   const { edit_index, message } = result.failure
   return refuseLines(name, `edits[${edit_index}]: ${message} Nothing was changed.`, { edit_index })

@@ -13,14 +13,17 @@ export interface Fault {
 
 /** More than anyone reads; an input of 10,000 wrong items must not become an answer of megabytes. */
 const maxFaults = 50
+/** Looking for what belongs together takes time that grows with the square of these. */
+const maxErrors = 500
 const maxNameLength = 100
 
 /** @param at where the checked part stands in the input, such as `files[2]` */
 export function describeFaults(all: readonly ErrorObject[], topLevelNames: readonly string[], at = ''): Fault[] {
-  const errors = withoutOtherForms(all)
+  const errors = withoutOtherForms(all.slice(0, maxErrors))
   const faults = errors.slice(0, maxFaults).map((error) => describeFault(error, topLevelNames, at))
   const more = errors.length - faults.length
-  return more === 0 ? faults : [...faults, { parameter: '', rule: '', message: `and ${more} more faults` }]
+  if (more === 0) return faults
+  return [...faults, { parameter: '', rule: '', message: `and at least ${more} more faults` }]
 }
 
 /**
@@ -34,12 +37,11 @@ function withoutOtherForms(errors: readonly ErrorObject[]): readonly ErrorObject
   const dropped = new Set<ErrorObject>(choices)
   for (const choice of choices) {
     const { schemaPath, instancePath, parentSchema } = choice
+    const below = errors.filter(
+      (error) => error.instancePath === instancePath || error.instancePath.startsWith(`${instancePath}/`)
+    )
     const forms = formsOf(parentSchema).map((_, index) =>
-      errors.filter(
-        (error) =>
-          error.schemaPath.startsWith(`${schemaPath}/${index}/`) &&
-          (error.instancePath === instancePath || error.instancePath.startsWith(`${instancePath}/`))
-      )
+      below.filter((error) => error.schemaPath.startsWith(`${schemaPath}/${index}/`))
     )
     const nearest = forms.reduce((best, form) => (form.length < best.length ? form : best))
     for (const form of forms) if (form !== nearest) for (const error of form) dropped.add(error)
@@ -112,7 +114,8 @@ function describeType(data: unknown): string {
 }
 
 function shorten(data: unknown): string {
-  const text = JSON.stringify(data) ?? 'undefined'
+  if (typeof data === 'object' && data !== null) return describeType(data)
+  const text = JSON.stringify(typeof data === 'string' ? data.slice(0, 61) : data) ?? 'undefined'
   return text.length > 60 ? `${text.slice(0, 60)}...` : text
 }
 

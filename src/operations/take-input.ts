@@ -1,10 +1,11 @@
 // Takes over a caller's input as a copy of plain data, refusing what no operation can want: lone surrogates, endless nesting.
 import { OperationError } from '../errors.ts'
+import { maxElements } from '../parse-json.ts'
 
 const maxDepth = 16
-const maxElements = 200_000
 const maxItems = 10_000
-const maxKeys = 1000
+// No operation has half as many parameters.
+const maxKeys = 100
 
 /** @param at where it stands in the input of the call, such as `files[2]` @throws OperationError INVALID_REQUEST */
 export function takeInput(input: unknown, at = ''): unknown {
@@ -35,6 +36,21 @@ function copy(value: unknown, at: string, depth: number, budget: { left: number 
     result[key] = copy((value as Record<string, unknown>)[key], name, depth - 1, budget)
   }
   return result
+}
+
+/** More than the faults that are listed; of lists within lists fewer, since each item of the outer one has them. */
+const maxSampleItems = 60
+const maxInnerItems = 10
+const maxSampleEnd = 5_000
+
+/** The ends of what is long in an input: enough to find faults to name, in a time that does not grow with it. */
+export function sampleOf(value: unknown, items = maxSampleItems): unknown {
+  if (typeof value === 'string') {
+    return value.length <= 2 * maxSampleEnd ? value : value.slice(0, maxSampleEnd) + value.slice(-maxSampleEnd)
+  }
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.slice(0, items).map((item) => sampleOf(item, maxInnerItems))
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, sampleOf(item, items)]))
 }
 
 function spend(budget: { left: number }, count: number): void {

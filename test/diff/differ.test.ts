@@ -200,7 +200,10 @@ t.test('closing answers what is under way, coarsely, and later comparisons too',
   t.match(await apply({ text: hard.base.repeat(2), patches: [{ old_string: 'nowhere', new_string: '' }] }), {
     failure: { reason: 'not_found' }
   })
-  const thousand = Array.from({ length: 1_000 }, () => patches[0]!)
+  const thousand = Array.from({ length: 500 }, () => [
+    { old_string: 'x', new_string: 'y', replace_all: true },
+    { old_string: 'y', new_string: 'x', replace_all: true }
+  ]).flat()
   await t.rejects(apply({ text: hard.base, patches: thousand }), {
     code: 'OVERLOADED'
   })

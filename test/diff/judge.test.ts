@@ -12,7 +12,7 @@ const patch = (old_string: string, new_string: string, replace_all = false): Pat
   replace_all
 })
 const judge = (base: string, current: string, patches: readonly Patch[], maxBytes = Infinity, timeoutMs = 60_000) =>
-  judgePatches({ base, current, patches, contextLines: 3, maxBytes, timeoutMs })
+  judgePatches({ base, current, patches, contextLines: 3, maxBytes, bound: { maxEditLength: 2_000, timeoutMs } })
 const lines = (...words: string[]) => words.map((word) => `${word}\n`).join('')
 const base = lines('1', '2', '3', '4', 'five', '6', '7', '8', '9', '10', 'ELF', '12')
 

@@ -87,7 +87,14 @@ t.test('expected_lines must stand there; line ends may differ', async (t) => {
 })
 
 const judge = (base: string, current: string, ...patches: LinePatch[]) =>
-  judgePatches({ base, current, patches, contextLines: 3, maxBytes: Infinity, timeoutMs: 10_000 })
+  judgePatches({
+    base,
+    current,
+    patches,
+    contextLines: 3,
+    maxBytes: Infinity,
+    bound: { maxEditLength: 2_000, timeoutMs: 10_000 }
+  })
 const long = Array.from({ length: 30 }, (_, index) => `${index + 1}\n`).join('')
 
 t.test('sent again they apply where the same numbers still mean the same lines', async (t) => {
