@@ -1,12 +1,17 @@
-// No circle of waiting in any snapshot, and every DEADLOCK answered in time with a circle that can have been.
-import { ms, type AgentHistory, type Call, type Edge, type History, type Moment, type Snapshot } from './history.ts'
+// No circle of waiting in any snapshot, and every DEADLOCK answered with a circle that can have been.
+import {
+  hangMs,
+  ms,
+  type AgentHistory,
+  type Call,
+  type Edge,
+  type History,
+  type Moment,
+  type Snapshot
+} from './history.ts'
 import { isRelease } from './leases.ts'
-import { between, longestRoundTrip } from './snapshots.ts'
+import { afterLooks, between, longestRoundTrip, noticedAt, timerLooks } from './snapshots.ts'
 import { findCircle } from './wait-for.ts'
-
-const answerLimitMs = 1000
-/** After which the server has noticed that a client is gone. */
-const noticeMs = 1000
 
 export function checkDeadlocks({ agents, snapshots, graceMs }: History): string[] {
   const byId = new Map(agents.map((agent) => [agent.id, agent]))
@@ -17,7 +22,7 @@ export function checkDeadlocks({ agents, snapshots, graceMs }: History): string[
         .filter(isDeadlock)
         .flatMap((call) => [
           ...checkAnswerTime(agent.id, call, snapshots),
-          ...checkCircle(agent.id, call, byId, graceMs)
+          ...checkCircle(agent.id, call, byId, { snapshots, graceMs })
         ])
     )
   ]
@@ -48,10 +53,12 @@ export function deadlockLatency(id: string, call: Call, snapshots: readonly Snap
 
 function checkAnswerTime(id: string, call: Call, snapshots: readonly Snapshot[]): string[] {
   const latency = deadlockLatency(id, call, snapshots)
-  return latency <= answerLimitMs ? [] : [`DEADLOCK of ${id} at ${call.files.join(', ')} took ${ms(latency)}`]
+  return latency <= hangMs ? [] : [`DEADLOCK of ${id} at ${call.files.join(', ')} took ${ms(latency)}`]
 }
 
-function checkCircle(id: string, call: Call, agents: ReadonlyMap<string, AgentHistory>, graceMs: number): string[] {
+type Scene = Pick<History, 'snapshots' | 'graceMs'>
+
+function checkCircle(id: string, call: Call, agents: ReadonlyMap<string, AgentHistory>, scene: Scene): string[] {
   const { cycle = [] } = call.told ?? {}
   const text = cycle.flatMap(({ agent, file }) => [agent, file]).join(' -> ')
   const fault = (what: string) => [`DEADLOCK of ${id}, circle ${text}: ${what}`]
@@ -63,18 +70,19 @@ function checkCircle(id: string, call: Call, agents: ReadonlyMap<string, AgentHi
     const waiter = agents.get(edge.agent)
     const blocker = agents.get(next.agent)
     if (waiter === undefined || blocker === undefined) return fault(`${edge.agent} or ${next.agent} is nobody`)
-    const waits = waiter.calls.some((other) => waitsDuring(other, edge.file, call, waiter, graceMs))
+    const waits = waiter.calls.some((other) => waitsDuring(other, edge.file, call, waiter, scene))
     if (!waits) return fault(`${edge.agent} did not wait for ${edge.file}`)
     return standsAt(blocker, edge.file, call) ? [] : fault(`${next.agent} had nothing to do with ${edge.file}`)
   })
 }
 
 /** Under way, or its place kept for a ticket, at some moment of the other call. */
-function waitsDuring(call: Call, file: string, other: Call, { killedAt }: AgentHistory, graceMs: number): boolean {
+function waitsDuring(call: Call, file: string, other: Call, agent: AgentHistory, scene: Scene): boolean {
+  const { snapshots, graceMs } = scene
   if (!call.files.includes(file) || call.sentAt > endOf(other)) return false
   const isKept = call.operation === 'lock_wait' && (call.told === undefined || call.told.ticket !== undefined)
-  const end = call.answeredAt ?? (killedAt === undefined ? Infinity : killedAt + noticeMs)
-  return end + (isKept ? graceMs + noticeMs : 0) >= other.sentAt
+  const end = call.answeredAt ?? noticedAt(agent, snapshots)
+  return (isKept ? afterLooks(snapshots, end + graceMs, timerLooks) : end) >= other.sentAt
 }
 
 /** It has asked for the file, or works on it, and has not given it back before the other call. */

@@ -1,9 +1,6 @@
-// Nothing is stuck: every call is answered in time and with an answer that belongs to it, and at the end nothing is left.
-import { ms, type AgentHistory, type Call, type History, type Snapshot } from './history.ts'
+// Nothing is stuck: every call is answered, and with an answer that belongs to it, and at the end nothing is left.
+import { hangMs, ms, type AgentHistory, type Call, type History, type Snapshot } from './history.ts'
 import { blockersOf } from './wait-for.ts'
-
-/** What an answer may take beside the time in the queue. */
-const answerMs = 5000
 
 /** Errors that agents which do as ours do can meet. */
 const ordinary: Readonly<Record<string, readonly string[]>> = {
@@ -31,7 +28,7 @@ function checkCalls({ id, killedAt, ttlMs, cutMs, calls }: AgentHistory, graceMs
       return isLast && killedAt !== undefined ? [] : [`${what} was never answered`]
     }
     const took = answeredAt - sentAt
-    if (took > longestWaitMs + answerMs) return [`${what} took ${ms(took)}`]
+    if (took > longestWaitMs + hangMs) return [`${what} took ${ms(took)}`]
     if (told.status === 'ok' || told.status === 'contention') return []
     if (ordinary[operation]?.includes(told.code ?? '') === true) return []
     if (isTicketOver(call, calls[index - 1], Math.min(graceMs, ttlMs) + cutMs)) return []

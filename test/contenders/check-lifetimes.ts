@@ -1,13 +1,10 @@
-// No lease outlives its TTL, and none ends before it.
+// No lease outlives its TTL, and none ends before it. How late is too late is counted in turns of the server, not in time.
 import { ms, type AgentHistory, type Entry, type History, type Moment, type Snapshot } from './history.ts'
 import { describe, isRelease, type KnownLease } from './leases.ts'
-import { longestRoundTrip } from './snapshots.ts'
+import { noticedAt, timerLooks } from './snapshots.ts'
 
-/** What a busy event loop may be late. */
-const lateMs = 500
-/** After which a server with nothing else to do has noticed that a client is gone, at the latest and usually. */
-const noticeMs = 500
-const usualNoticeMs = 100
+/** By which the clock of leases and that of the answers may differ: the wall clock is corrected, the other is not. */
+const clockMs = 100
 /** The server's clock counts whole milliseconds. */
 const roundingMs = 5
 
@@ -16,16 +13,18 @@ export function checkLifetimes(history: History, leases: readonly KnownLease[]):
   const byId = new Map(agents.map((agent) => [agent.id, agent]))
   const ends = new Map(agents.map((agent) => [agent.id, endsOf(agent, history)]))
   const violations = new Set<string>()
-  for (const snapshot of snapshots) {
+  for (const [index, snapshot] of snapshots.entries()) {
+    // Timers that were due then have run.
+    const before = snapshots[index - timerLooks]
     for (const { file, holders, waiters } of snapshot.files) {
       for (const holder of holders) {
-        const fault = checkHolder(holder, byId.get(holder.agent), snapshot)
+        const fault = checkHolder(holder, byId.get(holder.agent), snapshot, before)
         if (fault !== undefined) violations.add(`${file}: ${holder.agent}, token ${holder.token}: ${fault}`)
       }
       for (const entry of [...holders, ...waiters]) {
         const end = ends.get(entry.agent)
         const limit = entry.token === undefined ? end?.waiting : end?.holding
-        if (limit !== undefined && snapshot.sentAt > limit)
+        if (limit !== undefined && before !== undefined && before.sentAt > limit)
           violations.add(`${file}: ${entry.agent} is in the table, although it was killed long before`)
       }
     }
@@ -36,28 +35,30 @@ export function checkLifetimes(history: History, leases: readonly KnownLease[]):
 function checkHolder(
   { isLease, endsAt }: Entry,
   agent: AgentHistory | undefined,
-  { serverTime }: Snapshot
+  { serverTime }: Snapshot,
+  before: Snapshot | undefined
 ): string | undefined {
   if (!isLease || endsAt === undefined) return undefined
-  if (endsAt < serverTime - lateMs) return `its lease should have ended ${ms(serverTime - endsAt)} ago`
+  if (before !== undefined && endsAt < before.serverTime - clockMs)
+    return `its lease should have ended ${ms(serverTime - endsAt)} ago`
   // Of several files that one call waits for, the first must still be held when the last one comes.
   const longestMs = agent === undefined ? Infinity : Math.max(agent.ttlMs, agent.cutMs)
   const beyond = endsAt - serverTime - longestMs
-  return beyond > lateMs ? `its lease lasts ${ms(beyond)} longer than it asked for` : undefined
+  return beyond > clockMs ? `its lease lasts ${ms(beyond)} longer than it asked for` : undefined
 }
 
 /**
  * When an agent that was killed must be gone from the queues, and from the holders. Where it had a ticket, or may have been given one
  * that did not arrive, its places are kept for the grace time.
  */
-function endsOf({ killedAt = Infinity, ttlMs, cutMs, calls }: AgentHistory, { snapshots, graceMs }: History) {
-  const late = longestRoundTrip(snapshots, killedAt, killedAt + graceMs)
-  const noticedAt = killedAt + usualNoticeMs + late
+function endsOf(agent: AgentHistory, { snapshots, graceMs }: History) {
+  const { ttlMs, cutMs, calls } = agent
+  const noticed = noticedAt(agent, snapshots)
   const isKept = calls.some(
     ({ operation, told, sentAt }) =>
-      operation === 'lock_wait' && (told === undefined ? sentAt + cutMs <= noticedAt : told.ticket !== undefined)
+      operation === 'lock_wait' && (told === undefined ? sentAt + cutMs <= noticed : told.ticket !== undefined)
   )
-  const waiting = killedAt + noticeMs + late + (isKept ? graceMs : 0)
+  const waiting = noticed + (isKept ? graceMs : 0)
   return { waiting, holding: waiting + Math.max(ttlMs, cutMs) }
 }
 

@@ -18,6 +18,7 @@ interface Agent {
   readonly ready: Promise<unknown>
   readonly done: Promise<unknown>
   killedAt: number | undefined
+  goneAt: number | undefined
 }
 
 export interface CrowdOptions {
@@ -71,6 +72,7 @@ export function createCrowd(owner: Owner, { url, files, folder, seed, random, cu
     replaceOne(agent: Agent): void {
       const [victim] = alive.splice(Math.floor(random() * alive.length), 1) as [Agent]
       victim.killedAt = now()
+      victim.process.once('exit', () => (victim.goneAt = now()))
       victim.process.kill('SIGKILL')
       admit(agent)
     },
@@ -85,12 +87,13 @@ export function createCrowd(owner: Owner, { url, files, folder, seed, random, cu
     histories(): AgentHistory[] {
       return all
         .filter(({ killedAt, process }) => killedAt !== undefined || alive.some((agent) => agent.process === process))
-        .map(({ task, killedAt }) => ({
+        .map(({ task, killedAt, goneAt }) => ({
           id: task.id,
           transport: task.transport,
           ttlMs: task.ttlSeconds * 1000,
           cutMs: task.transport === 'rest' ? cutMs.rest : cutMs.mcp,
           killedAt,
+          goneAt,
           calls: readJournal(task.journal)
         }))
     }
@@ -105,7 +108,8 @@ function startAgent(owner: Owner, task: ContenderTask): Agent {
     process: child,
     ready: told('ready'),
     done: told('done'),
-    killedAt: undefined
+    killedAt: undefined,
+    goneAt: undefined
   }
   // Nobody waits for the end of one that is killed.
   agent.done.catch(() => {})

@@ -1,6 +1,9 @@
 // What forty contenders and their observer have seen: the calls of each, the lock table again and again, and the files.
 import type { TransportName } from '../fixtures/clients.ts'
 
+/** A bound on hanging alone: a machine may be as busy as it likes. */
+export const hangMs = 120_000
+
 /** Milliseconds of the machine's monotonic clock, the same for all its processes. */
 export type Moment = number
 
@@ -64,6 +67,8 @@ export interface AgentHistory {
   /** When a wait of it is cut, and a ticket given. */
   readonly cutMs: number
   readonly killedAt?: Moment | undefined
+  /** When its process had ended, and with it its connections. */
+  readonly goneAt?: Moment | undefined
   readonly calls: readonly Call[]
 }
 
