@@ -1,6 +1,7 @@
 // npm run bench [-- hot-path | file-editing | contention | swarm | locks | leases | relay | watcher | merge | replay[=repository] |
-// persistence]: runs the benchmarks and prints their tables.
+// persistence | bounds]: runs the benchmarks and prints their tables.
 import { availableParallelism } from 'node:os'
+import { bounds } from './bounds.ts'
 import { contentionSize } from './contention-size.ts'
 import { fileEditing } from './file-editing.ts'
 import { hotPath } from './hot-path.ts'
@@ -24,7 +25,8 @@ const benchmarks: Readonly<Record<string, (argument?: string) => Promise<void>>>
   watcher,
   merge,
   replay,
-  persistence
+  persistence,
+  bounds
 }
 
 const given = process.argv.slice(2)
