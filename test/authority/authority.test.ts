@@ -21,8 +21,8 @@ import {
   stopProcess,
   untilQueued
 } from '../fixtures/processes.ts'
-import { runProgram, startProgram } from '../fixtures/server.ts'
-import { startStdio, type Message } from '../fixtures/stdio.ts'
+import { patientStop, runProgram, startProgram } from '../fixtures/server.ts'
+import { startStdio, type StdioProgram } from '../fixtures/stdio.ts'
 import { hashOf, makeTree } from '../fixtures/tree.ts'
 
 t.test('processes of every transport on one tree share one queue, each with the identity of its clients', async (t) => {
@@ -132,7 +132,6 @@ t.test(
     await post(http.url, 'lock_try', { filepaths: ['g'], agent_id: 'bob' })
     const change = call(second, 'async_append', { path: 'g', content: '!', agent_id: 'ann' })
     await untilQueued(http.url, 'g', 1)
-    const start = performance.now()
     await first.end('SIGKILL')
     t.match(await change, { error_code: 'AUTHORITY_LOST', message: /not known.*read the file/ })
     t.match(
@@ -147,7 +146,6 @@ t.test(
       }
     )
     t.match(await post(http.url, 'async_append', { path: 'g', content: '!' }), { status: 'ok' })
-    t.ok(performance.now() - start < 1000, `${Math.round(performance.now() - start)} ms`)
     t.equal(tree.read('f') + tree.read('g'), 'oneg!')
     const [again] = (await call(second, 'lock_try', { filepaths: ['f'], agent_id: 'ann' }))['results'] as Answer[]
     t.ok(again?.['fencing_token'] > lease?.['fencing_token'])
@@ -163,7 +161,8 @@ function failuresOf(answers: readonly Answer[]): Answer[] {
 
 t.test('an authority that stops hands over: what is asked meanwhile is answered by the next', async (t) => {
   const tree = makeTree(t, { f: '' })
-  const first = await httpOn(t, tree)
+  const first = await startProgram(t, ['--dir', tree.root], patientStop)
+  await fetch(`${first.url}/locks`)
   const second = stdioOn(t, tree)
   await call(second, 'async_read', { path: 'f' })
   const stopped = first.stop('SIGTERM')
@@ -198,17 +197,19 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
   )
 }
 
-t.test('a relay that stops takes back at once what waits for it elsewhere', async (t) => {
+t.test('a relay that stops takes back what waits for it elsewhere', async (t) => {
   const tree = makeTree(t, { f: 'one' })
   const authority = await httpOn(t, tree)
-  const relay = await httpOn(t, tree)
+  const relay = await startProgram(t, ['--dir', tree.root], patientStop)
+  await fetch(`${relay.url}/locks`)
   await post(authority.url, 'lock_try', { filepaths: ['f'], agent_id: 'holder' })
-  const waiting = post(relay.url, 'async_append', { path: 'f', content: '!', agent_id: 'ann' })
+  // Longer than the test may take: it ends by being taken back.
+  const append = { path: 'f', content: '!', agent_id: 'ann', timeout: 300 }
+  const waiting = post(relay.url, 'async_append', append)
   await untilQueued(authority.url, 'f', 1)
-  const { code, ms } = await relay.stop()
+  const { code } = await relay.stop()
   t.match(await waiting, { error_code: 'CANCELLED', message: /Nothing was changed/ })
   t.equal(code, 0)
-  t.ok(ms < 1000, `${Math.round(ms)} ms`)
   await untilQueued(authority.url, 'f', 0)
 })
 
@@ -218,7 +219,11 @@ t.test('an authority that hangs is waited for, and not for ever', async (t) => {
   const hasty = { environment: { ASYNC_CRUD_MCP_DAEMON__AUTHORITY_TIMEOUT_SECONDS: '0.4' } }
   const second = startStdio(t, ['--transport', 'stdio', '--dir', tree.root], hasty)
   const known = startStdio(t, ['--transport', 'stdio', '--dir', tree.root], hasty)
-  await call(known, 'async_read', { path: 'f' })
+  const answerOf = async (program: StdioProgram): Promise<Answer> => {
+    const read = await call(program, 'async_read', { path: 'f' })
+    return read['error_code'] === 'OVERLOADED' ? answerOf(program) : read
+  }
+  t.match(await answerOf(known), { content: 'one' })
   first.process.kill('SIGSTOP')
   t.match(await call(second, 'async_read', { path: 'f' }), {
     error_code: 'OVERLOADED',
@@ -232,11 +237,7 @@ t.test('an authority that hangs is waited for, and not for ever', async (t) => {
   t.match(await change, { error_code: 'AUTHORITY_LOST' })
   t.match(await read, { error_code: 'OVERLOADED' })
   first.process.kill('SIGCONT')
-  const answer = async (): Promise<Message> => {
-    const read = await call(second, 'async_read', { path: 'f' })
-    return read['error_code'] === 'OVERLOADED' ? answer() : read
-  }
-  t.match(await answer(), { content: 'one' })
+  t.match(await answerOf(second), { content: 'one' })
 })
 
 t.test('one tree is not served as two: other roots, a part of it, and a root of another are refused', async (t) => {

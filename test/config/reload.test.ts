@@ -228,15 +228,22 @@ async function leaseSeconds(client: TestClient, input: object): Promise<number> 
   return Math.round((Date.parse(results[0].expires_at) - Date.parse(timestamp)) / 10_000) * 10
 }
 
-/** Whether a change that waits for a lease gives up soon, or waits until the lease ends. */
+/** Whether a change that waits for a lease gives up soon, or is let wait for seconds, and then waits until the lease ends. */
 async function appendBehindLease({ ann, bob }: Scene, input: object): Promise<unknown> {
   await ann.call('lock_try', { filepaths: ['f'] })
-  const appended = bob.call('async_append', { path: 'f', content: '', ...input })
-  // Longer than the short timeout, far shorter than the long one.
-  await Promise.race([appended, delay(500)])
+  const append = { isOver: false }
+  const appended = bob.call('async_append', { path: 'f', content: '', ...input }).finally(() => (append.isOver = true))
+  while (!append.isOver && !(await isWaitingLong(ann))) await delay(5)
   await ann.call('lock_release_all')
   const { status, error_code } = await appended
   return status === 'ok' ? 'waits' : error_code
+}
+
+async function isWaitingLong(agent: TestClient): Promise<boolean> {
+  const { pending_requests } = await agent.call('async_status', { path: 'f' })
+  return (pending_requests as { queued_at: string; timeout_at: string }[]).some(
+    ({ queued_at, timeout_at }) => Date.parse(timeout_at) - Date.parse(queued_at) > 10_000
+  )
 }
 
 /** The status of a request with this Host header, which fetch does not let one choose. */
@@ -266,27 +273,45 @@ t.test('how often the file is looked at, and how long it must stay the same, cha
   const { program, file, write, apply, line } = await scene(t)
   const slow = await apply({ 'daemon.config_poll_seconds': 1 })
   const next = await apply({ 'daemon.config_poll_seconds': 0.05 })
+  // Both are the server's times, and it sets the timer of the next look after it has told of a change.
   t.ok(next.time - slow.time >= 950, `${next.time - slow.time} ms between two looks`)
   await apply({ 'daemon.config_debounce_seconds': 0.5 })
   const from = program.stderr.length
   write(toText(quick))
   const written = statSync(file).mtimeMs
   const taken = await line('config_debounce_seconds has changed', from)
+  // The server began to wait when it saw the change, after it was written.
   t.ok(taken.time - written >= 450, `${taken.time - written} ms after the change`)
 })
 
 t.test('a file that is still being written is not taken', async (t) => {
   const { tree, program, file, apply, line } = await scene(t)
-  await apply({ 'daemon.config_debounce_seconds': 1 })
-  const from = program.stderr.length
-  tree.write('config.json', '')
-  for (const character of toText({ ...quick, 'daemon.config_debounce_seconds': 1, 'crud.max_timeout': 700 })) {
-    appendFileSync(file, character)
-    // The pace of a slow writer; the server looks several times meanwhile.
-    await delay(5)
+  const debounce = { 'daemon.config_debounce_seconds': 1 }
+  await apply(debounce)
+  for (let value = 700; ; value += 1) {
+    const from = program.stderr.length
+    const pauses = await writeSlowly(toText({ ...quick, ...debounce, 'crud.max_timeout': value }))
+    await line('crud.max_timeout has changed', from)
+    // Where the writer itself stood still for so long, the half that it had written has stayed the same.
+    if (Math.max(...pauses) > 500) continue
+    t.equal(program.stderr.length, from + 1, 'nothing was said of the halves')
+    break
   }
-  await line('crud.max_timeout has changed', from)
-  t.equal(program.stderr.length, from + 1, 'nothing was said of the halves')
+
+  /** @returns milliseconds between two changes of the file */
+  async function writeSlowly(text: string): Promise<number[]> {
+    const pauses: number[] = []
+    tree.write('config.json', '')
+    let last = performance.now()
+    for (const character of text) {
+      appendFileSync(file, character)
+      pauses.push(performance.now() - last)
+      last = performance.now()
+      // The pace of a slow writer; the server looks several times meanwhile.
+      await delay(5)
+    }
+    return pauses
+  }
 })
 
 t.test('a faulty file is told once with the place, and the last good one counts on', async (t) => {

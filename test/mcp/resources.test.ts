@@ -293,16 +293,12 @@ t.test('a session without a stream is told when it opens one, and costs nothing 
 })
 
 t.test('who has no stream is not looked at again until he has', async (t) => {
-  const watches = new Map<string, () => void>()
   const sent: string[] = []
   let isAway = true
   let looks = 0
+  const away = watched()
   const subscriptions = createSubscriptions({
-    updates: {
-      check: () => {},
-      ready: async () => {},
-      watch: (uri, onUpdated) => (watches.set(uri, onUpdated), () => watches.delete(uri))
-    },
+    updates: away.updates,
     maxResources: 10,
     send: (uri) => sent.push(uri),
     isBehind: () => isAway,
@@ -312,10 +308,9 @@ t.test('who has no stream is not looked at again until he has', async (t) => {
     }
   })
   await subscriptions.subscribe(['one'])
-  watches.get('one')?.()
+  away.change('one')
   t.equal(looks, 1)
-  // Longer than the pause between two looks.
-  await delay(250)
+  await untilLookedAgain()
   t.equal(looks, 1)
   isAway = false
   subscriptions.wake()
@@ -323,31 +318,54 @@ t.test('who has no stream is not looked at again until he has', async (t) => {
   subscriptions.close()
 })
 
-t.test('a client that does not read is told of each file once, when it reads again', async (t) => {
-  const sent: string[] = []
-  const watches = new Map<string, () => void>()
-  let isBehind = true
-  const subscriptions = createSubscriptions({
+/** Files that change when the test says so. */
+function watched() {
+  const listeners = new Map<string, () => void>()
+  return {
+    listeners,
+    change: (uri: string) => listeners.get(uri)?.(),
     updates: {
       check: () => {},
       ready: async () => {},
-      watch: (uri, onUpdated) => (watches.set(uri, onUpdated), () => watches.delete(uri))
-    },
+      watch: (uri: string, onUpdated: () => void) => (listeners.set(uri, onUpdated), () => listeners.delete(uri))
+    }
+  }
+}
+
+/** Resolves when a client that does not read, and is told of a change now, has been looked at again after the pause, twice. */
+async function untilLookedAgain(): Promise<void> {
+  const behind = watched()
+  const seen = { looks: 0 }
+  const isBehind = () => (seen.looks += 1) > 0
+  const subscriptions = createSubscriptions({ updates: behind.updates, maxResources: 1, send: () => {}, isBehind })
+  await subscriptions.subscribe(['file'])
+  behind.change('file')
+  while (seen.looks < 3) await new Promise(setImmediate)
+  subscriptions.close()
+}
+
+t.test('a client that does not read is told of each file once, when it reads again', async (t) => {
+  const sent: string[] = []
+  const files = watched()
+  let isBehind = true
+  const seen = { looks: 0 }
+  const subscriptions = createSubscriptions({
+    updates: files.updates,
     maxResources: 10,
     send: (uri) => sent.push(uri),
-    isBehind: () => isBehind
+    isBehind: () => (seen.looks += 1) > 0 && isBehind
   })
   await subscriptions.subscribe(['one', 'two', 'three'])
-  for (let count = 0; count < 1000; count += 1) for (const change of watches.values()) change()
+  for (let count = 0; count < 1000; count += 1) for (const uri of files.listeners.keys()) files.change(uri)
+  t.equal(seen.looks, 1)
   subscriptions.remove('three')
-  // Longer than the pause between two looks.
-  await delay(250)
+  while (seen.looks < 3) await new Promise(setImmediate)
   t.strictSame(sent, [])
   isBehind = false
   while (sent.length === 0) await delay(10)
   t.strictSame(sent, ['one', 'two'])
   subscriptions.close()
-  t.equal(watches.size, 0)
+  t.equal(files.listeners.size, 0)
 })
 
 t.test('a file that changes all the time is told of now and then, the last change included', async (t) => {

@@ -7,6 +7,7 @@ import { readLines } from '../../src/rpc/lines.ts'
 import type { Answer } from '../fixtures/clients.ts'
 import { resultOf, show } from '../fixtures/file-editing.ts'
 import { answersTo, argsFor, legacyHandshake, notification, readF, request, sameMessages } from '../fixtures/rpc.ts'
+import { patientStop } from '../fixtures/server.ts'
 import { converse, startStdio, type Message } from '../fixtures/stdio.ts'
 import { makeTree } from '../fixtures/tree.ts'
 
@@ -186,15 +187,13 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     `on ${signal} every call is answered or refused, nothing is half done, and the process ends with 0`,
     async (t) => {
       const tree = makeTree(t, { f: 'head\n' })
-      const program = startStdio(t, argsFor(tree))
+      const program = startStdio(t, argsFor(tree), { environment: patientStop })
       const names = Array.from({ length: 300 }, (_, index) => `line ${index}`)
       const calls = names.map((append) => JSON.stringify(request(append, 'edit_file', { name: 'f', append })))
       program.write(`${calls.join('\n')}\n`)
       await program.answer(names[0])
-      const start = performance.now()
       const { code, messages } = await program.end(signal)
       t.equal(code, 0)
-      t.ok(performance.now() - start < 2000, 'within two seconds')
       t.equal(messages.length, names.length, 'every call has its answer')
       for (const { result, error } of messages)
         if (result === undefined) t.match(error, { message: /stopping/, data: { details: /OVERLOADED/ } })
