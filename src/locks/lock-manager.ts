@@ -240,13 +240,13 @@ class LockManager {
     }
   }
 
-  /** Ends leases on a key against the will of their holders. @param agentId whose; undefined means all. @returns them */
-  breakLeases(key: string, end: LeaseEnd, agentId?: string): Lease[] {
+  /** Ends leases on a key against the will of their holders: all, or those that are meant. @returns them */
+  breakLeases(key: string, end: LeaseEnd, isMeant: (lease: Lease) => boolean = () => true): Lease[] {
     this.#table.catchUp()
-    const all = this.#table.queues.get(key)?.leases ?? []
-    const leases = all.filter((lease) => (agentId ?? lease.agentId) === lease.agentId)
-    for (const lease of leases) this.#table.endLease(lease, end)
-    return leases
+    const leases = [...(this.#table.queues.get(key)?.leases ?? [])]
+    const meant = leases.filter(isMeant)
+    for (const lease of meant) this.#table.endLease(lease, end)
+    return meant
   }
 
   /** Ends the leases that were taken over a connection which has ended, and the requests for leases. @returns how many leases */

@@ -26,16 +26,16 @@ async function breakLeases(
   const { locks, caller, log } = context
   const end = { cause: 'broken', reason, by: caller.agentId } as const
   const find = locks.leaseFinder()
-  let count = 0
-  const results = findNamedFiles(filepaths, context).map((file) => {
-    const leases = find(file.names)
-    count += leases.length
-    for (const { key, agentId } of leases) locks.breakLeases(key, end, agentId)
+  // All are found before the first is broken: whoever waits for it has a lease from then on.
+  const files = findNamedFiles(filepaths, context).map((file) => ({ file, leases: find(file.names) }))
+  const broken = new Set(files.flatMap(({ leases }) => leases))
+  for (const lease of broken) locks.breakLeases(lease.key, end, (other) => other === lease)
+  const results = files.map(({ file, leases }) => {
     const former_holders = [...new Set(leases.map(({ agentId }) => agentId))]
-    const [broken] = leases
-    const isBroken = broken !== undefined
-    if (isBroken) log.warn({ path: broken.path, reason, by: end.by, holders: former_holders }, 'leases broken')
-    return { filepath: file.filepath, broken: isBroken, former_holders, ...(!isBroken && explainName(file, [])) }
+    const [first] = leases
+    if (first === undefined) return { filepath: file.filepath, broken: false, former_holders, ...explainName(file, []) }
+    log.warn({ path: first.path, reason, by: end.by, holders: former_holders }, 'leases broken')
+    return { filepath: file.filepath, broken: true, former_holders }
   })
-  return { status: 'ok', results, count, timestamp: timestamp() }
+  return { status: 'ok', results, count: broken.size, timestamp: timestamp() }
 }

@@ -92,6 +92,19 @@ t.test('an operator breaks the leases on names that are no files any more with t
   t.equal(leases(), 0)
 })
 
+t.test('breaking a lease by several names ends no lease of the next in line', async (t) => {
+  for (const name of ['next/a', 'next/b']) tree.write(name, '')
+  point('next/l', 'a')
+  await ann!.call('lock_try', { filepaths: ['next/l'] })
+  const wait = bob!.call('lock_wait', { filepaths: ['next/a'] })
+  await untilWaiting(server, 1)
+  point('next/l', 'b')
+  const answer = await bob!.call('lock_break', { filepaths: ['next/l', 'next/a'], reason: 'over' })
+  t.match(answer, { count: 1, results: [{ former_holders: ['ann'] }, { former_holders: ['ann'] }] })
+  t.match(await wait, { all_acquired: true })
+  t.match(await bob!.call('lock_status', { filepaths: ['next/a'] }), { results: [{ held_by_me: true }] })
+})
+
 t.test('what cannot be leased is said file by file, and keeps nothing else from being done', async (t) => {
   tree.write('plain/f', '')
   await ann!.call('lock_try', { filepaths: ['plain/f'] })
