@@ -50,6 +50,7 @@ export default fp<Options>(
               app.persistence.abandon()
               onDisplaced()
             },
+            degrade: app.degradations.set,
             log: app.log
           })
     app.decorate('stopsAt', undefined)
@@ -75,5 +76,5 @@ export default fp<Options>(
       setTimeout(() => app.server.closeAllConnections(), 200).unref()
     })
   },
-  { name: 'authority', dependencies: ['request-budget', 'operations', 'persistence'] }
+  { name: 'authority', dependencies: ['degradations', 'request-budget', 'operations', 'persistence'] }
 )

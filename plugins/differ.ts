@@ -2,6 +2,7 @@
 import fp from 'fastify-plugin'
 import { createDiffer, type Differ } from '../src/diff/differ.ts'
 import type { Config } from '../src/config.ts'
+import { explainLoadError } from '../src/lazy.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -16,10 +17,16 @@ export default fp<{ config: Config }>(
       timeoutMs: crud.diff_timeout_ms,
       maxDiffBytes: crud.diff_max_bytes,
       maxTextBytes: crud.max_file_size_bytes,
-      onFallback: (reason) => app.log.warn({ err: reason }, 'a comparison was done coarsely')
+      onFallback: (reason) => app.log.warn({ err: reason }, 'a comparison was done coarsely'),
+      onTrouble(error) {
+        const meaning = 'Large versions are compared and merged coarsely or not at all.'
+        const trouble =
+          error === undefined ? undefined : `${explainLoadError('A thread for comparisons', error)} ${meaning}`
+        app.degradations.set('comparisons', trouble)
+      }
     })
     app.decorate('differ', differ)
     app.addHook('onClose', () => differ.close())
   },
-  { name: 'differ' }
+  { name: 'differ', dependencies: ['degradations'] }
 )

@@ -1,11 +1,14 @@
-// GET /health (PRD 11.2): is the process well, without touching a file.
+// GET /health (PRD 11.2): whether the process can do its work, found out within a bounded time.
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import fp from 'fastify-plugin'
 import type { Health } from '../schemas/health.ts'
 import { uptimeSeconds } from '../src/uptime.ts'
+import { createRootProbe } from '../src/files/root-health.ts'
 
 const resolutionMs = 10
 const windowMs = 60_000
+/** An authority or a file system that takes longer keeps calls waiting, too. */
+const probeMs = 1000
 
 export default fp(
   async (app) => {
@@ -14,8 +17,12 @@ export default fp(
     // A block of yesterday says nothing about now.
     const renewal = setInterval(() => delay.reset(), windowMs)
     renewal.unref()
+    const probeRoots = createRootProbe(app.files.roots)
     app.get('/health', async (): Promise<Health> => {
       const { version } = app.serverFacts
+      const [roots, authority] = await Promise.all([probeRoots(probeMs), app.tree.findObstacle(probeMs)])
+      app.degradations.set('roots', roots)
+      app.degradations.set('authority', authority)
       const degraded = app.degradations.list()
       return {
         status: degraded.length > 0 ? 'degraded' : 'healthy',
@@ -46,7 +53,7 @@ export default fp(
       delay.disable()
     })
   },
-  { name: 'health', dependencies: ['authority', 'watcher', 'degradations'] }
+  { name: 'health', dependencies: ['authority', 'files', 'watcher', 'degradations'] }
 )
 
 /** The histogram counts the timer's own interval in. */

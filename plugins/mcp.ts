@@ -2,6 +2,9 @@
 import fp from 'fastify-plugin'
 import type { Config } from '../src/config.ts'
 import type { McpHttp } from '../src/mcp/http.ts'
+import { createLazy, explainLoadError } from '../src/lazy.ts'
+import { assertMcpInstalled } from '../src/mcp/packages.ts'
+import { OperationError } from '../src/errors.ts'
 import { agentOperations } from '../src/operations/index.ts'
 import { toFailure } from './errors.ts'
 
@@ -14,15 +17,23 @@ declare module 'fastify' {
 
 export default fp<{ config: Config; version: string }>(
   async (app, { config: { daemon, events }, version }) => {
-    let loading: Promise<McpHttp> | undefined
-    let mcpHttp: McpHttp | undefined
     const onError = (error: unknown) => app.log.debug({ err: error }, 'mcp')
 
     // The SDK takes as long to load as all the rest: it is loaded once the server listens, or when the first client comes.
-    const load = () => (loading ??= start())
+    const lazy = createLazy(start, (error) =>
+      app.degradations.set('mcp', error === undefined ? undefined : explainLoadError('MCP', error))
+    )
+    async function load(): Promise<McpHttp> {
+      try {
+        return await lazy.get()
+      } catch (error) {
+        throw new OperationError('SERVER_ERROR', explainLoadError('MCP', error), { cause: error })
+      }
+    }
     async function start(): Promise<McpHttp> {
+      assertMcpInstalled()
       const { createMcpHttp } = await import('../src/mcp/http.ts')
-      mcpHttp = createMcpHttp({
+      return createMcpHttp({
         operations: agentOperations,
         call: app.call,
         caller: { transport: 'mcp' },
@@ -38,10 +49,9 @@ export default fp<{ config: Config; version: string }>(
         holdsLeases: app.tree.holdsLeases,
         onError
       })
-      return mcpHttp
     }
 
-    app.decorate('mcpSessions', () => mcpHttp?.sessionCount() ?? 0)
+    app.decorate('mcpSessions', () => lazy.loaded()?.sessionCount() ?? 0)
     app.route({
       method: ['GET', 'POST', 'DELETE'],
       url: '/mcp',
@@ -59,11 +69,11 @@ export default fp<{ config: Config; version: string }>(
       }
     })
     app.addHook('onListen', () => {
-      load().catch((error: unknown) => app.log.error({ err: error }, 'MCP could not be loaded'))
+      lazy.get().catch((error: unknown) => app.log.error({ err: error }, 'MCP could not be loaded'))
     })
     app.addHook('preClose', async () => {
-      await (await loading)?.close()
+      await (await lazy.settled())?.close()
     })
   },
-  { name: 'mcp', dependencies: ['authority', 'resources', 'body', 'access'] }
+  { name: 'mcp', dependencies: ['authority', 'resources', 'body', 'access', 'degradations'] }
 )

@@ -4,6 +4,8 @@ import fp from 'fastify-plugin'
 import { agentOperations } from '../src/operations/index.ts'
 import type { Config } from '../src/config.ts'
 import { isErrno } from '../src/errors.ts'
+import { explainLoadError } from '../src/lazy.ts'
+import { assertMcpInstalled } from '../src/mcp/packages.ts'
 import { serveStdio, type StdioConnection } from '../src/rpc/stdio.ts'
 
 declare module 'fastify' {
@@ -14,6 +16,11 @@ declare module 'fastify' {
 }
 
 const leastCloseMs = 200
+
+async function loadMcp() {
+  assertMcpInstalled()
+  return import('../src/mcp/stdio.ts')
+}
 
 export default fp<{ config: Config; version: string }>(
   async (app, { config: { daemon, crud, events }, version }) => {
@@ -32,7 +39,7 @@ export default fp<{ config: Config; version: string }>(
         call: app.call,
         caller,
         openMcp: async (send, isBehind) => {
-          const { createMcpStream } = await import('../src/mcp/stdio.ts')
+          const { createMcpStream } = await loadMcp()
           const maxWaitSeconds = daemon.mcp_wait_seconds
           return createMcpStream({
             send,
@@ -48,6 +55,8 @@ export default fp<{ config: Config; version: string }>(
             caller
           })
         },
+        onMcpTrouble: (error) =>
+          app.degradations.set('mcp', error === undefined ? undefined : explainLoadError('MCP', error)),
         maxLineBytes: app.initialConfig.bodyLimit as number,
         maxCalls: daemon.max_stdio_calls,
         maxBatchAnswer: crud.max_batch_answer_bytes,
@@ -70,5 +79,5 @@ export default fp<{ config: Config; version: string }>(
       await app.stdio?.close(Math.max(leastCloseMs, (app.stopsAt ?? 0) - performance.now()))
     })
   },
-  { name: 'stdio', dependencies: ['request-budget', 'authority', 'resources'] }
+  { name: 'stdio', dependencies: ['degradations', 'request-budget', 'authority', 'resources'] }
 )

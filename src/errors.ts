@@ -92,7 +92,9 @@ export function isOperationError(error: unknown, code: ErrorCode): error is Oper
 export function toOperationError(error: unknown, path?: string): OperationError {
   if (error instanceof OperationError) {
     if (error.path !== undefined || path === undefined) return error
-    return new OperationError(error.code, error.message, { path, details: error.details, cause: error.cause })
+    const { code, message, cause } = error
+    const { notices, details, jsonRpcCode } = error.toWire()
+    return new OperationError(code, message, { path, details, jsonRpcCode, cause }).withNotices(notices)
   }
   return new OperationError(
     'SERVER_ERROR',

@@ -214,6 +214,15 @@ export function createMembership(options: MembershipOptions) {
     current,
     link,
     ensurePlace,
+    /** What keeps calls from an answer, found out within this time; undefined where nothing does. */
+    async findObstacle(limitMs: number): Promise<string | undefined> {
+      if (role === 'authority' || (role === 'none' && joining === undefined)) return undefined
+      const found = relay === undefined ? joining : relay.isAnswering()
+      const limit = delay(limitMs, false, { ref: false })
+      // What keeps this process from joining is told by those who wait for it.
+      const isAnswering = await Promise.race([found?.then(Boolean, () => true), limit])
+      return isAnswering === false ? noAuthority(relay?.pid ?? lock.holder()).message : undefined
+    },
     /** Without any wait, for the moment before a change. @throws OperationError AUTHORITY_LOST */
     assertInPlace(): void {
       if (role !== 'authority' || !lock.isInPlace()) throw authorityLost()

@@ -19,6 +19,8 @@ export interface Relay extends EngineLink {
   readonly closed: Promise<void>
   /** True once the authority carries out nothing more: it has said so, or has gone. */
   readonly isLeaving: () => boolean
+  /** Asks the authority. True once it is heard of, false once it has gone. */
+  readonly isAnswering: () => Promise<boolean>
   /** Says anew who this process is. */
   readonly introduce: (hello: Hello) => void
   /** This process stops: what the authority has not done yet is not to be done any more. */
@@ -75,6 +77,7 @@ async function connectRelay(path: string, { hello, signal, silenceMs }: ConnectO
   let isClosed = false
   let isWithdrawn = false
   let heardAt = performance.now()
+  let pong = withResolvers<boolean>()
   socket.on('error', welcome.reject)
   const channel = openChannel<RelayMessage>(socket, { onMessage: receive, onClose: onClosed })
   signal.addEventListener('abort', channel.destroy, { once: true })
@@ -107,6 +110,8 @@ async function connectRelay(path: string, { hello, signal, silenceMs }: ConnectO
       case 'event':
         return onEvent?.(message.event)
       case 'pong':
+        pong.resolve(true)
+        pong = withResolvers<boolean>()
         return undefined
       default:
         return message satisfies never
@@ -122,6 +127,7 @@ async function connectRelay(path: string, { hello, signal, silenceMs }: ConnectO
   function onClosed(): void {
     isClosed = true
     clearInterval(watch)
+    pong.resolve(false)
     welcome.reject(new Error('the authority has gone'))
     for (const { reject } of pending.values()) reject(isWithdrawn ? serverStopping() : authorityLost())
     pending.clear()
@@ -157,6 +163,11 @@ async function connectRelay(path: string, { hello, signal, silenceMs }: ConnectO
       settings,
       closed,
       isLeaving: () => isLeaving || isClosed,
+      async isAnswering() {
+        if (isClosed) return false
+        channel.send({ type: 'ping' })
+        return pong.promise
+      },
       introduce: channel.send,
       withdraw() {
         isWithdrawn = true

@@ -3,7 +3,7 @@ import type { ByteBudget } from '../byte-budget.ts'
 import type { Config } from '../config.ts'
 import { createAuthorityLock } from '../daemon/authority-lock.ts'
 import { createStateDirectory } from '../daemon/state-directory.ts'
-import { createStateFile, type Member } from '../daemon/state-file.ts'
+import { createStateFile, type Member, type StateFile } from '../daemon/state-file.ts'
 import { isOperationError, OperationError } from '../errors.ts'
 import { explainRootError } from '../files/walk-error.ts'
 import type { Logger, TreeFacts } from '../operations/context.ts'
@@ -36,6 +36,8 @@ export interface TreeOptions {
   readonly onAuthority: () => void
   /** Called when another process has taken the tree although this one had it: nothing that is held here counts any more. */
   readonly onDisplaced: () => void
+  /** Says how a part is: undefined where all is well. */
+  readonly degrade: (part: string, message: string | undefined) => void
   readonly log: Logger
 }
 
@@ -45,6 +47,8 @@ export interface Tree extends Omit<EngineLink, 'feed'>, TreeFacts {
   readonly join: () => Promise<unknown>
   /** Before somebody follows `events`: from then on those of the tree reach it. @throws OperationError as a call */
   readonly bringEvents: () => Promise<void>
+  /** What keeps calls from an answer, found out within this time; undefined where nothing does. */
+  readonly findObstacle: (limitMs: number) => Promise<string | undefined>
   /** This process has begun to listen: those who look for the tree are told. */
   readonly introduce: () => void
   /** Before the engine of this process stops. Resolves when nobody asks it anything more. */
@@ -56,7 +60,7 @@ export interface Tree extends Omit<EngineLink, 'feed'>, TreeFacts {
 const byName = new Map(operations.map((operation) => [operation.name, operation]))
 
 export function createTree(options: TreeOptions): Tree {
-  const { engine, budget, events, roots, config, member, openState, onAuthority, onDisplaced, log } = options
+  const { engine, budget, events, roots, config, member, openState, onAuthority, onDisplaced, degrade, log } = options
   const directory = createStateDirectory(roots[0])
   const stateFiles = roots.map((root) => createStateFile(root, roots))
   const settings = (): EngineSettings => ({ crud: config().crud, locks: config().locks })
@@ -85,7 +89,7 @@ export function createTree(options: TreeOptions): Tree {
     timeoutMs: () => config().daemon.authority_timeout_seconds * 1000,
     openState,
     onAuthority() {
-      lastTrouble = undefined
+      endTrouble()
       log.info({ root: roots[0] }, 'authority of the tree')
       announce()
       eventFeed.takeOver()
@@ -93,6 +97,7 @@ export function createTree(options: TreeOptions): Tree {
     },
     onRelay(relay) {
       const { pid, settings: theirs } = relay
+      endTrouble()
       eventFeed.changeTo(relay)
       log.info({ root: roots[0], authority_pid: pid }, 'relaying to the authority of the tree')
       const differing = differingSettings(settings(), theirs)
@@ -100,6 +105,7 @@ export function createTree(options: TreeOptions): Tree {
         log.warn({ settings: differing }, 'these settings are other ones in the authority of the tree, and its count')
     },
     onWatch() {
+      endTrouble()
       if (!stateFiles.every((file) => file.isInPlace())) announce()
     },
     onTrouble,
@@ -111,12 +117,32 @@ export function createTree(options: TreeOptions): Tree {
     const trouble = messageOf(error)
     if (trouble !== lastTrouble) log.error({ err: error }, `the tree is not served from here: ${trouble}`)
     lastTrouble = trouble
+    degrade('tree', explainObstacle(error).message)
+  }
+
+  function endTrouble(): void {
+    lastTrouble = undefined
+    degrade('tree', undefined)
   }
 
   /** What comes from a relay is carried out only where this process still has the tree. */
   async function onThisEngine<Result>(use: () => Promise<Result>): Promise<Result> {
-    await membership.ensurePlace()
+    try {
+      await membership.ensurePlace()
+    } catch (error) {
+      throw explainObstacle(error)
+    }
     return use()
+  }
+
+  /** Why this process cannot serve the tree now, as an operation would tell it. */
+  function explainObstacle(error: unknown): OperationError {
+    if (error instanceof OperationError) return error
+    // The root has gone, or may not be entered any more.
+    const told = error instanceof Error ? explainRootError(error.cause ?? error, roots[0]) : error
+    if (told instanceof OperationError) return told
+    const message = `This process cannot take part in serving ${roots[0]}: ${messageOf(error)}. Nothing was done.`
+    return new OperationError('SERVER_ERROR', message, { cause: error })
   }
 
   /** Tells other programs where clients reach the tree: here, else at a relay that listens. */
@@ -124,16 +150,20 @@ export function createTree(options: TreeOptions): Tree {
     if (membership.role() !== 'authority') return
     const self = member()
     const reachable = self.port === null ? server.members().find(({ port }) => port !== null) : self
-    for (const file of stateFiles) attempt(() => file.write(reachable ?? self), 'write')
+    onStateFiles((file) => file.write(reachable ?? self), 'write')
   }
 
   /** Who cannot say where the tree is serves it all the same. */
-  function attempt(act: () => void, what: string): void {
-    try {
-      act()
-    } catch (error) {
-      log.warn({ err: error }, `could not ${what} the state file: ${messageOf(error)}`)
+  function onStateFiles(act: (file: StateFile) => void, what: string): void {
+    let trouble: string | undefined
+    for (const file of stateFiles) {
+      try {
+        act(file)
+      } catch (error) {
+        trouble = `The server could not ${what} a state file: ${messageOf(error)}. It serves the tree, yet discover and the guard may not find it.`
+      }
     }
+    degrade('state file', trouble)
   }
 
   /** @param isReadOnly what only reads is asked again, once, where the authority is lost: whether a change was made is not known then */
@@ -158,12 +188,7 @@ export function createTree(options: TreeOptions): Tree {
     try {
       return await membership.link(signal)
     } catch (error) {
-      if (error instanceof OperationError) throw error
-      // The root has gone, or may not be entered any more: as an operation would tell it.
-      const told = error instanceof Error ? explainRootError(error.cause ?? error, roots[0]) : error
-      if (told instanceof OperationError) throw told
-      const message = `This process cannot take part in serving ${roots[0]}: ${messageOf(error)}. Nothing was done.`
-      throw new OperationError('SERVER_ERROR', message, { cause: error })
+      throw explainObstacle(error)
     }
   }
 
@@ -187,6 +212,7 @@ export function createTree(options: TreeOptions): Tree {
     listFiles: (after, limit) => ask((link) => link.listFiles(after, limit), { isReadOnly: true }),
     bringEvents: () => ask(async (link) => (link === engine ? undefined : eventFeed.begin(link)), { isReadOnly: true }),
     assertInPlace: () => membership.assertInPlace(),
+    findObstacle: (limitMs) => membership.findObstacle(limitMs),
     join: () => membership.link(),
     role: membership.role,
     authorityPid: membership.authorityPid,
@@ -196,7 +222,7 @@ export function createTree(options: TreeOptions): Tree {
     },
     announceLeaving: () => membership.announceLeaving(),
     leave() {
-      if (membership.role() === 'authority') for (const file of stateFiles) attempt(() => file.removeOwn(), 'remove')
+      if (membership.role() === 'authority') onStateFiles((file) => file.removeOwn(), 'remove')
       membership.leave()
     }
   }
@@ -209,6 +235,7 @@ export function createRootlessTree(engine: EngineLink): Tree {
     join: async () => {},
     bringEvents: async () => {},
     assertInPlace: () => {},
+    findObstacle: async () => undefined,
     role: () => 'none',
     authorityPid: () => null,
     introduce: () => {},

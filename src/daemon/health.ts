@@ -1,10 +1,13 @@
 // Asks a server whether it is well.
+import type { Health } from '../../schemas/health.ts'
 
 export interface HealthAnswer {
   /** "refused": something answers there, and does not take our token. */
   readonly state: 'healthy' | 'degraded' | 'refused' | 'unreachable' | 'foreign'
   readonly version?: string
   readonly uptimeSeconds?: number
+  /** What does not work as it should. */
+  readonly degraded?: readonly string[]
 }
 
 const timeoutMs = 2000
@@ -23,9 +26,15 @@ export async function askHealth(url: string, token: string): Promise<HealthAnswe
       signal: AbortSignal.timeout(timeoutMs)
     })
     if (response.status === 401 || response.status === 403) return { state: 'refused' }
-    const answer = (await response.json()) as { status?: unknown; version?: unknown; uptime_seconds?: unknown }
+    const answer = (await response.json()) as Partial<Health>
     if (answer.status !== 'healthy' && answer.status !== 'degraded') return { state: 'foreign' }
-    return { state: answer.status, version: String(answer.version), uptimeSeconds: Number(answer.uptime_seconds) }
+    const degraded = (answer.degraded ?? []).map(({ part, message }) => `${part}: ${message}`)
+    return {
+      state: answer.status,
+      version: String(answer.version),
+      uptimeSeconds: Number(answer.uptime_seconds),
+      degraded
+    }
   } catch (error) {
     return { state: error instanceof SyntaxError ? 'foreign' : 'unreachable' }
   }

@@ -24,6 +24,8 @@ export const thisProcess = {
   process_start: startOf(process.pid)
 } as const
 
+export type StateFile = ReturnType<typeof createStateFile>
+
 /**
  * @param root real path of the root in which the file lies
  * @param roots real paths of all roots of its server, the first one first

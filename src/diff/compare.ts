@@ -25,7 +25,7 @@ export interface ComparisonTask {
 export interface Comparison {
   /** Base -> current; null where it would take more than `maxDiffBytes`, and where it is coarse under `minimalOnly`. */
   readonly diff: Diff | null
-  /** True where the diff is too large to be worth it: reading the file again is cheaper. */
+  /** True where the diff is too large to be worth it: reading the file again is cheaper. False where nothing has found out. */
   readonly tooLarge: boolean
   /** True where the bound was reached: a diff is true, yet larger than it need be. */
   readonly coarse: boolean

@@ -37,6 +37,8 @@ export interface DifferOptions {
   readonly maxTextBytes?: number
   /** Told why a comparison was done coarsely here instead of on a thread. */
   readonly onFallback?: (reason: unknown) => void
+  /** Told why there are no threads; undefined once there are. */
+  readonly onTrouble?: (error: unknown) => void
 }
 
 export interface CompareInput {
@@ -108,9 +110,9 @@ const fallbackMs = 20
 
 export function createDiffer(options: DifferOptions = {}): Differ {
   const { contextLines = 3, maxEditLength = 2_000, timeoutMs = 1_000, inlineMaxBytes = 64 * 1024 } = options
-  const { maxDiffBytes = 256 * 1024, maxTextBytes = Infinity, onFallback = () => {} } = options
+  const { maxDiffBytes = 256 * 1024, maxTextBytes = Infinity, onFallback = () => {}, onTrouble = () => {} } = options
   const { maxWorkers = Math.min(Math.max(availableParallelism() - 1, 1), 4) } = options
-  const pool = createPool({ maxThreads: maxWorkers, patienceMs: timeoutMs + patienceMs, onError: onFallback })
+  const pool = createPool({ maxThreads: maxWorkers, patienceMs: timeoutMs + patienceMs, onTrouble })
   const inlineBound = {
     maxEditLength: Math.min(maxEditLength, inlineEditLength),
     timeoutMs: inlineMs,
@@ -229,8 +231,10 @@ export function createDiffer(options: DifferOptions = {}): Differ {
 /** The answer of last resort, given on the event loop: one hunk between the common ends, if such a diff can be small enough. */
 function compareCoarsely(task: ComparisonTask): Comparison {
   const isHopeless = task.base.length + task.current.length > 2 * task.maxDiffBytes
-  if (isHopeless) return { diff: null, tooLarge: true, coarse: true }
-  return compareTexts({ ...task, bound: noSearch })
+  if (isHopeless) return { diff: null, tooLarge: false, coarse: true }
+  const comparison = compareTexts({ ...task, bound: noSearch })
+  // A search might have found a smaller one.
+  return { ...comparison, tooLarge: comparison.tooLarge && !comparison.coarse }
 }
 
 /** Either no thread is free, or the edits take longer than any caller should hold the file for. */

@@ -1,5 +1,6 @@
 // The threads that run large jobs: started when first needed, so many at once, none waiting for ever.
 import type { Piscina } from 'piscina'
+import { assertInstalled, createLazy } from '../lazy.ts'
 import { createTurns } from './turns.ts'
 import type { Jobs } from './worker.ts'
 
@@ -7,8 +8,8 @@ interface PoolOptions {
   readonly maxThreads: number
   /** Milliseconds after which a job is given up, waiting for its turn included. */
   readonly patienceMs: number
-  /** Told when a thread fails while it has nothing to do. */
-  readonly onError: (error: unknown) => void
+  /** Told why there are no threads, or one fails while it has nothing to do; undefined once a job has been done. */
+  readonly onTrouble: (error: unknown) => void
 }
 
 export interface ThreadPool {
@@ -25,11 +26,14 @@ const idleTimeoutMs = 30_000
 // Beyond this a caller would wait longer for its turn than the answer is worth, and the texts fill the memory.
 const waitingPerThread = 8
 
-export function createPool({ maxThreads, patienceMs, onError }: PoolOptions): ThreadPool {
+export function createPool({ maxThreads, patienceMs, onTrouble }: PoolOptions): ThreadPool {
   // Piscina's own queue is kept empty: tasks with a signal are not counted in it, and without minimum threads it starts
   // none for those who wait behind a task that was aborted.
   const turns = createTurns(maxThreads, maxThreads * waitingPerThread)
-  let threads: Promise<Piscina> | undefined
+  const threads = createLazy(
+    () => startThreads(maxThreads, onTrouble),
+    (error) => error !== undefined && onTrouble(error)
+  )
   let closed = false
 
   async function run<Name extends keyof Jobs>(name: Name, task: Jobs[Name]['task'], signal?: AbortSignal) {
@@ -50,11 +54,13 @@ export function createPool({ maxThreads, patienceMs, onError }: PoolOptions): Th
     await turns.begin(signal)
     try {
       if (closed) throw new Error('The pool is closed.')
-      const started = await (threads ??= startThreads(maxThreads, onError))
+      const started = await threads.get()
       // Closed while the threads were loading.
       if (closed) throw new Error('The pool is closed.')
       // What the thread's export of this name gives, unchecked.
-      return (await started.run(task, { name, signal })) as Jobs[Name]['result']
+      const result = (await started.run(task, { name, signal })) as Jobs[Name]['result']
+      onTrouble(undefined)
+      return result
     } finally {
       turns.end()
     }
@@ -63,8 +69,7 @@ export function createPool({ maxThreads, patienceMs, onError }: PoolOptions): Th
   /** Running jobs reject, and as they end those who wait do. */
   async function close(): Promise<void> {
     closed = true
-    const started = await threads?.catch(() => undefined)
-    await started?.destroy()
+    await (await threads.settled())?.destroy()
   }
 
   return { run, close }
@@ -72,6 +77,7 @@ export function createPool({ maxThreads, patienceMs, onError }: PoolOptions): Th
 
 /** Loaded late, so that the start of the server does not pay for it. */
 async function startThreads(maxThreads: number, onError: (error: unknown) => void): Promise<Piscina> {
+  assertInstalled('piscina')
   const { Piscina } = await import('piscina')
   const filename = new URL('./worker.js', import.meta.url).href
   const threads = new Piscina({ filename, minThreads: 0, maxThreads, idleTimeout: idleTimeoutMs })

@@ -27,10 +27,13 @@ export async function checkPort(host: string, port: number | null, token: string
   if (reason === undefined) return [ok(`${preferred} is free`)]
   if (reason !== 'EADDRINUSE')
     return [fail(`${host} cannot be bound (${reason})`, 'set daemon.host to an address of this machine')]
-  const { state, version } = await askHealth(
-    `http://${host.includes(':') ? `[${host}]` : host}:${preferred}/mcp`,
-    token
-  )
+  const {
+    state,
+    version,
+    degraded = []
+  } = await askHealth(`http://${host.includes(':') ? `[${host}]` : host}:${preferred}/mcp`, token)
+  if (degraded.length > 0)
+    return degraded.map((what) => warn(`the server at ${preferred} is degraded: ${what}`, 'its log has the cause'))
   if (state === 'healthy' || state === 'degraded')
     return [ok(`${preferred} is taken by an async-crud-mcp server (${version})`)]
   if (state === 'refused')

@@ -53,7 +53,7 @@ const wordsOf = {
 } satisfies Record<string, Words>
 
 /** Why there is no diff. */
-export type DiffLack = 'base_unknown' | 'base_not_text' | 'current_not_text' | 'too_large'
+export type DiffLack = 'base_unknown' | 'base_not_text' | 'current_not_text' | 'too_large' | 'not_compared'
 
 interface Facts {
   readonly operation: VersionedOperation
@@ -85,6 +85,8 @@ function describeLack(lack: DiffLack, { encoding }: Facts): string {
       return `There is no diff: the current version is not text in ${encoding} (async_read takes another encoding).`
     case 'too_large':
       return 'The diff is too large to send.'
+    case 'not_compared':
+      return 'The server could not compare the versions now: it is too busy, or GET /health tells what is wrong.'
     default:
       return lack satisfies never
   }

@@ -87,14 +87,15 @@ async function compareVersions(
   if (base === undefined) return { diff: null, lack: 'base_not_text' }
   const currentText = decodeIfText(current.bytes, encoding, path)
   if (currentText === undefined) return { diff: null, lack: 'current_not_text' }
-  const { diff, judgement } = await differ.compare({
+  const { diff, tooLarge, judgement } = await differ.compare({
     base,
     current: currentText,
     format: diffFormat === 'unified' ? 'unified' : 'json',
     ...(patches !== undefined && { patches }),
     signal
   })
-  return { diff, lack: diff === null ? 'too_large' : undefined, judgement }
+  const lack = tooLarge ? 'too_large' : 'not_compared'
+  return { diff, lack: diff === null ? lack : undefined, judgement }
 }
 
 /** True is a guarantee: whatever else would refuse the re-submission (encoding, size, links) is asked too. */

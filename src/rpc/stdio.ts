@@ -3,6 +3,7 @@ import { PassThrough, pipeline, type Readable, type Writable } from 'node:stream
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ByteBudget } from '../byte-budget.ts'
 import { isErrno, OperationError, toOperationError } from '../errors.ts'
+import { createLazy, explainLoadError } from '../lazy.ts'
 import { parseJson } from '../parse-json.ts'
 import { readLines, type Line } from './lines.ts'
 import { failure, invalidRequest, readMessage, type Call, type Message, type Response } from './messages.ts'
@@ -19,8 +20,10 @@ export interface McpPeer {
 export interface StdioOptions extends MethodsOptions {
   readonly input: Readable
   readonly output: Writable
-  /** Called once, when the first message for it comes. `send` writes one message; `isBehind` is true while the client does not read. */
+  /** Called when the first message for it comes, and again where that failed. `send` writes one message; `isBehind` is true while the client does not read. */
   readonly openMcp: (send: (message: object) => void, isBehind: () => boolean) => Promise<McpPeer>
+  /** Told why `openMcp` has failed; undefined once it has not. */
+  readonly onMcpTrouble: (error: unknown) => void
   /** Longest line in bytes. */
   readonly maxLineBytes: number
   /** Messages under way at once, and messages in a batch. Beyond it reading pauses. */
@@ -59,7 +62,7 @@ export function serveStdio(options: StdioOptions): StdioConnection {
   const stop = new AbortController()
   const sleepers = new Set<() => void>()
   let underWay = 0
-  let opening: Promise<McpPeer> | undefined
+  const mcp = createLazy(() => openMcp(writer.send, writer.isBehind), options.onMcpTrouble)
   const writer = createWriter(output, abandon)
   const ahead = new PassThrough({ highWaterMark: aheadBytes })
   let patience: NodeJS.Timeout | undefined
@@ -204,11 +207,20 @@ export function serveStdio(options: StdioOptions): StdioConnection {
   }
 
   async function passOn(message: object, call: Call | undefined): Promise<Response | undefined> {
-    if (call === undefined && opening === undefined) return undefined
+    if (call === undefined && mcp.loaded() === undefined) return undefined
     if (call?.method === cancelMethod && call.id === undefined && methods.cancel(requestIdOf(call))) return undefined
+    let peer: McpPeer
     try {
-      const mcp = await (opening ??= openMcp(writer.send, writer.isBehind))
-      await mcp.receive(message)
+      peer = await mcp.get()
+    } catch (error) {
+      onError(error)
+      const text = explainLoadError('MCP', error)
+      return call?.id === undefined
+        ? undefined
+        : failure(call.id, new OperationError('SERVER_ERROR', text), call.method)
+    }
+    try {
+      await peer.receive(message)
       return undefined
     } catch (error) {
       onError(error)
@@ -221,7 +233,7 @@ export function serveStdio(options: StdioOptions): StdioConnection {
     async close(limitMs) {
       input.destroy()
       await untilDone(limitMs)
-      await (await opening)?.close()
+      await (await mcp.settled())?.close()
       end()
     }
   }
