@@ -45,6 +45,7 @@ export default fp<{ config: Config; version: string }>(
         maxListeners: events.max_subscribers,
         maxSessions: daemon.max_mcp_sessions,
         sessionIdleMs: daemon.mcp_session_idle_seconds * 1000,
+        sessionAwayMs: daemon.mcp_session_away_seconds * 1000,
         onSessionEnd: app.tree.disconnect,
         holdsLeases: app.tree.holdsLeases,
         onError

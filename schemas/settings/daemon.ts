@@ -133,6 +133,13 @@ export const daemon = Type.Object(
       default: 3600,
       description: 'A 2025-era session without a request or an open stream for this long ends.'
     }),
+    mcp_session_away_seconds: Type.Number({
+      minimum: 0.1,
+      maximum: 604_800,
+      default: 60,
+      description:
+        'A client of a 2025-era session that has closed its stream, and neither opens it again nor sends anything for this long, has gone: the leases of the session end. Without a stream that was ever opened they end by their own time.'
+    }),
     mcp_wait_seconds: Type.Number({
       minimum: 0,
       maximum: 3600,

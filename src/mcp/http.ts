@@ -18,8 +18,10 @@ export interface McpHttpOptions extends McpServerOptions {
   /** Streams of `subscriptions/listen` at once. */
   readonly maxListeners: number
   readonly sessionIdleMs: number
+  /** A session whose client has closed its stream and sends nothing for so long counts as gone: its leases end, it stays. */
+  readonly sessionAwayMs: number
   readonly onError: (error: Error) => void
-  /** Told of a session that has ended, by the name under which its calls came. */
+  /** Told of a session that has ended, or whose client is gone, by the name under which its calls came. */
   readonly onSessionEnd: (connection: string) => void
   /** True where leases would end with the session: such a one does not make room for another. */
   readonly holdsLeases: (connection: string) => Promise<boolean>
@@ -31,6 +33,10 @@ interface Session {
   open: number
   /** What is not an answer goes there; undefined while the client has no such stream. */
   stream: ServerResponse | undefined
+  /** True once there has been one. Clients that never open one are not known to go. */
+  hadStream: boolean
+  /** Runs while nothing is open. */
+  away: NodeJS.Timeout | undefined
   /** To be called when there is such a stream. */
   wake: () => void
   /** Milliseconds since the epoch. */
@@ -46,7 +52,7 @@ export interface McpHttp {
 }
 
 export function createMcpHttp(options: McpHttpOptions): McpHttp {
-  const { maxSessions, sessionIdleMs, onError, onSessionEnd, holdsLeases } = options
+  const { maxSessions, sessionIdleMs, sessionAwayMs, onError, onSessionEnd, holdsLeases } = options
   const sessions = new Map<string, Session>()
   const listening = createListening(options)
   const modern = createMcpHandler(() => createMcpServer(options), {
@@ -109,8 +115,16 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
     // A second stream is refused.
     if (request.method !== 'GET' || !answered.ok || response === undefined || response.destroyed) return answered
     session.stream = response
+    session.hadStream = true
+    // Node keeps the headers until the first bytes, which may be those of the SDK's sign of life after 15 s.
+    setImmediate(() => {
+      if (response.headersSent) response.flushHeaders()
+    })
     response.once('close', () => {
-      if (session.stream === response) session.stream = undefined
+      if (session.stream !== response) return
+      session.stream = undefined
+      // The SDK would see it at its next sign of life, and refuse a client that opens the stream anew until then.
+      session.transport.closeStandaloneSSEStream()
     })
     session.wake()
     return answered
@@ -123,7 +137,15 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
         sessions.set(id, session)
       }
     })
-    const session: Session = { transport, open: 0, stream: undefined, wake: () => {}, lastUsed: Date.now() }
+    const session: Session = {
+      transport,
+      open: 0,
+      stream: undefined,
+      hadStream: false,
+      away: undefined,
+      wake: () => {},
+      lastUsed: Date.now()
+    }
     const server = createMcpServer(options, {
       onCancelled: (requestId) => endCancelled(transport, requestId),
       isBehind: () => session.stream?.writableNeedDrain === true,
@@ -135,6 +157,7 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
     const { onclose } = transport
     transport.onclose = () => {
       const connection = connectionOf(transport.sessionId)
+      clearTimeout(session.away)
       if (transport.sessionId !== undefined) sessions.delete(transport.sessionId)
       if (connection !== undefined) onSessionEnd(connection)
       onclose?.()
@@ -147,10 +170,20 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
     const session = sessions.get(String(headers['mcp-session-id']))
     if (session === undefined) return
     session.open += 1
+    clearTimeout(session.away)
     response.once('close', () => {
       session.open -= 1
       session.lastUsed = Date.now()
+      if (session.open === 0) awaitReturn(session)
     })
+  }
+
+  /** Clients open their stream anew after a break; one that neither does so nor asks anything has gone. */
+  function awaitReturn(session: Session): void {
+    const { sessionId = '' } = session.transport
+    const connection = connectionOf(sessionId)
+    if (!session.hadStream || connection === undefined || !sessions.has(sessionId)) return
+    session.away = setTimeout(() => onSessionEnd(connection), sessionAwayMs).unref()
   }
 
   /** False where every session is in use, or holds leases: its agent may be thinking. */

@@ -1,5 +1,7 @@
 // How a lease ends without its holder's doing, what keeps it from ending, and how the holder comes to know.
-import t from 'tap'
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import t, { type Test } from 'tap'
 import { connect, connectLegacy, transports, type Answer, type TestClient } from '../fixtures/clients.ts'
 import { lasts, now } from '../fixtures/lasts.ts'
 import { holdLock, untilWaiting } from '../fixtures/locks.ts'
@@ -260,6 +262,89 @@ t.test('a lease ends with a session that nobody has used for the idle time', asy
   await client.close()
   t.match(await waiting, { all_acquired: true })
 })
+
+t.test('a lease ends with the client of a session that has closed its stream and does not come back', async (t) => {
+  const tree = makeTree(t, { f: 'one' })
+  const server = await startServer(t, tree.root, { daemon: { mcp_session_away_seconds: 0.2 } })
+  const { client, waiting } = await session(server, await connect(t, 'rest', server.url, 'bob'), t)
+  await client.close()
+  t.match(await waiting, { all_acquired: true })
+  t.equal(server.app.mcpSessions(), 1, 'the session itself stays, for a client that comes back late')
+})
+
+t.test(
+  'a lease stays with a client that opens its stream again, that has a call open, or never had a stream',
+  async (t) => {
+    const names = ['reopened', 'calling', 'streamless', 'gone']
+    const tree = makeTree(t, Object.fromEntries([...names, 'held'].map((name) => [name, ''])))
+    const server = await startServer(t, tree.root, { daemon: { mcp_session_away_seconds: 2 } })
+    const bob = await connect(t, 'rest', server.url, 'bob')
+    await bob.call('lock_try', { filepaths: ['held'] })
+    const sessions = await Promise.all(names.map(() => openSession(t, server)))
+    const [reopened, calling, , gone] = sessions as [RawSession, RawSession, RawSession, RawSession]
+    for (const [index, { call }] of sessions.entries())
+      await (await call('lock_try', { filepaths: [names[index]] })).text()
+    await (await reopened.openStream()).close()
+    await reopened.openStream()
+    const stream = await calling.openStream()
+    const call = calling.call('lock_wait', { filepaths: ['held'] })
+    call.catch(() => {})
+    await untilWaiting(server, 1)
+    await stream.close()
+    // The times of the others would have run out before that of the one that is gone.
+    await (await gone.openStream()).close()
+    t.match(await bob.call('lock_wait', { filepaths: ['gone'] }), { all_acquired: true })
+    for (const name of names.slice(0, 3))
+      t.match(await bob.call('lock_try', { filepaths: [name] }), { all_acquired: false }, name)
+    t.match(
+      await (await gone.call('lock_try', { filepaths: ['gone'] })).text(),
+      /disconnected/,
+      'told when it comes back'
+    )
+  }
+)
+
+type RawSession = Awaited<ReturnType<typeof openSession>>
+
+/** A 2025-era session by hand: its stream is opened and closed by the test alone. */
+async function openSession(t: Test, { app, url }: TestServer) {
+  const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+  const post = (method: string, params: object, session?: string, signal?: AbortSignal) =>
+    fetch(`${url}/mcp`, {
+      method: 'POST',
+      headers: { ...headers, ...(session !== undefined && { 'mcp-session-id': session }) },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+      signal: signal ?? null
+    })
+  const hello = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'raw', version: '1' } }
+  const opened = await post('initialize', hello)
+  await opened.text()
+  const id = opened.headers.get('mcp-session-id') ?? ''
+  const leaving = new AbortController()
+  t.teardown(() => leaving.abort())
+  return {
+    call: (name: string, input: object) => post('tools/call', { name, arguments: input }, id, leaving.signal),
+    async openStream() {
+      const closing = new AbortController()
+      t.teardown(() => closing.abort())
+      const arrived = once(app.server, 'request') as Promise<[IncomingMessage, ServerResponse]>
+      const stream = await fetch(`${url}/mcp`, {
+        headers: { ...headers, 'mcp-session-id': id },
+        signal: closing.signal
+      })
+      t.equal(stream.status, 200, 'at once, also after an earlier one')
+      const [, response] = await arrived
+      return {
+        /** Resolves when the server has noticed. */
+        async close() {
+          const ended = once(response, 'close')
+          closing.abort()
+          await ended
+        }
+      }
+    }
+  }
+}
 
 t.test('a lock_wait of a session that is ended leaves the queue, and gives back what it had taken', async (t) => {
   const tree = makeTree(t, { f: 'one', g: 'one' })

@@ -161,6 +161,14 @@ t.test('a header in UTF-8 names the agent whom the input names in the same lette
   for (const path of [rest, modern, legacy, latin]) t.strictSame(await holdersOf(path), ['Zoé'])
 })
 
+t.test('a header whose last byte alone would be a blank names the agent all the same', async (t) => {
+  // The second byte of this letter in UTF-8 is 0xa0, which is a blank in Latin-1.
+  const path = newFile()
+  await callRest('lock_try', { filepaths: [path] }, { 'x-agent-id': Buffer.from('voilà').toString('latin1') })
+  t.strictSame(await holdersOf(path), ['voilà'])
+  t.match(await callRest('lock_release', { filepaths: [path], agent_id: 'voilà' }), { results: [{ released: true }] })
+})
+
 t.test('an empty header names nobody', async (t) => {
   const answer = await callRest('lock_try', { filepaths: ['f'] }, { 'x-agent-id': '' })
   t.match(answer, { error_code: 'INVALID_REQUEST', message: /who calls/ })
