@@ -2,6 +2,7 @@
 import fp from 'fastify-plugin'
 import { createBases, type Bases } from '../src/files/bases.ts'
 import { createHistory, type History } from '../src/files/history.ts'
+import { createStateDirectory } from '../src/daemon/state-directory.ts'
 import { createFileStore, type FileStore } from '../src/files/file-store.ts'
 import { sweepLeftovers } from '../src/files/leftovers.ts'
 import type { Config } from '../src/config.ts'
@@ -11,7 +12,7 @@ declare module 'fastify' {
     files: FileStore
     bases: Bases
     history: History
-    /** Looks in the background for temporary files of processes that are gone. */
+    /** Looks in the background for what processes that are gone have left. */
     sweepLeftovers: () => void
   }
 }
@@ -24,18 +25,23 @@ export default fp<{ config: Config }>(
       maxSyncBytes: crud.sync_io_max_bytes,
       durability: crud.durability,
       hardlinks: crud.hardlinks,
-      protectedPaths: crud.protected
+      protectedPaths: crud.protected,
+      openOwnFolder: createStateDirectory
     })
     app.decorate('files', files)
     app.decorate('bases', createBases({ maxBytes: crud.base_cache_bytes }))
     app.decorate('history', createHistory({ maxFiles: crud.max_history_files, maxVersions: crud.max_file_versions }))
     const sweep = new AbortController()
     app.decorate('sweepLeftovers', () => {
-      sweepLeftovers(files.roots, sweep.signal).then(
-        (removed) => removed > 0 && app.log.info({ removed }, 'removed temporary files of a process that is gone'),
-        (error: unknown) => app.log.warn({ err: error }, 'could not look for leftover temporary files')
-      )
+      clearAway().catch((error: unknown) => app.log.warn({ err: error }, 'could not look for what was left behind'))
     })
+    async function clearAway(): Promise<void> {
+      const removed = await sweepLeftovers(files.roots, sweep.signal)
+      if (removed > 0) app.log.info({ removed }, 'removed temporary files of a process that is gone')
+      // Only now are folders empty that were made for a file.
+      if (sweep.signal.aborted) return
+      for (const message of await files.settleUnfinished()) app.log.warn(message)
+    }
     app.addHook('onClose', async () => {
       sweep.abort()
       files.close()

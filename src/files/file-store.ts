@@ -17,6 +17,7 @@ import { renameEntry, type RenameOutcome, type RenameSource, type RenameTarget }
 import { createRoots } from './roots.ts'
 import { createSpelling } from './spelling.ts'
 import { explainWalkError } from './walk-error.ts'
+import { createUnfinished, settleUnfinished, type RecordFolder } from './unfinished.ts'
 import { walk, type Place } from './walk.ts'
 import { createWriter, explainWriteError, type WriteRequest } from './write-file.ts'
 
@@ -30,6 +31,8 @@ export interface FileStoreOptions {
   readonly hardlinks: string
   /** Globs relative to a root. */
   readonly protectedPaths: readonly string[]
+  /** Opens the server's own folder below a root, where changes of several steps are noted; without it they are not. */
+  readonly openOwnFolder?: (root: string) => RecordFolder
 }
 
 /** How an operation reaches a file: `target` follows a link at the end of the path, `entry` means the link itself. */
@@ -45,6 +48,8 @@ export function createFileStore(options: FileStoreOptions) {
   const protection = createProtection(options.protectedPaths)
   const writer = createWriter(options)
   const listing = createListing()
+  const ownFolder = roots.list[0] && options.openOwnFolder?.(roots.list[0].real)
+  const unfinished = ownFolder && createUnfinished(ownFolder, { isDurable: options.durability === 'full' })
 
   /** The place of the file that a path leads to right now. The caller closes it. @throws OperationError NOT_A_FILE where the path means a folder */
   function open(path: string, reach: Reach): Place {
@@ -178,7 +183,7 @@ export function createFileStore(options: FileStoreOptions) {
     const target = { ...to, place: parents.place }
     const after = createAfterChange()
     try {
-      const outcome = await renameEntry(writer, from, target, assertHeld, after)
+      const outcome = await renameEntry({ writer, unfinished, after }, from, target, assertHeld)
       if (outcome === 'unchanged') return { outcome, identity: undefined, unsure: undefined }
       await writer.syncNames([target.place, from.place], after)
       const stat = after.attempt(() => target.place.directory.stat(target.place.name), notLookedAt)
@@ -231,7 +236,7 @@ export function createFileStore(options: FileStoreOptions) {
       const message = `Directory does not exist: ${parentOf(place)}, for ${path}. Create it, or pass create_dirs: true.`
       throw new OperationError('DIR_NOT_FOUND', message, { path })
     }
-    return makeParents(place, { isDurable: options.durability === 'full' })
+    return makeParents(place, { isDurable: options.durability === 'full', unfinished })
   }
 
   function checkHardlinks({ links }: FileVersion, path: string): void {
@@ -259,6 +264,9 @@ export function createFileStore(options: FileStoreOptions) {
       { ...options, isProtected: protection.isProtected },
       { open, withDirectory, relativeTo }
     ),
+    /** What was left by changes of a killed process is cleared away; returns a sentence for whatever cannot be. */
+    settleUnfinished: async (): Promise<readonly string[]> =>
+      ownFolder === undefined ? [] : settleUnfinished(ownFolder, (path) => reachPlace(path, 'entry')),
     /** Refuses further changes and removes temporary files that are still there. */
     close(): void {
       writer.close()

@@ -1,7 +1,9 @@
 // Creates the missing directories above a new file, and takes them back when the write fails.
 import { mkdirSync, rmdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { isErrno } from '../errors.ts'
 import type { Directory } from './directory.ts'
+import type { Unfinished } from './unfinished.ts'
 import type { Place } from './walk.ts'
 import { explainWriteError } from './write-file.ts'
 
@@ -16,13 +18,18 @@ export interface MadeParents {
  * Creates the missing parents of a place, each durable before anybody else can see it: who builds on it need not know that it is new.
  * The place returned takes the old one's part: it must be closed, and the old one too.
  */
-export function makeParents(place: Place, { isDurable }: { isDurable: boolean }): MadeParents {
+export function makeParents(
+  place: Place,
+  { isDurable, unfinished }: { isDurable: boolean; unfinished: Unfinished | undefined }
+): MadeParents {
   const held: Directory[] = []
   const made: { parent: Directory; name: string }[] = []
   const undo = () => {
     for (const { parent, name } of made.toReversed()) removeEmptyDirectory(parent, name)
   }
+  const endNote = note(place, unfinished)
   const close = () => {
+    endNote?.()
     for (const directory of held) directory.close()
   }
   let directory = place.directory.share()
@@ -43,6 +50,13 @@ export function makeParents(place: Place, { isDurable }: { isDurable: boolean })
     close()
     throw explainWriteError(error, place.path)
   }
+}
+
+/** @returns ends the note */
+function note({ directory, missing }: Place, unfinished: Unfinished | undefined): (() => void) | undefined {
+  if (missing.length === 0) return undefined
+  const paths = missing.map((_, index) => join(directory.path, ...missing.slice(0, index + 1)))
+  return unfinished?.begin({ kind: 'folders', paths })
 }
 
 /** True where it made the directory, false where somebody else just had. */

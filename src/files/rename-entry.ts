@@ -15,6 +15,7 @@ import type { AfterChange } from './after-change.ts'
 import { assertUnchanged, ChangedMeanwhile, requireAbsent } from './checks.ts'
 import { temporaryName } from './own-names.ts'
 import { fileNotFound, requireRegular, type FileVersion } from './read-file.ts'
+import type { Unfinished } from './unfinished.ts'
 import type { Place } from './walk.ts'
 import { explainWriteError, type Writer } from './write-file.ts'
 
@@ -38,12 +39,17 @@ export interface RenameTarget {
  */
 export type RenameOutcome = 'unchanged' | 'renamed' | 'copied' | 'source-left'
 
+interface RenameParts {
+  readonly writer: Writer
+  readonly unfinished: Unfinished | undefined
+  readonly after: AfterChange
+}
+
 export async function renameEntry(
-  writer: Writer,
+  parts: RenameParts,
   from: RenameSource,
   to: RenameTarget,
-  assertHeld: () => void,
-  after: AfterChange
+  assertHeld: () => void
 ): Promise<RenameOutcome> {
   const [source, target] = statBoth(from.place, to.place)
   // A file system that ignores case shows one name as two; it counts a single link, and changes the case of the name.
@@ -52,7 +58,13 @@ export async function renameEntry(
   if (renameInPlace(from.place, to.place, from.path)) return 'renamed'
   // Two mounts show one folder: a copy onto itself, then the delete of the source, would lose the file.
   if (isOneFile(source, target)) return 'unchanged'
-  return copyAcross(writer, from, to, assertHeld, after)
+  requireRemovable(from)
+  const endNote = parts.unfinished?.begin({ kind: 'copy', from: from.place.path, to: to.place.path })
+  try {
+    return await copyAcross(parts, from, to, () => checkRename(from, to, assertHeld))
+  } finally {
+    endNote?.()
+  }
 }
 
 /** In the same tick as the rename. */
@@ -77,15 +89,12 @@ function refuseLinkToItself({ place, path }: RenameSource, to: RenameTarget): vo
 
 /** Copies, then deletes: not atomic, yet at every moment at least one name holds the bytes. The change is made once the copy has its name. */
 async function copyAcross(
-  writer: Writer,
+  { writer, after }: RenameParts,
   from: RenameSource,
   to: RenameTarget,
-  assertHeld: () => void,
-  after: AfterChange
+  check: () => void
 ): Promise<'copied' | 'source-left'> {
-  requireRemovable(from)
   const { current } = from
-  const check = () => checkRename(from, to, assertHeld)
   let requireSame: () => void
   if (current === undefined) {
     const target = copyLink(from, to, check)

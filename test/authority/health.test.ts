@@ -7,6 +7,7 @@ import { openAddress } from '../../src/authority/address.ts'
 import { createAuthorityServer } from '../../src/authority/authority-server.ts'
 import { protocol } from '../../src/authority/messages.ts'
 import { connectFirst } from '../../src/authority/relay.ts'
+import { createByteBudget } from '../../src/byte-budget.ts'
 import { createStateDirectory } from '../../src/daemon/state-directory.ts'
 import { thisProcess } from '../../src/daemon/state-file.ts'
 import { OperationError, toOperationError } from '../../src/errors.ts'
@@ -86,6 +87,7 @@ t.test('every failure goes through a relay unchanged', async (t) => {
   }
   const server = createAuthorityServer({
     engine: { call: fail } as never,
+    budget: createByteBudget(1_000_000),
     roots: [tree.root],
     settings: () => ({ crud: {}, locks: {} }),
     onMembersChange: () => {},

@@ -19,7 +19,7 @@ import t, { type Test } from 'tap'
 import { ownFolder } from '../../src/files/own-names.ts'
 import { connect, type Answer, type TestClient } from '../fixtures/clients.ts'
 import { cannotInject, withFaults } from '../fixtures/inject.ts'
-import { startProgram, startServer } from '../fixtures/server.ts'
+import { startProgram, startServer, type RunningProgram } from '../fixtures/server.ts'
 import { hashOf, makeTree, type Tree } from '../fixtures/tree.ts'
 
 interface Scene {
@@ -288,3 +288,58 @@ t.test('what the system fails with is told as that, and nothing was changed', { 
     t.equal(tree.read('f'), 'one', title)
   }
 })
+
+t.test(
+  'the next start clears or tells what a kill has left of a change of several steps',
+  { skip: cannotInject },
+  async (t) => {
+    const elsewhere = makeElsewhere(t)
+    const further = elsewhere === undefined ? [] : ['--dir', elsewhere]
+    const tree = makeTree(t, { f: 'one', 'old/f': 'kept' })
+    const start = () => startProgram(t, ['--dir', tree.root, ...further])
+    const records = () => tree.own().filter((name) => name.startsWith('unfinished-'))
+    const until = async (isSo: () => boolean) => {
+      while (!isSo()) await new Promise(setImmediate)
+    }
+    /** The process is killed instead of the system call. */
+    const killedAt = async (program: RunningProgram, calls: readonly string[], name: string, input: object) => {
+      const client = await connect(t, 'rest', program.url, 'tester')
+      const how = 'error=EIO:signal=SIGKILL'
+      await withFaults(program.process.pid as number, calls, how, () =>
+        t.rejects(client.call(name, input), 'it is killed')
+      )
+    }
+
+    let program = await start()
+    await killedAt(program, ['link', 'linkat'], 'async_write', { path: 'new/deep/f', content: 'x' })
+    t.ok(existsSync(tree.path('new/deep')) && records().length === 1, 'folders and their note are there')
+    program = await start()
+    await until(() => records().length === 0)
+    t.strictSame(
+      tree.all().filter((name) => !name.endsWith('.tmp')),
+      ['f', 'old', 'old/f'],
+      'only what was there before'
+    )
+    await program.stop()
+    if (elsewhere === undefined) return
+    program = await start()
+
+    const to = join(elsewhere, 'f')
+    await killedAt(program, ['unlink', 'unlinkat'], 'async_rename', { old_path: 'f', new_path: to })
+    t.equal(readFileSync(to, 'utf8'), tree.read('f'), 'both are there')
+    program = await start()
+    await until(() => program.stderr.some((line) => line.includes(`moved ${tree.path('f')} to ${to}`)))
+    t.ok(tree.read('f') === 'one' && records().length === 1, 'neither is removed, and the note stays')
+    await program.stop()
+    rmSync(tree.path('f'))
+    program = await start()
+    await until(() => records().length === 0)
+    const client = await connect(t, 'rest', program.url, 'tester')
+    t.match(await client.call('async_write', { path: 'a/b/c', content: 'x' }), { status: 'ok' })
+    t.match(await client.call('async_rename', { old_path: 'a/b/c', new_path: join(elsewhere, 'd/c') }), {
+      status: 'ok'
+    })
+    t.strictSame(records(), [], 'a change that is done leaves no note')
+    await program.stop()
+  }
+)
