@@ -50,7 +50,7 @@ export default fp<Options>(
               app.persistence.abandon()
               onDisplaced()
             },
-            degrade: app.degradations.set,
+            degrade: (part, message) => app.degradations.set(part, message),
             log: app.log
           })
     app.decorate('stopsAt', undefined)
