@@ -89,7 +89,11 @@ function hunkBounds(): Bound[] {
 
 /** How long the event loop is held up, against how long it takes in all. */
 function differBounds(owner: Owner): Bound[] {
-  const differ = createDiffer({ timeoutMs })
+  const fail = (reason: unknown) => {
+    throw new Error('no thread has answered: the figure would be that of a fallback', { cause: reason })
+  }
+  // The edit length ends the search. More time only keeps a busy machine from giving the thread up.
+  const differ = createDiffer({ timeoutMs: 30_000, onFallback: fail })
   owner.teardown(() => differ.close())
   const lines = Array.from({ length: 250_000 }, (_, index) => `${index} ${'x'.repeat(32)}\n`)
   const base = lines.join('')
