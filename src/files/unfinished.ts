@@ -95,7 +95,7 @@ function parse(text: string | undefined): UnfinishedChange | undefined {
     const { kind, paths, from, to } = value
     if (kind === 'copy' && typeof from === 'string' && typeof to === 'string') return { kind, from, to }
     if (kind === 'folders' && Array.isArray(paths) && paths.every((path) => typeof path === 'string'))
-      return { kind, paths: paths as string[] }
+      return { kind, paths }
   } catch {
     // Cut off by the kill.
   }
