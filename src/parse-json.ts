@@ -8,18 +8,29 @@ export const maxElements = 200_000
 const maxKeys = 20_000
 /** More than any request of ours or of MCP has; what comes after the parser may recurse. */
 const maxDepth = 64
+/** A smaller body cannot hold what takes long to build. Counting would cost it as much as parsing does. */
+const maxUncountedBytes = 65_536
 const jsonRpcCode = -32700
 
 /** @throws OperationError INVALID_REQUEST, over JSON-RPC -32700 */
 export function parseJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw invalid('is not valid UTF-8. Send JSON encoded in UTF-8.')
-  checkShape(bytes)
+  const isCounted = bytes.length > maxUncountedBytes
+  if (isCounted) checkShape(bytes)
+  let value: unknown
   try {
-    return JSON.parse(bytes.toString('utf8'))
+    value = JSON.parse(bytes.toString('utf8'))
   } catch (error) {
     const position = error instanceof SyntaxError ? positionOf(error) : ''
     throw invalid(`is not valid JSON${position}.`, error)
   }
+  if (!isCounted && isDeeperThan(value, maxDepth)) throw tooDeep()
+  return value
+}
+
+function isDeeperThan(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return depth === 0 || Object.values(value).some((item) => isDeeperThan(item, depth - 1))
 }
 
 const quote = 0x22
@@ -49,7 +60,7 @@ function checkShape(bytes: Buffer): void {
         throw invalid(`has an object with more than ${maxKeys} parameters. Send only known ones.`)
       }
     } else if (byte === openArray || byte === openObject) {
-      if (depth === maxDepth) throw invalid(`is nested more than ${maxDepth} levels deep. Send fewer levels.`)
+      if (depth === maxDepth) throw tooDeep()
       limits[depth] = byte === openArray ? maxElements + 1 : maxKeys
       commas[depth++] = 0
       elements++
@@ -67,6 +78,10 @@ function endOfString(bytes: Buffer, start: number): number {
   let at = start + 1
   while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1
   return at
+}
+
+function tooDeep(): OperationError {
+  return invalid(`is nested more than ${maxDepth} levels deep. Send fewer levels.`)
 }
 
 /** Where the fault is, without the text around it: that may be content. */

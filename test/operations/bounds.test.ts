@@ -108,7 +108,8 @@ const shapes: [name: string, json: string, message: RegExp][] = [
   ['half a million keys', members(500_000), /more than 20000 parameters/],
   ['5 million items', `[${'1,'.repeat(5_000_000)}1]`, /more than 200000 elements/],
   ['many objects of many keys', `[${Array.from({ length: 300 }, () => members(999)).join()}]`, /200000 elements/],
-  ['a key after an escaped quote', `{"a\\"b\\\\":${nested(65)}}`, /nested more than 64 levels/]
+  ['a small body', `{"a\\"b\\\\":${nested(65)}}`, /nested more than 64 levels/],
+  ['what comes after an escaped quote', `{"\\"${'a'.repeat(70_000)}\\\\":${nested(65)}}`, /nested more than 64 levels/]
 ]
 
 t.test('a body that would take seconds to build is refused before it is built, on every transport', async (t) => {
