@@ -5,6 +5,7 @@ import { setImmediate, setTimeout as delay } from 'node:timers/promises'
 import type { Member } from '../daemon/state-file.ts'
 import type { ByteBudget } from '../byte-budget.ts'
 import { OperationError, toOperationError } from '../errors.ts'
+import { version } from '../version.ts'
 import { withResolvers } from '../with-resolvers.ts'
 import type { Address } from './address.ts'
 import { openChannel, type Channel } from './channel.ts'
@@ -212,7 +213,7 @@ function carryOut(
 
 function refuse(hello: Hello, roots: readonly string[]): string | undefined {
   if (hello.protocol !== protocol)
-    return `process ${process.pid}, which serves this tree, is of another version: stop it, then try again`
+    return `process ${process.pid}, which serves this tree, is of another version (${version}): update both to the same, or stop it (async-crud-mcp daemon stop, or kill ${process.pid}) and start it anew`
   if (hello.roots.join('\0') === roots.join('\0')) return undefined
   return `process ${process.pid} serves this tree with the roots ${roots.join(', ')}, not ${hello.roots.join(', ')}: start both with the same --dir, or stop that one`
 }

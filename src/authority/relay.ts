@@ -40,6 +40,8 @@ interface Pending {
   readonly resolve: (result: never) => void
   readonly reject: (error: OperationError) => void
   readonly progress: ((message: string) => void) | undefined
+  /** The one called, if any. */
+  readonly operation: string | undefined
 }
 
 interface AskOptions {
@@ -129,7 +131,8 @@ async function connectRelay(path: string, { hello, signal, silenceMs }: ConnectO
     clearInterval(watch)
     pong.resolve(false)
     welcome.reject(new Error('the authority has gone'))
-    for (const { reject } of pending.values()) reject(isWithdrawn ? serverStopping() : authorityLost())
+    for (const { reject, operation } of pending.values())
+      reject(isWithdrawn ? serverStopping() : authorityLost(operation))
     pending.clear()
     markClosed()
   }
@@ -144,7 +147,8 @@ async function connectRelay(path: string, { hello, signal, silenceMs }: ConnectO
     const id = lastId
     const onAbort = () => signal !== undefined && cancel(id, cancellationOf(signal))
     signal?.addEventListener('abort', onAbort, { once: true })
-    const answer = new Promise<Result>((resolve, reject) => pending.set(id, { resolve, reject, progress }))
+    const operation = question.type === 'call' ? question.name : undefined
+    const answer = new Promise<Result>((resolve, reject) => pending.set(id, { resolve, reject, progress, operation }))
     channel.send({ ...question, id })
     return answer.finally(() => signal?.removeEventListener('abort', onAbort))
   }
@@ -198,11 +202,19 @@ async function connectRelay(path: string, { hello, signal, silenceMs }: ConnectO
   }
 }
 
-export function authorityLost(): OperationError {
-  return new OperationError(
-    'AUTHORITY_LOST',
-    'The process that carried out this call has ended, or does not answer any more. Whether a change was made is not known: read the file, then try again. Leases that were held may be gone.'
-  )
+/** @param operation that was called; undefined for what no agent has asked for */
+export function authorityLost(operation = ''): OperationError {
+  const message = 'The process that carried out this call has ended, or does not answer any more.'
+  return new OperationError('AUTHORITY_LOST', `${message} ${adviceAfterLoss(operation)}`)
+}
+
+function adviceAfterLoss(operation: string): string {
+  if (/^lock_(?:try|wait|renew)$/.test(operation))
+    return 'Which leases you hold is not known: ask lock_status, then call again for those that you lack.'
+  if (operation.startsWith('lock_')) return 'Whether it was done is not known: call it again, it does no harm twice.'
+  if (operation === 'edit_file')
+    return 'Whether a change was made is not known: read the file with read_file, then try again.'
+  return 'Whether a change was made is not known: read the file with async_read, then try again. Leases that were held may be gone: lock_status tells.'
 }
 
 interface Silence {

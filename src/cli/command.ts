@@ -1,5 +1,6 @@
 // What all commands share: how they complain, and how they fail.
 import { Command, InvalidArgumentError } from 'commander'
+import { messageOf } from '../message-of.ts'
 
 /** A command whose complaints about its arguments are one clear line on stderr, with exit code 1. */
 export function createCommand(name: string): Command {
@@ -20,10 +21,16 @@ export function orFail<Arguments extends unknown[]>(
     try {
       await act(...args)
     } catch (error) {
-      process.stderr.write(`async-crud-mcp: ${error instanceof Error ? error.message : String(error)}\n`)
+      process.stderr.write(`async-crud-mcp: ${asCalled(messageOf(error))}\n`)
       process.exit(1)
     }
   }
+}
+
+/** In a clone no command has the name of this program: `npm start --` calls it there. */
+function asCalled(message: string): string {
+  if (process.env['npm_lifecycle_event'] !== 'start') return message
+  return message.replaceAll(/\basync-crud-mcp (?=[a-z])/g, 'npm start -- ')
 }
 
 export function collect(value: string, previous: string[] = []): string[] {

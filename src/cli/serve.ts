@@ -134,10 +134,23 @@ async function listen(
         )
       return candidate
     } catch (error) {
-      if (!isErrno(error, 'EADDRINUSE')) throw error
+      if (!isErrno(error, 'EADDRINUSE')) throw explainListen(error, host, candidate)
       if (isPortExplicit)
         throw new Error(`port ${port} is taken: stop what listens there, or choose another --port`, { cause: error })
     }
   }
-  throw new Error(`no port from ${Math.min(...candidates)} to ${Math.max(...candidates)} is free`)
+  throw new Error(
+    `no port from ${Math.min(...candidates)} to ${Math.max(...candidates)} is free: stop a server that is no longer needed, or name another port with --port`
+  )
+}
+
+function explainListen(error: unknown, host: string, port: number): unknown {
+  if (isErrno(error, 'ENOTFOUND', 'EAI_AGAIN', 'EADDRNOTAVAIL', 'EINVAL'))
+    return new Error(
+      `--host ${host} is no address of this machine: leave it out for 127.0.0.1, or name 0.0.0.0 or an address that this machine has (with --token)`,
+      { cause: error }
+    )
+  if (isErrno(error, 'EACCES', 'EPERM'))
+    return new Error(`port ${port} may not be used by this user: choose another with --port`, { cause: error })
+  return error
 }

@@ -70,7 +70,7 @@ export function createStateDirectory(root: string): StateDirectory {
       }
       return use(own)
     } catch (error) {
-      throw explain(error, join(path, name))
+      throw explain(error, join(path, name), path)
     } finally {
       own?.close()
       top?.close()
@@ -191,7 +191,13 @@ function refuseForeign(stat: BigIntStats | undefined, kind: 'directory' | 'file'
   throw new Error(`${path} belongs to another user (${stat.uid}): remove it, or let that user run the server`)
 }
 
-function explain(error: unknown, path: string): unknown {
+function explain(error: unknown, path: string, folder: string): unknown {
   if (!(error instanceof Error) || !('code' in error)) return error
+  const owner = isErrno(error, 'EACCES', 'EPERM') ? lstatSync(folder, { throwIfNoEntry: false })?.uid : undefined
+  if (owner !== undefined && owner !== process.geteuid?.()) {
+    const who = owner === 0 ? 'root' : `user ${owner}`
+    const message = `${path} cannot be used (${String(error.code)}): ${folder} belongs to ${who}. Remove that folder as ${who}, or run the server as ${who}`
+    return new Error(message, { cause: error })
+  }
   return new Error(`${path}: the system answered ${String(error.code)}`, { cause: error })
 }

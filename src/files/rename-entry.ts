@@ -10,7 +10,7 @@ import {
   type BigIntStats
 } from 'node:fs'
 import { resolve } from 'node:path'
-import { isErrno, OperationError } from '../errors.ts'
+import { isErrno, isOperationError, OperationError } from '../errors.ts'
 import type { AfterChange } from './after-change.ts'
 import { assertUnchanged, ChangedMeanwhile, requireAbsent } from './checks.ts'
 import { temporaryName } from './own-names.ts'
@@ -55,7 +55,7 @@ export async function renameEntry(
   // A file system that ignores case shows one name as two; it counts a single link, and changes the case of the name.
   if (isOneFile(source, target) && source.nlink > 1n) return 'unchanged'
   checkRename(from, to, assertHeld)
-  if (renameInPlace(from.place, to.place, from.path)) return 'renamed'
+  if (renameInPlace(from, to)) return 'renamed'
   // Two mounts show one folder: a copy onto itself, then the delete of the source, would lose the file.
   if (isOneFile(source, target)) return 'unchanged'
   requireRemovable(from)
@@ -100,7 +100,9 @@ async function copyAcross(
     const target = copyLink(from, to, check)
     requireSame = () => requireTarget(from.place, target)
   } else {
-    await writer.writeFile({ place: to.place, path: to.path, bytes: current.bytes, replaces: current, check }, after)
+    await writer
+      .writeFile({ place: to.place, path: to.path, bytes: current.bytes, replaces: current, check }, after)
+      .catch(failRename)
     requireSame = () => assertUnchanged(from.place, current)
   }
   await writer.syncNames([to.place], after)
@@ -174,15 +176,32 @@ function requireLink({ stat }: Place, path: string): void {
 }
 
 /** False where the two lie on different file systems. */
-function renameInPlace(from: Place, to: Place, path: string): boolean {
+function renameInPlace({ place: from, path }: RenameSource, { place: to, path: newPath }: RenameTarget): boolean {
   try {
     renameSync(from.directory.at(from.name), to.directory.at(to.name))
     return true
   } catch (error) {
     if (isErrno(error, 'EXDEV')) return false
     if (isErrno(error, 'ENOENT') && from.directory.stat(from.name) === undefined) throw fileNotFound(path, error)
-    throw explainWriteError(error, path, 'RENAME_ERROR')
+    throw explainWriteError(error, isWritable(to) ? path : newPath, 'RENAME_ERROR')
   }
+}
+
+/** Whether entries of the folder of a place can be made and taken away. */
+function isWritable({ directory }: Place): boolean {
+  try {
+    accessSync(directory.self, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** A copy that cannot be written is a rename that failed. */
+function failRename(error: unknown): never {
+  if (!isOperationError(error, 'WRITE_ERROR')) throw error
+  const { message, path, details, cause } = error
+  throw new OperationError('RENAME_ERROR', message, { path, details, cause })
 }
 
 type Found = BigIntStats | undefined

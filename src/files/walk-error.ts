@@ -12,7 +12,7 @@ export function explainRootError(error: unknown, root: string): unknown {
 export function explainWalkError(error: unknown, path: string): unknown {
   if (!isSystemError(error)) return error
   if (isDenial(error)) {
-    const message = `The operating system denies access (${error.code}): ${path}. Ask the owner, or choose another path.`
+    const message = `The operating system denies access (${error.code}): ${path}. Ask the operator: the user of the server may not read it.`
     return new OperationError('ACCESS_DENIED', message, { path, cause: error })
   }
   const message = `The operating system failed to read ${path} (${error.code}). Try again; where that does not help, check the disk.`

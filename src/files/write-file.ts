@@ -190,9 +190,9 @@ function stopping(path: string): OperationError {
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  ENOSPC: 'the disk is full',
-  EDQUOT: 'the quota is used up',
-  EIO: 'the disk failed'
+  ENOSPC: 'the disk is full. Free space on it, then try again',
+  EDQUOT: 'the quota is used up. Free space in it, then try again',
+  EIO: 'the disk failed. Have it checked before you try again'
 }
 
 /** @returns an OperationError for whatever the system has answered before the change was made, else the error itself */
@@ -203,10 +203,12 @@ export function explainWriteError(
 ): unknown {
   if (!isSystemError(error)) return error
   if (isDenial(error)) {
-    const message = `The operating system denies the change (${error.code}): ${path}. Ask the owner, or choose another path.`
+    const message = `The operating system denies the change (${error.code}): ${path}. Ask the operator: the folder or the file is not writable for the user of the server.`
     return new OperationError('ACCESS_DENIED', message, { path, cause: error })
   }
-  const reason = reasons[String(error.code)] ?? `the system answered ${String(error.code)}`
-  const message = `Nothing was changed at ${path}: ${reason}. Try again once that is mended.`
+  const { code: cause } = error
+  const reason =
+    reasons[String(cause)] ?? `the system answered ${String(cause)}. Try again; if it stays, tell the operator`
+  const message = `Nothing was changed at ${path}: ${reason}.`
   return explainWay(error, path) ?? new OperationError(code, message, { path, cause: error })
 }

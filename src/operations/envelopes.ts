@@ -51,7 +51,7 @@ function bareError(error: OperationError, { operation, input }: FailedCall): Fil
   const filename = nameOf(input)
   return {
     code: isFieldMissing(error) ? -32600 : error.jsonRpcCode,
-    message: error.message,
+    message: inFolder(error, filename),
     data: {
       ...(filename !== undefined && { filename }),
       ...(operation !== undefined && { operation }),
@@ -65,6 +65,22 @@ function bareError(error: OperationError, { operation, input }: FailedCall): Fil
 function meaningOf({ code, details }: OperationError): string {
   const { applied, ...facts } = details ?? {}
   return applied === true ? `The change was made. ${JSON.stringify({ applied, ...facts })}` : errorTable[code].meaning
+}
+
+/** What these operations have to say where the message speaks of others, which see other files and take other parameters. */
+const folderAdvice: Partial<Record<ErrorCode, (name: string) => string>> = {
+  FILE_NOT_FOUND: (name) =>
+    `File does not exist: ${name}. list_files shows what is there; edit_file with create_if_missing: true creates it.`,
+  NOT_A_FILE: (name) => `Not a regular file: ${name}. list_files shows the files that can be read and edited.`,
+  DIR_NOT_FOUND: () => 'The folder of the server is gone. Ask the operator to put it back.',
+  ENCODING_ERROR: (name) =>
+    `The file is not valid UTF-8: ${name}. read_file and edit_file take UTF-8 alone; list_files shows such files with lines: -1.`,
+  OVERLOADED: () =>
+    'The folder has more entries than the server lists (crud.max_list_entries). Name a file to read_file.'
+}
+
+function inFolder({ code, message }: OperationError, name = ''): string {
+  return /\basync_\w+/.test(message.replaceAll(name, '')) ? (folderAdvice[code]?.(name) ?? message) : message
 }
 
 function isFieldMissing({ code, details }: OperationError): boolean {

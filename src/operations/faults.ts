@@ -89,7 +89,11 @@ function explainFault(
     case 'pattern':
       return { parameter, message: `${subject} ${patternHint(params['pattern'] as string)}, not ${shorten(data)}` }
     case 'type':
-      return { parameter, message: `${subject} ${message}, not ${describeType(data)}` }
+      return { parameter, message: `${subject} ${message}, not ${describeOther(data, params['type'] as string)}` }
+    case 'minimum':
+    case 'maximum':
+    case 'exclusiveMinimum':
+      return { parameter, message: `${subject} ${message}, not ${describeOther(data, 'number')}` }
     default:
       return { parameter, message: `${subject} ${message}` }
   }
@@ -108,13 +112,16 @@ function join(parent: string, name: string): string {
   return parent === '' ? name : `${parent}.${name}`
 }
 
-function describeType(data: unknown): string {
+/** Of a number where another number is wanted, its value. */
+function describeOther(data: unknown, wanted: string): string {
   if (data === null) return 'null'
+  if (typeof data === 'number' && (wanted === 'number' || wanted === 'integer'))
+    return Number.isFinite(data) ? String(data) : 'a number too large to be one'
   return Array.isArray(data) ? 'array' : typeof data
 }
 
 function shorten(data: unknown): string {
-  if (typeof data === 'object' && data !== null) return describeType(data)
+  if (typeof data === 'object' && data !== null) return describeOther(data, '')
   const text = JSON.stringify(typeof data === 'string' ? data.slice(0, 61) : data) ?? 'undefined'
   return text.length > 60 ? `${text.slice(0, 60)}...` : text
 }

@@ -83,8 +83,12 @@ function describeMismatch(
   return `fencing_token ${fencingToken} is not that of the lease which agent ${quoteName(agentId)} holds on ${given} now, which is ${current}.`
 }
 
-function leaseLost({ given }: LeaseTerm, what: string, details: Readonly<Record<string, unknown>>): OperationError {
-  const advice =
-    'Nothing was written. Read the file again, then take a new lease (lock_try) or send the call without fencing_token.'
+function leaseLost(
+  { given, fencingToken }: LeaseTerm,
+  what: string,
+  details: Readonly<Record<string, unknown>>
+): OperationError {
+  const again = fencingToken === undefined ? 'send the call again' : 'send the call without fencing_token'
+  const advice = `Nothing was written. Read the file again, then take a new lease (lock_try) or ${again}.`
   return new OperationError('LEASE_LOST', `${what} ${advice}`, { path: given, details })
 }

@@ -132,8 +132,13 @@ t.test(
     await post(http.url, 'lock_try', { filepaths: ['g'], agent_id: 'bob' })
     const change = call(second, 'async_append', { path: 'g', content: '!', agent_id: 'ann' })
     await untilQueued(http.url, 'g', 1)
+    const wait = call(second, 'lock_wait', { filepaths: ['g'], agent_id: 'cyd' })
+    await untilQueued(http.url, 'g', 2)
     await first.end('SIGKILL')
     t.match(await change, { error_code: 'AUTHORITY_LOST', message: /not known.*read the file/ })
+    const { error_code, message } = await wait
+    t.match({ error_code, message }, { error_code: 'AUTHORITY_LOST', message: /leases.*lock_status/ })
+    t.notMatch(message, /read the file/, 'who waits for a lease has changed no file')
     t.match(
       await call(second, 'async_append', {
         path: 'f',

@@ -79,6 +79,27 @@ t.test('an explicit port that is taken ends with exit 1; one from no flag moves 
   t.not(first.url, second.url)
 })
 
+t.test('an address that this machine does not have is named, with what to do', async (t) => {
+  const { root } = makeTree(t)
+  for (const host of ['192.0.2.1', 'no-such-host.invalid']) {
+    const { code, stderr } = await runProgram(['--dir', root, '--host', host, '--token', 'secret'])
+    t.equal(code, 1)
+    t.match(stderr.trimEnd().split('\n').at(-1), new RegExp(`--host ${host} is no address of this machine: .*127`))
+  }
+})
+
+t.test('from npm start in a clone, a message names commands as they are called there', async (t) => {
+  const { root } = makeTree(t)
+  const none = `${root}/none.json`
+  for (const [event, command] of [
+    ['start', 'npm start -- config init'],
+    ['', 'async-crud-mcp config init']
+  ] as const) {
+    const { code, stderr } = await runProgram(['--dir', root, '--config', none], { npm_lifecycle_event: event })
+    t.match({ code, stderr }, { code: 1, stderr: new RegExp(`; ${command} --config`) })
+  }
+})
+
 t.test('the flags reach the server', async (t) => {
   const tree = makeTree(t, { 'one/a.txt': 'a', 'two/b.txt': 'b' })
   tree.write('one/big', Buffer.alloc(1_048_577, 'x'))

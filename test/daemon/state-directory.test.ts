@@ -1,6 +1,6 @@
 // The server's own folder: made when needed, small files in it, and what stands in its place.
 import { execFileSync } from 'node:child_process'
-import { lstatSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chownSync, lstatSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import { createStateDirectory } from '../../src/daemon/state-directory.ts'
 import { makeTree } from '../fixtures/tree.ts'
@@ -96,3 +96,20 @@ t.test('a pipe, a directory or a huge file in place of a file is an error, at on
   )
   t.end()
 })
+
+t.test(
+  'a folder of another user that cannot be entered is named with its owner and what to do',
+  { skip: process.getuid?.() !== 0 && 'making a folder of another user needs root' },
+  async (t) => {
+    const tree = makeTree(t)
+    mkdirSync(tree.path(folder), { mode: 0o700 })
+    chownSync(tree.root, 65_534, 65_534)
+    const module = new URL('../../src/daemon/state-directory.js', import.meta.url).href
+    const script = `const { createStateDirectory } = await import(${JSON.stringify(module)})
+      process.setgroups([65534]); process.setgid(65534); process.setuid(65534)
+      try { createStateDirectory(${JSON.stringify(tree.root)}).write('f', '', { isDurable: false }) }
+      catch (error) { console.log(error.message) }`
+    const said = execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' })
+    t.match(said, /belongs to root\. Remove that folder as root, or run the server as root/)
+  }
+)

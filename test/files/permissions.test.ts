@@ -42,6 +42,21 @@ t.test('a directory that may not be written refuses changes', async (t) => {
   t.equal(tree.read('f'), 'one')
 })
 
+t.test(
+  'a rename into a folder that may not be written names the new path, one out of such a folder the old',
+  async (t) => {
+    const tree = makeTree(t, { f: 'one', 'd/g': 'two' })
+    const [into, from] = await runUnprivileged(tree, [
+      { chmod: 'd', mode: 0o555 },
+      { call: 'async_rename', input: { old_path: 'f', new_path: 'd/f' } },
+      { call: 'async_rename', input: { old_path: 'd/g', new_path: 'g' } },
+      { chmod: 'd', mode: 0o755 }
+    ])
+    t.match(into, { ...denied, path: 'd/f', message: /d\/f.*folder/ })
+    t.match(from, { ...denied, path: 'd/g', message: /d\/g.*folder/ })
+  }
+)
+
 t.test('what may not be read is listed as such, and its lines are not counted', async (t) => {
   const tree = makeTree(t, { closed: 'one', open: 'one' })
   const [listed, read, again, folder] = await runUnprivileged(tree, [

@@ -1,4 +1,5 @@
 // What callers are told, over every door: contention of what is no text, nulls, malformed items, tokens, tools that are none.
+import { mkdirSync } from 'node:fs'
 import t from 'tap'
 
 import type { Answer } from '../fixtures/clients.ts'
@@ -291,4 +292,50 @@ t.test('the server says alike everywhere since when it runs, to a tenth of a sec
   const start = Date.parse(started_at as string)
   const slack = 1000
   t.ok(start + uptime_seconds * 1000 > asked - slack && start + uptime_seconds * 1000 < Date.now() + slack)
+})
+
+t.test('a failure of a folder operation advises folder operations alone', async (t) => {
+  mkdirSync(tree.path('folder'))
+  tree.write('latin', Buffer.from([0xe4, 10]))
+  for (const [name, input, message] of [
+    ['read_file', { name: 'none' }, /none.*list_files.*edit_file/],
+    ['read_file', { name: 'async_read' }, /: async_read\..*list_files/],
+    ['read_file', { name: 'folder' }, /folder.*list_files/],
+    ['read_file', { name: 'latin' }, /not valid UTF-8: latin.*read_file/],
+    ['edit_file', { name: 'none', append: 'x' }, /none.*create_if_missing/],
+    ['edit_file', { name: 'folder', append: 'x' }, /folder.*list_files/],
+    ['edit_file', { name: 'latin', append: 'x' }, /latin.*edit_file/]
+  ] as const) {
+    const { error } = await ann.call(name, input)
+    t.match(error.message, message)
+    t.notMatch(error.message.replace(input.name, ''), /async_/)
+  }
+})
+
+t.test('a number that does not fit is shown, not only its type', async (t) => {
+  const read = async (json: string) => {
+    const headers = { 'content-type': 'application/json' }
+    const response = await fetch(`${world.url}/async_append`, { method: 'POST', headers, body: json })
+    return ((await response.json()) as Answer).message
+  }
+  const call = (timeout: string) => read(`{"path":"f","content":"x","timeout":${timeout}}`)
+  t.match(await call('1e999'), /timeout must be number, not a number too large/)
+  t.match(await call('-1'), /timeout must be >= 0, not -1/)
+  t.match(await read('{"path":"f","content":"x","fencing_token":1.5}'), /fencing_token must be integer, not 1\.5/)
+})
+
+t.test('LEASE_LOST advises to leave the token out only where one was sent', async (t) => {
+  const operator = await world.enter('rest')
+  tree.write('broken', text)
+  for (const [sent, advice] of [
+    [false, /send the call again\.$/],
+    [true, /send the call without fencing_token\.$/]
+  ] as const) {
+    const agent = await world.enter('rest', `loser-${sent}`)
+    const { results } = await agent.call('lock_try', { filepaths: ['broken'] })
+    await operator.call('lock_break', { filepaths: ['broken'], reason: 'test' })
+    const token = sent ? { fencing_token: results[0].fencing_token } : {}
+    const lost = await agent.call('async_append', { path: 'broken', content: 'x', ...token })
+    t.match(lost, { error_code: 'LEASE_LOST', message: advice })
+  }
 })

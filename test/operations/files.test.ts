@@ -187,9 +187,10 @@ t.test('on a full disk nothing is changed and nothing is left behind', async (t)
     rmSync(root, { recursive: true })
   })
   writeFileSync(join(root, 'f'), 'one')
-  const { url } = await startServer(t, root)
-  const client = await connect(t, 'rest', url)
   const large = 'x'.repeat(200_000)
+  const tree = makeTree(t, { large })
+  const { url } = await startServer(t, [root, tree.root])
+  const client = await connect(t, 'rest', url)
   t.match(await client.call('async_append', { path: 'f', content: large }), {
     error_code: 'WRITE_ERROR',
     message: /disk is full/
@@ -199,6 +200,13 @@ t.test('on a full disk nothing is changed and nothing is left behind', async (t)
   const others = ['-mindepth', '1', '-not', '-path', '*/.async-crud-mcp*']
   t.strictSame(execFileSync('find', [root, ...others], { encoding: 'utf8' }).trim(), join(root, 'f'))
   t.match(await client.call('async_append', { path: 'f', content: ' two' }), { status: 'ok' })
+
+  t.match(await client.call('async_rename', { old_path: tree.path('large'), new_path: join(root, 'large') }), {
+    error_code: 'RENAME_ERROR',
+    path: join(root, 'large'),
+    message: /disk is full.*[Ff]ree/
+  })
+  t.strictSame(tree.all(), ['large'])
   return undefined
 })
 
