@@ -54,12 +54,26 @@ export async function runTestFile(name, path, environment) {
   }
 
   function describe() {
-    const shown = lines.filter((line) => line.trim() !== '' && !/^\s*(ok \d|TAP version|\d+\.\.\d+)/.test(line))
+    const shown = withoutEmptySubtests(
+      lines.filter((line) => line.trim() !== '' && !/^\s*(ok \d|TAP version|\d+\.\.\d+)/.test(line))
+    )
     if (isTooLate) shown.push(`${name} was ended after ${maxFileSeconds} s.`)
     else if (counts === '' || signal !== null)
       shown.push(`${name} ended with ${signal ?? `exit code ${code}`} before all tests were done.`)
     return shown.join('\n')
   }
+}
+
+/** Leaves out the headings of subtests of which nothing is shown. */
+function withoutEmptySubtests(lines) {
+  const depth = (line) => line.search(/\S/)
+  return lines.filter((line, index) => {
+    if (!/^\s*# Subtest:/.test(line)) return true
+    // The first line that is no deeper ends the subtest.
+    const rest = lines.slice(index + 1)
+    const end = rest.findIndex((other) => depth(other) <= depth(line))
+    return rest.slice(0, end === -1 ? rest.length : end).some((other) => !/^\s*# Subtest:/.test(other))
+  })
 }
 
 function end({ pid }) {

@@ -4,7 +4,7 @@ import { findStrayVariables, readEnvironment, type Environment } from './config/
 import { fields } from './config/fields.ts'
 import { findConfigFile, readConfigFile, type ConfigFile } from './config/file.ts'
 import { ConfigError, normalise, type Fault, type Given, type Layer } from './config/layer.ts'
-import { checkMeaning, followLimits } from './config/meaning.ts'
+import { checkMeaning } from './config/meaning.ts'
 import { checkOutsideRoots } from './config/outside-roots.ts'
 import { findWarnings } from './config/warnings.ts'
 import type { Config } from '../schemas/config.ts'
@@ -60,7 +60,6 @@ export function loadSettings({ flags = [], environment, configFile, defaults = {
   for (const layer of layers) for (const [name, given] of layer.values) values.set(name, given)
   const faults = layers.flatMap(findFaults)
   if (faults.length === 0) {
-    followLimits(values)
     faults.push(...checkMeaning(values), ...checkOutsideRoots(values, ofFile?.values.size === 0 ? undefined : file))
   }
   if (faults.length > 0) throw new ConfigError(faults)

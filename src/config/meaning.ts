@@ -5,7 +5,7 @@ import { messageOf } from '../message-of.ts'
 import { fieldOf } from './fields.ts'
 import { describeOrigin, faultAt, showValue, type Fault, type Given } from './layer.ts'
 
-/** The first may not be greater than the second. */
+/** The first may not be chosen greater than the second. Where it is not chosen, the second counts if it is smaller. */
 const limits = [
   ['crud.default_timeout', 'crud.max_timeout'],
   ['locks.lease_ttl_seconds', 'locks.max_lease_ttl_seconds'],
@@ -16,25 +16,15 @@ const limits = [
 const rules: Readonly<Record<string, (value: string) => string | undefined>> = {
   'crud.default_encoding': (encoding) => reasonOf(() => encodeText('', encoding, 'crud.default_encoding')),
   'crud.protected': (pattern) => reasonOf(() => compileGlob(pattern)),
-  // HTTP carries nothing else in a header, and takes white space at the ends away.
+  // HTTP carries no control characters in a header, and takes white space at the ends away.
   'daemon.token': (token) =>
-    /^(?:[!-~](?:[ -~]*[!-~])?)?$/.test(token)
+    !/\p{Cc}|\p{Cs}/u.test(token) && token.trim() === token
       ? undefined
-      : 'no client could send it: use ASCII letters, digits and signs, without white space at the ends',
+      : 'no client could send it: use letters, digits and signs, without white space at the ends',
   'daemon.allowed_hosts': (host) =>
     /[/\s]/.test(host)
       ? 'no Host header is like that: write a name with its port, such as files.example:8720'
       : undefined
-}
-
-/** Makes a default that somebody's own limit has overtaken follow that limit. */
-export function followLimits(values: Map<string, Given>): void {
-  for (const [name, limit] of limits) {
-    const given = values.get(name)
-    const { value: most } = values.get(limit) as Given
-    if (given?.origin.source === 'default' && Number(given.value) > Number(most))
-      values.set(name, { ...given, value: most })
-  }
 }
 
 /** @param values of all settings, each right by the schema */
@@ -45,7 +35,7 @@ export function checkMeaning(values: ReadonlyMap<string, Given>): Fault[] {
 function checkLimit(values: ReadonlyMap<string, Given>, name: string, limit: string): Fault[] {
   const { value, origin } = values.get(name) as Given
   const most = values.get(limit) as Given
-  if (Number(value) <= Number(most.value)) return []
+  if (origin.source === 'default' || Number(value) <= Number(most.value)) return []
   const what = `${name} must not be above ${limit}, which is ${String(most.value)} (${describeOrigin(most.origin)}), but is ${String(value)}`
   return [faultAt(origin, what, name)]
 }

@@ -436,7 +436,7 @@ t.test('the guard loads nothing of the service', (t) => {
   for (const file of seen)
     t.match(
       file.slice(source.href.length),
-      /^(cli\/guard|guard\/|daemon\/|errno|files\/(directory|own-names)|authority\/address|rpc\/lines|project\/(name|read-small|remote))/
+      /^(cli\/guard|guard\/|daemon\/|errno|files\/(directory|own-names|close-reader|raw-name)|authority\/address|rpc\/lines|project\/(name|read-small|remote|repository)|uptime)/
     )
   t.ok(seen.size > 5)
   const main = readFileSync(fileURLToPath(new URL('main.js', source)), 'utf8')
