@@ -13,6 +13,7 @@ import { makeParents, type MadeParents } from './parents.ts'
 import { createProtection } from './protection.ts'
 import { explainEscapes } from './raw-name.ts'
 import { checkSize, contentHash, fileNotFound, readFile, requireRegular, type FileVersion } from './read-file.ts'
+import { makeLink, readLink } from './links.ts'
 import { renameEntry, type RenameOutcome, type RenameSource, type RenameTarget } from './rename-entry.ts'
 import { createRoots } from './roots.ts'
 import { createSpelling } from './spelling.ts'
@@ -40,6 +41,13 @@ export type Reach = 'target' | 'entry'
 
 /** Each folder on the way is opened, so that a path of thousands costs as much as thousands of files. */
 const maxDepth = 128
+
+interface CreateOptions {
+  readonly createDirs: boolean
+  readonly assertHeld: () => void
+  /** Permission bits of a file that was there before. */
+  readonly mode?: number | undefined
+}
 
 export type FileStore = ReturnType<typeof createFileStore>
 
@@ -130,18 +138,41 @@ export function createFileStore(options: FileStoreOptions) {
     place: Place,
     path: string,
     bytes: Buffer,
-    { createDirs, assertHeld }: { createDirs: boolean; assertHeld: () => void }
+    { createDirs, assertHeld, mode }: CreateOptions
   ): Promise<Made> {
     const hint = 'Read it with async_read and change it with async_update, or choose another name.'
     requireAbsent(place, path, hint)
     checkSize(bytes.length, path, options, 'Nothing was changed: the file would have')
-    const parents = prepareParents(place, path, createDirs)
-    try {
+    return inParents(place, path, createDirs, (parent) => {
       const check = () => {
         assertHeld()
-        requireAbsent(parents.place, path, hint)
+        requireAbsent(parent, path, hint)
       }
-      return await write({ place: parents.place, path, bytes, replaces: undefined, check })
+      return write({ place: parent, path, bytes, replaces: undefined, mode, check })
+    })
+  }
+
+  /** Creates a symbolic link as it was before. @throws ChangedMeanwhile where something is there */
+  async function createLink(place: Place, path: string, target: string, { createDirs, assertHeld }: CreateOptions) {
+    return inParents(place, path, createDirs, async (parent): Promise<Made> => {
+      assertHeld()
+      makeLink(parent, target)
+      const after = createAfterChange()
+      await writer.syncNames([parent], after)
+      return { identity: undefined, unsure: after.toError('WRITE_ERROR', path, () => undefined) }
+    })
+  }
+
+  /** @param make throws only before the change is made */
+  async function inParents(
+    place: Place,
+    path: string,
+    createDirs: boolean,
+    make: (parent: Place) => Promise<Made>
+  ): Promise<Made> {
+    const parents = prepareParents(place, path, createDirs)
+    try {
+      return await make(parents.place)
     } catch (error) {
       parents.undo()
       throw explainWriteError(error, path)
@@ -150,16 +181,21 @@ export function createFileStore(options: FileStoreOptions) {
     }
   }
 
-  /** Deletes the entry. `current` is the version that is meant; a link is deleted, not its target. */
+  /**
+   * Deletes the entry. `current` is the version that is meant; a link is deleted, not its target.
+   * @returns `link`: what it said
+   */
   async function remove(
     place: Place,
     path: string,
     current: FileVersion | undefined,
     assertHeld: () => void
-  ): Promise<Made> {
+  ): Promise<Made & { link: string | undefined }> {
     assertHeld()
+    let link: string | undefined
     try {
       if (current !== undefined) assertUnchanged(place, current)
+      else if (place.stat?.isSymbolicLink() === true) link = readLink(place)
       unlinkSync(place.directory.at(place.name))
     } catch (error) {
       // The directory is held open: what is missing is the file.
@@ -168,7 +204,7 @@ export function createFileStore(options: FileStoreOptions) {
     }
     const after = createAfterChange()
     await writer.syncNames([place], after)
-    return { identity: undefined, unsure: after.toError('DELETE_ERROR', path, () => undefined) }
+    return { link, identity: undefined, unsure: after.toError('DELETE_ERROR', path, () => undefined) }
   }
 
   /**
@@ -257,6 +293,7 @@ export function createFileStore(options: FileStoreOptions) {
     read,
     replace,
     create,
+    createLink,
     remove,
     rename,
     list,

@@ -9,6 +9,14 @@ export interface Author {
   readonly operation: string
 }
 
+/** What a file that is gone was besides its bytes. */
+export interface Was {
+  /** Permission bits. */
+  readonly mode?: number
+  /** Where it was a symbolic link: what it said. */
+  readonly link?: string
+}
+
 /** One state of a file. */
 export interface Version extends Author {
   /** Null where the file was gone. */
@@ -23,6 +31,8 @@ export interface Version extends Author {
   readonly renamedFrom?: string
   /** The path under which it stands since then. */
   readonly renamedTo?: string
+  /** Only where the file was gone. */
+  readonly was?: Was
 }
 
 /** What everybody who follows the files is told. */
@@ -40,12 +50,16 @@ interface RecordOptions {
   readonly author?: Author
   readonly renamedFrom?: string
   readonly renamedTo?: string
+  /** What it said, of a symbolic link that was deleted. */
+  readonly link?: string | undefined
   readonly isBulk?: boolean
 }
 
 interface TrackedFile {
   /** As the file was when its last version was seen; undefined where it is gone, and where nobody has looked since a restart. */
   identity: FileIdentity | undefined
+  /** Permission bits that it had when it was last looked at. */
+  mode?: number | undefined
   /** Oldest first; the last one is the version known to be there. */
   readonly versions: Version[]
 }
@@ -108,6 +122,7 @@ export function createHistory({ maxFiles, maxVersions, now = Date.now }: History
     const isFirstSight = known === undefined && author === undefined
     const tracked = known ?? { identity, versions: [] }
     tracked.identity = identity
+    tracked.mode = identity.mode
     if (known === undefined) track(path, tracked)
     if (author === undefined && last?.hash === hash) return
     const at = author === undefined && !isFirstSight ? timeOfChange(identity, last) : now()
@@ -121,17 +136,22 @@ export function createHistory({ maxFiles, maxVersions, now = Date.now }: History
   }
 
   /** Notes that no file stands at this path any more. Without an author somebody outside has removed it. */
-  function recordGone(path: string, { author = external, renamedTo, isBulk }: RecordOptions = {}): void {
-    const tracked = files.get(path)
-    if (tracked === undefined) return
+  function recordGone(path: string, { author = external, renamedTo, link, isBulk }: RecordOptions = {}): void {
+    const known = files.get(path)
+    // A link has no versions of its own, since a reader of its path gets those of its target; yet it can be brought back.
+    if (known === undefined && link === undefined) return
+    const tracked = known ?? { identity: undefined, versions: [] }
+    if (known === undefined) track(path, tracked)
     tracked.identity = undefined
-    if (tracked.versions.at(-1)?.hash === null) return
+    if (link === undefined && tracked.versions.at(-1)?.hash === null) return
+    const was = link === undefined ? modeOf(tracked) : { link }
     const made = {
       hash: null,
       at: now(),
       ...author,
       isFirstSight: false,
-      ...(renamedTo !== undefined && { renamedTo })
+      ...(renamedTo !== undefined && { renamedTo }),
+      ...(was !== undefined && { was })
     }
     add(path, tracked, made, isBulk)
   }
@@ -148,6 +168,12 @@ export function createHistory({ maxFiles, maxVersions, now = Date.now }: History
         : { hash, identity: tracked.identity }
     },
     last: (path: string): Version | undefined => files.peek(path)?.versions.at(-1),
+    /** What a file that is not there now was when it was, as far as known. */
+    was(path: string): Was | undefined {
+      const tracked = files.peek(path)
+      const last = tracked?.versions.at(-1)
+      return last?.hash === null ? last.was : tracked && modeOf(tracked)
+    },
     /** Oldest first. */
     versions: (path: string): readonly Version[] => files.peek(path)?.versions ?? [],
     /**
@@ -203,4 +229,8 @@ export function createHistory({ maxFiles, maxVersions, now = Date.now }: History
       known.versions.push(...[...versions, ...own].slice(-maxVersions))
     }
   }
+}
+
+function modeOf({ mode }: TrackedFile): Was | undefined {
+  return mode === undefined ? undefined : { mode }
 }

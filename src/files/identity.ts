@@ -5,6 +5,8 @@ import type { BigIntStats } from 'node:fs'
 type Stamps = Pick<BigIntStats, 'dev' | 'ino' | 'size' | 'mtimeNs' | 'ctimeNs'>
 
 export interface FileIdentity extends Readonly<Stamps> {
+  /** Permission bits; of no account for telling one version from another. Undefined where the file was not looked at. */
+  readonly mode?: number
   /** False where the file had changed so shortly before that a further change may carry the very same times. */
   readonly isTrusted: boolean
 }
@@ -12,9 +14,9 @@ export interface FileIdentity extends Readonly<Stamps> {
 /** File systems stamp changes with a coarse clock (a scheduler tick, up to 10 ms; FAT 2 s for mtime, yet it has no ctime to agree with). */
 const clockGrainNs = 50_000_000n
 
-export function identityOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats, nowMs = Date.now()): FileIdentity {
+export function identityOf({ dev, ino, size, mtimeNs, ctimeNs, mode }: BigIntStats, nowMs = Date.now()): FileIdentity {
   const isTrusted = BigInt(Math.trunc(nowMs)) * 1_000_000n - ctimeNs > clockGrainNs
-  return { dev, ino, size, mtimeNs, ctimeNs, isTrusted }
+  return { dev, ino, size, mtimeNs, ctimeNs, mode: Number(mode) & 0o7777, isTrusted }
 }
 
 /** Of a file that could not be looked at: it is the same as no other, so that the next look reads the bytes. */

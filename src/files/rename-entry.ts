@@ -1,18 +1,10 @@
 // Renames an entry within a file system, or copies it to another one.
-import {
-  accessSync,
-  constants,
-  readlinkSync,
-  renameSync,
-  statSync,
-  symlinkSync,
-  unlinkSync,
-  type BigIntStats
-} from 'node:fs'
+import { accessSync, constants, renameSync, statSync, unlinkSync, type BigIntStats } from 'node:fs'
 import { resolve } from 'node:path'
 import { isErrno, isOperationError, OperationError } from '../errors.ts'
 import type { AfterChange } from './after-change.ts'
 import { assertUnchanged, ChangedMeanwhile, requireAbsent } from './checks.ts'
+import { makeLink, readLink } from './links.ts'
 import { temporaryName } from './own-names.ts'
 import { fileNotFound, requireRegular, type FileVersion } from './read-file.ts'
 import type { Unfinished } from './unfinished.ts'
@@ -143,11 +135,10 @@ function copyLink(from: RenameSource, { place, path, overwrite }: RenameTarget, 
   const name = overwrite ? temporaryName() : place.name
   check()
   try {
-    symlinkSync(target, place.directory.at(name))
+    makeLink({ ...place, name }, target)
     if (overwrite) renameOver(place, name)
     return target
   } catch (error) {
-    if (isErrno(error, 'EEXIST')) throw new ChangedMeanwhile(`created meanwhile: ${place.path}`, { cause: error })
     throw explainWriteError(error, path, 'RENAME_ERROR')
   }
 }
@@ -221,10 +212,6 @@ function statTarget({ directory, name }: Place): Found {
   } catch {
     return undefined
   }
-}
-
-function readLink({ directory, name }: Place): string {
-  return readlinkSync(directory.at(name))
 }
 
 function removeEntry(place: Place): void {

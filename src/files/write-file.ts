@@ -34,6 +34,8 @@ export interface WriteRequest {
   readonly bytes: Buffer
   /** The version that is replaced, whose mode and owner are kept; undefined creates. */
   readonly replaces: FileVersion | undefined
+  /** Of a new file, where it was there before. */
+  readonly mode?: number | undefined
   /** Runs in the same tick as the rename, immediately before it; throws to refuse. */
   readonly check: () => void
 }
@@ -57,7 +59,7 @@ export function createWriter({ durability, maxSyncBytes }: WriteSettings) {
    * @throws OperationError WRITE_ERROR, ACCESS_DENIED, FILE_EXISTS (creating only), or what `check` throws; then the file is as it was
    */
   async function writeFile(
-    { place, path, bytes, replaces, check }: WriteRequest,
+    { place, path, bytes, replaces, mode, check }: WriteRequest,
     after: AfterChange
   ): Promise<FileIdentity | undefined> {
     const temporary = place.directory.at(temporaryName())
@@ -67,7 +69,7 @@ export function createWriter({ durability, maxSyncBytes }: WriteSettings) {
       fd = openSync(temporary, createFlags, 0o600)
       temporaries.add(remove)
       await fill(fd, bytes)
-      dress(fd, replaces)
+      dress(fd, replaces, mode)
       if (durability === 'full') await fsyncAsync(fd)
       // No await between the checks and the rename: no other operation of this process can come in between.
       if (isClosed) throw stopping(path)
@@ -125,10 +127,13 @@ export function createWriter({ durability, maxSyncBytes }: WriteSettings) {
   }
 }
 
-/** Mode and, where permitted, owner of the version that is replaced; a new file gets 0666 minus the umask. */
-function dress(fd: number, replaces: FileVersion | undefined): void {
+/**
+ * Mode and, where permitted, owner of the version that is replaced; a new file gets 0666 minus the umask, and one that was there before its
+ * mode. Set-user and set-group bits meant an owner that is not known any more.
+ */
+function dress(fd: number, replaces: FileVersion | undefined, newMode = 0o666 & ~process.umask()): void {
   if (replaces === undefined) {
-    fchmodSync(fd, 0o666 & ~process.umask())
+    fchmodSync(fd, newMode & 0o1777)
     return
   }
   const own = fstatSync(fd)

@@ -35,8 +35,8 @@ async function deleteFile(
       const { version, content } = await readEntry(context, place!, path, expected_hash !== null)
       if (expected_hash !== null && content !== undefined && content.hash !== expected_hash)
         return { late: content, canonicalPath: place!.path }
-      const { unsure } = await context.files.remove(place!, path, version, () => lock.assertHeld())
-      context.history.recordGone(place!.path, { author: authorOf(context.caller, 'async_delete') })
+      const { link, unsure } = await context.files.remove(place!, path, version, () => lock.assertHeld())
+      context.history.recordGone(place!.path, { author: authorOf(context.caller, 'async_delete'), link })
       if (unsure !== undefined) throw unsure
       return { deletedHash: content?.hash ?? null }
     }

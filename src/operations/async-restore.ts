@@ -1,14 +1,17 @@
 // async_restore: writes a kept version back, as an update that others can see and undo.
+import { dirname, isAbsolute } from 'node:path'
 import { contract } from '../../schemas/contract.ts'
 import type { Contention } from '../../schemas/contention.ts'
 import type { RestoreInput, RestoreOutput } from '../../schemas/history.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import { OperationError } from '../errors.ts'
 import type { FileVersion } from '../files/read-file.ts'
+import type { Place } from '../files/walk.ts'
+import type { Lock } from '../locks/lock.ts'
 import { answerContention } from './contention.ts'
 import type { OperationContext } from './context.ts'
 import { changeErrors, defineOperation } from './define.ts'
-import { createMissing, linksBroken, readVersion, recordVersion, timestamp } from './file-version.ts'
+import { createMissing, glanceAt, linksBroken, readVersion, recordVersion, timestamp } from './file-version.ts'
 import { keptBytes } from './kept-version.ts'
 import { withLocks } from './with-locks.ts'
 
@@ -38,11 +41,10 @@ async function restore(input: RestoreInput, context: OperationContext): Promise<
       const seen = { path: place!.path, given: path, hash, from: hash }
       if (place!.stat === undefined) {
         if (typeof expected_hash === 'string') throw gone(path)
-        await createMissing(context, 'async_restore', place!, path, bytes, {
-          createDirs: create_dirs,
-          lock,
-          from: hash
-        })
+        const was = context.history.was(place!.path)
+        const options = { createDirs: create_dirs, lock, mode: was?.mode, from: hash }
+        if (was?.link !== undefined) return { done: await restoreLink(context, place!, input, was.link, lock) }
+        await createMissing(context, 'async_restore', place!, path, bytes, options)
         return { done: answer(path, null, hash, bytes.length) }
       }
       const current = await readVersion(context, place!, path)
@@ -65,6 +67,42 @@ async function restore(input: RestoreInput, context: OperationContext): Promise<
     current: outcome.late,
     diffFormat: diff_format
   })
+}
+
+/** The link alone, where what it leads to has that version; else it would show another one, or write over its target. */
+async function restoreLink(
+  context: OperationContext,
+  place: Place,
+  { path, hash, create_dirs }: RestoreInput,
+  link: string,
+  lock: Lock
+): Promise<Restored> {
+  const target = isAbsolute(link) ? link : `${dirname(place.path)}/${link}`
+  if ((await hashAt(context, target)) !== hash) throw targetDiffers(path, target)
+  const options = { createDirs: create_dirs, assertHeld: () => lock.assertHeld() }
+  const { unsure } = await context.files.createLink(place, path, link, options)
+  if (unsure !== undefined) throw unsure
+  return answer(path, null, hash, 0)
+}
+
+/** Undefined where nothing can be read there. */
+async function hashAt(context: OperationContext, path: string): Promise<string | undefined> {
+  try {
+    const target = context.files.open(path, 'target')
+    try {
+      return (await glanceAt(context, target, path)).hash
+    } finally {
+      target.close()
+    }
+  } catch (error) {
+    if (error instanceof OperationError) return undefined
+    throw error
+  }
+}
+
+function targetDiffers(path: string, target: string): OperationError {
+  const message = `${path} was a symbolic link to ${target}, which does not have that version now. Nothing was changed. Restore ${target} first, or make a file of its own with async_write.`
+  return new OperationError('INVALID_REQUEST', message, { path })
 }
 
 function versionUnknown(path: string): OperationError {

@@ -66,10 +66,11 @@ export async function createMissing(
   place: Place,
   path: string,
   bytes: Buffer,
-  { createDirs, lock, ...source }: { createDirs: boolean; lock: Lock; from?: string }
+  { createDirs, lock, mode, ...source }: { createDirs: boolean; lock: Lock; mode?: number | undefined; from?: string }
 ): Promise<string> {
   try {
-    const made = await context.files.create(place, path, bytes, { createDirs, assertHeld: () => lock.assertHeld() })
+    const assertHeld = () => lock.assertHeld()
+    const made = await context.files.create(place, path, bytes, { createDirs, assertHeld, mode })
     const hash = recordVersion(context, operation, place, bytes, made)
     context.views.learned(context.caller.agentId, { path: place.path, given: path, hash, ...source })
     return hash

@@ -98,6 +98,13 @@ function isVersion(value: unknown): boolean {
     at: 'number',
     seq: 'number'
   })
-  if (!isOne || !isFields(value)) return false
+  if (!isOne || !isFields(value) || !isWas(value['was'])) return false
   return value['hash'] === null || typeof value['hash'] === 'string'
+}
+
+function isWas(value: unknown): boolean {
+  if (value === undefined) return true
+  if (!isFields(value)) return false
+  const { mode, link } = value
+  return (mode === undefined || Number.isInteger(mode)) && (link === undefined || typeof link === 'string')
 }

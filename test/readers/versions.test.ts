@@ -1,5 +1,5 @@
 // What a reader gets instead of the whole file again: not_modified, the difference, the versions of the past and a way back.
-import { rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, readlinkSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import type { PartialConfig } from '../../src/config.ts'
 import { connect, type TestClient } from '../fixtures/clients.ts'
@@ -226,6 +226,46 @@ t.test('async_restore brings a version back byte for byte, and is an ordinary ch
     previous_hash: null
   })
   t.equal(tree.read('f'), '\ufeffother')
+})
+
+t.test('what is restored after its deletion has its mode, by whomever it was deleted', async (t) => {
+  const { tree, client } = await scene(t, { 'run.sh': 'one', private: 'one', 'd/set': 'one', gone: 'one' })
+  const restore = (path: string) => client.call('async_restore', { path, hash: hashOf('one') })
+  const modes = { 'run.sh': 0o755, private: 0o600, 'd/set': 0o6750, gone: 0o640 }
+  for (const [path, mode] of Object.entries(modes)) {
+    chmodSync(tree.path(path), mode)
+    await client.call('async_read', { path })
+    if (path === 'gone') rmSync(tree.path(path))
+    else t.match(await client.call('async_delete', { path }), { status: 'ok' })
+    if (path === 'd/set') rmSync(tree.path('d'), { recursive: true })
+    t.match(await restore(path), { status: 'ok', changed: true, hash: hashOf('one') })
+    t.equal(statSync(tree.path(path)).mode & 0o7777, mode & 0o1777, `${path}: set-id bits meant its owner`)
+  }
+})
+
+t.test('a link that was deleted is restored as that link, and never as a copy of another version', async (t) => {
+  const { tree, client } = await scene(t, { 'd/f': 'one', other: 'two' })
+  const hash = hashOf('one')
+  for (const [path, link] of [
+    ['d/link', 'f'],
+    ['link', tree.path('d/f')]
+  ] as const) {
+    symlinkSync(link, tree.path(path))
+    t.match(await client.call('async_delete', { path }), { status: 'ok', deleted_hash: hash })
+    t.match(await client.call('async_restore', { path, hash }), { status: 'ok', changed: true, bytes_written: 0, hash })
+    t.equal(readlinkSync(tree.path(path)), link)
+    t.match(await client.call('async_read', { path }), { content: 'one' })
+  }
+  await client.call('async_delete', { path: 'link' })
+  tree.write('d/f', 'changed')
+  t.match(await client.call('async_restore', { path: 'link', hash }), {
+    error_code: 'INVALID_REQUEST',
+    message: /was a symbolic link to .*d\/f.*Restore/
+  })
+  t.strictSame(tree.all(), ['d', 'd/f', 'd/link', 'other'])
+  t.match(await client.call('async_restore', { path: 'd/f', hash, expected_hash: null }), { status: 'ok' })
+  t.match(await client.call('async_restore', { path: 'link', hash }), { status: 'ok' })
+  t.equal(readlinkSync(tree.path('link')), tree.path('d/f'))
 })
 
 t.test('async_restore over a version that the agent does not know is contention', async (t) => {
