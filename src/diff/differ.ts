@@ -5,15 +5,7 @@ import { createBudget, OutOfBudget, type Budget } from './budget.ts'
 import { compareTexts, toTask, type Comparison, type ComparisonTask, type DiffFormat } from './compare.ts'
 import { judgePatches, type JudgeTask, type PatchJudgement } from './judge.ts'
 import { OperationError } from '../errors.ts'
-import {
-  editLines,
-  readLineEdits,
-  sizeOfEdits,
-  type EditTask,
-  type EditResult,
-  type LineEditRequest,
-  type ReadEditsResult
-} from './line-edits.ts'
+import { editLines, sizeOfEdits, type EditTask, type EditResult } from './line-edits.ts'
 import { hasMoreLines } from './lines.ts'
 import { mergeTexts, type MergeResult, type MergeTask } from './merge.ts'
 import { applyPatches, type ApplyResult } from './patches.ts'
@@ -72,10 +64,6 @@ export interface Differ {
    * answers and the event loop would be blocked for long.
    */
   readonly apply: (input: ApplyInput) => Promise<ApplyResult>
-  /**
-   * `readLineEdits`, of many lines on a thread. Rejects as `apply` does.
-   */
-  readonly readEdits: (request: LineEditRequest, signal?: AbortSignal) => Promise<ReadEditsResult>
   /** `editLines`, of a large text on a thread. Rejects as `apply` does. */
   readonly edit: (input: EditInput) => Promise<EditResult>
   /**
@@ -151,15 +139,6 @@ export function createDiffer(options: DifferOptions = {}): Differ {
     return await withBudget('apply', task, (budget) => applyPatches(text, patches, maxTextBytes, budget), signal)
   }
 
-  async function readEdits(request: LineEditRequest, signal?: AbortSignal): Promise<ReadEditsResult> {
-    const size = request.edits.reduce((sum, { content = '' }) => sum + content.length, request.append.length)
-    const read = (budget: Budget) => {
-      budget.spend(editStepsPerChar * size)
-      return readLineEdits(request)
-    }
-    return await withBudget('readEdits', request, read, signal)
-  }
-
   async function edit({ signal, ...task }: EditInput): Promise<EditResult> {
     const size = task.text.length + sizeOfEdits(task.changes)
     const make = (budget: Budget) => {
@@ -225,7 +204,7 @@ export function createDiffer(options: DifferOptions = {}): Differ {
     }
   }
 
-  return { compare, apply, readEdits, edit, merge, close: pool.close }
+  return { compare, apply, edit, merge, close: pool.close }
 }
 
 /** The answer of last resort, given on the event loop: one hunk between the common ends, if such a diff can be small enough. */

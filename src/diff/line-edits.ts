@@ -49,29 +49,24 @@ export interface EditTask {
 }
 
 export type EditResult = EditedLines | { readonly failure: LineEditFailure }
-export type ReadEditsResult = LineChanges | { readonly failure: LineEditFailure }
 
-/** Lines handed in, as one text: their breaks still as they came, none at the end. */
-interface Block {
-  readonly body: string
-  readonly lines: number
-}
+/** Lines handed in, as one text: their breaks still as they came, one at the end or not. Undefined where there are none. */
+type Block = string | undefined
 
 /** All edits that mean one line. */
 interface LineChange {
   readonly line: number
   /** Index of the first edit in the request that needs this line, or the place behind the last one, to be there. */
   readonly editIndex: number
-  readonly inserted: Block[]
-  /** What stands in its place; no lines for a deletion, undefined where the line stays. */
-  replacement?: Block
+  readonly inserted: string[]
+  /** What stands in its place, nothing for a deletion; undefined where the line stays. */
+  replacement?: { readonly block: Block }
 }
 
 const anyBreak = /\r\n?|\n/g
-const noLines: Block = { body: '', lines: 0 }
 
-/** What can be said of a request before anybody looks at the file. */
-export function readLineEdits({ edits, append }: LineEditRequest): ReadEditsResult {
+/** What can be said of a request before anybody looks at the file: of how it is made, not of how many lines it brings. */
+export function readLineEdits({ edits, append }: LineEditRequest): LineChanges | { readonly failure: LineEditFailure } {
   const byLine = new Map<number, LineChange>()
   for (const [editIndex, { line, operation, content }] of edits.entries()) {
     const change = byLine.get(line) ?? { line, editIndex, inserted: [] }
@@ -79,14 +74,13 @@ export function readLineEdits({ edits, append }: LineEditRequest): ReadEditsResu
     if (message !== undefined) return { failure: { edit_index: editIndex, message } }
     byLine.set(line, change)
     // An edit puts in at least one line, be it empty.
-    const block = content === undefined || content === '' ? { body: '', lines: 1 } : toBlock(content)
-    if (operation === 'insert') change.inserted.push(block)
-    else change.replacement = operation === 'delete' ? noLines : block
+    if (operation === 'insert') change.inserted.push(content ?? '')
+    else change.replacement = { block: operation === 'delete' ? undefined : (content ?? '') }
   }
   const handed = [...edits.map(({ content = '' }) => content), append].map(firstBreak)
   return {
     changes: [...byLine.values()].sort((a, b) => a.line - b.line),
-    appended: toBlock(append),
+    appended: append === '' ? undefined : append,
     handedBreak: handed.find((found) => found !== '') ?? '\n'
   }
 }
@@ -122,7 +116,7 @@ function editBody(text: string, { changes, appended, handedBreak }: LineChanges,
     if (change.replacement === undefined) continue
     offset = endOf(text, start)
     line += 1
-    output.add(change.replacement, start, text.slice(start, offset))
+    output.add(change.replacement.block, start, text.slice(start, offset))
   }
   output.keep(offset, text.length)
   output.add(appended, text.length)
@@ -131,22 +125,24 @@ function editBody(text: string, { changes, appended, handedBreak }: LineChanges,
 
 /** Characters handed in. */
 export function sizeOfEdits({ changes, appended }: LineChanges): number {
-  const blocks = changes.flatMap(({ inserted, replacement = noLines }) => [...inserted, replacement])
-  return blocks.reduce((sum, { body }) => sum + body.length, appended.body.length)
+  const blocks = changes.flatMap(({ inserted, replacement }) => [...inserted, replacement?.block ?? ''])
+  return blocks.reduce((sum, block) => sum + block.length, appended?.length ?? 0)
 }
 
 function countChanges(changes: readonly LineChange[], appended: Block, total: number): Omit<EditedLines, 'text'> {
-  let linesModified = appended.lines
-  let totalLines = total + appended.lines
+  let linesModified = linesIn(appended)
+  let totalLines = total + linesModified
   for (const { inserted, replacement } of changes) {
-    for (const { lines } of inserted) {
+    for (const block of inserted) {
+      const lines = linesIn(block)
       linesModified += lines
       totalLines += lines
     }
     if (replacement === undefined) continue
     // A deletion counts as one line, a replacement as the lines it brings.
-    linesModified += Math.max(1, replacement.lines)
-    totalLines += replacement.lines - 1
+    const lines = linesIn(replacement.block)
+    linesModified += Math.max(1, lines)
+    totalLines += lines - 1
   }
   return { linesModified, totalLines }
 }
@@ -171,6 +167,8 @@ function describeOutside({ line, editIndex, replacement }: LineChange, total: nu
 /** The new text, put together from slices of the old one and lines put in. */
 function createOutput(text: string, handedBreak: string) {
   const pieces: string[] = []
+  // A line can be as long as the text, and a thousand lines be put in before it.
+  const ends = new Map<number, string>()
   let last = ''
 
   function push(piece: string): void {
@@ -183,6 +181,14 @@ function createOutput(text: string, handedBreak: string) {
 
   /** The line end for a line put in at an offset. */
   function endAt(offset: number): string {
+    const known = ends.get(offset)
+    if (known !== undefined) return known
+    const end = findEnd(offset)
+    ends.set(offset, end)
+    return end
+  }
+
+  function findEnd(offset: number): string {
     const before = breakBefore(text, offset) || breakBefore(text, lineStart(text, offset))
     if (before !== '') return before
     return breakOf(text.slice(offset, lineEnd(text, offset))) || firstBreak(text) || handedBreak
@@ -193,8 +199,9 @@ function createOutput(text: string, handedBreak: string) {
       push(text.slice(from, to))
     },
     /** @param replaced the line in whose place they stand, with its line end, which they take */
-    add({ body, lines }: Block, offset: number, replaced = ''): void {
-      if (lines === 0) return
+    add(block: Block, offset: number, replaced = ''): void {
+      if (block === undefined) return
+      const body = withoutTerminator(block)
       const end = breakOf(replaced) || endAt(offset)
       if (last !== '' && !endsWithBreak(last)) push(end)
       push((end === '\n' && !body.includes('\r') ? body : body.replace(anyBreak, end)) + end)
@@ -210,9 +217,9 @@ function createOutput(text: string, handedBreak: string) {
   }
 }
 
-/** One line break at the end of a text handed in is not a further line; "" has none. */
-function toBlock(content: string): Block {
-  return content === '' ? noLines : { body: withoutTerminator(content), lines: countLines(content) }
+/** One line break at the end of a text handed in is not a further line. */
+function linesIn(block: Block): number {
+  return block === undefined ? 0 : Math.max(1, countLines(block))
 }
 
 /** The line end just before an offset; "" where something else stands there. */
@@ -221,5 +228,9 @@ function breakBefore(text: string, offset: number): string {
 }
 
 function firstBreak(text: string): string {
-  return breakOf(text.slice(0, lineEnd(text, 0)))
+  const feed = text.indexOf('\n')
+  const carriageReturn = (feed === -1 ? text : text.slice(0, feed)).indexOf('\r')
+  const at = carriageReturn === -1 ? feed : carriageReturn
+  if (at === -1) return ''
+  return text.startsWith('\r\n', at) ? '\r\n' : text[at]!
 }

@@ -2,14 +2,7 @@
 import { createBudget } from './budget.ts'
 import { compareTexts, type Comparison, type ComparisonTask } from './compare.ts'
 import { judgePatches, type JudgeTask, type PatchJudgement } from './judge.ts'
-import {
-  editLines,
-  readLineEdits,
-  type EditResult,
-  type EditTask,
-  type LineEditRequest,
-  type ReadEditsResult
-} from './line-edits.ts'
+import { editLines, type EditResult, type EditTask } from './line-edits.ts'
 import { mergeTexts, type MergeResult, type MergeTask } from './merge.ts'
 import { applyPatches, type ApplyResult, type ApplyTask } from './patches.ts'
 
@@ -19,7 +12,6 @@ export interface Jobs {
   judge: { task: JudgeTask; result: PatchJudgement }
   merge: { task: MergeTask; result: MergeResult }
   apply: { task: ApplyTask; result: ApplyResult }
-  readEdits: { task: LineEditRequest; result: ReadEditsResult }
   edit: { task: EditTask; result: EditResult }
 }
 
@@ -30,5 +22,4 @@ export const compare = (task: ComparisonTask): Comparison => compareTexts(task)
 export const judge = (task: JudgeTask): PatchJudgement => judgePatches(task, createBudget(maxJudgeSteps))
 export const merge = (task: MergeTask): MergeResult => mergeTexts(task)
 export const apply = ({ text, patches, maxBytes }: ApplyTask): ApplyResult => applyPatches(text, patches, maxBytes)
-export const readEdits = (task: LineEditRequest): ReadEditsResult => readLineEdits(task)
 export const edit = (task: EditTask): EditResult => editLines(task)

@@ -3,7 +3,7 @@ import { contract } from '../../schemas/contract.ts'
 import type { Contention } from '../../schemas/contention.ts'
 import type { EditFileInput, EditFileOutput } from '../../schemas/file-editing.ts'
 import type { Static } from '../../schemas/typebox.ts'
-import type { EditedLines, LineChanges, LineEditFailure } from '../diff/line-edits.ts'
+import { readLineEdits, type EditedLines, type LineChanges, type LineEditFailure } from '../diff/line-edits.ts'
 import { countByteLines } from '../diff/lines.ts'
 import { decodeText, encodeText } from '../files/text.ts'
 import type { Place } from '../files/walk.ts'
@@ -32,7 +32,7 @@ type Edited = Static<typeof EditFileOutput>
 async function edit(input: EditFileInput, context: OperationContext): Promise<Edited | Contention> {
   const { name, edits = [], append = '', create_if_missing, expected_hash, diff_format, fencing_token } = input
   requireFileName(name)
-  const changes = orRefuse(name, await context.differ.readEdits({ edits, append }, context.signal))
+  const changes = orRefuse(name, readLineEdits({ edits, append }))
   const outcome = await withLocks(
     context,
     [{ path: name, mode: 'exclusive', reach: 'target', fencingToken: fencing_token }],
