@@ -143,10 +143,9 @@ t.test('faults are named in an input of any size', async (t) => {
   t.match(await post(url, 'async_update', { path: 'f', patches: faulty }), {
     message: /missing parameter "expected_hash".*patches\[0\].*more faults$/
   })
-  const good = Array.from({ length: 9_000 }, () => ({ path: 'f' }))
-  t.match(await post(url, 'async_batch_read', { files: good.with(8_999, { path: '' }) }), {
-    message: /files\[8999\]\.path/
-  })
+  const good = Array.from({ length: 9_000 }, () => ({ old_string: 'a', new_string: 'b' }))
+  const last = { path: 'f', expected_hash: hashOf(''), patches: good.with(8_999, { old_string: '', new_string: '' }) }
+  t.match(await post(url, 'async_update', last), { message: /patches\[8999\]\.old_string/ })
   t.match(await post(url, 'async_read', { path: 'f', diff_format: 'x'.repeat(5_000_000) }), {
     message: /must be one of "json", "unified", not "x+/
   })
