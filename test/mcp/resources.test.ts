@@ -250,6 +250,9 @@ t.test('a refused subscription at a relay asks the authority for nothing', async
 })
 
 t.test('events that were asked for are ended where nobody follows them after all', async (t) => {
+  // The timer of the events keeps no process alive, and nothing else may be under way.
+  const alive = setInterval(() => {}, 1000)
+  t.teardown(() => clearInterval(alive))
   const events = createEvents({ keepMs: 0 })
   const { promise: ended, resolve } = withResolvers<void>()
   const feed = async () => resolve
