@@ -206,7 +206,7 @@ t.test('patches by text and by lines do not go together, and a wrong one is told
     await fault(byText, { ...byLines, end_lin: 2 }),
     /: unknown parameter "patches\[1\].end_lin"; did you mean "end_line"\?$/
   )
-  t.match(await fault({ ...byLines, start_line: 0 }), /: patches\[0\].start_line must be >= 1$/)
+  t.match(await fault({ ...byLines, start_line: 0 }), /: patches\[0\].start_line must be >= 1, not 0$/)
   t.match(await fault('x'), /: patches\[0\] must be object, not string$/)
 })
 
