@@ -5,7 +5,7 @@ import { projectRoot } from './prepare.mjs'
 
 /** Bounds on hanging alone. Within the first, tap says which test hangs; a file that does not even answer tap is ended by the second. */
 const maxTestSeconds = 300
-const maxFileSeconds = 600
+const maxFileSeconds = 1200
 
 const canEndGroup = process.platform !== 'win32'
 const running = new Set()

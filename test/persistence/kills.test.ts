@@ -11,7 +11,7 @@ const kills = lengthOf({ full: 200, short: 20 })
 /** At the same time, each on a tree of its own. */
 const lanes = 2
 const longestRoundMs = 150
-t.setTimeout(300_000)
+t.setTimeout(900_000)
 const seed = givenSeed ?? Math.floor(Math.random() * 2 ** 31)
 
 type Started = ReturnType<KeptTree['stdio']>
