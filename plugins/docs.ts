@@ -20,7 +20,7 @@ const files = [
   { path: '/docs/favicon-32x32.png', type: 'image/png', locate: ofSwaggerUi('favicon-32x32.png') }
 ]
 
-/** In place of the policy of all other answers: the browser asks nobody but this server, runs nothing but these files, and shows the page in no frame. Icons are data. */
+/** In place of the policy of all other answers: the browser asks this server alone, runs these files alone, and shows the page in no frame. Icons are data. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",

@@ -1,4 +1,4 @@
-// What every answer tells a browser, whatever it is and whoever asked.
+// What every answer tells a browser, whatever it is and whichever client asked.
 
 /** Shown in no frame, taken for nothing else than its type says, and its address told to no other site. */
 export const securityHeaders = {

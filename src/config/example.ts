@@ -2,7 +2,7 @@
 import { fields, sections, type Field } from './fields.ts'
 
 /**
- * A setting that nobody has chosen must not count as chosen: some have other defaults where the server runs as a service.
+ * A setting that was not chosen must not count as chosen: some have other defaults where the server runs as a service.
  * @param chosen by the dotted names of the settings
  * @param schemaAddress of the JSON Schema, for editors
  */

@@ -20,7 +20,7 @@ const maxShownChars = 1_000
 // A text is normalised four times, 10 ms/MB each, a window of a larger one alone; comparing line by line takes 10 ms/MB.
 const maxNormalizedChars = 256 * 1024
 const maxComparedChars = 4 * 1024 * 1024
-// Nobody reads a comparison with more; of a longer string its beginning is looked for.
+// A longer comparison is of no use to a reader; of a longer string only the beginning is looked for.
 const maxWantedChars = 64 * 1024
 const minSimilarity = 0.5
 

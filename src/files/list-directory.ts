@@ -32,7 +32,7 @@ export interface Page {
 }
 
 const maxKeptBytes = 64 * 1024 * 1024
-/** A listing is of one moment, no older than this; whoever asks for the next page later is answered from a new look. */
+/** A listing is of one moment, no older than this; a later request for the next page is answered from a new look. */
 const maxAgeMs = 60_000
 const entryBytes = 100
 

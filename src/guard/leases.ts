@@ -17,7 +17,7 @@ export interface Lease {
 export interface Standing {
   /** Held by other agents. */
   readonly others: readonly Lease[]
-  /** What the agent itself holds on a file that the server lets nobody change without an exclusive lease; undefined where it may be changed. */
+  /** What the agent itself holds on a file that the server lets no agent change without an exclusive lease; undefined where it may be changed. */
   readonly lack: 'no lease' | 'a shared lease' | undefined
 }
 

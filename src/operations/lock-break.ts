@@ -26,7 +26,7 @@ async function breakLeases(
   const { locks, caller, log } = context
   const end = { cause: 'broken', reason, by: caller.agentId } as const
   const find = locks.leaseFinder()
-  // All are found before the first is broken: whoever waits for it has a lease from then on.
+  // All are found before the first is broken: a waiter that is granted it has a lease from then on.
   const files = findNamedFiles(filepaths, context).map((file) => ({ file, leases: find(file.names) }))
   const broken = new Set(files.flatMap(({ leases }) => leases))
   for (const lease of broken) locks.breakLeases(lease.key, end, (other) => other === lease)

@@ -59,7 +59,7 @@ export function createTickets() {
     end(id: string): void {
       if (claimed.delete(id)) tell(id)
     },
-    /** Somebody waits for it: what its agent gives up meanwhile is waited for no more. @returns ends it */
+    /** A call waits for it: what its agent gives up meanwhile is waited for no more. @returns ends it */
     follow(group: LeaseGroup): () => void {
       waiting.add(group)
       return () => waiting.delete(group)

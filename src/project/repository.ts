@@ -1,4 +1,4 @@
-// Finds the repository of a folder, and takes no other for it: whoever can write the folder can let `.git` lead anywhere.
+// Finds the repository of a folder, and takes no other for it: a user who can write to the folder can let `.git` lead anywhere.
 import { lstatSync, realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { readSmall } from './read-small.ts'

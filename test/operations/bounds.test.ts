@@ -1,4 +1,4 @@
-// Small requests that ask for endless work: they are refused or done elsewhere, and nobody else waits for them.
+// Small requests that ask for endless work: they are refused or done elsewhere, and no other call waits for them.
 import { mkdirSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { connect } from '../fixtures/clients.ts'
