@@ -1,15 +1,18 @@
 // GET /docs: the contract as a page on which every operation can be tried out. It works offline: all it needs comes from here.
 import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import fp from 'fastify-plugin'
+import { installed } from '../src/installation.ts'
 
+const require = createRequire(import.meta.url)
 const html = 'text/html; charset=utf-8'
 const css = 'text/css; charset=utf-8'
 const script = 'text/javascript; charset=utf-8'
 
 /** Ours; both are read when asked for, so that the start of the server does not pay for them. */
-const own = (name: string) => () => new URL(`../../openapi/${name}`, import.meta.url)
+const own = (name: string) => () => installed(`openapi/${name}`)
 /** Of Swagger UI, as the package brings it: only its files are used. */
-const ofSwaggerUi = (name: string) => () => new URL(import.meta.resolve(`@fastify/swagger-ui/static/${name}`))
+const ofSwaggerUi = (name: string) => () => require.resolve(`@fastify/swagger-ui/static/${name}`)
 
 const files = [
   { path: '/docs', type: html, locate: own('docs.html') },

@@ -3,7 +3,6 @@ import fp from 'fastify-plugin'
 import type { Config } from '../src/config.ts'
 import type { McpHttp } from '../src/mcp/http.ts'
 import { createLazy, explainLoadError } from '../src/lazy.ts'
-import { assertMcpInstalled } from '../src/mcp/packages.ts'
 import { OperationError } from '../src/errors.ts'
 import { agentOperations } from '../src/operations/index.ts'
 import { toFailure } from './errors.ts'
@@ -31,7 +30,6 @@ export default fp<{ config: Config; version: string }>(
       }
     }
     async function start(): Promise<McpHttp> {
-      assertMcpInstalled()
       const { createMcpHttp } = await import('../src/mcp/http.ts')
       return createMcpHttp({
         operations: agentOperations,

@@ -1,9 +1,10 @@
 // GET /openapi.json: the committed contract, which npm run generate keeps true.
 import { readFile } from 'node:fs/promises'
 import fp from 'fastify-plugin'
+import { installed } from '../src/installation.ts'
 import { jsonType } from './errors.ts'
 
-const path = new URL('../../openapi/openapi.json', import.meta.url)
+const path = installed('openapi/openapi.json')
 
 export default fp(
   async (app) => {

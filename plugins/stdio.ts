@@ -5,7 +5,6 @@ import { agentOperations } from '../src/operations/index.ts'
 import type { Config } from '../src/config.ts'
 import { isErrno } from '../src/errors.ts'
 import { explainLoadError } from '../src/lazy.ts'
-import { assertMcpInstalled } from '../src/mcp/packages.ts'
 import { serveStdio, type StdioConnection } from '../src/rpc/stdio.ts'
 
 declare module 'fastify' {
@@ -17,10 +16,7 @@ declare module 'fastify' {
 
 const leastCloseMs = 200
 
-async function loadMcp() {
-  assertMcpInstalled()
-  return import('../src/mcp/stdio.ts')
-}
+const loadMcp = () => import('../src/mcp/stdio.ts')
 
 export default fp<{ config: Config; version: string }>(
   async (app, { config: { daemon, crud, events }, version }) => {
@@ -32,6 +28,8 @@ export default fp<{ config: Config; version: string }>(
     app.decorate('stdio', undefined)
     app.addHook('onReady', async () => {
       if (daemon.transport === 'http') return
+      // Beside the first message, and before a new build of this folder takes the file away. A failure is told where MCP is needed.
+      loadMcp().catch(() => {})
       app.stdio = serveStdio({
         input: process.stdin,
         output: process.stdout,

@@ -5,7 +5,7 @@ import { errorTable } from '../schemas/errors.ts'
 import { createPublishedSchema } from '../src/config/published-schema.ts'
 import { operations } from '../src/operations/index.ts'
 import { createOpenApi } from './openapi/document.ts'
-import { version } from '../src/version.ts'
+import { version } from '../src/installation.ts'
 import { describeSettings } from './configuration-page.ts'
 import { recordExamples } from './openapi/recorder.ts'
 

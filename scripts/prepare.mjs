@@ -93,6 +93,7 @@ function build(sources) {
   const tsc = join(modules, 'typescript', 'bin', 'tsc')
   const target = ['--outDir', fresh, '--tsBuildInfoFile', join(folder, 'tsbuildinfo')]
   step('compiling', process.execPath, [tsc, '--project', projectRoot, ...target], projectRoot)
+  step('bundling', process.execPath, [join(projectRoot, 'scripts', 'bundle.mjs'), fresh], projectRoot)
   writeFileSync(join(fresh, relative(output, stamp)), sources)
   exchange(output, fresh)
 }
@@ -142,6 +143,6 @@ function fingerprintSources() {
     }
   }
   for (const folder of sourceFolders) if (existsSync(join(projectRoot, folder))) visit(join(projectRoot, folder))
-  for (const name of ['tsconfig.json', 'package-lock.json']) add(join(projectRoot, name))
+  for (const name of ['tsconfig.json', 'package-lock.json', 'scripts/bundle.mjs']) add(join(projectRoot, name))
   return hash.digest('hex')
 }

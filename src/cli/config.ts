@@ -1,6 +1,7 @@
 // `config`: writes, shows, edits and checks the settings.
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import type { Command } from 'commander'
 import { loadSettings } from '../config.ts'
 import { createExample } from '../config/example.ts'
@@ -9,6 +10,7 @@ import { ConfigError, type Fault } from '../config/layer.ts'
 import { findRootAbove } from '../config/outside-roots.ts'
 import { createPublishedSchema } from '../config/published-schema.ts'
 import { writeConfigFile } from '../config/write-file.ts'
+import { installed } from '../installation.ts'
 import { collect, createCommand, orFail } from './command.ts'
 import { openEditor } from './config-edit.ts'
 import { toShown, toTable } from './config-show.ts'
@@ -87,7 +89,7 @@ export function createConfigFile(path: string, roots: readonly string[], isForce
       `${path} lies inside the root ${above}, where every agent could change it: name another file with --config`
     )
   const chosen = folders.length === 0 ? {} : { 'crud.base_directories': folders }
-  const schemaAddress = new URL('../../../openapi/config.schema.json', import.meta.url).href
+  const schemaAddress = pathToFileURL(installed('openapi/config.schema.json')).href
   writeConfigFile(path, createExample(chosen, schemaAddress), isForced)
 }
 

@@ -2,7 +2,7 @@
 import { Option, type Command } from 'commander'
 import { loadSettings } from '../config.ts'
 import { isLoopback } from '../config/loopback.ts'
-import { version } from '../version.ts'
+import { version } from '../installation.ts'
 import { nearest } from '../suggest.ts'
 import { createCommand, orFail } from './command.ts'
 import { createConfigCommand } from './config.ts'

@@ -8,7 +8,7 @@ import type { Config } from '../config.ts'
 import { openLog } from '../daemon/open-log.ts'
 import { candidatePorts } from '../daemon/ports.ts'
 import { isErrno } from '../errors.ts'
-import { version } from '../version.ts'
+import { version } from '../installation.ts'
 import { toReadableLine } from './log-line.ts'
 import { surviveLostTerminal } from './lost-terminal.ts'
 

@@ -1,5 +1,6 @@
 // The threads that run large jobs: started when first needed, so many at once, none waiting for ever.
 import type { Piscina } from 'piscina'
+import { installed } from '../installation.ts'
 import { assertInstalled, createLazy } from '../lazy.ts'
 import { createTurns } from './turns.ts'
 import type { Jobs } from './worker.ts'
@@ -79,7 +80,7 @@ export function createPool({ maxThreads, patienceMs, onTrouble }: PoolOptions): 
 async function startThreads(maxThreads: number, onError: (error: unknown) => void): Promise<Piscina> {
   assertInstalled('piscina')
   const { Piscina } = await import('piscina')
-  const filename = new URL('./worker.js', import.meta.url).href
+  const filename = installed('dist/worker.cjs')
   const threads = new Piscina({ filename, minThreads: 0, maxThreads, idleTimeout: idleTimeoutMs })
   threads.on('error', onError)
   return threads

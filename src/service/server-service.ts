@@ -1,7 +1,8 @@
 // The server as a service: what is run, and what it may write.
 import { join } from 'node:path'
 import { appName } from '../daemon/paths.ts'
-import { mainPath, nodePath } from '../setup/own-program.ts'
+import { mainPath } from '../installation.ts'
+import { nodePath } from '../setup/own-program.ts'
 import type { ServiceDefinition } from './definition.ts'
 
 export interface ServerServiceOptions {

@@ -1,7 +1,8 @@
 // From what somebody asks for to the place in a file and the entry that belongs there.
 import { join, resolve } from 'node:path'
 import { clients, pathOf, type Client, type ClientName, type Launch, type Place as UserPlace } from './clients.ts'
-import { mainPath, nodePath } from './own-program.ts'
+import { mainPath } from '../installation.ts'
+import { nodePath } from './own-program.ts'
 import type { Place } from './plan.ts'
 import { createHookTarget, createServerTarget } from './targets.ts'
 

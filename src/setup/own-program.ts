@@ -1,9 +1,5 @@
 // How other programs start this one: by absolute paths, so that it works from a clone, without a shell and without PATH.
 import { existsSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-
-/** dist/src/main.js of this very installation. */
-export const mainPath = fileURLToPath(new URL('../main.js', import.meta.url))
 
 /**
  * The Node that runs this. Homebrew names the version in the real path, which is gone after the next upgrade; its link stays.

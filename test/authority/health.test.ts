@@ -118,19 +118,25 @@ t.test('every failure goes through a relay unchanged', async (t) => {
   t.match(named.toWire(), { path: 'p', jsonRpcCode: -1, notices }, 'nothing is lost where the path is added')
 })
 
-/** A copy of the program whose packages can be taken away one by one. */
+/** A copy of the program whose packages, and files of the bundle, can be taken away. */
 function copyProgram(t: Test) {
   const copy = makeTree(t)
-  for (const part of ['dist/src', 'dist/plugins', 'dist/schemas', 'openapi', 'package.json'])
+  for (const part of ['dist/main.cjs', 'dist/worker.cjs', 'dist/chunks', 'openapi', 'package.json'])
     cpSync(`${checkout}/${part}`, copy.path(part), { recursive: true })
   mkdirSync(copy.path('node_modules'))
   for (const name of readdirSync(`${checkout}/node_modules`))
     symlinkSync(`${checkout}/node_modules/${name}`, copy.path(`node_modules/${name}`))
-  const place = (name: string) => copy.path(`node_modules/${name}`)
   return {
-    main: copy.path('dist/src/main.js'),
-    take: (name: string) => renameSync(place(name), copy.path('taken')),
-    putBack: (name: string) => renameSync(copy.path('taken'), place(name))
+    main: copy.path('dist/main.cjs'),
+    /** The file that holds the modules of a package, from the folder of the copy. */
+    find: (name: string) => {
+      const file = readdirSync(copy.path('dist/chunks')).find(
+        (file) => file.endsWith('.cjs') && copy.read(`dist/chunks/${file}`).includes(`node_modules/${name}/`)
+      )
+      return `dist/chunks/${file}`
+    },
+    take: (path: string) => renameSync(copy.path(path), copy.path('taken')),
+    putBack: (path: string) => renameSync(copy.path('taken'), copy.path(path))
   }
 }
 
@@ -143,7 +149,7 @@ t.test('a package that is away for a moment is told of, and used once it is back
   const late = { path: 'f', expected_hash: hashOf(text), content: '' }
   await post(url, 'async_read', { path: 'f' })
   tree.write('f', lines.map((line, index) => (index % 500 === 0 ? `changed ${line}` : line)).join(''))
-  program.take('piscina')
+  program.take('node_modules/piscina')
   t.match(await post(url, 'async_update', late), {
     status: 'contention',
     diff: null,
@@ -153,7 +159,7 @@ t.test('a package that is away for a moment is told of, and used once it is back
     await healthOf(url),
     degradedBy('comparisons', /could not be loaded \(ERR_MODULE_NOT_FOUND\).*Install it again/)
   )
-  program.putBack('piscina')
+  program.putBack('node_modules/piscina')
   t.match(await post(url, 'async_update', late), {
     status: 'contention',
     diff: { summary: { regions_changed: 120 } }
@@ -168,10 +174,11 @@ const initialize = {
   params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
 }
 
-t.test('MCP whose packages are away at the start is told of, and served once they are back', async (t) => {
+t.test('MCP whose file is away at the start is told of, and served once it is back', async (t) => {
   const program = copyProgram(t)
   const tree = makeTree(t)
-  program.take('@modelcontextprotocol')
+  const file = program.find('@modelcontextprotocol/server')
+  program.take(file)
   const { url } = await startProgram(t, ['--dir', tree.root], {}, [program.main])
   const stdio = startStdio(t, ['--transport', 'stdio', '--dir', tree.root], {
     through: ['sh', '-c', `node="$1"; shift 2; exec "$node" '${program.main}' "$@"`, 'sh']
@@ -188,7 +195,7 @@ t.test('MCP whose packages are away at the start is told of, and served once the
   t.match(await healthOf(url), degradedBy('mcp', /MCP could not be loaded/))
   stdio.send(initialize)
   t.match(await stdio.answer(1), { error: { code: -32603, message: /MCP could not be loaded/ } })
-  program.putBack('@modelcontextprotocol')
+  program.putBack(file)
   t.equal((await post()).status, 200)
   t.match(await healthOf(url), healthy)
   const from = stdio.stdout.length

@@ -69,7 +69,7 @@ t.test('each trouble is found', async (t) => {
     'elsewhere/f': '',
     'open/.async-crud-mcp/x': '',
     'bad.json': '{"daemon": {"prot": 1}}',
-    '.cursor/mcp.json': '{"mcpServers": {"async-crud": {"command": "/gone/node", "args": ["/gone/dist/src/main.js"]}}}',
+    '.cursor/mcp.json': '{"mcpServers": {"async-crud": {"command": "/gone/node", "args": ["/gone/dist/main.cjs"]}}}',
     '.codex/config.toml': 'broken =\n',
     '.config/Claude/claude_desktop_config.json': '{"mcpServers": {"async-crud": {"command": "other"}}}',
     '.config/systemd/user/async-crud-mcp.service': ''

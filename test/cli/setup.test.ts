@@ -383,7 +383,7 @@ t.test('the files of each client on each platform', (t) => {
 })
 
 t.test('the guard joins other hooks, and a group that somebody has put together is left alone', (t) => {
-  const target = createHookTarget('node /p/dist/src/main.js guard')
+  const target = createHookTarget('node /p/dist/main.cjs guard')
   const text = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')
   const block = JSON.parse(/the hooks in `[^]*?```json\n([^]*?)```/.exec(text)?.[1] ?? '') as object
   t.notOk(addEntry(JSON.stringify(block), target).inserted, 'the one of the README is replaced, not doubled')

@@ -182,7 +182,7 @@ t.test('every command runs where the package is installed with its own dependenc
     mkdirSync(dirname(place), { recursive: true })
     if (!existsSync(place)) symlinkSync(`${projectRoot}/node_modules/${name}`, place, 'junction')
   }
-  const installed = consumer.path('node_modules/async-crud-mcp/dist/src/main.js')
+  const installed = consumer.path('node_modules/async-crud-mcp/dist/main.cjs')
   const home = makeHome(t, { 'tree/f': 'one', '.cursor/mcp.json': '{}' }, installed)
   t.teardown(() => {
     const { pid } = findServer(home.path('tree')) ?? {}

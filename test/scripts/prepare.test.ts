@@ -91,6 +91,7 @@ function makeProject(t: Owner): Project {
   })
   for (const name of readdirSync(scripts).filter((name) => name.endsWith('.mjs')))
     cpSync(`${scripts}${name}`, tree.path(`scripts/${name}`))
+  tree.write('scripts/bundle.mjs', '')
   tree.write('compiler', compiler(tree))
   const outside = makeTree(t)
   const npm = makeTool(outside, 'npm', installer(tree))

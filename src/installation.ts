@@ -1,0 +1,24 @@
+// Where this installation of the program lies, whichever of its files asks: bundled ones, compiled ones, those of a test.
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** The folder of package.json. */
+const folder = findFolder()
+
+/** @param path from the folder of package.json, such as `openapi/openapi.json` */
+export const installed = (path: string): string => join(folder, path)
+
+/** The program as it is shipped: the bundle of all its modules. */
+export const mainPath = installed('dist/main.cjs')
+
+const manifest = JSON.parse(readFileSync(installed('package.json'), 'utf8')) as { version: string }
+
+/** From package.json: written once. */
+export const version = manifest.version
+
+function findFolder(): string {
+  let candidate = dirname(fileURLToPath(import.meta.url))
+  while (!existsSync(join(candidate, 'package.json')) && candidate !== dirname(candidate)) candidate = dirname(candidate)
+  return candidate
+}
