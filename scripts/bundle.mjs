@@ -18,6 +18,7 @@ await bundle.write({
   dir: folder,
   // Older versions of Node keep what they compiled of such modules alone: src/compile-cache.ts.
   format: 'cjs',
+  dynamicImportInCjs: false,
   entryFileNames: '[name].cjs',
   // The hash names the content: what was compiled of it is never taken for that of another.
   chunkFileNames: 'chunks/[name]-[hash].cjs',

@@ -1,12 +1,14 @@
 // Runs one test file in a process of its own. tap's own runner is left out: it loads a tracer into every program that a test starts, half a second each.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { join } from 'node:path'
 import { projectRoot } from './prepare.mjs'
 
 /** Bounds on hanging alone. Within the first, tap says which test hangs; a file that does not even answer tap is ended by the second. */
 const maxTestSeconds = 300
 const maxFileSeconds = 1200
 
+const withoutAsyncHooks = join(projectRoot, 'scripts', 'without-async-hooks.cjs')
 const canEndGroup = process.platform !== 'win32'
 const running = new Set()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
@@ -22,7 +24,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
  */
 export async function runTestFile(name, path, environment) {
   const start = performance.now()
-  const child = spawn(process.execPath, ['--no-warnings', '--enable-source-maps', path], {
+  const child = spawn(process.execPath, ['--no-warnings', '--require', withoutAsyncHooks, path], {
     cwd: projectRoot,
     env: { ...environment, TAP_TIMEOUT: String(maxTestSeconds) },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import Module from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import process from 'node:process'
-import { constants, Script } from 'node:vm'
+import { Script } from 'node:vm'
 
 /** As much of Node's own handlers of file extensions as is used, which its types leave out. */
 type Extensions = Record<string, (module: LoadedModule, path: string) => void>
@@ -40,7 +40,6 @@ function keepCompiledByScripts(bundle: string, folder: string): void {
     const cachedData = readKept(keptAt)
     const script = new Script(Module.wrap(readFileSync(path, 'utf8')), {
       filename: path,
-      importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
       ...(cachedData && { cachedData })
     })
     if (cachedData === undefined || script.cachedDataRejected === true) fresh.set(keptAt, script)

@@ -19,6 +19,7 @@ export const version = manifest.version
 
 function findFolder(): string {
   let candidate = dirname(fileURLToPath(import.meta.url))
-  while (!existsSync(join(candidate, 'package.json')) && candidate !== dirname(candidate)) candidate = dirname(candidate)
+  while (!existsSync(join(candidate, 'package.json')) && candidate !== dirname(candidate))
+    candidate = dirname(candidate)
   return candidate
 }

@@ -21,6 +21,7 @@ interface Opening {
 /** The SDK does not say for whose stream it asks for events: that is in the context of the request. */
 export function createListening({ updates, maxResources }: ListenOptions) {
   const openings = new AsyncLocalStorage<Opening>()
+  let underWay = 0
 
   const bus: ServerEventBus = {
     // Events come from the subscriptions of each stream.
@@ -56,9 +57,13 @@ export function createListening({ updates, maxResources }: ListenOptions) {
       } catch (error) {
         return refuse(requestOptions.parsedBody, error)
       }
+      underWay += 1
       try {
         return await openings.run(opening, () => handler.fetch(request, requestOptions))
       } finally {
+        underWay -= 1
+        // While it is in use, older versions of Node make every promise of the process dearer.
+        if (underWay === 0) openings.disable()
         // The SDK has refused it.
         if (opening.listener === undefined) opening.subscriptions.close()
       }

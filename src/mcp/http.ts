@@ -7,7 +7,6 @@ import {
   WebStandardStreamableHTTPServerTransport,
   type McpHandlerRequestOptions
 } from '@modelcontextprotocol/server'
-import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createListening, isListen } from './http-listen.ts'
@@ -61,29 +60,31 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
     bus: listening.bus,
     maxSubscriptions: options.maxListeners
   })
-  /** The response that is being made: what is given to the SDK does not lead to it. */
-  const responses = new AsyncLocalStorage<ServerResponse>()
   let opening = 0
-  const answer = toNodeHandler({ fetch }, { onerror: onError })
   const sweep = setInterval(endIdleSessions, Math.min(sessionIdleMs, 60_000))
   sweep.unref()
 
-  async function fetch(request: Request, requestOptions?: McpHandlerRequestOptions): Promise<Response> {
-    const response = responses.getStore()
+  /** @param response the one that is being made: what is given to the SDK does not lead to it */
+  async function fetch(
+    response: ServerResponse,
+    request: Request,
+    requestOptions?: McpHandlerRequestOptions
+  ): Promise<Response> {
     const isLegacy = await isLegacyRequest(request, requestOptions?.parsedBody)
-    if (isLegacy) return serveSession(request, requestOptions)
+    if (isLegacy) return serveSession(response, request, requestOptions)
     if (!isListen(requestOptions?.parsedBody)) return modern.fetch(request, requestOptions)
-    return listening.serve(modern, request, requestOptions ?? {}, () => response?.writableNeedDrain === true)
+    return listening.serve(modern, request, requestOptions ?? {}, () => response.writableNeedDrain)
   }
 
   async function serveSession(
+    response: ServerResponse,
     request: Request,
     requestOptions: McpHandlerRequestOptions | undefined
   ): Promise<Response> {
     const id = request.headers.get('mcp-session-id')
     if (id !== null) {
       const session = sessions.get(id)
-      if (session !== undefined) return answerIn(session, request, requestOptions)
+      if (session !== undefined) return answerIn(session, response, request, requestOptions)
       return rpcError(404, -32001, 'Session not found: it ended, or the server was restarted. Initialize again.')
     }
     if (!isInitializeRequest(requestOptions?.parsedBody)) {
@@ -107,13 +108,13 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
 
   async function answerIn(
     session: Session,
+    response: ServerResponse,
     request: Request,
     requestOptions: McpHandlerRequestOptions | undefined
   ): Promise<Response> {
-    const response = responses.getStore()
     const answered = await session.transport.handleRequest(request, requestOptions)
     // A second stream is refused.
-    if (request.method !== 'GET' || !answered.ok || response === undefined || response.destroyed) return answered
+    if (request.method !== 'GET' || !answered.ok || response.destroyed) return answered
     session.stream = response
     session.hadStream = true
     // Node keeps the headers until the first bytes, which may be those of the SDK's sign of life after 15 s.
@@ -210,8 +211,9 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
   return {
     handle(request, response, parsedBody) {
       countUse(request, response)
+      const answer = toNodeHandler({ fetch: fetch.bind(undefined, response) }, { onerror: onError })
       // The SDK's structural type demands what Node's own type leaves optional.
-      return responses.run(response, () => answer(request as Parameters<typeof answer>[0], response, parsedBody))
+      return answer(request as Parameters<typeof answer>[0], response, parsedBody)
     },
     sessionCount: () => sessions.size,
     async close() {

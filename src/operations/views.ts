@@ -60,7 +60,9 @@ export type Views = ReturnType<typeof createViews>
 
 /** @param maxViews files times agents that are remembered, the most recently used ones; 0 remembers none */
 export function createViews(history: History, maxViews: number) {
-  const views = maxViews > 0 ? new LRUCache<string, View>({ max: maxViews, dispose: forgetView }) : undefined
+  // A count that is given as a size takes no room before it is used.
+  const bound = { maxSize: maxViews, sizeCalculation: () => 1 }
+  const views = maxViews > 0 ? new LRUCache<string, View>({ ...bound, dispose: forgetView }) : undefined
   const byPath = new Map<string, Set<View>>()
   const untold = new Map<string, Untold>()
   const givenLines = createGivenLines()

@@ -64,7 +64,9 @@ export function isOurEntry(entry: unknown): boolean {
   const { command, args, url } = toData(entry)
   if (typeof url === 'string') return /^http:\/\/(?:127\.\d+\.\d+\.\d+|localhost|\[::1\]):\d+\/mcp\/?$/.test(url)
   const words = [command, ...toList(args)].filter((word) => typeof word === 'string')
-  return words.some((word) => word.includes('async-crud-mcp') || /[\\/]dist[\\/](?:src[\\/]main\.js|main\.cjs)$/.test(word))
+  return words.some(
+    (word) => word.includes('async-crud-mcp') || /[\\/]dist[\\/](?:src[\\/]main\.js|main\.cjs)$/.test(word)
+  )
 }
 
 /** A group with other hooks beside the guard was put together by somebody: it is not ours to take away. */
