@@ -1,26 +1,51 @@
 // Makes the program as it is shipped: all its modules and those of its packages in a few files, which Node finds and compiles at once.
+// Where there are tests, each file of them likewise: to load their modules one by one takes longer than most of them run.
 // usage: node scripts/bundle.mjs <folder>
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { rolldown } from 'rolldown'
 import { projectRoot } from './prepare.mjs'
 
 const [folder] = process.argv.slice(2)
-const bundle = await rolldown({
-  input: { main: join(projectRoot, 'src/main.ts'), worker: join(projectRoot, 'src/diff/worker.ts') },
+const tests = join(projectRoot, 'test')
+
+const common = {
   platform: 'node',
-  // They find files of their own beside them: machine code, the start of a thread, pages.
-  external: ['fs-native-extensions', 'piscina', /^@fastify\/swagger-ui/],
   // Its main file hides what it requires from a bundler.
   resolve: { alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' } },
   checks: { ineffectiveDynamicImport: false }
-})
-await bundle.write({
-  dir: folder,
-  // Older versions of Node keep what they compiled of such modules alone: src/compile-cache.ts.
-  format: 'cjs',
-  dynamicImportInCjs: false,
-  entryFileNames: '[name].cjs',
-  // The hash names the content: what was compiled of it is never taken for that of another.
-  chunkFileNames: 'chunks/[name]-[hash].cjs',
-  sourcemap: true
-})
+}
+/** They find files of their own beside them: machine code, the start of a thread, pages. */
+const external = ['fs-native-extensions', 'piscina', /^@fastify\/swagger-ui/]
+
+await Promise.all([bundleProgram(), existsSync(tests) && bundleTests()])
+
+async function bundleProgram() {
+  const input = { main: join(projectRoot, 'src/main.ts'), worker: join(projectRoot, 'src/diff/worker.ts') }
+  const bundle = await rolldown({ ...common, input, external })
+  await bundle.write({
+    dir: folder,
+    // Older versions of Node keep what they compiled of such modules alone: src/compile-cache.ts.
+    format: 'cjs',
+    dynamicImportInCjs: false,
+    entryFileNames: '[name].cjs',
+    // The hash names the content: what was compiled of it is never taken for that of another.
+    chunkFileNames: 'chunks/[name]-[hash].cjs',
+    sourcemap: true
+  })
+}
+
+async function bundleTests() {
+  const files = readdirSync(tests, { recursive: true }).map((path) => path.replaceAll('\\', '/'))
+  // Test files, and what they run in processes and threads of their own.
+  const entries = files.filter((path) => /(\.test|-program|-thread)\.ts$/.test(path))
+  const input = Object.fromEntries(entries.map((path) => [path.replace(/\.ts$/, ''), join(tests, path)]))
+  const tools = ['oazapfts', /^@redocly\//, 'typescript']
+  const bundle = await rolldown({ ...common, input, external: [...external, ...tools] })
+  await bundle.write({
+    dir: join(folder, 'suites'),
+    format: 'esm',
+    entryFileNames: '[name].js',
+    chunkFileNames: 'chunks/[name].js'
+  })
+}

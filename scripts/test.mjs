@@ -15,12 +15,12 @@ const waiting = choose(findTests(), parts.map(withoutEnds))
 const results = []
 const start = performance.now()
 const environment = { ...process.env, TEST_LENGTH: isFull ? 'full' : (process.env.TEST_LENGTH ?? 'short') }
-await Promise.all(Array.from({ length: availableParallelism() }, runWaiting))
+await Promise.all(Array.from({ length: availableParallelism() + 1 }, runWaiting))
 report()
 
 async function runWaiting() {
   for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
-    const result = await runTestFile(name, join(projectRoot, 'dist', 'test', `${name}.test.js`), environment)
+    const result = await runTestFile(name, join(projectRoot, 'dist', 'suites', `${name}.test.js`), environment)
     results.push(result)
     const { passed, failed, seconds, problems } = result
     const verdict = problems === '' ? 'ok    ' : 'FAILED'
@@ -45,7 +45,7 @@ function report() {
 
 /** Paths below `test`, without `.test.ts`. */
 function findTests() {
-  return readdirSync(join(projectRoot, 'dist', 'test'), { recursive: true })
+  return readdirSync(join(projectRoot, 'dist', 'suites'), { recursive: true })
     .filter((path) => path.endsWith('.test.js'))
     .map((path) => withoutEnds(path.replaceAll('\\', '/')))
     .sort()

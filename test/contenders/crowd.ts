@@ -1,7 +1,7 @@
 // The agents' processes: always as many as wanted, whoever is killed.
 import { fork, type ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { installed } from '../../src/installation.ts'
 import { transports } from '../fixtures/clients.ts'
 import type { Random } from '../fixtures/random.ts'
 import { now, type AgentHistory } from './history.ts'
@@ -32,7 +32,7 @@ export interface CrowdOptions {
   readonly cutMs: { readonly rest: number; readonly mcp: number }
 }
 
-const agentPath = fileURLToPath(new URL('agent.js', import.meta.url))
+const agentPath = installed('dist/suites/contenders/agent-program.js')
 const ttlSeconds = [1, 1.5, 2, 3, 6]
 
 export function createCrowd(owner: Owner, { url, files, folder, seed, random, cutMs }: CrowdOptions) {

@@ -2,16 +2,16 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, chownSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { installed } from '../../src/installation.ts'
 import { createFencingTokens } from '../../src/daemon/fencing-tokens.ts'
 import { createStateDirectory, type StateDirectory } from '../../src/daemon/state-directory.ts'
 import { makeTree, type Tree } from '../fixtures/tree.ts'
 
 const file = '.async-crud-mcp/fencing-tokens.json'
 const blockSize = 1_000_000
-const giver = fileURLToPath(new URL('../fixtures/token-giver.js', import.meta.url))
+const giver = installed('dist/suites/fixtures/token-program.js')
 const isRoot = process.getuid?.() === 0
 const needsUser = process.platform === 'win32' || !isRoot ? 'needs a second user' : false
 

@@ -1,8 +1,8 @@
 // A writer that is stopped (SIGSTOP) past the end of its lease and then continued changes nothing: real processes, real program.
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
+import { installed } from '../../src/installation.ts'
 import { connect, transports, type Answer, type TransportName } from '../fixtures/clients.ts'
 import { cannotStop, stopProcess } from '../fixtures/processes.ts'
 import { startProgram } from '../fixtures/server.ts'
@@ -10,9 +10,9 @@ import { makeTree } from '../fixtures/tree.ts'
 import { until } from '../fixtures/until.ts'
 import { changesOf, contentsOf, filesOf, type Change } from './fixtures/changes.ts'
 import { outcomeOf } from './fixtures/doors.ts'
-import type { Order } from './fixtures/writer.ts'
+import type { Order } from './fixtures/writer-program.ts'
 
-const script = fileURLToPath(new URL('fixtures/writer.js', import.meta.url))
+const script = installed('dist/suites/leases/fixtures/writer-program.js')
 
 function startWriter(t: Test, transport: TransportName, url: string) {
   // A 2025 client is somebody by its session; the others need a name.

@@ -2,7 +2,7 @@
 // after each step both must show the same table, and in the end both must have refused the same requests for the same reasons.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { OperationError } from '../../src/errors.ts'
+import { isOperationError } from './is-operation-error.ts'
 import { LeaseModel } from './lease-model.ts'
 import type { ModelRequest } from './lease-rules.ts'
 import { blockersIn, doConflict } from './lease-rules.ts'
@@ -221,7 +221,7 @@ function assertSameRefusals({ operations, leases }: Stage): void {
 }
 
 function assertRefused({ name, code, circle }: ModelRequest, error: unknown): void {
-  const refusal = error instanceof OperationError ? error : undefined
+  const refusal = isOperationError(error) ? error : undefined
   assert.equal(refusal?.code, code, `${name}: ${String(error)}`)
   if (refusal?.code !== 'DEADLOCK' || circle === undefined) return
   const cycle = String(refusal.details?.['cycle'])

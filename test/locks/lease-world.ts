@@ -1,6 +1,7 @@
 // A lock world with agents in it: A, B, C ask for leases, read and write. Their calls are named after them.
 import assert from 'node:assert/strict'
-import { OperationError } from '../../src/errors.ts'
+import type { OperationError } from '../../src/errors.ts'
+import { isOperationError } from './is-operation-error.ts'
 import type { AcquireOptions, Lease, LeaseWaitOptions, LockLimits, LockMode } from '../../src/locks/lock.ts'
 import type { LockManager, LockManagerOptions } from '../../src/locks/lock-manager.ts'
 import { createLockWorld, type Attempt, type CreateLockManager, type LockWorld } from './lock-world.ts'
@@ -52,7 +53,7 @@ export function leaseFrom(request: LeaseRequest | undefined): Lease {
 }
 
 export function errorFrom({ error }: Pick<LeaseRequest, 'error'>): OperationError {
-  assert(error instanceof OperationError, `not refused: ${String(error)}`)
+  assert(isOperationError(error), `not refused: ${String(error)}`)
   return error
 }
 

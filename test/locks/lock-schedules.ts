@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
+import { installed } from '../../src/installation.ts'
 import type { Lock } from '../../src/locks/lock.ts'
 import { createLockWorld, settled, type CreateLockManager, type LockWorld } from './lock-world.ts'
 import { createTableObserver, type TableObserver } from './table-observer.ts'
@@ -62,7 +63,7 @@ export async function checkInThread(
   managerUrl: URL,
   parameters: fc.Parameters<unknown>
 ): Promise<void> {
-  const worker = new Worker(new URL(`./${check}-thread.js`, import.meta.url), {
+  const worker = new Worker(installed(`dist/suites/locks/${check}-thread.js`), {
     workerData: { managerUrl: managerUrl.href, parameters },
     execArgv: []
   })

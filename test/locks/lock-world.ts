@@ -1,7 +1,8 @@
 // A lock manager on a clock turned by hand, and acquires whose outcome can be looked at without waiting for it: a mutant
 // that never settles a promise makes a property fail, not hang.
 import assert from 'node:assert/strict'
-import { OperationError } from '../../src/errors.ts'
+import type { OperationError } from '../../src/errors.ts'
+import { isOperationError } from './is-operation-error.ts'
 import type { AcquireOptions, Lock, LockLimits, LockMode, LockRequest } from '../../src/locks/lock.ts'
 import type { createLockManager, LockManager, LockManagerOptions } from '../../src/locks/lock-manager.ts'
 import { createFakeClock, type FakeClock } from '../fixtures/fake-clock.ts'
@@ -90,7 +91,7 @@ function follow(name: string, controller: AbortController, promise: Promise<Lock
       return result
     },
     get error() {
-      assert(reason instanceof OperationError, `${name} did not fail: ${attempt.outcome} ${String(reason)}`)
+      assert(isOperationError(reason), `${name} did not fail: ${attempt.outcome} ${String(reason)}`)
       return reason
     }
   }

@@ -52,7 +52,7 @@ function seed(text: string, { fault, edits }: Mutant): string {
   }, text)
 }
 
-/** What lies outside the folder, errors.js above all, is shared with the tests: `instanceof` must hold. */
+/** What lies outside the folder stays where it is. */
 function withAbsoluteImports(text: string): string {
   return text.replaceAll(/ from '(\.\.\/[^']+)'/g, (_, path: string) => ` from '${new URL(path, sources).href}'`)
 }

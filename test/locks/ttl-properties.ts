@@ -1,6 +1,6 @@
 // What every lock manager must hold to about TTLs, fencing tokens and deadlines.
 import assert from 'node:assert/strict'
-import { OperationError } from '../../src/errors.ts'
+import { isOperationError } from './is-operation-error.ts'
 import { createLockWorld, settled, type LockProperty } from './lock-world.ts'
 
 const leaseLost = { name: 'OperationError', code: 'LEASE_LOST' }
@@ -22,7 +22,7 @@ export const ttlProperties: readonly LockProperty[] = [
       assert.deepEqual(world.holders('a'), ['slow'])
       world.clock.advance(1)
       assert.deepEqual([world.holders('a'), world.holders('b')], [['next'], []])
-      assert(signal.aborted && signal.reason instanceof OperationError)
+      assert(signal.aborted && isOperationError(signal.reason))
       assert.equal(signal.reason.code, 'LEASE_LOST')
       assert.throws(() => lock.assertHeld(), leaseLost)
       lock.release()

@@ -3,6 +3,7 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { installed } from '../../src/installation.ts'
 import { connect, transports, type Answer, type TransportName } from '../fixtures/clients.ts'
 import { startProgram } from '../fixtures/server.ts'
 import { makeTree, type Tree } from '../fixtures/tree.ts'
@@ -41,7 +42,7 @@ interface Client {
   readonly done: Promise<{ readonly report: WorkerReport; readonly cpuMs: number }>
 }
 
-const workerPath = fileURLToPath(new URL('worker.js', import.meta.url))
+const workerPath = installed('dist/suites/swarm/worker-program.js')
 
 export async function runSwarm(owner: Owner, options: SwarmOptions): Promise<SwarmResult> {
   const { clients: counts, rounds, files: fileCount = 5, seed = 1, limitMs = 300_000 } = options
