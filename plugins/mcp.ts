@@ -14,11 +14,14 @@ declare module 'fastify' {
   }
 }
 
+/** By then whoever waited for the start has been answered. */
+const loadAfterMs = 1000
+
 export default fp<{ config: Config; version: string }>(
   async (app, { config: { daemon, events }, version }) => {
     const onError = (error: unknown) => app.log.debug({ err: error }, 'mcp')
 
-    // The SDK takes as long to load as all the rest: it is loaded once the server listens, or when the first client comes.
+    // The SDK takes as long to load as all the rest: it is loaded soon after the server listens, or when the first client comes.
     const lazy = createLazy(start, (error) =>
       app.degradations.set('mcp', error === undefined ? undefined : explainLoadError('MCP', error))
     )
@@ -67,10 +70,13 @@ export default fp<{ config: Config; version: string }>(
         void reply.code(httpStatus).send({ jsonrpc: '2.0', id: null, error: { code: rpcCode, message } })
       }
     })
+    let timer: NodeJS.Timeout | undefined
     app.addHook('onListen', () => {
-      lazy.get().catch((error: unknown) => app.log.error({ err: error }, 'MCP could not be loaded'))
+      const load = () => lazy.get().catch((error: unknown) => app.log.error({ err: error }, 'MCP could not be loaded'))
+      timer = setTimeout(load, loadAfterMs).unref()
     })
     app.addHook('preClose', async () => {
+      clearTimeout(timer)
       await (await lazy.settled())?.close()
     })
   },

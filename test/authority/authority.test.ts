@@ -16,7 +16,6 @@ import {
   httpOn,
   own,
   post,
-  startTurn,
   stdioOn,
   stopProcess,
   untilQueued
@@ -24,6 +23,7 @@ import {
 import { patientStop, runProgram, startProgram } from '../fixtures/server.ts'
 import { startStdio, type StdioProgram } from '../fixtures/stdio.ts'
 import { hashOf, makeTree } from '../fixtures/tree.ts'
+import { until } from '../fixtures/until.ts'
 
 t.test('processes of every transport on one tree share one queue, each with the identity of its clients', async (t) => {
   const tree = makeTree(t, { f: 'one' })
@@ -81,7 +81,7 @@ t.test('progress, cancelling and going away pass through a relay', async (t) => 
       { signal: controller.signal, onProgress: (message) => progress.push(message) }
     )
     await untilQueued(authority.url, 'f', 1)
-    while (progress.length === 0) await startTurn()
+    await until(() => progress.length > 0)
     t.match(progress[0], /position 1 of 1/)
     controller.abort()
     await t.rejects(waiting)
@@ -101,7 +101,7 @@ t.test('what a relay had taken ends with it, with its connection and with its se
   const leases = async () =>
     ((await (await fetch(`${authority.url}/locks`)).json()) as Answer)['counts'].leases as number
   const untilFree = async () => {
-    while ((await leases()) > 0) await startTurn()
+    await until(async () => (await leases()) === 0)
   }
   for (const end of ['SIGKILL', 'SIGTERM', undefined] as const) {
     const program = stdioOn(t, tree)

@@ -3,9 +3,10 @@ import { once } from 'node:events'
 import { chmodSync, existsSync, linkSync, mkdirSync, rmSync, statSync } from 'node:fs'
 import t from 'tap'
 import type { Answer } from '../fixtures/clients.ts'
-import { call, healthOf, httpOn, own, post, startTurn, stdioOn } from '../fixtures/processes.ts'
+import { call, healthOf, httpOn, own, post, stdioOn } from '../fixtures/processes.ts'
 import { startStdio } from '../fixtures/stdio.ts'
 import { makeTree } from '../fixtures/tree.ts'
+import { until } from '../fixtures/until.ts'
 
 t.test('the authority puts a folder that was removed back before it does anything else', async (t) => {
   const tree = makeTree(t, { f: 'one' })
@@ -17,7 +18,7 @@ t.test('the authority puts a folder that was removed back before it does anythin
   t.match(await healthOf(second.url), { role: 'relay', authority_pid: first.process.pid })
   // Nobody calls, and it is put back all the same.
   rmSync(tree.path(own), { recursive: true })
-  while (!existsSync(tree.path(`${own}/authority.sock`))) await startTurn()
+  await until(() => existsSync(tree.path(`${own}/authority.sock`)))
   t.match(await post(second.url, 'async_append', { path: 'f', content: '?' }), { status: 'ok' })
   t.equal(tree.read('f'), 'one!?')
 })
@@ -71,7 +72,7 @@ t.test('each of the files is put back alone, and takes the place of whatever sta
     const path = tree.path(`${own}/${name}`)
     rmSync(path)
     // Nobody calls.
-    while (!existsSync(path)) await startTurn()
+    await until(() => existsSync(path))
     const newcomer = stdioOn(t, tree)
     t.match(await call(newcomer, 'async_append', { path: 'f', content: '!' }), { status: 'ok' }, name)
   }

@@ -13,6 +13,7 @@ import { toReadableLine } from '../../src/cli/log-line.ts'
 import { paint } from '../../src/cli/output.ts'
 import { makeHome, type Home } from '../fixtures/home.ts'
 import { programPath } from '../fixtures/server.ts'
+import { until } from '../fixtures/until.ts'
 
 const logFile = '.local/state/async-crud-mcp/async-crud-mcp.log'
 
@@ -161,7 +162,7 @@ t.test('a server that somebody else has started is found, and left alone', async
     stdio: 'ignore'
   })
   t.teardown(() => foreign.kill('SIGKILL'))
-  while (!(await statusOf(home, '--dir', 'tree')).running) await new Promise(setImmediate)
+  await until(async () => (await statusOf(home, '--dir', 'tree')).running)
   t.match(await statusOf(home, '--dir', 'tree'), { pid: foreign.pid, started_by_daemon: false, health: 'healthy' })
   t.match(await home.run(['daemon', 'start', '--dir', 'tree']), {
     code: 0,

@@ -10,6 +10,7 @@ import { connect } from '../fixtures/clients.ts'
 import { programPath, startProgram, type RunningProgram } from '../fixtures/server.ts'
 import { startStdio } from '../fixtures/stdio.ts'
 import { makeTree, type Tree } from '../fixtures/tree.ts'
+import { until } from '../fixtures/until.ts'
 
 interface Outcome {
   readonly code: number | null
@@ -64,7 +65,7 @@ function edit(tree: Tree, name: string, tool = 'Edit'): object {
 /** The real program, once its state file is there. */
 async function serve(t: Test, tree: Tree, args: readonly string[] = []): Promise<RunningProgram> {
   const program = await startProgram(t, ['--dir', tree.root, ...args])
-  while (!existsSync(tree.path('.async-crud-mcp/.mcp_server_state.json'))) await new Promise(setImmediate)
+  await until(() => existsSync(tree.path('.async-crud-mcp/.mcp_server_state.json')))
   return program
 }
 

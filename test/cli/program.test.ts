@@ -10,6 +10,7 @@ import { patientStop, programPath, runProgram, startProgram } from '../fixtures/
 import { startStdio } from '../fixtures/stdio.ts'
 import { isRunning } from '../../src/daemon/process-identity.ts'
 import { hashOf, makeTree } from '../fixtures/tree.ts'
+import { until } from '../fixtures/until.ts'
 
 async function takenPort(t: { teardown(fn: () => void): void }): Promise<number> {
   const server = createServer()
@@ -179,7 +180,7 @@ t.test(
     writeFileSync(tree.path(`deep/${dead}`), 'left')
     writeFileSync(tree.path(`deep/${alive}`), 'busy')
     const next = await startProgram(t, ['--dir', tree.root])
-    while (!next.stderr.some((line) => line.includes('removed temporary files'))) await new Promise(setImmediate)
+    await until(() => next.stderr.some((line) => line.includes('removed temporary files')))
     const foreign = tree.all().filter((name) => !name.startsWith('.async-crud-mcp'))
     t.strictSame(foreign, ['deep', `deep/${alive}`, 'deep/f'])
   }
@@ -229,7 +230,7 @@ t.test(
         (response) => response.ok,
         () => false
       )
-    while (await isUp()) await new Promise(setImmediate)
+    await until(async () => !(await isUp()))
     t.pass('nobody listens any more')
   }
 )
@@ -266,10 +267,7 @@ t.test('a port that is taken is told, with the one that is used instead', async 
   const isPreferred = new URL(first.url).port === '8720'
   const { url, stderr } = isPreferred ? await startProgram(t, ['--dir', root]) : first
   const port = new URL(url).port
-  await new Promise<void>((resolve) => {
-    const look = () => (stderr.some((line) => line.includes('is taken')) ? resolve() : setImmediate(look))
-    look()
-  })
+  await until(() => stderr.some((line) => line.includes('is taken')))
   t.match(
     stderr.find((line) => line.includes('is taken')),
     new RegExp(`port 8720 is taken, this server is on ${port}`)
@@ -306,10 +304,9 @@ t.test('a server whose terminal is closed ends in order', { skip: noTerminal }, 
     terminal.kill('SIGKILL')
     if (isRunning(pid(), null)) process.kill(pid(), 'SIGKILL')
   })
-  const turn = () => new Promise(setImmediate)
-  while (!existsSync(typescript) || !tree.read('typescript').includes('authority of the tree')) await turn()
+  await until(() => existsSync(typescript) && tree.read('typescript').includes('authority of the tree'))
   terminal.kill('SIGKILL')
-  while (!existsSync(codeFile)) await turn()
+  await until(() => existsSync(codeFile))
   t.equal(tree.read('code'), '0\n')
   t.notOk(isRunning(pid(), null))
   t.notOk(existsSync(tree.path('root/.async-crud-mcp/.mcp_server_state.json')), 'its state file is gone')

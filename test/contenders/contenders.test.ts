@@ -10,8 +10,8 @@ import { countEvents } from './counts.ts'
 import type { History } from './history.ts'
 import { givenSeed, lengthOf } from '../fixtures/length.ts'
 
-const seconds = lengthOf({ full: 60, short: 10 })
-const agents = lengthOf({ full: 40, short: 16 })
+const seconds = lengthOf({ full: 60, short: 6 })
+const agents = lengthOf({ full: 40, short: 10 })
 const seed = givenSeed ?? Date.now() % 1_000_000
 /** Start, end and the check itself, on a machine that has other things to do. */
 const marginSeconds = 450

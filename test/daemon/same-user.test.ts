@@ -9,6 +9,7 @@ import { startProgram, startServer } from '../fixtures/server.ts'
 import { startStdio } from '../fixtures/stdio.ts'
 import { makeTree } from '../fixtures/tree.ts'
 import { askAndLeaveAs, askAs, cannotBeOthers, connectAs, nobody, programAs, somebody } from '../fixtures/users.ts'
+import { until } from '../fixtures/until.ts'
 
 const root = 0
 const write = (url: string, path: string) =>
@@ -66,7 +67,7 @@ t.test('the socket by which processes of a tree meet is for its user alone', { s
   chmodSync(tree.root, 0o777)
   await startProgram(t, ['--dir', tree.root], { HOME: tree.root }, programAs(nobody))
   const path = tree.path('.async-crud-mcp/authority.sock')
-  while (!existsSync(path)) await new Promise(setImmediate)
+  await until(() => existsSync(path))
   t.equal(await connectAs(nobody, path), 'connected')
   t.equal(await connectAs(somebody, path), 'EACCES')
 })

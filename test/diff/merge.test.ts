@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { splitLines } from '../../src/diff/lines.ts'
 import { mergeTexts, type MergeResult, type MergeTask } from '../../src/diff/merge.ts'
 import { gitMergeMinimal, gitMerges, hasGit, replayCases, type ThreeTexts } from '../fixtures/git-merges.ts'
+import { lengthOf } from '../fixtures/length.ts'
 import { projectRoot } from '../swarm/swarm.ts'
 import { seededRandom } from './fixtures/texts.ts'
 
@@ -260,9 +261,9 @@ t.test('2,000 generated cases: no line is lost, and the sides may be swapped', a
 
 const withoutGit = hasGit() ? false : 'there is no git to compare with'
 
-t.test('500 generated cases merge as git merges them', { skip: withoutGit }, async (t) => {
+t.test('generated cases merge as git merges them', { skip: withoutGit }, async (t) => {
   const random = seededRandom(612)
-  const cases = Array.from({ length: 500 }, () => threeTexts(random))
+  const cases = Array.from({ length: lengthOf({ full: 500, short: 150 }) }, () => threeTexts(random))
   compareWithGit(t, cases)
 })
 
@@ -289,11 +290,11 @@ function compareWithGit(t: Test, cases: readonly ThreeTexts[]): void {
   t.ok(counts.onlyGit < counts.bothClean / 10, 'seldom a conflict where git has none')
 }
 
-const history = hasGit() ? replayCases(projectRoot(), 60, 1) : []
+const history = hasGit() ? replayCases(projectRoot(), lengthOf({ full: 60, short: 25 }), 1) : []
 const withoutHistory = history.length < 20 ? 'there is no history of this repository here to replay' : false
 
 t.test(
-  '60 commits of this repository, made side by side, merge as git merges them',
+  'commits of this repository, made side by side, merge as git merges them',
   { skip: withoutHistory },
   async (t) => {
     compareWithGit(t, history)

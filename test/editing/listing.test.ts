@@ -24,6 +24,8 @@ import { createSurveyor } from '../../src/files/survey.ts'
 import { faces, failsWith, makeFolder, resultOf, show, withoutPrivilege, type Face } from '../fixtures/file-editing.ts'
 import { startStdio } from '../fixtures/stdio.ts'
 import { makeTree } from '../fixtures/tree.ts'
+import { until } from '../fixtures/until.ts'
+import { casesOf } from '../fixtures/length.ts'
 
 interface ListedFile {
   readonly name: string
@@ -48,7 +50,7 @@ const fourBytes = ['', 'aaaa', 'a\naa', 'a\n\na', '\n\n\n\n'] as const
 
 /** Until so much time has passed since the last change of a file that its times alone tell the next one. */
 async function untilSettled(path: string): Promise<void> {
-  while (Date.now() - lstatSync(path).ctimeMs < 100) await new Promise(setImmediate)
+  await until(() => Date.now() - lstatSync(path).ctimeMs >= 100)
 }
 
 for (const [transport, start] of Object.entries(faces)) {
@@ -58,7 +60,7 @@ for (const [transport, start] of Object.entries(faces)) {
     await t.test('a file rewritten with the same size right after a listing shows its new count', async (t) => {
       put({ f: fourBytes[1] })
       const wrong: string[] = []
-      for (let round = 0; round < 200; round += 1) {
+      for (let round = 0; round < casesOf(200); round += 1) {
         const expected = (round % 4) + 1
         writeFileSync(tree.path('f'), fourBytes[expected] as string)
         const lines = await linesOf(face)
@@ -71,7 +73,7 @@ for (const [transport, start] of Object.entries(faces)) {
       put({ f: fourBytes[1] })
       const old = new Date(Date.UTC(2026, 0, 1))
       const wrong: string[] = []
-      for (let round = 0; round < 100; round += 1) {
+      for (let round = 0; round < casesOf(100); round += 1) {
         const expected = (round % 4) + 1
         writeFileSync(tree.path('f'), fourBytes[expected] as string)
         utimesSync(tree.path('f'), old, old)

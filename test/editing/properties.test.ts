@@ -11,7 +11,7 @@ import { makeTree } from '../fixtures/tree.ts'
 import { lengthOf } from '../fixtures/length.ts'
 import { edit, fileLines, isConsistent, read, type ModelEdit, type ModelRequest } from './line-model.ts'
 
-const files = lengthOf({ full: 2000, short: 400 })
+const files = lengthOf({ full: 2000, short: 100 })
 
 /** What may stand in a line, line separators of Unicode included: they end no line. */
 const lineText = fc.oneof(

@@ -7,6 +7,7 @@ import { connect, type Answer } from '../fixtures/clients.ts'
 import { follow, get, type EventClient } from '../fixtures/event-stream.ts'
 import { startProgram, startServer } from '../fixtures/server.ts'
 import { makeTree } from '../fixtures/tree.ts'
+import { until } from '../fixtures/until.ts'
 import { createEvents, type NewEvent, type TreeEvent } from '../../src/operations/events.ts'
 import { withResolvers } from '../../src/with-resolvers.ts'
 
@@ -144,12 +145,12 @@ t.test('hundreds of streams are served, one more is refused, and slow ones cost 
   const last = events.follow({}, (event) => heard.push(event))
   // 20 events of 60 KB are 600 MB if each stream kept its own; few large ones take less time than many small ones.
   for (let count = 0; count < 20; count += 1) events.publish(changed(`/${count}/${'x'.repeat(60_000)}`))
-  while (heard.length < 20) await new Promise(setImmediate)
+  await until(() => heard.length >= 20)
   last.end()
   const grown = (process.memoryUsage().rss - before) / 1_048_576
   t.ok(grown < 250, `${Math.round(grown)} MB more`)
   for (const stream of streams) stream.close()
-  while (events.followers > 0) await new Promise(setImmediate)
+  await until(() => events.followers === 0)
   await follow(t, server.url)
 })
 
@@ -212,7 +213,7 @@ t.test('of many filters with the same paths one is asked', async (t) => {
   for (let count = 0; count < 50; count += 1) events.follow(filter, (event) => told.push(event))
   events.publish(changed('/a'))
   events.publish(changed('/b'))
-  while (told.length < 100) await new Promise(setImmediate)
+  await until(() => told.length >= 100)
   t.equal(asked, 2, 'once an event')
 })
 
@@ -223,7 +224,7 @@ t.test('more events at once than can wait leave a gap, from which one can come b
   const following = events.follow({}, (event) => told.push(event))
   const before = events.position
   for (let count = 0; count < 10_005; count += 1) events.publish(changed(`/${count}`))
-  while (following.position() !== events.position) await new Promise(setImmediate)
+  await until(() => following.position() === events.position)
   t.match(told, [{ type: 'gap', reason: 'too_slow', id: before }, ...[1, 2, 3, 4].map((n) => ({ path: `/1000${n}` }))])
   t.equal(events.follow({}, () => {}, { after: told[0]?.id }).missed.length, 10_005)
 })
@@ -243,10 +244,10 @@ t.test('nothing is made while nobody follows, and what was kept is forgotten aft
   t.equal(isAsked, true, 'the sources are asked for as long as somebody follows')
   events.publish(changed('/heard'))
   t.equal(heard.length, 0, 'not within the making of the event')
-  while (heard.length === 0) await new Promise(setImmediate)
+  await until(() => heard.length !== 0)
   t.match(heard, [{ path: '/heard' }])
   following.end()
-  while (events.isFollowed) await new Promise(setImmediate)
+  await until(() => !events.isFollowed)
   t.equal(isAsked, false, 'and not longer')
   const later = events.follow({}, () => {}, { after: position })
   t.match(later.missed, [{ type: 'gap', reason: 'not_kept' }])

@@ -8,6 +8,7 @@ import { untilWaiting } from '../fixtures/locks.ts'
 import { startServer } from '../fixtures/server.ts'
 import { startStdio } from '../fixtures/stdio.ts'
 import { makeTree } from '../fixtures/tree.ts'
+import { until } from '../fixtures/until.ts'
 
 async function scene(t: Test, config: PartialConfig = {}) {
   const tree = makeTree(t, { a: 'a', b: 'b', c: 'c' })
@@ -149,7 +150,7 @@ t.test('when stdin ends, a wait for a lease is answered at once, and the program
   const bob = await connect(t, 'rest', await program.url(), 'bob')
   await bob.call('lock_try', { filepaths: ['f'] })
   const wait = program.call('lock_wait', { filepaths: ['f'], timeout_seconds: 60 })
-  while ((await bob.call('async_status', { path: 'f' }))['queue_depth'] === 0) await new Promise(setImmediate)
+  await until(async () => (await bob.call('async_status', { path: 'f' }))['queue_depth'] !== 0)
   const ended = program.end()
   t.match(await wait, { error: { data: { error_code: 'CANCELLED' } } })
   t.match(await ended, { code: 0 })

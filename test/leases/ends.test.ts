@@ -7,6 +7,7 @@ import { lasts, now } from '../fixtures/lasts.ts'
 import { holdLock, untilWaiting } from '../fixtures/locks.ts'
 import { startServer, type TestServer } from '../fixtures/server.ts'
 import { hashOf, makeTree } from '../fixtures/tree.ts'
+import { until } from '../fixtures/until.ts'
 import { doors, endSession, openWorld } from './fixtures/doors.ts'
 
 const world = await openWorld(t)
@@ -30,7 +31,7 @@ async function expiryOf(path: string): Promise<number> {
 
 async function nextMillisecond(): Promise<void> {
   const now = Date.now()
-  while (Date.now() <= now + 1) await new Promise(setImmediate)
+  await until(() => Date.now() > now + 1)
 }
 
 for (const door of doors) {
@@ -370,7 +371,7 @@ t.test('where a disconnection ends no lease, it stays when its session has ended
   const { end, waiting: answer } = await session(server, { ...bob, ...waiting }, t)
   answer.catch(() => {})
   await end()
-  while (server.app.mcpSessions() > 0) await new Promise(setImmediate)
+  await until(() => server.app.mcpSessions() === 0)
   t.match(await bob.call('lock_status', { filepaths: ['f'] }), { results: [{ holder: 'ann', queue_depth: 1 }] })
   controller.abort()
 })

@@ -2,9 +2,10 @@
 import t, { type Test } from 'tap'
 import { connect, transports, type TestClient } from '../fixtures/clients.ts'
 import { untilWaiting } from '../fixtures/locks.ts'
-import { call, httpOn, post, startTurn, stdioOn, untilQueued } from '../fixtures/processes.ts'
+import { call, httpOn, post, stdioOn, untilQueued } from '../fixtures/processes.ts'
 import { startServer } from '../fixtures/server.ts'
 import { makeTree } from '../fixtures/tree.ts'
+import { until } from '../fixtures/until.ts'
 
 const server = await startServer(t, makeTree(t).root)
 /** Cuts the waits of MCP clients. */
@@ -106,7 +107,7 @@ t.test('a wait that goes on with a ticket is ended too, and the ticket is void',
     await bob.call('lock_try', { filepaths: ['b'] })
     const { ticket } = await cut!.call('lock_wait', { filepaths: ['a', 'b'] })
     const wait = ann!.call('lock_wait', { ticket })
-    while (cutServer.app.locks.status(keyOf('b')).waiters.some(({ isParked }) => isParked)) await startTurn()
+    await until(() => !cutServer.app.locks.status(keyOf('b')).waiters.some(({ isParked }) => isParked))
     await other!.call(operation, input)
     t.match(await wait, { all_acquired: false, ticket: undefined }, operation)
     t.match(await ann!.call('lock_wait', { ticket }), { error_code: 'INVALID_REQUEST' })

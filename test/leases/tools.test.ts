@@ -2,6 +2,7 @@
 import t from 'tap'
 import type { Answer } from '../fixtures/clients.ts'
 import { lasts, now } from '../fixtures/lasts.ts'
+import { until } from '../fixtures/until.ts'
 import { doors, openWorld, outcomeOf, type Agent } from './fixtures/doors.ts'
 
 const world = await openWorld(t)
@@ -276,7 +277,7 @@ for (const door of ['mcp-2026', 'mcp-2025'] as const) {
     await world.untilWaiting(3)
     await bob.call('lock_release', { filepaths })
     await first
-    while (!told.includes(`position 1 of 1 for ${at('a')}`)) await new Promise(setImmediate)
+    await until(() => told.includes(`position 1 of 1 for ${at('a')}`))
     await (await world.enter('rest', 'first')).call('lock_release_all')
     t.match(await second, { all_acquired: true })
     t.strictSame(

@@ -7,6 +7,7 @@ import { connect, connectLegacy, connectModern, type Answer } from '../fixtures/
 import { holdLock, idle, lockSummary, untilWaiting } from '../fixtures/locks.ts'
 import { startServer } from '../fixtures/server.ts'
 import { hashOf, makeTree } from '../fixtures/tree.ts'
+import { until } from '../fixtures/until.ts'
 
 /** Those that answer in the envelope of FES. */
 const folderTools = new Set(['list_files', 'read_file', 'edit_file'])
@@ -231,7 +232,7 @@ t.test('a session of the 2025 era ends by DELETE, by idling, and when there are 
   const third = await post(initialize, undefined, hasty.url)
   await third.text()
   const last = third.headers.get('mcp-session-id') ?? ''
-  while (hasty.app.mcpSessions() > 0) await new Promise(setImmediate)
+  await until(() => hasty.app.mcpSessions() === 0)
   t.equal((await post(list, last, hasty.url)).status, 404, 'ended by itself, without use')
 })
 
@@ -313,6 +314,6 @@ t.test(
     })
     t.strictSame(lockSummary(server), idle)
     // Without an end to their streams the five answers would stay open for as long as the session.
-    while (open.size > 0) await new Promise(setImmediate)
+    await until(() => open.size === 0)
   }
 )

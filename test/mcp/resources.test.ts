@@ -17,6 +17,7 @@ import { connect, connectLegacy, connectModern, type Answer, type TestClient } f
 import { programPath, startProgram, startServer, type TestServer } from '../fixtures/server.ts'
 import { withResolvers } from '../../src/with-resolvers.ts'
 import { hashOf, makeTree, type Tree } from '../fixtures/tree.ts'
+import { until } from '../fixtures/until.ts'
 
 type Era = '2025' | '2026'
 
@@ -155,7 +156,7 @@ for (const [door, open] of Object.entries(doors)) {
       const other = await client.subscribe(uri('never.txt'))
       await writer.call('async_append', { path: 'not-yet.txt', content: 'x' })
       await writer.call('async_append', { path: 'never.txt', content: 'x' })
-      while (client.told.length === 0) await new Promise(setImmediate)
+      await until(() => client.told.length !== 0)
       t.strictSame(client.told, [uri('never.txt')], 'of nothing else, before and after')
       await other()
     })
@@ -221,14 +222,14 @@ t.test('clients that go leave nothing behind', async (t) => {
   await modern.listen({ resourceSubscriptions: [uri('a.txt')] })
   t.equal(events.followers, 1)
   await modern.close()
-  while (events.followers > 0) await new Promise(setImmediate)
+  await until(() => events.followers === 0)
   const legacy = await connectLegacy(server.url)
   await legacy.subscribeResource({ uri: uri('a.txt') })
   t.equal(events.followers, 1)
   const { transport } = legacy
   if (transport !== undefined && 'terminateSession' in transport)
     await (transport.terminateSession as () => Promise<void>)()
-  while (events.followers > 0) await new Promise(setImmediate)
+  await until(() => events.followers === 0)
   await legacy.close()
 })
 
@@ -343,7 +344,7 @@ async function untilLookedAgain(): Promise<void> {
   const subscriptions = createSubscriptions({ updates: behind.updates, maxResources: 1, send: () => {}, isBehind })
   await subscriptions.subscribe(['file'])
   behind.change('file')
-  while (seen.looks < 3) await new Promise(setImmediate)
+  await until(() => seen.looks >= 3)
   subscriptions.close()
 }
 
@@ -362,7 +363,7 @@ t.test('a client that does not read is told of each file once, when it reads aga
   for (let count = 0; count < 1000; count += 1) for (const uri of files.listeners.keys()) files.change(uri)
   t.equal(seen.looks, 1)
   subscriptions.remove('three')
-  while (seen.looks < 3) await new Promise(setImmediate)
+  await until(() => seen.looks >= 3)
   t.strictSame(sent, [])
   isBehind = false
   while (sent.length === 0) await delay(10)

@@ -4,6 +4,7 @@ import t from 'tap'
 import { openRaw, postHead, type RawAnswer } from '../fixtures/raw-http.ts'
 import { startServer } from '../fixtures/server.ts'
 import { makeTree } from '../fixtures/tree.ts'
+import { until } from '../fixtures/until.ts'
 
 const chunked = 'transfer-encoding: chunked'
 const impatient = { header_timeout_seconds: 0.2, request_timeout_seconds: 0.3 }
@@ -132,7 +133,7 @@ t.test('bodies that do not end make room for those that do, and for small calls'
   // At most one of them has room: all others are told, and one is left that has no answer.
   const refused: RawAnswer[] = []
   for (const answer of begun) void answer.then((found) => refused.push(found))
-  while (refused.length < slow.length - 1) await new Promise(setImmediate)
+  await until(() => refused.length >= slow.length - 1)
   for (const answer of refused) {
     t.match(answer, { status: 503, headers: { 'retry-after': '1' }, body: /max_pending_request_bytes/ })
     t.match(JSON.parse(answer.body), { error_code: 'OVERLOADED', details: { retry_after_seconds: 1 } })
@@ -177,10 +178,10 @@ t.test(
     // Two that wait behind the lease of ann: blanks after the JSON count like any other bytes.
     for (const length of [1_000_000, 700_000])
       waiting.write(`${postHead(url, '/async_append', `content-length: ${length}`)}${append(length)}`)
-    while ((await post('async_status', { path: 'f' })).pending_requests?.length !== 2) await new Promise(setImmediate)
+    await until(async () => (await post('async_status', { path: 'f' })).pending_requests?.length === 2)
     t.match(await post('async_write', { path: 'g', content: 'x'.repeat(200_000) }), { error_code: 'OVERLOADED' })
     waiting.destroy()
-    while ((await post('async_status', { path: 'f' })).pending_requests?.length !== 0) await new Promise(setImmediate)
+    await until(async () => (await post('async_status', { path: 'f' })).pending_requests?.length === 0)
     t.match(await post('async_write', { path: 'g', content: 'x'.repeat(200_000) }), { error_code: 'FILE_TOO_LARGE' })
   }
 )

@@ -5,6 +5,7 @@ import type { PartialConfig } from '../../src/config.ts'
 import { connect, type TestClient } from '../fixtures/clients.ts'
 import { startServer } from '../fixtures/server.ts'
 import { hashOf, makeTree, type Tree } from '../fixtures/tree.ts'
+import { lengthOf } from '../fixtures/length.ts'
 
 const text = Array.from({ length: 50 }, (_, index) => `line ${index + 1}\n`).join('')
 const changed = text.replace('line 20\n', 'line twenty\n')
@@ -309,11 +310,11 @@ t.test(
   async (t) => {
     const { client } = await scene(t, { f: '0' })
     const writes = (async () => {
-      for (let round = 1; round <= 60; round += 1)
+      for (let round = 1; round <= lengthOf({ full: 60, short: 20 }); round += 1)
         await client.call('async_append', { path: 'f', content: String(round) })
     })()
     const looks = (async () => {
-      for (let round = 0; round < 300; round += 1) {
+      for (let round = 0; round < lengthOf({ full: 300, short: 100 }); round += 1) {
         await client.call('async_status', { path: 'f' })
         await client.call('async_list', { path: '.', include_hashes: true })
       }

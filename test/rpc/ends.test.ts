@@ -5,17 +5,22 @@ import { closeSync, constants, openSync, writeFileSync, writeSync } from 'node:f
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { argsFor, legacyHandshake, notification, readF, request, sameMessages } from '../fixtures/rpc.ts'
-import { httpOn, startTurn } from '../fixtures/processes.ts'
+import { httpOn } from '../fixtures/processes.ts'
 import { programPath } from '../fixtures/server.ts'
 import { startStdio } from '../fixtures/stdio.ts'
 import { makeTree, type Tree } from '../fixtures/tree.ts'
+import { until } from '../fixtures/until.ts'
+import { lengthOf } from '../fixtures/length.ts'
 
 /** So long that a test which needs it to pass would be stopped by the runner. */
 const endless = { ASYNC_CRUD_MCP_DAEMON__STDIO_DRAIN_SECONDS: '600' }
 
+/** So many files that a listing of them does not end before the next call is read. */
+const longListing = lengthOf({ full: 20_000, short: 5_000 })
+
 t.test('one signal during a long call ends the program with 0', async (t) => {
   const tree = makeTree(t)
-  for (let index = 0; index < 20_000; index += 1) writeFileSync(join(tree.root, `f${index}`), '')
+  for (let index = 0; index < longListing; index += 1) writeFileSync(join(tree.root, `f${index}`), '')
   const program = startStdio(t, argsFor(tree))
   await program.call('read_file', { name: 'f0' })
   program.send(request('long', 'list_files'))
@@ -157,11 +162,11 @@ for (const [title, count] of [
       const locks = async () => ((await (await fetch(`${url}/locks`)).json()) as { counts: { leases: number } }).counts
       const write = (message: object) => writeSync(writing, `${JSON.stringify(message)}\n`)
       write(request('lease', 'lock_try', { filepaths: ['f'], ttl_seconds: 600 }))
-      while ((await locks()).leases === 0) await startTurn()
+      await until(async () => (await locks()).leases > 0)
       for (let id = 0; id < count; id += 1) write(readF(id))
       closeSync(writing)
       t.strictSame(await once(child, 'exit'), [0, null])
-      while ((await locks()).leases > 0) await startTurn()
+      await until(async () => (await locks()).leases === 0)
     }
   )
 }

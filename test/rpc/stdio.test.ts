@@ -10,6 +10,7 @@ import { answersTo, argsFor, legacyHandshake, notification, readF, request, same
 import { patientStop } from '../fixtures/server.ts'
 import { converse, startStdio, type Message } from '../fixtures/stdio.ts'
 import { makeTree } from '../fixtures/tree.ts'
+import { casesOf } from '../fixtures/length.ts'
 
 t.test('blank lines are ignored, \\r\\n ends a line too, and the last line needs no end', async (t) => {
   const tree = makeTree(t, { f: 'one' })
@@ -64,8 +65,8 @@ t.test('lines are the same however the stream is cut', async (t) => {
       if (!isDeepStrictEqual(found, wanted)) throw new Error(show({ text, places, limit, found, wanted }))
     }
   )
-  await fc.assert(property, { numRuns: 300 })
-  t.pass('300 cases')
+  await fc.assert(property, { numRuns: casesOf(300) })
+  t.pass(`${casesOf(300)} cases`)
 })
 
 t.test('12 MB go in and come out again where the limit is 20 MB', async (t) => {

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { makeTool } from '../fixtures/tools.ts'
 import { makeTree, type Tree } from '../fixtures/tree.ts'
+import { until } from '../fixtures/until.ts'
 
 interface Owner {
   teardown(fn: () => void): void
@@ -73,11 +74,6 @@ interface Start {
   readonly ended: Promise<{ code: number | null; stderr: string }>
   /** Lets the program load something more, and waits for what it says. */
   load(): Promise<string | undefined>
-}
-
-const turn = () => new Promise(setImmediate)
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await turn()
 }
 
 /** A clone with the real scripts, and an npm and a compiler that wait where a test wants to look. */

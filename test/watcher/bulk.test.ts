@@ -6,6 +6,7 @@ import t from 'tap'
 import type { BulkChange } from '../../src/watcher/bursts.ts'
 import type { TreeEvent } from '../../src/operations/events.ts'
 import { hashOf } from '../fixtures/tree.ts'
+import { until } from '../fixtures/until.ts'
 import { makeScene, type Scene } from './fixtures/scene.ts'
 
 const count = 600
@@ -85,7 +86,7 @@ t.test('a checkout of many files is one change in bulk, of which each file has i
   for (const path of summaries[0]?.examples ?? []) t.ok(bulk.includes(path))
   t.equal(new Set([...single, ...bulk]).size, count)
   // Events are told in a later turn.
-  while (events.length < single.length + summaries.length) await new Promise(setImmediate)
+  await until(() => events.length >= single.length + summaries.length)
   following.end()
   t.equal(events.length, single.length + summaries.length, 'as many events')
   t.match(events.at(-1), { bulk: true, agent_id: 'external', count: summaries.at(-1)?.count })

@@ -17,6 +17,7 @@ import t from 'tap'
 import { holdLock, idle, lockSummary } from '../fixtures/locks.ts'
 import type { TestServer } from '../fixtures/server.ts'
 import { hashOf } from '../fixtures/tree.ts'
+import { until } from '../fixtures/until.ts'
 import { makeScene } from './fixtures/scene.ts'
 
 t.test('a change from outside is a version of its own, with its bytes kept, before anybody looks', async (t) => {
@@ -183,7 +184,7 @@ t.test('a root that is removed stops nothing, and its files are not taken for re
 
 /** Resolves when so many folders are watched. */
 async function watching({ app }: TestServer, count: number): Promise<void> {
-  while (app.watcher?.watchedFolders !== count) await new Promise(setImmediate)
+  await until(() => app.watcher?.watchedFolders === count)
 }
 
 t.test('switched off, it watches nothing, and health says so', async (t) => {

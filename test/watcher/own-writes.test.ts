@@ -2,11 +2,12 @@
 import t from 'tap'
 import { connect, type Answer, type TestClient } from '../fixtures/clients.ts'
 import { hashOf } from '../fixtures/tree.ts'
+import { lengthOf } from '../fixtures/length.ts'
 import { makeScene } from './fixtures/scene.ts'
 
 const files = ['a/f', 'a/g', 'b/f', 'b/g']
 const agents = 8
-const rounds = 8
+const rounds = lengthOf({ full: 8, short: 3 })
 
 const cases = [
   { how: 'read at once', crud: {} },
