@@ -11,7 +11,7 @@ import type { History } from './history.ts'
 import { givenSeed, lengthOf } from '../fixtures/length.ts'
 
 const seconds = lengthOf({ full: 60, short: 6 })
-const agents = lengthOf({ full: 40, short: 10 })
+const agents = lengthOf({ full: 40, short: 14 })
 const seed = givenSeed ?? Date.now() % 1_000_000
 /** Start, end and the check itself, on a machine that has other things to do. */
 const marginSeconds = 450
