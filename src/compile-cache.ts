@@ -1,6 +1,6 @@
 // Keeps what V8 has compiled of the bundle in a folder beside it, so that the next start need not compile it again: half of what a start takes.
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import Module from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import process from 'node:process'
@@ -67,7 +67,9 @@ function readKept(path: string): Buffer | undefined {
 function keep(path: string, data: Buffer): void {
   const temporary = `${path}.${process.pid}`
   try {
-    mkdirSync(dirname(path), { recursive: true })
+    const folder = dirname(path)
+    // Not the one above: a build that puts a new one in its place must find the name free.
+    if (!existsSync(folder)) mkdirSync(folder)
     writeFileSync(temporary, Buffer.concat([digest(data), data]))
     renameSync(temporary, path)
   } catch {

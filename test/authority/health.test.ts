@@ -1,7 +1,6 @@
 // What /health says while something is wrong that only a look can find, and how failures come through a relay.
-import { cpSync, mkdirSync, readdirSync, renameSync, symlinkSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-import t, { type Test } from 'tap'
+import { renameSync, symlinkSync } from 'node:fs'
+import t from 'tap'
 import { errorTable, type ErrorCode } from '../../schemas/errors.ts'
 import { openAddress } from '../../src/authority/address.ts'
 import { createAuthorityServer } from '../../src/authority/authority-server.ts'
@@ -11,12 +10,12 @@ import { createByteBudget } from '../../src/byte-budget.ts'
 import { createStateDirectory } from '../../src/daemon/state-directory.ts'
 import { thisProcess } from '../../src/daemon/state-file.ts'
 import { OperationError, toOperationError } from '../../src/errors.ts'
+import { copyProgram } from '../fixtures/installation.ts'
 import { call, healthOf, httpOn, post, stdioOn } from '../fixtures/processes.ts'
 import { startProgram, startServer } from '../fixtures/server.ts'
 import { startStdio } from '../fixtures/stdio.ts'
 import { hashOf, makeTree, type Tree } from '../fixtures/tree.ts'
 
-const checkout = fileURLToPath(new URL('../../..', import.meta.url))
 const healthy = { status: 'healthy', degraded: { length: 0 } }
 const degradedBy = (part: string, message: RegExp) => ({ status: 'degraded', degraded: [{ part, message }] })
 
@@ -117,28 +116,6 @@ t.test('every failure goes through a relay unchanged', async (t) => {
   const named = toOperationError(new OperationError('OVERLOADED', 'm', { jsonRpcCode: -1 }).withNotices(notices), 'p')
   t.match(named.toWire(), { path: 'p', jsonRpcCode: -1, notices }, 'nothing is lost where the path is added')
 })
-
-/** A copy of the program whose packages, and files of the bundle, can be taken away. */
-function copyProgram(t: Test) {
-  const copy = makeTree(t)
-  for (const part of ['dist/main.cjs', 'dist/worker.cjs', 'dist/chunks', 'openapi', 'package.json'])
-    cpSync(`${checkout}/${part}`, copy.path(part), { recursive: true })
-  mkdirSync(copy.path('node_modules'))
-  for (const name of readdirSync(`${checkout}/node_modules`))
-    symlinkSync(`${checkout}/node_modules/${name}`, copy.path(`node_modules/${name}`))
-  return {
-    main: copy.path('dist/main.cjs'),
-    /** The file that holds the modules of a package, from the folder of the copy. */
-    find: (name: string) => {
-      const file = readdirSync(copy.path('dist/chunks')).find(
-        (file) => file.endsWith('.cjs') && copy.read(`dist/chunks/${file}`).includes(`node_modules/${name}/`)
-      )
-      return `dist/chunks/${file}`
-    },
-    take: (path: string) => renameSync(copy.path(path), copy.path('taken')),
-    putBack: (path: string) => renameSync(copy.path('taken'), copy.path(path))
-  }
-}
 
 t.test('a package that is away for a moment is told of, and used once it is back', async (t) => {
   const program = copyProgram(t)
