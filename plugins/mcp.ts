@@ -72,8 +72,9 @@ export default fp<{ config: Config; version: string }>(
     })
     let timer: NodeJS.Timeout | undefined
     app.addHook('onListen', () => {
-      const load = () => lazy.get().catch((error: unknown) => app.log.error({ err: error }, 'MCP could not be loaded'))
-      timer = setTimeout(load, loadAfterMs).unref()
+      timer = setTimeout(() => {
+        lazy.get().catch((error: unknown) => app.log.error({ err: error }, 'MCP could not be loaded'))
+      }, loadAfterMs).unref()
     })
     app.addHook('preClose', async () => {
       clearTimeout(timer)
