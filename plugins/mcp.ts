@@ -14,7 +14,7 @@ declare module 'fastify' {
   }
 }
 
-/** By then whoever waited for the start has been answered. */
+/** By then the first calls after the start have been answered. */
 const loadAfterMs = 1000
 
 export default fp<{ config: Config; version: string }>(
