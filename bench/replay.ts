@@ -3,7 +3,7 @@ import { basename } from 'node:path'
 import { gitMergeMinimal, gitMerges, replayCases, type ReplayCase } from '../test/fixtures/git-merges.ts'
 import { startProgram } from '../test/fixtures/server.ts'
 import { hashOf, makeTree, type Tree } from '../test/fixtures/tree.ts'
-import { projectRoot } from '../test/swarm/swarm.ts'
+import { installed } from '../src/installation.ts'
 import { withOwner } from './owner.ts'
 import { sum } from './statistics.ts'
 import { percent, printTable, whole, type Row } from './table.ts'
@@ -24,7 +24,7 @@ interface Outcome {
 }
 
 /** @param repository whose history is replayed; by default this one's */
-export async function replay(repository = projectRoot()): Promise<void> {
+export async function replay(repository = installed('')): Promise<void> {
   console.log(
     `\n## replay: the last ${commits} commits of a repository, each made by an agent that does not know of others' changes`
   )

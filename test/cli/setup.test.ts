@@ -382,6 +382,17 @@ t.test('the files of each client on each platform', (t) => {
   t.end()
 })
 
+t.test('an entry of a clone is ours, by the file that it starts now and by the one of version 0.1', (t) => {
+  for (const main of ['/p/dist/main.cjs', '/p/dist/src/main.js', 'C:\\p\\dist\\main.cjs']) {
+    t.ok(isOurEntry({ command: 'node', args: [main, '--transport', 'stdio'] }), main)
+    const hook = createHookTarget(`node ${main} guard`)
+    const { text, inserted } = addEntry('{}', hook)
+    t.equal(removeEntry(text, createHookTarget('node /elsewhere/dist/main.cjs guard'), inserted), '{}', main)
+  }
+  t.notOk(isOurEntry({ command: 'node', args: ['/p/main.cjs'] }), 'somebody else may have a file of that name')
+  t.end()
+})
+
 t.test('the guard joins other hooks, and a group that somebody has put together is left alone', (t) => {
   const target = createHookTarget('node /p/dist/main.cjs guard')
   const text = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')

@@ -4,7 +4,7 @@ import { splitLines } from '../../src/diff/lines.ts'
 import { mergeTexts, type MergeResult, type MergeTask } from '../../src/diff/merge.ts'
 import { gitMergeMinimal, gitMerges, hasGit, replayCases, type ThreeTexts } from '../fixtures/git-merges.ts'
 import { lengthOf } from '../fixtures/length.ts'
-import { projectRoot } from '../swarm/swarm.ts'
+import { installed } from '../../src/installation.ts'
 import { seededRandom } from './fixtures/texts.ts'
 
 const generous = { maxEditLength: 10_000, timeoutMs: 10_000 }
@@ -290,7 +290,7 @@ function compareWithGit(t: Test, cases: readonly ThreeTexts[]): void {
   t.ok(counts.onlyGit < counts.bothClean / 10, 'seldom a conflict where git has none')
 }
 
-const history = hasGit() ? replayCases(projectRoot(), lengthOf({ full: 60, short: 25 }), 1) : []
+const history = hasGit() ? replayCases(installed(''), lengthOf({ full: 60, short: 25 }), 1) : []
 const withoutHistory = history.length < 20 ? 'there is no history of this repository here to replay' : false
 
 t.test(

@@ -1,8 +1,7 @@
 // Many real clients, each a process of its own, change a few shared files through the real program, and everything is checked.
 import { fork, type ChildProcess } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { installed } from '../../src/installation.ts'
 import { connect, transports, type Answer, type TransportName } from '../fixtures/clients.ts'
 import { startProgram } from '../fixtures/server.ts'
@@ -122,16 +121,9 @@ function isIdle(file: Answer): boolean {
 
 /** The largest of this repository's own sources, by name. */
 export function largestSources(count: number): Record<string, string> {
-  const folder = join(projectRoot(), 'src')
+  const folder = installed('src')
   const names = (readdirSync(folder, { recursive: true }) as string[]).filter((name) => name.endsWith('.ts'))
   const sizes = new Map(names.map((name) => [name, statSync(join(folder, name)).size]))
   const largest = names.sort((a, b) => (sizes.get(b) ?? 0) - (sizes.get(a) ?? 0)).slice(0, count)
   return Object.fromEntries(largest.map((name) => [name, readFileSync(join(folder, name), 'utf8')]))
-}
-
-export function projectRoot(): string {
-  for (let folder = dirname(fileURLToPath(import.meta.url)); ; folder = dirname(folder)) {
-    if (existsSync(join(folder, 'src', 'app.ts'))) return folder
-    if (folder === dirname(folder)) throw new Error('the sources of this repository are not here')
-  }
 }
