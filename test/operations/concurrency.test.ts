@@ -1,11 +1,14 @@
 // Many callers at once: queues, races between operations, and callers that go away. Over every transport.
-import { readFileSync, renameSync, symlinkSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { closeSync, openSync, readFileSync, renameSync, symlinkSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import t from 'tap'
 import { lockKey } from '../../src/files/lock-key.ts'
 import { connect, transports, type Answer, type TestClient } from '../fixtures/clients.ts'
 import { holdLock, idle, lockSummary, untilWaiting } from '../fixtures/locks.ts'
 import { startServer, type TestServer } from '../fixtures/server.ts'
 import { hashOf, makeTree, type Tree } from '../fixtures/tree.ts'
+import { until } from '../fixtures/until.ts'
 import { lengthOf } from '../fixtures/length.ts'
 
 interface Scene {
@@ -270,24 +273,26 @@ t.test('a link that is turned elsewhere while a call waits is followed to where 
 
 t.test('an operation that outlives its lock writes nothing', async (t) => {
   const tree = makeTree(t, { f: 'one' })
+  const pipe = makeTree(t).path('pipe')
+  execFileSync('mkfifo', [pipe])
   // Whose a connection is would be looked up in the pool, too.
   const daemon = { same_user_only: false }
   const server = await startServer(t, tree.root, { daemon, locks: { operation_ttl_seconds: 0.05 } })
   const client = await connect(t, 'rest', server.url)
   // The tree is joined.
   await client.call('async_read', { path: 'f' })
-  // The file is written from a file system that takes its time: fsync of the temporary file waits behind a busy thread pool.
-  const { pbkdf2 } = await import('node:crypto')
-  const busy = Array.from(
-    { length: 8 },
-    () => new Promise((resolve) => pbkdf2('x', 'y', 400_000, 64, 'sha512', resolve))
-  )
-  const slow = await client.call('async_append', { path: 'f', content: 'late' })
-  await Promise.all(busy)
-  t.match(slow, { status: 'error', error_code: 'LEASE_LOST' })
+  // A file system that does not answer: each thread of the pool waits for the other end of the pipe.
+  const threads = Array.from({ length: 8 }, () => open(pipe, 'r'))
+  const slow = client.call('async_append', { path: 'f', content: 'late' })
+  await until(() => lockSummary(server).exclusive === 1)
+  await until(() => lockSummary(server).exclusive === 0)
+  const otherEnd = openSync(pipe, 'r+')
+  for (const end of await Promise.all(threads)) await end.close()
+  closeSync(otherEnd)
+  t.match(await slow, { status: 'error', error_code: 'LEASE_LOST' })
   t.equal(readFileSync(tree.path('f'), 'utf8'), 'one')
   t.strictSame(tree.all(), ['f'])
-  t.match(await client.call('async_append', { path: 'f', content: ' two' }), { status: 'ok' })
+  t.strictSame(lockSummary(server), idle)
 })
 
 function outcome(answer: Answer): string {
