@@ -1,19 +1,34 @@
 // Makes the program as it is shipped: all its modules and those of its packages in a few files, which Node finds and compiles at once.
 // Where there are tests, each file of them likewise: to load their modules one by one takes longer than most of them run.
-// usage: node scripts/bundle.mjs <folder>
+// usage: node scripts/bundle.mjs <folder to which the sources have been compiled>
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { rolldown } from 'rolldown'
+import { compileValidators } from './compile-validators.mjs'
 import { projectRoot } from './prepare.mjs'
 
 const [folder] = process.argv.slice(2)
 const tests = join(projectRoot, 'test')
+const validators = await compileValidators(folder)
 
 const common = {
   platform: 'node',
   // Its main file hides what it requires from a bundler.
   resolve: { alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' } },
-  checks: { ineffectiveDynamicImport: false }
+  checks: { ineffectiveDynamicImport: false },
+  plugins: [
+    {
+      name: 'compiled-validators',
+      resolveId: (id) => (id.endsWith('/compiled-validators.ts') ? validators : null)
+    },
+    {
+      name: 'ascii',
+      // Node reads a file without other characters ten times as fast, and V8 keeps it in half the memory.
+      generateBundle(_, files) {
+        for (const file of Object.values(files)) if (file.type === 'chunk') file.code = toAscii(file.code)
+      }
+    }
+  ]
 }
 /** They find files of their own beside them: machine code, the start of a thread, pages. */
 const external = ['fs-native-extensions', 'piscina', /^@fastify\/swagger-ui/]
@@ -48,4 +63,9 @@ async function bundleTests() {
     entryFileNames: '[name].js',
     chunkFileNames: 'chunks/[name].js'
   })
+}
+
+/** Outside of strings and patterns such characters stand in comments alone. */
+function toAscii(code) {
+  return code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

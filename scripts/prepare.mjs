@@ -143,6 +143,7 @@ function fingerprintSources() {
     }
   }
   for (const folder of sourceFolders) if (existsSync(join(projectRoot, folder))) visit(join(projectRoot, folder))
-  for (const name of ['tsconfig.json', 'package-lock.json', 'scripts/bundle.mjs']) add(join(projectRoot, name))
+  for (const name of ['tsconfig.json', 'package-lock.json', 'scripts/bundle.mjs', 'scripts/compile-validators.mjs'])
+    add(join(projectRoot, name))
   return hash.digest('hex')
 }

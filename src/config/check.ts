@@ -1,11 +1,9 @@
 // Whether settings are as the schema wants them. Ajv decides, the words are ours.
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import type { ErrorObject } from 'ajv'
 import { Config } from '../../schemas/config.ts'
+import { Validator } from '../validator.ts'
 import { expectationOf, fieldOf } from './fields.ts'
 import { faultAt, showValue, type Fault, type Given } from './layer.ts'
-
-/** Annotations of schemas/settings, which ask nothing of a value. */
-const vocabulary = ['x-live', 'x-path', 'x-any-case', 'x-aliases']
 
 /** The schema without what must be there: a source gives some of the settings. */
 const partialSchema = {
@@ -15,7 +13,7 @@ const partialSchema = {
   )
 }
 
-let compiled: ValidateFunction | undefined
+const validator = new Validator('settings', partialSchema)
 
 export function checkValues(values: ReadonlyMap<string, Given>): Fault[] {
   const config: Record<string, Record<string, unknown>> = {}
@@ -23,17 +21,10 @@ export function checkValues(values: ReadonlyMap<string, Given>): Fault[] {
     const { section, key } = fieldOf(name)
     config[section] = { ...config[section], [key]: value }
   }
-  const check = (compiled ??= compile())
-  if (check(config)) return []
+  if (validator.accepts(config)) return []
   // A value that breaks two rules, such as those of its type and its bounds, is one fault.
-  const paths = new Set(check.errors?.map(({ instancePath }: ErrorObject) => instancePath))
+  const paths = new Set(validator.findFaults(config).map(({ instancePath }: ErrorObject) => instancePath))
   return [...paths].map((path) => explain(path, values))
-}
-
-function compile(): ValidateFunction {
-  // Ours holds: to compile the schema of schemas would be a sixth of a start.
-  const options = { allErrors: true, allowUnionTypes: true, meta: false, validateSchema: false }
-  return new Ajv(options).addVocabulary(vocabulary).compile(partialSchema)
 }
 
 /** @param path such as `/daemon/port` or `/crud/base_directories/1` */

@@ -12,7 +12,11 @@ import type { OperationContext } from './context.ts'
 import { defineOperation } from './define.ts'
 import { takeInput } from './take-input.ts'
 
-const checkReadItem = createInputCheck('async_batch_read', contract.async_batch_read.input.properties.files.items)
+const checkReadItem = createInputCheck(
+  'async_batch_read',
+  contract.async_batch_read.input.properties.files.items,
+  'item'
+)
 
 export const asyncBatchRead = defineOperation({
   name: 'async_batch_read',
@@ -35,7 +39,11 @@ export const asyncBatchRead = defineOperation({
   }
 })
 
-const checkWriteItem = createInputCheck('async_batch_write', contract.async_batch_write.input.properties.files.items)
+const checkWriteItem = createInputCheck(
+  'async_batch_write',
+  contract.async_batch_write.input.properties.files.items,
+  'item'
+)
 
 export const asyncBatchWrite = defineOperation({
   name: 'async_batch_write',
@@ -52,7 +60,11 @@ export const asyncBatchWrite = defineOperation({
     )
 })
 
-const checkUpdateItem = createInputCheck('async_batch_update', contract.async_batch_update.input.properties.files.items)
+const checkUpdateItem = createInputCheck(
+  'async_batch_update',
+  contract.async_batch_update.input.properties.files.items,
+  'item'
+)
 
 export const asyncBatchUpdate = defineOperation({
   name: 'async_batch_update',

@@ -4,7 +4,8 @@ import { AgentId } from '../../schemas/common.ts'
 import type { EnvelopeName } from '../../schemas/contract.ts'
 import type { ErrorCode } from '../../schemas/errors.ts'
 import type { Static, TObject } from '../../schemas/typebox.ts'
-import { ajv, createInputCheck } from './check-input.ts'
+import { Validator } from '../validator.ts'
+import { createInputCheck } from './check-input.ts'
 import type { OperationContext, OperationResult } from './context.ts'
 import { envelopes, type Envelope } from './envelopes.ts'
 import { collectNotices } from './notices.ts'
@@ -134,11 +135,11 @@ function hasList(input: unknown, list: string): input is Readonly<Record<string,
   return typeof input === 'object' && input !== null && Array.isArray((input as Record<string, unknown>)[list])
 }
 
-const isAgentId = ajv.compile<string | undefined>(AgentId)
+const agentIdValidator = new Validator<string>('agent_id', AgentId)
 
 /** A header or `_meta` names its caller within the same bounds as the input does: others are shown the name. */
 export function checkAgentId(agentId: string | undefined): string | undefined {
-  if (agentId === undefined || isAgentId(agentId)) return agentId
+  if (agentId === undefined || agentIdValidator.accepts(agentId)) return agentId
   const message =
     'The agent id of the request (X-Agent-Id or _meta) must have 1 to 200 characters and no control characters.'
   throw new OperationError('INVALID_REQUEST', message)

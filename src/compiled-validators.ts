@@ -1,0 +1,9 @@
+import type { ValidateFunction } from 'ajv'
+
+interface CompiledValidator {
+  readonly check: () => ValidateFunction
+  readonly findFaults: () => ValidateFunction
+}
+
+/** By name. Empty here: a build puts a file in this one's place that has the code of each (scripts/compile-validators.mjs). */
+export const compiledValidators: Readonly<Record<string, CompiledValidator>> = {}
