@@ -5,6 +5,7 @@ import { createRootlessTree, createTree, type Tree } from '../src/authority/tree
 import type { Config } from '../src/config.ts'
 import { thisProcess, type Member } from '../src/daemon/state-file.ts'
 import type { CallOperation } from '../src/operations/context.ts'
+import { findOperation } from '../src/operations/index.ts'
 import { serverStopping } from '../src/errors.ts'
 import { createRunningCalls } from '../src/running-calls.ts'
 
@@ -42,6 +43,7 @@ export default fp<Options>(
             budget: app.requestBudget,
             events: app.events,
             roots: [first, ...others],
+            natureOf,
             config: () => app.settings.current,
             member,
             openState: app.persistence.open,
@@ -78,3 +80,8 @@ export default fp<Options>(
   },
   { name: 'authority', dependencies: ['degradations', 'request-budget', 'operations', 'persistence'] }
 )
+
+function natureOf(name: string) {
+  const { isLocal = false, annotations } = findOperation(name) ?? {}
+  return { isLocal, isReadOnly: annotations?.readOnlyHint === true }
+}

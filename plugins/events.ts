@@ -4,10 +4,12 @@ import fp from 'fastify-plugin'
 import { eventTypes, type Ready } from '../schemas/events.ts'
 import type { Config } from '../src/config.ts'
 import { OperationError } from '../src/errors.ts'
+import { checkAgentId } from '../src/operations/define.ts'
 import { toEventFilter, type FilterInput } from '../src/operations/event-filter.ts'
 import type { EventFilter, Following } from '../src/operations/events.ts'
 import { suggest } from '../src/suggest.ts'
 import { createEventStream, type EventStream } from '../src/sse/event-stream.ts'
+import { timestamp } from '../src/timestamp.ts'
 
 type Query = Readonly<Record<string, string | string[]>>
 
@@ -86,7 +88,7 @@ function readQuery({ types, path, agent_id, ...others }: Query): FilterInput {
       `unknown parameter "${unknown.slice(0, 100)}"${suggest(unknown, parameters)}`
     )
   if (Array.isArray(agent_id)) throw new OperationError('INVALID_REQUEST', 'agent_id is given more than once.')
-  return { types: toList(types), paths: toList(path), agentId: agent_id }
+  return { types: toList(types), paths: toList(path), agentId: checkAgentId(agent_id) }
 }
 
 function toList(value: string | string[] | undefined): string[] {
@@ -104,7 +106,7 @@ function readLastId({ headers: { 'last-event-id': id } }: FastifyRequest): strin
 function describe({ paths, agentId }: FilterInput, { types }: EventFilter): Ready {
   return {
     type: 'ready',
-    at: new Date().toISOString(),
+    at: timestamp(),
     types: types === undefined ? [...eventTypes] : [...types],
     paths: paths.length === 0 ? null : [...paths],
     agent_id: agentId ?? null

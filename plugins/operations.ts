@@ -7,7 +7,7 @@ import type { ServerFacts } from '../src/operations/context.ts'
 import { followHistory } from '../src/operations/file-events.ts'
 import { listLocks } from '../src/operations/lock-entries.ts'
 import { followLocks } from '../src/operations/lock-events.ts'
-import { agentOperations, operations } from '../src/operations/index.ts'
+import { agentOperations, findOperation } from '../src/operations/index.ts'
 import { createViews, type Views } from '../src/operations/views.ts'
 import { listTracked } from '../src/operations/tracked-files.ts'
 import { createRunningCalls } from '../src/running-calls.ts'
@@ -53,7 +53,6 @@ export default fp<{ config: Config; version: string }>(
         return app.tree
       }
     }
-    const byName = new Map(operations.map((operation) => [operation.name, operation]))
     const running = createRunningCalls()
     let isStopping = false
     events.addSource((publish) => followHistory(history, publish))
@@ -63,7 +62,7 @@ export default fp<{ config: Config; version: string }>(
     app.decorate('views', views)
     app.decorate('engine', {
       async call(name, input, call) {
-        const operation = byName.get(name)
+        const operation = findOperation(name)
         if (operation === undefined) throw new OperationError('ROUTE_NOT_FOUND', `Unknown operation: ${name}`)
         if (isStopping) throw serverStopping()
         return running.track(operation.call(input, { ...engine, config: app.settings.current, ...call }))

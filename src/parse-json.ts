@@ -1,9 +1,8 @@
 // JSON from outside, strictly: valid UTF-8 only (Node's own reading would turn bad bytes into U+FFFD, and they would be written), of bounded shape.
 import { isUtf8 } from 'node:buffer'
 import { OperationError } from './errors.ts'
+import { maxElements } from './operations/take-input.ts'
 
-/** More than any operation takes; what is beyond it is refused before it is built. */
-export const maxElements = 200_000
 /** An object of more takes longer than its size explains. */
 const maxKeys = 20_000
 /** More than any request of ours or of MCP has; what comes after the parser may recurse. */

@@ -1,6 +1,6 @@
 // The tree as this process sees it: one engine for all of its processes, and a state file that says where they are.
 import type { ByteBudget } from '../byte-budget.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../../schemas/config.ts'
 import { createAuthorityLock } from '../daemon/authority-lock.ts'
 import { createStateDirectory } from '../daemon/state-directory.ts'
 import { createStateFile, type Member, type StateFile } from '../daemon/state-file.ts'
@@ -8,7 +8,6 @@ import { isOperationError, OperationError } from '../errors.ts'
 import { explainRootError } from '../files/walk-error.ts'
 import type { Logger, TreeFacts } from '../operations/context.ts'
 import type { Events } from '../operations/events.ts'
-import { operations } from '../operations/index.ts'
 import { openAddress } from './address.ts'
 import { createAuthorityServer } from './authority-server.ts'
 import type { EngineLink } from './engine-link.ts'
@@ -26,6 +25,8 @@ export interface TreeOptions {
   readonly events: Events
   /** Real paths; the first names the tree. */
   readonly roots: readonly [string, ...string[]]
+  /** Whether an operation concerns this process alone, and whether it changes nothing. */
+  readonly natureOf: (operation: string) => { readonly isLocal: boolean; readonly isReadOnly: boolean }
   /** Those that count now. */
   readonly config: () => Config
   /** This process, as it can be reached right now. */
@@ -57,10 +58,9 @@ export interface Tree extends Omit<EngineLink, 'feed'>, TreeFacts {
   readonly leave: () => void
 }
 
-const byName = new Map(operations.map((operation) => [operation.name, operation]))
-
 export function createTree(options: TreeOptions): Tree {
-  const { engine, budget, events, roots, config, member, openState, onAuthority, onDisplaced, degrade, log } = options
+  const { engine, budget, events, roots, natureOf, config, member, openState, onAuthority, onDisplaced, degrade, log } =
+    options
   const directory = createStateDirectory(roots[0])
   const stateFiles = roots.map((root) => createStateFile(root, roots))
   const settings = (): EngineSettings => ({ crud: config().crud, locks: config().locks })
@@ -194,9 +194,8 @@ export function createTree(options: TreeOptions): Tree {
 
   return {
     async call(name, input, call) {
-      const { isLocal = false, annotations } = byName.get(name) ?? {}
+      const { isLocal, isReadOnly } = natureOf(name)
       if (isLocal) return engine.call(name, input, call)
-      const isReadOnly = annotations?.readOnlyHint === true
       return ask((link) => link.call(name, input, call), { isReadOnly, signal: call.signal })
     },
     disconnect(connection) {

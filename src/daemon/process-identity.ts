@@ -1,6 +1,6 @@
 // Which process a pid means: ids are given again, the start of a process is not.
 import { readFileSync } from 'node:fs'
-import { isAlive } from '../files/own-names.ts'
+import { isErrno } from '../errno.ts'
 
 /** Id of the boot and clock tick of the start, which no other process with this pid shares; null where the system does not tell (Linux does). */
 export function startOf(pid: number): string | null {
@@ -12,6 +12,16 @@ export function startOf(pid: number): string | null {
     return ticks === undefined ? null : `${boot}/${ticks}`
   } catch {
     return null
+  }
+}
+
+/** Whether a process has this id now; it may be another one than it was. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return !isErrno(error, 'ESRCH')
   }
 }
 

@@ -1,6 +1,6 @@
 // What the server's own files below a root are called.
 import { randomBytes } from 'node:crypto'
-import { isErrno } from '../errno.ts'
+import { isAlive } from '../daemon/process-identity.ts'
 
 /** The folder below a root that holds the server's own files. */
 export const ownFolder = '.async-crud-mcp'
@@ -37,14 +37,4 @@ function isOfDead(match: RegExpExecArray | null): boolean {
   const pid = Number(match[1])
   if (pid === process.pid) return match[2] !== startedAt
   return !isAlive(pid)
-}
-
-/** Whether a process has this id now; it may be another one than it was. */
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return !isErrno(error, 'ESRCH')
-  }
 }

@@ -16,11 +16,11 @@ import {
   linksBroken,
   notToBeCreated,
   readVersion,
-  recordVersion,
-  timestamp
+  recordVersion
 } from './file-version.ts'
 import { findBase, modifiedSince, tellMerged, type LateChange, type Merged } from './late-change.ts'
 import { withLocks } from './with-locks.ts'
+import { timestamp } from '../timestamp.ts'
 
 type Appended = Static<typeof AppendOutput>
 

@@ -3,12 +3,13 @@ import { contract } from '../../schemas/contract.ts'
 import type { DiffInput, DiffOutput } from '../../schemas/history.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import { decodeText } from '../files/text.ts'
-import { toModification } from './contention.ts'
+import { toModification } from '../files/modification.ts'
 import type { OperationContext } from './context.ts'
 import { defineOperation, pathErrors } from './define.ts'
-import { readVersion, timestamp } from './file-version.ts'
+import { readVersion } from './file-version.ts'
 import { keptBytes } from './kept-version.ts'
 import { withLocks } from './with-locks.ts'
+import { timestamp } from '../timestamp.ts'
 
 export const asyncDiff = defineOperation({
   name: 'async_diff',

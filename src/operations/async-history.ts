@@ -8,7 +8,7 @@ import type { Version } from '../files/history.ts'
 import { decodeIfText } from './contention.ts'
 import type { OperationContext } from './context.ts'
 import { defineOperation, pathErrors } from './define.ts'
-import { timestamp } from './file-version.ts'
+import { timestamp } from '../timestamp.ts'
 import { shownPath } from './shown-path.ts'
 
 export const asyncHistory = defineOperation({
@@ -104,7 +104,7 @@ async function describe(
     ...(before !== undefined && { previous_hash: before }),
     agent_id: isFirstSight ? null : agentId,
     operation: isFirstSight ? null : operation,
-    at: new Date(at).toISOString(),
+    at: timestamp(at),
     kept: hash !== null && context.bases.has(hash),
     ...(lines !== undefined && { lines }),
     ...(renamedFrom !== undefined && { renamed_from: shownPath(renamedFrom, context.files) }),

@@ -8,8 +8,9 @@ import { decodeText } from '../files/text.ts'
 import { contains, type LineRange } from './line-ranges.ts'
 import type { OperationContext } from './context.ts'
 import { defineOperation, pathErrors } from './define.ts'
-import { readVersion, timestamp } from './file-version.ts'
+import { readVersion } from './file-version.ts'
 import { withLocks } from './with-locks.ts'
+import { timestamp } from '../timestamp.ts'
 
 export const asyncRead = defineOperation({
   name: 'async_read',

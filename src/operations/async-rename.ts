@@ -10,8 +10,9 @@ import { answerContention } from './contention.ts'
 import type { OperationContext } from './context.ts'
 import { changeErrors, defineOperation } from './define.ts'
 import { readEntry } from './entry-version.ts'
-import { authorOf, timestamp } from './file-version.ts'
+import { authorOf } from './file-version.ts'
 import { withLocks } from './with-locks.ts'
+import { timestamp } from '../timestamp.ts'
 
 type Renamed = Static<typeof RenameOutput>
 

@@ -11,9 +11,10 @@ import type { Lock } from '../locks/lock.ts'
 import { answerContention } from './contention.ts'
 import type { OperationContext } from './context.ts'
 import { changeErrors, defineOperation } from './define.ts'
-import { createMissing, glanceAt, linksBroken, readVersion, recordVersion, timestamp } from './file-version.ts'
+import { createMissing, glanceAt, linksBroken, readVersion, recordVersion } from './file-version.ts'
 import { keptBytes } from './kept-version.ts'
 import { withLocks } from './with-locks.ts'
+import { timestamp } from '../timestamp.ts'
 
 export const asyncRestore = defineOperation({
   name: 'async_restore',

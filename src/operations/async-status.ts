@@ -3,12 +3,13 @@ import { contract } from '../../schemas/contract.ts'
 import type { StatusOutput } from '../../schemas/status.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import { OperationError } from '../errors.ts'
-import { toModification } from './contention.ts'
+import { toModification } from '../files/modification.ts'
 import type { OperationContext } from './context.ts'
 import { defineOperation, pathErrors } from './define.ts'
-import { glanceAt, timestamp } from './file-version.ts'
+import { glanceAt } from './file-version.ts'
 import { toOwnHolder, toPendingRequest } from './lock-entries.ts'
 import { uptimeSeconds } from '../uptime.ts'
+import { timestamp } from '../timestamp.ts'
 
 type Status = Static<typeof StatusOutput>
 

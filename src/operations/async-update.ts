@@ -12,8 +12,9 @@ import { answerContention } from './contention.ts'
 import type { OperationContext } from './context.ts'
 import { changeErrors, defineOperation } from './define.ts'
 import { tellMerged, toVersion } from './late-change.ts'
-import { linksBroken, readVersion, recordVersion, timestamp } from './file-version.ts'
+import { linksBroken, readVersion, recordVersion } from './file-version.ts'
 import { withLocks } from './with-locks.ts'
+import { timestamp } from '../timestamp.ts'
 
 export const asyncUpdate = defineOperation({
   name: 'async_update',

@@ -1,15 +1,15 @@
 // Builds the answer to an update that comes too late: what changed between the version the caller knew and the one that is there.
-import type { Modification } from '../../schemas/common.ts'
 import type { Contention, Diff, Patch } from '../../schemas/contention.ts'
 import type { PatchJudgement } from '../diff/judge.ts'
 import type { NotMerged } from './late-change.ts'
-import type { Version } from '../files/history.ts'
+import { toModification } from '../files/modification.ts'
 import type { FileVersion } from '../files/read-file.ts'
 import { decodeText, encodeText } from '../files/text.ts'
 import { OperationError } from '../errors.ts'
 import { describeContention, type DiffLack, type VersionedOperation } from './contention-words.ts'
 import type { OperationContext } from './context.ts'
 import { tellContention } from './file-events.ts'
+import { timestamp } from '../timestamp.ts'
 
 interface TooLate {
   readonly operation: VersionedOperation
@@ -59,7 +59,7 @@ export async function answerContention(context: OperationContext, late: TooLate)
     expected_hash: expectedHash,
     current_hash: current.hash,
     modified_by: modifiedBy,
-    timestamp: new Date().toISOString(),
+    timestamp: timestamp(),
     message,
     base_known: known !== undefined,
     diff,
@@ -121,10 +121,6 @@ function toMergeConflicts(notMerged: NotMerged | undefined): Partial<Contention>
     ...(further > 0 && { further_merge_conflicts: further }),
     ...(coarse && { merge_coarse: true })
   }
-}
-
-export function toModification({ agentId, operation, at }: Version): Modification {
-  return { agent_id: agentId, operation, at: new Date(at).toISOString() }
 }
 
 /** Bytes as text; undefined where they are gone or are not text in this encoding. */

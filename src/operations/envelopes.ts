@@ -4,6 +4,7 @@ import { ErrorEnvelope, errorTable, type ErrorCode } from '../../schemas/errors.
 import { FileEditingError } from '../../schemas/file-editing.ts'
 import type { TObject } from '../../schemas/typebox.ts'
 import type { OperationError } from '../errors.ts'
+import { timestamp } from '../timestamp.ts'
 
 /** What is known of the call that failed. */
 export interface FailedCall {
@@ -55,7 +56,7 @@ function bareError(error: OperationError, { operation, input }: FailedCall): Fil
     data: {
       ...(filename !== undefined && { filename }),
       ...(operation !== undefined && { operation }),
-      timestamp: new Date().toISOString(),
+      timestamp: timestamp(),
       details: `${error.code}: ${meaningOf(error)}`
     }
   }

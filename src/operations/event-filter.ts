@@ -5,7 +5,6 @@ import { OperationError } from '../errors.ts'
 import type { FileStore } from '../files/file-store.ts'
 import { compileFileGlob } from '../files/plain-pattern.ts'
 import { suggest } from '../suggest.ts'
-import { checkAgentId } from './define.ts'
 import type { EventFilter } from './events.ts'
 
 export interface FilterInput {
@@ -44,7 +43,7 @@ export function toEventFilter({ types, paths, agentId }: FilterInput, files: Fil
     types: types.length === 0 ? undefined : new Set(types.flatMap((list) => list.split(',')).map(toType)),
     matchesPath: paths.length === 0 ? undefined : (path) => matchers.some(({ matches }) => matches(path)),
     pathKey: JSON.stringify(matchers.map(({ key }) => key)),
-    agentId: checkAgentId(agentId)
+    agentId
   }
 }
 

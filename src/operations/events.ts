@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { Event, EventType, Gap } from '../../schemas/events.ts'
 import { serverStopping } from '../errors.ts'
 import { createEventDelivery, isWanted } from './event-delivery.ts'
+import { timestamp } from '../timestamp.ts'
 
 /** An event before it has its place in the stream. */
 export type NewEvent = Event extends infer One ? (One extends Event ? Omit<One, 'id' | 'at'> : never) : never
@@ -100,7 +101,7 @@ export function createEvents({ maxKept = () => 1000, keepMs = 60_000, now = Date
   }
 
   function publish(event: NewEvent): void {
-    if (isActive) pass({ ...event, id: nextId(), at: new Date(now()).toISOString() })
+    if (isActive) pass({ ...event, id: nextId(), at: timestamp(now()) })
   }
 
   /** An event that has its place already: another process has made it. */
@@ -121,7 +122,7 @@ export function createEvents({ maxKept = () => 1000, keepMs = 60_000, now = Date
   }
 
   function makeGap(reason: Gap['reason'], id = nextId()): Gap {
-    return { id, type: 'gap', at: new Date(now()).toISOString(), reason }
+    return { id, type: 'gap', at: timestamp(now()), reason }
   }
 
   function lastId(): string {

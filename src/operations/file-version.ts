@@ -96,7 +96,3 @@ export function goneMeanwhile(path: string): OperationError {
 export function linksBroken({ links }: FileVersion): { links_broken?: number } {
   return links > 1 ? { links_broken: links - 1 } : {}
 }
-
-export function timestamp(): string {
-  return new Date().toISOString()
-}

@@ -9,7 +9,7 @@ import { projectName } from '../project/name.ts'
 import { startedAt, uptimeSeconds } from '../uptime.ts'
 import type { OperationContext } from './context.ts'
 import { defineOperation } from './define.ts'
-import { timestamp } from './file-version.ts'
+import { timestamp } from '../timestamp.ts'
 
 export const getServerInfo = defineOperation({
   name: 'get_server_info',

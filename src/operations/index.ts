@@ -53,3 +53,7 @@ export const operations: readonly Operation[] = [
 
 /** Those that agents are offered, over MCP and JSON-RPC. */
 export const agentOperations = operations.filter(({ isForOperators }) => isForOperators !== true)
+
+const byName = new Map(operations.map((operation) => [operation.name, operation]))
+
+export const findOperation = (name: string): Operation | undefined => byName.get(name)

@@ -4,8 +4,9 @@ import type { Diff } from '../../schemas/contention.ts'
 import type { MergeResult } from '../diff/merge.ts'
 import type { FileVersion } from '../files/read-file.ts'
 import { encodeText } from '../files/text.ts'
-import { decodeIfText, toModification } from './contention.ts'
+import { decodeIfText } from './contention.ts'
 import type { OperationContext } from './context.ts'
+import { toModification } from '../files/modification.ts'
 
 export interface LateChange {
   /** As the caller spelt it. */

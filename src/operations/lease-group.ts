@@ -6,7 +6,7 @@ import type { LeaseOptions, LeaseWaitOptions, LockMode, PlaceState } from '../lo
 import { lockKey } from '../files/lock-key.ts'
 import type { LockManager } from '../locks/lock-manager.ts'
 import type { LostLeases } from './lost-leases.ts'
-import { toTime } from './lock-entries.ts'
+import { timestamp } from '../timestamp.ts'
 import { mainHolder, nameOf, toRequest, type LockFile } from './lock-files.ts'
 
 export interface GroupOptions extends LeaseOptions {
@@ -234,7 +234,7 @@ export class LeaseGroup {
         holder: null,
         mode,
         fencing_token: fencingToken,
-        expires_at: toTime(expiresAt)
+        expires_at: timestamp(expiresAt)
       }
     }
     const status = this.#locks.status(key)
@@ -252,8 +252,8 @@ export class LeaseGroup {
       holder: nameOf(holder),
       ...(holder?.note !== undefined && { holder_note: holder.note }),
       ...(holder !== undefined && {
-        held_since: toTime(holder.acquiredAt),
-        held_until: holder.expiresAt === undefined ? null : toTime(holder.expiresAt)
+        held_since: timestamp(holder.acquiredAt),
+        held_until: holder.expiresAt === undefined ? null : timestamp(holder.expiresAt)
       }),
       position: place === -1 ? status.depth + 1 : place + 1,
       queue_depth: status.depth

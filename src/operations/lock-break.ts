@@ -4,7 +4,7 @@ import type { LockBreakInput, LockBreakOutput } from '../../schemas/locks.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import type { OperationContext } from './context.ts'
 import { defineOperation, pathErrors } from './define.ts'
-import { timestamp } from './file-version.ts'
+import { timestamp } from '../timestamp.ts'
 import { explainName, findNamedFiles } from './named-files.ts'
 
 export const lockBreak = defineOperation({

@@ -4,7 +4,7 @@ import type { Holder, PendingRequest } from '../../schemas/status.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import type { HolderStatus, KeyStatus, WaiterStatus } from '../locks/lock.ts'
 import type { LockManager } from '../locks/lock-manager.ts'
-import { timestamp } from './file-version.ts'
+import { timestamp } from '../timestamp.ts'
 
 function toHolder(holder: HolderStatus): Static<typeof Holder> {
   const { mode, agentId, note, acquiredAt, expiresAt, fencingToken, waitsFor } = holder
@@ -13,8 +13,8 @@ function toHolder(holder: HolderStatus): Static<typeof Holder> {
     mode,
     agent_id: agentId ?? null,
     ...(note !== undefined && { note }),
-    acquired_at: toTime(acquiredAt),
-    expires_at: expiresAt === undefined ? null : toTime(expiresAt),
+    acquired_at: timestamp(acquiredAt),
+    expires_at: expiresAt === undefined ? null : timestamp(expiresAt),
     ...(fencingToken !== undefined && { fencing_token: fencingToken }),
     ...(waitsFor !== undefined && { waits_for: waitsFor })
   }
@@ -33,8 +33,8 @@ export function toPendingRequest(waiter: WaiterStatus): Static<typeof PendingReq
     mode,
     agent_id: agentId ?? null,
     ...(note !== undefined && { note }),
-    queued_at: toTime(queuedAt),
-    timeout_at: toTime(timeoutAt),
+    queued_at: timestamp(queuedAt),
+    timeout_at: timestamp(timeoutAt),
     ...(isParked && { parked: true })
   }
 }
@@ -53,10 +53,6 @@ export function listLocks(locks: LockManager, limit: number): LockList {
 
 function describeFile(path: string, { holders, waiters }: KeyStatus): LockList['files'][number] {
   return { path, holders: holders.map(toHolder), pending_requests: waiters.map(toPendingRequest) }
-}
-
-export function toTime(ms: number): string {
-  return new Date(ms).toISOString()
 }
 
 /** PRD 3.5 names the kind of a request without the prefix. */

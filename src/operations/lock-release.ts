@@ -4,7 +4,7 @@ import type { LockReleaseAllOutput, LockReleaseInput, LockReleaseOutput } from '
 import type { Static } from '../../schemas/typebox.ts'
 import type { OperationContext } from './context.ts'
 import { defineOperation, pathErrors } from './define.ts'
-import { timestamp } from './file-version.ts'
+import { timestamp } from '../timestamp.ts'
 import { requireAgent } from './lock-files.ts'
 import { explainName, findNamedFiles } from './named-files.ts'
 

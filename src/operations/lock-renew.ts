@@ -4,9 +4,8 @@ import type { LockRenewInput, LockRenewOutput } from '../../schemas/locks.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import type { OperationContext } from './context.ts'
 import { defineOperation, pathErrors } from './define.ts'
-import { timestamp } from './file-version.ts'
+import { timestamp } from '../timestamp.ts'
 import { explainTtl, toMessage, ttlSeconds } from './lease-options.ts'
-import { toTime } from './lock-entries.ts'
 import { mainHolder, nameOf, requireAgent } from './lock-files.ts'
 import { explainName, findNamedFiles, leaseThatCounts } from './named-files.ts'
 
@@ -42,7 +41,7 @@ async function renew(
       renewed: true,
       holder: agentId,
       fencing_token: fencingToken,
-      expires_at: toTime(expiresAt),
+      expires_at: timestamp(expiresAt),
       ...told
     }
   })

@@ -4,8 +4,8 @@ import type { LockStatusInput, LockStatusOutput } from '../../schemas/locks.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import type { OperationContext } from './context.ts'
 import { defineOperation, pathErrors } from './define.ts'
-import { timestamp } from './file-version.ts'
-import { toOwnHolder, toTime } from './lock-entries.ts'
+import { timestamp } from '../timestamp.ts'
+import { toOwnHolder } from './lock-entries.ts'
 import { mainHolder, nameOf, requireAgent } from './lock-files.ts'
 import { explainName, findNamedFiles, leaseThatCounts } from './named-files.ts'
 
@@ -35,7 +35,7 @@ async function show(
       filepath: file.filepath,
       held_by_me: lease !== undefined,
       holder: lease === undefined ? nameOf(mainHolder(status, agentId)) : agentId,
-      ...(lease !== undefined && { fencing_token: lease.fencingToken, expires_at: toTime(lease.expiresAt) }),
+      ...(lease !== undefined && { fencing_token: lease.fencingToken, expires_at: timestamp(lease.expiresAt) }),
       holders: status.holders.map((holder) => toOwnHolder(holder, agentId)),
       queue_depth: status.depth,
       ...explainName(file, held)

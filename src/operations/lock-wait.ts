@@ -5,10 +5,9 @@ import type { Static } from '../../schemas/typebox.ts'
 import { OperationError } from '../errors.ts'
 import type { OperationContext } from './context.ts'
 import { defineOperation, leaseErrors } from './define.ts'
-import { timestamp } from './file-version.ts'
+import { timestamp } from '../timestamp.ts'
 import { LeaseGroup } from './lease-group.ts'
 import { explainTtl, toGroupOptions, toMessage } from './lease-options.ts'
-import { toTime } from './lock-entries.ts'
 import { requireAgent, resolveFiles } from './lock-files.ts'
 import { explainMove } from './named-files.ts'
 import type { Ticket } from './tickets.ts'
@@ -52,7 +51,7 @@ async function wait(input: LockWaitInput, context: OperationContext): Promise<St
     all_acquired: group.isComplete,
     ...(kept !== undefined && {
       ticket: kept,
-      ticket_expires_at: toTime(Date.now() + graceSeconds * 1000)
+      ticket_expires_at: timestamp(Date.now() + graceSeconds * 1000)
     }),
     ...toMessage(
       ticket === undefined ? explainTtl(input.ttl_seconds, config) : undefined,

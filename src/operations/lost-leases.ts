@@ -4,6 +4,7 @@ import type { Notice } from '../../schemas/notices.ts'
 import { lockKey } from '../files/lock-key.ts'
 import { quote, quoteName } from '../locks/foreign-words.ts'
 import type { Lease, LeaseEnd } from '../locks/lock.ts'
+import { timestamp } from '../timestamp.ts'
 
 export interface LostLease {
   readonly path: string
@@ -139,7 +140,7 @@ function toNotice(loss: LostLease): Notice {
     type: 'lease_lost',
     path,
     message: `${describeLoss(loss)} Read the file again before you change it; lock_try takes a new lease.`,
-    at: new Date(at).toISOString(),
+    at: timestamp(at),
     fencing_token: fencingToken,
     cause: end.cause,
     ...(end.cause === 'broken' && { reason: end.reason, ...(end.by !== undefined && { by: end.by }) })
@@ -148,7 +149,7 @@ function toNotice(loss: LostLease): Notice {
 
 /** A sentence. */
 export function describeLoss({ path, fencingToken, end, at }: LostLease): string {
-  const what = `Your lease on ${path} (fencing_token ${fencingToken}) ended at ${new Date(at).toISOString()}`
+  const what = `Your lease on ${path} (fencing_token ${fencingToken}) ended at ${timestamp(at)}`
   if (end.cause === 'expired') return `${what}: it expired without a call of yours on the file.`
   if (end.cause === 'disconnected') return `${what}: the connection over which it was taken ended.`
   const who = end.by === undefined ? 'an operator' : quoteName(end.by)

@@ -2,12 +2,13 @@
 import type { Notice } from '../../schemas/notices.ts'
 import type { Version } from '../files/history.ts'
 import { quoteName } from '../locks/foreign-words.ts'
-import { toModification } from './contention.ts'
+import { toModification } from '../files/modification.ts'
 import type { OperationContext } from './context.ts'
 import type { LineRange } from './line-ranges.ts'
 import { findSeenChanges, type SeenChanges } from './seen-changes.ts'
 import { shownPath } from './shown-path.ts'
 import type { View } from './views.ts'
+import { timestamp } from '../timestamp.ts'
 
 interface Told {
   readonly notices: Notice[]
@@ -101,7 +102,7 @@ function describeChange(
     type: 'file_changed',
     path: given,
     message,
-    at: new Date(last.at).toISOString(),
+    at: timestamp(last.at),
     hash: last.hash,
     ...(knownHash !== undefined && last.hash !== null && { known_hash: knownHash }),
     ...(lines !== undefined && {
@@ -125,7 +126,7 @@ function tellBulk(bulk: readonly View[], { views, history }: OperationContext): 
     type: 'files_changed',
     path: first?.given ?? '',
     message,
-    at: new Date(last?.at ?? Date.now()).toISOString(),
+    at: timestamp(last?.at),
     count: bulk.length,
     paths: bulk.slice(0, maxPaths).map(({ given }) => given)
   }

@@ -1,7 +1,8 @@
 // Takes over a caller's input as a copy of plain data, refusing what no operation can want: lone surrogates, endless nesting.
 import { OperationError } from '../errors.ts'
-import { maxElements } from '../parse-json.ts'
 
+/** More than any operation takes; what is beyond it is refused before it is built. */
+export const maxElements = 200_000
 const maxDepth = 16
 const maxItems = 10_000
 // No operation has half as many parameters.
