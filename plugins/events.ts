@@ -6,10 +6,11 @@ import type { Config } from '../src/config.ts'
 import { OperationError } from '../src/errors.ts'
 import { checkAgentId } from '../src/operations/define.ts'
 import { toEventFilter, type FilterInput } from '../src/operations/event-filter.ts'
-import type { EventFilter, Following } from '../src/operations/events.ts'
+import type { Following } from '../src/operations/events.ts'
 import { suggest } from '../src/suggest.ts'
 import { createEventStream, type EventStream } from '../src/sse/event-stream.ts'
 import { timestamp } from '../src/timestamp.ts'
+import type { EventFilter } from '../src/operations/tree-event.ts'
 
 type Query = Readonly<Record<string, string | string[]>>
 

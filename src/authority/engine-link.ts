@@ -1,7 +1,7 @@
 // What transports and relays need of the engine of a tree, wherever it runs.
 import type { LockList } from '../../schemas/locks.ts'
 import type { CallOperation } from '../operations/context.ts'
-import type { EventListener } from '../operations/events.ts'
+import type { EventListener } from '../operations/tree-event.ts'
 import type { TrackedFiles } from '../operations/tracked-files.ts'
 
 export interface EngineLink {

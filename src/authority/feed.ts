@@ -1,5 +1,5 @@
 // All events of the authority for one relay, within bounds of memory: one that does not read is told that events are missing.
-import type { EventListener, TreeEvent } from '../operations/events.ts'
+import type { EventListener, TreeEvent } from '../operations/tree-event.ts'
 import type { Channel } from './channel.ts'
 import type { AuthorityMessage } from './messages.ts'
 

@@ -2,7 +2,7 @@
 import type { Member } from '../daemon/state-file.ts'
 import type { ErrorOnWire } from '../errors.ts'
 import type { Caller, OperationResult } from '../operations/context.ts'
-import type { TreeEvent } from '../operations/events.ts'
+import type { TreeEvent } from '../operations/tree-event.ts'
 
 /** Grows with every change that an older process would misunderstand. */
 export const protocol = 2

@@ -2,7 +2,7 @@
 import { realpathSync } from 'node:fs'
 import { paths } from '../daemon/paths.ts'
 import { serviceName } from '../service/definition.ts'
-import type { ServiceManager } from '../service/manager.ts'
+import type { ServiceManager } from '../service/service-manager.ts'
 import { ServiceManagerError } from '../service/run-tool.ts'
 import { createServerService } from '../service/server-service.ts'
 import { userNamespaceObstacle } from '../service/user-namespaces.ts'

@@ -3,14 +3,16 @@ import { availableParallelism } from 'node:os'
 import type { Patch } from '../../schemas/contention.ts'
 import { createBudget, OutOfBudget, type Budget } from './budget.ts'
 import { compareTexts, toTask, type Comparison, type ComparisonTask, type DiffFormat } from './compare.ts'
-import { judgePatches, type JudgeTask, type PatchJudgement } from './judge.ts'
+import { judgePatches } from './judge.ts'
 import { OperationError } from '../errors.ts'
 import { editLines, sizeOfEdits, type EditTask, type EditResult } from './line-edits.ts'
 import { hasMoreLines } from './lines.ts'
-import { mergeTexts, type MergeResult, type MergeTask } from './merge.ts'
+import { mergeTexts } from './merge.ts'
 import { applyPatches, type ApplyResult } from './patches.ts'
 import { createPool } from './pool.ts'
 import type { Jobs } from './worker.ts'
+import type { JudgeTask, PatchJudgement } from './judgement.ts'
+import type { MergeResult, MergeTask } from './merge-result.ts'
 
 export interface DifferOptions {
   /** Unchanged lines shown, and compared for `context_changed`, on either side of a change. Default 3. */

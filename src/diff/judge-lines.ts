@@ -2,7 +2,7 @@
 import type { ApplicablePatch, LinePatch, PatchConflict } from '../../schemas/contention.ts'
 import { OutOfBudget, type Budget } from './budget.ts'
 import { diffLines, type Hunk } from './hunks.ts'
-import type { JudgeTask, PatchJudgement } from './judge.ts'
+import type { JudgeTask, PatchJudgement } from './judgement.ts'
 import { applyLinePatches, findFault } from './line-patches.ts'
 import { splitLines } from './lines.ts'
 

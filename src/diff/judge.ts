@@ -1,34 +1,12 @@
 // Whether the patches of a late update would still do on the current text what their author saw them do on the base.
-import type { ApplicablePatch, Patch, PatchConflict, StringPatch } from '../../schemas/contention.ts'
+import type { ApplicablePatch, PatchConflict, StringPatch } from '../../schemas/contention.ts'
 import { OutOfBudget, unlimited, type Budget } from './budget.ts'
 import { judgeLinePatches } from './judge-lines.ts'
 import { areLinePatches, isLinePatch } from './line-patches.ts'
 import { lineEnd, lineNumbersAt, lineStart, splitMark } from './lines.ts'
 import { occurrences } from './occurrences.ts'
 import { applyPatch, type AppliedPatch } from './patches.ts'
-import type { DiffBound } from './runs.ts'
-
-export interface PatchJudgement {
-  /** True guarantees that `applyPatches` succeeds on the current text; false is caution. */
-  readonly patches_applicable: boolean
-  readonly conflicts: PatchConflict[]
-  /** Indices of the patches known to be without conflict. */
-  readonly non_conflicting_patches: number[]
-  /** Those that still apply, with their lines in the current text. */
-  readonly applicable_patches: ApplicablePatch[]
-}
-
-/** What to judge; a plain object, so that it can go to another thread. */
-export interface JudgeTask {
-  readonly base: string
-  readonly current: string
-  readonly patches: readonly Patch[]
-  readonly contextLines: number
-  /** The limit given to `applyPatches`, in UTF-8 bytes. */
-  readonly maxBytes: number
-  /** Patches not judged in its time are in neither list, and `patches_applicable` is false. Those by lines need the diff. */
-  readonly bound: DiffBound
-}
+import type { JudgeTask, PatchJudgement } from './judgement.ts'
 
 /**
  * Judges the patches on the texts without their byte order marks, as `applyPatches` applies them. Patches for which the

@@ -1,11 +1,7 @@
 // The conflicts of a merge as the wire tells them: where they stand in all three texts and, where there is room, what stands there.
 import type { MergeConflict } from '../../schemas/contention.ts'
-import type { MergeConflicts, MergeLines } from './merge.ts'
-import type { Region, Span } from './regions.ts'
-
-export interface Clash extends Pick<Region, 'base' | 'current' | 'incoming'> {
-  readonly reason: MergeConflict['reason']
-}
+import type { MergeConflicts, MergeLines, Clash } from './merge-result.ts'
+import type { Span } from './regions.ts'
 
 // A conflict takes about this much beside its contents.
 const placeBytes = 200

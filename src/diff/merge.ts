@@ -1,47 +1,13 @@
 // The three-way merge: what two sides have made of one base, line by line, where that leaves no doubt. Pure and synchronous.
-import type { MergeConflict } from '../../schemas/contention.ts'
 import { compactHunks } from './compact.ts'
 import { widenDoubtful } from './doubtful.ts'
 import { diffLines, type Line, type LineDiff } from './hunks.ts'
 import { splitLines, splitMark } from './lines.ts'
-import { describeConflicts, type Clash } from './merge-conflicts.ts'
+import { describeConflicts } from './merge-conflicts.ts'
 import { breaksJson } from './merged-json.ts'
 import { toRegions, type Region, type Span } from './regions.ts'
 import type { DiffBound } from './runs.ts'
-
-/** What to merge; a plain object, so that it can go to another thread. */
-export interface MergeTask {
-  readonly base: string
-  readonly current: string
-  readonly incoming: string
-  /** True where the result must be JSON if all three are. */
-  readonly isJson: boolean
-  /** Of both differences together, as far as time goes. */
-  readonly bound: DiffBound
-  /** The most bytes the conflicts may take as JSON. */
-  readonly maxConflictBytes: number
-}
-
-export interface MergeConflicts {
-  /** In order, those that there is room for. */
-  readonly conflicts: MergeConflict[]
-  /** How many more there are. */
-  readonly further: number
-  /** False where there is room for their places alone. */
-  readonly hasContents: boolean
-}
-
-export type MergeResult = ({ readonly text: string } | MergeConflicts) & {
-  /** True where the bound was reached: what each side has changed is true, yet larger than it need be, and collides sooner. */
-  readonly coarse: boolean
-}
-
-/** The lines of the three texts. */
-export interface MergeLines {
-  readonly base: readonly string[]
-  readonly current: readonly string[]
-  readonly incoming: readonly string[]
-}
+import type { Clash, MergeLines, MergeResult, MergeTask } from './merge-result.ts'
 
 /**
  * Takes what only one side has changed, and once what both have changed alike. Everything else is a conflict, and so is a

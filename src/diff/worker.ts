@@ -1,10 +1,12 @@
 // What a thread of the differ's pool runs: work too large for the event loop.
 import { createBudget } from './budget.ts'
 import { compareTexts, type Comparison, type ComparisonTask } from './compare.ts'
-import { judgePatches, type JudgeTask, type PatchJudgement } from './judge.ts'
+import { judgePatches } from './judge.ts'
 import { editLines, type EditResult, type EditTask } from './line-edits.ts'
-import { mergeTexts, type MergeResult, type MergeTask } from './merge.ts'
+import { mergeTexts } from './merge.ts'
 import { applyPatches, type ApplyResult, type ApplyTask } from './patches.ts'
+import type { JudgeTask, PatchJudgement } from './judgement.ts'
+import type { MergeResult, MergeTask } from './merge-result.ts'
 
 /** Each job by its name, with what it takes and gives. */
 export interface Jobs {

@@ -108,3 +108,14 @@ function notValid(bytes: Buffer, encoding: string, path: string): OperationError
   const message = `The file is not valid ${encoding}: ${path}. ${describeBytes(bytes, encoding)}`
   return new OperationError('ENCODING_ERROR', message, { path })
 }
+
+/** Bytes as text; undefined where they are gone or are not text in this encoding. */
+export function decodeIfText(bytes: Buffer | undefined, encoding: string, path: string): string | undefined {
+  if (bytes === undefined) return undefined
+  try {
+    return decodeText(bytes, encoding, path)
+  } catch (error) {
+    if (error instanceof OperationError) return undefined
+    throw error
+  }
+}

@@ -1,8 +1,9 @@
 // Which files the clients of this process are subscribed to: one look at each event, however many they are.
 import type { FileStore } from '../files/file-store.ts'
 import { OperationError } from '../errors.ts'
-import type { Events, Following, TreeEvent } from '../operations/events.ts'
+import type { Events, Following } from '../operations/events.ts'
 import { toPath } from './resource-uri.ts'
+import type { TreeEvent } from '../operations/tree-event.ts'
 
 export interface ResourceUpdatesOptions {
   readonly events: Events

@@ -5,7 +5,7 @@ import type { HistoryInput, HistoryOutput, HistoryVersion } from '../../schemas/
 import type { Static } from '../../schemas/typebox.ts'
 import { OperationError } from '../errors.ts'
 import type { Version } from '../files/history.ts'
-import { decodeIfText } from './contention.ts'
+import { decodeIfText } from '../files/text.ts'
 import type { OperationContext } from './context.ts'
 import { defineOperation, pathErrors } from './define.ts'
 import { timestamp } from '../timestamp.ts'

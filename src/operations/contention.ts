@@ -1,10 +1,10 @@
 // Builds the answer to an update that comes too late: what changed between the version the caller knew and the one that is there.
 import type { Contention, Diff, Patch } from '../../schemas/contention.ts'
-import type { PatchJudgement } from '../diff/judge.ts'
-import type { NotMerged } from './late-change.ts'
+import type { PatchJudgement } from '../diff/judgement.ts'
+import type { NotMerged } from '../diff/merge-result.ts'
 import { toModification } from '../files/modification.ts'
 import type { FileVersion } from '../files/read-file.ts'
-import { decodeText, encodeText } from '../files/text.ts'
+import { encodeText, decodeIfText } from '../files/text.ts'
 import { OperationError } from '../errors.ts'
 import { describeContention, type DiffLack, type VersionedOperation } from './contention-words.ts'
 import type { OperationContext } from './context.ts'
@@ -120,17 +120,6 @@ function toMergeConflicts(notMerged: NotMerged | undefined): Partial<Contention>
     merge_conflicts: conflicts,
     ...(further > 0 && { further_merge_conflicts: further }),
     ...(coarse && { merge_coarse: true })
-  }
-}
-
-/** Bytes as text; undefined where they are gone or are not text in this encoding. */
-export function decodeIfText(bytes: Buffer | undefined, encoding: string, path: string): string | undefined {
-  if (bytes === undefined) return undefined
-  try {
-    return decodeText(bytes, encoding, path)
-  } catch (error) {
-    if (error instanceof OperationError) return undefined
-    throw error
   }
 }
 

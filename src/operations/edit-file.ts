@@ -13,8 +13,9 @@ import type { OperationContext } from './context.ts'
 import { changeErrors, defineOperation } from './define.ts'
 import { lockSeconds, refuseLines, requireFileName } from './file-name.ts'
 import { createMissing, goneMeanwhile, notToBeCreated, readVersion, recordVersion } from './file-version.ts'
-import { tellMerged, toVersion, type LateChange, type Merged, type NotMerged } from './late-change.ts'
+import { tellMerged, toVersion, type LateChange, type Merged } from './late-change.ts'
 import { withLocks } from './with-locks.ts'
+import type { NotMerged } from '../diff/merge-result.ts'
 
 export const editFile = defineOperation({
   name: 'edit_file',

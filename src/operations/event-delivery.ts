@@ -1,5 +1,5 @@
 // Telling events to those who follow: in order, in a later turn and a slice at a time, so that whoever makes an event never waits for them.
-import type { EventFilter, EventListener, TreeEvent } from './events.ts'
+import type { EventFilter, EventListener, TreeEvent } from './tree-event.ts'
 
 export interface Follower {
   readonly filter: EventFilter

@@ -5,7 +5,7 @@ import { OperationError } from '../errors.ts'
 import type { FileStore } from '../files/file-store.ts'
 import { compileFileGlob } from '../files/plain-pattern.ts'
 import { suggest } from '../suggest.ts'
-import type { EventFilter } from './events.ts'
+import type { EventFilter } from './tree-event.ts'
 
 export interface FilterInput {
   /** Lists of names, with commas between them. */

@@ -1,27 +1,13 @@
 // The hub of events: what happens to files and locks goes in, whoever follows it is told. Costs nothing while nobody follows.
 import { randomBytes } from 'node:crypto'
-import type { Event, EventType, Gap } from '../../schemas/events.ts'
+import type { Event, Gap } from '../../schemas/events.ts'
 import { serverStopping } from '../errors.ts'
 import { createEventDelivery, isWanted } from './event-delivery.ts'
 import { timestamp } from '../timestamp.ts'
+import type { EventListener, EventFilter, TreeEvent } from './tree-event.ts'
 
 /** An event before it has its place in the stream. */
 export type NewEvent = Event extends infer One ? (One extends Event ? Omit<One, 'id' | 'at'> : never) : never
-
-export type TreeEvent = Event | Gap
-
-/** What is told to one who follows; what is left out does not narrow it. */
-export interface EventFilter {
-  readonly types?: ReadonlySet<EventType> | undefined
-  /** Given a canonical path. */
-  readonly matchesPath?: ((path: string) => boolean) | undefined
-  /** The same of two filters whose `matchesPath` always say the same: one of them is asked then. */
-  readonly pathKey?: string | undefined
-  readonly agentId?: string | undefined
-}
-
-/** Is told in a later turn, in the order of the events. Must not throw, and must not wait. */
-export type EventListener = (event: TreeEvent) => void
 
 /** Something that tells the hub of events while somebody follows. @returns ends it */
 export type EventSource = (publish: (event: NewEvent) => void) => () => void

@@ -1,10 +1,9 @@
 // A change made for a version that is no longer the current one: merged with what others have made of that version.
 import type { Modification } from '../../schemas/common.ts'
 import type { Diff } from '../../schemas/contention.ts'
-import type { MergeResult } from '../diff/merge.ts'
+import type { NotMerged } from '../diff/merge-result.ts'
 import type { FileVersion } from '../files/read-file.ts'
-import { encodeText } from '../files/text.ts'
-import { decodeIfText } from './contention.ts'
+import { encodeText, decodeIfText } from '../files/text.ts'
 import type { OperationContext } from './context.ts'
 import { toModification } from '../files/modification.ts'
 
@@ -27,8 +26,6 @@ export interface Merged extends Pick<LateChange, 'path' | 'canonicalPath' | 'exp
   readonly current: string
   readonly modifiedBy: Modification[]
 }
-
-export type NotMerged = Exclude<MergeResult, { readonly text: string }>
 
 /**
  * What to write: the change made in the version expected or, where that is wanted, merged with what stands there instead. Runs

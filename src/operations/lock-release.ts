@@ -5,7 +5,7 @@ import type { Static } from '../../schemas/typebox.ts'
 import type { OperationContext } from './context.ts'
 import { defineOperation, pathErrors } from './define.ts'
 import { timestamp } from '../timestamp.ts'
-import { requireAgent } from './lock-files.ts'
+import { requireAgent } from './resolve-files.ts'
 import { explainName, findNamedFiles } from './named-files.ts'
 
 const annotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false }

@@ -6,8 +6,9 @@ import type { OperationContext } from './context.ts'
 import { defineOperation, pathErrors } from './define.ts'
 import { timestamp } from '../timestamp.ts'
 import { toOwnHolder } from './lock-entries.ts'
-import { mainHolder, nameOf, requireAgent } from './lock-files.ts'
+import { mainHolder, nameOf } from './lock-files.ts'
 import { explainName, findNamedFiles, leaseThatCounts } from './named-files.ts'
+import { requireAgent } from './resolve-files.ts'
 
 export const lockStatus = defineOperation({
   name: 'lock_status',

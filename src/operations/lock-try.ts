@@ -7,7 +7,7 @@ import { defineOperation, leaseErrors } from './define.ts'
 import { timestamp } from '../timestamp.ts'
 import { LeaseGroup } from './lease-group.ts'
 import { explainTtl, toGroupOptions, toMessage } from './lease-options.ts'
-import { requireAgent, resolveFiles } from './lock-files.ts'
+import { requireAgent, resolveFiles } from './resolve-files.ts'
 
 export const lockTry = defineOperation({
   name: 'lock_try',

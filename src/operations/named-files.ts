@@ -3,7 +3,8 @@ import { errorTable } from '../../schemas/errors.ts'
 import { toOperationError, type OperationError } from '../errors.ts'
 import type { Lease } from '../locks/lock.ts'
 import type { OperationContext } from './context.ts'
-import { checkCount, inCanonicalOrder, resolveFile, type LockFile } from './lock-files.ts'
+import { inCanonicalOrder, type LockFile } from './lock-files.ts'
+import { checkCount, resolveFile } from './resolve-files.ts'
 
 export interface NamedFile {
   /** As the caller spelt it first. */

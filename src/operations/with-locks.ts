@@ -7,7 +7,7 @@ import type { Place } from '../files/walk.ts'
 import type { Lock } from '../locks/lock.ts'
 import type { OperationContext } from './context.ts'
 import { checkLeases, needsLease, noteReads, type LeaseTerm } from './lease-terms.ts'
-import { resolveFile } from './lock-files.ts'
+import { resolveFile } from './resolve-files.ts'
 import { explainCut, waitSeconds } from './wait-time.ts'
 
 export interface Target {

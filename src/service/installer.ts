@@ -6,7 +6,7 @@ import { removeEmptyFolders } from '../setup/folders.ts'
 import type { Journal } from '../setup/journal.ts'
 import { readUserFile, removeUserFile, writeUserFile } from '../setup/user-file.ts'
 import type { ServiceDefinition } from './definition.ts'
-import type { ServiceManager } from './manager.ts'
+import type { ServiceManager } from './service-manager.ts'
 
 export type ServiceInstaller = ReturnType<typeof createServiceInstaller>
 

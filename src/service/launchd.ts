@@ -1,7 +1,7 @@
 // Services of the user on macOS: launchctl in the domain of his login.
 import { join } from 'node:path'
 import { toLaunchAgent } from './launch-agent.ts'
-import type { ManagerPlace, ServiceManager } from './manager.ts'
+import type { ManagerPlace, ServiceManager } from './service-manager.ts'
 import { runTool, ServiceManagerError, type ToolResult } from './run-tool.ts'
 
 export function createLaunchd({ home, environment, uid }: ManagerPlace): ServiceManager {

@@ -1,7 +1,7 @@
 // Services of the user on Linux: systemctl --user.
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ManagerPlace, ServiceManager } from './manager.ts'
+import type { ManagerPlace, ServiceManager } from './service-manager.ts'
 import { runTool, ServiceManagerError } from './run-tool.ts'
 import { toSystemdUnit } from './systemd-unit.ts'
 

@@ -1,6 +1,6 @@
 // Services of the user on Windows: a task that starts when he logs in.
 import { win32 } from 'node:path'
-import type { ManagerPlace, ServiceManager } from './manager.ts'
+import type { ManagerPlace, ServiceManager } from './service-manager.ts'
 import { runTool, ServiceManagerError } from './run-tool.ts'
 import { toScheduledTask } from './scheduled-task.ts'
 

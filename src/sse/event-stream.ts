@@ -1,7 +1,7 @@
 // One stream of events as Server-Sent Events: within bounds of memory, however slowly it is read.
 import type { Writable } from 'node:stream'
 import type { Ready } from '../../schemas/events.ts'
-import type { TreeEvent } from '../operations/events.ts'
+import type { TreeEvent } from '../operations/tree-event.ts'
 
 export interface EventStreamOptions {
   readonly output: Writable

@@ -1,11 +1,12 @@
 // The three-way merge: nothing lost, nothing guessed, and the same as git where both find no conflict.
 import t, { type Test } from 'tap'
 import { splitLines } from '../../src/diff/lines.ts'
-import { mergeTexts, type MergeResult, type MergeTask } from '../../src/diff/merge.ts'
+import { mergeTexts } from '../../src/diff/merge.ts'
 import { gitMergeMinimal, gitMerges, hasGit, replayCases, type ThreeTexts } from '../fixtures/git-merges.ts'
 import { lengthOf } from '../fixtures/length.ts'
 import { installed } from '../../src/installation.ts'
 import { seededRandom } from './fixtures/texts.ts'
+import type { MergeResult, MergeTask } from '../../src/diff/merge-result.ts'
 
 const generous = { maxEditLength: 10_000, timeoutMs: 10_000 }
 

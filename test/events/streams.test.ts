@@ -8,8 +8,9 @@ import { follow, get, type EventClient } from '../fixtures/event-stream.ts'
 import { startProgram, startServer } from '../fixtures/server.ts'
 import { makeTree } from '../fixtures/tree.ts'
 import { until } from '../fixtures/until.ts'
-import { createEvents, type NewEvent, type TreeEvent } from '../../src/operations/events.ts'
+import { createEvents, type NewEvent } from '../../src/operations/events.ts'
 import { withResolvers } from '../../src/with-resolvers.ts'
+import type { TreeEvent } from '../../src/operations/tree-event.ts'
 
 type Overrides = Parameters<typeof startServer>[2]
 
