@@ -4,23 +4,14 @@ import type { Contention } from '../../schemas/contention.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import type { AppendInput, AppendOutput } from '../../schemas/append.ts'
 import { splitMark, withoutTerminator } from '../diff/lines.ts'
-import { decodeText, encodeText, decodeIfText } from '../files/text.ts'
-import type { Place } from '../files/walk.ts'
-import type { Lock } from '../locks/lock.ts'
-import { answerContention } from './contention.ts'
 import type { OperationContext } from './context.ts'
 import { changeErrors, defineOperation } from './define.ts'
-import {
-  createMissing,
-  goneMeanwhile,
-  linksBroken,
-  notToBeCreated,
-  readVersion,
-  recordVersion
-} from './file-version.ts'
-import { findBase, modifiedSince, tellMerged, type LateChange, type Merged } from './late-change.ts'
-import { withLocks } from './with-locks.ts'
+import { createMissing, goneMeanwhile, linksBroken, notToBeCreated } from './change/file-version.ts'
 import { timestamp } from '../timestamp.ts'
+import type { LockedTurn } from './change/change-file.ts'
+import { changeContent } from './change/change-content.ts'
+import { describeMerge, findTexts, type Merged, type Rebased, type StaleChange } from './change/stale-change.ts'
+import { VersionTexts } from './change/version-texts.ts'
 
 type Appended = Static<typeof AppendOutput>
 
@@ -36,77 +27,60 @@ export const asyncAppend = defineOperation({
 })
 
 async function append(input: AppendInput, context: OperationContext): Promise<Appended | Contention> {
-  const { path, timeout, fencing_token, diff_format, encoding = context.config.crud.default_encoding } = input
-  const outcome = await withLocks(
-    context,
-    [{ path, mode: 'exclusive', reach: 'target', fencingToken: fencing_token }],
-    { operation: 'async_append', timeout },
-    async ([place], lock) => {
-      context.files.checkWritable(place!, path)
-      const turn = { input, encoding, place: place!, lock }
-      return place!.stat === undefined
-        ? { done: await create(turn, context), merged: undefined }
-        : addToEnd(turn, context)
-    }
-  )
-  if ('late' in outcome)
-    return answerContention(context, { ...outcome.late, operation: 'async_append', diffFormat: diff_format })
-  const { done, merged } = outcome
-  return merged === undefined ? done : tellMerged(context, done, merged, diff_format)
+  const { path, content, separator, expected_hash, on_contention, timeout, fencing_token, diff_format } = input
+  const texts = new VersionTexts(input.encoding ?? context.config.crud.default_encoding, path)
+
+  async function change(version: Buffer): Promise<Buffer> {
+    const { body } = splitMark(texts.decode(version))
+    return Buffer.concat([version, texts.encode(body === '' ? content : separator + content, version)])
+  }
+
+  async function rebase(stale: StaleChange): Promise<Rebased> {
+    const merged = on_contention === 'merge' ? await mergeAtEnd(context, stale, texts) : undefined
+    return merged === undefined ? { notMerged: undefined } : { bytes: await change(stale.current.bytes), merged }
+  }
+
+  return changeContent<Appended>(context, {
+    operation: 'async_append',
+    path,
+    timeout,
+    fencingToken: fencing_token,
+    diffFormat: diff_format,
+    texts,
+    expectedHash: () => expected_hash ?? undefined,
+    create: (turn) => create(turn, input, texts, context),
+    change,
+    rebase,
+    knowsNow: ({ hash }) => (expected_hash === hash ? { from: hash } : undefined),
+    answer: ({ current, hash, bytes, isChanged }) => ({
+      ...answer(path, hash, bytes.length - current.bytes.length, bytes.length),
+      ...(isChanged && linksBroken(current))
+    })
+  })
 }
 
-/** An append that has its lock. */
-interface Turn {
-  readonly input: AppendInput
-  readonly encoding: string
-  readonly place: Place
-  readonly lock: Lock
-}
-
-async function create({ input, encoding, place, lock }: Turn, context: OperationContext): Promise<Appended> {
-  const { path, content, create_if_missing, create_dirs, expected_hash } = input
+async function create(
+  turn: LockedTurn,
+  { path, content, create_if_missing, create_dirs, expected_hash }: AppendInput,
+  texts: VersionTexts,
+  context: OperationContext
+): Promise<Appended> {
   if (typeof expected_hash === 'string') throw goneMeanwhile(path)
   if (!create_if_missing) throw notToBeCreated(path, 'async_list')
-  const bytes = encodeText(content, encoding, path)
-  const hash = await createMissing(context, 'async_append', place, path, bytes, { createDirs: create_dirs, lock })
-  return answer(path, hash, bytes.length, bytes.length, true)
-}
-
-type Late = Omit<LateChange, 'change'>
-
-async function addToEnd(
-  { input, encoding, place, lock }: Turn,
-  context: OperationContext
-): Promise<{ done: Appended; merged?: Merged | undefined } | { late: Late }> {
-  const { path, content, separator, expected_hash, on_contention } = input
-  const current = await readVersion(context, place, path)
-  let merged: Merged | undefined
-  if (typeof expected_hash === 'string' && expected_hash !== current.hash) {
-    const late = { path, canonicalPath: place.path, expectedHash: expected_hash, current, encoding }
-    merged = on_contention === 'merge' ? await mergeAtEnd(late, context) : undefined
-    if (merged === undefined) return { late }
-  }
-  const { body } = splitMark(merged?.current ?? decodeText(current.bytes, encoding, path))
-  const added = encodeText(body === '' ? content : separator + content, encoding, path, current.bytes)
-  if (added.length === 0) return { done: answer(path, current.hash, 0, current.bytes.length, false), merged }
-  const bytes = Buffer.concat([current.bytes, added])
-  const made = await context.files.replace(place, path, current, bytes, () => lock.assertHeld())
-  const hash = recordVersion(context, 'async_append', place, bytes, made)
-  if (expected_hash === current.hash) {
-    context.views.learned(context.caller.agentId, { path: place.path, given: path, hash, from: current.hash })
-  }
-  return { done: { ...answer(path, hash, added.length, bytes.length, true), ...linksBroken(current) }, merged }
+  const bytes = texts.encode(content)
+  const hash = await createMissing(context, 'async_append', turn, path, bytes, { createDirs: create_dirs })
+  return { ...answer(path, hash, bytes.length, bytes.length), changed: true }
 }
 
 /** Undefined where the text cannot simply stand behind what others have made of the file. */
-async function mergeAtEnd(late: Late, context: OperationContext): Promise<Merged | undefined> {
-  const { path, canonicalPath, expectedHash, current, encoding } = late
-  const base = await findBase(context, late)
-  const currentText = decodeIfText(current.bytes, encoding, path)
-  if (base === undefined || currentText === undefined || leavesLineOpen(base.text, splitMark(currentText).body))
-    return undefined
-  const modifiedBy = modifiedSince(context, canonicalPath, expectedHash)
-  return { path, canonicalPath, expectedHash, base: base.text, current: currentText, modifiedBy }
+async function mergeAtEnd(
+  context: OperationContext,
+  stale: StaleChange,
+  texts: VersionTexts
+): Promise<Merged | undefined> {
+  const known = await findTexts(context, stale, texts)
+  if (known === undefined || leavesLineOpen(known.base, splitMark(known.current).body)) return undefined
+  return describeMerge(context, stale, known)
 }
 
 /** Where others have left the last line without its end, the text would become part of that line. */
@@ -114,14 +88,14 @@ function leavesLineOpen(base: string, current: string): boolean {
   return withoutTerminator(base) !== base && current !== '' && withoutTerminator(current) === current
 }
 
-function answer(path: string, hash: string, appended: number, total: number, changed: boolean): Appended {
+function answer(path: string, hash: string, appended: number, total: number): Appended {
   return {
     status: 'ok',
     path,
     hash,
     bytes_appended: appended,
     total_size_bytes: total,
-    changed,
+    changed: appended > 0,
     timestamp: timestamp()
   }
 }

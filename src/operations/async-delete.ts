@@ -3,13 +3,12 @@ import { contract } from '../../schemas/contract.ts'
 import type { Contention } from '../../schemas/contention.ts'
 import type { DeleteInput, DeleteOutput } from '../../schemas/delete.ts'
 import type { Static } from '../../schemas/typebox.ts'
-import { answerContention } from './contention.ts'
 import type { OperationContext } from './context.ts'
 import { changeErrors, defineOperation } from './define.ts'
-import { readEntry } from './entry-version.ts'
-import { authorOf } from './file-version.ts'
-import { withLocks } from './with-locks.ts'
+import { readEntry } from './change/entry-version.ts'
+import { authorOf } from './change/file-version.ts'
 import { timestamp } from '../timestamp.ts'
+import { changeFile, findStale } from './change/change-file.ts'
 
 export const asyncDelete = defineOperation({
   name: 'async_delete',
@@ -22,33 +21,23 @@ export const asyncDelete = defineOperation({
   handle: deleteFile
 })
 
-async function deleteFile(
-  input: DeleteInput,
-  context: OperationContext
-): Promise<Static<typeof DeleteOutput> | Contention> {
+type Deleted = Static<typeof DeleteOutput>
+
+async function deleteFile(input: DeleteInput, context: OperationContext): Promise<Deleted | Contention> {
   const { path, expected_hash = null, timeout, diff_format, fencing_token } = input
-  const outcome = await withLocks(
-    context,
-    [{ path, mode: 'exclusive', reach: 'entry', fencingToken: fencing_token }],
-    { operation: 'async_delete', timeout },
-    async ([place], lock) => {
-      context.files.checkWritable(place!, path)
-      const { version, content } = await readEntry(context, place!, path, expected_hash !== null)
-      if (expected_hash !== null && content !== undefined && content.hash !== expected_hash)
-        return { late: content, canonicalPath: place!.path }
-      const { link, unsure } = await context.files.remove(place!, path, version, () => lock.assertHeld())
-      context.history.recordGone(place!.path, { author: authorOf(context.caller, 'async_delete'), link })
-      if (unsure !== undefined) throw unsure
-      return { deletedHash: content?.hash ?? null }
-    }
-  )
-  if ('deletedHash' in outcome) return { status: 'ok', path, deleted_hash: outcome.deletedHash, timestamp: timestamp() }
-  return answerContention(context, {
+  return changeFile<Deleted>(context, {
     operation: 'async_delete',
-    path,
-    canonicalPath: outcome.canonicalPath,
-    expectedHash: expected_hash as string,
-    current: outcome.late,
-    diffFormat: diff_format
+    targets: [{ path, reach: 'entry', fencingToken: fencing_token }],
+    timeout,
+    diffFormat: diff_format,
+    async make({ place, assertHeld }) {
+      const { version, content } = await readEntry(context, place, path, expected_hash !== null)
+      const stale = findStale(place, path, content, expected_hash)
+      if (stale !== undefined) return { stale }
+      const { link, unsure } = await context.files.remove(place, path, version, assertHeld)
+      context.history.recordGone(place.path, { author: authorOf(context.caller, 'async_delete'), link })
+      if (unsure !== undefined) throw unsure
+      return { done: { status: 'ok', path, deleted_hash: content?.hash ?? null, timestamp: timestamp() } }
+    }
   })
 }

@@ -10,7 +10,7 @@ import { showName, toBytes, toName } from '../files/raw-name.ts'
 import { OperationError } from '../errors.ts'
 import type { OperationContext } from './context.ts'
 import { defineOperation, pathErrors } from './define.ts'
-import { glanceAt } from './file-version.ts'
+import { glanceAt } from './change/file-version.ts'
 import { timestamp } from '../timestamp.ts'
 
 export const asyncList = defineOperation({

@@ -7,7 +7,7 @@ import { decodeText, decodeIfText } from '../files/text.ts'
 import { contains, type LineRange } from './line-ranges.ts'
 import type { OperationContext } from './context.ts'
 import { defineOperation, pathErrors } from './define.ts'
-import { readVersion } from './file-version.ts'
+import { readVersion } from './change/file-version.ts'
 import { withLocks } from './with-locks.ts'
 import { timestamp } from '../timestamp.ts'
 

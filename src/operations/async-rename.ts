@@ -6,13 +6,12 @@ import type { Static } from '../../schemas/typebox.ts'
 import type { FileVersion } from '../files/read-file.ts'
 import { unknownIdentity, type FileIdentity } from '../files/identity.ts'
 import type { Place } from '../files/walk.ts'
-import { answerContention } from './contention.ts'
 import type { OperationContext } from './context.ts'
 import { changeErrors, defineOperation } from './define.ts'
-import { readEntry } from './entry-version.ts'
-import { authorOf } from './file-version.ts'
-import { withLocks } from './with-locks.ts'
+import { readEntry } from './change/entry-version.ts'
+import { authorOf } from './change/file-version.ts'
 import { timestamp } from '../timestamp.ts'
+import { findStale, changeFile } from './change/change-file.ts'
 
 type Renamed = Static<typeof RenameOutput>
 
@@ -28,56 +27,34 @@ export const asyncRename = defineOperation({
 })
 
 async function rename(input: RenameInput, context: OperationContext): Promise<Renamed | Contention> {
-  const {
-    old_path,
-    new_path,
-    expected_hash = null,
-    overwrite,
-    create_dirs,
-    timeout,
-    diff_format,
-    fencing_token
-  } = input
-  const outcome = await withLocks(
-    context,
-    [
-      { path: old_path, mode: 'exclusive', reach: 'entry', fencingToken: fencing_token },
-      { path: new_path, mode: 'exclusive', reach: 'entry' }
-    ],
-    { operation: 'async_rename', timeout },
-    async ([source, target], lock) => {
-      context.files.checkWritable(source!, old_path)
-      context.files.checkWritable(target!, new_path)
-      const { version, content } = await readEntry(context, source!, old_path, expected_hash !== null)
-      if (expected_hash !== null && content !== undefined && content.hash !== expected_hash)
-        return { late: content, canonicalPath: source!.path }
-      if (source!.path === target!.path) return { done: answer(old_path, new_path, content, false) }
-      const {
-        outcome: renamed,
-        identity,
-        unsure
-      } = await context.files.rename(
-        { place: source!, path: old_path, current: version },
-        { place: target!, path: new_path, overwrite, createDirs: create_dirs },
-        () => lock.assertHeld()
-      )
-      if (renamed === 'unchanged') return { done: answer(old_path, new_path, content, false) }
-      if (renamed === 'source-left') recordCopy(context, target!, version, identity)
-      else moveHistory(context, source!, target!, new_path, version, identity)
-      if (unsure !== undefined) throw unsure
-      return {
-        done: { ...answer(old_path, new_path, content, true), ...(renamed === 'copied' && { cross_filesystem: true }) }
-      }
-    }
-  )
-  if ('done' in outcome) return outcome.done
-  return answerContention(context, {
+  const { old_path, new_path, expected_hash = null, overwrite, create_dirs, timeout, diff_format } = input
+  return changeFile<Renamed>(context, {
     operation: 'async_rename',
-    path: old_path,
-    canonicalPath: outcome.canonicalPath,
-    expectedHash: expected_hash as string,
-    current: outcome.late,
-    diffFormat: diff_format
+    targets: [
+      { path: old_path, reach: 'entry', fencingToken: input.fencing_token },
+      { path: new_path, reach: 'entry' }
+    ],
+    timeout,
+    diffFormat: diff_format,
+    async make({ place: source, other, assertHeld }) {
+      const target = other as Place
+      const { version, content } = await readEntry(context, source, old_path, expected_hash !== null)
+      const stale = findStale(source, old_path, content, expected_hash)
+      if (stale !== undefined) return { stale }
+      if (source.path === target.path) return { done: answer(old_path, new_path, content, false) }
+      const renamed = await context.files.rename(
+        { place: source, path: old_path, current: version },
+        { place: target, path: new_path, overwrite, createDirs: create_dirs },
+        assertHeld
+      )
+      const { outcome, identity, unsure } = renamed
+      if (outcome === 'unchanged') return { done: answer(old_path, new_path, content, false) }
+      if (outcome === 'source-left') recordCopy(context, target, version, identity)
+      else moveHistory(context, source, target, new_path, version, identity)
+      if (unsure !== undefined) throw unsure
+      const done = answer(old_path, new_path, content, true)
+      return { done: outcome === 'copied' ? { ...done, cross_filesystem: true } : done }
+    }
   })
 }
 

@@ -6,15 +6,14 @@ import type { RestoreInput, RestoreOutput } from '../../schemas/history.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import { OperationError } from '../errors.ts'
 import type { FileVersion } from '../files/read-file.ts'
-import type { Place } from '../files/walk.ts'
-import type { Lock } from '../locks/lock.ts'
-import { answerContention } from './contention.ts'
 import type { OperationContext } from './context.ts'
 import { changeErrors, defineOperation } from './define.ts'
-import { createMissing, glanceAt, linksBroken, readVersion, recordVersion } from './file-version.ts'
-import { keptBytes } from './kept-version.ts'
-import { withLocks } from './with-locks.ts'
+import { createMissing, glanceAt, linksBroken } from './change/file-version.ts'
+import { keptBytes } from './change/kept-version.ts'
 import { timestamp } from '../timestamp.ts'
+import type { LockedTurn } from './change/change-file.ts'
+import { changeContent } from './change/change-content.ts'
+import { VersionTexts } from './change/version-texts.ts'
 
 export const asyncRestore = defineOperation({
   name: 'async_restore',
@@ -30,57 +29,60 @@ export const asyncRestore = defineOperation({
 type Restored = Static<typeof RestoreOutput>
 
 async function restore(input: RestoreInput, context: OperationContext): Promise<Restored | Contention> {
-  const { path, hash, expected_hash, create_dirs, timeout, fencing_token, diff_format } = input
-  const { files, views, caller } = context
-  const bytes = await keptBytes(context, path, hash)
-  const outcome = await withLocks(
-    context,
-    [{ path, mode: 'exclusive', reach: 'target', fencingToken: fencing_token }],
-    { operation: 'async_restore', timeout },
-    async ([place], lock) => {
-      files.checkWritable(place!, path)
-      const seen = { path: place!.path, given: path, hash, from: hash }
-      if (place!.stat === undefined) {
-        if (typeof expected_hash === 'string') throw gone(path)
-        const was = context.history.was(place!.path)
-        const options = { createDirs: create_dirs, lock, mode: was?.mode, from: hash }
-        if (was?.link !== undefined) return { done: await restoreLink(context, place!, input, was.link, lock) }
-        await createMissing(context, 'async_restore', place!, path, bytes, options)
-        return { done: answer(path, null, hash, bytes.length) }
-      }
-      const current = await readVersion(context, place!, path)
-      const known = expected_hash ?? (expected_hash === null ? undefined : views.knownHash(caller.agentId, place!.path))
-      if (known === undefined && expected_hash !== null) throw versionUnknown(path)
-      if (known !== undefined && current.hash !== known) return { late: current, known, canonicalPath: place!.path }
-      if (current.hash === hash) return { done: answer(path, current, hash, 0) }
-      const made = await files.replace(place!, path, current, bytes, () => lock.assertHeld())
-      recordVersion(context, 'async_restore', place!, bytes, made)
-      views.learned(caller.agentId, seen)
-      return { done: { ...answer(path, current, hash, bytes.length), ...linksBroken(current) } }
-    }
-  )
-  if ('done' in outcome) return outcome.done
-  return answerContention(context, {
+  const { path, hash, expected_hash, timeout, fencing_token, diff_format } = input
+  const { views, caller, config } = context
+  const kept = await keptBytes(context, path, hash)
+  return changeContent<Restored>(context, {
     operation: 'async_restore',
     path,
-    canonicalPath: outcome.canonicalPath,
-    expectedHash: outcome.known,
-    current: outcome.late,
-    diffFormat: diff_format
+    timeout,
+    fencingToken: fencing_token,
+    diffFormat: diff_format,
+    texts: new VersionTexts(config.crud.default_encoding, path),
+    expectedHash(place) {
+      if (expected_hash === null) return undefined
+      const known = expected_hash ?? views.knownHash(caller.agentId, place.path)
+      if (known === undefined) throw versionUnknown(path)
+      return known
+    },
+    create: (turn) => create(turn, input, kept, context),
+    change: async () => kept,
+    knowsNow: () => ({ from: hash }),
+    answer: ({ current, isChanged }) => ({
+      ...answer(path, current, hash, isChanged ? kept.length : 0),
+      ...(isChanged && linksBroken(current))
+    })
   })
+}
+
+async function create(
+  turn: LockedTurn,
+  input: RestoreInput,
+  kept: Buffer,
+  context: OperationContext
+): Promise<Restored> {
+  const { path, hash, expected_hash, create_dirs } = input
+  if (typeof expected_hash === 'string') throw gone(path)
+  const was = context.history.was(turn.place.path)
+  if (was?.link !== undefined) return restoreLink(turn, input, was.link, context)
+  await createMissing(context, 'async_restore', turn, path, kept, {
+    createDirs: create_dirs,
+    mode: was?.mode,
+    from: hash
+  })
+  return answer(path, null, hash, kept.length)
 }
 
 /** The link alone, where what it leads to has that version; else it would show another one, or write over its target. */
 async function restoreLink(
-  context: OperationContext,
-  place: Place,
+  { place, assertHeld }: LockedTurn,
   { path, hash, create_dirs }: RestoreInput,
   link: string,
-  lock: Lock
+  context: OperationContext
 ): Promise<Restored> {
   const target = isAbsolute(link) ? link : `${dirname(place.path)}/${link}`
   if ((await hashAt(context, target)) !== hash) throw targetDiffers(path, target)
-  const options = { createDirs: create_dirs, assertHeld: () => lock.assertHeld() }
+  const options = { createDirs: create_dirs, assertHeld }
   const { unsure } = await context.files.createLink(place, path, link, options)
   if (unsure !== undefined) throw unsure
   return answer(path, null, hash, 0)

@@ -6,15 +6,13 @@ import type { UpdateInput, UpdateOutput } from '../../schemas/update.ts'
 import { isLinePatch } from '../diff/line-patches.ts'
 import { describeFailure } from '../diff/patch-failure.ts'
 import { OperationError } from '../errors.ts'
-import type { FileVersion } from '../files/read-file.ts'
-import { decodeText, encodeText, keepMark } from '../files/text.ts'
-import { answerContention } from './contention.ts'
 import type { OperationContext } from './context.ts'
 import { changeErrors, defineOperation } from './define.ts'
-import { tellMerged, toVersion } from './late-change.ts'
-import { linksBroken, readVersion, recordVersion } from './file-version.ts'
-import { withLocks } from './with-locks.ts'
+import { linksBroken } from './change/file-version.ts'
 import { timestamp } from '../timestamp.ts'
+import { changeContent } from './change/change-content.ts'
+import { mergeStale, type StaleChange } from './change/stale-change.ts'
+import { VersionTexts } from './change/version-texts.ts'
 
 export const asyncUpdate = defineOperation({
   name: 'async_update',
@@ -42,46 +40,30 @@ export async function updateOne(
 ): Promise<Updated | Contention> {
   requireOneForm(input)
   const { path, expected_hash, patches, on_contention, timeout, diff_format, fencing_token } = input
-  const { encoding = context.config.crud.default_encoding } = input
-  const change = (version: Buffer) => newText(input, version, encoding, context)
-  const outcome = await withLocks(
-    context,
-    [{ path, mode: 'exclusive', reach: 'target', fencingToken: fencing_token }],
-    { operation: 'async_update', timeout },
-    async ([place], lock) => {
-      context.files.checkWritable(place!, path)
-      const current = await readVersion(context, place!, path)
-      const late = { path, canonicalPath: place!.path, expectedHash: expected_hash, current, encoding, change }
-      const version = await toVersion(context, late, on_contention)
-      if ('notMerged' in version) return { ...version, late }
-      const { bytes, merged } = version
-      if (bytes.equals(current.bytes)) return { done: answer(path, current, current.hash, 0), merged }
-      const made = await context.files.replace(place!, path, current, bytes, () => lock.assertHeld())
-      const hash = recordVersion(context, 'async_update', place!, bytes, made)
-      if (merged === undefined) {
-        const from = input.content === undefined ? { from: current.hash } : {}
-        context.views.learned(context.caller.agentId, { path: place!.path, given: path, hash, ...from })
-      }
-      return { done: { ...answer(path, current, hash, bytes.length), ...linksBroken(current) }, merged }
-    }
-  )
-  if ('done' in outcome) {
-    const { done, merged } = outcome
-    return merged === undefined ? done : tellMerged(context, done, merged, diff_format)
-  }
-  const { late, notMerged } = outcome
-  return answerContention(context, {
+  const texts = new VersionTexts(input.encoding ?? context.config.crud.default_encoding, path)
+  const change = (version: Buffer) => newText(input, version, texts, context)
+  return changeContent<Updated>(context, {
     operation: 'async_update',
-    ...late,
+    path,
+    timeout,
+    fencingToken: fencing_token,
     diffFormat: diff_format,
+    texts,
     patches,
-    notMerged,
-    rehearse: async (current) =>
-      context.files.checkReplaceable(
-        path,
-        current,
-        encodeText(await change(current.bytes), encoding, path, current.bytes)
-      )
+    expectedHash: () => expected_hash,
+    change,
+    ...(on_contention === 'merge' && { rebase: (stale: StaleChange) => mergeStale(context, stale, texts, change) }),
+    knowsNow: (current) => (input.content === undefined ? { from: current.hash } : {}),
+    answer: ({ current, hash, bytes, isChanged }) => ({
+      status: 'ok',
+      path,
+      previous_hash: current.hash,
+      hash,
+      bytes_written: isChanged ? bytes.length : 0,
+      changed: isChanged,
+      timestamp: timestamp(),
+      ...(isChanged && linksBroken(current))
+    })
   })
 }
 
@@ -106,26 +88,14 @@ function requireOneForm({ path, content, patches }: Pick<UpdateInput, 'path' | '
 async function newText(
   { path, content, patches = [] }: Pick<UpdateInput, 'path' | 'content' | 'patches'>,
   version: Buffer,
-  encoding: string,
+  texts: VersionTexts,
   { differ, signal }: OperationContext
 ): Promise<string> {
-  if (content !== undefined) return keepMark(content, version, encoding, path)
-  const text = decodeText(version, encoding, path)
+  if (content !== undefined) return texts.keepMark(content, version)
+  const text = texts.decode(version)
   const applied = await differ.apply({ text, patches, signal })
   if ('text' in applied) return applied.text
   const { failure } = applied
   const code = failure.reason === 'too_large' ? 'FILE_TOO_LARGE' : 'INVALID_PATCH'
   throw new OperationError(code, `${path}: ${describeFailure(failure)}`, { path, details: { ...failure } })
-}
-
-function answer(path: string, current: FileVersion, hash: string, bytesWritten: number): Updated {
-  return {
-    status: 'ok',
-    path,
-    previous_hash: current.hash,
-    hash,
-    bytes_written: bytesWritten,
-    changed: hash !== current.hash,
-    timestamp: timestamp()
-  }
 }

@@ -5,7 +5,7 @@ import type { WriteInput, WriteOutput } from '../../schemas/write.ts'
 import { encodeText } from '../files/text.ts'
 import type { OperationContext } from './context.ts'
 import { changeErrors, defineOperation } from './define.ts'
-import { recordVersion } from './file-version.ts'
+import { recordVersion } from './change/file-version.ts'
 import { withLocks } from './with-locks.ts'
 import { timestamp } from '../timestamp.ts'
 

@@ -5,17 +5,15 @@ import type { EditFileInput, EditFileOutput } from '../../schemas/file-editing.t
 import type { Static } from '../../schemas/typebox.ts'
 import { readLineEdits, type EditedLines, type LineChanges, type LineEditFailure } from '../diff/line-edits.ts'
 import { countByteLines } from '../diff/lines.ts'
-import { decodeText, encodeText } from '../files/text.ts'
-import type { Place } from '../files/walk.ts'
-import type { Lock } from '../locks/lock.ts'
-import { answerContention } from './contention.ts'
+import { encodeText } from '../files/text.ts'
 import type { OperationContext } from './context.ts'
 import { changeErrors, defineOperation } from './define.ts'
 import { lockSeconds, refuseLines, requireFileName } from './file-name.ts'
-import { createMissing, goneMeanwhile, notToBeCreated, readVersion, recordVersion } from './file-version.ts'
-import { tellMerged, toVersion, type LateChange, type Merged } from './late-change.ts'
-import { withLocks } from './with-locks.ts'
-import type { NotMerged } from '../diff/merge-result.ts'
+import { createMissing, goneMeanwhile, notToBeCreated } from './change/file-version.ts'
+import type { LockedTurn } from './change/change-file.ts'
+import { changeContent } from './change/change-content.ts'
+import { mergeStale, type StaleChange } from './change/stale-change.ts'
+import { VersionTexts } from './change/version-texts.ts'
 
 export const editFile = defineOperation({
   name: 'edit_file',
@@ -31,77 +29,54 @@ export const editFile = defineOperation({
 type Edited = Static<typeof EditFileOutput>
 
 async function edit(input: EditFileInput, context: OperationContext): Promise<Edited | Contention> {
-  const { name, edits = [], append = '', create_if_missing, expected_hash, diff_format, fencing_token } = input
+  const { name, edits = [], append = '', expected_hash, on_contention, diff_format, fencing_token } = input
+  const { differ, signal } = context
   requireFileName(name)
   const changes = orRefuse(name, readLineEdits({ edits, append }))
-  const outcome = await withLocks(
-    context,
-    [{ path: name, mode: 'exclusive', reach: 'target', fencingToken: fencing_token }],
-    { operation: 'edit_file', timeout: lockSeconds(context) },
-    async ([place], lock) => {
-      context.files.checkWritable(place!, name)
-      const turn = { input, changes, place: place!, lock }
-      if (place!.stat !== undefined) return changeFile(turn, context)
-      if (typeof expected_hash === 'string') throw goneMeanwhile(name)
-      if (!create_if_missing) throw notToBeCreated(name, 'list_files')
-      return { done: await createFile(turn, context), merged: undefined }
-    }
-  )
-  if ('late' in outcome) {
-    const { late, notMerged } = outcome
-    return answerContention(context, { ...late, operation: 'edit_file', diffFormat: diff_format, notMerged })
-  }
-  const { done, merged } = outcome
-  return merged === undefined ? done : tellMerged(context, done, merged, diff_format)
-}
-
-/** An edit that has its lock. */
-interface Turn {
-  readonly input: EditFileInput
-  readonly changes: LineChanges
-  readonly place: Place
-  readonly lock: Lock
-}
-
-async function createFile({ input, changes, place, lock }: Turn, context: OperationContext): Promise<Edited> {
-  const { name } = input
-  const { differ, signal } = context
-  const edited = orRefuse(name, await differ.edit({ text: '', changes, isNew: true, signal }))
-  const bytes = encodeText(edited.text, 'utf-8', name)
-  await createMissing(context, 'edit_file', place, name, bytes, { createDirs: false, lock })
-  return answer(edited, true)
-}
-
-async function changeFile(
-  { input, changes, place, lock }: Turn,
-  context: OperationContext
-): Promise<{ done: Edited; merged?: Merged | undefined } | { late: LateChange; notMerged: NotMerged | undefined }> {
-  const { name, expected_hash, on_contention } = input
-  const { differ, signal } = context
-  const current = await readVersion(context, place, name)
+  const texts = new VersionTexts('utf-8', name)
   let edited: EditedLines | undefined
-  const change = async (version: Buffer) => {
-    const text = decodeText(version, 'utf-8', name)
-    edited = orRefuse(name, await differ.edit({ text, changes, isNew: false, signal }))
+
+  async function change(version: Buffer): Promise<string> {
+    edited = orRefuse(name, await differ.edit({ text: texts.decode(version), changes, isNew: false, signal }))
     return edited.text
   }
-  const expectedHash = expected_hash ?? current.hash
-  const late = { path: name, canonicalPath: place.path, expectedHash, current, encoding: 'utf-8', change }
-  const version = await toVersion(context, late, on_contention)
-  if ('notMerged' in version) return { late, notMerged: version.notMerged }
-  const { bytes, merged } = version
-  let hash = current.hash
-  if (!bytes.equals(current.bytes)) {
-    const made = await context.files.replace(place, name, current, bytes, () => lock.assertHeld())
-    hash = recordVersion(context, 'edit_file', place, bytes, made)
-    if (expected_hash === current.hash) {
-      context.views.learned(context.caller.agentId, { path: place.path, given: name, hash, from: current.hash })
-    }
-  }
-  const done = answer(edited!, false)
-  if (typeof expected_hash !== 'string') return { done }
-  const new_total_lines = merged === undefined ? done.new_total_lines : countByteLines(bytes)
-  return { done: { ...done, new_total_lines, previous_hash: current.hash, hash }, merged }
+
+  return changeContent<Edited>(context, {
+    operation: 'edit_file',
+    path: name,
+    timeout: lockSeconds(context),
+    fencingToken: fencing_token,
+    diffFormat: diff_format,
+    texts,
+    expectedHash: () => expected_hash ?? undefined,
+    create: (turn) => create(turn, input, changes, context),
+    change,
+    ...(on_contention === 'merge' && { rebase: (stale: StaleChange) => mergeStale(context, stale, texts, change) }),
+    knowsNow: ({ hash }) => (expected_hash === hash ? { from: hash } : undefined),
+    answer: ({ current, bytes, hash }) => ({
+      ...answer(edited!, false),
+      ...(typeof expected_hash === 'string' && {
+        // Of a merge, the lines of others are among them.
+        new_total_lines: countByteLines(bytes),
+        previous_hash: current.hash,
+        hash
+      })
+    })
+  })
+}
+
+async function create(
+  turn: LockedTurn,
+  { name, create_if_missing, expected_hash }: EditFileInput,
+  changes: LineChanges,
+  context: OperationContext
+): Promise<Edited> {
+  if (typeof expected_hash === 'string') throw goneMeanwhile(name)
+  if (!create_if_missing) throw notToBeCreated(name, 'list_files')
+  const { differ, signal } = context
+  const edited = orRefuse(name, await differ.edit({ text: '', changes, isNew: true, signal }))
+  await createMissing(context, 'edit_file', turn, name, encodeText(edited.text, 'utf-8', name), { createDirs: false })
+  return answer(edited, true)
 }
 
 /** @throws OperationError INVALID_REQUEST */

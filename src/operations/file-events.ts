@@ -1,6 +1,5 @@
 // Changes of files as events.
 import type { History, VersionChange } from '../files/history.ts'
-import type { OperationContext } from './context.ts'
 import type { NewEvent } from './events.ts'
 
 /** Changes that are part of very many are left to whoever tells of all of them at once. @returns ends it */
@@ -20,23 +19,4 @@ function toFileChanged({ path, agentId, operation, hash, previousHash, renamedFr
     ...(previousHash !== undefined && { previous_hash: previousHash }),
     ...(renamedFrom !== undefined && { renamed_from: renamedFrom })
   }
-}
-
-interface Met {
-  /** Canonical. */
-  readonly canonicalPath: string
-  readonly expectedHash: string
-  readonly current: { readonly hash: string }
-}
-
-/** @param merged true where the change was merged with what was there, and written */
-export function tellContention({ events, caller }: OperationContext, met: Met, merged = false): void {
-  events.publish({
-    type: 'contention',
-    path: met.canonicalPath,
-    agent_id: caller.agentId ?? null,
-    expected_hash: met.expectedHash,
-    current_hash: met.current.hash,
-    merged
-  })
 }

@@ -7,7 +7,7 @@ import { decodeText } from '../files/text.ts'
 import type { OperationContext } from './context.ts'
 import { defineOperation, pathErrors } from './define.ts'
 import { lockSeconds, refuseLines, requireFileName } from './file-name.ts'
-import { readVersion } from './file-version.ts'
+import { readVersion } from './change/file-version.ts'
 import { withLocks } from './with-locks.ts'
 
 export const readFile = defineOperation({

@@ -109,6 +109,25 @@ t.test('who comes too late is told to those who follow contention', async (t) =>
   sound(t, stream.events)
 })
 
+t.test('a late change that was merged is told as such', async (t) => {
+  const { server, ann, bob, tree } = await makeWorld(t)
+  const written = await ann.call('async_write', { path: 'lines.txt', content: 'one\ntwo\nthree\n' })
+  const theirs = { path: 'lines.txt', expected_hash: written['hash'], content: 'ONE\ntwo\nthree\n' }
+  const { hash } = await bob.call('async_update', theirs)
+  const stream = await follow(t, server.url, 'types=contention')
+  const patches = [{ old_string: 'three', new_string: 'THREE' }]
+  await ann.call('async_update', { ...theirs, content: undefined, patches, on_contention: 'merge' })
+  t.match(await stream.next(), {
+    type: 'contention',
+    path: tree.path('lines.txt'),
+    agent_id: 'ann',
+    expected_hash: written['hash'],
+    current_hash: hash,
+    merged: true
+  })
+  sound(t, stream.events)
+})
+
 t.test('leases that end are told with their cause, and an operation only where somebody waited for it', async (t) => {
   const { server, ann, bob, tree, mark } = await makeWorld(t)
   const stream = await follow(t, server.url, 'types=lock_released,lease_expired,file_changed')

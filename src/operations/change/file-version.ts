@@ -1,14 +1,14 @@
 // The steps that the operations on files share: read and remember a version, record a change.
-import { isOperationError, OperationError } from '../errors.ts'
-import { ChangedMeanwhile } from '../files/checks.ts'
-import { contentHash, type FileVersion } from '../files/read-file.ts'
-import type { Author } from '../files/history.ts'
-import type { Made } from '../files/after-change.ts'
-import { unknownIdentity } from '../files/identity.ts'
-import type { Place } from '../files/walk.ts'
-import type { Lock } from '../locks/lock.ts'
-import type { Caller, OperationContext } from './context.ts'
-import { beginGlance, beginSighting } from './sighting.ts'
+import { isOperationError, OperationError } from '../../errors.ts'
+import { ChangedMeanwhile } from '../../files/checks.ts'
+import { contentHash, type FileVersion } from '../../files/read-file.ts'
+import type { Author } from '../../files/history.ts'
+import type { Made } from '../../files/after-change.ts'
+import { unknownIdentity } from '../../files/identity.ts'
+import type { Place } from '../../files/walk.ts'
+import type { Caller, OperationContext } from '../context.ts'
+import { beginGlance, beginSighting } from '../sighting.ts'
+import type { LockedTurn } from './change-file.ts'
 
 /** Reads the file at a place, whose lock is held, and remembers its bytes as a base. A version nobody here has made is noted as an external change. */
 export async function readVersion(
@@ -63,13 +63,12 @@ export function authorOf({ agentId }: Caller, operation: string): Author {
 export async function createMissing(
   context: OperationContext,
   operation: string,
-  place: Place,
+  { place, assertHeld }: Pick<LockedTurn, 'place' | 'assertHeld'>,
   path: string,
   bytes: Buffer,
-  { createDirs, lock, mode, ...source }: { createDirs: boolean; lock: Lock; mode?: number | undefined; from?: string }
+  { createDirs, mode, ...source }: { createDirs: boolean; mode?: number | undefined; from?: string }
 ): Promise<string> {
   try {
-    const assertHeld = () => lock.assertHeld()
     const made = await context.files.create(place, path, bytes, { createDirs, assertHeld, mode })
     const hash = recordVersion(context, operation, place, bytes, made)
     context.views.learned(context.caller.agentId, { path: place.path, given: path, hash, ...source })

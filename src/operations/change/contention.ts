@@ -1,27 +1,19 @@
-// Builds the answer to an update that comes too late: what changed between the version the caller knew and the one that is there.
-import type { Contention, Diff, Patch } from '../../schemas/contention.ts'
-import type { PatchJudgement } from '../diff/judgement.ts'
-import type { NotMerged } from '../diff/merge-result.ts'
-import { toModification } from '../files/modification.ts'
-import type { FileVersion } from '../files/read-file.ts'
-import { encodeText, decodeIfText } from '../files/text.ts'
-import { OperationError } from '../errors.ts'
+// The answer to a change that was made for another version: what differs between the version the caller knew and the one that is there.
+import type { Contention, Diff, Patch } from '../../../schemas/contention.ts'
+import type { PatchJudgement } from '../../diff/judgement.ts'
+import type { NotMerged } from '../../diff/merge-result.ts'
+import { OperationError } from '../../errors.ts'
+import { toModification } from '../../files/modification.ts'
+import type { FileVersion } from '../../files/read-file.ts'
+import { timestamp } from '../../timestamp.ts'
+import type { OperationContext } from '../context.ts'
 import { describeContention, type DiffLack, type VersionedOperation } from './contention-words.ts'
-import type { OperationContext } from './context.ts'
-import { tellContention } from './file-events.ts'
-import { timestamp } from '../timestamp.ts'
+import type { StaleChange } from './stale-change.ts'
+import type { VersionTexts } from './version-texts.ts'
 
-interface TooLate {
+interface RefusedChange extends StaleChange {
   readonly operation: VersionedOperation
-  /** As the caller spelt it. */
-  readonly path: string
-  /** Canonical path, under which the history is kept. */
-  readonly canonicalPath: string
-  readonly expectedHash: string
-  /** What is there instead. */
-  readonly current: FileVersion
-  /** Default: crud.default_encoding. */
-  readonly encoding?: string | undefined
+  readonly texts: VersionTexts
   readonly diffFormat: string
   readonly patches?: readonly Patch[] | undefined
   /** Where a merge was asked for, and did not come out. */
@@ -31,24 +23,20 @@ interface TooLate {
 }
 
 /** Runs outside the lock: both versions are bytes that no call changes any more. */
-export async function answerContention(context: OperationContext, late: TooLate): Promise<Contention> {
-  const { bases, history, views, config, caller } = context
-  const { operation, path, expectedHash, current, notMerged, encoding = config.crud.default_encoding } = late
-  requireEncoding(encoding, path)
-  tellContention(context, late)
-  const modifiedBy = history.since(late.canonicalPath, expectedHash, bases.has(expectedHash)).map(toModification)
+export async function answerContention(context: OperationContext, refused: RefusedChange): Promise<Contention> {
+  const { bases, history, views, caller } = context
+  const { operation, path, canonicalPath, expectedHash, current, notMerged, texts } = refused
+  const modifiedBy = history.since(canonicalPath, expectedHash, bases.has(expectedHash)).map(toModification)
   const known = await bases.get(expectedHash)
-  const compared = await compareVersions(context, late, known, encoding)
+  const compared = await compareVersions(context, refused, known)
   const { diff } = compared
-  if (diff !== null) {
-    const shown = { path: late.canonicalPath, given: path, hash: current.hash }
-    views.learned(caller.agentId, { ...shown, from: expectedHash })
-  }
-  const judgement = await confirm(compared.judgement, late)
+  if (diff !== null)
+    views.learned(caller.agentId, { path: canonicalPath, given: path, hash: current.hash, from: expectedHash })
+  const judgement = await confirm(compared.judgement, refused)
   const message = describeContention({
     operation,
     path,
-    encoding,
+    encoding: texts.encoding,
     lack: compared.lack,
     patchesApplicable: judgement?.patches_applicable,
     notMerged
@@ -78,14 +66,13 @@ interface Compared {
 /** That a version is not text in the encoding is no fault of the call: its versions differ all the same. */
 async function compareVersions(
   { differ, signal }: OperationContext,
-  { path, current, diffFormat, patches }: TooLate,
-  known: Buffer | undefined,
-  encoding: string
+  { current, diffFormat, patches, texts }: RefusedChange,
+  known: Buffer | undefined
 ): Promise<Compared> {
   if (known === undefined) return { diff: null, lack: 'base_unknown' }
-  const base = decodeIfText(known, encoding, path)
+  const base = texts.decodeIfText(known)
   if (base === undefined) return { diff: null, lack: 'base_not_text' }
-  const currentText = decodeIfText(current.bytes, encoding, path)
+  const currentText = texts.decodeIfText(current.bytes)
   if (currentText === undefined) return { diff: null, lack: 'current_not_text' }
   const { diff, tooLarge, judgement } = await differ.compare({
     base,
@@ -101,7 +88,7 @@ async function compareVersions(
 /** True is a guarantee: whatever else would refuse the re-submission (encoding, size, links) is asked too. */
 async function confirm(
   judgement: PatchJudgement | undefined,
-  { rehearse, current }: TooLate
+  { rehearse, current }: RefusedChange
 ): Promise<PatchJudgement | undefined> {
   if (judgement?.patches_applicable !== true || rehearse === undefined) return judgement
   try {
@@ -121,9 +108,4 @@ function toMergeConflicts(notMerged: NotMerged | undefined): Partial<Contention>
     ...(further > 0 && { further_merge_conflicts: further }),
     ...(coarse && { merge_coarse: true })
   }
-}
-
-/** An encoding that does not exist is a fault of the call, whatever the file holds. @throws OperationError ENCODING_ERROR */
-function requireEncoding(encoding: string, path: string): void {
-  encodeText('', encoding, path)
 }

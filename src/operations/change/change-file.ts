@@ -1,0 +1,88 @@
+// The one way to change a file: its lock, a look at what stands there, the change, and outside the lock the answer where it came too late.
+import type { Contention, Patch } from '../../../schemas/contention.ts'
+import type { NotMerged } from '../../diff/merge-result.ts'
+import type { FileVersion } from '../../files/read-file.ts'
+import type { Place } from '../../files/walk.ts'
+import type { OperationContext } from '../context.ts'
+import { withLocks, type Target } from '../with-locks.ts'
+import { answerContention } from './contention.ts'
+import type { VersionedOperation } from './contention-words.ts'
+import { answerMerged, type Merged, type StaleChange } from './stale-change.ts'
+import { VersionTexts } from './version-texts.ts'
+
+/** A call that has its locks. */
+export interface LockedTurn {
+  /** Of the file. */
+  readonly place: Place
+  /** Of a second name, where the call has one. */
+  readonly other: Place | undefined
+  /** To run in the same tick as the change. @throws OperationError LEASE_LOST, AUTHORITY_LOST */
+  readonly assertHeld: () => void
+}
+
+/** What came of it: done, perhaps merged with what others have made, or refused for a version that is not the one expected. */
+export type Outcome<Done> =
+  | { readonly done: Done; readonly merged?: Merged | undefined }
+  | { readonly stale: StaleChange; readonly notMerged?: NotMerged | undefined }
+
+export interface FileChange<Done> {
+  readonly operation: VersionedOperation
+  /** The file, and perhaps a second name. */
+  readonly targets: readonly [Omit<Target, 'mode'>, Omit<Target, 'mode'>?]
+  /** Seconds. */
+  readonly timeout: number | undefined
+  readonly diffFormat: string
+  /** Default: crud.default_encoding. */
+  readonly texts?: VersionTexts
+  /** Judged where the change is refused. */
+  readonly patches?: readonly Patch[] | undefined
+  /** Does with a version all that a re-submission would do before it writes; throws where that would fail. */
+  readonly rehearse?: (current: FileVersion) => Promise<unknown>
+  readonly make: (turn: LockedTurn) => Promise<Outcome<Done>>
+}
+
+export async function changeFile<Done extends object>(
+  context: OperationContext,
+  { operation, targets, timeout, diffFormat, patches, rehearse, make, ...given }: FileChange<Done>
+): Promise<Done | Contention> {
+  const exclusive = targets.flatMap((target) =>
+    target === undefined ? [] : [{ ...target, mode: 'exclusive' as const }]
+  )
+  const outcome = await withLocks(context, exclusive, { operation, timeout }, async (places, lock) => {
+    for (const [index, place] of places.entries()) context.files.checkWritable(place, exclusive[index]!.path)
+    return make({ place: places[0]!, other: places[1], assertHeld: () => lock.assertHeld() })
+  })
+  if ('done' in outcome) {
+    const { done, merged } = outcome
+    if (merged === undefined) return done
+    publishContention(context, merged.stale, true)
+    return answerMerged(context, done, merged, diffFormat)
+  }
+  const { stale, notMerged } = outcome
+  const texts = given.texts ?? new VersionTexts(context.config.crud.default_encoding, stale.path)
+  texts.assertEncoding()
+  publishContention(context, stale, false)
+  return answerContention(context, { ...stale, operation, texts, diffFormat, patches, rehearse, notMerged })
+}
+
+function publishContention({ events, caller }: OperationContext, stale: StaleChange, merged: boolean): void {
+  events.publish({
+    type: 'contention',
+    path: stale.canonicalPath,
+    agent_id: caller.agentId ?? null,
+    expected_hash: stale.expectedHash,
+    current_hash: stale.current.hash,
+    merged
+  })
+}
+
+/** Undefined where the version is the one expected, or any will do. */
+export function findStale(
+  { path: canonicalPath }: Place,
+  path: string,
+  current: FileVersion | undefined,
+  expectedHash: string | null | undefined
+): StaleChange | undefined {
+  if (typeof expectedHash !== 'string' || current === undefined || current.hash === expectedHash) return undefined
+  return { path, canonicalPath, expectedHash, current }
+}
