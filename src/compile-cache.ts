@@ -1,10 +1,11 @@
 // Keeps what V8 has compiled of the bundle in a folder beside it, so that the next start need not compile it again: half of what a start takes.
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import Module from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import process from 'node:process'
 import { Script } from 'node:vm'
+import { replaceFile } from './replace-file.ts'
 
 /** As much of Node's own handlers of file extensions as is used, which its types leave out. */
 type Extensions = Record<string, (module: LoadedModule, path: string) => void>
@@ -65,13 +66,11 @@ function readKept(path: string): Buffer | undefined {
 }
 
 function keep(path: string, data: Buffer): void {
-  const temporary = `${path}.${process.pid}`
   try {
     const folder = dirname(path)
     // Not the one above: a build that puts a new one in its place must find the name free.
     if (!existsSync(folder)) mkdirSync(folder)
-    writeFileSync(temporary, Buffer.concat([digest(data), data]))
-    renameSync(temporary, path)
+    replaceFile(path, Buffer.concat([digest(data), data]), { mode: 0o644 })
   } catch {
     // Such as an installation of another user: each start compiles.
   }

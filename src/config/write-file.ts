@@ -1,8 +1,8 @@
 // Writes a configuration file, which nobody else may read: it can hold a token.
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { randomUUID } from 'node:crypto'
 import { isErrno } from '../errno.ts'
+import { replaceFile } from '../replace-file.ts'
 
 /**
  * @param isForced true to replace a file that exists, whole or not at all
@@ -10,7 +10,7 @@ import { isErrno } from '../errno.ts'
  */
 export function writeConfigFile(path: string, text: string, isForced: boolean): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  if (isForced) return replace(path, text)
+  if (isForced) return replaceFile(path, text)
   try {
     writeFileSync(path, text, { mode: 0o600, flag: 'wx' })
   } catch (error) {
@@ -18,15 +18,5 @@ export function writeConfigFile(path: string, text: string, isForced: boolean): 
     throw new Error(`${path} exists: change it with async-crud-mcp config edit, or replace it with --force`, {
       cause: error
     })
-  }
-}
-
-function replace(path: string, text: string): void {
-  const temporary = `${path}.${randomUUID()}.tmp`
-  try {
-    writeFileSync(temporary, text, { mode: 0o600, flag: 'wx' })
-    renameSync(temporary, path)
-  } finally {
-    rmSync(temporary, { force: true })
   }
 }

@@ -1,9 +1,10 @@
 // Which servers `daemon start` has put into the background, one for each tree, and how each was started.
-import { createHash, randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { isErrno } from '../errno.ts'
 import { listFolder } from '../list-folder.ts'
+import { replaceFile } from '../replace-file.ts'
 
 export interface BackgroundRecord {
   readonly version: 1
@@ -44,9 +45,7 @@ export function createBackgroundRecords(folder: string) {
     },
     write(record: BackgroundRecord): void {
       mkdirSync(own, { recursive: true, mode: 0o700 })
-      const temporary = join(own, `${randomBytes(8).toString('hex')}.tmp`)
-      writeFileSync(temporary, `${JSON.stringify(record, undefined, 2)}\n`, { mode: 0o600, flag: 'wx' })
-      renameSync(temporary, pathOf(record.root))
+      replaceFile(pathOf(record.root), `${JSON.stringify(record, undefined, 2)}\n`)
     },
     remove(root: string): void {
       rmSync(pathOf(root), { force: true })

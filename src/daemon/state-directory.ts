@@ -4,7 +4,6 @@ import {
   closeSync,
   constants,
   fstatSync,
-  fsyncSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -18,6 +17,7 @@ import { join } from 'node:path'
 import { isErrno } from '../errno.ts'
 import { Directory } from '../files/directory.ts'
 import { ownFolder, temporaryName } from '../files/own-names.ts'
+import { replaceFile } from '../replace-file.ts'
 
 /** Every method throws an Error that says what is in the way, on which path. */
 export interface StateDirectory {
@@ -161,18 +161,7 @@ function readText(directory: Directory, name: string, path: string): string {
 }
 
 function replace(directory: Directory, name: string, text: string, isDurable: boolean): void {
-  const temporary = directory.at(temporaryName())
-  const fd = openSync(temporary, createFlags, 0o600)
-  try {
-    writeFileSync(fd, text)
-    if (isDurable) fsyncSync(fd)
-    renameSync(temporary, directory.at(name))
-  } catch (error) {
-    unlinkSync(temporary)
-    throw error
-  } finally {
-    closeSync(fd)
-  }
+  replaceFile(directory.at(name), text, { isDurable, temporary: directory.at(temporaryName()) })
   if (isDurable) directory.syncNow()
 }
 

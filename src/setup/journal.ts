@@ -1,9 +1,9 @@
 // What was set up outside of any tree, so that `uninstall` can take back exactly that.
-import { randomBytes } from 'node:crypto'
-import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { isErrno } from '../errno.ts'
 import { makeFolders, removeEmptyFolders } from './folders.ts'
+import { replaceFile } from '../replace-file.ts'
 
 export interface EditRecord {
   /** The name of a client, or "guard" for the hook. */
@@ -48,15 +48,8 @@ export function createJournal(folder: string) {
 
   function write(records: Records): void {
     const made = makeFolders(folder, 0o700)
-    const temporary = join(folder, `${fileName}.${randomBytes(8).toString('hex')}.tmp`)
-    try {
-      const all = { ...records, folders: unique([...made, ...records.folders]), roots: unique(records.roots) }
-      writeFileSync(temporary, `${JSON.stringify(all, undefined, 2)}\n`, { mode: 0o600, flag: 'wx' })
-      renameSync(temporary, path)
-    } catch (error) {
-      rmSync(temporary, { force: true })
-      throw error
-    }
+    const all = { ...records, folders: unique([...made, ...records.folders]), roots: unique(records.roots) }
+    replaceFile(path, `${JSON.stringify(all, undefined, 2)}\n`)
   }
 
   const find = (what: string, file: string) => read().edits.find((edit) => edit.what === what && edit.file === file)

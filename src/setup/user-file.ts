@@ -7,17 +7,14 @@ import {
   fchmodSync,
   fchownSync,
   fstatSync,
-  fsyncSync,
   openSync,
   readFileSync,
   readlinkSync,
-  renameSync,
-  rmSync,
-  unlinkSync,
-  writeFileSync
+  unlinkSync
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { isErrno } from '../errno.ts'
+import { replaceFile } from '../replace-file.ts'
 import { makeFolders } from './folders.ts'
 
 export interface UserFile {
@@ -67,19 +64,15 @@ export function writeUserFile({ path, target, bytes }: UserFile, text: string | 
   const temporary = join(dirname(target), `.${basename(target)}.${randomBytes(8).toString('hex')}.tmp`)
   try {
     if (bytes !== undefined) accessSync(target, constants.W_OK)
-    const fd = openSync(temporary, 'wx', bytes === undefined ? newMode : 0o600)
-    try {
-      if (bytes !== undefined) keepOwnerAndMode(fd, target)
-      writeFileSync(fd, text)
-      fsyncSync(fd)
-    } finally {
-      closeSync(fd)
-    }
-    refuseChange(path, target, bytes)
-    renameSync(temporary, target)
+    replaceFile(target, text, {
+      mode: bytes === undefined ? newMode : 0o600,
+      isDurable: true,
+      temporary,
+      prepare: (fd) => bytes !== undefined && keepOwnerAndMode(fd, target),
+      check: () => refuseChange(path, target, bytes)
+    })
     return folders
   } catch (error) {
-    rmSync(temporary, { force: true })
     throw explain(path, error)
   }
 }
