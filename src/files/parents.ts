@@ -3,6 +3,7 @@ import { mkdirSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { isErrno } from '../errors.ts'
 import type { Directory } from './directory.ts'
+import type { Durability } from './durability.ts'
 import type { Unfinished } from './unfinished.ts'
 import type { Place } from './walk.ts'
 import { explainWriteError } from './write-file.ts'
@@ -20,7 +21,7 @@ export interface MadeParents {
  */
 export function makeParents(
   place: Place,
-  { isDurable, unfinished }: { isDurable: boolean; unfinished: Unfinished | undefined }
+  { durability, unfinished }: { durability: Durability; unfinished: Unfinished | undefined }
 ): MadeParents {
   const held: Directory[] = []
   const made: { parent: Directory; name: string }[] = []
@@ -38,7 +39,7 @@ export function makeParents(
     for (const name of place.missing) {
       if (makeDirectory(directory, name)) {
         made.push({ parent: directory, name })
-        if (isDurable) directory.syncNow()
+        durability.syncNewFolder(directory)
       }
       directory = directory.openChild(name)
       held.push(directory)

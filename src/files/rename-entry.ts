@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import { isErrno, isOperationError, OperationError } from '../errors.ts'
 import type { AfterChange } from './after-change.ts'
 import { assertUnchanged, ChangedMeanwhile, requireAbsent } from './checks.ts'
+import type { Durability } from './durability.ts'
 import { makeLink, readLink } from './links.ts'
 import { temporaryName } from './own-names.ts'
 import { fileNotFound, requireRegular, type FileVersion } from './read-file.ts'
@@ -33,6 +34,7 @@ export type RenameOutcome = 'unchanged' | 'renamed' | 'copied' | 'source-left'
 
 interface RenameParts {
   readonly writer: Writer
+  readonly durability: Durability
   readonly unfinished: Unfinished | undefined
   readonly after: AfterChange
 }
@@ -81,7 +83,7 @@ function refuseLinkToItself({ place, path }: RenameSource, to: RenameTarget): vo
 
 /** Copies, then deletes: not atomic, yet at every moment at least one name holds the bytes. The change is made once the copy has its name. */
 async function copyAcross(
-  { writer, after }: RenameParts,
+  { writer, durability, after }: RenameParts,
   from: RenameSource,
   to: RenameTarget,
   check: () => void
@@ -97,7 +99,7 @@ async function copyAcross(
       .catch(failRename)
     requireSame = () => assertUnchanged(from.place, current)
   }
-  await writer.syncNames([to.place], after)
+  await durability.syncNames([to.place], after)
   const isCopyDurable = after.isSure
   const removed = after.attempt(
     () => {

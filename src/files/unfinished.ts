@@ -2,6 +2,7 @@
 import { rmdirSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import type { Directory } from './directory.ts'
+import type { Durability } from './durability.ts'
 import { isRecordOfDead, recordName } from './own-names.ts'
 import type { Place } from './walk.ts'
 
@@ -32,13 +33,13 @@ export interface Unfinished {
   begin(change: UnfinishedChange): () => void
 }
 
-export function createUnfinished(folder: RecordFolder, { isDurable }: { isDurable: boolean }): Unfinished {
+export function createUnfinished(folder: RecordFolder, { isFull }: Durability): Unfinished {
   return {
     begin(change) {
       const name = recordName()
       const isNoted = succeeds(() =>
         // Empty folders after a power loss are worth no flush; two names of one file are.
-        folder.write(name, JSON.stringify(change), { isDurable: isDurable && change.kind === 'copy' })
+        folder.write(name, JSON.stringify(change), { isDurable: isFull && change.kind === 'copy' })
       )
       return () => void (isNoted && succeeds(() => folder.remove(name)))
     }

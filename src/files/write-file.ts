@@ -5,7 +5,6 @@ import {
   fchmodSync,
   fchownSync,
   fstatSync,
-  fsync,
   linkSync,
   openSync,
   renameSync,
@@ -16,6 +15,7 @@ import {
 import { promisify } from 'node:util'
 import { isErrno, OperationError } from '../errors.ts'
 import { notDurable, notLookedAt, type AfterChange } from './after-change.ts'
+import type { Durability } from './durability.ts'
 import { identityOf, type FileIdentity } from './identity.ts'
 import { temporaryName } from './own-names.ts'
 import type { FileVersion } from './read-file.ts'
@@ -23,7 +23,7 @@ import { explainWay, isDenial, isSystemError } from './walk-error.ts'
 import type { Place } from './walk.ts'
 
 export interface WriteSettings {
-  readonly durability: string
+  readonly durability: Durability
   readonly maxSyncBytes: number
 }
 
@@ -40,7 +40,6 @@ export interface WriteRequest {
   readonly check: () => void
 }
 
-const fsyncAsync = promisify(fsync)
 const createFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0)
 const leftover = {
   message: 'its temporary name beside it could not be removed (the next start of the server does that)',
@@ -69,8 +68,8 @@ export function createWriter({ durability, maxSyncBytes }: WriteSettings) {
       fd = openSync(temporary, createFlags, 0o600)
       temporaries.add(remove)
       await fill(fd, bytes)
-      dress(fd, replaces, mode)
-      if (durability === 'full') await fsyncAsync(fd)
+      copyModeAndOwner(fd, replaces, mode)
+      await durability.syncContent(fd)
       // No await between the checks and the rename: no other operation of this process can come in between.
       if (isClosed) throw stopping(path)
       check()
@@ -103,22 +102,8 @@ export function createWriter({ durability, maxSyncBytes }: WriteSettings) {
     }
   }
 
-  /** Makes names durable after a change, one directory after the other: a new name first, the one that is gone last. */
-  async function syncNames(places: readonly Place[], after: AfterChange): Promise<void> {
-    if (durability !== 'full') return
-    for (const { directory } of places) {
-      try {
-        await directory.sync()
-      } catch (error) {
-        after.note(notDurable, error)
-        return
-      }
-    }
-  }
-
   return {
     writeFile,
-    syncNames,
     /** Refuses every further rename and removes the temporary files that are still there. */
     close(): void {
       isClosed = true
@@ -131,7 +116,7 @@ export function createWriter({ durability, maxSyncBytes }: WriteSettings) {
  * Mode and, where permitted, owner of the version that is replaced; a new file gets 0666 minus the umask, and one that was there before its
  * mode. Set-user and set-group bits meant an owner that is not known any more.
  */
-function dress(fd: number, replaces: FileVersion | undefined, newMode = 0o666 & ~process.umask()): void {
+function copyModeAndOwner(fd: number, replaces: FileVersion | undefined, newMode = 0o666 & ~process.umask()): void {
   if (replaces === undefined) {
     fchmodSync(fd, newMode & 0o1777)
     return
