@@ -50,9 +50,7 @@ async function runGuard(
   args: readonly string[] = [],
   environment: Record<string, string> = {}
 ): Promise<Outcome> {
-  return toOutcome(
-    await runCommand(['guard', ...args], { environment: { ...process.env, ...environment }, input: toText(input) })
-  )
+  return toOutcome(await runCommand(['guard', ...args], environment, toText(input)))
 }
 
 const toText = (input: unknown) => (typeof input === 'string' ? input : JSON.stringify(input))
