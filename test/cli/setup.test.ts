@@ -94,7 +94,7 @@ t.test('the command shows the change, makes it and takes it back', async (t) => 
     ['cursor', 'codex'].map(async (name) => {
       const home = makeHome(t, { 'tree/f': 'x', ...existing })
       const before = home.snapshot()
-      const run = name === 'cursor' ? home.run : home.call
+      const run = (args: string[]) => (name === 'cursor' ? home.run(args) : home.call(args))
       const shown = await run(['setup', name, '--dir', 'tree', '--dry-run'])
       t.match(shown, { code: 0, stdout: /^\+.*async-crud/m, stderr: '' })
       t.notMatch(shown.stdout, '\u001B', 'no colours where nobody looks')
