@@ -215,12 +215,13 @@ t.test('systemd is told of a service through its whole life, and nothing of it i
     '[ "$2" = show ] && printf "ActiveState=active\\nSubState=running\\nMainPID=4711\\n"; exit 0'
   )
   const before = home.snapshot()
-  const call = (...args: string[]) => home.run(['bootstrap', ...args], { PATH: tool.path })
+  const call = (...args: string[]) => home.call(['bootstrap', ...args], { PATH: tool.path })
   t.match(await call('install', '--dir', 'tree', '--dry-run'), { code: 0, stdout: /^\[Unit\]\n/ })
   t.strictSame(home.snapshot(), before, '--dry-run changes nothing')
   t.match(await call('status'), { code: 3, stdout: /is not installed/ })
   t.match(await call('start'), { code: 1, stderr: /async-crud-mcp is not installed: async-crud-mcp bootstrap install/ })
-  t.match(await call('install', '--dir', 'tree', '--start'), { code: 0, stdout: /started/ })
+  const started = await home.run(['bootstrap', 'install', '--dir', 'tree', '--start'], { PATH: tool.path })
+  t.match(started, { code: 0, stdout: /started/ })
   const unit = home.read('.config/systemd/user/async-crud-mcp.service')
   t.match(
     unit,
@@ -276,7 +277,7 @@ t.test('systemd is told of a service through its whole life, and nothing of it i
 t.test('where no service manager runs the file is written all the same, and what to run is said', async (t) => {
   const home = makeHome(t, { 'tree/f': '', 'off.json': '{"daemon": {"enabled": false}}' })
   const { path } = makeTool(makeTree(t), 'systemctl', noBus)
-  const call = (...args: string[]) => home.run(['bootstrap', ...args], { PATH: path })
+  const call = (...args: string[]) => home.call(['bootstrap', ...args], { PATH: path })
   t.match(await call('install', '--dir', 'tree', '--start'), {
     code: 1,
     stderr:
@@ -300,7 +301,7 @@ t.test('where no service manager runs the file is written all the same, and what
     stderr: /small letters, digits and hyphens/
   })
   const variable = { PATH: path, ASYNC_CRUD_MCP_DAEMON__PORT: '9000' }
-  t.match(await home.run(['bootstrap', 'install', '--dir', 'tree'], variable), {
+  t.match(await home.call(['bootstrap', 'install', '--dir', 'tree'], variable), {
     stderr: /does not see ASYNC_CRUD_MCP_DAEMON__PORT/
   })
 })

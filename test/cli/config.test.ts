@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { fields } from '../../src/config/fields.ts'
 import { candidatePorts } from '../../src/daemon/ports.ts'
+import { runCommand } from '../fixtures/commands.ts'
 import { programPath, runProgram, startProgram } from '../fixtures/server.ts'
 import { makeTree } from '../fixtures/tree.ts'
 import { sampleOf, toVariable } from '../config/fixtures/sample.ts'
@@ -20,14 +21,20 @@ interface Shown {
 const page = readFileSync(new URL('../../../docs/configuration.md', import.meta.url), 'utf8')
 
 async function show(args: readonly string[], environment: Record<string, string> = {}): Promise<Shown> {
-  const { code, stdout, stderr } = await runProgram(['config', 'show', '--json', ...args], environment)
+  const { code, stdout, stderr } = await runCommand(['config', 'show', '--json', ...args], environment)
   if (code !== 0) throw new Error(stderr)
   return JSON.parse(stdout) as Shown
 }
 
 /** The program ends with 1 and one line. */
-async function failsWith(t: Test, args: readonly string[], environment: Record<string, string>, message: RegExp) {
-  const { code, stdout, stderr } = await runProgram(args, environment)
+async function failsWith(
+  t: Test,
+  args: readonly string[],
+  environment: Record<string, string>,
+  message: RegExp,
+  run = runCommand
+) {
+  const { code, stdout, stderr } = await run(args, environment)
   t.equal(code, 1, args.join(' '))
   t.match(stderr, message)
   t.equal(stderr.trimEnd().split('\n').length, 1, 'one line')
@@ -75,7 +82,7 @@ t.test('every flag of the page reaches its setting, and is in the help', async (
     Object.entries(given).map(([flag, [, setting]]) => [flag, setting])
   )
   const { settings } = await show(Object.values(given).flatMap(([args]) => args))
-  const { stdout } = await runProgram(['--help'])
+  const { stdout } = await runCommand(['--help'])
   for (const [flag, [args, setting, value]] of Object.entries(given)) {
     strictly(t, settings, setting, value, { source: 'flag', flag: args[0] })
     t.match(stdout, flag)
@@ -131,7 +138,7 @@ t.test(
       /config\.json exists: change it with async-crud-mcp config edit, or replace it with --force/
     )
     t.equal(tree.read('folder/config.json'), 'mine')
-    t.match(await runProgram([...init, '--force']), { code: 0 })
+    t.match(await runCommand([...init, '--force']), { code: 0 })
     t.match(JSON.parse(tree.read('folder/config.json')), { crud: { _base_directories: [] } })
     t.strictSame(tree.all(), ['folder', 'folder/config.json', 'root'])
     const inside = ['config', 'init', '--config', tree.path('x.json'), '--dir', tree.root]
@@ -155,7 +162,7 @@ t.test('edit opens the editor on the file, written first if need be, and keeps w
   t.match(bent.stderr, /config\.json is kept as you left it.*: run config edit again/)
   t.match(tree.read('config.json'), '"port": 80,')
   const mend = editor('mend', 'sed -i "s/\\"port\\": 80,/\\"port\\": 8721,/" "$1"')
-  t.match(await runProgram(edit, { VISUAL: '', EDITOR: mend }), { code: 0, stdout: /config\.json is valid/ })
+  t.match(await runCommand(edit, { VISUAL: '', EDITOR: mend }), { code: 0, stdout: /config\.json is valid/ })
   await failsWith(t, edit, { VISUAL: 'false' }, /the editor \(false\) ended with 1; set VISUAL or EDITOR/)
   t.match(JSON.parse(tree.read('config.json')), { daemon: { port: 8721 } })
 })
@@ -163,7 +170,7 @@ t.test('edit opens the editor on the file, written first if need be, and keeps w
 t.test('validate tells every fault, for scripts too, by its exit code', async (t) => {
   const tree = makeTree(t, { 'good.json': '{"_note":1}', 'bad.json': '{"daemon":{"port":80,\n"prot":1}}' })
   const [good, bad] = [tree.path('good.json'), tree.path('bad.json')]
-  t.match(await runProgram(['config', 'validate', good]), { code: 0, stdout: `${good}: valid\n`, stderr: '' })
+  t.match(await runCommand(['config', 'validate', good]), { code: 0, stdout: `${good}: valid\n`, stderr: '' })
   const lines = [
     `async-crud-mcp: ${bad}:1:19: daemon.port must be`,
     `async-crud-mcp: ${bad}:2:1: daemon.prot is no setting`
@@ -171,7 +178,7 @@ t.test('validate tells every fault, for scripts too, by its exit code', async (t
   const told = await runProgram(['config', 'validate'], { ASYNC_CRUD_MCP_CONFIG: bad })
   t.match(told, { code: 1, stdout: '' })
   lines.forEach((line, index) => t.ok(told.stderr.split('\n')[index]?.startsWith(line), told.stderr))
-  const json = await runProgram(['config', 'validate', '--json', '--config', bad])
+  const json = await runCommand(['config', 'validate', '--json', '--config', bad])
   t.equal(json.code, 1)
   t.match(JSON.parse(json.stdout), {
     valid: false,
@@ -180,14 +187,14 @@ t.test('validate tells every fault, for scripts too, by its exit code', async (t
   })
   // A file that is named is checked by itself; without one the environment is checked as well.
   const wrong = { ASYNC_CRUD_MCP_DAEMON__PROT: '1' }
-  t.match(await runProgram(['config', 'validate', good], wrong), { code: 0 })
+  t.match(await runCommand(['config', 'validate', good], wrong), { code: 0 })
   await failsWith(t, ['config', 'validate'], wrong, /did you mean ASYNC_CRUD_MCP_DAEMON__PORT/)
 })
 
 t.test('path prints which file is read, schema what it may hold', async (t) => {
   const environment = { ASYNC_CRUD_MCP_CONFIG: '/nowhere/a.json' }
   t.match(await runProgram(['config', 'path'], environment), { code: 0, stdout: '/nowhere/a.json\n' })
-  const { stdout } = await runProgram(['config', 'path', '--json', '--config', '/nowhere/b.json'], environment)
+  const { stdout } = await runCommand(['config', 'path', '--json', '--config', '/nowhere/b.json'], environment)
   t.strictSame(JSON.parse(stdout), { path: '/nowhere/b.json', exists: false })
   await failsWith(t, ['config', 'path'], {}, /ASYNC_CRUD_MCP_CONFIG is empty, so no file is read/)
   const schema = readFileSync(new URL('../../../openapi/config.schema.json', import.meta.url), 'utf8')
@@ -208,7 +215,13 @@ t.test('the file of this user is found by the conventions of the platform', asyn
 t.test('a server with a broken configuration says so in one line and leaves nothing behind', async (t) => {
   const tree = makeTree(t, { 'root/f': '', 'config.json': '{\n  "daemon": { "port": 8720\n' })
   const args = ['--dir', tree.path('root'), '--config', tree.path('config.json')]
-  await failsWith(t, args, {}, /config\.json:3:1: not JSON: expected a comma or }, found the end of the file/)
+  await failsWith(
+    t,
+    args,
+    {},
+    /config\.json:3:1: not JSON: expected a comma or }, found the end of the file/,
+    runProgram
+  )
   await failsWith(t, [...args.slice(0, 2), '--config', tree.path('none')], {}, /none does not exist/)
   tree.write('config.json', '{"daemon":{"port":1023}}')
   await failsWith(

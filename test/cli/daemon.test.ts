@@ -43,12 +43,12 @@ function homeWithServers(t: Owner, files: Record<string, string> = {}): Home {
 }
 
 const statusOf = async (home: Home, ...args: string[]) =>
-  JSON.parse((await home.run(['daemon', 'status', '--json', ...args])).stdout) as Status
+  JSON.parse((await home.call(['daemon', 'status', '--json', ...args])).stdout) as Status
 
 t.test('a server is started once, shows how it does, starts anew with its flags, and ends', async (t) => {
   const home = homeWithServers(t, { 'tree/f': 'one' })
   const root = realpathSync(home.path('tree'))
-  t.match(await home.run(['daemon', 'status', '--dir', 'tree']), { code: 3, stdout: /not running/ })
+  t.match(await home.call(['daemon', 'status', '--dir', 'tree']), { code: 3, stdout: /not running/ })
   const started = await home.run(['daemon', 'start', '--dir', 'tree', '--token', 'quite-secret', '--max-size', '7'])
   t.match(started, {
     code: 0,
@@ -66,16 +66,16 @@ t.test('a server is started once, shows how it does, starts anew with its flags,
   })
   t.ok(first.uptime_seconds < 60)
   t.match(started.stdout, `${first.url} (process ${first.pid})`)
-  t.match(await home.run(['daemon', 'start', '--dir', 'tree']), { code: 0, stdout: `already running: ${first.url}` })
-  const asked = await home.run(['daemon', 'start', '--dir', 'tree', '--max-size', '8'])
+  t.match(await home.call(['daemon', 'start', '--dir', 'tree']), { code: 0, stdout: `already running: ${first.url}` })
+  const asked = await home.call(['daemon', 'start', '--dir', 'tree', '--max-size', '8'])
   t.match(asked, { code: 0, stdout: /already running: .*\nit goes on with the flags that it was started with/ })
   mkdirSync(home.path('other'))
-  t.match(await home.run(['daemon', 'start', '--dir', 'tree', '--dir', 'other']), {
+  t.match(await home.call(['daemon', 'start', '--dir', 'tree', '--dir', 'other']), {
     code: 1,
     stderr: /serves this tree with the roots .*tree, not .*other: daemon stop it first/
   })
   const broken = { ASYNC_CRUD_MCP_CRUD__MAX_TIMEOUT: 'long' }
-  t.match(await home.run(['daemon', 'status', '--dir', 'tree'], broken), {
+  t.match(await home.call(['daemon', 'status', '--dir', 'tree'], broken), {
     code: 0,
     stdout: /^running: process/,
     stderr: /crud\.max_timeout.*this command goes on without the settings/
@@ -105,8 +105,8 @@ t.test('a server is started once, shows how it does, starts anew with its flags,
 
   t.match(await home.run(['daemon', 'stop']), { code: 0, stdout: `process ${second.pid} has ended\n` })
   t.equal(isRunning(second.pid, null), false)
-  t.match(await home.run(['daemon', 'stop', '--dir', 'tree']), { code: 0, stdout: /has started none here/ })
-  t.match(await home.run(['daemon', 'restart', '--dir', 'tree']), { code: 1, stderr: /nothing to start again/ })
+  t.match(await home.call(['daemon', 'stop', '--dir', 'tree']), { code: 0, stdout: /has started none here/ })
+  t.match(await home.call(['daemon', 'restart', '--dir', 'tree']), { code: 1, stderr: /nothing to start again/ })
   t.strictSame(await statusOf(home), { running: false })
   t.notOk(
     home.all().some((name) => name.includes('daemons/')),
@@ -129,13 +129,13 @@ t.test('one that does not start is told with its last words, and nothing of it i
   const { port } = taken.address() as AddressInfo
   const ended = await Promise.all([
     home.run(['daemon', 'start', '--dir', 'tree', '--port', String(port)]),
-    home.run(['daemon', 'start', '--dir', '.', '--host', '0.0.0.0']),
-    home.run(['daemon', 'start']),
-    home.run(['daemon', 'start', '--dir', 'tree', '--transport', 'stdio']),
-    home.run(['daemon', 'start', '--dir', 'tree', '--prot', '1']),
-    home.run(['daemon', 'start', '--dir', 'nothing']),
-    home.run(['--dir', 'tree', 'daemon', 'start']),
-    home.run(['daemon'])
+    home.call(['daemon', 'start', '--dir', '.', '--host', '0.0.0.0']),
+    home.call(['daemon', 'start']),
+    home.call(['daemon', 'start', '--dir', 'tree', '--transport', 'stdio']),
+    home.call(['daemon', 'start', '--dir', 'tree', '--prot', '1']),
+    home.call(['daemon', 'start', '--dir', 'nothing']),
+    home.call(['--dir', 'tree', 'daemon', 'start']),
+    home.call(['daemon'])
   ])
   const messages = [
     new RegExp(`the server did not start: it ended with exit code 1\n(?:.*\n)* {2}.*port ${port} is taken`),
@@ -148,7 +148,7 @@ t.test('one that does not start is told with its last words, and nothing of it i
     /Usage: async-crud-mcp daemon/
   ]
   messages.forEach((stderr, index) => t.match(ended[index], { code: 1, stdout: '', stderr }))
-  t.match(await makeHome(t).run(['daemon', 'logs']), { code: 1, stderr: /has no lines yet/ })
+  t.match(await makeHome(t).call(['daemon', 'logs']), { code: 1, stderr: /has no lines yet/ })
   t.strictSame(
     home.all().filter((name) => name.endsWith('.json') && name.includes('daemons')),
     []
@@ -164,11 +164,11 @@ t.test('a server that somebody else has started is found, and left alone', async
   t.teardown(() => foreign.kill('SIGKILL'))
   await until(async () => (await statusOf(home, '--dir', 'tree')).running)
   t.match(await statusOf(home, '--dir', 'tree'), { pid: foreign.pid, started_by_daemon: false, health: 'healthy' })
-  t.match(await home.run(['daemon', 'start', '--dir', 'tree']), {
+  t.match(await home.call(['daemon', 'start', '--dir', 'tree']), {
     code: 0,
     stdout: /already running: .*has not started/
   })
-  t.match(await home.run(['daemon', 'stop', '--dir', 'tree']), { code: 0, stdout: /has started none here/ })
+  t.match(await home.call(['daemon', 'stop', '--dir', 'tree']), { code: 0, stdout: /has started none here/ })
   t.equal(foreign.exitCode, null)
 
   // A record of a process that is gone, whose id somebody else has now.
@@ -183,33 +183,33 @@ t.test('a server that somebody else has started is found, and left alone', async
     output_file: ''
   } as const
   records.write({ ...record, pid: foreign.pid as number, process_start: 'another boot/1' })
-  t.match(await home.run(['daemon', 'status', '--dir', 'other']), { code: 3 })
-  t.match(await home.run(['daemon', 'stop', '--dir', 'other']), { code: 0, stdout: /had ended already/ })
+  t.match(await home.call(['daemon', 'status', '--dir', 'other']), { code: 3 })
+  t.match(await home.call(['daemon', 'stop', '--dir', 'other']), { code: 0, stdout: /had ended already/ })
   t.equal(foreign.exitCode, null, 'it was not signalled')
 })
 
 t.test('one that does not end is killed, and that is said', { skip: process.platform !== 'linux' }, async (t) => {
   const home = homeWithServers(t, { 'one/f': '', 'two/f': '' })
-  await home.run(['daemon', 'start', '--dir', 'one'])
-  await home.run(['daemon', 'start', '--dir', 'two'])
-  t.match(await home.run(['daemon', 'status']), {
+  await home.call(['daemon', 'start', '--dir', 'one'])
+  await home.call(['daemon', 'start', '--dir', 'two'])
+  t.match(await home.call(['daemon', 'status']), {
     code: 1,
     stderr: /several servers run: say which by --dir \(.*one.*two|two.*one/
   })
   const { pid } = await statusOf(home, '--dir', 'one')
   process.kill(pid, 'SIGSTOP')
-  t.match(await home.run(['daemon', 'stop', '--dir', 'one', '--timeout', '1']), {
+  t.match(await home.call(['daemon', 'stop', '--dir', 'one', '--timeout', '1']), {
     code: 0,
     stdout: /did not end by itself and was killed/
   })
   t.equal(isRunning(pid, null), false)
-  t.match(await home.run(['daemon', 'stop']), { code: 0, stdout: /has ended/ }, 'the only one left is meant')
+  t.match(await home.call(['daemon', 'stop']), { code: 0, stdout: /has ended/ }, 'the only one left is meant')
 })
 
 t.test('daemon.enabled false starts nothing', async (t) => {
   const home = homeWithServers(t, { 'tree/f': '', 'c.json': '{"daemon": {"enabled": false}}' })
   const before = home.snapshot()
-  const ended = await home.run(['daemon', 'start', '--dir', 'tree', '--config', 'c.json'])
+  const ended = await home.call(['daemon', 'start', '--dir', 'tree', '--config', 'c.json'])
   t.match(ended, { code: 0, stdout: /daemon\.enabled is false/ })
   t.strictSame(home.snapshot(), before)
 })
@@ -228,8 +228,8 @@ t.test('the log is read over all its files, and followed when it is set aside, u
       .trimEnd()
       .split('\n')
       .map((line) => (JSON.parse(line) as { msg: string }).msg)
-  t.strictSame(messages((await home.run(['daemon', 'logs'])).stdout), ['packed', 'aside', 'one', 'two'])
-  t.strictSame(messages((await home.run(['daemon', 'logs', '--lines', '3'])).stdout), ['aside', 'one', 'two'])
+  t.strictSame(messages((await home.call(['daemon', 'logs'])).stdout), ['packed', 'aside', 'one', 'two'])
+  t.strictSame(messages((await home.call(['daemon', 'logs', '--lines', '3'])).stdout), ['aside', 'one', 'two'])
 
   const follower = follow(t, home, ['daemon', 'logs', '--follow', '--lines', '1'])
   t.match(await follower.line(0), 'two')

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import type { ServerState } from '../../src/daemon/server-state.ts'
 import { createStateFile, thisProcess } from '../../src/daemon/state-file.ts'
+import { runCommand } from '../fixtures/commands.ts'
 import { runProgram, startProgram } from '../fixtures/server.ts'
 import { makeTree } from '../fixtures/tree.ts'
 
@@ -19,7 +20,7 @@ t.test('from any folder of the tree it prints the server, or its address alone',
   // The state file is written just after the program says that it listens.
   const discover = async (...args: string[]) => {
     for (;;) {
-      const told = await runProgram(['discover', '--dir', tree.path('src/deep'), ...args])
+      const told = await runCommand(['discover', '--dir', tree.path('src/deep'), ...args])
       if (told.code === 0) return told
     }
   }
@@ -29,7 +30,7 @@ t.test('from any folder of the tree it prints the server, or its address alone',
   t.strictSame(await discover('--json'), told)
   t.strictSame(await discover('--url'), { code: 0, stdout: `${url}/mcp\n`, stderr: '' })
   await program.stop()
-  t.match(await runProgram(['discover', '--dir', tree.root]), { code: 1, stdout: '' })
+  t.match(await runCommand(['discover', '--dir', tree.root]), { code: 1, stdout: '' })
 })
 
 t.test('each root of a server leads to it, and no longer once the server has stopped', async (t) => {
@@ -44,7 +45,7 @@ t.test('each root of a server leads to it, and no longer once the server has sto
   }
   await program.stop()
   for (const tree of [first, second]) {
-    t.match(await runProgram(['discover', '--dir', tree.root]), { code: 1, stdout: '' })
+    t.match(await runCommand(['discover', '--dir', tree.root]), { code: 1, stdout: '' })
     t.strictSame(tree.own(), ['.gitignore'])
   }
 })
@@ -54,8 +55,8 @@ t.test('a state file that was copied along with a tree leads to no server', asyn
   createStateFile(tree.root).write({ ...thisProcess, transport: 'http', host: '127.0.0.1', port: 8720 })
   const copy = makeTree(t)
   cpSync(tree.root, copy.root, { recursive: true })
-  t.match(await runProgram(['discover', '--dir', tree.root]), { code: 0 })
-  t.match(await runProgram(['discover', '--dir', copy.root]), { code: 1, stdout: '', stderr: /no server runs/ })
+  t.match(await runCommand(['discover', '--dir', tree.root]), { code: 0 })
+  t.match(await runCommand(['discover', '--dir', copy.root]), { code: 1, stdout: '', stderr: /no server runs/ })
 })
 
 t.test('what a killed server left behind is skipped, with a line that says so', async (t) => {
@@ -64,7 +65,7 @@ t.test('what a killed server left behind is skipped, with a line that says so', 
   createStateFile(tree.root).write({ ...here, port: 8720 })
   mkdirSync(tree.path('inner/deep'))
   createStateFile(tree.path('inner')).write({ ...here, port: 8721, process_start: 'another boot/1' })
-  const { code, stdout, stderr } = await runProgram(['discover', '--dir', tree.path('inner/deep')])
+  const { code, stdout, stderr } = await runCommand(['discover', '--dir', tree.path('inner/deep')])
   t.equal(code, 0)
   t.equal((JSON.parse(stdout) as ServerState).port, 8720)
   t.match(stderr, /^async-crud-mcp: skipped the state file in .*inner, since its process \d+ is gone\n$/)
@@ -76,9 +77,9 @@ t.test('what a killed server left behind is skipped, with a line that says so', 
 t.test('a server without an address has none to print', async (t) => {
   const tree = makeTree(t)
   createStateFile(tree.root).write({ ...thisProcess, transport: 'stdio', host: '127.0.0.1', port: null })
-  const { stdout } = await runProgram(['discover', '--dir', tree.root])
+  const { stdout } = await runCommand(['discover', '--dir', tree.root])
   t.match(JSON.parse(stdout), { transport: 'stdio', url: null, pid: process.pid })
-  const none = await runProgram(['discover', '--url', '--dir', tree.root])
+  const none = await runCommand(['discover', '--url', '--dir', tree.root])
   t.match(none, { code: 1, stdout: '', stderr: /^async-crud-mcp: the server of .* has no address/ })
 })
 
@@ -87,7 +88,7 @@ t.test('wrong flags get one clear line, and help is there', async (t) => {
     code: 1,
     stderr: /unknown option '--uri' \(Did you mean --url\?\)/
   })
-  t.match(await runProgram(['discover', '--json', '--url']), { code: 1, stderr: /^async-crud-mcp: .*cannot be used/ })
+  t.match(await runCommand(['discover', '--json', '--url']), { code: 1, stderr: /^async-crud-mcp: .*cannot be used/ })
   for (const args of [['discover', '--help'], ['--help']])
-    t.match(await runProgram(args), { code: 0, stdout: /discover/ })
+    t.match(await runCommand(args), { code: 0, stdout: /discover/ })
 })

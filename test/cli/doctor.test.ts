@@ -26,7 +26,7 @@ async function troubles(
   args: string[],
   environment = {}
 ): Promise<{ code: number | null; troubles: string[] }> {
-  const { code, stdout } = await home.run(['doctor', '--json', ...args], environment)
+  const { code, stdout } = await home.call(['doctor', '--json', ...args], environment)
   const { findings } = JSON.parse(stdout) as Report
   for (const { verdict, advice } of findings) if (verdict !== 'ok') t.ok(advice, 'it says what to do')
   const bad = findings.filter(({ verdict }) => verdict !== 'ok')

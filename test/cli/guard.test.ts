@@ -7,7 +7,9 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { connect } from '../fixtures/clients.ts'
-import { programPath, startProgram, type RunningProgram } from '../fixtures/server.ts'
+import { runCommand } from '../fixtures/commands.ts'
+import type { Ended } from '../fixtures/home.ts'
+import { programPath, startProgram, startServer, type RunningProgram } from '../fixtures/server.ts'
 import { startStdio } from '../fixtures/stdio.ts'
 import { makeTree, type Tree } from '../fixtures/tree.ts'
 import { until } from '../fixtures/until.ts'
@@ -24,20 +26,36 @@ interface Outcome {
 
 const silent: Outcome = { code: 0, stdout: '', stderr: '', reason: undefined, message: undefined }
 
-async function runGuard(
+/** A process as a harness starts it. */
+async function runHook(
   input: unknown,
   args: readonly string[] = [],
   environment: Record<string, string> = {}
 ): Promise<Outcome> {
   const { NODE_OPTIONS: _, ...inherited } = process.env
   const child = spawn(process.execPath, [programPath, 'guard', ...args], { env: { ...inherited, ...environment } })
-  let stdout = ''
-  let stderr = ''
-  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
-  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
   child.stdin.on('error', () => {})
-  child.stdin.end(typeof input === 'string' ? input : JSON.stringify(input))
-  const [code] = (await once(child, 'close')) as [number | null]
+  child.stdin.end(toText(input))
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close') as Promise<[number | null]>
+  ])
+  return toOutcome({ code, stdout, stderr })
+}
+
+/** The same without a process of its own. */
+async function runGuard(
+  input: unknown,
+  args: readonly string[] = [],
+  environment: Record<string, string> = {}
+): Promise<Outcome> {
+  return toOutcome(await runCommand(['guard', ...args], environment, toText(input)))
+}
+
+const toText = (input: unknown) => (typeof input === 'string' ? input : JSON.stringify(input))
+
+function toOutcome({ code, stdout, stderr }: Ended): Outcome {
   const answer = (stdout === '' ? {} : JSON.parse(stdout)) as {
     systemMessage?: string
     hookSpecificOutput?: { hookEventName: string; permissionDecision: string; permissionDecisionReason: string }
@@ -62,8 +80,12 @@ function edit(tree: Tree, name: string, tool = 'Edit'): object {
   }
 }
 
+interface Owner {
+  teardown(fn: () => unknown): void
+}
+
 /** The real program, once its state file is there. */
-async function serve(t: Test, tree: Tree, args: readonly string[] = []): Promise<RunningProgram> {
+async function serve(t: Owner, tree: Tree, args: readonly string[] = []): Promise<RunningProgram> {
   const program = await startProgram(t, ['--dir', tree.root, ...args])
   await until(() => existsSync(tree.path('.async-crud-mcp/.mcp_server_state.json')))
   return program
@@ -93,22 +115,36 @@ async function serveRaw(t: Test, listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
+const common = makeTree(t, {
+  'src/a.ts': 'a',
+  'src/b.ts': 'b',
+  own: 'x',
+  read: 'x',
+  broken: 'x',
+  'deep/f': 'x',
+  'deep/g': 'y'
+})
+/** Of the server that has the common tree. */
+let commonUrl = ''
+t.before(async () => {
+  commonUrl = (await serve(t, common)).url
+})
+
 t.test('where all clients of a tree are on stdio and nothing listens, the guard asks all the same', async (t) => {
   const tree = makeTree(t, { a: 'a', b: 'b' })
   const further = makeTree(t, { f: 'f' })
   const program = startStdio(t, ['--transport', 'stdio', '--dir', tree.root, '--dir', further.root])
   await program.call('lock_try', { filepaths: ['a', further.path('f')], agent_id: 'ann' })
-  t.match((await runGuard(edit(further, 'f'))).reason, /is leased by agent "ann"/)
+  t.match((await runHook(edit(further, 'f'))).reason, /is leased by agent "ann"/)
   t.match((await runGuard(edit(tree, 'a'))).reason, /is leased by agent "ann"/)
   t.strictSame(await runGuard(edit(tree, 'b')), silent)
   t.strictSame(await runGuard(edit(tree, '../outside')), silent)
 })
 
 t.test('a native edit of a file that another agent has leased is refused, with what to do instead', async (t) => {
-  const tree = makeTree(t, { 'src/a.ts': 'a', 'src/b.ts': 'b' })
-  const { url } = await serve(t, tree)
+  const [tree, url] = [common, commonUrl]
   const { expires_at } = await lease(t, url, 'ann', ['src/a.ts'], { note: 'renaming the parser' })
-  const { reason, ...rest } = await runGuard(edit(tree, 'src/a.ts'))
+  const { reason, ...rest } = await runHook(edit(tree, 'src/a.ts'))
   t.match(rest, { code: 0, stderr: '' })
   t.ok(
     reason?.startsWith(
@@ -117,7 +153,7 @@ t.test('a native edit of a file that another agent has leased is refused, with w
   )
   t.match(reason, /\(\d+ s from now\)\. Edit would change it under the holder, so it was not run\. Use async_update of/)
   t.ok(reason?.includes(`lock_wait {"filepaths":["${tree.path('src/a.ts')}"]}`))
-  t.strictSame(await runGuard(edit(tree, 'src/b.ts')), silent, 'another file may be edited')
+  t.strictSame(await runHook(edit(tree, 'src/b.ts')), silent, 'another file may be edited')
   t.strictSame(await runGuard(edit(tree, 'src/new.ts')), silent, 'a new one too')
   t.strictSame(await runGuard(edit(tree, 'src/a.ts', 'Bash')), silent, 'other tools are none of its business')
   const client = await connect(t, 'rest', url)
@@ -126,31 +162,27 @@ t.test('a native edit of a file that another agent has leased is refused, with w
 })
 
 t.test('the leases of the agent itself do not count', async (t) => {
-  const tree = makeTree(t, { f: 'x' })
-  const { url } = await serve(t, tree)
-  await lease(t, url, 'ann', ['f'])
-  const input = edit(tree, 'f')
+  await lease(t, commonUrl, 'ann', ['own'])
+  const input = edit(common, 'own')
   const own = { ASYNC_CRUD_MCP_AGENT_ID: 'ann' }
-  t.strictSame(await runGuard(input, ['--agent', 'ann']), silent)
-  t.strictSame(await runGuard(input, [], own), silent)
+  t.strictSame(await runHook(input, ['--agent', 'ann']), silent)
+  t.strictSame(await runHook(input, [], own), silent)
   t.match((await runGuard(input, ['--agent', 'bob'], own)).reason, /leased by agent "ann"/, 'the flag comes first')
   t.match((await runGuard(input)).reason, /leased by agent "ann"/)
 })
 
 t.test('shared leases keep native edits out as well, and each of them is named', async (t) => {
-  const tree = makeTree(t, { f: 'x' })
-  const { url } = await serve(t, tree)
-  for (const agent of ['a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7']) await lease(t, url, agent, ['f'], { mode: 'shared' })
-  const { reason } = await runGuard(edit(tree, 'f'), ['--agent', 'a1'])
+  for (const agent of ['a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7'])
+    await lease(t, commonUrl, agent, ['read'], { mode: 'shared' })
+  const { reason } = await runGuard(edit(common, 'read'), ['--agent', 'a1'])
   t.match(reason, /agent "a2" \(shared\), until .*agent "a6" \(shared\).* and 1 more\./)
   t.notMatch(reason, /"a1"|"a7"/)
 })
 
 t.test('every tool that names its file is understood', async (t) => {
-  const tree = makeTree(t, { 'deep/f': 'x', 'deep/g': 'y' })
+  const tree = common
   symlinkSync('deep', tree.path('link'), 'junction')
-  const { url } = await serve(t, tree)
-  await lease(t, url, 'ann', ['deep/f', 'deep/new.ipynb'])
+  await lease(t, commonUrl, 'ann', ['deep/f', 'deep/new.ipynb'])
   const f = tree.path('deep/f')
   const patch = (line: string) => `*** Begin Patch\n*** Update File: deep/g\n@@\n-y\n+z\n${line}\n*** End Patch`
   const refused: [string, object, RegExp][] = [
@@ -202,8 +234,8 @@ t.test('every tool that names its file is understood', async (t) => {
 t.test('a file that nobody can lease is left to the harness', async (t) => {
   const tree = makeTree(t, { 'in/f': 'x', 'in/.git/config': '', 'out/f': 'y' })
   const inner = { ...tree, root: tree.path('in') }
-  const program = await startProgram(t, ['--dir', inner.root])
-  const url = ['--url', program.url, '--closed']
+  const server = await startServer(t, inner.root)
+  const url = ['--url', server.url, '--closed']
   for (const name of ['out/f', 'in', 'in/.git/config', 'in/.async-crud-mcp/.gitignore'])
     t.strictSame(await runGuard(edit(tree, name), url), silent, name)
 })
@@ -243,7 +275,7 @@ t.test(
     await program.stop('SIGKILL')
     const input = edit(tree, 'f')
     const problem = `async-crud-mcp guard: no running server found above ${tree.path('f')} or ${tree.root}; start one, or name it with --url.`
-    const open = await runGuard(input)
+    const open = await runHook(input)
     t.strictSame(open, {
       ...open,
       code: 0,
@@ -272,8 +304,7 @@ t.test(
 t.test('where each change needs a lease, an edit without one is refused with the call that takes it', async (t) => {
   const tree = makeTree(t, { a: 'a', b: 'b', '.git/config': '', 'further/c': 'c' })
   const root: Tree = { ...makeTree(t, { f: 'f' }) }
-  const required = { ASYNC_CRUD_MCP_LOCKS__ENFORCEMENT: 'required' }
-  const { url } = await startProgram(t, ['--dir', tree.root, '--dir', root.root], required)
+  const { url } = await startServer(t, [tree.root, root.root], { locks: { enforcement: 'required' } })
   const agent = ['--agent', 'ann', '--url', url]
   const { code, reason } = await runGuard(edit(tree, 'a'), agent)
   t.equal(code, 0)
@@ -299,25 +330,24 @@ t.test('where each change needs a lease, an edit without one is refused with the
 
 t.test('a server with a token is asked with it', async (t) => {
   const tree = makeTree(t, { f: 'x' })
-  const program = await serve(t, tree, ['--token', 'secret'])
+  const { url } = await startServer(t, tree.root, { daemon: { token: 'secret' } })
   const headers = { 'content-type': 'application/json', authorization: 'Bearer secret' }
   const body = JSON.stringify({ filepaths: ['f'], agent_id: 'ann' })
-  t.equal((await fetch(`${program.url}/lock_try`, { method: 'POST', headers, body })).status, 200)
+  t.equal((await fetch(`${url}/lock_try`, { method: 'POST', headers, body })).status, 200)
   const input = edit(tree, 'f')
-  t.match((await runGuard(input, ['--token', 'secret'])).reason, /leased by agent "ann"/)
-  t.match((await runGuard(input, [], { ASYNC_CRUD_MCP_DAEMON__TOKEN: 'secret' })).reason, /leased by agent "ann"/)
-  t.match((await runGuard(input)).message, /the server answered: Bearer token missing or wrong/)
-  t.match((await runGuard(input, ['--token', 'other', '--closed'])).reason, /Bearer token missing or wrong/)
+  const here = ['--url', url]
+  t.match((await runGuard(input, [...here, '--token', 'secret'])).reason, /leased by agent "ann"/)
+  t.match((await runGuard(input, here, { ASYNC_CRUD_MCP_DAEMON__TOKEN: 'secret' })).reason, /leased by agent "ann"/)
+  t.match((await runGuard(input, here)).message, /the server answered: Bearer token missing or wrong/)
+  t.match((await runGuard(input, [...here, '--token', 'other', '--closed'])).reason, /Bearer token missing or wrong/)
 })
 
 t.test('asking does not take away what the server has to tell the agent', async (t) => {
-  const tree = makeTree(t, { f: 'x' })
-  const { url } = await serve(t, tree)
-  await lease(t, url, 'ann', ['f'])
-  const client = await connect(t, 'rest', url)
-  await client.call('lock_break', { filepaths: ['f'], reason: 'needed elsewhere', agent_id: 'operator' })
-  t.strictSame(await runGuard(edit(tree, 'f'), ['--agent', 'ann']), silent)
-  const answer = await client.call('lock_status', { filepaths: ['f'], agent_id: 'ann' })
+  await lease(t, commonUrl, 'carl', ['broken'])
+  const client = await connect(t, 'rest', commonUrl)
+  await client.call('lock_break', { filepaths: ['broken'], reason: 'needed elsewhere', agent_id: 'operator' })
+  t.strictSame(await runGuard(edit(common, 'broken'), ['--agent', 'carl']), silent)
+  const answer = await client.call('lock_status', { filepaths: ['broken'], agent_id: 'carl' })
   t.match(answer['notices'], [{ type: 'lease_lost', reason: 'needed elsewhere' }])
 })
 
@@ -345,7 +375,8 @@ t.test('an answer that cannot be used is told, and what does not answer is given
   for (const [name, listener, message, timeout = '20'] of cases) {
     const args = ['--url', await serveRaw(t, listener), '--timeout', timeout]
     const [open, closed] = await Promise.all([
-      runGuard(edit(tree, 'f'), args),
+      // A process that something keeps open would not end.
+      runHook(edit(tree, 'f'), args),
       runGuard(edit(tree, 'f'), [...args, '--closed'])
     ])
     t.equal(open.code, 0)
@@ -407,6 +438,7 @@ t.test('input and flags that cannot be used are told like a server that is not t
     t.match(open, { code: 0, message: /guard: (unknown option|option|too many).*unchecked/ }, fault)
     t.match(closed, { code: 0, reason: /guard: (unknown option|option|too many).*not run/ })
   }
+  t.match(await runHook('{}', ['--tmeout', '1']), { code: 0, message: /unknown option.*unchecked/ })
 })
 
 t.test('input that does not end is given up in time', async (t) => {

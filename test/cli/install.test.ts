@@ -85,7 +85,7 @@ exit 0`
     const health = await fetch(new URL('health', findServer(home.path('tree'))?.url ?? ''))
     t.match(await health.json(), { status: 'healthy' })
     const after = settled(home)
-    const again = await home.run(['quick-install', '--dir', 'tree'], environment)
+    const again = await home.call(['quick-install', '--dir', 'tree'], environment)
     t.match(again, { code: 0, stdout: /is there already\n.*started at each login\n(?:.*is set up already.*\n){5}/ })
     t.strictSame(settled(home), after, 'a second time changes nothing')
     t.equal(
@@ -97,8 +97,8 @@ exit 0`
     t.match(await home.run(['uninstall', '--purge'], environment), { code: 0, stderr: '' })
     t.strictSame(home.snapshot(), before)
 
-    await home.run(['quick-install', '--dir', 'tree'], environment)
-    t.match(await home.run(['uninstall'], environment), {
+    await home.call(['quick-install', '--dir', 'tree'], environment)
+    t.match(await home.call(['uninstall'], environment), {
       code: 0,
       stdout: /service async-crud-mcp: removed\n[^]*kept: .*--purge/
     })
@@ -121,15 +121,15 @@ t.test('the same where none runs: the server goes into the background, and all f
   })
   t.notOk(existsSync(home.path('.config/systemd')), 'no unit that nobody starts')
   const after = settled(home)
-  t.match(await home.run(args, { PATH: path }), { code: 0, stdout: /runs already/ })
+  t.match(await home.call(args, { PATH: path }), { code: 0, stdout: /runs already/ })
   t.strictSame(settled(home), after, 'a second time changes nothing')
   await seeLeaseOfClient(t, home)
-  await home.run(['setup', 'claude-code', '--project', 'tree', '--guard'])
+  await home.call(['setup', 'claude-code', '--project', 'tree', '--guard'])
   const pid = findServer(home.path('tree'))?.pid ?? 0
-  t.match(await home.run(['uninstall', '--purge'], { PATH: path }), { code: 0, stderr: '' })
+  t.match(await home.call(['uninstall', '--purge'], { PATH: path }), { code: 0, stderr: '' })
   t.equal(isRunning(pid, null), false)
   t.strictSame(home.snapshot(), before)
-  t.match(await home.run(['uninstall', '--purge'], { PATH: path }), { code: 0 }, 'with nothing there it is done')
+  t.match(await home.call(['uninstall', '--purge'], { PATH: path }), { code: 0 }, 'with nothing there it is done')
   t.strictSame(home.snapshot(), before)
 })
 
@@ -176,21 +176,21 @@ t.test('what is not ours stays, and what is in the way is said and can be tried 
     [['--dir', 'tree', '--client', 'emacs'], /no client is called emacs: claude-code/]
   ]
   for (const [args, stderr] of wrong)
-    t.match(await home.run(['quick-install', ...args], environment), { code: 1, stdout: '', stderr })
+    t.match(await home.call(['quick-install', ...args], environment), { code: 1, stdout: '', stderr })
   t.strictSame(home.snapshot(), before)
-  t.match(await home.run(['quick-install', '--dir', 'tree', '--no-service'], environment), {
+  t.match(await home.call(['quick-install', '--dir', 'tree', '--no-service'], environment), {
     code: 1,
     stdout: /Codex: written/,
     stderr: /Cursor: .*none of ours.*--force/
   })
   const broken = home.read('.codex/config.toml')
   home.write('.codex/config.toml', `${broken}\nbroken =\n`)
-  t.match(await home.run(['uninstall', '--purge'], environment), {
+  t.match(await home.call(['uninstall', '--purge'], environment), {
     code: 1,
     stderr: /config\.toml is no valid TOML.*kept.*run this again/
   })
   t.equal(home.read('.codex/config.toml'), `${broken}\nbroken =\n`)
   home.write('.codex/config.toml', broken)
-  t.match(await home.run(['uninstall', '--purge'], environment), { code: 0 })
+  t.match(await home.call(['uninstall', '--purge'], environment), { code: 0 })
   t.strictSame(home.snapshot(), before)
 })

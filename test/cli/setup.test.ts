@@ -94,13 +94,14 @@ t.test('the command shows the change, makes it and takes it back', async (t) => 
     ['cursor', 'codex'].map(async (name) => {
       const home = makeHome(t, { 'tree/f': 'x', ...existing })
       const before = home.snapshot()
-      const shown = await home.run(['setup', name, '--dir', 'tree', '--dry-run'])
+      const run = (args: string[]) => (name === 'cursor' ? home.run(args) : home.call(args))
+      const shown = await run(['setup', name, '--dir', 'tree', '--dry-run'])
       t.match(shown, { code: 0, stdout: /^\+.*async-crud/m, stderr: '' })
       t.notMatch(shown.stdout, '\u001B', 'no colours where nobody looks')
       t.strictSame(home.snapshot(), before, '--dry-run changes nothing')
-      t.match(await home.run(['setup', name, '--dir', 'tree']), { code: 0, stdout: /entry written/, stderr: '' })
-      t.match(await home.run(['setup', name, '--dir', 'tree']), { code: 0, stdout: /is set up already/ })
-      t.match(await home.run(['setup', name, '--remove']), { code: 0, stdout: /taken out/ })
+      t.match(await run(['setup', name, '--dir', 'tree']), { code: 0, stdout: /entry written/, stderr: '' })
+      t.match(await run(['setup', name, '--dir', 'tree']), { code: 0, stdout: /is set up already/ })
+      t.match(await run(['setup', name, '--remove']), { code: 0, stdout: /taken out/ })
       t.strictSame(home.snapshot(), before, `${name} is as it was`)
     })
   )
@@ -268,7 +269,7 @@ t.test('wrong arguments are one clear line and exit 1', async (t) => {
       /--url box:8720: expected an address/
     ]
   ]
-  const ended = await Promise.all(cases.map(([args]) => home.run(args)))
+  const ended = await Promise.all(cases.map(([args]) => home.call(args)))
   cases.forEach(([args, message], index) => {
     t.match(ended[index], { code: 1, stdout: '', stderr: message }, args.join(' '))
     t.equal(ended[index]?.stderr.trimEnd().split('\n').length, 1)
@@ -282,11 +283,11 @@ t.test('a linked dotfile stays a link, and its file keeps its mode', async (t) =
   symlinkSync('../dotfiles/cursor.json', home.path('.cursor/mcp.json'))
   chmodSync(home.path('dotfiles/cursor.json'), 0o640)
   const before = home.snapshot()
-  t.match(await home.run(['setup', 'cursor', '--dir', 'tree']), { code: 0 })
+  t.match(await home.call(['setup', 'cursor', '--dir', 'tree']), { code: 0 })
   t.ok(lstatSync(home.path('.cursor/mcp.json')).isSymbolicLink())
   t.equal(statSync(home.path('dotfiles/cursor.json')).mode & 0o777, 0o640)
   t.match(home.read('dotfiles/cursor.json'), 'async-crud')
-  t.match(await home.run(['setup', 'cursor', '--remove']), { code: 0 })
+  t.match(await home.call(['setup', 'cursor', '--remove']), { code: 0 })
   t.strictSame(home.snapshot(), before)
 })
 
@@ -299,9 +300,9 @@ t.test('the files of one project, and those over HTTP', async (t) => {
   const before = home.snapshot()
   const url = 'http://127.0.0.1:8731/mcp'
   const http = ['--transport', 'http', '--url', url, '--token-env', 'CRUD_TOKEN']
-  t.match(await home.run(['setup', 'claude-code', '--project', 'app', '--guard', ...http]), { code: 0 })
+  t.match(await home.call(['setup', 'claude-code', '--project', 'app', '--guard', ...http]), { code: 0 })
   for (const name of ['cursor', 'vscode', 'codex'])
-    t.match(await home.run(['setup', name, '--project', 'app', ...http]), { code: 0 })
+    t.match(await home.call(['setup', name, '--project', 'app', ...http]), { code: 0 })
   const json = (name: string) => JSON.parse(home.read(name)) as unknown
   t.strictSame(json('app/.mcp.json'), {
     mcpServers: { 'async-crud': { type: 'http', url, headers: { Authorization: 'Bearer ${CRUD_TOKEN}' } } }
@@ -326,12 +327,12 @@ t.test('the files of one project, and those over HTTP', async (t) => {
     env: home.environment
   })
   t.match(await guard, { stdout: /async-crud-mcp guard/ }, 'the hook runs as it stands there')
-  t.match(await home.run(['setup', 'claude-code', '--project', 'app', '--guard', ...http]), {
+  t.match(await home.call(['setup', 'claude-code', '--project', 'app', '--guard', ...http]), {
     stdout: /(?:set up already\n.*){2}/
   })
   t.match(await home.run(['setup', 'claude-code', '--project', 'app', '--remove']), { code: 0 })
   for (const name of ['cursor', 'vscode', 'codex'])
-    t.match(await home.run(['setup', name, '--project', 'app', '--remove']), { code: 0 })
+    t.match(await home.call(['setup', name, '--project', 'app', '--remove']), { code: 0 })
   t.strictSame(home.snapshot(), before)
 })
 

@@ -7,6 +7,7 @@ import t from 'tap'
 import { installed } from '../../src/installation.ts'
 import { createFencingTokens } from '../../src/daemon/fencing-tokens.ts'
 import { createStateDirectory, type StateDirectory } from '../../src/daemon/state-directory.ts'
+import { lengthOf } from '../fixtures/length.ts'
 import { makeTree, type Tree } from '../fixtures/tree.ts'
 
 const file = '.async-crud-mcp/fencing-tokens.json'
@@ -96,14 +97,15 @@ t.test('tokens grow over many restarts, with and without leases', (t) => {
 t.test('tokens grow over processes killed at any moment', async (t) => {
   const tree = makeTree(t)
   let last = 0
-  for (let run = 0; run < 12; run += 1) {
+  const runs = lengthOf({ full: 12, short: 4 })
+  for (let run = 0; run < runs; run += 1) {
     const child = spawn(process.execPath, [giver, tree.root, 'self'], { stdio: ['ignore', 'pipe', 'inherit'] })
     t.teardown(() => child.kill('SIGKILL'))
     let printed = ''
     child.stdout.on('data', (chunk: Buffer) => {
       printed += chunk.toString()
       // At another place in every run.
-      if (printed.length > run * 150) child.kill('SIGKILL')
+      if (printed.length > (run * 1800) / runs) child.kill('SIGKILL')
     })
     await once(child, 'close')
     // What comes after the last line end may be cut off.
@@ -233,7 +235,7 @@ t.test('two servers on one tree never give a lease the same token', (t) => {
   const given = new Set<number>()
   let count = 0
   const last = [0, 0]
-  for (let round = 0; round < 6; round += 1) {
+  for (let round = 0; round < lengthOf({ full: 6, short: 2 }); round += 1) {
     for (const which of [0, 1, 1, 0] as const) {
       const tokens = pair[which]
       const token = tokens.nextForLease()

@@ -29,33 +29,39 @@ function plant(tree: Tree, changes: object): void {
   tree.write(file, JSON.stringify({ ...(JSON.parse(tree.read(file)) as object), ...changes }))
 }
 
-for (const transport of ['http', 'dual'] as const) {
-  t.test(`over ${transport} the program says where it is, and takes it back when it stops`, async (t) => {
-    const tree = makeTree(t, { 'src/deep/f': 'x' })
-    const since = Date.now()
-    // A program on stdin and stdout ends with its stdin.
-    const program = startStdio(t, ['--dir', tree.root, '--transport', transport])
-    const url = await program.url()
-    const state = await stateOf(tree)
-    t.match(state, {
-      version: '1.0.0',
-      transport,
-      port: Number(new URL(url).port),
-      host: '127.0.0.1',
-      path: '/mcp',
-      url: `${url}/mcp`,
-      pid: program.process.pid,
-      project: { name: basename(tree.root), root: tree.root }
-    })
-    const startedAt = Date.parse(state.started_at)
-    t.ok(since - 1 <= startedAt && startedAt <= Date.now(), state.started_at)
-    t.equal((await fetch(String(state.url).replace('/mcp', '/health'))).status, 200)
-    if (process.platform !== 'win32') t.equal(statSync(tree.path(file)).mode & 0o777, 0o600)
-    for (const folder of ['', 'src/deep', 'src/not/there/yet']) t.strictSame(findServer(tree.path(folder)), state)
-    await program.end('SIGTERM')
-    t.notOk(existsSync(tree.path(file)))
-    t.equal(findServer(tree.path('src')), undefined)
-  })
+for (const [transport, how] of [
+  ['http', 'SIGTERM'],
+  ['dual', undefined]
+] as const) {
+  t.test(
+    `over ${transport} the program says where it is, and takes it back with ${how ?? 'the end of stdin'}`,
+    async (t) => {
+      const tree = makeTree(t, { 'src/deep/f': 'x' })
+      const since = Date.now()
+      // A program on stdin and stdout ends with its stdin.
+      const program = startStdio(t, ['--dir', tree.root, '--transport', transport])
+      const url = await program.url()
+      const state = await stateOf(tree)
+      t.match(state, {
+        version: '1.0.0',
+        transport,
+        port: Number(new URL(url).port),
+        host: '127.0.0.1',
+        path: '/mcp',
+        url: `${url}/mcp`,
+        pid: program.process.pid,
+        project: { name: basename(tree.root), root: tree.root }
+      })
+      const startedAt = Date.parse(state.started_at)
+      t.ok(since - 1 <= startedAt && startedAt <= Date.now(), state.started_at)
+      t.equal((await fetch(String(state.url).replace('/mcp', '/health'))).status, 200)
+      if (process.platform !== 'win32') t.equal(statSync(tree.path(file)).mode & 0o777, 0o600)
+      for (const folder of ['', 'src/deep', 'src/not/there/yet']) t.strictSame(findServer(tree.path(folder)), state)
+      t.equal((await program.end(how)).code, 0)
+      t.strictSame(tree.own(), ['.gitignore'])
+      t.equal(findServer(tree.path('src')), undefined)
+    }
+  )
 }
 
 t.test(
@@ -73,22 +79,6 @@ t.test(
     t.equal(new Set(await Promise.all(answers)).size, 3)
   }
 )
-
-for (const [how, transport] of [
-  ['SIGINT', 'http'],
-  ['SIGTERM', 'http'],
-  [undefined, 'dual'],
-  [undefined, 'stdio']
-] as const) {
-  t.test(`the file goes with ${how ?? 'the end of stdin'} over ${transport}`, async (t) => {
-    const tree = makeTree(t, { f: 'one' })
-    const program = startStdio(t, ['--dir', tree.root, '--transport', transport])
-    if (transport === 'stdio') await program.call('list_files', {})
-    await stateOf(tree)
-    t.equal((await program.end(how)).code, 0)
-    t.strictSame(tree.own(), ['.gitignore'])
-  })
-}
 
 t.test(
   'stdin and HTTP of one process share one engine: many calls over each, interleaved, are all answered',
@@ -126,21 +116,26 @@ t.test('over stdio alone nothing is written before the first call, and then that
   await program.call('list_files', {})
   t.match(await stateOf(tree), { transport: 'stdio', port: null, url: null, pid: program.process.pid })
   t.match(findServer(tree.root), { url: null })
-  await program.end()
+  t.equal((await program.end()).code, 0)
   t.strictSame(tree.own(), ['.gitignore'])
 })
 
-t.test('the file of a killed program is not believed, and the next one replaces it', async (t) => {
-  const tree = makeTree(t)
-  const first = await startProgram(t, ['--dir', tree.root])
-  await stateOf(tree)
-  await first.stop('SIGKILL')
-  t.ok(existsSync(tree.path(file)))
-  t.equal(findServer(tree.root), undefined)
-  const second = await startProgram(t, ['--dir', tree.root])
-  await until(async () => (await stateOf(tree)).pid === second.process.pid)
-  t.equal(findServer(tree.root)?.url, `${second.url}/mcp`)
-})
+t.test(
+  'the file of a killed program is not believed, the next one replaces it, and takes it back with SIGINT',
+  async (t) => {
+    const tree = makeTree(t)
+    const first = await startProgram(t, ['--dir', tree.root])
+    await stateOf(tree)
+    await first.stop('SIGKILL')
+    t.ok(existsSync(tree.path(file)))
+    t.equal(findServer(tree.root), undefined)
+    const second = await startProgram(t, ['--dir', tree.root])
+    await until(async () => (await stateOf(tree)).pid === second.process.pid)
+    t.equal(findServer(tree.root)?.url, `${second.url}/mcp`)
+    t.equal((await second.stop('SIGINT')).code, 0)
+    t.strictSame(tree.own(), ['.gitignore'])
+  }
+)
 
 t.test('a second program leaves the file of the first alone, and writes its own when it takes over', async (t) => {
   const tree = makeTree(t)
