@@ -66,6 +66,13 @@ export class Contender {
     return Array.from({ length: count }, () => rest.splice(Math.floor(this.random() * rest.length), 1)[0] as string)
   }
 
+  /** A file and its successor, of three that stand in a ring. */
+  pickInRing(): string[] {
+    const ring = 3 * Math.floor(this.random() * Math.floor(this.files.length / 3))
+    const at = Math.floor(this.random() * 3)
+    return [at, (at + 1) % 3].map((place) => this.files[ring + place] as string)
+  }
+
   async lockTry(files: readonly string[], { mode = 'exclusive', allOrNothing = false }: LockOptions = {}) {
     const input = { filepaths: files, mode, all_or_nothing: allOrNothing, ttl_seconds: this.#task.ttlSeconds }
     return this.#take(await this.#call({ operation: 'lock_try', files, mode, allOrNothing }, input))

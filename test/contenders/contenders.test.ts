@@ -10,8 +10,12 @@ import { countEvents } from './counts.ts'
 import type { History } from './history.ts'
 import { givenSeed, lengthOf } from '../fixtures/length.ts'
 
-const seconds = lengthOf({ full: 60, short: 6 })
-const agents = lengthOf({ full: 40, short: 14 })
+const seconds = lengthOf({ full: 60, short: 3 })
+const agents = lengthOf({ full: 40, short: 12 })
+/** To start a process takes longer than all that an agent does in a short campaign. */
+const crewSize = lengthOf({ full: 1, short: 4 })
+/** The more agents one crash ends, the longer the others have to get into each other's way. */
+const crashMs = { least: lengthOf({ full: 300, short: 1000 }), most: lengthOf({ full: 1500, short: 2000 }) }
 const seed = givenSeed ?? Date.now() % 1_000_000
 /** Start, end and the check itself, on a machine that has other things to do. */
 const marginSeconds = 450
@@ -26,6 +30,8 @@ t.test(
     const isEnough = (history: History) => missing(countEvents(history)).length === 0
     const { history, failures } = await runContenders(t, {
       agents,
+      crewSize,
+      crashMs,
       files: Math.ceil(agents / 3.5),
       seconds,
       seed,

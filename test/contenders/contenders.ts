@@ -1,4 +1,4 @@
-// Many agents, each a process of its own, contend for a few files of the real program; what they and an observer saw is the result.
+// Many agents in processes of their own contend for a few files of the real program; what they and an observer saw is the result.
 import { setTimeout as delay } from 'node:timers/promises'
 import { startProgram } from '../fixtures/server.ts'
 import { makeTree } from '../fixtures/tree.ts'
@@ -9,6 +9,10 @@ import { startObserver, takeSnapshot } from './observer.ts'
 
 export interface ContendersOptions {
   readonly agents: number
+  /** Agents that share a process and are killed together. The number of agents is a multiple of it. */
+  readonly crewSize: number
+  /** Between two crashes. */
+  readonly crashMs: { readonly least: number; readonly most: number }
   readonly files: number
   /** From the moment that all have begun. */
   readonly seconds: number
@@ -34,8 +38,6 @@ const longestWaitMs = cutSeconds.rest * 1000
 const startingAtOnce = 3
 /** Between two who begin: what runs for the first time is slow. */
 const admitMs = 50
-/** Between two crashes. */
-const crashMs = [300, 1500] as const
 const settings = {
   ASYNC_CRUD_MCP_CRUD__MAX_TIMEOUT: String(cutSeconds.rest),
   ASYNC_CRUD_MCP_DAEMON__MCP_WAIT_SECONDS: String(cutSeconds.mcp),
@@ -43,7 +45,7 @@ const settings = {
 }
 
 export async function runContenders(owner: Owner, options: ContendersOptions): Promise<ContendersResult> {
-  const { agents, seconds, seed, isEnough } = options
+  const { agents, crewSize, crashMs, seconds, seed, isEnough } = options
   const names = Array.from({ length: options.files }, (_, index) => `file-${String(index).padStart(2, '0')}.txt`)
   const before = (name: string) => `${name}, to be changed by many\n`
   const tree = makeTree(owner, Object.fromEntries(names.map((name) => [name, before(name)])))
@@ -56,18 +58,19 @@ export async function runContenders(owner: Owner, options: ContendersOptions): P
     folder: journals.root,
     seed,
     random,
+    crewSize,
     cutMs: { rest: cutSeconds.rest * 1000, mcp: cutSeconds.mcp * 1000 }
   })
-  const first = await inParallel(agents, startingAtOnce, () => crowd.prepare())
+  const first = await inParallel(agents / crewSize, startingAtOnce, () => crowd.prepare())
   const observer = startObserver(server.url)
-  for (const agent of first) {
-    crowd.admit(agent)
+  for (const crew of first) {
+    crowd.admit(crew)
     await delay(admitMs)
   }
   const endAt = now() + seconds * 1000
   while (now() < endAt || (now() < endAt + hangMs && !isEnough(history()))) {
     const next = await crowd.prepare()
-    await delay(crashMs[0] + (crashMs[1] - crashMs[0]) * random())
+    await delay(crashMs.least + (crashMs.most - crashMs.least) * random())
     crowd.replaceOne(next)
   }
   await crowd.finish(hangMs)

@@ -2,7 +2,7 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
 import { installed } from '../../src/installation.ts'
-import { transports } from '../fixtures/clients.ts'
+import { transports, type TransportName } from '../fixtures/clients.ts'
 import type { Random } from '../fixtures/random.ts'
 import { now, type AgentHistory } from './history.ts'
 import { readJournal } from './journal.ts'
@@ -12,8 +12,9 @@ interface Owner {
   teardown(fn: () => unknown): void
 }
 
-interface Agent {
-  readonly task: ContenderTask
+/** Agents that share a process, and its end. */
+interface Crew {
+  readonly tasks: readonly ContenderTask[]
   readonly process: ChildProcess
   readonly ready: Promise<unknown>
   readonly done: Promise<unknown>
@@ -28,6 +29,8 @@ export interface CrowdOptions {
   readonly folder: string
   readonly seed: number
   readonly random: Random
+  /** Agents in one process. */
+  readonly crewSize: number
   /** When a wait is cut: of REST calls, and of MCP calls. */
   readonly cutMs: { readonly rest: number; readonly mcp: number }
 }
@@ -35,17 +38,28 @@ export interface CrowdOptions {
 const agentPath = installed('dist/suites/contenders/agent-program.js')
 const ttlSeconds = [1, 1.5, 2, 3, 6]
 
-export function createCrowd(owner: Owner, { url, files, folder, seed, random, cutMs }: CrowdOptions) {
-  const all: Agent[] = []
-  const alive: Agent[] = []
+export function createCrowd(owner: Owner, { url, files, folder, seed, random, crewSize, cutMs }: CrowdOptions) {
+  const all: Crew[] = []
+  const alive: Crew[] = []
 
   /** Connected, and doing nothing yet. */
-  async function prepare(): Promise<Agent> {
-    const number = all.length
+  async function prepare(): Promise<Crew> {
+    const first = all.length * crewSize
+    const transport = transports[all.length % transports.length] ?? 'rest'
+    const crew = startCrew(
+      owner,
+      Array.from({ length: crewSize }, (_, index) => taskOf(first + index, transport))
+    )
+    all.push(crew)
+    await crew.ready
+    return crew
+  }
+
+  function taskOf(number: number, transport: TransportName): ContenderTask {
     const id = `agent-${number}`
-    const task: ContenderTask = {
+    return {
       id,
-      transport: transports[number % transports.length] ?? 'rest',
+      transport,
       identity: random() < 0.5 ? 'input' : 'header',
       url,
       files,
@@ -53,28 +67,24 @@ export function createCrowd(owner: Owner, { url, files, folder, seed, random, cu
       journal: join(folder, `${id}.jsonl`),
       seed: seed * 1000 + number
     }
-    const agent = startAgent(owner, task)
-    all.push(agent)
-    await agent.ready
-    return agent
   }
 
-  function admit(agent: Agent): void {
-    alive.push(agent)
-    agent.process.send('go' satisfies Command)
+  function admit(crew: Crew): void {
+    alive.push(crew)
+    crew.process.send('go' satisfies Command)
   }
 
   return {
     alive,
     prepare,
     admit,
-    /** Kills anyone; the one prepared takes the place in the same moment. */
-    replaceOne(agent: Agent): void {
-      const [victim] = alive.splice(Math.floor(random() * alive.length), 1) as [Agent]
+    /** Kills any crew; the one prepared takes the place in the same moment. */
+    replaceOne(crew: Crew): void {
+      const [victim] = alive.splice(Math.floor(random() * alive.length), 1) as [Crew]
       victim.killedAt = now()
       victim.process.once('exit', () => (victim.goneAt = now()))
       victim.process.kill('SIGKILL')
-      admit(agent)
+      admit(crew)
     },
     /** Resolves when all have given everything back, or the time is over. */
     async finish(limitMs: number): Promise<void> {
@@ -86,25 +96,27 @@ export function createCrowd(owner: Owner, { url, files, folder, seed, random, cu
     },
     histories(): AgentHistory[] {
       return all
-        .filter(({ killedAt, process }) => killedAt !== undefined || alive.some((agent) => agent.process === process))
-        .map(({ task, killedAt, goneAt }) => ({
-          id: task.id,
-          transport: task.transport,
-          ttlMs: task.ttlSeconds * 1000,
-          cutMs: task.transport === 'rest' ? cutMs.rest : cutMs.mcp,
-          killedAt,
-          goneAt,
-          calls: readJournal(task.journal)
-        }))
+        .filter((crew) => crew.killedAt !== undefined || alive.includes(crew))
+        .flatMap(({ tasks, killedAt, goneAt }) =>
+          tasks.map(({ id, transport, ttlSeconds, journal }) => ({
+            id,
+            transport,
+            ttlMs: ttlSeconds * 1000,
+            cutMs: transport === 'rest' ? cutMs.rest : cutMs.mcp,
+            killedAt,
+            goneAt,
+            calls: readJournal(journal)
+          }))
+        )
     }
   }
 }
 
-function startAgent(owner: Owner, task: ContenderTask): Agent {
-  const child = fork(agentPath, [JSON.stringify(task)], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+function startCrew(owner: Owner, tasks: readonly ContenderTask[]): Crew {
+  const child = fork(agentPath, [JSON.stringify(tasks)], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
   owner.teardown(() => child.kill('SIGKILL'))
-  const agent: Agent = {
-    task,
+  const crew: Crew = {
+    tasks,
     process: child,
     ready: told('ready'),
     done: told('done'),
@@ -112,15 +124,15 @@ function startAgent(owner: Owner, task: ContenderTask): Agent {
     goneAt: undefined
   }
   // Nobody waits for the end of one that is killed.
-  agent.done.catch(() => {})
-  return agent
+  crew.done.catch(() => {})
+  return crew
 
   function told(expected: ContenderMessage): Promise<unknown> {
     return new Promise((resolve, reject) => {
       child.on('message', (message: ContenderMessage) => {
         if (message === expected) resolve(message)
       })
-      child.once('exit', (code, signal) => reject(new Error(`${task.id} ended early with ${signal ?? code}`)))
+      child.once('exit', (code, signal) => reject(new Error(`${tasks[0]?.id} ended early with ${signal ?? code}`)))
     })
   }
 }

@@ -6,12 +6,13 @@ type Plan = (contender: Contender) => Promise<void>
 
 /** With how often each is played. */
 const plans: readonly (readonly [share: number, plan: Plan])[] = [
-  [36, changeOne],
+  [24, changeOne],
   [22, changeSeveral],
+  [20, goRound],
   [10, changeTogether],
   [8, makeStronger],
   [12, changeWithoutLease],
-  [6, oversleep],
+  [10, oversleep],
   [6, clingToToken]
 ]
 
@@ -57,6 +58,17 @@ async function changeSeveral(contender: Contender): Promise<void> {
   await giveBack(contender, files)
 }
 
+/** All that do so go round the same way: so they meet in circles of three. */
+async function goRound(contender: Contender): Promise<void> {
+  const files = contender.pickInRing()
+  for (const file of files) {
+    const isEager = contender.held.size > 0 && contender.chance(0.3)
+    await (isEager ? contender.append(file, undefined) : contender.lockWait([file]))
+    await contender.pause(...holdMs)
+  }
+  await giveBack(contender, files)
+}
+
 async function changeTogether(contender: Contender): Promise<void> {
   const files = contender.pick(2 + Math.floor(contender.random() * 3))
   const options = { allOrNothing: contender.chance(0.5), timeoutSeconds: waitSeconds(contender) }
@@ -88,7 +100,7 @@ async function changeWithoutLease(contender: Contender): Promise<void> {
 async function oversleep(contender: Contender): Promise<void> {
   if (contender.ttlMs > shortTtlMs) return changeOne(contender)
   const [file] = contender.pick(1) as [string]
-  await contender.lockTry([file])
+  await contender.lockWait([file], { timeoutSeconds: waitSeconds(contender) })
   if (!contender.held.has(file)) return
   await contender.pause(contender.ttlMs + 20, contender.ttlMs + 400)
   await contender.append(file)

@@ -1,4 +1,4 @@
-// What the contenders, each a process of its own, and whoever started them tell one another.
+// What the processes of the contenders, and whoever started them, tell one another.
 import type { TransportName } from '../fixtures/clients.ts'
 
 export interface ContenderTask {
@@ -15,8 +15,8 @@ export interface ContenderTask {
   readonly seed: number
 }
 
-/** From a contender: it is connected; it has given everything back. */
+/** From a process: its contenders are connected; they have given everything back. */
 export type ContenderMessage = 'ready' | 'done'
 
-/** To a contender. */
+/** To a process. */
 export type Command = 'go' | 'finish'

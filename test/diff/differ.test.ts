@@ -2,6 +2,7 @@
 import type { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { lengthOf } from '../fixtures/length.ts'
 import { turnsDuring } from '../fixtures/turns.ts'
 import { createDiffer, type DifferOptions } from '../../src/diff/differ.ts'
 import { applyPatches } from '../../src/diff/patches.ts'
@@ -18,6 +19,9 @@ function differ(t: Test, options: DifferOptions = {}) {
   threads.length = 0
   return { ...created, fallbacks }
 }
+
+/** Lines of 40 characters: of some megabytes, in full of 10 MB. */
+const manyLines = lengthOf({ full: 250_000, short: 60_000 })
 
 /** Far more than a job gives the event loop that runs on it, far fewer than one gives while a thread works for seconds. */
 const leastTurns = 20
@@ -39,7 +43,7 @@ t.test(
   'a small comparison, and a small change in a large file, need no thread and no turn of the event loop',
   async (t) => {
     const { compare, apply } = differ(t)
-    const large = numbered(250_000).join('')
+    const large = numbered(manyLines).join('')
     const small = await compare({
       base: 'a\nb\n',
       current: 'a\nc\n',
@@ -51,10 +55,10 @@ t.test(
       coarse: false,
       judgement: { patches_applicable: false, conflicts: [{ reason: 'context_changed' }] }
     })
-    const changed = large.replace('\n125000 ', '\n125000: ')
+    const changed = large.replace('\n50000 ', '\n50000: ')
     const turns = await turnsDuring(async () => {
       const { diff } = await compare({ base: large, current: changed, format: 'json' })
-      t.equal(diff!.changes![0]!.start_line, 125_001)
+      t.equal(diff!.changes![0]!.start_line, 50_001)
     })
     t.equal(turns, 0, 'answered at once')
     t.strictSame(await apply({ text: 'a', patches: [{ old_string: 'a', new_string: 'b' }] }), { text: 'b' })
@@ -92,9 +96,9 @@ t.test('patches for a large text are applied on a thread, to the same effect', a
   t.strictSame(fallbacks, [])
 })
 
-t.test('two unlike texts of 10 MB are compared on a thread, and the event loop goes on meanwhile', async (t) => {
+t.test('two unlike texts of megabytes are compared on a thread, and the event loop goes on meanwhile', async (t) => {
   const { compare } = differ(t)
-  const lines = numbered(250_000)
+  const lines = numbered(manyLines)
   const base = lines.join('')
   const current = shuffled(lines).join('')
   const answered: string[] = []
@@ -231,9 +235,9 @@ t.test('small merges need no thread; a thread gives the same answer', async (t) 
   t.strictSame([...here.fallbacks, ...there.fallbacks], [])
 })
 
-t.test('unlike texts of 10 MB are merged, or not, on a thread, and the event loop goes on meanwhile', async (t) => {
+t.test('unlike texts of megabytes are merged, or not, on a thread, and the event loop goes on meanwhile', async (t) => {
   const { merge } = differ(t)
-  const lines = numbered(250_000)
+  const lines = numbered(manyLines)
   const base = lines.join('')
   const current = shuffled(lines).join('')
   const incoming = shuffled(lines.toReversed()).join('')

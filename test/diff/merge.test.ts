@@ -233,9 +233,9 @@ function lostLine({ base, current, incoming }: ThreeTexts, merged: string): stri
 
 const uniqueLines = (text: string) => splitLines(text).filter((line) => line.startsWith('unique'))
 
-t.test('2,000 generated cases: no line is lost, and the sides may be swapped', async (t) => {
+t.test('generated cases: no line is lost, and the sides may be swapped', async (t) => {
   const random = seededRandom(20_261_121)
-  const cases = Array.from({ length: 2_000 }, () => threeTexts(random))
+  const cases = Array.from({ length: lengthOf({ full: 2_000, short: 500 }) }, () => threeTexts(random))
   const results = cases.map(({ base, current, incoming }) => merge(base, current, incoming))
   let clean = 0
   for (const [index, texts] of cases.entries()) {
@@ -257,14 +257,14 @@ t.test('2,000 generated cases: no line is lost, and the sides may be swapped', a
         t.fail(`not symmetric: ${JSON.stringify(texts)}`)
     }
   }
-  t.ok(clean > 600 && clean < 1_900, `${clean} were clean`)
+  t.ok(clean > cases.length * 0.3 && clean < cases.length * 0.95, `${clean} were clean`)
 })
 
 const withoutGit = hasGit() ? false : 'there is no git to compare with'
 
 t.test('generated cases merge as git merges them', { skip: withoutGit }, async (t) => {
   const random = seededRandom(612)
-  const cases = Array.from({ length: lengthOf({ full: 500, short: 150 }) }, () => threeTexts(random))
+  const cases = Array.from({ length: lengthOf({ full: 500, short: 80 }) }, () => threeTexts(random))
   compareWithGit(t, cases)
 })
 
@@ -304,7 +304,8 @@ t.test(
 
 t.test('of texts unlike in every line the conflicts are coarse', async (t) => {
   const random = seededRandom(3)
-  const text = () => Array.from({ length: 60_000 }, () => `line ${random(20_000)}\n`).join('')
+  const text = () =>
+    Array.from({ length: lengthOf({ full: 60_000, short: 20_000 }) }, () => `line ${random(20_000)}\n`).join('')
   const [base, current, incoming] = [text(), text(), text()]
   const bound = { maxEditLength: 2_000, timeoutMs: 400 }
   t.match(merge(base, current, incoming, { bound }), { coarse: true, conflicts: Array })

@@ -1,5 +1,5 @@
 // What FES 2.1 to 2.3 and 3.3 promise, line by line, over HTTP and over stdio of the real program.
-import { chmodSync, mkdirSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import { chmodSync, mkdirSync, renameSync, statSync, symlinkSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import {
   faces,
@@ -18,7 +18,12 @@ const five = 'one\ntwo\nthree\nfour\nfive\n'
 
 for (const [transport, start] of Object.entries(faces)) {
   t.test(`over ${transport}`, async (t) => {
-    const { face, tree, put } = await makeFolder(t, start, ['--max-size', '1'])
+    const { face, tree, put } = await makeFolder(t, start, ['--max-size', '1'], { through: withoutPrivilege ?? [] })
+    /** It may write little, and does not wait. */
+    const narrow = await makeFolder(t, start, [], {
+      through: withoutSpace,
+      environment: { ASYNC_CRUD_MCP_CRUD__DEFAULT_TIMEOUT: '0' }
+    })
     const read = (params: object) => face.call('read_file', params)
     const list = () => face.call('list_files', {})
     const edit = (params: object) => face.call('edit_file', params)
@@ -163,25 +168,25 @@ for (const [transport, start] of Object.entries(faces)) {
           skip: withoutPrivilege === undefined && 'root may read everything, and setpriv is not there to take that away'
         },
         async (t) => {
-          const { root } = makeTree(t, { f: 'x' })
-          const face = await start(t, root, [], { through: withoutPrivilege ?? [] })
-          resultOf(await face.call('list_files', {}))
-          chmodSync(root, 0)
-          const answer = await face.call('list_files', {})
-          chmodSync(root, 0o700)
+          put({ f: 'x' })
+          resultOf(await list())
+          chmodSync(tree.root, 0)
+          const answer = await list()
+          chmodSync(tree.root, 0o700)
           fails(t, 'list_files', answer, -32001, 403)
-          resultOf(await face.call('list_files', {}))
+          resultOf(await list())
         }
       )
 
       await t.test('a folder that is gone is -32001', async (t) => {
-        const { root } = makeTree(t)
-        const face = await start(t, root)
-        resultOf(await face.call('list_files', {}))
+        put({})
+        resultOf(await list())
         // In one step: the server puts its own folder back while the root is there.
-        renameSync(root, `${root}-gone`)
-        t.teardown(() => rmSync(`${root}-gone`, { recursive: true }))
-        fails(t, 'list_files', await face.call('list_files', {}), -32001, 404)
+        renameSync(tree.root, `${tree.root}-gone`)
+        const answer = await list()
+        renameSync(`${tree.root}-gone`, tree.root)
+        fails(t, 'list_files', answer, -32001, 404)
+        resultOf(await list())
       })
     })
 
@@ -375,8 +380,8 @@ for (const [transport, start] of Object.entries(faces)) {
       })
 
       await t.test('-32603 and 500: the system fails; the file is as it was', async (t) => {
-        const tree = makeTree(t, { f: five })
-        const face = await start(t, tree.root, [], { through: withoutSpace })
+        const { face, tree, put } = narrow
+        put({ f: five })
         const append = 'x'.repeat(200_000)
         fails(t, 'edit_file', await face.call('edit_file', { name: 'f', append }), -32603, 500)
         t.equal(tree.read('f'), five)
@@ -432,16 +437,15 @@ for (const [transport, start] of Object.entries(faces)) {
           skip: withoutPrivilege === undefined && 'root may do everything, and setpriv is not there to take that away'
         },
         async (t) => {
-          const tree = makeTree(t, { secret: 'x', fixed: five })
-          const face = await start(t, tree.root, [], { through: withoutPrivilege ?? [] })
+          put({ secret: 'x', fixed: five })
           chmodSync(tree.path('secret'), 0)
           chmodSync(tree.path('fixed'), 0o400)
-          t.match(resultOf(await face.call('list_files', {}))['files'], [
+          t.match(resultOf(await list())['files'], [
             { name: 'fixed', readable: true, writable: false, lines: 5 },
             { name: 'secret', readable: false, writable: false, lines: -1 }
           ])
-          fails(t, 'read_file', await face.call('read_file', { name: 'secret' }), -32001, 403)
-          fails(t, 'edit_file', await face.call('edit_file', { name: 'fixed', append: 'x' }), -32001, 403)
+          fails(t, 'read_file', await read({ name: 'secret' }), -32001, 403)
+          fails(t, 'edit_file', await edit({ name: 'fixed', append: 'x' }), -32001, 403)
           t.equal(tree.read('fixed'), five)
         }
       )
@@ -459,9 +463,8 @@ for (const [transport, start] of Object.entries(faces)) {
       })
 
       await t.test('409: somebody else is changing the file, and the call would not wait', async (t) => {
-        const tree = makeTree(t, { f: '' })
-        const environment = { ASYNC_CRUD_MCP_CRUD__DEFAULT_TIMEOUT: '0' }
-        const face = await start(t, tree.root, [], { environment })
+        const { face, put } = narrow
+        put({ f: '' })
         const acknowledged: string[] = []
         const refused: FaceAnswer[] = []
         // Twenty at once: while one of them is on its way to the disk, others come.

@@ -202,9 +202,10 @@ for (const [transport, start] of Object.entries(faces)) {
   })
 }
 
+const tree = makeTree(t, { f: content })
+const { url } = await startProgram(t, ['--dir', tree.root, '--max-size', '1'])
+
 t.test('what is wrong with an HTTP request itself is told in the envelope of FES, with its status', async (t) => {
-  const tree = makeTree(t, { f: content })
-  const { url } = await startProgram(t, ['--dir', tree.root, '--max-size', '1'])
   const json = { 'content-type': 'application/json' }
   const text = { 'content-type': 'text/plain' }
   const form = { 'content-type': 'application/x-www-form-urlencoded' }
@@ -244,8 +245,6 @@ t.test('what is wrong with an HTTP request itself is told in the envelope of FES
 })
 
 t.test('a body beyond the limit is 413, whether the client sends it or waits', async (t) => {
-  const tree = makeTree(t, { f: content })
-  const { url } = await startProgram(t, ['--dir', tree.root, '--max-size', '1'])
   const headers = { 'content-type': 'application/json' }
   const body = JSON.stringify({ name: 'f', append: 'x'.repeat(20_000_000) })
   const tooLarge = { error: { code: -32001, data: { operation: 'edit_file' } } }

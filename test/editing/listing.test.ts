@@ -25,7 +25,7 @@ import { faces, failsWith, makeFolder, resultOf, show, withoutPrivilege, type Fa
 import { startStdio } from '../fixtures/stdio.ts'
 import { makeTree } from '../fixtures/tree.ts'
 import { until } from '../fixtures/until.ts'
-import { casesOf } from '../fixtures/length.ts'
+import { lengthOf } from '../fixtures/length.ts'
 
 interface ListedFile {
   readonly name: string
@@ -55,12 +55,16 @@ async function untilSettled(path: string): Promise<void> {
 
 for (const [transport, start] of Object.entries(faces)) {
   t.test(`over ${transport}`, async (t) => {
-    const { face, tree, put } = await makeFolder(t, start, ['--max-size', '1'])
+    const folder = await makeFolder(t, start, ['--max-size', '1'], {
+      through: withoutPrivilege ?? [],
+      environment: { ASYNC_CRUD_MCP_CRUD__PROTECTED: '["locked.txt"]' }
+    })
+    const { face, tree, put } = folder
 
     await t.test('a file rewritten with the same size right after a listing shows its new count', async (t) => {
       put({ f: fourBytes[1] })
       const wrong: string[] = []
-      for (let round = 0; round < casesOf(200); round += 1) {
+      for (let round = 0; round < lengthOf({ full: 200, short: 12 }); round += 1) {
         const expected = (round % 4) + 1
         writeFileSync(tree.path('f'), fourBytes[expected] as string)
         const lines = await linesOf(face)
@@ -73,7 +77,7 @@ for (const [transport, start] of Object.entries(faces)) {
       put({ f: fourBytes[1] })
       const old = new Date(Date.UTC(2026, 0, 1))
       const wrong: string[] = []
-      for (let round = 0; round < casesOf(100); round += 1) {
+      for (let round = 0; round < lengthOf({ full: 100, short: 8 }); round += 1) {
         const expected = (round % 4) + 1
         writeFileSync(tree.path('f'), fourBytes[expected] as string)
         utimesSync(tree.path('f'), old, old)
@@ -146,7 +150,8 @@ for (const [transport, start] of Object.entries(faces)) {
 
     await t.test('the count after an edit is the one that edit_file gave', async (t) => {
       put({ f: '' })
-      for (let round = 1; round <= 50; round += 1) {
+      const rounds = lengthOf({ full: 50, short: 15 })
+      for (let round = 1; round <= rounds; round += 1) {
         const edits = round % 5 === 0 ? [{ line: 1, operation: 'replace', content: 'x'.repeat(round) }] : []
         const append = round % 3 === 0 ? 'x\ny' : 'x'
         const { new_total_lines } = resultOf(await face.call('edit_file', { name: 'f', edits, append }))
@@ -154,7 +159,7 @@ for (const [transport, start] of Object.entries(faces)) {
         if (file?.lines === new_total_lines && file?.size === statSync(tree.path('f')).size) continue
         t.fail(`round ${round}: ${show(file)} after ${new_total_lines}`)
       }
-      t.equal(await linesOf(face), 66)
+      t.equal(await linesOf(face), rounds + Math.floor(rounds / 3))
     })
 
     await t.test('files that are gone are not listed any more, also while others stay', async (t) => {
@@ -262,12 +267,10 @@ for (const [transport, start] of Object.entries(faces)) {
     await t.test(
       'what may not be read has no count and what may not be written says so, as soon as the mode changes',
       { skip: withoutPrivilege === undefined && 'root may do everything, and setpriv is not there to take that away' },
-      async (t) => checkModes(t, await makeFolder(t, start, [], { through: withoutPrivilege ?? [] }))
+      async (t) => checkModes(t, folder)
     )
 
     await t.test('what the operator protects is not writable', async (t) => {
-      const environment = { ASYNC_CRUD_MCP_CRUD__PROTECTED: '["locked.txt"]' }
-      const { face, put } = await makeFolder(t, start, [], { environment })
       put({ 'free.txt': 'x', 'locked.txt': 'x' })
       t.match(await list(face), [{ writable: true }, { name: 'locked.txt', readable: true, writable: false, lines: 1 }])
       const answer = await face.call('edit_file', { name: 'locked.txt', append: 'y' })
@@ -275,8 +278,6 @@ for (const [transport, start] of Object.entries(faces)) {
     })
 
     await t.test('a link is as writable as what it leads to now, also where two names are one file', async (t) => {
-      const environment = { ASYNC_CRUD_MCP_CRUD__PROTECTED: '["locked.txt"]' }
-      const { face, tree, put } = await makeFolder(t, start, [], { environment })
       put({ 'free.txt': 'x' })
       linkSync(tree.path('free.txt'), tree.path('locked.txt'))
       symlinkSync('free.txt', tree.path('link'))

@@ -5,7 +5,7 @@ import { startStdio, type StdioProgram } from '../fixtures/stdio.ts'
 import { makeTree } from '../fixtures/tree.ts'
 import { lengthOf } from '../fixtures/length.ts'
 
-const linesPerWriter = lengthOf({ full: 20, short: 8 })
+const linesPerWriter = lengthOf({ full: 20, short: 4 })
 const head = '# head'
 /** Long and of more than one byte a character, so that a torn line would show. */
 const filler = '\u00e9\u{1f600}'.repeat(40)

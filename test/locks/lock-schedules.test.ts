@@ -1,8 +1,8 @@
 import t from 'tap'
 import { checkInThread } from './lock-schedules.ts'
-import { casesOf } from '../fixtures/length.ts'
+import { lengthOf } from '../fixtures/length.ts'
 
-const schedules = casesOf(5000)
+const schedules = lengthOf({ full: 5000, short: 200 })
 const managerUrl = new URL('../../src/locks/lock-manager.js', import.meta.url)
 
 t.test(

@@ -1,4 +1,5 @@
-// Makes lock managers with one fault each: the compiled sources are copied to a temporary folder, one text is replaced.
+// Makes lock managers with one fault each: the compiled source with the fault is copied to a temporary folder, one text of it replaced, and
+// with it those sources that import it.
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -31,18 +32,30 @@ export interface MutantLoader {
 export function createMutantLoader(): MutantLoader {
   const folder = mkdtempSync(join(tmpdir(), 'lock-mutants-'))
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  const names = readdirSync(sources).filter((name) => name.endsWith('.js'))
+  const texts = new Map(names.map((name) => [name, readFileSync(new URL(name, sources), 'utf8')]))
   return {
     write(mutant) {
       const copy = mkdtempSync(join(folder, 'mutant-'))
-      for (const name of readdirSync(sources).filter((name) => name.endsWith('.js'))) {
-        const text = readFileSync(new URL(name, sources), 'utf8')
-        const mutated = name === `${mutant?.file}.js` && mutant !== undefined ? seed(text, mutant) : text
-        writeFileSync(join(copy, name), withAbsoluteImports(mutated))
+      const copied = mutant === undefined ? new Set(names) : withImporters(`${mutant.file}.js`, texts)
+      for (const name of copied) {
+        const text = texts.get(name) ?? ''
+        const mutated = mutant !== undefined && name === `${mutant.file}.js` ? seed(text, mutant) : text
+        writeFileSync(join(copy, name), withAbsoluteImports(mutated, copied))
       }
       return pathToFileURL(join(copy, 'lock-manager.js'))
     },
     remove: () => rmSync(folder, { recursive: true })
   }
+}
+
+/** The file, and all that import it, themselves or through others. */
+function withImporters(file: string, texts: ReadonlyMap<string, string>): ReadonlySet<string> {
+  const found = new Set([file])
+  // What is added to a set while it is walked is walked too.
+  for (const name of found)
+    for (const [importer, text] of texts) if (text.includes(` from './${name}'`)) found.add(importer)
+  return found
 }
 
 function seed(text: string, { fault, edits }: Mutant): string {
@@ -52,7 +65,9 @@ function seed(text: string, { fault, edits }: Mutant): string {
   }, text)
 }
 
-/** What lies outside the folder stays where it is. */
-function withAbsoluteImports(text: string): string {
-  return text.replaceAll(/ from '(\.\.\/[^']+)'/g, (_, path: string) => ` from '${new URL(path, sources).href}'`)
+/** What is not copied stays where it is. */
+function withAbsoluteImports(text: string, copied: ReadonlySet<string>): string {
+  return text.replaceAll(/ from '(\.\.?\/[^']+)'/g, (whole, path: string) =>
+    copied.has(path.replace('./', '')) ? whole : ` from '${new URL(path, sources).href}'`
+  )
 }

@@ -18,14 +18,15 @@ const eras = [
 ] as const
 
 for (const [era, connect] of eras) {
+  const { url } = await startServer(t, makeTree(t, { f: 'one\n' }).root)
+  const client = await connect(url)
+  t.teardown(() => client.close())
+  // A client compiles the schema of every tool that it is shown.
+  const { tools } = await client.listTools()
+
   t.test(
     `a ${era} client sees the tools in a fixed order, with closed inputs, all hints, and a plain object as output`,
     async (t) => {
-      const tree = makeTree(t)
-      const { url } = await startServer(t, tree.root)
-      const client = await connect(url)
-      t.teardown(() => client.close())
-      const { tools } = await client.listTools()
       t.strictSame(
         tools.map(({ name }) => name),
         agentOperations.map(({ name }) => name)
@@ -60,11 +61,6 @@ for (const [era, connect] of eras) {
   )
 
   t.test(`every outcome satisfies the output schema for a ${era} client, and the text is the same JSON`, async (t) => {
-    const tree = makeTree(t, { f: 'one\n' })
-    const { url } = await startServer(t, tree.root)
-    const client = await connect(url)
-    t.teardown(() => client.close())
-    const { tools } = await client.listTools()
     const ajv = new Ajv({ strict: false, formats: { 'date-time': true } })
     const calls: [string, Record<string, unknown>, boolean][] = [
       ['async_read', { path: 'f' }, false],

@@ -14,7 +14,7 @@ import { createEvents } from '../../src/operations/events.ts'
 import { createSubscriptions } from '../../src/mcp/subscriptions.ts'
 import type { PartialConfig } from '../../src/config.ts'
 import { connect, connectLegacy, connectModern, type Answer, type TestClient } from '../fixtures/clients.ts'
-import { programPath, startProgram, startServer, type TestServer } from '../fixtures/server.ts'
+import { programPath, startServer, type TestServer } from '../fixtures/server.ts'
 import { withResolvers } from '../../src/with-resolvers.ts'
 import { hashOf, makeTree, type Tree } from '../fixtures/tree.ts'
 import { until } from '../fixtures/until.ts'
@@ -129,8 +129,7 @@ async function makeWorld(t: Test, config: PartialConfig = {}): Promise<World> {
 
 const doors: Record<string, (t: Test, era: Era, world: World) => Promise<ResourceClient>> = {
   'over HTTP': async (t, era, { server }) => connectHttp(t, era, server.url),
-  'over HTTP at a relay': async (t, era, { tree }) =>
-    connectHttp(t, era, (await startProgram(t, ['--dir', tree.root])).url),
+  'over HTTP at a relay': async (t, era, { tree }) => connectHttp(t, era, (await startServer(t, tree.root)).url),
   'over stdio at a relay': async (t, era, { tree }) => connectStdio(t, era, tree.root)
 }
 

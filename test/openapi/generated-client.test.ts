@@ -37,7 +37,7 @@ t.test('a generated client compiles under strict rules and works against a runni
 
   await run(folder, generator, documentPath, 'client.ts')
   const options = ['--strict', '--module', 'nodenext', '--target', 'es2023', '--types', 'node', '--skipLibCheck']
-  await run(folder, compiler, ...options, '--noEmit', 'consumer.ts')
+  // Ends with a failure for a fault in the types, too.
   await run(folder, compiler, ...options, '--outDir', 'compiled', 'consumer.ts')
   await run(folder, join('compiled', 'consumer.js'), url)
 

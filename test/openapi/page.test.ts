@@ -28,8 +28,9 @@ function statusFor(url: string, host: string): Promise<number | undefined> {
   })
 }
 
+const { url } = await startServer(t, makeTree(t).root)
+
 t.test('the page and all that it names come from the server itself', async (t) => {
-  const { url } = await startServer(t, makeTree(t).root)
   for (const path of ['/docs', '/docs/']) {
     const response = await fetch(url + path)
     t.equal(response.headers.get('content-type'), 'text/html; charset=utf-8')
@@ -48,7 +49,6 @@ t.test('the page and all that it names come from the server itself', async (t) =
 })
 
 t.test('neither the page nor its script nor its style sheet points to another host', async (t) => {
-  const { url } = await startServer(t, makeTree(t).root)
   for (const path of ['/docs', '/docs/docs.js']) {
     const text = await (await fetch(url + path)).text()
     t.notMatch(text, /(?:[a-z]+:)?\/\/[a-z0-9]/i, path)
@@ -64,7 +64,6 @@ t.test('neither the page nor its script nor its style sheet points to another ho
 })
 
 t.test('the browser is told to run, load and ask nothing from elsewhere', async (t) => {
-  const { url } = await startServer(t, makeTree(t).root)
   for (const path of ['/docs', '/docs/docs.js', '/docs/swagger-ui-bundle.js']) {
     const { headers } = await fetch(url + path)
     const policy = headers.get('content-security-policy') ?? ''
@@ -90,7 +89,6 @@ t.test('the contract is shown without a token, and nothing else is', async (t) =
 })
 
 t.test('the page can call its own server, and pages of other origins cannot read it', async (t) => {
-  const { url } = await startServer(t, makeTree(t).root)
   const from = (origin: string, path: string, init: RequestInit = {}) =>
     fetch(url + path, { ...init, headers: { origin, 'content-type': 'application/json' } })
   t.equal((await from(url, '/async_status', { method: 'POST', body: '{}' })).status, 200)
@@ -103,7 +101,6 @@ t.test('the page can call its own server, and pages of other origins cannot read
 const skip = existsSync(chromium) ? false : `no ${chromium}: install the Debian package chromium`
 
 t.test('a browser renders every operation', { skip }, async (t) => {
-  const { url } = await startServer(t, makeTree(t).root)
   const profile = mkdtempSync(join(tmpdir(), 'async-crud-mcp-browser-'))
   t.teardown(() => rmSync(profile, { recursive: true, force: true, maxRetries: 5 }))
   const quiet = ['--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync']

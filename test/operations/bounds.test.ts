@@ -1,6 +1,7 @@
 // Small requests that ask for endless work: they are refused or done elsewhere, and no other call waits for them.
 import { mkdirSync } from 'node:fs'
 import t, { type Test } from 'tap'
+import { lengthOf } from '../fixtures/length.ts'
 import { connect } from '../fixtures/clients.ts'
 import { healthOf, post } from '../fixtures/processes.ts'
 import { startServer } from '../fixtures/server.ts'
@@ -74,12 +75,13 @@ t.test('a text that would become too large is refused, whatever makes it so', as
 })
 
 t.test('thousands of patches by lines of one large file are judged one by one, not line by line', async (t) => {
-  const text = 'a\n'.repeat(300_000)
+  const count = lengthOf({ full: 300_000, short: 100_000 })
+  const text = 'a\n'.repeat(count)
   const tree = makeTree(t, { f: text })
   const { url } = await startServer(t, tree.root)
   await post(url, 'async_read', { path: 'f' })
   tree.write('f', `${text}b\n`)
-  const all = { start_line: 1, end_line: 300_000, new_content: 'x', expected_lines: 'b' }
+  const all = { start_line: 1, end_line: count, new_content: 'x', expected_lines: 'b' }
   const answer = await post(url, 'async_update', {
     path: 'f',
     expected_hash: hashOf(text),

@@ -42,6 +42,7 @@ const update = (
 t.test(
   'bytes that a patch does not touch are the same afterwards: every line end, mark and missing newline',
   async (t) => {
+    const { tree, client } = await scene(t, {})
     for (const text of [
       'a\nX\nb\n',
       'a\r\nX\r\nb\r\n',
@@ -52,7 +53,7 @@ t.test(
       'X\u2028\n',
       'X\0\n'
     ]) {
-      const { tree, client } = await scene(t, { f: text })
+      tree.write('f', text)
       t.match(await update(client, 'f', text, 'X', 'Y'), { status: 'ok' })
       t.equal(tree.read('f'), text.replace('X', 'Y'), inspect(text))
     }

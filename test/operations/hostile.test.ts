@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { linkSync, mkdirSync, renameSync, symlinkSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import t from 'tap'
+import { lengthOf } from '../fixtures/length.ts'
 import { connect, connectModern, type Answer } from '../fixtures/clients.ts'
 import { startServer } from '../fixtures/server.ts'
 import { hashOf, makeTree } from '../fixtures/tree.ts'
@@ -77,13 +78,16 @@ t.test('a batch leaves turns to everybody else', async (t) => {
   const { url } = await startServer(t, tree.root)
   const client = await connect(t, 'rest', url)
   const other = await connect(t, 'rest', url)
+  const count = lengthOf({ full: 200, short: 50 })
   const answered: string[] = []
-  const batch = client.call('async_batch_read', { files: Array.from({ length: 200 }, () => ({ path: 'f', limit: 1 })) })
+  const batch = client.call('async_batch_read', {
+    files: Array.from({ length: count }, () => ({ path: 'f', limit: 1 }))
+  })
   await Promise.all([
     batch.then(({ summary }) => answered.push(`${summary.succeeded} files`)),
     other.call('async_read', { path: 'f', limit: 1 }).then(() => answered.push('one file'))
   ])
-  t.strictSame(answered, ['one file', '200 files'], 'a call sent after the batch is answered before it')
+  t.strictSame(answered, ['one file', `${count} files`], 'a call sent after the batch is answered before it')
 })
 
 t.test('a .gitignore that makes its matcher backtrack is not obeyed in that line', async (t) => {
@@ -218,8 +222,9 @@ t.test(
     const ended = new Promise((resolve) => worker.once('exit', resolve))
     const { url } = await startServer(t, tree.path('root'))
     const client = await connect(t, 'rest', url)
+    const rounds = lengthOf({ full: 150, short: 40 })
     let seen = 0
-    for (let round = 0; round < 150; round += 1) {
+    for (let round = 0; round < rounds; round += 1) {
       const { entries } = (await client.call('async_list', { path: '.', recursive: true })) as unknown as {
         entries: { name: string; size_bytes?: number }[]
       }

@@ -1,6 +1,7 @@
 // Late changes that are merged, or not, as their callers see them over REST and MCP.
 import { readFileSync, writeFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
+import { lengthOf } from '../fixtures/length.ts'
 import { connect, transports, type TestClient, type TransportName } from '../fixtures/clients.ts'
 import { startServer } from '../fixtures/server.ts'
 import { hashOf, makeTree, type Tree } from '../fixtures/tree.ts'
@@ -386,7 +387,7 @@ t.test('many agents with one base: every change lands in one call', async (t) =>
   const text = Array.from({ length: 200 }, (_, index) => `line ${index + 1}\n`).join('')
   const { tree, ann } = await scene(t, { files: { 'f.txt': text } })
   const expected_hash = hashOf(text)
-  const lines = Array.from({ length: 50 }, (_, index) => index * 4 + 2)
+  const lines = Array.from({ length: lengthOf({ full: 50, short: 25 }) }, (_, index) => index * 4 + 2)
   const answers = await Promise.all(
     lines.map((line) =>
       ann.call('async_update', {

@@ -77,7 +77,7 @@ t.test('an agent is told of what it has seen, and of nothing else', async (t) =>
   const next = createRandom(seed)
   const random = (below: number) => Math.floor(next() * below)
   const counts = { told: 0, quiet: 0 }
-  const rounds = lengthOf({ full: 25, short: 8 })
+  const rounds = lengthOf({ full: 25, short: 5 })
   for (let round = 0; round < rounds; round += 1) {
     const model: Model = { lines: [], mustTell: false, mayTell: false, next: 0 }
     for (let index = 0; index < 40; index += 1)

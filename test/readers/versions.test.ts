@@ -310,11 +310,11 @@ t.test(
   async (t) => {
     const { client } = await scene(t, { f: '0' })
     const writes = (async () => {
-      for (let round = 1; round <= lengthOf({ full: 60, short: 20 }); round += 1)
+      for (let round = 1; round <= lengthOf({ full: 60, short: 10 }); round += 1)
         await client.call('async_append', { path: 'f', content: String(round) })
     })()
     const looks = (async () => {
-      for (let round = 0; round < lengthOf({ full: 300, short: 100 }); round += 1) {
+      for (let round = 0; round < lengthOf({ full: 300, short: 40 }); round += 1) {
         await client.call('async_status', { path: 'f' })
         await client.call('async_list', { path: '.', include_hashes: true })
       }
