@@ -3,7 +3,6 @@
 const hooks = require('node:async_hooks')
 const { syncBuiltinESMExports } = require('node:module')
 
-const { createHook } = hooks
 const idle = { enable: () => idle, disable: () => idle }
-hooks.createHook = (callbacks) => (new Error().stack.includes('async-hook-domain') ? idle : createHook(callbacks))
+hooks.createHook = () => idle
 syncBuiltinESMExports()
