@@ -15,13 +15,14 @@ import { call, healthOf, httpOn, memberOn, post, stdioOn } from '../fixtures/pro
 import { startProgram, startServer } from '../fixtures/server.ts'
 import { startStdio } from '../fixtures/stdio.ts'
 import { hashOf, makeTree, type Tree } from '../fixtures/tree.ts'
+import { until } from '../fixtures/until.ts'
 
 const healthy = { status: 'healthy', degraded: { length: 0 } }
 const degradedBy = (part: string, message: RegExp) => ({ status: 'degraded', degraded: [{ part, message }] })
 
 /** Asks until the answer has this status: what is wrong has been there before. */
 async function untilStatus(url: string, status: string): Promise<void> {
-  while ((await healthOf(url))['status'] !== status);
+  await until(async () => (await healthOf(url))['status'] === status)
 }
 
 t.test('a root that is gone, or no folder any more, degrades /health until it is back', async (t) => {
