@@ -264,7 +264,10 @@ t.test('one tree is not served as two: other roots, a part of it, and a root of 
     [['one/deep'], within]
   ]
   for (const [names, message] of cases) {
-    const refused = await startServer(t, names.map(tree.path))
+    const refused = await startServer(
+      t,
+      names.map((name) => tree.path(name))
+    )
     await t.rejects(refused.app.tree.join(), { message }, names.join())
   }
   for (const [name, message] of [
