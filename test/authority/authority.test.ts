@@ -14,21 +14,22 @@ import {
   cannotStop,
   healthOf,
   httpOn,
+  memberOn,
   own,
   post,
   stdioOn,
   stopProcess,
   untilQueued
 } from '../fixtures/processes.ts'
-import { patientStop, runProgram, startProgram } from '../fixtures/server.ts'
-import { startStdio, type StdioProgram } from '../fixtures/stdio.ts'
+import { patientStop, runProgram, startProgram, startServer } from '../fixtures/server.ts'
+import { startStdio } from '../fixtures/stdio.ts'
 import { hashOf, makeTree } from '../fixtures/tree.ts'
 import { until } from '../fixtures/until.ts'
 
 t.test('processes of every transport on one tree share one queue, each with the identity of its clients', async (t) => {
   const tree = makeTree(t, { f: 'one' })
   const http = await httpOn(t, tree)
-  const other = await httpOn(t, tree)
+  const other = await memberOn(t, tree)
   const [first, second] = [stdioOn(t, tree), stdioOn(t, tree)]
   t.match(await healthOf(http.url), { role: 'authority', authority_pid: http.process.pid })
   t.match(await healthOf(other.url), { role: 'relay', authority_pid: http.process.pid })
@@ -60,16 +61,17 @@ t.test('a process that was only looked at owns nothing and holds nobody up', asy
   await probe.call('initialize', params)
   t.match(await probe.call('tools/list'), { result: { tools: Array } })
   t.strictSame(tree.own(), [])
-  const kept = stdioOn(t, tree)
-  t.match(await call(kept, 'async_read', { path: 'f' }), { content: 'one' })
+  const { url } = await memberOn(t, tree)
+  t.match(await post(url, 'async_read', { path: 'f' }), { content: 'one' })
   await probe.end('SIGKILL')
-  t.match(await call(kept, 'async_append', { path: 'f', content: '!' }), { status: 'ok' })
+  t.match(await post(url, 'async_append', { path: 'f', content: '!' }), { status: 'ok' })
 })
 
 t.test('progress, cancelling and going away pass through a relay', async (t) => {
   const tree = makeTree(t, { f: 'one' })
-  const authority = await httpOn(t, tree)
-  const relay = await httpOn(t, tree)
+  const authority = await memberOn(t, tree)
+  const relay = await memberOn(t, tree)
+  t.match(await healthOf(relay.url), { role: 'relay' })
   await post(authority.url, 'lock_try', { filepaths: ['f'], agent_id: 'holder' })
   for (const transport of ['mcp-2026', 'mcp-2025'] as const) {
     const client = await connect(t, transport, relay.url)
@@ -97,25 +99,26 @@ t.test('progress, cancelling and going away pass through a relay', async (t) => 
 
 t.test('what a relay had taken ends with it, with its connection and with its sessions', async (t) => {
   const tree = makeTree(t)
-  const authority = await httpOn(t, tree)
+  const authority = await memberOn(t, tree)
   const leases = async () =>
     ((await (await fetch(`${authority.url}/locks`)).json()) as Answer)['counts'].leases as number
   const untilFree = async () => {
     await until(async () => (await leases()) === 0)
   }
-  for (const end of ['SIGKILL', 'SIGTERM', undefined] as const) {
+  for (const end of ['SIGTERM', undefined] as const) {
     const program = stdioOn(t, tree)
     await call(program, 'lock_try', { filepaths: ['a', 'b'], agent_id: 'ann' })
     t.equal(await leases(), 2)
     await program.end(end)
     await untilFree()
   }
-  const relay = await httpOn(t, tree)
-  const client = await connect(t, 'mcp-2025', relay.url)
+  const relay = startStdio(t, ['--transport', 'dual', '--dir', tree.root])
+  const client = await connect(t, 'mcp-2025', await relay.url())
   await client.call('lock_try', { filepaths: ['a'] })
-  t.equal(await leases(), 1)
+  await call(relay, 'lock_try', { filepaths: ['b', 'c'], agent_id: 'ann' })
+  t.equal(await leases(), 3)
   // The client's own close ends no session; the process of the relay does.
-  await relay.stop('SIGKILL')
+  await relay.end('SIGKILL')
   await untilFree()
 })
 
@@ -125,7 +128,7 @@ t.test(
     const tree = makeTree(t, { f: 'one', g: 'g' })
     const first = stdioOn(t, tree)
     t.match(await call(first, 'async_read', { path: 'f' }), { content: 'one' })
-    const http = await httpOn(t, tree)
+    const http = await memberOn(t, tree)
     const second = stdioOn(t, tree)
     const [lease] = (await call(second, 'lock_try', { filepaths: ['f'], agent_id: 'ann' }))['results'] as Answer[]
     // One call of each kind is under way: a change that waits, and one that reads, which are told apart.
@@ -155,7 +158,7 @@ t.test(
     const [again] = (await call(second, 'lock_try', { filepaths: ['f'], agent_id: 'ann' }))['results'] as Answer[]
     t.ok(again?.['fencing_token'] > lease?.['fencing_token'])
     const { role, authority_pid: pid } = await healthOf(http.url)
-    t.equal(pid, role === 'authority' ? http.process.pid : second.process.pid)
+    t.equal(pid, role === 'authority' ? process.pid : second.process.pid)
   }
 )
 
@@ -168,43 +171,44 @@ t.test('an authority that stops hands over: what is asked meanwhile is answered 
   const tree = makeTree(t, { f: '' })
   const first = await startProgram(t, ['--dir', tree.root], patientStop)
   await fetch(`${first.url}/locks`)
-  const second = stdioOn(t, tree)
-  await call(second, 'async_read', { path: 'f' })
+  const { url } = await memberOn(t, tree)
   const stopped = first.stop('SIGTERM')
   const answers = await Promise.all(
-    Array.from({ length: 50 }, (_, index) => call(second, 'async_append', { path: 'f', content: `${index},` }))
+    Array.from({ length: 50 }, (_, index) => post(url, 'async_append', { path: 'f', content: `${index},` }))
   )
   t.strictSame(failuresOf(answers), [])
   t.equal((await stopped).code, 0)
   t.equal(tree.read('f').split(',').length, 51)
-  t.match(await call(second, 'async_status', {}), { server: { transport: 'stdio' } })
+  t.match(await healthOf(url), { role: 'authority', authority_pid: process.pid })
 })
 
-for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-  t.test(
-    `what a relay that stood still is asked after the authority has ended by ${signal} is answered by the next`,
-    { skip: cannotStop },
-    async (t) => {
-      const tree = makeTree(t, { f: '' })
-      const first = await httpOn(t, tree)
-      const second = stdioOn(t, tree)
-      await call(second, 'async_read', { path: 'f' })
-      await stopProcess(second.process)
+t.test(
+  'what a relay that stood still is asked after the authority has ended is answered by the next',
+  { skip: cannotStop },
+  async (t) => {
+    const tree = makeTree(t, { f: '' })
+    let authority = stdioOn(t, tree)
+    await call(authority, 'async_read', { path: 'f' })
+    for (const [ends, signal] of (['SIGTERM', 'SIGKILL'] as const).entries()) {
+      const relay = stdioOn(t, tree)
+      await call(relay, 'async_read', { path: 'f' })
+      await stopProcess(relay.process)
       // They lie in the relay's standard input before the end of the authority lies in its socket.
       const calls = Array.from({ length: 50 }, (_, index) =>
-        call(second, 'async_append', { path: 'f', content: `${index},` })
+        call(relay, 'async_append', { path: 'f', content: `${index},` })
       )
-      await first.stop(signal)
-      second.process.kill('SIGCONT')
-      t.strictSame(failuresOf(await Promise.all(calls)), [])
-      t.equal(tree.read('f').split(',').length, 51)
+      await authority.end(signal)
+      relay.process.kill('SIGCONT')
+      t.strictSame(failuresOf(await Promise.all(calls)), [], signal)
+      t.equal(tree.read('f').split(',').length, 50 * (ends + 1) + 1, signal)
+      authority = relay
     }
-  )
-}
+  }
+)
 
 t.test('a relay that stops takes back what waits for it elsewhere', async (t) => {
   const tree = makeTree(t, { f: 'one' })
-  const authority = await httpOn(t, tree)
+  const authority = await memberOn(t, tree)
   const relay = await startProgram(t, ['--dir', tree.root], patientStop)
   await fetch(`${relay.url}/locks`)
   await post(authority.url, 'lock_try', { filepaths: ['f'], agent_id: 'holder' })
@@ -221,61 +225,72 @@ t.test('a relay that stops takes back what waits for it elsewhere', async (t) =>
 t.test('an authority that hangs is waited for, and not for ever', async (t) => {
   const tree = makeTree(t, { f: 'one' })
   const first = await httpOn(t, tree)
-  const hasty = { environment: { ASYNC_CRUD_MCP_DAEMON__AUTHORITY_TIMEOUT_SECONDS: '0.4' } }
-  const second = startStdio(t, ['--transport', 'stdio', '--dir', tree.root], hasty)
-  const known = startStdio(t, ['--transport', 'stdio', '--dir', tree.root], hasty)
-  const answerOf = async (program: StdioProgram): Promise<Answer> => {
-    const read = await call(program, 'async_read', { path: 'f' })
-    return read['error_code'] === 'OVERLOADED' ? answerOf(program) : read
+  const hasty = { daemon: { authority_timeout_seconds: 0.4 } }
+  const second = await startServer(t, tree.root, hasty)
+  const known = await startServer(t, tree.root, hasty)
+  const answerOf = async (url: string): Promise<Answer> => {
+    const read = await post(url, 'async_read', { path: 'f' })
+    return read['error_code'] === 'OVERLOADED' ? answerOf(url) : read
   }
-  t.match(await answerOf(known), { content: 'one' })
+  t.match(await answerOf(known.url), { content: 'one' })
   first.process.kill('SIGSTOP')
-  t.match(await call(second, 'async_read', { path: 'f' }), {
+  t.match(await post(second.url, 'async_read', { path: 'f' }), {
     error_code: 'OVERLOADED',
     message: new RegExp(`^Process ${first.process.pid}, which has the lock of this tree, does not answer`),
     details: { authority_pid: first.process.pid }
   })
   const [change, read] = [
-    call(known, 'async_append', { path: 'f', content: '!' }),
-    call(known, 'async_read', { path: 'f' })
+    post(known.url, 'async_append', { path: 'f', content: '!' }),
+    post(known.url, 'async_read', { path: 'f' })
   ]
   t.match(await change, { error_code: 'AUTHORITY_LOST' })
   t.match(await read, { error_code: 'OVERLOADED' })
   first.process.kill('SIGCONT')
-  t.match(await answerOf(second), { content: 'one' })
+  t.match(await answerOf(second.url), { content: 'one' })
 })
 
 t.test('one tree is not served as two: other roots, a part of it, and a root of another are refused', async (t) => {
   const tree = makeTree(t, { 'one/f': '1', 'two/f': '2', 'one/deep/f': '3' })
   mkdirSync(tree.path('three'))
-  await startProgram(t, ['--dir', tree.path('one'), '--dir', tree.path('two')])
+  const { app } = await startServer(t, [tree.path('one'), tree.path('two')])
+  await app.tree.join()
+  const other = /serves this tree with the roots .*two.*same --dir/
+  const within = /lies in .*one, which another server serves/
   const cases: [string[], RegExp][] = [
-    [['one'], /serves this tree with the roots .*two.*same --dir/],
+    [['one'], other],
     [['one', 'three'], /serves this tree with the roots/],
     [['two'], /served already|serves/],
     [['three', 'two'], /two is served already/],
-    [['one/deep'], /lies in .*one, which another server serves/]
+    [['one/deep'], within]
   ]
   for (const [names, message] of cases) {
-    const dirs = names.flatMap((name) => ['--dir', tree.path(name)])
-    const { code, stderr } = await runProgram([...dirs, '--log-level', 'silent'])
-    t.equal(code, 1, names.join())
+    const refused = await startServer(
+      t,
+      names.map((name) => tree.path(name))
+    )
+    await t.rejects(refused.app.tree.join(), { message }, names.join())
+  }
+  for (const [name, message] of [
+    ['one', other],
+    ['one/deep', within]
+  ] as const) {
+    const { code, stderr } = await runProgram(['--dir', tree.path(name), '--log-level', 'silent'])
+    t.equal(code, 1, name)
     t.match(stderr, message)
     t.equal(stderr.trimEnd().split('\n').length, 1)
   }
   t.notOk(existsSync(tree.path(`three/${own}/authority.lock`)), 'nothing stays locked')
-  const program = startStdio(t, ['--transport', 'stdio', '--dir', tree.path('one')])
-  t.match(await call(program, 'async_read', { path: 'f' }), { message: /same --dir/ })
+  const { url } = await startServer(t, tree.path('one'))
+  t.match(await post(url, 'async_read', { path: 'f' }), { message: /same --dir/ })
 })
 
 t.test('what waits in the authority for a relay counts among the bytes that it holds', async (t) => {
   const tree = makeTree(t, { f: 'one' })
   // The least budget there is: twice a request of 2 * 500,000 + 1,048,576 bytes, of which 7/8 are for large ones.
-  const frugal = { ASYNC_CRUD_MCP_DAEMON__MAX_PENDING_REQUEST_BYTES: '1048576' }
-  const size = { ASYNC_CRUD_MCP_CRUD__MAX_FILE_SIZE_BYTES: '500000' }
-  const authority = await startProgram(t, ['--dir', tree.root], { ...frugal, ...size })
+  const crud = { max_file_size_bytes: 500_000 }
+  const authority = await memberOn(t, tree, { crud, daemon: { max_pending_request_bytes: 1_048_576 } })
   t.match(await post(authority.url, 'lock_try', { filepaths: ['f'], agent_id: 'ann' }), { status: 'ok' })
-  const relay = await startProgram(t, ['--dir', tree.root], size)
+  const relay = await memberOn(t, tree, { crud })
   const append = { path: 'f', content: 'x'.repeat(400_000), timeout: 60, agent_id: 'ben' }
   const waiting = Array.from({ length: 9 }, () => post(relay.url, 'async_append', append))
   // Eight have room and wait for ann.

@@ -11,17 +11,18 @@ import { createStateDirectory } from '../../src/daemon/state-directory.ts'
 import { thisProcess } from '../../src/daemon/state-file.ts'
 import { OperationError, toOperationError } from '../../src/errors.ts'
 import { copyProgram } from '../fixtures/installation.ts'
-import { call, healthOf, httpOn, post, stdioOn } from '../fixtures/processes.ts'
+import { call, healthOf, httpOn, memberOn, post, stdioOn } from '../fixtures/processes.ts'
 import { startProgram, startServer } from '../fixtures/server.ts'
 import { startStdio } from '../fixtures/stdio.ts'
 import { hashOf, makeTree, type Tree } from '../fixtures/tree.ts'
+import { until } from '../fixtures/until.ts'
 
 const healthy = { status: 'healthy', degraded: { length: 0 } }
 const degradedBy = (part: string, message: RegExp) => ({ status: 'degraded', degraded: [{ part, message }] })
 
 /** Asks until the answer has this status: what is wrong has been there before. */
 async function untilStatus(url: string, status: string): Promise<void> {
-  while ((await healthOf(url))['status'] !== status);
+  await until(async () => (await healthOf(url))['status'] === status)
 }
 
 t.test('a root that is gone, or no folder any more, degrades /health until it is back', async (t) => {
@@ -42,8 +43,8 @@ t.test('a root that is gone, or no folder any more, degrades /health until it is
 t.test('a root that is gone is told alike through a relay, by calls and by /health', async (t) => {
   const tree = makeTree(t, { 'root/f': 'one' })
   const root = { ...tree, root: tree.path('root') } as Tree
-  const authority = await httpOn(t, root)
-  const relay = await httpOn(t, root)
+  const authority = await memberOn(t, root)
+  const relay = await memberOn(t, root)
   const stdio = stdioOn(t, root)
   await call(stdio, 'async_read', { path: 'f' })
   renameSync(tree.path('root'), tree.path('moved'))
@@ -62,7 +63,7 @@ t.test('a root that is gone is told alike through a relay, by calls and by /heal
 t.test('an authority that hangs degrades the /health of its relays', async (t) => {
   const tree = makeTree(t, { f: 'one' })
   const authority = await httpOn(t, tree)
-  const relay = await httpOn(t, tree)
+  const relay = await memberOn(t, tree)
   t.match(await healthOf(relay.url), { ...healthy, role: 'relay' })
   authority.process.kill('SIGSTOP')
   const message = new RegExp(`Process ${authority.process.pid}, .* does not answer.*another one takes over`)
@@ -156,10 +157,10 @@ t.test('MCP whose file is away at the start is told of, and served once it is ba
   const tree = makeTree(t)
   const file = program.find('@modelcontextprotocol/server')
   program.take(file)
-  const { url } = await startProgram(t, ['--dir', tree.root], {}, [program.main])
-  const stdio = startStdio(t, ['--transport', 'stdio', '--dir', tree.root], {
+  const stdio = startStdio(t, ['--transport', 'dual', '--dir', tree.root], {
     through: ['sh', '-c', `node="$1"; shift 2; exec "$node" '${program.main}' "$@"`, 'sh']
   })
+  const url = await stdio.url()
   const post = () =>
     fetch(`${url}/mcp`, {
       method: 'POST',

@@ -25,14 +25,18 @@ interface Worker {
 const files = ['a.txt', 'b.txt', 'c.txt', 'd.txt']
 const kills = lengthOf({ full: 5, short: 2 })
 /** Each worker adds at least so many lines between two kills. */
-const rounds = 6
+const rounds = lengthOf({ full: 6, short: 3 })
+/** How many clients of each era have a process over standard input. */
+const stdioClients = lengthOf({ full: 3, short: 1 })
 const hasCurl = spawnSync('curl', ['--version']).status === 0
 const retryable = ['contention', 'OVERLOADED', 'LOCK_TIMEOUT', 'AUTHORITY_LOST']
 
 function startWorkers(t: Test, tree: Tree): Promise<Worker[]> {
   const kinds = [
-    ...[1, 2, 3].map((n) => ({ name: `modern-${n}`, start: () => startStdioClient(t, 'modern', tree) })),
-    ...[1, 2, 3].map((n) => ({ name: `legacy-${n}`, start: () => startStdioClient(t, 'legacy', tree) })),
+    ...Array.from({ length: stdioClients }, (_, n) => [
+      { name: `modern-${n}`, start: () => startStdioClient(t, 'modern', tree) },
+      { name: `legacy-${n}`, start: () => startStdioClient(t, 'legacy', tree) }
+    ]).flat(),
     { name: 'http-2026', start: () => startHttpClient(t, 'mcp-2026', tree) },
     { name: 'http-2025', start: () => startHttpClient(t, 'mcp-2025', tree) },
     ...(hasCurl ? [{ name: 'curl', isSlow: true, start: () => startCurl(t, tree) }] : [])
@@ -147,22 +151,25 @@ async function killAuthority(t: Test, workers: readonly Worker[], until: Until):
   return Math.round(Math.max(...times) - killedAt)
 }
 
-t.test(`the authority is killed ${kills} times under nine clients: no line is lost, and all go on`, async (t) => {
-  const tree = makeTree(t, Object.fromEntries(files.map((file) => [file, 'start\n'])))
-  const workers = await startWorkers(t, tree)
-  const delays: number[] = []
-  await whileWorking(workers, async (until) => {
-    for (let kill = 1; kill <= kills; kill += 1) {
-      const counts = new Map(workers.map((worker) => [worker, worker.acknowledged.length]))
-      await until(() => workers.every((worker) => worker.acknowledged.length >= counts.get(worker)! + rounds))
-      delays.push(await killAuthority(t, workers, until))
-    }
-  })
-  t.comment(`until a call of every other client was answered again, in ms: ${delays.join(', ')}`)
-  const linesOf = (file: string) => tree.read(file).trimEnd().split('\n').slice(1)
-  const lines = files.flatMap((file) => linesOf(file).map((line) => `${file} ${line}`))
-  const missing = workers.flatMap(({ acknowledged }) => acknowledged).filter((line) => !lines.includes(line))
-  t.strictSame(missing, [], 'what was acknowledged is there')
-  t.equal(new Set(lines).size, lines.length, 'nothing is there twice')
-  t.ok(lines.length >= workers.length * kills * rounds, `${lines.length} lines`)
-})
+t.test(
+  `the authority is killed ${kills} times under ${2 * stdioClients + 3} clients: no line is lost, and all go on`,
+  async (t) => {
+    const tree = makeTree(t, Object.fromEntries(files.map((file) => [file, 'start\n'])))
+    const workers = await startWorkers(t, tree)
+    const delays: number[] = []
+    await whileWorking(workers, async (until) => {
+      for (let kill = 1; kill <= kills; kill += 1) {
+        const counts = new Map(workers.map((worker) => [worker, worker.acknowledged.length]))
+        await until(() => workers.every((worker) => worker.acknowledged.length >= counts.get(worker)! + rounds))
+        delays.push(await killAuthority(t, workers, until))
+      }
+    })
+    t.comment(`until a call of every other client was answered again, in ms: ${delays.join(', ')}`)
+    const linesOf = (file: string) => tree.read(file).trimEnd().split('\n').slice(1)
+    const lines = files.flatMap((file) => linesOf(file).map((line) => `${file} ${line}`))
+    const missing = workers.flatMap(({ acknowledged }) => acknowledged).filter((line) => !lines.includes(line))
+    t.strictSame(missing, [], 'what was acknowledged is there')
+    t.equal(new Set(lines).size, lines.length, 'nothing is there twice')
+    t.ok(lines.length >= workers.length * kills * rounds, `${lines.length} lines`)
+  }
+)

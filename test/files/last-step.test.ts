@@ -21,6 +21,7 @@ import { connect, type Answer, type TestClient } from '../fixtures/clients.ts'
 import { cannotInject, withFaults } from '../fixtures/inject.ts'
 import { startProgram, startServer, type RunningProgram } from '../fixtures/server.ts'
 import { hashOf, makeTree, type Tree } from '../fixtures/tree.ts'
+import { until } from '../fixtures/until.ts'
 
 interface Scene {
   readonly tree: Tree
@@ -236,7 +237,7 @@ t.test('a change that is in the tree is told as made, whatever fails after it', 
   await program.stop()
   const later = await startProgram(t, ['--dir', tree.root])
   const hasTemporary = () => tree.all().some((name) => name.endsWith('.tmp'))
-  while (hasTemporary()) await new Promise(setImmediate)
+  await until(() => !hasTemporary())
   await later.stop()
   t.notOk(hasTemporary(), 'the next start has removed the temporary name')
 })
@@ -298,9 +299,6 @@ t.test(
     const tree = makeTree(t, { f: 'one', 'old/f': 'kept' })
     const start = () => startProgram(t, ['--dir', tree.root, ...further])
     const records = () => tree.own().filter((name) => name.startsWith('unfinished-'))
-    const until = async (isSo: () => boolean) => {
-      while (!isSo()) await new Promise(setImmediate)
-    }
     /** The process is killed instead of the system call. */
     const killedAt = async (program: RunningProgram, calls: readonly string[], name: string, input: object) => {
       const client = await connect(t, 'rest', program.url, 'tester')

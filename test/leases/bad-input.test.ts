@@ -2,7 +2,7 @@
 import { mkdirSync, symlinkSync } from 'node:fs'
 import t from 'tap'
 import { lasts, now } from '../fixtures/lasts.ts'
-import { doors, openWorld } from './fixtures/doors.ts'
+import { doors, openWorld, testsOver } from './fixtures/doors.ts'
 
 const world = await openWorld(t, { a: '', 'sub/b': '', '.git/config': '' }, { LOCKS__MAX_FILES_PER_CALL: 4 })
 const { tree } = world
@@ -80,7 +80,8 @@ const others: readonly [string, object, RegExp][] = [
 ]
 
 for (const door of doors) {
-  t.test(`over ${door}: every wrong input is an error with its code, and acquires nothing`, async (t) => {
+  const test = testsOver(t, door)
+  test(`over ${door}: every wrong input is an error with its code, and acquires nothing`, async (t) => {
     const agent = await world.enter(door, door)
     async function refused(operation: string, input: object, code: string, message: RegExp) {
       const { answer, isError } = await agent.outcome(operation, input)
@@ -106,7 +107,7 @@ for (const door of doors) {
     t.match(await world.locks(), { files: { length: 0 }, counts: { files: 0, leases: 0, waiting: 0 } })
   })
 
-  t.test(`over ${door}: several spellings of one file are one file, named as it was spelt first`, async (t) => {
+  test(`over ${door}: several spellings of one file are one file, named as it was spelt first`, async (t) => {
     const agent = await world.enter(door, door)
     const spellings = ['./link', 'A', tree.path('a'), 'sub/../a']
     t.match(await agent.call('lock_try', { filepaths: [...spellings.slice(0, 2), 'linked/B', 'sub/b'] }), {
@@ -122,7 +123,7 @@ for (const door of doors) {
     t.match(await agent.call('lock_release_all'), { count: 1 }, 'released under one name, it is released')
   })
 
-  t.test(`over ${door}: a time beyond the limits is clamped, and the answer says so`, async (t) => {
+  test(`over ${door}: a time beyond the limits is clamped, and the answer says so`, async (t) => {
     const agent = await world.enter(door, door)
     for (const operation of ['lock_try', 'lock_wait', 'lock_renew']) {
       const since = now()

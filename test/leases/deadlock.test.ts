@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import type { Answer } from '../fixtures/clients.ts'
 import { hashOf } from '../fixtures/tree.ts'
-import { doors, openWorld, outcomeOf, type Agent, type Door } from './fixtures/doors.ts'
+import { doors, openWorld, outcomeOf, type Agent, type Door, testsOver } from './fixtures/doors.ts'
 
 const world = await openWorld(t)
 const { tree } = world
@@ -54,53 +54,48 @@ async function finish(t: Test, calls: readonly Promise<Answer>[], agents: readon
 }
 
 for (const [index, door] of doors.entries()) {
+  const test = testsOver(t, door)
   const other = doors[(index + 2) % doors.length]!
   const third = doors[(index + 4) % doors.length]!
 
-  t.test(
-    `over ${door}: whoever closes a circle of two is told at once, keeps its leases, and can free the other`,
-    async (t) => {
-      const { agents, at } = await scene(door, other)
-      const [ann, bob] = agents
-      const calls = await waiting([], bob.call('lock_wait', { filepaths: [at('a')] }))
-      const { isError, answer } = await ann.outcome('lock_wait', { filepaths: [at('b')] })
-      t.ok(isError)
-      await victim(t, Promise.resolve(answer), [ann.name, at('b'), bob.name, at('a')])
-      t.match(await ann.call('lock_status', { filepaths: [at('a')] }), {
-        results: [{ held_by_me: true, queue_depth: 1 }]
-      })
-      t.match(
-        await ann.call('async_append', { path: at('a'), content: 'two\n' }),
-        { status: 'ok' },
-        'its leases still work'
-      )
-      await world.untilWaiting(1)
-      await ann.call('lock_release', { filepaths: [at('a')] })
-      t.match(await calls[0], { all_acquired: true }, 'the other goes on')
-      await finish(t, calls, agents)
-    }
-  )
+  test(`over ${door}: whoever closes a circle of two is told at once, keeps its leases, and can free the other`, async (t) => {
+    const { agents, at } = await scene(door, other)
+    const [ann, bob] = agents
+    const calls = await waiting([], bob.call('lock_wait', { filepaths: [at('a')] }))
+    const { isError, answer } = await ann.outcome('lock_wait', { filepaths: [at('b')] })
+    t.ok(isError)
+    await victim(t, Promise.resolve(answer), [ann.name, at('b'), bob.name, at('a')])
+    t.match(await ann.call('lock_status', { filepaths: [at('a')] }), {
+      results: [{ held_by_me: true, queue_depth: 1 }]
+    })
+    t.match(
+      await ann.call('async_append', { path: at('a'), content: 'two\n' }),
+      { status: 'ok' },
+      'its leases still work'
+    )
+    await world.untilWaiting(1)
+    await ann.call('lock_release', { filepaths: [at('a')] })
+    t.match(await calls[0], { all_acquired: true }, 'the other goes on')
+    await finish(t, calls, agents)
+  })
 
-  t.test(
-    `over ${door}: a circle of three agents on three transports is found when its last edge is added`,
-    async (t) => {
-      const { agents, at } = await scene(door, other, third)
-      const [ann, bob, cat] = agents as [Agent, Agent, Agent]
-      let calls = await waiting([], ann.call('lock_wait', { filepaths: [at('b')] }))
-      calls = await waiting(calls, bob.call('async_append', { path: at('c'), content: 'two\n' }))
-      const circle = [cat.name, at('a'), ann.name, at('b'), bob.name, at('c')]
-      await victim(t, cat.call('lock_wait', { filepaths: [at('a')] }), circle)
-      await victim(t, cat.call('async_delete', { path: at('a') }), circle)
-      await world.untilWaiting(2)
-      await cat.call('lock_release_all')
-      await calls[1]
-      await bob.call('lock_release_all')
-      await finish(t, calls, agents)
-      t.equal(tree.read(at('c')), 'one\ntwo\n')
-    }
-  )
+  test(`over ${door}: a circle of three agents on three transports is found when its last edge is added`, async (t) => {
+    const { agents, at } = await scene(door, other, third)
+    const [ann, bob, cat] = agents as [Agent, Agent, Agent]
+    let calls = await waiting([], ann.call('lock_wait', { filepaths: [at('b')] }))
+    calls = await waiting(calls, bob.call('async_append', { path: at('c'), content: 'two\n' }))
+    const circle = [cat.name, at('a'), ann.name, at('b'), bob.name, at('c')]
+    await victim(t, cat.call('lock_wait', { filepaths: [at('a')] }), circle)
+    await victim(t, cat.call('async_delete', { path: at('a') }), circle)
+    await world.untilWaiting(2)
+    await cat.call('lock_release_all')
+    await calls[1]
+    await bob.call('lock_release_all')
+    await finish(t, calls, agents)
+    t.equal(tree.read(at('c')), 'one\ntwo\n')
+  })
 
-  t.test(`over ${door}: every operation that changes a file can be the one that closes the circle`, async (t) => {
+  test(`over ${door}: every operation that changes a file can be the one that closes the circle`, async (t) => {
     const { agents, at } = await scene(door, other)
     const [ann, bob] = agents
     const calls = await waiting([], bob.call('async_append', { path: at('a'), content: 'two\n' }))
@@ -125,7 +120,7 @@ for (const [index, door] of doors.entries()) {
     t.equal(tree.read(at('a')), 'one\ntwo\n')
   })
 
-  t.test(`over ${door}: a rename that holds one name and waits for the other is part of the circle`, async (t) => {
+  test(`over ${door}: a rename that holds one name and waits for the other is part of the circle`, async (t) => {
     const { agents, at } = await scene(other, door)
     const [, bob] = agents
     tree.write(at('a0'), 'moved')
@@ -144,7 +139,7 @@ for (const [index, door] of doors.entries()) {
     t.equal(tree.read(at('b')), 'moved')
   })
 
-  t.test(`over ${door}: a rename under its agent's lease can be waited for in a circle, and close one`, async (t) => {
+  test(`over ${door}: a rename under its agent's lease can be waited for in a circle, and close one`, async (t) => {
     const { agents, at } = await scene(door, other)
     const [ann, bob] = agents
     const rename = { old_path: at('a'), new_path: at('b'), overwrite: true }
@@ -155,30 +150,27 @@ for (const [index, door] of doors.entries()) {
     t.notOk(tree.all().includes(at('a')))
   })
 
-  t.test(
-    `over ${door}: a lock_wait for several files is one node, and as the victim gives back what it took`,
-    async (t) => {
-      const { agents, at } = await scene(door, other)
-      const [ann, bob] = agents
-      const calls = await waiting([], bob.call('lock_wait', { filepaths: [at('a'), at('free')] }))
-      t.match(await bob.call('lock_status', { filepaths: [at('free')] }), { results: [{ held_by_me: true }] })
-      await victim(t, ann.call('lock_wait', { filepaths: [at('free')] }), [ann.name, at('free'), bob.name, at('a')])
-      const both = ann.call('lock_wait', { filepaths: [at('another'), at('b'), at('zzz')] })
-      await victim(t, both, [ann.name, at('b'), bob.name, at('a')])
-      t.match(await ann.call('lock_status', { filepaths: [at('a'), at('another'), at('b'), at('zzz')] }), {
-        results: [
-          { held_by_me: true },
-          { holders: { length: 0 } },
-          { holder: bob.name },
-          { holders: { length: 0 }, queue_depth: 0 }
-        ]
-      })
-      await ann.call('lock_release_all')
-      await finish(t, calls, agents)
-    }
-  )
+  test(`over ${door}: a lock_wait for several files is one node, and as the victim gives back what it took`, async (t) => {
+    const { agents, at } = await scene(door, other)
+    const [ann, bob] = agents
+    const calls = await waiting([], bob.call('lock_wait', { filepaths: [at('a'), at('free')] }))
+    t.match(await bob.call('lock_status', { filepaths: [at('free')] }), { results: [{ held_by_me: true }] })
+    await victim(t, ann.call('lock_wait', { filepaths: [at('free')] }), [ann.name, at('free'), bob.name, at('a')])
+    const both = ann.call('lock_wait', { filepaths: [at('another'), at('b'), at('zzz')] })
+    await victim(t, both, [ann.name, at('b'), bob.name, at('a')])
+    t.match(await ann.call('lock_status', { filepaths: [at('a'), at('another'), at('b'), at('zzz')] }), {
+      results: [
+        { held_by_me: true },
+        { holders: { length: 0 } },
+        { holder: bob.name },
+        { holders: { length: 0 }, queue_depth: 0 }
+      ]
+    })
+    await ann.call('lock_release_all')
+    await finish(t, calls, agents)
+  })
 
-  t.test(`over ${door}: waiting in a row without a circle is no deadlock`, async (t) => {
+  test(`over ${door}: waiting in a row without a circle is no deadlock`, async (t) => {
     const { agents, at } = await scene(door, other, third)
     const [ann, bob, cat] = agents as [Agent, Agent, Agent]
     let calls = await waiting([], ann.call('lock_wait', { filepaths: [at('b')] }))

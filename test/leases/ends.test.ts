@@ -8,7 +8,7 @@ import { holdLock, untilWaiting } from '../fixtures/locks.ts'
 import { startServer, type TestServer } from '../fixtures/server.ts'
 import { hashOf, makeTree } from '../fixtures/tree.ts'
 import { until } from '../fixtures/until.ts'
-import { doors, endSession, openWorld } from './fixtures/doors.ts'
+import { doors, endSession, openWorld, testsOver } from './fixtures/doors.ts'
 
 const world = await openWorld(t)
 let lastScene = 0
@@ -35,160 +35,145 @@ async function nextMillisecond(): Promise<void> {
 }
 
 for (const door of doors) {
-  t.test(
-    `over ${door}: every call of the holder on the file prolongs its lease, and none of another does`,
-    async (t) => {
-      const { ann, bob, at } = await scene(door, 'f')
-      const path = at('f')
-      await ann.call('lock_try', { filepaths: [path], ttl_seconds: 100 })
-      const last = 'one\nxyx\n'
-      const prolonging: [string, object][] = [
-        ['async_read', { path }],
-        ['async_append', { path, content: 'x' }],
-        ['async_batch_read', { files: [{ path }] }],
-        ['read_file', { name: path }],
-        ['edit_file', { name: path, append: 'yx' }],
-        ['async_update', { path, expected_hash: hashOf('never'), content: '' }],
-        ['async_update', { path, expected_hash: hashOf(last), content: last }],
-        ['lock_try', { filepaths: [path], ttl_seconds: 100 }],
-        ['lock_wait', { filepaths: [path], ttl_seconds: 100 }],
-        ['lock_renew', { filepaths: [path] }]
-      ]
-      for (const [operation, input] of prolonging) {
-        const before = await expiryOf(path)
-        await nextMillisecond()
-        const since = now()
-        await ann.call(operation, input)
-        const after = await expiryOf(path)
-        t.ok(after > before, `${operation} prolongs`)
-        lasts(t, since, after, 100, 'by its own time, it')
-      }
-      const others: [typeof ann, string, object][] = [
-        [ann, 'lock_status', { filepaths: [path] }],
-        [ann, 'async_status', { path }],
-        [ann, 'async_list', { path: '.' }],
-        [bob, 'async_read', { path }],
-        [bob, 'async_append', { path, content: 'x', timeout: 0 }],
-        [bob, 'lock_try', { filepaths: [path] }],
-        [bob, 'lock_wait', { filepaths: [path], timeout_seconds: 0.01 }],
-        [bob, 'lock_renew', { filepaths: [path] }],
-        [bob, 'lock_release', { filepaths: [path] }]
-      ]
+  const test = testsOver(t, door)
+  test(`over ${door}: every call of the holder on the file prolongs its lease, and none of another does`, async (t) => {
+    const { ann, bob, at } = await scene(door, 'f')
+    const path = at('f')
+    await ann.call('lock_try', { filepaths: [path], ttl_seconds: 100 })
+    const last = 'one\nxyx\n'
+    const prolonging: [string, object][] = [
+      ['async_read', { path }],
+      ['async_append', { path, content: 'x' }],
+      ['async_batch_read', { files: [{ path }] }],
+      ['read_file', { name: path }],
+      ['edit_file', { name: path, append: 'yx' }],
+      ['async_update', { path, expected_hash: hashOf('never'), content: '' }],
+      ['async_update', { path, expected_hash: hashOf(last), content: last }],
+      ['lock_try', { filepaths: [path], ttl_seconds: 100 }],
+      ['lock_wait', { filepaths: [path], ttl_seconds: 100 }],
+      ['lock_renew', { filepaths: [path] }]
+    ]
+    for (const [operation, input] of prolonging) {
       const before = await expiryOf(path)
       await nextMillisecond()
-      for (const [agent, operation, input] of others) {
-        await agent.call(operation, input)
-        t.equal(await expiryOf(path), before, `${agent.name}: ${operation}`)
-      }
+      const since = now()
+      await ann.call(operation, input)
+      const after = await expiryOf(path)
+      t.ok(after > before, `${operation} prolongs`)
+      lasts(t, since, after, 100, 'by its own time, it')
     }
-  )
+    const others: [typeof ann, string, object][] = [
+      [ann, 'lock_status', { filepaths: [path] }],
+      [ann, 'async_status', { path }],
+      [ann, 'async_list', { path: '.' }],
+      [bob, 'async_read', { path }],
+      [bob, 'async_append', { path, content: 'x', timeout: 0 }],
+      [bob, 'lock_try', { filepaths: [path] }],
+      [bob, 'lock_wait', { filepaths: [path], timeout_seconds: 0.01 }],
+      [bob, 'lock_renew', { filepaths: [path] }],
+      [bob, 'lock_release', { filepaths: [path] }]
+    ]
+    const before = await expiryOf(path)
+    await nextMillisecond()
+    for (const [agent, operation, input] of others) {
+      await agent.call(operation, input)
+      t.equal(await expiryOf(path), before, `${agent.name}: ${operation}`)
+    }
+  })
 
-  t.test(
-    `over ${door}: a lease that nobody prolongs ends, the next in line gets the file, and the holder is told`,
-    async (t) => {
-      const { ann, bob, at } = await scene(door, 'f')
-      const { results } = await ann.call('lock_try', { filepaths: [at('f')], ttl_seconds: 0.2 })
-      t.match(await bob.call('lock_wait', { filepaths: [at('f')] }), { all_acquired: true })
-      const { results: next } = await bob.call('lock_status', { filepaths: [at('f')] })
-      const begun = Date.parse(next[0].holders[0].acquired_at)
-      t.ok(begun >= Date.parse(results[0].expires_at), "not before its end, by the server's clock")
-      t.match(await ann.call('lock_renew', { filepaths: [at('f')] }), {
-        results: [{ renewed: false, holder: bob.name }],
-        notices: [
-          {
-            type: 'lease_lost',
-            path: world.tree.path(at('f')),
-            fencing_token: results[0].fencing_token,
-            cause: 'expired',
-            message: /expired without a call.*Read the file again/
-          }
+  test(`over ${door}: a lease that nobody prolongs ends, the next in line gets the file, and the holder is told`, async (t) => {
+    const { ann, bob, at } = await scene(door, 'f')
+    const { results } = await ann.call('lock_try', { filepaths: [at('f')], ttl_seconds: 0.2 })
+    t.match(await bob.call('lock_wait', { filepaths: [at('f')] }), { all_acquired: true })
+    const { results: next } = await bob.call('lock_status', { filepaths: [at('f')] })
+    const begun = Date.parse(next[0].holders[0].acquired_at)
+    t.ok(begun >= Date.parse(results[0].expires_at), "not before its end, by the server's clock")
+    t.match(await ann.call('lock_renew', { filepaths: [at('f')] }), {
+      results: [{ renewed: false, holder: bob.name }],
+      notices: [
+        {
+          type: 'lease_lost',
+          path: world.tree.path(at('f')),
+          fencing_token: results[0].fencing_token,
+          cause: 'expired',
+          message: /expired without a call.*Read the file again/
+        }
+      ]
+    })
+    t.match(await ann.call('async_status'), { notices: undefined })
+  })
+
+  test(`over ${door}: a broken lease is told with the next answer, once, be it ok, contention or error`, async (t) => {
+    const notice = (path: string) => ({
+      type: 'lease_lost',
+      path: world.tree.path(path),
+      cause: 'broken',
+      reason: 'too long',
+      by: 'boss',
+      at: String,
+      message: /boss broke it, with the reason "too long"/
+    })
+    for (const [name, outcome, input] of [
+      ['async_list', 'ok', () => ({ path: '.' })],
+      ['async_update', 'contention', (path: string) => ({ path, expected_hash: hashOf('never'), content: '' })],
+      ['async_read', 'error', () => ({ path: 'nothing' })]
+    ] as const) {
+      const { ann, at } = await scene(door, 'f', 'other')
+      const boss = await world.enter('rest', 'boss')
+      await ann.call('lock_try', { filepaths: [at('f')] })
+      t.match(await boss.call('lock_break', { filepaths: [at('f'), at('other')], reason: 'too long' }), {
+        status: 'ok',
+        count: 1,
+        results: [
+          { filepath: at('f'), broken: true, former_holders: [ann.name] },
+          { filepath: at('other'), broken: false, former_holders: { length: 0 } }
         ]
       })
-      t.match(await ann.call('async_status'), { notices: undefined })
+      t.match(await boss.call('async_list', { path: '.' }), { notices: undefined }, 'nobody else is told')
+      const answer = await ann.call(name, input(at('other')))
+      t.match(answer, { status: outcome, notices: [notice(at('f'))] })
+      t.equal(answer['notices'].length, 1)
+      t.match(await ann.call(name, input(at('other'))), { notices: undefined }, 'told once')
     }
-  )
+  })
 
-  t.test(
-    `over ${door}: a broken lease is told with the next answer, once, be it ok, contention or error`,
-    async (t) => {
-      const notice = (path: string) => ({
-        type: 'lease_lost',
-        path: world.tree.path(path),
-        cause: 'broken',
-        reason: 'too long',
-        by: 'boss',
-        at: String,
-        message: /boss broke it, with the reason "too long"/
-      })
-      for (const [name, outcome, input] of [
-        ['async_list', 'ok', () => ({ path: '.' })],
-        ['async_update', 'contention', (path: string) => ({ path, expected_hash: hashOf('never'), content: '' })],
-        ['async_read', 'error', () => ({ path: 'nothing' })]
-      ] as const) {
-        const { ann, at } = await scene(door, 'f', 'other')
-        const boss = await world.enter('rest', 'boss')
-        await ann.call('lock_try', { filepaths: [at('f')] })
-        t.match(await boss.call('lock_break', { filepaths: [at('f'), at('other')], reason: 'too long' }), {
-          status: 'ok',
-          count: 1,
-          results: [
-            { filepath: at('f'), broken: true, former_holders: [ann.name] },
-            { filepath: at('other'), broken: false, former_holders: { length: 0 } }
-          ]
-        })
-        t.match(await boss.call('async_list', { path: '.' }), { notices: undefined }, 'nobody else is told')
-        const answer = await ann.call(name, input(at('other')))
-        t.match(answer, { status: outcome, notices: [notice(at('f'))] })
-        t.equal(answer['notices'].length, 1)
-        t.match(await ann.call(name, input(at('other'))), { notices: undefined }, 'told once')
-      }
+  test(`over ${door}: after a broken lease changes of the file are refused until its agent was told and read it`, async (t) => {
+    const append = { content: 'x' }
+    const { ann, bob, at } = await scene(door, 'a', 'b', 'c', 'd', 'e')
+    const filepaths = ['a', 'b', 'c', 'd', 'e'].map(at)
+    await ann.call('lock_try', { filepaths })
+    const next = bob.call('lock_wait', { filepaths })
+    await world.untilWaiting(5)
+    await (await world.enter('rest')).call('lock_break', { filepaths, reason: 'over' })
+    t.match(await next, { all_acquired: true }, 'the next in line has them')
+    await bob.call('async_append', { path: at('a'), ...append })
+    await bob.call('lock_release_all')
+    const edit = await ann.call('edit_file', { name: at('a'), append: 'x' })
+    t.match(edit, { error: { message: /an operator broke it.*"over"/, data: { details: /^LEASE_LOST/ } } })
+    t.match(edit, { notices: undefined }, 'that envelope has no room for them')
+    const refused = await ann.call('async_append', { path: at('b'), ...append })
+    t.match(
+      refused,
+      { error_code: 'LEASE_LOST', details: { cause: 'broken' }, notices: { length: 3 } },
+      'the refusals have told two'
+    )
+    for (const name of ['a', 'b']) {
+      t.match(await ann.call('async_append', { path: at(name), ...append }), { error_code: 'LEASE_LOST' }, 'told alone')
+      await ann.call('async_read', { path: at(name) })
+      t.match(await ann.call('async_append', { path: at(name), ...append }), { status: 'ok' }, 'told, and read it')
     }
-  )
+    t.match(await ann.call('async_read', { path: at('c') }), { status: 'ok' })
+    t.match(await ann.call('async_append', { path: at('c'), ...append }), { status: 'ok' }, 'told, and read it')
+    t.match(await ann.call('lock_try', { filepaths: [at('d')] }), { all_acquired: true })
+    t.match(await ann.call('async_append', { path: at('d'), ...append }), { status: 'ok' }, 'has a new lease')
+    t.match(await ann.call('async_append', { path: at('e'), ...append }), { error_code: 'LEASE_LOST' }, 'told alone')
+    t.strictSame(
+      ['a', 'b', 'c', 'd', 'e'].map((name) => world.tree.read(at(name))),
+      ['one\nxx', 'one\nx', 'one\nx', 'one\nx', 'one\n']
+    )
+  })
 
-  t.test(
-    `over ${door}: after a broken lease changes of the file are refused until its agent was told and read it`,
-    async (t) => {
-      const append = { content: 'x' }
-      const { ann, bob, at } = await scene(door, 'a', 'b', 'c', 'd', 'e')
-      const filepaths = ['a', 'b', 'c', 'd', 'e'].map(at)
-      await ann.call('lock_try', { filepaths })
-      const next = bob.call('lock_wait', { filepaths })
-      await world.untilWaiting(5)
-      await (await world.enter('rest')).call('lock_break', { filepaths, reason: 'over' })
-      t.match(await next, { all_acquired: true }, 'the next in line has them')
-      await bob.call('async_append', { path: at('a'), ...append })
-      await bob.call('lock_release_all')
-      const edit = await ann.call('edit_file', { name: at('a'), append: 'x' })
-      t.match(edit, { error: { message: /an operator broke it.*"over"/, data: { details: /^LEASE_LOST/ } } })
-      t.match(edit, { notices: undefined }, 'that envelope has no room for them')
-      const refused = await ann.call('async_append', { path: at('b'), ...append })
-      t.match(
-        refused,
-        { error_code: 'LEASE_LOST', details: { cause: 'broken' }, notices: { length: 3 } },
-        'the refusals have told two'
-      )
-      for (const name of ['a', 'b']) {
-        t.match(
-          await ann.call('async_append', { path: at(name), ...append }),
-          { error_code: 'LEASE_LOST' },
-          'told alone'
-        )
-        await ann.call('async_read', { path: at(name) })
-        t.match(await ann.call('async_append', { path: at(name), ...append }), { status: 'ok' }, 'told, and read it')
-      }
-      t.match(await ann.call('async_read', { path: at('c') }), { status: 'ok' })
-      t.match(await ann.call('async_append', { path: at('c'), ...append }), { status: 'ok' }, 'told, and read it')
-      t.match(await ann.call('lock_try', { filepaths: [at('d')] }), { all_acquired: true })
-      t.match(await ann.call('async_append', { path: at('d'), ...append }), { status: 'ok' }, 'has a new lease')
-      t.match(await ann.call('async_append', { path: at('e'), ...append }), { error_code: 'LEASE_LOST' }, 'told alone')
-      t.strictSame(
-        ['a', 'b', 'c', 'd', 'e'].map((name) => world.tree.read(at(name))),
-        ['one\nxx', 'one\nx', 'one\nx', 'one\nx', 'one\n']
-      )
-    }
-  )
-
-  t.test(`over ${door}: of many lost leases five are told one by one, the rest as a number`, async (t) => {
+  test(`over ${door}: of many lost leases five are told one by one, the rest as a number`, async (t) => {
     const { ann, at } = await scene(door)
     const filepaths = Array.from({ length: 8 }, (_, index) => at(`many${index}-`))
     await ann.call('lock_try', { filepaths, mode: 'shared' })

@@ -7,7 +7,7 @@ import { startServer } from '../fixtures/server.ts'
 import { makeTree } from '../fixtures/tree.ts'
 import { makeKeptTree } from '../persistence/fixtures/kept.ts'
 
-// Seven programs are started, one after the other.
+// Four programs are started, one after the other.
 t.setTimeout(300_000)
 
 const tree = makeTree(t)
@@ -233,7 +233,7 @@ t.test('the names are known to the next process, and over a relay', async (t) =>
   symlinkSync('b', tree.path('l'))
   rmSync(tree.path('c'))
   mkdirSync(tree.path('c'))
-  await tree.serve()
+  await tree.serveHere()
   const relay = tree.stdio()
   t.match(await relay.call('lock_status', { filepaths: ['a'], agent_id: 'ann' }), { results: [{ held_by_me: true }] })
   t.match(await relay.call('lock_release', { filepaths: ['l', 'c'], agent_id: 'ann' }), { all_released: true })
@@ -249,7 +249,7 @@ t.test('a ticket knows the names that it was asked by after a restart', async (t
   await first.program.stop('SIGKILL')
   rmSync(tree.path('l'))
   symlinkSync('b', tree.path('l'))
-  const { call } = await tree.serve()
+  const { call } = await tree.serveHere({ crud: { max_timeout: 0.05 } })
   await call('lock_release', { filepaths: ['l'], agent_id: 'ann' })
   t.match(await call('async_status', { path: 'a' }), { queue_depth: 0 })
 })
@@ -261,7 +261,7 @@ t.test('what is granted to a restored place is given back by the name that it wa
   await first.call('lock_try', { filepaths: ['a'], agent_id: 'bob' })
   const { ticket } = await first.call('lock_wait', { filepaths: ['l'], agent_id: 'ann' })
   await first.program.stop('SIGKILL')
-  const { call } = await tree.serve()
+  const { call } = await tree.serveHere({ crud: { max_timeout: 0.05 } })
   await call('lock_release', { filepaths: ['a'], agent_id: 'bob' })
   t.match(await call('lock_wait', { ticket, agent_id: 'ann' }), { all_acquired: true })
   rmSync(tree.path('l'))

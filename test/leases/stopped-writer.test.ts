@@ -1,11 +1,11 @@
-// A writer that is stopped (SIGSTOP) past the end of its lease and then continued changes nothing: real processes, real program.
+// A writer that is stopped (SIGSTOP) past the end of its lease and then continued changes nothing: the writer is a process of its own.
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
 import { installed } from '../../src/installation.ts'
 import { connect, transports, type Answer, type TransportName } from '../fixtures/clients.ts'
 import { cannotStop, stopProcess } from '../fixtures/processes.ts'
-import { startProgram } from '../fixtures/server.ts'
+import { startServer } from '../fixtures/server.ts'
 import { makeTree } from '../fixtures/tree.ts'
 import { until } from '../fixtures/until.ts'
 import { changesOf, contentsOf, filesOf, type Change } from './fixtures/changes.ts'
@@ -54,7 +54,7 @@ for (const transport of transports) {
   t.test(title, { skip: cannotStop }, async (t) => {
     const cases = casesOf(transport)
     const tree = makeTree(t, filesOf(cases))
-    const { url } = await startProgram(t, ['--dir', tree.root])
+    const { url } = await startServer(t, tree.root)
     const writer = startWriter(t, transport, url)
     const bob = await connect(t, 'rest', url, 'bob')
     writer.send({ name: 'lock_try', input: { filepaths: cases.map(({ file }) => file), ttl_seconds: 0.5 } })

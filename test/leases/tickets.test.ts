@@ -6,7 +6,7 @@ import { lasts, now } from '../fixtures/lasts.ts'
 import { untilWaiting } from '../fixtures/locks.ts'
 import { startServer } from '../fixtures/server.ts'
 import { makeTree } from '../fixtures/tree.ts'
-import { doors, endSession, openWorld, type Agent, type Door } from './fixtures/doors.ts'
+import { doors, endSession, openWorld, type Agent, type Door, testsOver } from './fixtures/doors.ts'
 
 /** Every wait is cut after this. */
 const cutSeconds = 0.1
@@ -42,7 +42,8 @@ const noPlace = (ticket: string) => ({
 })
 
 for (const door of doors) {
-  t.test(`over ${door}: a wait that is cut gives a ticket, keeps its place, and is granted in its turn`, async (t) => {
+  const test = testsOver(t, door)
+  test(`over ${door}: a wait that is cut gives a ticket, keeps its place, and is granted in its turn`, async (t) => {
     const { ann, bob, holder, at } = await scene(door, 'f')
     const filepaths = [at('f')]
     const since = now()
@@ -73,74 +74,65 @@ for (const door of doors) {
     await bob.call('lock_release', { filepaths })
   })
 
-  t.test(
-    `over ${door}: what is granted while nobody waits is claimed with the ticket, and then lasts as asked`,
-    async (t) => {
-      const { ann, bob, holder, at } = await scene(door, 'f')
-      const filepaths = [at('f')]
-      const { ticket } = await ann.call('lock_wait', { filepaths, ttl_seconds: 200, note: 'soon back' })
-      const since = now()
-      await holder.call('lock_release', { filepaths })
-      const { holders } = await bob.call('async_status', { path: at('f') })
-      t.match(holders, [{ type: 'lease', agent_id: ann.name, note: 'soon back' }])
-      lasts(t, since, holders[0].expires_at, 60, 'unclaimed, for the grace, it')
-      t.match(await bob.call('lock_wait', { ticket }), noPlace(ticket), 'the ticket of another is no ticket')
-      const returned = now()
-      const claimed = await ann.call('lock_wait', { ticket, timeout_seconds: 0 })
-      t.match(claimed, { all_acquired: true, ticket: undefined, message: undefined })
-      lasts(t, returned, claimed['results'][0].expires_at, 200, 'claimed, for its TTL, it')
-      t.match(await ann.call('lock_wait', { ticket }), noPlace(ticket), 'a ticket is used up')
-      await ann.call('lock_release_all')
-    }
-  )
+  test(`over ${door}: what is granted while nobody waits is claimed with the ticket, and then lasts as asked`, async (t) => {
+    const { ann, bob, holder, at } = await scene(door, 'f')
+    const filepaths = [at('f')]
+    const { ticket } = await ann.call('lock_wait', { filepaths, ttl_seconds: 200, note: 'soon back' })
+    const since = now()
+    await holder.call('lock_release', { filepaths })
+    const { holders } = await bob.call('async_status', { path: at('f') })
+    t.match(holders, [{ type: 'lease', agent_id: ann.name, note: 'soon back' }])
+    lasts(t, since, holders[0].expires_at, 60, 'unclaimed, for the grace, it')
+    t.match(await bob.call('lock_wait', { ticket }), noPlace(ticket), 'the ticket of another is no ticket')
+    const returned = now()
+    const claimed = await ann.call('lock_wait', { ticket, timeout_seconds: 0 })
+    t.match(claimed, { all_acquired: true, ticket: undefined, message: undefined })
+    lasts(t, returned, claimed['results'][0].expires_at, 200, 'claimed, for its TTL, it')
+    t.match(await ann.call('lock_wait', { ticket }), noPlace(ticket), 'a ticket is used up')
+    await ann.call('lock_release_all')
+  })
 
-  t.test(
-    `over ${door}: a ticket is waited with in one call at a time, and keeps its place for the other agent's error`,
-    async (t) => {
-      const { ann, bob, holder, at } = await scene(door, 'f')
-      const { ticket } = await ann.call('lock_wait', { filepaths: [at('f')] })
-      t.match(await bob.call('lock_wait', { ticket }), noPlace(ticket))
-      let answers: Answer[]
-      // The second call may come when the first has been cut: then they are not two at a time.
-      do answers = await Promise.all([1, 2].map(() => ann.call('lock_wait', { ticket })))
-      while (answers.every(({ status }) => status === 'ok'))
-      t.strictSame(new Set(answers.map(({ status }) => status)), new Set(['ok', 'error']))
-      const failed = answers.find(({ status }) => status === 'error')
-      t.match(failed, { ...noPlace(ticket), message: /it is waited with in another call/ })
-      const going = goOn(
-        ann,
-        answers.find(({ status }) => status === 'ok')!
-      )
-      await holder.call('lock_release_all')
-      t.match(await going, { all_acquired: true })
-      await ann.call('lock_release_all')
-    }
-  )
+  test(`over ${door}: a ticket is waited with in one call at a time, and keeps its place for the other agent's error`, async (t) => {
+    const { ann, bob, holder, at } = await scene(door, 'f')
+    const { ticket } = await ann.call('lock_wait', { filepaths: [at('f')] })
+    t.match(await bob.call('lock_wait', { ticket }), noPlace(ticket))
+    let answers: Answer[]
+    // The second call may come when the first has been cut: then they are not two at a time.
+    do answers = await Promise.all([1, 2].map(() => ann.call('lock_wait', { ticket })))
+    while (answers.every(({ status }) => status === 'ok'))
+    t.strictSame(new Set(answers.map(({ status }) => status)), new Set(['ok', 'error']))
+    const failed = answers.find(({ status }) => status === 'error')
+    t.match(failed, { ...noPlace(ticket), message: /it is waited with in another call/ })
+    const going = goOn(
+      ann,
+      answers.find(({ status }) => status === 'ok')!
+    )
+    await holder.call('lock_release_all')
+    t.match(await going, { all_acquired: true })
+    await ann.call('lock_release_all')
+  })
 
-  t.test(
-    `over ${door}: a ticket with fewer files gives the other places up, and one more joins the queue`,
-    async (t) => {
-      const { ann, holder, at } = await scene(door, 'a', 'b', 'c')
-      const { ticket } = await ann.call('lock_wait', { filepaths: [at('a'), at('b'), at('free')] })
-      t.match(await ann.call('lock_wait', { ticket, filepaths: ['../x'] }), { error_code: 'PATH_OUTSIDE_BASE' })
-      const narrowed = await ann.call('lock_wait', { ticket, filepaths: [at('c'), at('b')] })
-      t.match(narrowed, { ticket, results: [{ filepath: at('b'), acquired: false }, { filepath: at('c') }] })
-      t.equal(narrowed['results'].length, 2)
-      t.strictSame((await queueOf(at('a'))).length, 0)
-      t.match([await queueOf(at('b')), await queueOf(at('c'))], [[{ agent_id: ann.name }], [{ agent_id: ann.name }]])
-      t.match(
-        await ann.call('lock_status', { filepaths: [at('free')] }),
-        { results: [{ held_by_me: true }] },
-        'it has that'
-      )
-      const going = goOn(ann, narrowed)
-      await holder.call('lock_release_all')
-      t.match(await going, { all_acquired: true, results: [{ filepath: at('b') }, { filepath: at('c') }] })
-      t.match(await ann.call('lock_release_all'), { count: 3 })
-    }
-  )
+  test(`over ${door}: a ticket with fewer files gives the other places up, and one more joins the queue`, async (t) => {
+    const { ann, holder, at } = await scene(door, 'a', 'b', 'c')
+    const { ticket } = await ann.call('lock_wait', { filepaths: [at('a'), at('b'), at('free')] })
+    t.match(await ann.call('lock_wait', { ticket, filepaths: ['../x'] }), { error_code: 'PATH_OUTSIDE_BASE' })
+    const narrowed = await ann.call('lock_wait', { ticket, filepaths: [at('c'), at('b')] })
+    t.match(narrowed, { ticket, results: [{ filepath: at('b'), acquired: false }, { filepath: at('c') }] })
+    t.equal(narrowed['results'].length, 2)
+    t.strictSame((await queueOf(at('a'))).length, 0)
+    t.match([await queueOf(at('b')), await queueOf(at('c'))], [[{ agent_id: ann.name }], [{ agent_id: ann.name }]])
+    t.match(
+      await ann.call('lock_status', { filepaths: [at('free')] }),
+      { results: [{ held_by_me: true }] },
+      'it has that'
+    )
+    const going = goOn(ann, narrowed)
+    await holder.call('lock_release_all')
+    t.match(await going, { all_acquired: true, results: [{ filepath: at('b') }, { filepath: at('c') }] })
+    t.match(await ann.call('lock_release_all'), { count: 3 })
+  })
 
-  t.test(`over ${door}: a place given up after it was granted is free for the next, untold as it was`, async (t) => {
+  test(`over ${door}: a place given up after it was granted is free for the next, untold as it was`, async (t) => {
     const { ann, bob, holder, at } = await scene(door, 'a', 'b')
     const { ticket } = await ann.call('lock_wait', { filepaths: [at('a'), at('b')] })
     await holder.call('lock_release', { filepaths: [at('a')] })
@@ -151,7 +143,7 @@ for (const door of doors) {
     for (const agent of [ann, bob, holder]) await agent.call('lock_release_all')
   })
 
-  t.test(`over ${door}: lock_release and lock_release_all give up the places that are kept`, async (t) => {
+  test(`over ${door}: lock_release and lock_release_all give up the places that are kept`, async (t) => {
     const { ann, bob, holder, at } = await scene(door, 'a', 'b')
     const filepaths = [at('a'), at('b')]
     const { ticket } = await ann.call('lock_wait', { filepaths })
@@ -171,7 +163,7 @@ for (const door of doors) {
     await holder.call('lock_release_all')
   })
 
-  t.test(`over ${door}: with all_or_nothing the ticket stands for all of them`, async (t) => {
+  test(`over ${door}: with all_or_nothing the ticket stands for all of them`, async (t) => {
     const { ann, bob, holder, at } = await scene(door, 'b', 'c')
     const filepaths = [at('a'), at('b'), at('c')]
     const since = now()
@@ -291,43 +283,41 @@ for (const transport of ['mcp-2026', 'mcp-2025'] as const) {
 const calm = await openWorld(t)
 
 for (const door of doors) {
-  t.test(
-    `over ${door}: a lock_wait that is cancelled leaves every queue and gives back what it had taken`,
-    async (t) => {
-      const ann = await calm.enter(door, `ann-${door}`)
-      const bob = await calm.enter('rest', `bob-${door}`)
-      const at = (name: string) => `${name}-${door}`
-      await bob.call('lock_try', { filepaths: [at('b'), at('c')] })
-      await ann.call('lock_try', { filepaths: [at('mine')] })
-      await ann.call('lock_try', { filepaths: [at('shared')], mode: 'shared' })
-      const controller = new AbortController()
-      const filepaths = ['a', 'b', 'c', 'mine', 'shared'].map(at)
-      const call = ann.call('lock_wait', { filepaths }, { signal: controller.signal })
-      const gone = call.catch(() => undefined)
-      await calm.untilWaiting(2)
-      t.match(await ann.call('lock_status', { filepaths: [at('shared')] }), {
-        results: [{ holders: [{ mode: 'exclusive' }] }]
-      })
-      const cat = await calm.enter('rest', `cat-${door}`)
-      const behind = cat.call('lock_wait', { filepaths: [at('a')] })
-      await calm.untilWaiting(3)
-      controller.abort()
-      t.match(await behind, { all_acquired: true }, 'what was free when it came is free again')
-      const answer = await gone
-      if (answer !== undefined) t.match(answer, { error_code: 'CANCELLED' })
-      await calm.untilWaiting(0)
-      t.match(await ann.call('lock_status', { filepaths }), {
-        results: [
-          { holder: cat.name },
-          { holder: bob.name, queue_depth: 0 },
-          { holder: bob.name, queue_depth: 0 },
-          { held_by_me: true },
-          { held_by_me: true, holders: [{ mode: 'shared' }] }
-        ]
-      })
-      for (const agent of [ann, bob, cat]) await agent.call('lock_release_all')
-    }
-  )
+  const test = testsOver(t, door)
+  test(`over ${door}: a lock_wait that is cancelled leaves every queue and gives back what it had taken`, async (t) => {
+    const ann = await calm.enter(door, `ann-${door}`)
+    const bob = await calm.enter('rest', `bob-${door}`)
+    const at = (name: string) => `${name}-${door}`
+    await bob.call('lock_try', { filepaths: [at('b'), at('c')] })
+    await ann.call('lock_try', { filepaths: [at('mine')] })
+    await ann.call('lock_try', { filepaths: [at('shared')], mode: 'shared' })
+    const controller = new AbortController()
+    const filepaths = ['a', 'b', 'c', 'mine', 'shared'].map(at)
+    const call = ann.call('lock_wait', { filepaths }, { signal: controller.signal })
+    const gone = call.catch(() => undefined)
+    await calm.untilWaiting(2)
+    t.match(await ann.call('lock_status', { filepaths: [at('shared')] }), {
+      results: [{ holders: [{ mode: 'exclusive' }] }]
+    })
+    const cat = await calm.enter('rest', `cat-${door}`)
+    const behind = cat.call('lock_wait', { filepaths: [at('a')] })
+    await calm.untilWaiting(3)
+    controller.abort()
+    t.match(await behind, { all_acquired: true }, 'what was free when it came is free again')
+    const answer = await gone
+    if (answer !== undefined) t.match(answer, { error_code: 'CANCELLED' })
+    await calm.untilWaiting(0)
+    t.match(await ann.call('lock_status', { filepaths }), {
+      results: [
+        { holder: cat.name },
+        { holder: bob.name, queue_depth: 0 },
+        { holder: bob.name, queue_depth: 0 },
+        { held_by_me: true },
+        { held_by_me: true, holders: [{ mode: 'shared' }] }
+      ]
+    })
+    for (const agent of [ann, bob, cat]) await agent.call('lock_release_all')
+  })
 }
 
 for (const transport of transports) {

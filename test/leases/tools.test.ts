@@ -3,7 +3,7 @@ import t from 'tap'
 import type { Answer } from '../fixtures/clients.ts'
 import { lasts, now } from '../fixtures/lasts.ts'
 import { until } from '../fixtures/until.ts'
-import { doors, openWorld, outcomeOf, type Agent } from './fixtures/doors.ts'
+import { doors, openWorld, outcomeOf, type Agent, testsOver } from './fixtures/doors.ts'
 
 const world = await openWorld(t)
 const { tree } = world
@@ -27,7 +27,8 @@ async function startWaiting(agent: Agent, position: number, input: object): Prom
 }
 
 for (const [index, door] of doors.entries()) {
-  t.test(`over ${door}: lock_try takes what is free and says for each other file who has it`, async (t) => {
+  const test = testsOver(t, door)
+  test(`over ${door}: lock_try takes what is free and says for each other file who has it`, async (t) => {
     const { ann, bob, at } = await scene(index, { a: '', b: '', c: '' })
     const taken = await bob.call('lock_try', { filepaths: [at('b')], note: 'renaming Foo', ttl_seconds: 120 })
     t.match(taken, { status: 'ok', all_acquired: true, results: [{ acquired: true, holder: null, mode: 'exclusive' }] })
@@ -61,7 +62,7 @@ for (const [index, door] of doors.entries()) {
     t.ok(tokens(answer)[0] > taken['results'][0].fencing_token, 'tokens grow')
   })
 
-  t.test(`over ${door}: with all_or_nothing a lock_try that misses one file takes none`, async (t) => {
+  test(`over ${door}: with all_or_nothing a lock_try that misses one file takes none`, async (t) => {
     const { ann, bob, at } = await scene(index, { a: '', b: '' })
     await bob.call('lock_try', { filepaths: [at('b')] })
     t.match(await ann.call('lock_try', { filepaths: [at('a'), at('b')], all_or_nothing: true }), {
@@ -75,7 +76,7 @@ for (const [index, door] of doors.entries()) {
     t.match(await bob.call('lock_try', { filepaths: [at('a'), at('b')], all_or_nothing: true }), { all_acquired: true })
   })
 
-  t.test(`over ${door}: shared leases stand side by side and keep an exclusive one out`, async (t) => {
+  test(`over ${door}: shared leases stand side by side and keep an exclusive one out`, async (t) => {
     const { ann, bob, at } = await scene(index, { a: '' })
     const shared = { filepaths: [at('a')], mode: 'shared' }
     for (const agent of [ann, bob]) {
@@ -93,7 +94,7 @@ for (const [index, door] of doors.entries()) {
     await ann.call('lock_release_all')
   })
 
-  t.test(`over ${door}: lock_wait ends at its timeout and names the holder`, async (t) => {
+  test(`over ${door}: lock_wait ends at its timeout and names the holder`, async (t) => {
     const { ann, bob, at } = await scene(index, { a: '', b: '' })
     await bob.call('lock_try', { filepaths: [at('a')], note: 'at it' })
     const start = performance.now()
@@ -114,7 +115,7 @@ for (const [index, door] of doors.entries()) {
     await world.untilWaiting(0)
   })
 
-  t.test(`over ${door}: lock_wait is granted in the order of arrival, whatever the poll interval`, async (t) => {
+  test(`over ${door}: lock_wait is granted in the order of arrival, whatever the poll interval`, async (t) => {
     const { ann, bob, at } = await scene(index, { a: '' })
     const input = { filepaths: [at('a')] }
     const others = await Promise.all(doors.map((other) => world.enter(other, `${other}-${lastFolder}`)))
@@ -140,7 +141,7 @@ for (const [index, door] of doors.entries()) {
     )
   })
 
-  t.test(`over ${door}: lock_release can be repeated, and does not end the lease of another`, async (t) => {
+  test(`over ${door}: lock_release can be repeated, and does not end the lease of another`, async (t) => {
     const { ann, bob, at } = await scene(index, { a: '', b: '' })
     await ann.call('lock_try', { filepaths: [at('a')] })
     await bob.call('lock_try', { filepaths: [at('b')] })
@@ -164,7 +165,7 @@ for (const [index, door] of doors.entries()) {
     await ann.call('lock_release_all')
   })
 
-  t.test(`over ${door}: lock_status tells my lease from that of another and from none`, async (t) => {
+  test(`over ${door}: lock_status tells my lease from that of another and from none`, async (t) => {
     const { ann, bob, at } = await scene(index, { a: '', b: '', c: '' })
     const { results } = await ann.call('lock_try', { filepaths: [at('a')] })
     await bob.call('lock_try', { filepaths: [at('b')], note: 'mine', mode: 'shared' })
@@ -191,7 +192,7 @@ for (const [index, door] of doors.entries()) {
     await bob.call('lock_release_all')
   })
 
-  t.test(`over ${door}: lock_renew prolongs what is held and says what is not`, async (t) => {
+  test(`over ${door}: lock_renew prolongs what is held and says what is not`, async (t) => {
     const { ann, bob, at } = await scene(index, { a: '', b: '' })
     const { results } = await ann.call('lock_try', { filepaths: [at('a')], ttl_seconds: 60 })
     await bob.call('lock_try', { filepaths: [at('b')] })
@@ -213,7 +214,7 @@ for (const [index, door] of doors.entries()) {
     lasts(t, since, shortened[0].expires_at, 30, 'shortened where that is asked for, it')
   })
 
-  t.test(`over ${door}: two agents who want the same files in opposite orders both get through`, async (t) => {
+  test(`over ${door}: two agents who want the same files in opposite orders both get through`, async (t) => {
     const { ann, bob, at } = await scene(index, { a: '', b: '', c: '' })
     const work = async (agent: Agent, filepaths: string[]) => {
       for (let round = 0; round < 4; round += 1) {
@@ -232,7 +233,7 @@ for (const [index, door] of doors.entries()) {
     t.equal(tree.read(at('a')), tree.read(at('c')), 'who had one had all')
   })
 
-  t.test(`over ${door}: an agent with leases and one without lose no change of each other`, async (t) => {
+  test(`over ${door}: an agent with leases and one without lose no change of each other`, async (t) => {
     const { ann, bob, at } = await scene(index, { count: '0' })
     const path = at('count')
     const increment = async (agent: Agent) => {

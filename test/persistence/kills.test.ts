@@ -7,7 +7,7 @@ import { makeKeptTree, type KeptTree } from './fixtures/kept.ts'
 import { check, createAgent, work, type Agent } from './fixtures/worker.ts'
 import { givenSeed, lengthOf } from '../fixtures/length.ts'
 
-const kills = lengthOf({ full: 200, short: 8 })
+const kills = lengthOf({ full: 200, short: 4 })
 /** At the same time, each on a tree of its own. */
 const lanes = 2
 const longestRoundMs = 150

@@ -7,21 +7,21 @@ import { startProgram } from '../fixtures/server.ts'
 import { hashOf } from '../fixtures/tree.ts'
 import { makeKeptTree } from './fixtures/kept.ts'
 
-// Two dozen programs are started, one after the other.
+// More than a dozen programs are started, one after the other.
 t.setTimeout(300_000)
 
 t.test(
   'after a clean stop a version given out before is the base of an exact diff, with those who made the others',
   async (t) => {
     const tree = makeKeptTree(t, { 'a.txt': 'one\ntwo\nthree\n' })
-    const first = await tree.serve()
+    const first = await tree.serveHere()
     const { hash } = await first.call('async_read', { path: 'a.txt', agent_id: 'ann' })
     const content = 'one\n2\nthree\n'
     await first.call('async_update', { path: 'a.txt', agent_id: 'bob', expected_hash: hash, content })
-    t.match(await first.program.stop(), { code: 0 })
+    await first.server.app.close()
     tree.write('a.txt', 'one\n2\nthree\nfour\n')
 
-    const second = await tree.serve()
+    const second = await tree.serveHere()
     const stale = { path: 'a.txt', agent_id: 'ann', expected_hash: hash, content: 'mine\n', diff_format: 'unified' }
     t.match(await second.call('async_update', stale), {
       status: 'contention',
@@ -42,7 +42,7 @@ t.test('what is kept lies in the data folder of the user, and nobody else can re
   const tree = makeKeptTree(t, { 'a.txt': 'secret\n' })
   const { call, program } = await tree.serve()
   await call('async_read', { path: 'a.txt' })
-  await program.stop()
+  t.match(await program.stop(), { code: 0 })
   const path = tree.statePath() as string
   t.ok(path.startsWith(tree.dataFolder))
   t.equal(statSync(join(path, '..')).mode & 0o777, 0o700)
@@ -59,7 +59,7 @@ t.test('a lease outlives kill -9 with its token, its note and the rest of its ti
   await first.call('lock_release', { filepaths: ['b.txt'], agent_id: 'ann' })
   await first.program.stop('SIGKILL')
 
-  const { call } = await tree.serve()
+  const { call } = await tree.serveHere()
   const { fencing_token } = lease
   const [refused, free] = (await call('lock_try', { filepaths: ['a.txt', 'b.txt'], agent_id: 'bob' }))['results']
   t.match(refused, { acquired: false, holder: 'ann', holder_note: 'at work', held_until: lease.expires_at })
@@ -93,7 +93,7 @@ t.test(
       details: { cause: 'expired', fencing_token: taken['results'][0].fencing_token }
     })
     await second.program.stop('SIGKILL')
-    const third = await tree.serve()
+    const third = await tree.serveHere()
     t.match(await third.call('async_read', { path: 'a.txt', agent_id: 'ann' }), { status: 'ok' })
     t.match(await third.call('async_update', write), { status: 'ok' })
   }
@@ -111,7 +111,7 @@ t.test('a ticket keeps its places over kill -9, in their order', async (t) => {
   await first.call('lock_release', { filepaths: ['a.txt', 'b.txt'], agent_id: 'cid' })
   await first.program.stop('SIGKILL')
 
-  const { call } = await tree.serve()
+  const { call } = await tree.serveHere({ crud: { max_timeout: 0.1 }, locks: { ticket_grace_seconds: 60 } })
   t.match(await call('async_status', { path: 'a.txt' }), {
     queue_depth: 2,
     pending_requests: [{ agent_id: 'ann' }, { agent_id: 'bob' }]
@@ -140,7 +140,7 @@ t.test('a clean stop keeps the leases of its sessions and the places of those wh
   t.match(await sentAway, { error_code: 'OVERLOADED' })
   await session.close().catch(() => {})
 
-  const { call } = await tree.serve()
+  const { call } = await tree.serveHere()
   t.match(await call('lock_try', { filepaths: ['a.txt'], agent_id: 'eve' }), {
     results: [{ holder: 'ann', queue_depth: 1 }]
   })
@@ -240,14 +240,14 @@ t.test(
   'a reader is told what was changed while the server was down, and what it had not been told before',
   async (t) => {
     const tree = makeKeptTree(t, { 'a.txt': 'one\ntwo\nthree\n', 'b.txt': 'one\n', 'c.txt': 'one\n' })
-    const first = await tree.serve()
+    const first = await tree.serveHere()
     const files = ['a.txt', 'b.txt', 'c.txt'].map((path) => ({ path }))
     const { results } = await first.call('async_batch_read', { files, agent_id: 'ann' })
     await first.call('async_append', { path: 'b.txt', content: 'by bob\n', agent_id: 'bob' })
-    await first.program.stop()
+    await first.server.app.close()
     tree.write('a.txt', 'one\ntwo\n3\n')
 
-    const second = await tree.serve()
+    const second = await tree.serveHere()
     // Whether or not the comparison in the background has come to it: a look finds it.
     await second.call('async_status', { path: 'a.txt' })
     const { notices } = await second.call('async_status', { path: 'c.txt', agent_id: 'ann' })
@@ -263,8 +263,8 @@ t.test(
     ])
     t.equal(notices.length, 2)
     t.notOk('notices' in (await second.call('async_status', { path: 'c.txt', agent_id: 'ann' })))
-    await second.program.stop()
-    const third = await tree.serve()
+    await second.server.app.close()
+    const third = await tree.serveHere()
     t.notOk('notices' in (await third.call('async_status', { path: 'c.txt', agent_id: 'ann' })), 'told once')
   }
 )

@@ -5,7 +5,8 @@ import { closeSync, constants, openSync, writeFileSync, writeSync } from 'node:f
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { argsFor, legacyHandshake, notification, readF, request, sameMessages } from '../fixtures/rpc.ts'
-import { httpOn } from '../fixtures/processes.ts'
+import { answersHere } from '../fixtures/rpc-here.ts'
+import { memberOn } from '../fixtures/processes.ts'
 import { programPath } from '../fixtures/server.ts'
 import { startStdio } from '../fixtures/stdio.ts'
 import { makeTree, type Tree } from '../fixtures/tree.ts'
@@ -13,7 +14,7 @@ import { until } from '../fixtures/until.ts'
 import { lengthOf } from '../fixtures/length.ts'
 
 /** So long that a test which needs it to pass would be stopped by the runner. */
-const endless = { ASYNC_CRUD_MCP_DAEMON__STDIO_DRAIN_SECONDS: '600' }
+const endless = { daemon: { stdio_drain_seconds: 600 } }
 
 /** So many files that a listing of them does not end before the next call is read. */
 const longListing = lengthOf({ full: 20_000, short: 5_000 })
@@ -40,20 +41,14 @@ t.test('the program lives on when nobody reads its log any more', async (t) => {
 })
 
 t.test('an id of MCP that is used twice at once is answered twice and does not keep the program', async (t) => {
-  const program = startStdio(t, argsFor(makeTree(t)), { environment: endless })
   const call = request(1, 'tools/call', { name: 'list_files', arguments: {} })
-  for (const message of [...legacyHandshake, call, call]) program.send(message)
-  const { code, messages } = await program.end()
-  t.equal(code, 0)
+  const messages = await answersHere(t, makeTree(t), [...legacyHandshake, call, call], endless)
   t.equal(messages.filter(({ id }) => id === 1).length, 2)
 })
 
 t.test('a cancellation that asks for an answer gets one', async (t) => {
-  const program = startStdio(t, argsFor(makeTree(t, { f: 'one' })), { environment: endless })
-  program.send(readF(1))
-  program.send(request(2, 'notifications/cancelled', { requestId: 1 }))
-  const { messages } = await program.end()
-  sameMessages(t, messages, [
+  const lines = [readF(1), request(2, 'notifications/cancelled', { requestId: 1 })]
+  sameMessages(t, await answersHere(t, makeTree(t, { f: 'one' }), lines, endless), [
     { id: 1, result: { content: 'one' } },
     { id: 2, error: { code: -32601 } }
   ])
@@ -73,13 +68,13 @@ t.test('a call is cancelled by notifications/cancelled with its id', async (t) =
 
 t.test('the messages of batches count one by one towards those under way', async (t) => {
   const tree = makeTree(t, { f: '' })
-  const program = startStdio(t, argsFor(tree), {
-    environment: { ASYNC_CRUD_MCP_DAEMON__MAX_STDIO_CALLS: '4', ASYNC_CRUD_MCP_LOCKS__MAX_WAITERS_PER_PATH: '8' }
-  })
-  const batch = (first: number) =>
+  const batches = [0, 4, 8, 12, 16, 20, 24, 28, 32, 36].map((first) =>
     [0, 1, 2, 3].map((index) => request(first + index, 'edit_file', { name: 'f', append: `${first + index}` }))
-  for (let first = 0; first < 40; first += 4) program.send(batch(first))
-  const { messages } = await program.end()
+  )
+  const messages = await answersHere(t, tree, batches, {
+    daemon: { max_stdio_calls: 4 },
+    locks: { max_waiters_per_path: 8 }
+  })
   sameMessages(
     t,
     messages.flat(),
@@ -88,13 +83,8 @@ t.test('the messages of batches count one by one towards those under way', async
 })
 
 t.test('a response without a version, or to nothing that was asked, is no message', async (t) => {
-  const program = startStdio(t, argsFor(makeTree(t)))
-  program.send({ result: 1 })
-  program.send({ error: 1, id: 3 })
-  program.send({ jsonrpc: '2.0', id: 9, result: {} })
-  const { code, messages } = await program.end()
-  t.equal(code, 0)
-  sameMessages(t, messages, [
+  const lines = [{ result: 1 }, { error: 1, id: 3 }, { jsonrpc: '2.0', id: 9, result: {} }]
+  sameMessages(t, await answersHere(t, makeTree(t), lines), [
     { id: null, error: { code: -32600 } },
     { id: 3, error: { code: -32600 } }
   ])
@@ -102,11 +92,9 @@ t.test('a response without a version, or to nothing that was asked, is no messag
 
 t.test('a batch whose answers grow too large is answered in part, and the rest is told', async (t) => {
   const tree = makeTree(t, { f: 'x'.repeat(100_000) })
-  const program = startStdio(t, argsFor(tree), {
-    environment: { ASYNC_CRUD_MCP_CRUD__MAX_BATCH_ANSWER_BYTES: '1000000' }
-  })
-  program.send(Array.from({ length: 60 }, (_, id) => readF(id)))
-  const answers = (await program.end()).messages.flat() as { result?: object; error?: { data: { details: string } } }[]
+  const batch = Array.from({ length: 60 }, (_, id) => readF(id))
+  const messages = await answersHere(t, tree, [batch], { crud: { max_batch_answer_bytes: 1_000_000 } })
+  const answers = messages.flat() as { result?: object; error?: { data: { details: string } } }[]
   t.equal(answers.length, 60)
   const refused = answers.filter(({ error }) => error?.data.details.startsWith('OVERLOADED') === true)
   t.ok(refused.length >= 40 && refused.length < 60, `${refused.length} were refused`)
@@ -157,7 +145,7 @@ for (const [title, count] of [
     { skip: process.platform === 'win32' },
     async (t) => {
       const tree = makeTree(t, { f: 'x'.repeat(4000) })
-      const { url } = await httpOn(t, tree)
+      const { url } = await memberOn(t, tree)
       const { child, writing } = await startUnread(t, tree)
       const locks = async () => ((await (await fetch(`${url}/locks`)).json()) as { counts: { leases: number } }).counts
       const write = (message: object) => writeSync(writing, `${JSON.stringify(message)}\n`)
