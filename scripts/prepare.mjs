@@ -96,6 +96,8 @@ function build(sources) {
   step('bundling', process.execPath, [join(projectRoot, 'scripts', 'bundle.mjs'), fresh], projectRoot)
   writeFileSync(join(fresh, relative(output, stamp)), sources)
   exchange(output, fresh)
+  // Where it stays: Node 22 and later keep what they compile by the path of the file.
+  spawnSync(process.execPath, [join(projectRoot, 'scripts', 'warm.mjs'), join(output, 'main.cjs')], { stdio: 'ignore' })
 }
 
 /** Puts the fresh folder in the place of the old one. Only for the moment between two renames there is neither. */

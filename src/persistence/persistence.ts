@@ -14,7 +14,7 @@ import { createKeptBases } from './kept-bases.ts'
 import { createLeasePart } from './lease-part.ts'
 import { createLossPart } from './loss-part.ts'
 import { statePathOf } from './place.ts'
-import { revalidate } from './revalidate.ts'
+import { createRevalidation } from './revalidate.ts'
 import { createState, type Trouble } from './state.ts'
 import { createTicketPart } from './ticket-part.ts'
 import { createViewPart } from './view-part.ts'
@@ -60,6 +60,7 @@ export function createPersistence(options: PersistenceOptions): Persistence {
   let state: ReturnType<typeof createState> | undefined
 
   function create(tree: string, statePath: string) {
+    const check = createRevalidation({ files, bases, history, locks, log }, revalidation.signal)
     const kept = createKeptBases(`${statePath}.bases`, {
       maxBytes: settings.max_base_bytes,
       maxAgeMs: settings.max_base_age_days * dayMs,
@@ -78,15 +79,12 @@ export function createPersistence(options: PersistenceOptions): Persistence {
       debounceMs: settings.write_debounce_seconds * 1000,
       log,
       onTrouble,
-      onRestored: lookAtFiles
+      onRestored() {
+        check.run([...history.paths()]).catch((error: unknown) => {
+          log.error({ err: error }, 'the files could not be compared with what was known of them')
+        })
+      }
     })
-  }
-
-  function lookAtFiles(): void {
-    const parts = { files, bases, history, locks, log }
-    revalidate([...history.paths()], parts, revalidation.signal).catch((error: unknown) =>
-      log.error({ err: error }, 'the files could not be compared with what was known of them')
-    )
   }
 
   return {

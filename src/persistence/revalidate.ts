@@ -16,25 +16,36 @@ const passes = 5
 /** Before those that somebody works on are looked at again. */
 const pauseMs = 100
 
-/** One file after the other, in the background. The watcher, which does the same, may come before. */
-export async function revalidate(paths: readonly string[], parts: Parts, signal: AbortSignal): Promise<void> {
+/**
+ * To be made before the histories are restored: the watcher looks at a file as soon as its history is there, and may come before.
+ * @param signal ends it
+ */
+export function createRevalidation(parts: Parts, signal: AbortSignal) {
   const { history, log } = parts
-  const awaited = new Set(paths)
-  const changed: string[] = []
+  const changed = new Set<string>()
   const end = history.onChange(({ path, operation }) => {
-    if (operation === external.operation && awaited.delete(path)) changed.push(path)
+    if (operation === external.operation) changed.add(path)
   })
-  try {
-    let left: readonly string[] = paths
+  signal.addEventListener('abort', end)
+
+  /** Looks at one file after the other, in the background. */
+  async function look(paths: readonly string[]): Promise<void> {
+    let left = paths
     for (let pass = 1; left.length > 0 && pass <= passes && !signal.aborted; pass += 1) {
       if (pass > 1) await delay(pauseMs, undefined, { ref: false })
-      left = await examineAll(left, () => changed.length >= manyChanges, parts, signal)
+      left = await examineAll(left, () => changed.size >= manyChanges, parts, signal)
     }
-  } finally {
-    end()
   }
-  const fields = { count: changed.length, paths: changed.slice(0, maxNamed) }
-  if (changed.length > 0) log.info(fields, 'files were changed from outside while no server ran')
+
+  return {
+    /** @param paths all that were restored */
+    async run(paths: readonly string[]): Promise<void> {
+      await look(paths).finally(end)
+      const found = paths.filter((path) => changed.has(path))
+      const fields = { count: found.length, paths: found.slice(0, maxNamed) }
+      if (found.length > 0) log.info(fields, 'files were changed from outside while no server ran')
+    }
+  }
 }
 
 /** @returns those that are to be looked at again */

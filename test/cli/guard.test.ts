@@ -476,7 +476,7 @@ t.test('the guard and discover load nothing of the service', async (t) => {
     for (const source of sources)
       t.match(
         source,
-        /node_modules\/commander\/|src\/(main|compile-cache|installation|message-of|cli\/(guard|discover|command|unread-output)|guard\/|daemon\/|errno|files\/(directory|own-names|close-reader|raw-name)|authority\/address|rpc\/lines|project\/(name|read-small|remote|repository)|uptime)/
+        /node_modules\/commander\/|src\/(main|compile-cache|replace-file|installation|message-of|cli\/(guard|discover|command|unread-output)|guard\/|daemon\/|errno|files\/(directory|own-names|close-reader|raw-name)|authority\/address|rpc\/lines|project\/(name|read-small|remote|repository)|uptime)/
       )
   }
 })

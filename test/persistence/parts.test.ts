@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, uti
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createBases } from '../../src/files/bases.ts'
+import { createFileStore } from '../../src/files/file-store.ts'
 import { createHistory, type FileHistory } from '../../src/files/history.ts'
 import type { FileIdentity } from '../../src/files/identity.ts'
 import { systemClock } from '../../src/locks/clock.ts'
@@ -15,7 +16,9 @@ import { createLeasePart } from '../../src/persistence/lease-part.ts'
 import { createKeptBases, type KeptBases } from '../../src/persistence/kept-bases.ts'
 import type { PersistedPart } from '../../src/persistence/part.ts'
 import { scan, toJson } from '../../src/persistence/records.ts'
+import { createRevalidation } from '../../src/persistence/revalidate.ts'
 import { createState, type State } from '../../src/persistence/state.ts'
+import { examine } from '../../src/watcher/examine.ts'
 import { hashOf, makeTree } from '../fixtures/tree.ts'
 
 const tree = '/some/tree'
@@ -224,4 +227,43 @@ t.test('where the clock was set back, a lease lasts no longer than it had left w
   t.equal(restored?.fencingToken, lease?.fencingToken)
   t.ok(restored && restored.expiresAt <= systemClock.now() + 60_000)
   t.end()
+})
+
+t.test('a change that the watcher finds while the histories are restored is told with the others', async (t) => {
+  const files = makeTree(t, { 'a.txt': 'two', 'b.txt': 'two' })
+  const [a, b] = [files.path('a.txt'), files.path('b.txt')]
+  const history = createHistory({ maxFiles: 10, maxVersions: 10 })
+  const locks = createLockManager()
+  const store = createFileStore({
+    roots: [files.root],
+    maxFileBytes: 1000,
+    maxSyncBytes: 1000,
+    durability: 'rename',
+    hardlinks: 'break',
+    protectedPaths: []
+  })
+  const told: object[] = []
+  const parts = {
+    files: store,
+    bases: createBases({ maxBytes: 1000 }),
+    history,
+    locks,
+    log: { ...log, info: (fields: object) => void told.push(fields) }
+  }
+  const check = createRevalidation(parts, new AbortController().signal)
+  for (const path of [a, b]) {
+    const version = {
+      hash: hashOf('one'),
+      at: 1,
+      seq: 1,
+      agentId: 'ann',
+      operation: 'async_write',
+      isFirstSight: false
+    }
+    history.restore({ path, versions: [version] })
+  }
+  // As the watcher does, before the rest of the state is there.
+  await examine(a, () => false, parts)
+  await check.run([a, b])
+  t.strictSame(told, [{ count: 2, paths: [a, b] }])
 })
