@@ -1,7 +1,7 @@
 // Makes the program as it is shipped: all its modules and those of its packages in a few files, which Node finds and compiles at once.
 // Where there are tests, each file of them likewise: to load their modules one by one takes longer than most of them run.
 // usage: node scripts/bundle.mjs <folder to which the sources have been compiled>
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rolldown } from 'rolldown'
 import { compileValidators } from './compile-validators.mjs'
@@ -38,7 +38,7 @@ await Promise.all([bundleProgram(), existsSync(tests) && bundleTests()])
 async function bundleProgram() {
   const input = { main: join(projectRoot, 'src/main.ts'), worker: join(projectRoot, 'src/diff/worker.ts') }
   const bundle = await rolldown({ ...common, input, external })
-  await bundle.write({
+  const { output } = await bundle.write({
     dir: folder,
     // Older versions of Node keep what they compiled of such modules alone: src/compile-cache.ts.
     format: 'cjs',
@@ -48,6 +48,19 @@ async function bundleProgram() {
     chunkFileNames: 'chunks/[name]-[hash].cjs',
     sourcemap: true
   })
+  writeFileSync(join(folder, 'licenses.txt'), collectLicenses(output.flatMap(({ moduleIds = [] }) => moduleIds)))
+}
+
+/** Of the packages that are in the bundle, and so no longer come with their own files. */
+function collectLicenses(modules) {
+  const folders = modules.map((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id.replaceAll('\\', '/'))?.[0])
+  const texts = [...new Set(folders)].filter(Boolean).map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+    const file = readdirSync(folder).find((file) => /^licen[cs]e/i.test(file))
+    const text = file === undefined ? '' : `\n${readFileSync(join(folder, file), 'utf8').trim()}\n`
+    return `${name} ${version}: ${license}\n${text}`
+  })
+  return `The program contains these packages.\n\n${texts.sort().join('\n')}`
 }
 
 async function bundleTests() {

@@ -34,10 +34,11 @@ export async function compileValidators(folder) {
 
 function write(schema, more) {
   const ajv = new Ajv({ ...options, ...more }).addVocabulary(annotations)
-  return `(module, require) => {${standalone.default(ajv, ajv.compile(schema))}}`
+  const code = standalone.default(ajv, ajv.compile(schema))
+  return `(module) => {${code.replaceAll(/= require\(("ajv\/[^"]+")\)/g, '= runtime[$1]')}}`
 }
 
-/** What the written code requires. */
+/** What the written code imports. */
 const preamble = `import equal from 'ajv/dist/runtime/equal.js'
 import ucs2length from 'ajv/dist/runtime/ucs2length.js'
 
@@ -49,7 +50,7 @@ const runtime = {
 
 function load(define) {
   const module = { exports: {} }
-  define(module, (id) => runtime[id])
+  define(module)
   return module.exports
 }
 `

@@ -12,6 +12,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
+import { lengthOf } from '../fixtures/length.ts'
 import t from 'tap'
 import { OperationError } from '../../src/errors.ts'
 import { createFileStore } from '../../src/files/file-store.ts'
@@ -312,7 +313,7 @@ t.test(
     let reads = 0
     let writes = 0
     const swaps = await underAttack(tree, async () => {
-      for (let round = 0; round < 4000; round += 1) {
+      for (let round = 0; round < lengthOf({ full: 4000, short: 1000 }); round += 1) {
         try {
           if ((await read(store, 'slot/f.txt')) === 'secret') escapes += 1
           reads += 1
