@@ -33,6 +33,9 @@ const common = {
 /** They find files of their own beside them: machine code, the start of a thread, pages. */
 const external = ['fs-native-extensions', 'piscina', /^@fastify\/swagger-ui/]
 
+/** Of a file as oxfmt lays it out: also in a loop that stands at the top level. */
+const topLevelAwait = /^(?:for (?:(?!^\}).)*^ {2})?(?:const .{1,200} = )?await /ms
+
 await Promise.all([bundleProgram(), existsSync(tests) && bundleTests()])
 
 async function bundleProgram() {
@@ -67,15 +70,28 @@ async function bundleTests() {
   const files = readdirSync(tests, { recursive: true }).map((path) => path.replaceAll('\\', '/'))
   // Test files, and what they run in processes and threads of their own.
   const entries = files.filter((path) => /(\.test|-program|-thread)\.ts$/.test(path))
-  const input = Object.fromEntries(entries.map((path) => [path.replace(/\.ts$/, ''), join(tests, path)]))
   const tools = ['oazapfts', /^@redocly\//, 'typescript']
-  const bundle = await rolldown({ ...common, input, external: [...external, ...tools] })
-  await bundle.write({
-    dir: join(folder, 'suites'),
-    format: 'esm',
-    entryFileNames: '[name].js',
-    chunkFileNames: 'chunks/[name].js'
-  })
+  const bundleInto = async (format, extension, paths) => {
+    const input = Object.fromEntries(paths.map((path) => [path.replace(/\.ts$/, ''), join(tests, path)]))
+    // For what is loaded before each file.
+    if (format === 'cjs') input['compile-cache'] = join(projectRoot, 'src/compile-cache.ts')
+    const bundle = await rolldown({ ...common, input, external: [...external, ...tools] })
+    await bundle.write({
+      dir: join(folder, 'suites'),
+      format,
+      dynamicImportInCjs: false,
+      entryFileNames: `[name].${extension}`,
+      chunkFileNames: `chunks/[name]-[hash].${extension}`
+    })
+  }
+  const isPlain = (path) => path.endsWith('.test.ts') && !topLevelAwait.test(readFileSync(join(tests, path), 'utf8'))
+  // What was compiled of CommonJS can be kept, and there is no await at the top level of its modules.
+  await bundleInto('cjs', 'cjs', entries.filter(isPlain))
+  await bundleInto(
+    'esm',
+    'js',
+    entries.filter((path) => !isPlain(path))
+  )
 }
 
 /** Outside of strings and patterns such characters stand in comments alone. */

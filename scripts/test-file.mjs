@@ -8,7 +8,7 @@ import { projectRoot } from './prepare.mjs'
 const maxTestSeconds = 300
 const maxFileSeconds = 1200
 
-const withoutAsyncHooks = join(projectRoot, 'scripts', 'without-async-hooks.cjs')
+const preload = join(projectRoot, 'scripts', 'test-preload.cjs')
 const canEndGroup = process.platform !== 'win32'
 const running = new Set()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
@@ -24,7 +24,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
  */
 export async function runTestFile(name, path, environment) {
   const start = performance.now()
-  const child = spawn(process.execPath, ['--no-warnings', '--require', withoutAsyncHooks, path], {
+  const child = spawn(process.execPath, ['--no-warnings', '--require', preload, path], {
     cwd: projectRoot,
     env: { ...environment, TAP_TIMEOUT: String(maxTestSeconds) },
     stdio: ['ignore', 'pipe', 'pipe'],

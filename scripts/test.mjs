@@ -1,12 +1,13 @@
 // Prepares the project, then runs all tests, or those whose path contains one of the parts given: npm test -- locks/lock-manager
 // With --full, campaigns of random cases, kills and contending agents have their full lengths: npm run test:full
 import { availableParallelism } from 'node:os'
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fail, prepare, projectRoot } from './prepare.mjs'
 import { runTestFile } from './test-file.mjs'
 
 const slowestCount = 10
+const suites = join(projectRoot, 'dist', 'suites')
 
 prepare()
 const parts = process.argv.slice(2).filter((argument) => argument !== '--full')
@@ -20,7 +21,8 @@ report()
 
 async function runWaiting() {
   for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
-    const result = await runTestFile(name, join(projectRoot, 'dist', 'suites', `${name}.test.js`), environment)
+    const [extension] = ['cjs', 'js'].filter((each) => existsSync(join(suites, `${name}.test.${each}`)))
+    const result = await runTestFile(name, join(suites, `${name}.test.${extension}`), environment)
     results.push(result)
     const { passed, failed, seconds, problems } = result
     const verdict = problems === '' ? 'ok    ' : 'FAILED'
@@ -45,15 +47,15 @@ function report() {
 
 /** Paths below `test`, without `.test.ts`. */
 function findTests() {
-  return readdirSync(join(projectRoot, 'dist', 'suites'), { recursive: true })
-    .filter((path) => path.endsWith('.test.js'))
+  return readdirSync(suites, { recursive: true })
+    .filter((path) => /\.test\.c?js$/.test(path))
     .map((path) => withoutEnds(path.replaceAll('\\', '/')))
     .sort()
 }
 
 /** However a file is named: `locks/queue`, `test/locks/queue.test.ts`, `./dist/test/locks/queue.test.js`. */
 function withoutEnds(path) {
-  return path.replace(/^(\.\/)?(dist\/)?(test\/)?/, '').replace(/(\.test)?(\.[jt]s)?$/, '')
+  return path.replace(/^(\.\/)?(dist\/)?(test\/)?/, '').replace(/(\.test)?(\.c?[jt]s)?$/, '')
 }
 
 function choose(names, parts) {

@@ -1,10 +1,11 @@
 // What Node has compiled of the program is kept beside it, and trusted only as it was written.
 import { execFileSync } from 'node:child_process'
 import { readdirSync, statSync, writeFileSync } from 'node:fs'
+import Module from 'node:module'
 import t from 'tap'
 import { copyProgram } from '../fixtures/installation.ts'
 
-const hasOwnCache = 'enableCompileCache' in (await import('node:module'))
+const hasOwnCache = 'enableCompileCache' in Module
 
 /** Each kept file below the folder, with what tells whether it has been written anew. */
 function keptIn(folder: string): Map<string, string> {
