@@ -4,13 +4,13 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { makeTree } from '../test/fixtures/tree.ts'
 import { openRest } from './editing-doors.ts'
 import { runLoad } from './load.ts'
 import { withOwner } from './owner.ts'
 import { sourceText } from './sources.ts'
 import { figure, type Row } from './table.ts'
+import { installed } from '../src/installation.ts'
 
 const megabyte = 1_048_576
 const idleMs = 10_000
@@ -55,7 +55,7 @@ function residentMb(pid: number | undefined): number {
 
 export const sizeHead = ['installed', 'MB', 'FES target MB']
 
-const projectRoot = fileURLToPath(new URL('../..', import.meta.url))
+const projectRoot = installed('')
 
 export function sizeRows(): Row[] {
   const { files } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')) as { files: string[] }

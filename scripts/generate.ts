@@ -2,6 +2,7 @@
 // With --check it only tells whether they are up to date.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { errorTable } from '../schemas/errors.ts'
+import { installed } from '../src/installation.ts'
 import { createPublishedSchema } from '../src/config/published-schema.ts'
 import { operations } from '../src/operations/index.ts'
 import { createOpenApi } from './openapi/document.ts'
@@ -19,7 +20,7 @@ const documents: Record<string, string> = {
 }
 
 for (const [name, text] of Object.entries(documents)) {
-  const path = new URL(`../../${name}`, import.meta.url)
+  const path = installed(name)
   if (!process.argv.includes('--check')) {
     writeFileSync(path, text)
   } else if (readFileSync(path, 'utf8') !== text) {

@@ -8,14 +8,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { build } from './build.ts'
 import { readCompose } from './compose.ts'
 import { createContainer, type Container } from './container.ts'
 import { parseDockerfile } from './dockerfile.ts'
+import { installed } from '../../src/installation.ts'
 
-const context = fileURLToPath(new URL('../../../', import.meta.url))
+const context = installed('./')
 const uid = 54_321
 const token = 'the token of this check'
 

@@ -6,6 +6,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { userInfo } from 'node:os'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
+import { installed } from '../../src/installation.ts'
 import { fields } from '../../src/config/fields.ts'
 import { candidatePorts } from '../../src/daemon/ports.ts'
 import { runCommand } from '../fixtures/commands.ts'
@@ -18,7 +19,7 @@ interface Shown {
   readonly settings: Readonly<Record<string, { value: unknown; origin: Readonly<Record<string, unknown>> }>>
 }
 
-const page = readFileSync(new URL('../../../docs/configuration.md', import.meta.url), 'utf8')
+const page = readFileSync(installed('docs/configuration.md'), 'utf8')
 
 async function show(args: readonly string[], environment: Record<string, string> = {}): Promise<Shown> {
   const { code, stdout, stderr } = await runCommand(['config', 'show', '--json', ...args], environment)
@@ -197,7 +198,7 @@ t.test('path prints which file is read, schema what it may hold', async (t) => {
   const { stdout } = await runCommand(['config', 'path', '--json', '--config', '/nowhere/b.json'], environment)
   t.strictSame(JSON.parse(stdout), { path: '/nowhere/b.json', exists: false })
   await failsWith(t, ['config', 'path'], {}, /ASYNC_CRUD_MCP_CONFIG is empty, so no file is read/)
-  const schema = readFileSync(new URL('../../../openapi/config.schema.json', import.meta.url), 'utf8')
+  const schema = readFileSync(installed('openapi/config.schema.json'), 'utf8')
   t.equal((await runProgram(['config', 'schema'])).stdout, schema)
 })
 

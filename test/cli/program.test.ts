@@ -3,13 +3,13 @@ import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { connect } from '../fixtures/clients.ts'
 import { runCommand } from '../fixtures/commands.ts'
 import { isFull } from '../fixtures/length.ts'
 import { patientStop, programPath, runProgram, startProgram } from '../fixtures/server.ts'
 import { startStdio } from '../fixtures/stdio.ts'
+import { installed } from '../../src/installation.ts'
 import { isRunning } from '../../src/daemon/process-identity.ts'
 import { hashOf, makeTree } from '../fixtures/tree.ts'
 import { until } from '../fixtures/until.ts'
@@ -220,7 +220,7 @@ t.test(
   async (t) => {
     const tree = makeTree(t, { f: 'one' })
     const port = await freePort()
-    const project = fileURLToPath(new URL('../../..', import.meta.url))
+    const project = installed('')
     const args = ['--silent', '--prefix', project, 'start', '--', '--port', String(port)]
     const env = { ...process.env, ASYNC_CRUD_MCP_CONFIG: '' }
     const npm = spawn('npm', args, { cwd: tree.root, env, stdio: ['ignore', 'ignore', 'pipe'] })

@@ -2,16 +2,17 @@
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { promisify } from 'node:util'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import t from 'tap'
+import { installed } from '../../src/installation.ts'
 import { operations } from '../../src/operations/index.ts'
 import { connect, type Answer } from '../fixtures/clients.ts'
 import { startProgram, startServer } from '../fixtures/server.ts'
 import { makeTree } from '../fixtures/tree.ts'
 
-const project = new URL('../../../', import.meta.url)
+const project = pathToFileURL(installed('./'))
 const readme = readFileSync(new URL('README.md', project), 'utf8')
 
 const [session = '', leases = '', readers = '', lines = ''] = [

@@ -8,6 +8,7 @@ import { parse as parseJsonc } from 'jsonc-parser'
 import { parse as parseToml } from 'smol-toml'
 import fc from 'fast-check'
 import t from 'tap'
+import { installed } from '../../src/installation.ts'
 import { clients, serverName, type Place } from '../../src/setup/clients.ts'
 import { addEntry, removeEntry } from '../../src/setup/entry.ts'
 import { createJournal } from '../../src/setup/journal.ts'
@@ -396,7 +397,7 @@ t.test('an entry of a clone is ours, by the file that it starts now and by the o
 
 t.test('the guard joins other hooks, and a group that somebody has put together is left alone', (t) => {
   const target = createHookTarget('node /p/dist/main.cjs guard')
-  const text = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')
+  const text = readFileSync(installed('README.md'), 'utf8')
   const block = JSON.parse(/the hooks in `[^]*?```json\n([^]*?)```/.exec(text)?.[1] ?? '') as object
   t.notOk(addEntry(JSON.stringify(block), target).inserted, 'the one of the README is replaced, not doubled')
   const mixed =

@@ -7,6 +7,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import type { Command } from 'commander'
 import t from 'tap'
+import { installed } from '../../src/installation.ts'
 import { program as cli } from '../../src/cli/program.ts'
 import { findServer } from '../../src/daemon/state-file.ts'
 import { makeHome } from '../fixtures/home.ts'
@@ -15,10 +16,10 @@ import { makeTool } from '../fixtures/tools.ts'
 import { makeTree, type Tree } from '../fixtures/tree.ts'
 import { expected, right, shapes, wrong, wrongLineNumber, wrongLines } from './fixtures/programs.ts'
 
-const projectRoot = fileURLToPath(new URL('../../..', import.meta.url))
+const projectRoot = installed('')
 // Not bin/tsc: the test runner loads a module into every Node, with which Node 20 refuses a program whose name has no extension.
 const tsc = fileURLToPath(new URL('../../../node_modules/typescript/lib/tsc.js', import.meta.url))
-const page = readFileSync(new URL('../../../docs/client.md', import.meta.url), 'utf8')
+const page = readFileSync(installed('docs/client.md'), 'utf8')
 const example = /```ts\n([^]*?)```/.exec(page)?.[1] ?? ''
 
 /** What a program prints; rejects with it where the program fails. */

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { Ajv } from 'ajv'
 import fc from 'fast-check'
 import t from 'tap'
+import { installed } from '../../src/installation.ts'
 import { loadSettings, type FlagValue } from '../../src/config.ts'
 import { createExample } from '../../src/config/example.ts'
 import { fieldOf, fields } from '../../src/config/fields.ts'
@@ -19,7 +20,7 @@ import { prdExample } from './fixtures/prd-example.ts'
 import { sampleOf, toVariable } from './fixtures/sample.ts'
 import { casesOf } from '../fixtures/length.ts'
 
-const page = readFileSync(new URL('../../../docs/configuration.md', import.meta.url), 'utf8')
+const page = readFileSync(installed('docs/configuration.md'), 'utf8')
 const noFile = { ASYNC_CRUD_MCP_CONFIG: '' }
 
 function faultsOf(load: () => unknown): readonly Fault[] {

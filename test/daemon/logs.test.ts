@@ -3,7 +3,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, renameSync, statSync, symlinkSync, utimesSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
+import { pathToFileURL } from 'node:url'
 import t from 'tap'
+import { installed } from '../../src/installation.ts'
 import { createLogWriter } from '../../src/daemon/log-writer.ts'
 import { logFiles, logPathOf, type LogFile } from '../../src/daemon/log-files.ts'
 import { openLog } from '../../src/daemon/open-log.ts'
@@ -91,7 +93,7 @@ t.test('several processes write to one file, and no line is lost or torn while e
   const tree = makeTree(t)
   const path = tree.path('a.log')
   const script = `
-    import { createLogWriter } from ${JSON.stringify(new URL('../../src/daemon/log-writer.js', import.meta.url).href)}
+    import { createLogWriter } from ${JSON.stringify(pathToFileURL(installed('dist/src/daemon/log-writer.js')).href)}
     const log = createLogWriter({ path: ${JSON.stringify(path)}, maxBytes: 5000, keepMs: 1e9, fallback: process.stderr })
     for (let index = 0; index < 400; index += 1) {
       log.write(process.argv[1] + ' ' + index + ' ' + 'x'.repeat(index % 50) + '\\n')

@@ -1,7 +1,9 @@
 // The server's own folder: made when needed, small files in it, and what stands in its place.
 import { execFileSync } from 'node:child_process'
 import { chownSync, lstatSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
 import t from 'tap'
+import { installed } from '../../src/installation.ts'
 import { createStateDirectory } from '../../src/daemon/state-directory.ts'
 import { makeTree } from '../fixtures/tree.ts'
 
@@ -104,7 +106,7 @@ t.test(
     const tree = makeTree(t)
     mkdirSync(tree.path(folder), { mode: 0o700 })
     chownSync(tree.root, 65_534, 65_534)
-    const module = new URL('../../src/daemon/state-directory.js', import.meta.url).href
+    const module = pathToFileURL(installed('dist/src/daemon/state-directory.js')).href
     const script = `const { createStateDirectory } = await import(${JSON.stringify(module)})
       process.setgroups([65534]); process.setgid(65534); process.setuid(65534)
       try { createStateDirectory(${JSON.stringify(tree.root)}).write('f', '', { isDurable: false }) }

@@ -1,9 +1,11 @@
+import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { checkInThread } from './lock-schedules.ts'
 import { lengthOf } from '../fixtures/length.ts'
+import { installed } from '../../src/installation.ts'
 
 const histories = lengthOf({ full: 5000, short: 200 })
-const managerUrl = new URL('../../src/locks/lock-manager.js', import.meta.url)
+const managerUrl = pathToFileURL(installed('dist/src/locks/lock-manager.js'))
 
 t.test(
   `in ${histories} random histories of leases the table is as its rules say, and only waiters in a cycle are told so`,

@@ -1,9 +1,11 @@
+import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { checkInThread } from './lock-schedules.ts'
 import { lengthOf } from '../fixtures/length.ts'
+import { installed } from '../../src/installation.ts'
 
 const schedules = lengthOf({ full: 5000, short: 200 })
-const managerUrl = new URL('../../src/locks/lock-manager.js', import.meta.url)
+const managerUrl = pathToFileURL(installed('dist/src/locks/lock-manager.js'))
 
 t.test(
   `in ${schedules} random schedules no request is granted beside a writer, overtakes, is stuck, or leaves anything behind`,

@@ -5,8 +5,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { installed } from '../../src/installation.ts'
 
-const sources = new URL('../../src/locks/', import.meta.url)
+const sources = pathToFileURL(installed('dist/src/locks/'))
 
 export interface Mutant {
   /** What the fault is, as a sentence about the mutant. */

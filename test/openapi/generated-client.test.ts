@@ -3,14 +3,14 @@ import { execFile } from 'node:child_process'
 import { copyFileSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { documentPath } from '../fixtures/document.ts'
 import { startServer } from '../fixtures/server.ts'
 import { makeTree } from '../fixtures/tree.ts'
+import { installed } from '../../src/installation.ts'
 
-const project = fileURLToPath(new URL('../../../', import.meta.url))
+const project = installed('./')
 const generator = join(project, 'node_modules', 'oazapfts', 'dist', 'cli.js')
 /** What bin/tsc loads; a module without the extension cannot be run below a test runner's hooks. */
 const compiler = join(project, 'node_modules', 'typescript', 'lib', 'tsc.js')

@@ -4,17 +4,17 @@ import { once } from 'node:events'
 import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { makeTool } from '../fixtures/tools.ts'
 import { makeTree, type Tree } from '../fixtures/tree.ts'
 import { until } from '../fixtures/until.ts'
+import { installed } from '../../src/installation.ts'
 
 interface Owner {
   teardown(fn: () => void): void
 }
 
-const scripts = fileURLToPath(new URL('../../../scripts/', import.meta.url))
+const scripts = installed('scripts/')
 
 /** One entry a line, so that the npm of these tests can leave one out. */
 const lockOf = (version: string) => `{ "lockfileVersion": 3, "packages": {
