@@ -1,18 +1,18 @@
 // npm run bench [-- hot-path | file-editing | contention | swarm | locks | leases | relay | watcher | merge | replay[=repository] |
 // persistence | bounds]: runs the benchmarks and prints their tables.
 import { availableParallelism } from 'node:os'
-import { bounds } from './bounds.ts'
-import { contentionSize } from './contention-size.ts'
-import { fileEditing } from './file-editing.ts'
-import { hotPath } from './hot-path.ts'
-import { leases } from './leases.ts'
-import { locks } from './locks.ts'
-import { merge } from './merge.ts'
-import { persistence } from './persistence.ts'
-import { relay } from './relay.ts'
-import { replay } from './replay.ts'
-import { swarm } from './swarm.ts'
-import { watcher } from './watcher.ts'
+import { bounds } from './subjects/bounds.ts'
+import { contentionSize } from './subjects/contention-size.ts'
+import { fileEditing } from './subjects/file-editing.ts'
+import { hotPath } from './subjects/hot-path.ts'
+import { leases } from './subjects/leases.ts'
+import { locks } from './subjects/locks.ts'
+import { merge } from './subjects/merge.ts'
+import { persistence } from './subjects/persistence.ts'
+import { relay } from './subjects/relay.ts'
+import { replay } from './subjects/replay.ts'
+import { swarm } from './subjects/swarm.ts'
+import { watcher } from './subjects/watcher.ts'
 
 const benchmarks: Readonly<Record<string, (argument?: string) => Promise<void>>> = {
   'hot-path': hotPath,

@@ -1,5 +1,5 @@
 // Realistic text of any size: this repository's own sources, repeated.
-import { largestSources } from '../test/swarm/swarm.ts'
+import { largestSources } from '../test/harness/swarm/swarm.ts'
 
 /** Lines of real code, ASCII only, so that characters and bytes are the same. */
 export function sourceLines(count: number): string[] {

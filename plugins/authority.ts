@@ -1,13 +1,13 @@
 // app.call: runs an operation on the one engine of the tree, that of this process or that of its authority. All transports are layers over it.
 import type { AddressInfo } from 'node:net'
 import fp from 'fastify-plugin'
-import { createRootlessTree, createTree, type Tree } from '../src/authority/tree.ts'
-import type { Config } from '../src/config.ts'
-import { thisProcess, type Member } from '../src/daemon/state-file.ts'
-import type { CallOperation } from '../src/operations/context.ts'
+import { createRootlessTree, createTree, type Tree } from '../src/tree/authority/tree.ts'
+import type { Config } from '../src/config/config.ts'
+import { thisProcess, type Member } from '../src/tree/state/state-file.ts'
+import type { CallOperation } from '../src/engine/context.ts'
 import { findOperation } from '../src/operations/index.ts'
 import { serverStopping } from '../src/errors.ts'
-import { createRunningCalls } from '../src/running-calls.ts'
+import { createRunningCalls } from '../src/engine/running-calls.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

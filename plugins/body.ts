@@ -3,8 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { OperationError } from '../src/errors.ts'
-import { parseJson } from '../src/parse-json.ts'
-import { readBody } from '../src/read-body.ts'
+import { parseJson } from '../src/transports/parse-json.ts'
+import { readBody } from '../src/transports/read-body.ts'
 
 export default fp(
   async (app) => {

@@ -1,6 +1,6 @@
 // app.degradations: what does not work as it should, said by the parts themselves.
 import fp from 'fastify-plugin'
-import { createDegradations, type Degradations } from '../src/degradations.ts'
+import { createDegradations, type Degradations } from '../src/engine/degradations.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -1,8 +1,8 @@
 // app.differ: compares versions, large ones off the event loop.
 import fp from 'fastify-plugin'
-import { createDiffer, type Differ } from '../src/diff/differ.ts'
-import type { Config } from '../src/config.ts'
-import { explainLoadError } from '../src/lazy.ts'
+import { createDiffer, type Differ } from '../src/engine/diff/differ.ts'
+import type { Config } from '../src/config/config.ts'
+import { explainLoadError } from '../src/support/lazy.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

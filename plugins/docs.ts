@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import fp from 'fastify-plugin'
-import { installed } from '../src/installation.ts'
+import { installed } from '../src/support/installation.ts'
 
 const require = createRequire(import.meta.url)
 const html = 'text/html; charset=utf-8'

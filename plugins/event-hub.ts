@@ -1,7 +1,7 @@
 // app.events: what happens to files and locks is told to whoever follows it.
 import fp from 'fastify-plugin'
-import type { Config } from '../src/config.ts'
-import { createEvents, type Events } from '../src/operations/events.ts'
+import type { Config } from '../src/config/config.ts'
+import { createEvents, type Events } from '../src/engine/events/event-hub.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

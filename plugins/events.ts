@@ -2,15 +2,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { eventTypes, type Ready } from '../schemas/events.ts'
-import type { Config } from '../src/config.ts'
+import type { Config } from '../src/config/config.ts'
 import { OperationError } from '../src/errors.ts'
-import { checkAgentId } from '../src/operations/define.ts'
-import { toEventFilter, type FilterInput } from '../src/operations/event-filter.ts'
-import type { Following } from '../src/operations/events.ts'
-import { suggest } from '../src/suggest.ts'
-import { createEventStream, type EventStream } from '../src/sse/event-stream.ts'
-import { timestamp } from '../src/timestamp.ts'
-import type { EventFilter } from '../src/operations/tree-event.ts'
+import { checkAgentId } from '../src/operations/definition/define.ts'
+import { toEventFilter, type FilterInput } from '../src/engine/events/event-filter.ts'
+import type { Following } from '../src/engine/events/event-hub.ts'
+import { suggest } from '../src/support/suggest.ts'
+import { createEventStream, type EventStream } from '../src/transports/sse/event-stream.ts'
+import { timestamp } from '../src/support/timestamp.ts'
+import type { EventFilter } from '../src/engine/events/tree-event.ts'
 
 type Query = Readonly<Record<string, string | string[]>>
 

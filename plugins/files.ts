@@ -1,11 +1,11 @@
 // app.files, app.bases, app.history: the files below the roots, and the versions of them that are remembered.
 import fp from 'fastify-plugin'
-import { createBases, type Bases } from '../src/files/bases.ts'
-import { createHistory, type History } from '../src/files/history.ts'
-import { createStateDirectory } from '../src/daemon/state-directory.ts'
-import { createFileStore, type FileStore } from '../src/files/file-store.ts'
-import { sweepLeftovers } from '../src/files/leftovers.ts'
-import type { Config } from '../src/config.ts'
+import { createBases, type Bases } from '../src/engine/versions/bases.ts'
+import { createHistory, type History } from '../src/engine/versions/history.ts'
+import { createStateDirectory } from '../src/tree/state/state-directory.ts'
+import { createFileStore, type FileStore } from '../src/engine/files/file-store.ts'
+import { sweepLeftovers } from '../src/engine/files/leftovers.ts'
+import type { Config } from '../src/config/config.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

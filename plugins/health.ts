@@ -2,8 +2,8 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import fp from 'fastify-plugin'
 import type { Health } from '../schemas/health.ts'
-import { uptimeSeconds } from '../src/uptime.ts'
-import { createRootProbe } from '../src/files/root-health.ts'
+import { uptimeSeconds } from '../src/support/uptime.ts'
+import { createRootProbe } from '../src/engine/files/root-health.ts'
 
 const resolutionMs = 10
 const windowMs = 60_000

@@ -1,11 +1,11 @@
 // app.locks: the one lock table of this process, and what has to be remembered of the leases in it.
 import fp from 'fastify-plugin'
-import { createLockManager, type LockManager } from '../src/locks/lock-manager.ts'
-import type { Config } from '../src/config.ts'
-import { createFencingTokens } from '../src/daemon/fencing-tokens.ts'
-import { createStateDirectory } from '../src/daemon/state-directory.ts'
-import { createLostLeases, type LostLeases } from '../src/operations/lost-leases.ts'
-import { createTickets, type Tickets } from '../src/operations/tickets.ts'
+import { createLockManager, type LockManager } from '../src/engine/locks/lock-manager.ts'
+import type { Config } from '../src/config/config.ts'
+import { createFencingTokens } from '../src/tree/state/fencing-tokens.ts'
+import { createStateDirectory } from '../src/tree/state/state-directory.ts'
+import { createLostLeases, type LostLeases } from '../src/engine/leases/lost-leases.ts'
+import { createTickets, type Tickets } from '../src/engine/leases/tickets.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -1,8 +1,8 @@
 // MCP at /mcp, for clients of both eras.
 import fp from 'fastify-plugin'
-import type { Config } from '../src/config.ts'
-import type { McpHttp } from '../src/mcp/http.ts'
-import { createLazy, explainLoadError } from '../src/lazy.ts'
+import type { Config } from '../src/config/config.ts'
+import type { McpHttp } from '../src/transports/mcp/http.ts'
+import { createLazy, explainLoadError } from '../src/support/lazy.ts'
 import { OperationError } from '../src/errors.ts'
 import { agentOperations } from '../src/operations/index.ts'
 import { toFailure } from './errors.ts'
@@ -33,7 +33,7 @@ export default fp<{ config: Config; version: string }>(
       }
     }
     async function start(): Promise<McpHttp> {
-      const { createMcpHttp } = await import('../src/mcp/http.ts')
+      const { createMcpHttp } = await import('../src/transports/mcp/http.ts')
       return createMcpHttp({
         operations: agentOperations,
         call: app.call,

@@ -1,7 +1,7 @@
 // GET /openapi.json: the committed contract, which npm run generate keeps true.
 import { readFile } from 'node:fs/promises'
 import fp from 'fastify-plugin'
-import { installed } from '../src/installation.ts'
+import { installed } from '../src/support/installation.ts'
 import { jsonType } from './errors.ts'
 
 const path = installed('openapi/openapi.json')

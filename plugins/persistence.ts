@@ -1,8 +1,8 @@
 // app.persistence: what the engine knows, kept for the next process that is the authority of the tree.
 import fp from 'fastify-plugin'
-import type { Config } from '../src/config.ts'
-import { paths } from '../src/daemon/paths.ts'
-import { createPersistence, type Persistence } from '../src/persistence/persistence.ts'
+import type { Config } from '../src/config/config.ts'
+import { paths } from '../src/support/user-paths.ts'
+import { createPersistence, type Persistence } from '../src/tree/persistence/persistence.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -1,7 +1,7 @@
 // app.requestBudget: the bytes of requests that this process holds at once, over all transports.
 import fp from 'fastify-plugin'
-import { createByteBudget, type ByteBudget } from '../src/byte-budget.ts'
-import type { Config } from '../src/config.ts'
+import { createByteBudget, type ByteBudget } from '../src/engine/byte-budget.ts'
+import type { Config } from '../src/config/config.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -1,6 +1,6 @@
 // app.resourceUpdates: which files the MCP clients of this process are subscribed to.
 import fp from 'fastify-plugin'
-import { createResourceUpdates, type ResourceUpdates } from '../src/mcp/resource-updates.ts'
+import { createResourceUpdates, type ResourceUpdates } from '../src/transports/mcp/resource-updates.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

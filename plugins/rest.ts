@@ -1,10 +1,10 @@
 // REST: every operation as POST /<name>, its input as body, its result as answer.
 import type { FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
-import { headerText } from '../src/header-text.ts'
+import { headerText } from '../src/transports/header-text.ts'
 import { OperationError } from '../src/errors.ts'
 import { operations } from '../src/operations/index.ts'
-import { untilAnswered } from '../src/until-answered.ts'
+import { untilAnswered } from '../src/support/until-answered.ts'
 import { jsonType, sendError } from './errors.ts'
 
 export default fp(

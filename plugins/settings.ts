@@ -1,10 +1,10 @@
 // app.settings: what counts now. Follows the configuration file while the server runs.
 import fp from 'fastify-plugin'
 import { levels } from 'pino'
-import type { Config } from '../src/config.ts'
+import type { Config } from '../src/config/config.ts'
 import { ConfigError } from '../src/config/layer.ts'
 import { createLiveSettings, type LiveSettings } from '../src/config/live-settings.ts'
-import { isLoopback } from '../src/config/loopback.ts'
+import { isLoopback } from '../src/support/loopback.ts'
 import { watchFile } from '../src/config/watch-file.ts'
 
 declare module 'fastify' {

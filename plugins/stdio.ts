@@ -2,10 +2,10 @@
 import { randomBytes } from 'node:crypto'
 import fp from 'fastify-plugin'
 import { agentOperations } from '../src/operations/index.ts'
-import type { Config } from '../src/config.ts'
+import type { Config } from '../src/config/config.ts'
 import { isErrno } from '../src/errors.ts'
-import { explainLoadError } from '../src/lazy.ts'
-import { serveStdio, type StdioConnection } from '../src/rpc/stdio.ts'
+import { explainLoadError } from '../src/support/lazy.ts'
+import { serveStdio, type StdioConnection } from '../src/transports/rpc/stdio.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -16,7 +16,7 @@ declare module 'fastify' {
 
 const leastCloseMs = 200
 
-const loadMcp = () => import('../src/mcp/stdio.ts')
+const loadMcp = () => import('../src/transports/mcp/stdio.ts')
 
 export default fp<{ config: Config; version: string }>(
   async (app, { config: { daemon, crud, events }, version }) => {

@@ -1,9 +1,9 @@
 // app.watcher: changes by other programs are noticed when they happen, not at the next look.
 import fp from 'fastify-plugin'
-import type { Config } from '../src/config.ts'
-import { external } from '../src/files/history.ts'
-import { explainShortage } from '../src/watcher/advice.ts'
-import { createWatcher, type Watcher } from '../src/watcher/watcher.ts'
+import type { Config } from '../src/config/config.ts'
+import { external } from '../src/engine/versions/history.ts'
+import { explainShortage } from '../src/engine/watcher/advice.ts'
+import { createWatcher, type Watcher } from '../src/engine/watcher/watcher.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

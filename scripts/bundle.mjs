@@ -39,11 +39,11 @@ const topLevelAwait = /^(?:for (?:(?!^\}).)*^ {2})?(?:const .{1,200} = )?await /
 await Promise.all([bundleProgram(), existsSync(tests) && bundleTests()])
 
 async function bundleProgram() {
-  const input = { main: join(projectRoot, 'src/main.ts'), worker: join(projectRoot, 'src/diff/worker.ts') }
+  const input = { main: join(projectRoot, 'src/main.ts'), worker: join(projectRoot, 'src/engine/diff/worker.ts') }
   const bundle = await rolldown({ ...common, input, external })
   const { output } = await bundle.write({
     dir: folder,
-    // Older versions of Node keep what they compiled of such modules alone: src/compile-cache.ts.
+    // Older versions of Node keep what they compiled of such modules alone: src/program/cli/compile-cache.ts.
     format: 'cjs',
     dynamicImportInCjs: false,
     entryFileNames: '[name].cjs',
@@ -74,7 +74,7 @@ async function bundleTests() {
   const bundleInto = async (format, extension, paths) => {
     const input = Object.fromEntries(paths.map((path) => [path.replace(/\.ts$/, ''), join(tests, path)]))
     // For what is loaded before each file.
-    if (format === 'cjs') input['compile-cache'] = join(projectRoot, 'src/compile-cache.ts')
+    if (format === 'cjs') input['compile-cache'] = join(projectRoot, 'src/program/cli/compile-cache.ts')
     const bundle = await rolldown({ ...common, input, external: [...external, ...tools] })
     await bundle.write({
       dir: join(folder, 'suites'),

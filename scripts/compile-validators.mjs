@@ -1,4 +1,4 @@
-// Writes the functions that check inputs and settings, by Ajv's own generator, in the place of src/compiled-validators.ts.
+// Writes the functions that check inputs and settings, by Ajv's own generator, in the place of src/support/validation/compiled-validators.ts.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -20,14 +20,14 @@ export async function compileValidators(folder) {
   const load = (path) => import(pathToFileURL(join(folder, path)).href)
   // Each makes those that it needs.
   await Promise.all([load('src/operations/index.js'), load('src/config/check.js')])
-  const { validatedSchemas } = await load('src/validator.js')
+  const { validatedSchemas } = await load('src/support/validation/validator.js')
 
   const entries = [...validatedSchemas].map(([name, schema]) => {
     const check = write(schema, {})
     const findFaults = write(schema, { allErrors: true })
     return `  ${JSON.stringify(name)}: { check: () => load(${check}), findFaults: () => load(${findFaults}) }`
   })
-  const path = join(folder, 'src/compiled-validators.js')
+  const path = join(folder, 'src/support/validation/compiled-validators.js')
   writeFileSync(path, `${preamble}\nexport const compiledValidators = {\n${entries.join(',\n')}\n}\n`)
   return path
 }

@@ -1,6 +1,6 @@
 // The page about settings: its tables come from the schema and from the table of flags.
 import { Config } from '../schemas/config.ts'
-import { serveFlags } from '../src/cli/serve-flags.ts'
+import { serveFlags } from '../src/program/cli/serve-flags.ts'
 import { expectationOf, fields, type Field } from '../src/config/fields.ts'
 
 const introduction = `# Settings

@@ -2,11 +2,11 @@
 // With --check it only tells whether they are up to date.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { errorTable } from '../schemas/errors.ts'
-import { installed } from '../src/installation.ts'
+import { installed } from '../src/support/installation.ts'
 import { createPublishedSchema } from '../src/config/published-schema.ts'
 import { operations } from '../src/operations/index.ts'
 import { createOpenApi } from './openapi/document.ts'
-import { version } from '../src/installation.ts'
+import { version } from '../src/support/installation.ts'
 import { describeSettings } from './configuration-page.ts'
 import { recordExamples } from './openapi/recorder.ts'
 

@@ -1,4 +1,4 @@
-// Runs the program once after a build, so that what Node compiles of it is kept for the next start (src/compile-cache.ts). What the first
+// Runs the program once after a build, so that what Node compiles of it is kept for the next start (src/program/cli/compile-cache.ts). What the first
 // run has used is what is kept: it serves a read over HTTP and over MCP.
 // usage: node scripts/warm.mjs <main file of the program>
 import { spawn } from 'node:child_process'

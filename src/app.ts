@@ -15,7 +15,7 @@ import lockList from '../plugins/lock-list.ts'
 import locks from '../plugins/locks.ts'
 import mcp from '../plugins/mcp.ts'
 import openapi from '../plugins/openapi.ts'
-import operations from '../plugins/operations.ts'
+import operations from '../plugins/engine.ts'
 import persistence from '../plugins/persistence.ts'
 import requestBudget from '../plugins/request-budget.ts'
 import resources from '../plugins/resources.ts'
@@ -23,7 +23,7 @@ import rest from '../plugins/rest.ts'
 import settings, { type ReloadOptions } from '../plugins/settings.ts'
 import stdio from '../plugins/stdio.ts'
 import watcher from '../plugins/watcher.ts'
-import type { Config } from './config.ts'
+import type { Config } from './config/config.ts'
 
 export interface AppOptions {
   readonly config: Config

@@ -1,7 +1,7 @@
 // OperationError: the one way an operation fails. Its code decides the answer on every transport.
 import { errorTable, type ErrorCode, type ErrorEnvelope } from '../schemas/errors.ts'
 
-export { isErrno } from './errno.ts'
+export { isErrno } from './support/errno.ts'
 
 type Notices = Pick<ErrorEnvelope, 'notices' | 'further_notices'>
 

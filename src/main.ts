@@ -1,19 +1,19 @@
 #!/usr/bin/env node
 // The command line: loads the command that is asked for and nothing of the others. Those that hooks and scripts run must start at once.
-import { outliveReaders } from './cli/unread-output.ts'
-import { keepCompiled } from './compile-cache.ts'
-import { installed } from './installation.ts'
+import { outliveReaders } from './program/cli/unread-output.ts'
+import { keepCompiled } from './program/cli/compile-cache.ts'
+import { installed } from './support/installation.ts'
 
 async function run(): Promise<void> {
   const [, , command, ...args] = process.argv
   if (command === 'guard') {
-    const { runGuard } = await import('./cli/guard.ts')
+    const { runGuard } = await import('./program/cli/guard.ts')
     await runGuard(args)
   } else if (command === 'discover') {
-    const { createDiscoverCommand } = await import('./cli/discover.ts')
+    const { createDiscoverCommand } = await import('./program/cli/discover.ts')
     await createDiscoverCommand().parseAsync(args, { from: 'user' })
   } else {
-    const { program } = await import('./cli/program.ts')
+    const { program } = await import('./program/cli/program.ts')
     await program.parseAsync()
   }
 }

@@ -13,7 +13,7 @@ import { build } from './build.ts'
 import { readCompose } from './compose.ts'
 import { createContainer, type Container } from './container.ts'
 import { parseDockerfile } from './dockerfile.ts'
-import { installed } from '../../src/installation.ts'
+import { installed } from '../../src/support/installation.ts'
 
 const context = installed('./')
 const uid = 54_321

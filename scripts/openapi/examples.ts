@@ -1,7 +1,7 @@
 // The examples of the OpenAPI document: calls that were really made, sorted to the requests and responses they illustrate.
 import type { ErrorCode } from '../../schemas/errors.ts'
-import type { Operation } from '../../src/operations/define.ts'
-import { envelopes, type Envelope } from '../../src/operations/envelopes.ts'
+import type { Operation } from '../../src/operations/definition/define.ts'
+import { envelopes, type Envelope } from '../../src/operations/definition/envelopes.ts'
 import type { Json, JsonObject } from './components.ts'
 
 /** One call as it was made, and its answer. */

@@ -1,8 +1,8 @@
 // The responses of an operation in the OpenAPI document: one for each HTTP status, with the codes behind it.
 import { Contention } from '../../schemas/contention.ts'
 import { errorTable, type ErrorCode } from '../../schemas/errors.ts'
-import { commonErrors, type Operation } from '../../src/operations/define.ts'
-import { envelopes, type Envelope } from '../../src/operations/envelopes.ts'
+import { commonErrors, type Operation } from '../../src/operations/definition/define.ts'
+import { envelopes, type Envelope } from '../../src/operations/definition/envelopes.ts'
 import type { Components, JsonObject } from './components.ts'
 import type { Examples } from './examples.ts'
 

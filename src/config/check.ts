@@ -1,7 +1,7 @@
 // Whether settings are as the schema wants them. Ajv decides, the words are ours.
 import type { ErrorObject } from 'ajv'
 import { Config } from '../../schemas/config.ts'
-import { Validator } from '../validator.ts'
+import { Validator } from '../support/validation/validator.ts'
 import { expectationOf, fieldOf } from './fields.ts'
 import { faultAt, showValue, type Fault, type Given } from './layer.ts'
 

@@ -1,5 +1,5 @@
 // The settings in the environment: ASYNC_CRUD_MCP_<SECTION>__<FIELD>. Numbers and lists are written as JSON.
-import { nearest } from '../suggest.ts'
+import { nearest } from '../support/suggest.ts'
 import { parseBoolean } from './boolean.ts'
 import { fields, nearestField, sections, variablePrefix, type Field } from './fields.ts'
 import { faultAt, normalise, type Fault, type Given, type Layer } from './layer.ts'

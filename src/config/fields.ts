@@ -1,6 +1,6 @@
 // The settings by their dotted names, as flags, environment and file name them.
 import { Config } from '../../schemas/config.ts'
-import { nearest } from '../suggest.ts'
+import { nearest } from '../support/suggest.ts'
 
 /** What the schema says of one setting. */
 export interface FieldSchema {

@@ -1,7 +1,7 @@
 // Settings that have the right form and yet would break calls: alone, or together with another one.
-import { compileGlob } from '../files/glob.ts'
-import { encodeText } from '../files/text.ts'
-import { messageOf } from '../message-of.ts'
+import { compileGlob } from '../engine/files/glob/glob.ts'
+import { encodeText } from '../engine/files/text.ts'
+import { messageOf } from '../support/error-message.ts'
 import { fieldOf } from './fields.ts'
 import { describeOrigin, faultAt, showValue, type Fault, type Given } from './layer.ts'
 

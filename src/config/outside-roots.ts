@@ -1,8 +1,8 @@
 // Files of the server's own that must not lie below a root: who may change the tree could change them.
 import { realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
-import { isErrno } from '../errno.ts'
-import { ownFolder } from '../files/own-names.ts'
+import { isErrno } from '../support/errno.ts'
+import { ownFolder } from '../engine/files/temporary-names.ts'
 import type { ConfigFile } from './file.ts'
 import { faultAt, type Fault, type Given } from './layer.ts'
 

@@ -1,8 +1,8 @@
 // Writes a configuration file, which nobody else may read: it can hold a token.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { isErrno } from '../errno.ts'
-import { replaceFile } from '../replace-file.ts'
+import { isErrno } from '../support/errno.ts'
+import { replaceFile } from '../support/replace-file.ts'
 
 /**
  * @param isForced true to replace a file that exists, whole or not at all

@@ -2,14 +2,14 @@
 import { contract } from '../../schemas/contract.ts'
 import type { DiffInput, DiffOutput } from '../../schemas/history.ts'
 import type { Static } from '../../schemas/typebox.ts'
-import { decodeText } from '../files/text.ts'
-import { toModification } from '../files/modification.ts'
-import type { OperationContext } from './context.ts'
-import { defineOperation, pathErrors } from './define.ts'
+import { decodeText } from '../engine/files/text.ts'
+import { toModification } from '../engine/versions/modification.ts'
+import type { OperationContext } from '../engine/context.ts'
+import { defineOperation, pathErrors } from './definition/define.ts'
 import { readVersion } from './change/file-version.ts'
 import { keptBytes } from './change/kept-version.ts'
-import { withLocks } from './with-locks.ts'
-import { timestamp } from '../timestamp.ts'
+import { withLocks } from './locking/with-locks.ts'
+import { timestamp } from '../support/timestamp.ts'
 
 export const asyncDiff = defineOperation({
   name: 'async_diff',

@@ -4,12 +4,12 @@ import { contract } from '../../schemas/contract.ts'
 import type { HistoryInput, HistoryOutput, HistoryVersion } from '../../schemas/history.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import { OperationError } from '../errors.ts'
-import type { Version } from '../files/history.ts'
-import { decodeIfText } from '../files/text.ts'
-import type { OperationContext } from './context.ts'
-import { defineOperation, pathErrors } from './define.ts'
-import { timestamp } from '../timestamp.ts'
-import { shownPath } from './shown-path.ts'
+import type { Version } from '../engine/versions/history.ts'
+import { decodeIfText } from '../engine/files/text.ts'
+import type { OperationContext } from '../engine/context.ts'
+import { defineOperation, pathErrors } from './definition/define.ts'
+import { timestamp } from '../support/timestamp.ts'
+import { shownPath } from '../engine/notices/shown-path.ts'
 
 export const asyncHistory = defineOperation({
   name: 'async_history',

@@ -2,14 +2,14 @@
 import { contract } from '../../schemas/contract.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import type { ReadInput, ReadOutput } from '../../schemas/read.ts'
-import { countLines, skipLines, splitMark } from '../diff/lines.ts'
-import { decodeText, decodeIfText } from '../files/text.ts'
-import { contains, type LineRange } from './line-ranges.ts'
-import type { OperationContext } from './context.ts'
-import { defineOperation, pathErrors } from './define.ts'
+import { countLines, skipLines, splitMark } from '../engine/diff/lines.ts'
+import { decodeText, decodeIfText } from '../engine/files/text.ts'
+import { contains, type LineRange } from '../engine/versions/line-ranges.ts'
+import type { OperationContext } from '../engine/context.ts'
+import { defineOperation, pathErrors } from './definition/define.ts'
 import { readVersion } from './change/file-version.ts'
-import { withLocks } from './with-locks.ts'
-import { timestamp } from '../timestamp.ts'
+import { withLocks } from './locking/with-locks.ts'
+import { timestamp } from '../support/timestamp.ts'
 
 export const asyncRead = defineOperation({
   name: 'async_read',

@@ -2,12 +2,12 @@
 import { contract } from '../../schemas/contract.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import type { WriteInput, WriteOutput } from '../../schemas/write.ts'
-import { encodeText } from '../files/text.ts'
-import type { OperationContext } from './context.ts'
-import { changeErrors, defineOperation } from './define.ts'
+import { encodeText } from '../engine/files/text.ts'
+import type { OperationContext } from '../engine/context.ts'
+import { changeErrors, defineOperation } from './definition/define.ts'
 import { recordVersion } from './change/file-version.ts'
-import { withLocks } from './with-locks.ts'
-import { timestamp } from '../timestamp.ts'
+import { withLocks } from './locking/with-locks.ts'
+import { timestamp } from '../support/timestamp.ts'
 
 export const asyncWrite = defineOperation({
   name: 'async_write',

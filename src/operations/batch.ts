@@ -7,10 +7,10 @@ import { OperationError, toOperationError } from '../errors.ts'
 import { asyncRead, readOne, type ReadAnswer } from './async-read.ts'
 import { asyncUpdate, updateOne, type Updated } from './async-update.ts'
 import { asyncWrite, writeOne } from './async-write.ts'
-import { createInputCheck, type InputCheck } from './check-input.ts'
-import type { OperationContext } from './context.ts'
-import { defineOperation } from './define.ts'
-import { takeInput } from './take-input.ts'
+import { createInputCheck, type InputCheck } from './definition/check-input.ts'
+import type { OperationContext } from '../engine/context.ts'
+import { defineOperation } from './definition/define.ts'
+import { takeInput } from './definition/copy-input.ts'
 
 const checkReadItem = createInputCheck(
   'async_batch_read',

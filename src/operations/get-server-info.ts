@@ -2,14 +2,14 @@
 import { join } from 'node:path'
 import { contract } from '../../schemas/contract.ts'
 import type { ServerInfoOutput } from '../../schemas/server-info.ts'
-import { toClientHost, urlOf } from '../daemon/server-state.ts'
-import { ownFolder } from '../files/own-names.ts'
-import { readGit } from '../project/git.ts'
-import { projectName } from '../project/name.ts'
-import { startedAt, uptimeSeconds } from '../uptime.ts'
-import type { OperationContext } from './context.ts'
-import { defineOperation } from './define.ts'
-import { timestamp } from '../timestamp.ts'
+import { toClientHost, urlOf } from '../tree/state/server-state.ts'
+import { ownFolder } from '../engine/files/temporary-names.ts'
+import { readGit } from '../support/project/git.ts'
+import { projectName } from '../support/project/name.ts'
+import { startedAt, uptimeSeconds } from '../support/uptime.ts'
+import type { OperationContext } from '../engine/context.ts'
+import { defineOperation } from './definition/define.ts'
+import { timestamp } from '../support/timestamp.ts'
 
 export const getServerInfo = defineOperation({
   name: 'get_server_info',

@@ -3,9 +3,9 @@ import { isUtf8 } from 'node:buffer'
 import { contract } from '../../schemas/contract.ts'
 import type { ListFilesOutput } from '../../schemas/file-editing.ts'
 import type { Static } from '../../schemas/typebox.ts'
-import { countByteLines } from '../diff/lines.ts'
-import type { OperationContext } from './context.ts'
-import { defineOperation, pathErrors } from './define.ts'
+import { countByteLines } from '../engine/diff/lines.ts'
+import type { OperationContext } from '../engine/context.ts'
+import { defineOperation, pathErrors } from './definition/define.ts'
 import { isFileName } from './file-name.ts'
 
 export const listFiles = defineOperation({

@@ -2,10 +2,10 @@
 import { contract } from '../../schemas/contract.ts'
 import type { LockBreakInput, LockBreakOutput } from '../../schemas/locks.ts'
 import type { Static } from '../../schemas/typebox.ts'
-import type { OperationContext } from './context.ts'
-import { defineOperation, pathErrors } from './define.ts'
-import { timestamp } from '../timestamp.ts'
-import { explainName, findNamedFiles } from './named-files.ts'
+import type { OperationContext } from '../engine/context.ts'
+import { defineOperation, pathErrors } from './definition/define.ts'
+import { timestamp } from '../support/timestamp.ts'
+import { explainName, findNamedFiles } from './locking/named-files.ts'
 
 export const lockBreak = defineOperation({
   name: 'lock_break',

@@ -2,11 +2,11 @@
 import { contract } from '../../schemas/contract.ts'
 import type { LockReleaseAllOutput, LockReleaseInput, LockReleaseOutput } from '../../schemas/locks.ts'
 import type { Static } from '../../schemas/typebox.ts'
-import type { OperationContext } from './context.ts'
-import { defineOperation, pathErrors } from './define.ts'
-import { timestamp } from '../timestamp.ts'
-import { requireAgent } from './resolve-files.ts'
-import { explainName, findNamedFiles } from './named-files.ts'
+import type { OperationContext } from '../engine/context.ts'
+import { defineOperation, pathErrors } from './definition/define.ts'
+import { timestamp } from '../support/timestamp.ts'
+import { requireAgent } from './locking/resolve-files.ts'
+import { explainName, findNamedFiles } from './locking/named-files.ts'
 
 const annotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false }
 

@@ -2,13 +2,13 @@
 import { contract } from '../../schemas/contract.ts'
 import type { LockStatusInput, LockStatusOutput } from '../../schemas/locks.ts'
 import type { Static } from '../../schemas/typebox.ts'
-import type { OperationContext } from './context.ts'
-import { defineOperation, pathErrors } from './define.ts'
-import { timestamp } from '../timestamp.ts'
-import { toOwnHolder } from './lock-entries.ts'
-import { mainHolder, nameOf } from './lock-files.ts'
-import { explainName, findNamedFiles, leaseThatCounts } from './named-files.ts'
-import { requireAgent } from './resolve-files.ts'
+import type { OperationContext } from '../engine/context.ts'
+import { defineOperation, pathErrors } from './definition/define.ts'
+import { timestamp } from '../support/timestamp.ts'
+import { toOwnHolder } from '../engine/leases/lock-listing.ts'
+import { mainHolder, nameOf } from '../engine/leases/lease-requests.ts'
+import { explainName, findNamedFiles, leaseThatCounts } from './locking/named-files.ts'
+import { requireAgent } from './locking/resolve-files.ts'
 
 export const lockStatus = defineOperation({
   name: 'lock_status',

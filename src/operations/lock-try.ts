@@ -2,12 +2,12 @@
 import { contract } from '../../schemas/contract.ts'
 import type { LockTryInput, LockTryOutput } from '../../schemas/locks.ts'
 import type { Static } from '../../schemas/typebox.ts'
-import type { OperationContext } from './context.ts'
-import { defineOperation, leaseErrors } from './define.ts'
-import { timestamp } from '../timestamp.ts'
-import { LeaseGroup } from './lease-group.ts'
-import { explainTtl, toGroupOptions, toMessage } from './lease-options.ts'
-import { requireAgent, resolveFiles } from './resolve-files.ts'
+import type { OperationContext } from '../engine/context.ts'
+import { defineOperation, leaseErrors } from './definition/define.ts'
+import { timestamp } from '../support/timestamp.ts'
+import { LeaseGroup } from '../engine/leases/lease-group.ts'
+import { explainTtl, toGroupOptions, toMessage } from './locking/lease-options.ts'
+import { requireAgent, resolveFiles } from './locking/resolve-files.ts'
 
 export const lockTry = defineOperation({
   name: 'lock_try',

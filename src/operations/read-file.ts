@@ -2,13 +2,13 @@
 import { contract } from '../../schemas/contract.ts'
 import type { ReadFileInput, ReadFileOutput } from '../../schemas/file-editing.ts'
 import type { Static } from '../../schemas/typebox.ts'
-import { countLines, skipLines, splitMark, withoutTerminator } from '../diff/lines.ts'
-import { decodeText } from '../files/text.ts'
-import type { OperationContext } from './context.ts'
-import { defineOperation, pathErrors } from './define.ts'
+import { countLines, skipLines, splitMark, withoutTerminator } from '../engine/diff/lines.ts'
+import { decodeText } from '../engine/files/text.ts'
+import type { OperationContext } from '../engine/context.ts'
+import { defineOperation, pathErrors } from './definition/define.ts'
 import { lockSeconds, refuseLines, requireFileName } from './file-name.ts'
 import { readVersion } from './change/file-version.ts'
-import { withLocks } from './with-locks.ts'
+import { withLocks } from './locking/with-locks.ts'
 
 export const readFile = defineOperation({
   name: 'read_file',

@@ -8,7 +8,7 @@ import t from 'tap'
 import { documentPath } from '../fixtures/document.ts'
 import { startServer } from '../fixtures/server.ts'
 import { makeTree } from '../fixtures/tree.ts'
-import { installed } from '../../src/installation.ts'
+import { installed } from '../../src/support/installation.ts'
 
 const project = installed('./')
 const generator = join(project, 'node_modules', 'oazapfts', 'dist', 'cli.js')

@@ -4,7 +4,7 @@ import t from 'tap'
 
 import type { Answer } from '../fixtures/clients.ts'
 import { hashOf } from '../fixtures/tree.ts'
-import { doors, openWorld } from '../leases/fixtures/doors.ts'
+import { doors, openWorld } from './leases/fixtures/doors.ts'
 
 const world = await openWorld(t)
 const { tree } = world

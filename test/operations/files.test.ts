@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import type { PartialConfig } from '../../src/config.ts'
+import type { PartialConfig } from '../../src/config/config.ts'
 import { connect, type Answer, type TestClient } from '../fixtures/clients.ts'
 import { startServer } from '../fixtures/server.ts'
 import { hashOf, makeTree, type Tree } from '../fixtures/tree.ts'

@@ -1,8 +1,8 @@
 // What becomes of the files that one lock_wait asks for, by a clock that the test turns.
 import t from 'tap'
-import { createLockManager } from '../../src/locks/lock-manager.ts'
-import { LeaseGroup } from '../../src/operations/lease-group.ts'
-import { createLostLeases } from '../../src/operations/lost-leases.ts'
+import { createLockManager } from '../../src/engine/locks/lock-manager.ts'
+import { LeaseGroup } from '../../src/engine/leases/lease-group.ts'
+import { createLostLeases } from '../../src/engine/leases/lost-leases.ts'
 import { createFakeClock } from '../fixtures/fake-clock.ts'
 
 const file = { filepath: 'a.ts', path: '/root/a.ts', key: '/root/a.ts' }

@@ -5,7 +5,7 @@ import { lengthOf } from '../fixtures/length.ts'
 import { connect, transports, type TestClient, type TransportName } from '../fixtures/clients.ts'
 import { startServer } from '../fixtures/server.ts'
 import { hashOf, makeTree, type Tree } from '../fixtures/tree.ts'
-import type { PartialConfig } from '../../src/config.ts'
+import type { PartialConfig } from '../../src/config/config.ts'
 
 const base = Array.from({ length: 20 }, (_, index) => `line ${index + 1}\n`).join('')
 const late = { path: 'f.txt', expected_hash: hashOf(base), on_contention: 'merge' }

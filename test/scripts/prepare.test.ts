@@ -8,7 +8,7 @@ import t from 'tap'
 import { makeTool } from '../fixtures/tools.ts'
 import { makeTree, type Tree } from '../fixtures/tree.ts'
 import { until } from '../fixtures/until.ts'
-import { installed } from '../../src/installation.ts'
+import { installed } from '../../src/support/installation.ts'
 
 interface Owner {
   teardown(fn: () => void): void

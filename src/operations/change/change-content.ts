@@ -1,7 +1,7 @@
 // A change of what a file holds: by the version that it is meant for, merged where that is wanted, and recorded as the caller's.
-import type { FileVersion } from '../../files/read-file.ts'
-import type { Place } from '../../files/walk.ts'
-import type { OperationContext } from '../context.ts'
+import type { FileVersion } from '../../engine/files/read-file.ts'
+import type { Place } from '../../engine/files/walk.ts'
+import type { OperationContext } from '../../engine/context.ts'
 import { changeFile, findStale, type FileChange, type LockedTurn, type Outcome } from './change-file.ts'
 import { readVersion, recordVersion } from './file-version.ts'
 import type { Rebased, StaleChange } from './stale-change.ts'

@@ -1,6 +1,6 @@
 // What a contention answer says to the operation that it answers: what happened, why there is no diff, what to do next.
 import type { Contention } from '../../../schemas/contention.ts'
-import type { NotMerged } from '../../diff/merge-result.ts'
+import type { NotMerged } from '../../engine/diff/merge-result.ts'
 
 /** Operations that take the version they are meant for. */
 export type VersionedOperation = keyof typeof wordsOf

@@ -1,8 +1,8 @@
 // The version behind an entry that is deleted or renamed: the file itself, or what a link leads to.
 import { OperationError } from '../../errors.ts'
-import { requireRegular, type FileVersion } from '../../files/read-file.ts'
-import type { Place } from '../../files/walk.ts'
-import type { OperationContext } from '../context.ts'
+import { requireRegular, type FileVersion } from '../../engine/files/read-file.ts'
+import type { Place } from '../../engine/files/walk.ts'
+import type { OperationContext } from '../../engine/context.ts'
 import { glanceAt, readVersion } from './file-version.ts'
 
 interface EntryVersion {

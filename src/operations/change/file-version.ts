@@ -1,13 +1,13 @@
 // The steps that the operations on files share: read and remember a version, record a change.
 import { isOperationError, OperationError } from '../../errors.ts'
-import { ChangedMeanwhile } from '../../files/checks.ts'
-import { contentHash, type FileVersion } from '../../files/read-file.ts'
-import type { Author } from '../../files/history.ts'
-import type { Made } from '../../files/after-change.ts'
-import { unknownIdentity } from '../../files/identity.ts'
-import type { Place } from '../../files/walk.ts'
-import type { Caller, OperationContext } from '../context.ts'
-import { beginGlance, beginSighting } from '../sighting.ts'
+import { ChangedMeanwhile } from '../../engine/files/preconditions.ts'
+import { contentHash, type FileVersion } from '../../engine/files/read-file.ts'
+import type { Author } from '../../engine/versions/history.ts'
+import type { Made } from '../../engine/files/after-change.ts'
+import { unknownIdentity } from '../../engine/files/identity.ts'
+import type { Place } from '../../engine/files/walk.ts'
+import type { Caller, OperationContext } from '../../engine/context.ts'
+import { beginGlance, beginSighting } from '../../engine/versions/observed-version.ts'
 import type { LockedTurn } from './change-file.ts'
 
 /** Reads the file at a place, whose lock is held, and remembers its bytes as a base. A version nobody here has made is noted as an external change. */

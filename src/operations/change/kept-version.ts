@@ -1,6 +1,6 @@
 // The bytes of a version of the past, or an answer that says why there are none.
 import { OperationError } from '../../errors.ts'
-import type { OperationContext } from '../context.ts'
+import type { OperationContext } from '../../engine/context.ts'
 
 /** @throws OperationError VERSION_NOT_KEPT */
 export async function keptBytes({ bases }: OperationContext, path: string, hash: string): Promise<Buffer> {

@@ -1,10 +1,10 @@
 // A change made for a version that is no longer the current one: merged with what others have made of that version, or refused.
 import type { Modification } from '../../../schemas/common.ts'
 import type { Diff } from '../../../schemas/contention.ts'
-import type { NotMerged } from '../../diff/merge-result.ts'
-import { toModification } from '../../files/modification.ts'
-import type { FileVersion } from '../../files/read-file.ts'
-import type { OperationContext } from '../context.ts'
+import type { NotMerged } from '../../engine/diff/merge-result.ts'
+import { toModification } from '../../engine/versions/modification.ts'
+import type { FileVersion } from '../../engine/files/read-file.ts'
+import type { OperationContext } from '../../engine/context.ts'
 import type { VersionTexts } from './version-texts.ts'
 
 export interface StaleChange {

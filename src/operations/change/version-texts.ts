@@ -1,5 +1,5 @@
 // The texts of a file's versions in the encoding of a call, each decoded once.
-import { decodeIfText, decodeText, encodeText, keepMark } from '../../files/text.ts'
+import { decodeIfText, decodeText, encodeText, keepMark } from '../../engine/files/text.ts'
 
 export class VersionTexts {
   readonly encoding: string

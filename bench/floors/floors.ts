@@ -1,0 +1,52 @@
+// Starts the floors and measures them.
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import type { EditingTask } from './floor-editing.ts'
+import type { FilesTask } from './floor-files.ts'
+import type { Owner } from '../owner.ts'
+
+export interface Floors {
+  /** File work per second. */
+  files(task: FilesTask): Promise<number>
+  /** Where the empty route listens: `POST /<bytes>` answers that many. */
+  readonly routeUrl: string
+}
+
+export async function startFloors(owner: Owner): Promise<Floors> {
+  const files = start(owner, 'floor-files.js')
+  const route = start(owner, 'floor-route.js')
+  const [routeUrl] = (await once(route, 'message')) as [string]
+  return {
+    routeUrl,
+    async files(task) {
+      files.send(task)
+      const [perSecond] = (await once(files, 'message')) as [number]
+      return perSecond
+    }
+  }
+}
+
+export type EditingFloor = (task: EditingTask) => Promise<number[]>
+
+/** The bare work of the file-editing operations: how many milliseconds each piece of a task took. */
+export function startEditingFloor(owner: Owner): EditingFloor {
+  const child = start(owner, 'floor-editing.js')
+  return async (task) => {
+    child.send(task)
+    const [latenciesMs] = (await once(child, 'message')) as [number[]]
+    return latenciesMs
+  }
+}
+
+/** An empty tool of the MCP SDK, at `/mcp`; any arguments, this many bytes of text. */
+export async function startTool(owner: Owner, bytes: number): Promise<string> {
+  const [url] = (await once(start(owner, 'floor-tool.js', String(bytes)), 'message')) as [string]
+  return url
+}
+
+function start(owner: Owner, program: string, ...args: string[]): ChildProcess {
+  const child = fork(fileURLToPath(new URL(program, import.meta.url)), args)
+  owner.teardown(() => child.kill())
+  return child
+}

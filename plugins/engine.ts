@@ -1,0 +1,88 @@
+// app.engine: runs operations on the lock table and the files of this very process.
+import fp from 'fastify-plugin'
+import type { Config } from '../src/config/config.ts'
+import type { EngineLink } from '../src/engine/engine-link.ts'
+import { OperationError, serverStopping } from '../src/errors.ts'
+import type { ServerFacts } from '../src/engine/context.ts'
+import { followHistory } from '../src/engine/events/file-events.ts'
+import { listLocks } from '../src/engine/leases/lock-listing.ts'
+import { followLocks } from '../src/engine/events/lock-events.ts'
+import { agentOperations, findOperation } from '../src/operations/index.ts'
+import { createViews, type Views } from '../src/engine/versions/read-tracker.ts'
+import { listTracked } from '../src/engine/versions/tracked-files.ts'
+import { createRunningCalls } from '../src/engine/running-calls.ts'
+
+export interface LocalEngine extends EngineLink {
+  /** Refuses new calls, answers waiting ones, and lets those that hold their lock finish, within this time. */
+  stop(limitMs: number): Promise<void>
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    engine: LocalEngine
+    views: Views
+    serverFacts: ServerFacts
+  }
+}
+
+export default fp<{ config: Config; version: string }>(
+  async (app, { config, version }) => {
+    const { locks, lostLeases, tickets, files, differ, bases, history, events } = app
+    const views = createViews(history, config.crud.max_remembered_reads)
+    const server: ServerFacts = {
+      version,
+      port: undefined,
+      persistence: 'disabled',
+      transport: config.daemon.transport,
+      toolCount: agentOperations.length
+    }
+    const engine = {
+      locks,
+      lostLeases,
+      tickets,
+      views,
+      files,
+      differ,
+      bases,
+      history,
+      events,
+      server,
+      log: app.log,
+      // Decorated later, since it stands on this engine.
+      get tree() {
+        return app.tree
+      }
+    }
+    const running = createRunningCalls()
+    let isStopping = false
+    events.addSource((publish) => followHistory(history, publish))
+    events.addSource((publish) => followLocks(locks, publish))
+
+    app.decorate('serverFacts', server)
+    app.decorate('views', views)
+    app.decorate('engine', {
+      async call(name, input, call) {
+        const operation = findOperation(name)
+        if (operation === undefined) throw new OperationError('ROUTE_NOT_FOUND', `Unknown operation: ${name}`)
+        if (isStopping) throw serverStopping()
+        return running.track(operation.call(input, { ...engine, config: app.settings.current, ...call }))
+      },
+      disconnect(connection) {
+        if (!config.locks.release_on_disconnect) return
+        const count = locks.disconnect(connection)
+        if (count > 0) app.log.info({ connection, count }, 'leases ended with their connection')
+      },
+      holdsLeases: async (connection) => config.locks.release_on_disconnect && locks.hasLeases(connection),
+      listLocks: async (limit) => listLocks(locks, limit),
+      listFiles: async (after, limit) => listTracked(history, after, limit),
+      feed: async (listener) => events.follow({}, listener).end,
+      async stop(limitMs) {
+        isStopping = true
+        locks.close()
+        await running.ended(limitMs)
+        files.close()
+      }
+    } satisfies LocalEngine)
+  },
+  { name: 'operations', dependencies: ['settings', 'locks', 'files', 'event-hub', 'differ'] }
+)

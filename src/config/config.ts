@@ -1,0 +1,109 @@
+// The settings the server runs with: flags over environment over file over defaults, checked once and frozen.
+import { checkValues } from './check.ts'
+import { findStrayVariables, readEnvironment, type Environment } from './environment.ts'
+import { fields } from './fields.ts'
+import { findConfigFile, readConfigFile, type ConfigFile } from './file.ts'
+import { ConfigError, normalise, type Fault, type Given, type Layer } from './layer.ts'
+import { checkMeaning } from './meaning.ts'
+import { checkOutsideRoots } from './outside-roots.ts'
+import { findWarnings } from './warnings.ts'
+import type { Config } from '../../schemas/config.ts'
+
+export type { Config } from '../../schemas/config.ts'
+
+/** Some of the settings, by section. Which of its choices a text is, `loadConfig` checks. */
+export type PartialConfig = {
+  [Section in keyof Config]?: { [Name in keyof Config[Section]]?: Unchecked<Config[Section][Name]> }
+}
+type Unchecked<Value> = Value extends string ? string : Value
+
+/** What the command line says of one setting. */
+export interface FlagValue {
+  /** Such as `daemon.port`. */
+  readonly setting: string
+  /** Such as `--port`, for messages. */
+  readonly flag: string
+  readonly value: unknown
+}
+
+export interface SettingSources {
+  readonly flags?: readonly FlagValue[]
+  readonly environment: Environment
+  /** Of `--config`; undefined where the file is to be found. */
+  readonly configFile?: string | undefined
+  /** By setting, where they are not those of the schema. */
+  readonly defaults?: Readonly<Record<string, unknown>>
+}
+
+export interface Settings {
+  readonly config: Config
+  /** Every setting by its dotted name, with where it comes from. */
+  readonly values: ReadonlyMap<string, Given>
+  /** Undefined where no file is to be read. One that nobody named need not exist. */
+  readonly file: ConfigFile | undefined
+  /** What the operator should know, though the server runs. */
+  readonly warnings: readonly string[]
+}
+
+/**
+ * Merges and checks the settings from all their sources.
+ * @throws ConfigError with every fault: the place, what was expected, and the value
+ */
+export function loadSettings({ flags = [], environment, configFile, defaults = {} }: SettingSources): Settings {
+  const file = findConfigFile(configFile, environment)
+  const ofFile = file && readConfigFile(file)
+  const layers = [ofFile, readEnvironment(environment), toLayer(flags)].filter((layer) => layer !== undefined)
+  const values = new Map<string, Given>()
+  for (const { name, schema } of fields.values()) {
+    values.set(name, { value: structuredClone(defaults[name] ?? schema.default), origin: { source: 'default' } })
+  }
+  for (const layer of layers) for (const [name, given] of layer.values) values.set(name, given)
+  const faults = layers.flatMap(findFaults)
+  if (faults.length === 0) {
+    faults.push(...checkMeaning(values), ...checkOutsideRoots(values, ofFile?.values.size === 0 ? undefined : file))
+  }
+  if (faults.length > 0) throw new ConfigError(faults)
+  const warnings = [...findStrayVariables(environment), ...findWarnings(values, file)]
+  return { config: toConfig(values), values, file, warnings }
+}
+
+/**
+ * The settings of a service that is built inside another program: no file is looked for.
+ * @throws ConfigError
+ */
+export function loadConfig(partial: PartialConfig, environment: Environment = {}): Config {
+  const flags = Object.entries(partial).flatMap(([section, settings]) =>
+    Object.entries(settings).map(([key, value]) => ({ setting: `${section}.${key}`, flag: '', value }))
+  )
+  return loadSettings({ flags, environment: { ...environment, ASYNC_CRUD_MCP_CONFIG: '' } }).config
+}
+
+/** In the order of a file's lines. */
+function findFaults({ values, faults }: Layer): Fault[] {
+  const lineOf = ({ origin }: Fault) => (origin.source === 'file' ? origin.line : 0)
+  return [...faults, ...checkValues(values)].sort((a, b) => lineOf(a) - lineOf(b))
+}
+
+function toLayer(flags: readonly FlagValue[]): Layer {
+  const values = new Map<string, Given>()
+  for (const { setting, flag, value } of flags) {
+    const field = fields.get(setting)
+    if (field === undefined) throw new Error(`${setting} is no setting`)
+    values.set(setting, { value: normalise(field, value), origin: { source: 'flag', flag } })
+  }
+  return { values, faults: [] }
+}
+
+function toConfig(values: ReadonlyMap<string, Given>): Config {
+  const config: Record<string, Record<string, unknown>> = {}
+  for (const { name, section, key } of fields.values()) {
+    config[section] = { ...config[section], [key]: values.get(name)?.value }
+  }
+  // Checked against the schema that the type is made from, source by source.
+  return deepFreeze(config) as unknown as Config
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) Object.values(value).forEach(deepFreeze)
+  return Object.freeze(value)
+}

@@ -1,0 +1,77 @@
+// How many bytes of requests this process holds at once, however they come: beyond it requests are refused, not memory used.
+import { OperationError } from '../errors.ts'
+
+/** The bytes of one request that is still arriving. */
+export interface Share {
+  /** @returns false when there is no room: the share has been refused */
+  readonly add: (bytes: number) => boolean
+  /** The request is whole: it makes room for no other any more. */
+  readonly settle: () => void
+  /** Harmless when called again. */
+  readonly release: () => void
+}
+
+export type ByteBudget = ReturnType<typeof createByteBudget>
+
+/** A request up to this size finds room in the reserve, so that the calls which end a jam (lock_release, say) get through. */
+const smallBytes = 65_536
+const reservedShare = 1 / 8
+const retryAfterSeconds = 1
+
+export function createByteBudget(maxBytes: number) {
+  const roomForLarge = maxBytes * (1 - reservedShare)
+  let held = 0
+  /** Shares that are still arriving, by their begin. */
+  const arriving = new Map<Share, (error: OperationError) => void>()
+
+  /** Requests that arrive slowly make room first, so that a sender which never ends cannot keep the others out. */
+  function makeRoom(limit: number): void {
+    for (const [share, onRefused] of arriving) {
+      if (held <= limit) return
+      share.release()
+      onRefused(refusal())
+    }
+  }
+
+  function refusal(): OperationError {
+    const message = `The requests under way have all ${maxBytes} bytes that the server holds at once (daemon.max_pending_request_bytes). This one was not carried out: send it again in ${retryAfterSeconds} s.`
+    return new OperationError('OVERLOADED', message, { details: { retry_after_seconds: retryAfterSeconds } })
+  }
+
+  /** @param onRefused called at most once, while the request arrives: its bytes are not counted any more, and must be dropped */
+  function open(onRefused: (error: OperationError) => void): Share {
+    let bytes = 0
+    let isOpen = true
+    const share: Share = {
+      add(more) {
+        if (!isOpen) return false
+        bytes += more
+        held += more
+        makeRoom(bytes > smallBytes ? roomForLarge : maxBytes)
+        return isOpen
+      },
+      settle: () => void arriving.delete(share),
+      release() {
+        isOpen = false
+        arriving.delete(share)
+        held -= bytes
+        bytes = 0
+      }
+    }
+    arriving.set(share, onRefused)
+    return share
+  }
+
+  return {
+    open,
+    /** For a request that is whole already. @returns releases it @throws OperationError OVERLOADED */
+    take(bytes: number): () => void {
+      const share = open((error) => {
+        throw error
+      })
+      share.add(bytes)
+      share.settle()
+      return share.release
+    }
+  }
+}

@@ -1,0 +1,86 @@
+// What an operation is given besides its input. It knows no transport.
+import type { Differ } from './diff/differ.ts'
+import type { Bases } from './versions/bases.ts'
+import type { History } from './versions/history.ts'
+import type { FileStore } from './files/file-store.ts'
+import type { LockManager } from './locks/lock-manager.ts'
+import type { Config } from '../../schemas/config.ts'
+import type { Events } from './events/event-hub.ts'
+import type { LostLeases } from './leases/lost-leases.ts'
+import type { Tickets } from './leases/tickets.ts'
+import type { Views } from './versions/read-tracker.ts'
+
+/** Who calls, as the transport knows it. */
+export interface Caller {
+  /** Undefined where nobody said; `agent_id` in the input comes first. */
+  readonly agentId?: string | undefined
+  readonly transport: 'rest' | 'mcp' | 'stdio' | 'internal'
+  /** The session or connection that ends one day, if the transport has such; a lease taken over it ends with it. */
+  readonly connection?: string | undefined
+  /** Longest wait for a lock that this client survives, in seconds; undefined where it has no limit of its own. */
+  readonly maxWaitSeconds?: number | undefined
+}
+
+/** The part of a pino logger that operations use. Paths, hashes and metadata only, never content. */
+export interface Logger {
+  debug(fields: object, message: string): void
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
+/** The parts of one engine, made once per process. */
+export interface Engine {
+  readonly locks: LockManager
+  readonly files: FileStore
+  readonly differ: Differ
+  readonly bases: Bases
+  readonly history: History
+  readonly events: Events
+  readonly config: Config
+  readonly server: ServerFacts
+  readonly lostLeases: LostLeases
+  readonly tickets: Tickets
+  readonly views: Views
+  readonly tree: TreeFacts
+}
+
+/** What this process is among those that serve its tree. */
+export interface TreeFacts {
+  readonly role: () => 'none' | 'authority' | 'relay'
+  /** Process id; null while it is not known. */
+  readonly authorityPid: () => number | null
+  /** For the moment before a change: throws where the files are another process's to change by now. @throws OperationError AUTHORITY_LOST */
+  readonly assertInPlace: () => void
+}
+
+/** What async_status tells of the process. */
+export interface ServerFacts {
+  readonly version: string
+  /** Undefined until the server listens. */
+  port: number | undefined
+  /** Disabled until something is kept. */
+  persistence: 'enabled' | 'disabled'
+  readonly transport: string
+  /** Operations that agents are offered. */
+  readonly toolCount: number
+}
+
+/** `status` is `ok` or `contention` in the PRD's envelope, and absent in that of FES. */
+export type OperationResult = Readonly<Record<string, unknown>> & { readonly status?: string }
+
+/** Calls an operation by name on the engine; what every transport is a layer over. */
+export type CallOperation = (
+  name: string,
+  input: unknown,
+  call: Pick<OperationContext, 'caller' | 'signal' | 'progress'>
+) => Promise<OperationResult>
+
+export interface OperationContext extends Engine {
+  readonly caller: Caller
+  /** Aborted when the call is cancelled or its client has gone. */
+  readonly signal: AbortSignal
+  /** Tells the client how far a wait has come, where it asked for that. */
+  readonly progress?: ((message: string) => void) | undefined
+  readonly log: Logger
+}

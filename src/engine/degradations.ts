@@ -1,0 +1,27 @@
+// What does not work as it should while the service goes on without it, for /health and the log.
+import type { Logger } from './context.ts'
+
+export interface Degradation {
+  /** Such as `watcher`. */
+  readonly part: string
+  /** What is missing, what that means, and what to do. */
+  readonly message: string
+}
+
+export type Degradations = ReturnType<typeof createDegradations>
+
+export function createDegradations(log: Logger) {
+  const messages = new Map<string, string>()
+
+  return {
+    /** Says how a part is: undefined where all is well. A change from well to not well, and back, is logged. */
+    set(part: string, message: string | undefined): void {
+      const wasWell = !messages.has(part)
+      if (message !== undefined) messages.set(part, message)
+      else messages.delete(part)
+      if (wasWell && message !== undefined) log.warn({ part }, message)
+      if (!wasWell && message === undefined) log.info({ part }, `${part} is well again`)
+    },
+    list: (): Degradation[] => [...messages].map(([part, message]) => ({ part, message }))
+  }
+}

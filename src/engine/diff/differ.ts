@@ -1,0 +1,226 @@
+// The differ: compares two texts, small ones at once, large ones on a thread of its pool, always within a bound.
+import { availableParallelism } from 'node:os'
+import type { Patch } from '../../../schemas/contention.ts'
+import { createBudget, OutOfBudget, type Budget } from './budget.ts'
+import { compareTexts, toTask, type Comparison, type ComparisonTask, type DiffFormat } from './compare.ts'
+import { judgePatches } from './judge.ts'
+import { OperationError } from '../../errors.ts'
+import { editLines, sizeOfEdits, type EditTask, type EditResult } from './line-edits.ts'
+import { hasMoreLines } from './lines.ts'
+import { mergeTexts } from './merge.ts'
+import { applyPatches, type ApplyResult } from './patches.ts'
+import { createPool } from './pool.ts'
+import type { Jobs } from './worker.ts'
+import type { JudgeTask, PatchJudgement } from './judgement.ts'
+import type { MergeResult, MergeTask } from './merge-result.ts'
+
+export interface DifferOptions {
+  /** Unchanged lines shown, and compared for `context_changed`, on either side of a change. Default 3. */
+  readonly contextLines?: number
+  /** Texts up to this size, in UTF-16 code units, are compared on the event loop. Default 64 Ki. */
+  readonly inlineMaxBytes?: number
+  /** Lines inserted and deleted beyond which the diff is coarse. Default 2,000. */
+  readonly maxEditLength?: number
+  /** Time on a thread for the search of the diff, and again for judging patches. Default 1,000. */
+  readonly timeoutMs?: number
+  /** Threads at most; they start when first needed and end when idle. Default: the processors but one, 1 to 4. */
+  readonly maxWorkers?: number
+  /** The most bytes a diff may take as JSON. Default 256 Ki. */
+  readonly maxDiffBytes?: number
+  /** The limit for the text that patches give, in UTF-8 bytes: beyond it they are not applicable. Default none. */
+  readonly maxTextBytes?: number
+  /** Told why a comparison was done coarsely here instead of on a thread. */
+  readonly onFallback?: (reason: unknown) => void
+  /** Told why there are no threads; undefined once there are. */
+  readonly onTrouble?: (error: unknown) => void
+}
+
+export interface CompareInput {
+  readonly base: string
+  readonly current: string
+  readonly format: DiffFormat
+  /** The patches of the late update, if it has any. */
+  readonly patches?: readonly Patch[] | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface ApplyInput {
+  readonly text: string
+  readonly patches: readonly Patch[]
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface EditInput extends EditTask {
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface MergeInput extends Pick<MergeTask, 'base' | 'current' | 'incoming' | 'isJson'> {
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface Differ {
+  /** The difference base -> current, and whether the patches still do. Rejects only with the reason of the signal. */
+  readonly compare: (input: CompareInput) => Promise<Comparison & { readonly judgement?: PatchJudgement }>
+  /**
+   * `applyPatches` with `maxTextBytes`, large ones on a thread. Rejects with the reason of the signal, and where no thread
+   * answers and the event loop would be blocked for long.
+   */
+  readonly apply: (input: ApplyInput) => Promise<ApplyResult>
+  /** `editLines`, of a large text on a thread. Rejects as `apply` does. */
+  readonly edit: (input: EditInput) => Promise<EditResult>
+  /**
+   * What both sides have made of the base, or where they collide; without any conflict named where there was no time to
+   * find out. Rejects only with the reason of the signal.
+   */
+  readonly merge: (input: MergeInput) => Promise<MergeResult>
+  /** Ends the threads; comparisons under way and later ones are answered coarsely. */
+  readonly close: () => Promise<void>
+}
+
+// Measured: the search for this many lines takes 1 to 5 ms, whatever the texts. What needs more is better off on a thread.
+const inlineEditLength = 100
+const inlineMs = 10
+// Steps of patches on the event loop: about 1 ms. Judging them costs the same again.
+const maxInlineSteps = 1024 * 1024
+// As a last resort; beyond it everybody else would wait too long.
+const maxFallbackSteps = 32 * maxInlineSteps
+// Edits by lines, in steps for each character: of texts of nothing but line breaks.
+const editStepsPerChar = 8
+// A merge compares four times, and looks for other places of each change: 1 us a line.
+const maxInlineMergeLines = 6_000
+// Merging as a last resort: one hunk a side, 10 ms for a million characters in lines of usual length.
+const maxFallbackMerge = 4 * 1024 * 1024
+const maxFallbackMergeLines = 60_000
+// What a job may take beyond its own bound: its linear part, the start of a thread, the wait for a turn.
+const patienceMs = 5_000
+const noSearch = { maxEditLength: 0, timeoutMs: 0 }
+const undecided: MergeResult = { conflicts: [], further: 0, hasContents: false, coarse: true }
+// For judging patches here, as a last resort: those that can be judged by then.
+const fallbackMs = 20
+
+export function createDiffer(options: DifferOptions = {}): Differ {
+  const { contextLines = 3, maxEditLength = 2_000, timeoutMs = 1_000, inlineMaxBytes = 64 * 1024 } = options
+  const { maxDiffBytes = 256 * 1024, maxTextBytes = Infinity, onFallback = () => {}, onTrouble = () => {} } = options
+  const { maxWorkers = Math.min(Math.max(availableParallelism() - 1, 1), 4) } = options
+  const pool = createPool({ maxThreads: maxWorkers, patienceMs: timeoutMs + patienceMs, onTrouble })
+  const inlineBound = {
+    maxEditLength: Math.min(maxEditLength, inlineEditLength),
+    timeoutMs: inlineMs,
+    minimalOnly: true
+  }
+
+  async function compare({ base, current, format, patches, signal }: CompareInput) {
+    signal?.throwIfAborted()
+    const bound = { maxEditLength, timeoutMs }
+    const task = toTask(base, current, { format, contextLines, maxDiffBytes, bound })
+    if (patches === undefined) return await createDiff(task, signal)
+    const judgeTask = { base, current, patches, contextLines, maxBytes: maxTextBytes, bound }
+    const [comparison, judgement] = await Promise.all([createDiff(task, signal), judge(judgeTask, signal)])
+    return { ...comparison, judgement }
+  }
+
+  async function createDiff(task: ComparisonTask, signal?: AbortSignal): Promise<Comparison> {
+    const isSmall = task.base.length + task.current.length <= 2 * inlineMaxBytes
+    if (isSmall) {
+      const comparison = compareTexts({ ...task, bound: inlineBound })
+      if (!comparison.coarse) return comparison
+    }
+    return await onThread('compare', task, () => compareCoarsely(task), signal)
+  }
+
+  async function judge(task: JudgeTask, signal?: AbortSignal): Promise<PatchJudgement> {
+    const here = judgePatches({ ...task, bound: inlineBound }, createBudget(16 * inlineMaxBytes))
+    if (here.conflicts.length + here.non_conflicting_patches.length === task.patches.length) return here
+    const bound = { ...noSearch, timeoutMs: fallbackMs }
+    const fallback = () => judgePatches({ ...task, bound }, createBudget(maxFallbackSteps))
+    return await onThread('judge', task, fallback, signal)
+  }
+
+  async function apply({ text, patches, signal }: ApplyInput): Promise<ApplyResult> {
+    const task = { text, patches, maxBytes: maxTextBytes }
+    return await withBudget('apply', task, (budget) => applyPatches(text, patches, maxTextBytes, budget), signal)
+  }
+
+  async function edit({ signal, ...task }: EditInput): Promise<EditResult> {
+    const size = task.text.length + sizeOfEdits(task.changes)
+    const make = (budget: Budget) => {
+      budget.spend(editStepsPerChar * size)
+      return editLines(task)
+    }
+    return await withBudget('edit', task, make, signal)
+  }
+
+  /** On the event loop as far as that goes unnoticed, else on a thread, and without one as far as can be borne. */
+  async function withBudget<Name extends keyof Jobs>(
+    name: Name,
+    task: Jobs[Name]['task'],
+    work: (budget: Budget) => Jobs[Name]['result'],
+    signal: AbortSignal | undefined
+  ): Promise<Jobs[Name]['result']> {
+    signal?.throwIfAborted()
+    try {
+      return work(createBudget(maxInlineSteps))
+    } catch (error) {
+      if (!(error instanceof OutOfBudget)) throw error
+    }
+    const fallback = () => {
+      try {
+        return work(createBudget(maxFallbackSteps))
+      } catch (error) {
+        throw error instanceof OutOfBudget ? tooMuchWork() : error
+      }
+    }
+    return await onThread(name, task, fallback, signal)
+  }
+
+  async function merge({ signal, ...texts }: MergeInput): Promise<MergeResult> {
+    signal?.throwIfAborted()
+    const size = texts.base.length + texts.current.length + texts.incoming.length
+    const task = { ...texts, maxConflictBytes: maxDiffBytes, bound: { maxEditLength, timeoutMs } }
+    const hasMore = (lines: number) => hasMoreLines([texts.base, texts.current, texts.incoming], lines)
+    if (size <= 2 * inlineMaxBytes && !hasMore(maxInlineMergeLines)) {
+      // It compares four times.
+      const result = mergeTexts({ ...task, bound: { ...inlineBound, timeoutMs: 4 * inlineMs } })
+      if (!result.coarse) return result
+    }
+    const fallback = () => {
+      const isTooMuch = size > maxFallbackMerge || hasMore(maxFallbackMergeLines)
+      return isTooMuch ? undecided : mergeTexts({ ...task, bound: noSearch })
+    }
+    return await onThread('merge', task, fallback, signal)
+  }
+
+  /** Where no thread has the answer, `fallback` gives one. */
+  async function onThread<Name extends keyof Jobs>(
+    name: Name,
+    task: Jobs[Name]['task'],
+    fallback: () => Jobs[Name]['result'],
+    signal: AbortSignal | undefined
+  ): Promise<Jobs[Name]['result']> {
+    try {
+      return await pool.run(name, task, signal)
+    } catch (error) {
+      signal?.throwIfAborted()
+      onFallback(error)
+      return fallback()
+    }
+  }
+
+  return { compare, apply, edit, merge, close: pool.close }
+}
+
+/** The answer of last resort, given on the event loop: one hunk between the common ends, if such a diff can be small enough. */
+function compareCoarsely(task: ComparisonTask): Comparison {
+  const isHopeless = task.base.length + task.current.length > 2 * task.maxDiffBytes
+  if (isHopeless) return { diff: null, tooLarge: false, coarse: true }
+  const comparison = compareTexts({ ...task, bound: noSearch })
+  // A search might have found a smaller one.
+  return { ...comparison, tooLarge: comparison.tooLarge && !comparison.coarse }
+}
+
+/** Either no thread is free, or the edits take longer than any caller should hold the file for. */
+function tooMuchWork(): OperationError {
+  const message =
+    'So many edits of so large a text take longer than the server allows, or it is too busy now. Nothing was changed. Send fewer of them at once, or the whole content.'
+  return new OperationError('OVERLOADED', message, { details: { retry_after_seconds: 1 } })
+}

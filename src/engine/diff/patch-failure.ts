@@ -1,0 +1,96 @@
+// Why a patch does not apply, with what its author needs to mend it: the places found, or the nearest lines and how they differ.
+import type { StringPatch } from '../../../schemas/contention.ts'
+import type { Budget } from './budget.ts'
+import { describeLinePatchFailure, type LinePatchFailure } from './line-patch-failure.ts'
+import { lineNumbersAt } from './lines.ts'
+import { costOfNearest, findNearest, type Difference, type Nearest } from './nearest.ts'
+import { occurrences } from './occurrences.ts'
+
+/** too_large: the text would exceed the limit given. */
+export type PatchFault = 'not_found' | 'ambiguous' | 'too_large'
+
+/** Fit for `details` of an error. Line numbers are 1-based; of a patch by text, those of the text with the earlier patches applied. */
+export type PatchFailure =
+  | { readonly patch_index: number; readonly reason: 'not_found'; readonly nearest?: Nearest }
+  | {
+      readonly patch_index: number
+      readonly reason: 'ambiguous'
+      readonly count: number
+      /** Where the occurrences begin, the first 20 of them. */
+      readonly lines: readonly number[]
+    }
+  | { readonly patch_index: number; readonly reason: 'too_large' }
+  | LinePatchFailure
+
+const maxLinesNamed = 20
+const stepsPerPlace = 64
+
+const differences: Record<Difference, string> = {
+  line_ends: 'They differ from old_string only in line ends.',
+  whitespace: 'They differ from old_string only in whitespace.',
+  case: 'They differ from old_string only in upper and lower case.',
+  whitespace_and_case: 'They differ from old_string only in whitespace and in upper and lower case.',
+  text: 'They are similar to old_string, yet not the same.'
+}
+
+/** @throws OutOfBudget */
+export function explainFailure(
+  text: string,
+  patch: StringPatch,
+  patch_index: number,
+  reason: PatchFault,
+  budget: Budget
+): PatchFailure {
+  switch (reason) {
+    case 'not_found': {
+      budget.spend(costOfNearest(text, patch.old_string))
+      const nearest = findNearest(text, patch.old_string)
+      return { patch_index, reason, ...(nearest && { nearest }) }
+    }
+    case 'ambiguous': {
+      const offsets: number[] = []
+      let count = 0
+      for (const offset of occurrences(text, patch.old_string, 'overlapping')) {
+        budget.spend(stepsPerPlace)
+        if (count++ < maxLinesNamed) offsets.push(offset)
+      }
+      return { patch_index, reason, count, lines: lineNumbersAt(text, offsets) }
+    }
+    case 'too_large':
+      return { patch_index, reason }
+    default:
+      return reason satisfies never
+  }
+}
+
+/** The failure in sentences: what happened and what to do next. */
+export function describeFailure(failure: PatchFailure): string {
+  const { patch_index } = failure
+  const counted = patch_index > 0 ? ' (counted with the earlier patches applied)' : ''
+  switch (failure.reason) {
+    case 'not_found': {
+      const { nearest } = failure
+      const missing = `patches[${patch_index}]: old_string does not occur in the text.`
+      if (nearest === undefined) return `${missing} Nothing similar is there: read the file again.`
+      const { start_line, end_line, difference, clipped } = nearest
+      const range = start_line === end_line ? `line ${start_line}` : `lines ${start_line}-${end_line}`
+      const shown = JSON.stringify(nearest.text) + (clipped === true ? ' and more' : '')
+      return `${missing} Nearest is ${range}${counted}: ${shown}. ${differences[difference]} Copy old_string from the file exactly.`
+    }
+    case 'ambiguous': {
+      const { count, lines } = failure
+      const named = lines.join(', ') + (count > lines.length ? ', ...' : '')
+      return `patches[${patch_index}]: old_string occurs ${count} times, beginning in lines ${named}${counted}. Make it longer until it is unique, or set replace_all.`
+    }
+    case 'too_large':
+      return `patches[${patch_index}]: the text would become larger than the limit.`
+    case 'reversed_range':
+    case 'inserts_nothing':
+    case 'out_of_range':
+    case 'overlap':
+    case 'unexpected_lines':
+      return describeLinePatchFailure(failure)
+    default:
+      return failure satisfies never
+  }
+}

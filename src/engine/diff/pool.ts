@@ -1,0 +1,87 @@
+// The threads that run large jobs: started when first needed, so many at once, none waiting for ever.
+import type { Piscina } from 'piscina'
+import { installed } from '../../support/installation.ts'
+import { assertInstalled, createLazy } from '../../support/lazy.ts'
+import { createTurns } from './admission-queue.ts'
+import type { Jobs } from './worker.ts'
+
+interface PoolOptions {
+  readonly maxThreads: number
+  /** Milliseconds after which a job is given up, waiting for its turn included. */
+  readonly patienceMs: number
+  /** Told why there are no threads, or one fails while it has nothing to do; undefined once a job has been done. */
+  readonly onTrouble: (error: unknown) => void
+}
+
+export interface ThreadPool {
+  /** Rejects where the queue is full, the thread fails or takes too long, the pool is closed, or on abort. */
+  readonly run: <Name extends keyof Jobs>(
+    name: Name,
+    task: Jobs[Name]['task'],
+    signal?: AbortSignal
+  ) => Promise<Jobs[Name]['result']>
+  readonly close: () => Promise<void>
+}
+
+const idleTimeoutMs = 30_000
+// Beyond this a caller would wait longer for its turn than the answer is worth, and the texts fill the memory.
+const waitingPerThread = 8
+
+export function createPool({ maxThreads, patienceMs, onTrouble }: PoolOptions): ThreadPool {
+  // Piscina's own queue is kept empty: tasks with a signal are not counted in it, and without minimum threads it starts
+  // none for those who wait behind a task that was aborted.
+  const turns = createTurns(maxThreads, maxThreads * waitingPerThread)
+  const threads = createLazy(
+    () => startThreads(maxThreads, onTrouble),
+    (error) => error !== undefined && onTrouble(error)
+  )
+  let closed = false
+
+  async function run<Name extends keyof Jobs>(name: Name, task: Jobs[Name]['task'], signal?: AbortSignal) {
+    const abort = new AbortController()
+    const onAbort = () => abort.abort(signal?.reason)
+    signal?.addEventListener('abort', onAbort, { once: true })
+    // Not unref'd: threads are, and a job under way must keep the process.
+    const timer = setTimeout(() => abort.abort(new Error(`No answer in ${patienceMs} ms.`)), patienceMs)
+    try {
+      return await runInTurn(name, task, abort.signal)
+    } finally {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', onAbort)
+    }
+  }
+
+  async function runInTurn<Name extends keyof Jobs>(name: Name, task: Jobs[Name]['task'], signal: AbortSignal) {
+    await turns.begin(signal)
+    try {
+      if (closed) throw new Error('The pool is closed.')
+      const started = await threads.get()
+      // Closed while the threads were loading.
+      if (closed) throw new Error('The pool is closed.')
+      // What the thread's export of this name gives, unchecked.
+      const result = (await started.run(task, { name, signal })) as Jobs[Name]['result']
+      onTrouble(undefined)
+      return result
+    } finally {
+      turns.end()
+    }
+  }
+
+  /** Running jobs reject, and as they end those who wait do. */
+  async function close(): Promise<void> {
+    closed = true
+    await (await threads.settled())?.destroy()
+  }
+
+  return { run, close }
+}
+
+/** Loaded late, so that the start of the server does not pay for it. */
+async function startThreads(maxThreads: number, onError: (error: unknown) => void): Promise<Piscina> {
+  assertInstalled('piscina')
+  const { Piscina } = await import('piscina')
+  const filename = installed('dist/worker.cjs')
+  const threads = new Piscina({ filename, minThreads: 0, maxThreads, idleTimeout: idleTimeoutMs })
+  threads.on('error', onError)
+  return threads
+}

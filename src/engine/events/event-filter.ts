@@ -1,0 +1,161 @@
+// What somebody wants to follow, as he spelt it: types, paths and patterns, and one agent.
+import { isAbsolute, sep } from 'node:path'
+import { eventTypes, type EventType } from '../../../schemas/events.ts'
+import { OperationError } from '../../errors.ts'
+import type { FileStore } from '../files/file-store.ts'
+import { compileFileGlob } from '../files/glob/plain-pattern.ts'
+import { suggest } from '../../support/suggest.ts'
+import type { EventFilter } from './tree-event.ts'
+
+export interface FilterInput {
+  /** Lists of names, with commas between them. */
+  readonly types: readonly string[]
+  /** Of files, of folders with all below them, or patterns. */
+  readonly paths: readonly string[]
+  readonly agentId: string | undefined
+}
+
+interface Matcher {
+  readonly matches: (path: string) => boolean
+  /** The same of two that always say the same. */
+  readonly key: string
+  /** What each character of a path costs; a name costs next to nothing. */
+  readonly steps: number
+}
+
+/** Each is tried at each event. */
+const maxPaths = 50
+const maxPathLength = 4096
+/** Of all paths together: more does not fit into the 16 KB of address and headers that Node takes. */
+const maxPathsLength = 8192
+/** Of all patterns together: about twelve ordinary ones, or two of the longest there can be. The path of an event may have 4096 characters. */
+const maxSteps = 100
+const globCharacter = /[*?[{]/
+
+/** @throws OperationError INVALID_REQUEST, INVALID_PATTERN, PATH_OUTSIDE_BASE, and as an operation on such a path would */
+export function toEventFilter({ types, paths, agentId }: FilterInput, files: FileStore): EventFilter {
+  if (paths.length > maxPaths)
+    throw invalid(`path is given ${paths.length} times, more than ${maxPaths}. Use patterns.`)
+  if (paths.join('').length > maxPathsLength)
+    throw invalid(`path has more than ${maxPathsLength} characters in all. Use patterns, or several streams.`)
+  const matchers = toAllMatchers(paths, files)
+  return {
+    types: types.length === 0 ? undefined : new Set(types.flatMap((list) => list.split(',')).map(toType)),
+    matchesPath: paths.length === 0 ? undefined : (path) => matchers.some(({ matches }) => matches(path)),
+    pathKey: JSON.stringify(matchers.map(({ key }) => key)),
+    agentId
+  }
+}
+
+function toAllMatchers(paths: readonly string[], files: FileStore): Matcher[] {
+  const matchers: Matcher[] = []
+  let steps = 0
+  for (const path of paths) {
+    for (const matcher of toMatchers(path, files)) {
+      matchers.push(matcher)
+      steps += matcher.steps
+    }
+    if (steps > maxSteps) throw tooCostly(path)
+  }
+  return matchers
+}
+
+function toType(name: string): EventType {
+  const type = eventTypes.find((known) => known === name)
+  if (type !== undefined) return type
+  throw invalid(`types has an unknown name "${name.slice(0, 100)}"${suggest(name, eventTypes)}`)
+}
+
+/** A name may have the characters of a pattern in it: it is followed as both. */
+function toMatchers(path: string, files: FileStore): Matcher[] {
+  if (path === '' || path.length > maxPathLength || path.includes('\0')) {
+    throw invalid(`path must have 1 to ${maxPathLength} characters and no NUL: leave it out to follow all files.`)
+  }
+  if (!globCharacter.test(path)) return [toPlace(path, files)]
+  const pattern = toPatternUnlessName(path, files)
+  return [...(pattern === undefined ? [] : [pattern]), toPrefixMatcher(path, files)]
+}
+
+/** Undefined for a file such as "a[b", which is there though its name is no pattern. */
+function toPatternUnlessName(path: string, files: FileStore): Matcher | undefined {
+  try {
+    return toPatternMatcher(path, files)
+  } catch (error) {
+    if (error instanceof OperationError && error.code === 'INVALID_PATTERN' && isThere(path, files)) return undefined
+    throw error
+  }
+}
+
+function isThere(path: string, files: FileStore): boolean {
+  try {
+    const place = files.open(path, 'entry')
+    place.close()
+    return place.stat !== undefined
+  } catch (error) {
+    if (error instanceof OperationError) return false
+    throw error
+  }
+}
+
+/** The file that the path leads to, the link that it names, or whatever is below it. */
+function toPlace(path: string, files: FileStore): Matcher {
+  const places = [files.resolve(path, 'target').path, files.resolve(path, 'entry').path]
+  return {
+    matches: (changed) => places.some((place) => isWithin(changed, place)),
+    key: `places ${JSON.stringify(places)}`,
+    steps: 0
+  }
+}
+
+const nowhere: Matcher = { matches: () => false, key: '', steps: 0 }
+
+function toPrefixMatcher(path: string, files: FileStore): Matcher {
+  try {
+    return toPlace(path, files)
+  } catch (error) {
+    // As a name it leads nowhere; as a pattern it may.
+    if (error instanceof OperationError && error.code !== 'PATH_OUTSIDE_BASE') return nowhere
+    throw error
+  }
+}
+
+/** Relative to every root; an absolute one to the root that it begins with. */
+function toPatternMatcher(pattern: string, files: FileStore): Matcher {
+  const roots = files.roots.map(({ real }) => real)
+  if (pattern.split('/').includes('..')) throw outside(pattern)
+  if (!isAbsolute(pattern)) {
+    const glob = compileFileGlob(pattern)
+    const matches = (path: string) => roots.some((root) => isWithin(path, root) && glob.matches(relativeTo(root, path)))
+    return { matches, key: `pattern ${pattern}`, steps: glob.steps }
+  }
+  const root = files.roots.find(({ real, given }) => [real, given].some((base) => pattern.startsWith(base + sep)))
+  if (root === undefined) throw outside(pattern)
+  const base = pattern.startsWith(root.real + sep) ? root.real : root.given
+  // Without a slash it would be matched at every depth.
+  const glob = compileFileGlob(`./${pattern.slice(base.length + 1)}`)
+  const matches = (path: string) => isWithin(path, root.real) && glob.matches(relativeTo(root.real, path))
+  return { matches, key: `pattern ${pattern}`, steps: glob.steps }
+}
+
+function isWithin(path: string, base: string): boolean {
+  return path === base || path.startsWith(base.endsWith(sep) ? base : base + sep)
+}
+
+function relativeTo(root: string, path: string): string {
+  const relative = path.slice(root.endsWith(sep) ? root.length : root.length + 1)
+  return sep === '/' ? relative : relative.replaceAll(sep, '/')
+}
+
+function tooCostly(pattern: string): OperationError {
+  const message = `The patterns up to this one are too many or too long to be tried at every event: ${pattern.slice(0, 200)}. Use fewer or shorter ones, folders instead of patterns, or several streams.`
+  return new OperationError('INVALID_PATTERN', message)
+}
+
+function outside(pattern: string): OperationError {
+  const message = `No path that this pattern matches is below a root: ${pattern.slice(0, 200)}. Patterns are relative to the roots, such as src/**.`
+  return new OperationError('PATH_OUTSIDE_BASE', message)
+}
+
+function invalid(message: string): OperationError {
+  return new OperationError('INVALID_REQUEST', message)
+}

@@ -1,0 +1,22 @@
+// Changes of files as events.
+import type { History, VersionChange } from '../versions/history.ts'
+import type { NewEvent } from './event-hub.ts'
+
+/** Changes that are part of very many are left to whoever tells of all of them at once. @returns ends it */
+export function followHistory(history: History, publish: (event: NewEvent) => void): () => void {
+  return history.onChange((change) => {
+    if (!change.isBulk) publish(toFileChanged(change))
+  })
+}
+
+function toFileChanged({ path, agentId, operation, hash, previousHash, renamedFrom }: VersionChange): NewEvent {
+  return {
+    type: 'file_changed',
+    path,
+    agent_id: agentId,
+    operation,
+    hash,
+    ...(previousHash !== undefined && { previous_hash: previousHash }),
+    ...(renamedFrom !== undefined && { renamed_from: renamedFrom })
+  }
+}

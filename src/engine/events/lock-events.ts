@@ -1,0 +1,41 @@
+// What happens at locks as events.
+import type { LockManager } from '../locks/lock-manager.ts'
+import type { LockObserver, QueueStanding, Release } from '../locks/observer.ts'
+import type { NewEvent } from './event-hub.ts'
+
+/** @returns ends it */
+export function followLocks(locks: LockManager, publish: (event: NewEvent) => void): () => void {
+  const observer: LockObserver = {
+    onRelease(release) {
+      // That an operation is over concerns nobody but those who wait for it.
+      if (release.isLease || release.waiting > 0) publish(toLockReleased(release))
+      const expired = toLeaseExpired(release)
+      if (expired !== undefined) publish(expired)
+    },
+    onPosition: (standing) => publish(toQueuePosition(standing))
+  }
+  return locks.observe(observer)
+}
+
+function toLockReleased({ path, agentId, isLease, mode, cause, waiting }: Release): NewEvent {
+  return {
+    type: 'lock_released',
+    path,
+    agent_id: agentId ?? null,
+    held_as: isLease ? 'lease' : 'operation',
+    mode,
+    cause,
+    waiting
+  }
+}
+
+/** Undefined of what its holder released, and of what nobody was ever told that he had. */
+function toLeaseExpired({ path, agentId, isLease, cause, fencingToken, isParked }: Release): NewEvent | undefined {
+  if (!isLease || cause === 'released' || isParked) return undefined
+  if (agentId === undefined || fencingToken === undefined) return undefined
+  return { type: 'lease_expired', path, agent_id: agentId, fencing_token: fencingToken, cause }
+}
+
+function toQueuePosition({ path, agentId, operation, position, depth }: QueueStanding): NewEvent {
+  return { type: 'queue_position', path, agent_id: agentId ?? null, operation, position, queue_depth: depth }
+}

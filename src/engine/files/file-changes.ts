@@ -1,0 +1,200 @@
+// The changes of files, each whole or not at all: what is looked at last before it, the change, what makes it last, and what is unsure after.
+import { unlinkSync } from 'node:fs'
+import { sep } from 'node:path'
+import { isErrno, OperationError } from '../../errors.ts'
+import { createAfterChange, notLookedAt, type Made } from './after-change.ts'
+import { assertUnchanged, requireAbsent } from './preconditions.ts'
+import type { Durability } from './durability.ts'
+import { identityOf } from './identity.ts'
+import { makeLink, readLink } from './links.ts'
+import { makeParents, type MadeParents } from './parents.ts'
+import { checkSize, contentHash, fileNotFound, type FileVersion } from './read-file.ts'
+import { renameEntry, type RenameOutcome, type RenameSource, type RenameTarget } from './rename-entry.ts'
+import type { Unfinished } from './unfinished.ts'
+import type { Place } from './walk.ts'
+import { createWriter, explainWriteError, type WriteRequest } from './write-file.ts'
+
+export interface FileChangesOptions {
+  readonly durability: Durability
+  /** Bytes. */
+  readonly maxFileBytes: number
+  /** Bytes; see ReadLimits. */
+  readonly maxSyncBytes: number
+  /** Whether a file with several names may be changed, which parts them: crud.hardlinks. */
+  readonly hardlinks: string
+  /** Undefined where changes of several steps are not noted. */
+  readonly unfinished: Unfinished | undefined
+}
+
+export interface CreateOptions {
+  readonly createDirs: boolean
+  readonly assertHeld: () => void
+  /** Permission bits of a file that was there before. */
+  readonly mode?: number | undefined
+}
+
+export function createFileChanges(options: FileChangesOptions) {
+  const { durability, unfinished } = options
+  const writer = createWriter(options)
+
+  /** What can be said against replacing a version before anything is written. @throws OperationError FILE_TOO_LARGE, ACCESS_DENIED */
+  function checkReplaceable(path: string, current: FileVersion, bytes: Buffer): void {
+    checkSize(bytes.length, path, options, 'Nothing was changed: the file would have')
+    checkHardlinks(current, path)
+    if (current.isWritable) return
+    const message = `The file is read-only: ${path}. Change its mode first, or ask its owner.`
+    throw new OperationError('ACCESS_DENIED', message, { path })
+  }
+
+  /** Replaces a version by new bytes. */
+  async function replace(
+    place: Place,
+    path: string,
+    current: FileVersion,
+    bytes: Buffer,
+    assertHeld: () => void
+  ): Promise<Made> {
+    checkReplaceable(path, current, bytes)
+    const check = () => {
+      assertHeld()
+      assertUnchanged(place, current)
+    }
+    return write({ place, path, bytes, replaces: current, check })
+  }
+
+  async function write(request: WriteRequest): Promise<Made> {
+    const after = createAfterChange()
+    const identity = await writer.writeFile(request, after)
+    await durability.syncNames([request.place], after)
+    return { identity, unsure: after.toError('WRITE_ERROR', request.path, () => contentHash(request.bytes)) }
+  }
+
+  /** Creates a file, with its parents where `createDirs` allows; a failure leaves neither. */
+  async function create(
+    place: Place,
+    path: string,
+    bytes: Buffer,
+    { createDirs, assertHeld, mode }: CreateOptions
+  ): Promise<Made> {
+    const hint = 'Read it with async_read and change it with async_update, or choose another name.'
+    requireAbsent(place, path, hint)
+    checkSize(bytes.length, path, options, 'Nothing was changed: the file would have')
+    return inParents(place, path, createDirs, (parent) => {
+      const check = () => {
+        assertHeld()
+        requireAbsent(parent, path, hint)
+      }
+      return write({ place: parent, path, bytes, replaces: undefined, mode, check })
+    })
+  }
+
+  /** Creates a symbolic link as it was before. @throws ChangedMeanwhile where something is there */
+  async function createLink(place: Place, path: string, target: string, { createDirs, assertHeld }: CreateOptions) {
+    return inParents(place, path, createDirs, async (parent): Promise<Made> => {
+      assertHeld()
+      makeLink(parent, target)
+      const after = createAfterChange()
+      await durability.syncNames([parent], after)
+      return { identity: undefined, unsure: after.toError('WRITE_ERROR', path, () => undefined) }
+    })
+  }
+
+  /** @param make throws only before the change is made */
+  async function inParents(
+    place: Place,
+    path: string,
+    createDirs: boolean,
+    make: (parent: Place) => Promise<Made>
+  ): Promise<Made> {
+    const parents = prepareParents(place, path, createDirs)
+    try {
+      return await make(parents.place)
+    } catch (error) {
+      parents.undo()
+      throw explainWriteError(error, path)
+    } finally {
+      parents.place.close()
+    }
+  }
+
+  /**
+   * Deletes the entry. `current` is the version that is meant; a link is deleted, not its target.
+   * @returns `link`: what it said
+   */
+  async function remove(
+    place: Place,
+    path: string,
+    current: FileVersion | undefined,
+    assertHeld: () => void
+  ): Promise<Made & { link: string | undefined }> {
+    assertHeld()
+    let link: string | undefined
+    try {
+      if (current !== undefined) assertUnchanged(place, current)
+      else if (place.stat?.isSymbolicLink() === true) link = readLink(place)
+      unlinkSync(place.directory.at(place.name))
+    } catch (error) {
+      // The directory is held open: what is missing is the file.
+      if (isErrno(error, 'ENOENT')) throw fileNotFound(path, error)
+      throw explainWriteError(error, path, 'DELETE_ERROR')
+    }
+    const after = createAfterChange()
+    await durability.syncNames([place], after)
+    return { link, identity: undefined, unsure: after.toError('DELETE_ERROR', path, () => undefined) }
+  }
+
+  /**
+   * Renames an entry; over an existing file only with `overwrite`. A failure leaves both as they were.
+   */
+  async function rename(
+    from: RenameSource,
+    to: RenameTarget & { readonly createDirs: boolean },
+    assertHeld: () => void
+  ): Promise<Made & { outcome: RenameOutcome }> {
+    const parents = prepareParents(to.place, to.path, to.createDirs)
+    const target = { ...to, place: parents.place }
+    const after = createAfterChange()
+    try {
+      const outcome = await renameEntry({ writer, durability, unfinished, after }, from, target, assertHeld)
+      if (outcome === 'unchanged') return { outcome, identity: undefined, unsure: undefined }
+      await durability.syncNames([target.place, from.place], after)
+      const stat = after.attempt(() => target.place.directory.stat(target.place.name), notLookedAt)
+      const unsure = after.toError('RENAME_ERROR', to.path, () => from.current?.hash)
+      return { outcome, identity: stat === undefined ? undefined : identityOf(stat), unsure }
+    } catch (error) {
+      parents.undo()
+      throw explainWriteError(error, to.path, 'RENAME_ERROR')
+    } finally {
+      parents.place.close()
+    }
+  }
+
+  function prepareParents(place: Place, path: string, createDirs: boolean): MadeParents {
+    if (place.missing.length > 0 && !createDirs) {
+      const message = `Directory does not exist: ${parentOf(place)}, for ${path}. Create it, or pass create_dirs: true.`
+      throw new OperationError('DIR_NOT_FOUND', message, { path })
+    }
+    return makeParents(place, { durability, unfinished })
+  }
+
+  function checkHardlinks({ links }: FileVersion, path: string): void {
+    if (links < 2 || options.hardlinks !== 'refuse') return
+    const message = `File has ${links} names (hard links) and writing would part them: ${path}. The operator forbids that (crud.hardlinks).`
+    throw new OperationError('ACCESS_DENIED', message, { path, details: { links } })
+  }
+
+  return {
+    checkReplaceable,
+    replace,
+    create,
+    createLink,
+    remove,
+    rename,
+    /** Refuses every further change and removes the temporary files that are still there. */
+    close: () => writer.close()
+  }
+}
+
+function parentOf({ directory, missing }: Place): string {
+  return [directory.path, ...missing].join(sep)
+}

@@ -1,0 +1,164 @@
+// The file store: everything the operations do with files, inside the roots and within the limits.
+import { relative, sep } from 'node:path'
+import { OperationError } from '../../errors.ts'
+import type { Directory } from './directory.ts'
+import { createDurability } from './durability.ts'
+import { createFileChanges } from './file-changes.ts'
+import { createFolderSurvey } from './folder.ts'
+import { createListing, type ListOptions } from './list-directory.ts'
+import { lockKey } from './lock-key.ts'
+import { createProtection } from './protection.ts'
+import { explainEscapes } from './raw-name.ts'
+import { readFile, requireRegular, type FileVersion } from './read-file.ts'
+import { createRoots } from './roots.ts'
+import { createSpelling } from './spelling.ts'
+import { explainWalkError } from './walk-error.ts'
+import { createUnfinished, settleUnfinished, type RecordFolder } from './unfinished.ts'
+import { walk, type Place } from './walk.ts'
+
+export interface FileStoreOptions {
+  readonly roots: readonly string[]
+  /** Bytes. */
+  readonly maxFileBytes: number
+  /** Bytes; see ReadLimits. */
+  readonly maxSyncBytes: number
+  readonly durability: string
+  readonly hardlinks: string
+  /** Globs relative to a root. */
+  readonly protectedPaths: readonly string[]
+  /** Opens the server's own folder below a root, where changes of several steps are noted; without it they are not. */
+  readonly openOwnFolder?: (root: string) => RecordFolder
+}
+
+/** How an operation reaches a file: `target` follows a link at the end of the path, `entry` means the link itself. */
+export type Reach = 'target' | 'entry'
+
+/** Each folder on the way is opened, so that a path of thousands costs as much as thousands of files. */
+const maxDepth = 128
+
+export type FileStore = ReturnType<typeof createFileStore>
+
+export function createFileStore(options: FileStoreOptions) {
+  const roots = createRoots(options.roots)
+  const protection = createProtection(options.protectedPaths)
+  const listing = createListing()
+  const ownFolder = roots.list[0] && options.openOwnFolder?.(roots.list[0].real)
+  const durability = createDurability(options.durability)
+  const unfinished = ownFolder && createUnfinished(ownFolder, durability)
+  const changes = createFileChanges({ ...options, durability, unfinished })
+
+  /** The place of the file that a path leads to right now. The caller closes it. @throws OperationError NOT_A_FILE where the path means a folder */
+  function open(path: string, reach: Reach): Place {
+    const place = reachPlace(path, reach)
+    if (!place.isFolder) return place
+    place.close()
+    const message = `A slash at the end means a folder, and a file is wanted here: ${path}. Leave the slash out.`
+    throw new OperationError('NOT_A_FILE', message, { path })
+  }
+
+  /** The same for a file or a folder. */
+  function reachPlace(path: string, reach: Reach): Place {
+    requireModestDepth(path)
+    const place = walk(roots, roots.locate(path), path, { followLast: reach === 'target' })
+    try {
+      protection.checkReadable(relativeTo(place), path)
+      return place
+    } catch (error) {
+      place.close()
+      throw error
+    }
+  }
+
+  /** Canonical path, and the key under which it is locked. */
+  function resolve(path: string, reach: Reach): { path: string; key: string } {
+    const place = reachPlace(path, reach)
+    place.close()
+    return { path: place.path, key: lockKey(place.path) }
+  }
+
+  /** @throws OperationError ACCESS_DENIED for a protected path */
+  function checkWritable(place: Place, path: string): void {
+    protection.checkWritable(relativeTo(place), path)
+  }
+
+  /** What a lease can stand for: a regular file that may be changed, or a name not yet taken. @throws OperationError NOT_A_FILE, ACCESS_DENIED */
+  function checkLockable(place: Place, path: string): void {
+    checkWritable(place, path)
+    if (place.stat !== undefined) requireRegular(place.stat, path)
+  }
+
+  const read = (place: Place, path: string): Promise<FileVersion> => readFile(place, path, options)
+
+  /** Lists the directory at a path. @throws OperationError DIR_NOT_FOUND */
+  async function list(path: string, listOptions: ListOptions) {
+    return withDirectory(path, async (directory, canonicalPath) => ({
+      path: canonicalPath,
+      ...(await listing.list(directory, path, listOptions))
+    }))
+  }
+
+  async function withDirectory<Result>(
+    path: string,
+    use: (directory: Directory, canonicalPath: string) => Promise<Result>
+  ): Promise<Result> {
+    const place = reachPlace(path, 'target')
+    try {
+      if (place.stat?.isDirectory() !== true) {
+        const message =
+          place.stat === undefined
+            ? `Directory does not exist: ${path}. Look with async_list in the one above it.${explainEscapes(path)}`
+            : `Not a directory: ${path}. Read it with async_read.`
+        throw new OperationError('DIR_NOT_FOUND', message, { path })
+      }
+      const directory = place.name === '.' ? place.directory.share() : place.directory.openChild(place.name)
+      try {
+        return await use(directory, place.path)
+      } finally {
+        directory.close()
+      }
+    } catch (error) {
+      throw explainWalkError(error, path)
+    } finally {
+      place.close()
+    }
+  }
+
+  return {
+    ...changes,
+    roots: roots.list,
+    open,
+    resolve,
+    /** The name under which a lease is asked for, whatever it leads to. */
+    nameOf: createSpelling(roots.list),
+    checkWritable,
+    checkLockable,
+    read,
+    list,
+    surveyFolder: createFolderSurvey(
+      { ...options, isProtected: protection.isProtected },
+      { open, withDirectory, relativeTo }
+    ),
+    /** What was left by changes of a killed process is cleared away; returns a sentence for whatever cannot be. */
+    settleUnfinished: async (): Promise<readonly string[]> =>
+      ownFolder === undefined ? [] : settleUnfinished(ownFolder, (path) => reachPlace(path, 'entry')),
+    /** Refuses further changes and removes temporary files that are still there. */
+    close(): void {
+      changes.close()
+      listing.close()
+    }
+  }
+}
+
+/** @throws OperationError INVALID_REQUEST */
+function requireModestDepth(path: string): void {
+  const depth = path.split(sep === '/' ? sep : /[\\/]/).length - 1
+  if (depth <= maxDepth) return
+  const start = `${path.slice(0, 80)}...`
+  const message = `The path leads through ${depth} folders, more than the ${maxDepth} allowed: ${start} Use a folder nearer to the root as --dir, or a shorter path.`
+  throw new OperationError('INVALID_REQUEST', message, { path })
+}
+
+/** Path below the root, with `/` between names. */
+function relativeTo({ root, path }: Place): string {
+  return relative(root.real, path).split(sep).join('/')
+}

@@ -1,0 +1,80 @@
+// The flat folder of FES: the files directly in the first root, with what list_files tells of them.
+import { OperationError } from '../../errors.ts'
+import { mayAccess } from './access.ts'
+import type { Directory } from './directory.ts'
+import { findEntries, type Search } from './find-entries.ts'
+import { createSurveyor, type LineCounter, type Survey, type SurveyedFile, type SurveyOptions } from './survey.ts'
+import { createTurns } from './turns.ts'
+import type { Place } from './walk.ts'
+
+/** Of the file store. */
+interface Doors {
+  readonly open: (path: string, reach: 'target') => Place
+  readonly withDirectory: <Result>(path: string, use: (directory: Directory) => Promise<Result>) => Promise<Result>
+  readonly relativeTo: (place: Place) => string
+}
+
+export interface FolderListing {
+  readonly count: LineCounter
+  /** Entries looked at before giving up. */
+  readonly maxEntries: number
+  readonly signal: AbortSignal
+}
+
+const search: Search = { matches: (name) => !name.startsWith('.'), reaches: () => false, includesGit: true }
+
+export function createFolderSurvey(options: SurveyOptions, { open, withDirectory, relativeTo }: Doors) {
+  const surveyor = createSurveyor(options)
+
+  /**
+   * The regular files that are not hidden, sorted by name; a link counts as the file that it leads to inside the roots.
+   * @throws OperationError DIR_NOT_FOUND, ACCESS_DENIED, OVERLOADED
+   */
+  async function survey({ count, maxEntries, signal }: FolderListing): Promise<readonly SurveyedFile[]> {
+    return withDirectory('.', async (directory) => {
+      const turn = createTurns(signal)
+      const { found } = await findEntries(directory, '.', { search, ignore: false, maxEntries, signal }, turn)
+      const listing = surveyor.begin(count)
+      const isReplaceable = mayWriteIn(directory)
+      for (const { name, type } of found) {
+        await turn()
+        if (type !== 'file' && type !== 'symlink') continue
+        const stat = directory.stat(name)
+        if (stat === undefined) continue
+        if (!name.isWellFormed()) listing.addUnreachable(name, stat)
+        else if (type === 'symlink') await addTarget(listing, name)
+        else if (stat.isFile()) await listing.add({ name, stat, directory, entryName: name, path: name, isReplaceable })
+      }
+      return listing.finish()
+    })
+  }
+
+  async function addTarget(listing: Survey, name: string): Promise<void> {
+    const place = openIfReachable(name)
+    try {
+      if (place?.stat?.isFile() !== true) return
+      const { stat, directory, name: entryName } = place
+      const isReplaceable = mayWriteIn(directory)
+      await listing.add({ name, stat, directory, entryName, path: relativeTo(place), isReplaceable })
+    } finally {
+      place?.close()
+    }
+  }
+
+  /** Undefined where a link leads nowhere, or out of the roots. */
+  function openIfReachable(path: string): Place | undefined {
+    try {
+      return open(path, 'target')
+    } catch (error) {
+      if (error instanceof OperationError && error.code !== 'OVERLOADED') return undefined
+      throw error
+    }
+  }
+
+  return survey
+}
+
+function mayWriteIn(directory: Directory): boolean {
+  const stat = directory.stat('.')
+  return stat !== undefined && mayAccess(directory.self, stat, 'write')
+}

@@ -1,0 +1,307 @@
+// Glob patterns as picomatch understands them with `dot: true`, matched in time linear in the name: a client's pattern cannot hang the server.
+import { OperationError } from '../../../errors.ts'
+import { createAutomaton, type Automaton, type Ranges, type State } from './glob-automaton.ts'
+
+export type GlobMatcher = (relativePath: string) => boolean
+
+export interface CompiledGlob extends GlobMatcher {
+  /** What each character of a path costs, in operations on 32 states: about 5 for a short pattern, some dozens for a long one. */
+  readonly steps: number
+}
+
+export const maxPatternLength = 256
+const maxStates = 1000
+const maxSteps = 4096
+const maxRangeItems = 100
+const slash = 0x2f
+const lastCodePoint = 0x10ffff
+const notSlash: Ranges = [
+  [0, slash - 1],
+  [slash + 1, lastCodePoint]
+]
+const anything: Ranges = [[0, lastCodePoint]]
+
+/**
+ * Compiles `*`, `?`, `[a-z]`, `[!a-z]`, `**`, `{a,b}`, `{1..3}` and `\` escapes. A pattern without `/` and without `**` is matched
+ * against the last name of the path, at every depth; any other against the whole relative path.
+ * @throws OperationError INVALID_PATTERN
+ */
+export function compileGlob(pattern: string): CompiledGlob {
+  const { matches, steps } = compilePathGlob(pattern)
+  const isDeep = pattern.includes('/') || pattern.includes('**')
+  const matcher = isDeep ? matches : (path: string) => matches(path.slice(path.lastIndexOf('/') + 1))
+  return Object.assign(matcher, { steps })
+}
+
+/**
+ * Compiles a pattern that means the whole relative path, slash or not.
+ * @throws OperationError INVALID_PATTERN
+ */
+export function compilePathGlob(pattern: string): Automaton {
+  if (pattern.length > maxPatternLength)
+    throw invalidPattern(pattern, `is longer than ${maxPatternLength} characters`, 'Use several shorter ones')
+  const automaton = createAutomaton(new Compiler(pattern).compile())
+  if (automaton.steps > maxSteps) throw tooComplex(pattern)
+  return automaton
+}
+
+function tooComplex(pattern: string): OperationError {
+  return invalidPattern(pattern, 'is too complex', 'Use fewer or smaller braces')
+}
+
+/** @param advice what to do next, without a full stop */
+export function invalidPattern(pattern: string, why: string, advice: string): OperationError {
+  return new OperationError('INVALID_PATTERN', `Glob pattern ${why}: ${pattern.slice(0, 100)}. ${advice}.`)
+}
+
+/** Appends the pieces of the pattern to one list of states: each piece continues where the one before it ended. */
+class Compiler {
+  readonly #pattern: string
+  readonly #states: State[] = []
+  #at = 0
+
+  constructor(pattern: string) {
+    this.#pattern = pattern
+  }
+
+  compile(): readonly State[] {
+    this.#sequence(0)
+    if (this.#at < this.#pattern.length)
+      throw invalidPattern(this.#pattern, 'has an unexpected character', 'Put a backslash before it')
+    // The accepting state: consumes nothing, leads nowhere.
+    this.#states.push({ accepts: [], next: -1 })
+    if (this.#states.length > maxStates) throw tooComplex(this.#pattern)
+    return this.#states
+  }
+
+  /** Pieces until the end, or until the comma or brace that ends an alternative at this depth. */
+  #sequence(depth: number): void {
+    while (this.#at < this.#pattern.length) {
+      const character = this.#characterAt(this.#at)
+      if (depth > 0 && (character === ',' || character === '}')) return
+      this.#piece(character, depth)
+    }
+  }
+
+  #piece(character: string, depth: number): void {
+    if (this.#atExtendedGlob())
+      throw invalidPattern(this.#pattern, 'uses an extended glob such as +(a|b)', 'Use braces: {a,b}')
+    if (this.#atFinalGlobstar()) return this.#finalGlobstar()
+    this.#at += character.length
+    if (character === '*') return this.#stars()
+    if (character === '?') return this.#consume(notSlash)
+    if (character === '[') return this.#characterClass()
+    if (character === '{') return this.#braces(depth)
+    if (character === '\\' && this.#at < this.#pattern.length) {
+      const escaped = this.#characterAt(this.#at)
+      this.#at += escaped.length
+      return this.#literal(escaped)
+    }
+    return this.#literal(character)
+  }
+
+  #atExtendedGlob(): boolean {
+    return /^[?*+@!]\(/.test(this.#pattern.slice(this.#at, this.#at + 2))
+  }
+
+  /** Whole, where it is one of two halves. */
+  #characterAt(index: number): string {
+    return String.fromCodePoint(this.#pattern.codePointAt(index) as number)
+  }
+
+  #literal(character: string): void {
+    this.#consume([toRange(character)])
+  }
+
+  #consume(accepts: Ranges): void {
+    this.#states.push({ accepts, next: this.#states.length + 1 })
+  }
+
+  /** Any number of characters that `accepts` takes. */
+  #loop(accepts: Ranges): void {
+    const start = this.#states.length
+    this.#states.push({ next: start + 1, other: start + 2 }, { accepts, next: start })
+  }
+
+  /** `/**` at the end: the directory itself, or anything below it. */
+  #atFinalGlobstar(): boolean {
+    return this.#at > 0 && this.#pattern.slice(this.#at) === '/**'
+  }
+
+  #finalGlobstar(): void {
+    this.#at = this.#pattern.length
+    const start = this.#states.length
+    this.#states.push({ next: start + 1, other: start + 4 })
+    this.#literal('/')
+    this.#loop(anything)
+  }
+
+  /** After the first star of a run: one or more stars within a name, or `**` that is a whole segment. */
+  #stars(): void {
+    const before = this.#at - 2
+    let count = 1
+    while (this.#pattern[this.#at] === '*') {
+      this.#at += 1
+      count += 1
+    }
+    const startsSegment = before < 0 || '/{,'.includes(this.#pattern[before] as string)
+    const after = this.#pattern[this.#at]
+    if (count === 2 && startsSegment && after === '/') return this.#leadingGlobstar()
+    if (count === 2 && startsSegment && (after === undefined || after === '}' || after === ','))
+      return this.#loop(anything)
+    return this.#loop(notSlash)
+  }
+
+  /** `**` and the slash behind it: no directory at all, or any number of them. */
+  #leadingGlobstar(): void {
+    this.#at += 1
+    const start = this.#states.length
+    this.#states.push({ next: start + 1, other: start + 5 })
+    this.#consume(notSlash)
+    this.#loop(notSlash)
+    this.#states.push({ accepts: [[slash, slash]], next: start })
+  }
+
+  #characterClass(): void {
+    const end = this.#classEnd()
+    if (end === -1)
+      throw invalidPattern(this.#pattern, 'has a [ that no ] closes', 'Close it, or write \\[ for the character itself')
+    const body = this.#pattern.slice(this.#at, end)
+    this.#at = end + 1
+    if (body.startsWith('[:'))
+      throw invalidPattern(this.#pattern, 'uses a POSIX class such as [[:alpha:]]', 'Use ranges: [a-z]')
+    const negated = body.startsWith('!') || body.startsWith('^')
+    const members = classOf(negated ? body.slice(1) : body)
+    if (members.some(([from, to]) => from > to))
+      throw invalidPattern(this.#pattern, 'has a range from a higher to a lower character', 'Turn it round: [a-z]')
+    // No class matches a slash.
+    this.#consume(
+      negated ? complement([...members, [slash, slash]]) : complement([...complement(members), [slash, slash]])
+    )
+  }
+
+  /** The closing bracket; one right behind the opening bracket (or its `!`) is a member. */
+  #classEnd(): number {
+    const first = this.#pattern[this.#at]
+    const skip = first === '!' || first === '^' ? 2 : 1
+    return this.#pattern.indexOf(']', this.#at + skip)
+  }
+
+  #braces(depth: number): void {
+    const close = this.#closingBrace()
+    if (close === -1)
+      throw invalidPattern(this.#pattern, 'has a { that no } closes', 'Close it, or write \\{ for the character itself')
+    const body = this.#pattern.slice(this.#at, close)
+    const range = rangeOf(body)
+    if (range !== undefined) {
+      this.#at = close + 1
+      if (range.length > maxRangeItems)
+        throw invalidPattern(this.#pattern, `has a range of more than ${maxRangeItems}`, 'Use smaller ones')
+      return this.#alternatives(
+        range.map((item) => () => Array.from(item).forEach((character) => this.#literal(character)))
+      )
+    }
+    if (!hasCommaAtTop(body)) return this.#literal('{')
+    if (depth >= 8) throw invalidPattern(this.#pattern, 'nests braces too deeply', 'Use several patterns')
+    const first = () => this.#sequence(depth + 1)
+    const rest = () => {
+      this.#at += 1
+      this.#sequence(depth + 1)
+    }
+    this.#alternatives([first, ...Array.from({ length: commasAtTop(body) }, () => rest)])
+    this.#at += 1
+  }
+
+  #alternatives(builders: readonly (() => void)[]): void {
+    const ends: State[] = []
+    builders.forEach((build, index) => {
+      const isLast = index === builders.length - 1
+      const split: State = { next: this.#states.length + 1 }
+      this.#states.push(split)
+      build()
+      const end: State = { next: -1 }
+      this.#states.push(end)
+      ends.push(end)
+      if (!isLast) split.other = this.#states.length
+    })
+    for (const end of ends) end.next = this.#states.length
+  }
+
+  #closingBrace(): number {
+    let depth = 1
+    for (let index = this.#at; index < this.#pattern.length; index += 1) {
+      const character = this.#pattern[index]
+      if (character === '\\') index += 1
+      else if (character === '{') depth += 1
+      else if (character === '}' && --depth === 0) return index
+    }
+    return -1
+  }
+}
+
+function classOf(body: string): Ranges {
+  const characters = Array.from(body)
+  const ranges: [number, number][] = []
+  for (let index = 0; index < characters.length; index += 1) {
+    const from =
+      characters[index] === '\\' && index + 1 < characters.length
+        ? (characters[++index] as string)
+        : (characters[index] as string)
+    const isRange = characters[index + 1] === '-' && index + 2 < characters.length
+    const to = isRange ? (characters[index + 2] as string) : from
+    if (isRange) index += 2
+    ranges.push(toRange(from, to))
+  }
+  return ranges
+}
+
+function toRange(from: string, to = from): [number, number] {
+  return [from.codePointAt(0) as number, to.codePointAt(0) as number]
+}
+
+/** All that is in none of the ranges; one whose ends are the wrong way round has nothing in it. */
+function complement(ranges: Ranges): Ranges {
+  const others: [number, number][] = []
+  let from = 0
+  for (const [first, last] of [...ranges].sort((a, b) => a[0] - b[0])) {
+    if (first > last) continue
+    if (first > from) others.push([from, first - 1])
+    from = Math.max(from, last + 1)
+  }
+  if (from <= lastCodePoint) others.push([from, lastCodePoint])
+  return others
+}
+
+/** The items of `1..3` or `a..e`; undefined where the braces hold no range. */
+function rangeOf(body: string): string[] | undefined {
+  const numbers = /^(-?\d{1,9})\.\.(-?\d{1,9})$/.exec(body)
+  const letters = /^([a-zA-Z])\.\.([a-zA-Z])$/.exec(body)
+  const match = numbers ?? letters
+  if (match === null) return undefined
+  const valueOf = (text: string) => (numbers === null ? text.charCodeAt(0) : Number(text))
+  const [from, to] = [valueOf(match[1] as string), valueOf(match[2] as string)]
+  const length = Math.min(Math.abs(to - from) + 1, maxRangeItems + 1)
+  const step = to < from ? -1 : 1
+  return Array.from({ length }, (_, index) => {
+    const value = from + index * step
+    return numbers === null ? String.fromCharCode(value) : String(value)
+  })
+}
+
+function hasCommaAtTop(body: string): boolean {
+  return commasAtTop(body) > 0
+}
+
+/** Commas that separate alternatives of these braces, not of nested ones. */
+function commasAtTop(body: string): number {
+  let depth = 0
+  let commas = 0
+  for (let index = 0; index < body.length; index += 1) {
+    const character = body[index]
+    if (character === '\\') index += 1
+    else if (character === '{') depth += 1
+    else if (character === '}') depth -= 1
+    else if (character === ',' && depth === 0) commas += 1
+  }
+  return commas
+}

@@ -1,0 +1,40 @@
+// Removes the temporary files that a killed process left behind, in the background, one directory at a time.
+import { unlinkSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { Directory } from './directory.ts'
+import { isLeftover } from './temporary-names.ts'
+import type { Root } from './roots.ts'
+
+/** @returns the number of files removed; stops quietly when aborted */
+export async function sweepLeftovers(roots: readonly Root[], signal: AbortSignal): Promise<number> {
+  let removed = 0
+  for (const { real } of roots) removed += await sweepIn(() => Directory.open(real), signal)
+  return removed
+}
+
+/** By open directories alone: one that is swapped for a link to the outside meanwhile is not entered. */
+async function sweepIn(open: () => Directory, signal: AbortSignal): Promise<number> {
+  const directory = orUndefined(open)
+  if (directory === undefined) return 0
+  let removed = 0
+  try {
+    for (const entry of await readdir(directory.self, { withFileTypes: true }).catch(() => [])) {
+      if (signal.aborted) break
+      const { name } = entry
+      if (entry.isDirectory()) removed += await sweepIn(() => directory.openChild(name), signal)
+      else if (isLeftover(name)) removed += orUndefined(() => (unlinkSync(directory.at(name)), 1)) ?? 0
+    }
+    return removed
+  } finally {
+    directory.close()
+  }
+}
+
+/** What cannot be opened or removed is left to the next start. */
+function orUndefined<Result>(step: () => Result): Result | undefined {
+  try {
+    return step()
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,80 @@
+// Creates the missing directories above a new file, and takes them back when the write fails.
+import { mkdirSync, rmdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { isErrno } from '../../errors.ts'
+import type { Directory } from './directory.ts'
+import type { Durability } from './durability.ts'
+import type { Unfinished } from './unfinished.ts'
+import type { Place } from './walk.ts'
+import { explainWriteError } from './write-file.ts'
+
+/** Missing parents that were just made: where the file goes, and how to take them back when the write fails. */
+export interface MadeParents {
+  readonly place: Place
+  /** Removes the new directories again, as far as they are still empty. */
+  undo(): void
+}
+
+/**
+ * Creates the missing parents of a place, each durable before anybody else can see it: who builds on it need not know that it is new.
+ * The place returned takes the old one's part: it must be closed, and the old one too.
+ */
+export function makeParents(
+  place: Place,
+  { durability, unfinished }: { durability: Durability; unfinished: Unfinished | undefined }
+): MadeParents {
+  const held: Directory[] = []
+  const made: { parent: Directory; name: string }[] = []
+  const undo = () => {
+    for (const { parent, name } of made.toReversed()) removeEmptyDirectory(parent, name)
+  }
+  const endNote = note(place, unfinished)
+  const close = () => {
+    endNote?.()
+    for (const directory of held) directory.close()
+  }
+  let directory = place.directory.share()
+  held.push(directory)
+  try {
+    for (const name of place.missing) {
+      if (makeDirectory(directory, name)) {
+        made.push({ parent: directory, name })
+        durability.syncNewFolder(directory)
+      }
+      directory = directory.openChild(name)
+      held.push(directory)
+    }
+    const stat = directory.stat(place.name)
+    return { place: { ...place, directory, missing: [], stat, close }, undo }
+  } catch (error) {
+    undo()
+    close()
+    throw explainWriteError(error, place.path)
+  }
+}
+
+/** @returns ends the note */
+function note({ directory, missing }: Place, unfinished: Unfinished | undefined): (() => void) | undefined {
+  if (missing.length === 0) return undefined
+  const paths = missing.map((_, index) => join(directory.path, ...missing.slice(0, index + 1)))
+  return unfinished?.begin({ kind: 'folders', paths })
+}
+
+/** True where it made the directory, false where somebody else just had. */
+function makeDirectory(parent: Directory, name: string): boolean {
+  try {
+    mkdirSync(parent.at(name))
+    return true
+  } catch (error) {
+    if (isErrno(error, 'EEXIST')) return false
+    throw error
+  }
+}
+
+function removeEmptyDirectory(parent: Directory, name: string): void {
+  try {
+    rmdirSync(parent.at(name))
+  } catch {
+    // A file was put into it meanwhile, or it is gone already; whatever else it was, the reason for the undo is the one to be told.
+  }
+}

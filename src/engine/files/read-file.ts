@@ -1,0 +1,201 @@
+// Reads a regular file whole, from one descriptor, with its hash. Decides without blocking whether it is one.
+import { hash as hashOf } from 'node:crypto'
+import { constants, fstatSync, openSync, read, readSync, type BigIntStats } from 'node:fs'
+import { promisify } from 'node:util'
+import { isErrno, OperationError } from '../../errors.ts'
+import { closeReader } from './close-reader.ts'
+import { mayAccess } from './access.ts'
+import { identityOf, isSameIdentity, type FileIdentity } from './identity.ts'
+import type { Directory } from './directory.ts'
+import { explainEscapes } from './raw-name.ts'
+import { explainWalkError } from './walk-error.ts'
+import type { Place } from './walk.ts'
+
+/** One version of a file: its bytes and what it was when they were read. */
+export interface FileVersion {
+  readonly bytes: Buffer
+  /** `sha256:` and 64 hex digits. */
+  readonly hash: string
+  readonly identity: FileIdentity
+  /** Permission bits. */
+  readonly mode: number
+  readonly uid: number
+  readonly gid: number
+  /** Number of names (hard links). */
+  readonly links: number
+  /** Whether this process may write to it, by its mode and access lists. */
+  readonly isWritable: boolean
+}
+
+export interface ReadLimits {
+  readonly maxFileBytes: number
+  /** Files up to this size are read synchronously: a trip through the thread pool costs ten times the work. */
+  readonly maxSyncBytes: number
+}
+
+const readAsync = promisify(read)
+/** O_NONBLOCK: should a FIFO have taken the file's place since the walk, opening it returns at once instead of blocking a thread for ever. */
+const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
+const maxTornReads = 5
+
+export function contentHash(bytes: Buffer | string): string {
+  return `sha256:${hashOf('sha256', bytes, 'hex')}`
+}
+
+/**
+ * @param path as the caller spelt it, for messages
+ * @throws OperationError FILE_NOT_FOUND, NOT_A_FILE, FILE_TOO_LARGE, ACCESS_DENIED, READ_ERROR
+ */
+export async function readFile(place: Place, path: string, limits: ReadLimits): Promise<FileVersion> {
+  requireRegular(place.stat, path)
+  const fd = openForReading(place, path)
+  try {
+    for (let attempt = 1; ; attempt += 1) {
+      const before = fstatSync(fd, { bigint: true })
+      checkOpened(before, place, path)
+      checkSize(Number(before.size), path, limits)
+      const bytes = await readWhole(fd, Number(before.size), limits)
+      const after = fstatSync(fd, { bigint: true })
+      // Somebody outside writes in place right now: what was read may be torn.
+      const isWhole = isSameIdentity(identityOf(before), identityOf(after)) && bytes.length === Number(after.size)
+      if (isWhole || attempt === maxTornReads) return versionOf(bytes, after, place)
+    }
+  } catch (error) {
+    throw explainWalkError(error, path)
+  } finally {
+    closeReader(fd)
+  }
+}
+
+/** The hash of the file at a place right now, in one tick; undefined where no regular file can be read there. */
+export function hashNow({ directory, name }: Place): string | undefined {
+  const bytes = readNow(directory, name, Infinity)
+  return bytes === undefined ? undefined : contentHash(bytes)
+}
+
+/** An entry of a directory as it was opened; links are not followed. */
+export interface OpenedEntry {
+  readonly stat: BigIntStats
+  /** Taken before the bytes were read: a change meanwhile is another identity. */
+  readonly identity: FileIdentity
+  /** Undefined where it is no regular file, or larger than `maxFileBytes`. */
+  readonly bytes: Buffer | undefined
+}
+
+/** @throws whatever the system does, such as EACCES */
+export async function readEntry(directory: Directory, name: string, limits: ReadLimits): Promise<OpenedEntry> {
+  const fd = openSync(directory.at(name), readFlags)
+  try {
+    const stat = fstatSync(fd, { bigint: true })
+    const identity = identityOf(stat)
+    const isReadable = stat.isFile() && stat.size <= limits.maxFileBytes
+    return { stat, identity, bytes: isReadable ? await readWhole(fd, Number(stat.size), limits) : undefined }
+  } finally {
+    closeReader(fd)
+  }
+}
+
+/** The bytes of a regular file of a directory, in one tick; undefined where it is none, cannot be read or is larger. */
+export function readNow(directory: Directory, name: string, maxBytes: number): Buffer | undefined {
+  let fd: number | undefined
+  try {
+    fd = openSync(directory.at(name), readFlags)
+    const stat = fstatSync(fd)
+    if (!stat.isFile() || stat.size > maxBytes) return undefined
+    const bytes = Buffer.allocUnsafe(stat.size)
+    return bytes.subarray(0, readFully(fd, bytes))
+  } catch {
+    return undefined
+  } finally {
+    if (fd !== undefined) closeReader(fd)
+  }
+}
+
+/** @throws OperationError FILE_NOT_FOUND or NOT_A_FILE */
+export function requireRegular(stat: BigIntStats | undefined, path: string): asserts stat is BigIntStats {
+  if (stat === undefined) throw fileNotFound(path)
+  if (stat.isFile()) return
+  const kind = stat.isDirectory()
+    ? 'a directory (async_list shows what is in it)'
+    : stat.isSymbolicLink()
+      ? 'a symbolic link'
+      : 'a device, pipe or socket'
+  throw new OperationError('NOT_A_FILE', `Not a regular file but ${kind}: ${path}`, { path })
+}
+
+export function fileNotFound(path: string, cause?: unknown): OperationError {
+  const message = `File does not exist: ${path}. Look for it with async_list, or create it with async_write.${explainEscapes(path)}`
+  return new OperationError('FILE_NOT_FOUND', message, { path, cause })
+}
+
+/** @param subject of the sentence: what is too large */
+export function checkSize(
+  size: number,
+  path: string,
+  { maxFileBytes }: Pick<ReadLimits, 'maxFileBytes'>,
+  subject = 'The file has'
+): void {
+  if (size <= maxFileBytes) return
+  const message = `${subject} ${size} bytes, more than the ${maxFileBytes} allowed (crud.max_file_size_bytes, --max-size): ${path}`
+  throw new OperationError('FILE_TOO_LARGE', message, { path, details: { size_bytes: size, max_bytes: maxFileBytes } })
+}
+
+function openForReading(place: Place, path: string): number {
+  try {
+    return openSync(place.directory.at(place.name), readFlags)
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) throw fileNotFound(path, error)
+    if (isErrno(error, 'EACCES', 'EPERM')) {
+      throw new OperationError('ACCESS_DENIED', `The operating system denies reading (${error.code}): ${path}`, {
+        path,
+        cause: error
+      })
+    }
+    if (isErrno(error, 'ELOOP', 'ENXIO', 'EMLINK'))
+      throw new OperationError('NOT_A_FILE', `Not a regular file: ${path}`, { path, cause: error })
+    throw explainWalkError(error, path)
+  }
+}
+
+/** What was opened must be regular. The walk may have seen another file there: an editor's rename in between is fine where descriptors are held. */
+function checkOpened(stat: BigIntStats, place: Place, path: string): void {
+  requireRegular(stat, path)
+  const isSeen = place.stat !== undefined && stat.ino === place.stat.ino && stat.dev === place.stat.dev
+  if (isSeen || place.directory.isHeld) return
+  throw new OperationError('FILE_NOT_FOUND', `The file was replaced while it was opened: ${path}. Try again.`, { path })
+}
+
+async function readWhole(fd: number, size: number, { maxSyncBytes }: ReadLimits): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafeSlow(size)
+  if (size <= maxSyncBytes) return bytes.subarray(0, readFully(fd, bytes))
+  let filled = 0
+  while (filled < size) {
+    const { bytesRead } = await readAsync(fd, bytes, filled, size - filled, filled)
+    if (bytesRead === 0) break
+    filled += bytesRead
+  }
+  return bytes.subarray(0, filled)
+}
+
+function readFully(fd: number, bytes: Buffer): number {
+  let filled = 0
+  while (filled < bytes.length) {
+    const count = readSync(fd, bytes, filled, bytes.length - filled, filled)
+    if (count === 0) break
+    filled += count
+  }
+  return filled
+}
+
+function versionOf(bytes: Buffer, stat: BigIntStats, { directory, name }: Place): FileVersion {
+  return {
+    bytes,
+    hash: contentHash(bytes),
+    identity: identityOf(stat),
+    mode: Number(stat.mode) & 0o7777,
+    uid: Number(stat.uid),
+    gid: Number(stat.gid),
+    links: Number(stat.nlink),
+    isWritable: mayAccess(directory.at(name), stat, 'write')
+  }
+}

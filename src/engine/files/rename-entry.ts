@@ -1,0 +1,225 @@
+// Renames an entry within a file system, or copies it to another one.
+import { accessSync, constants, renameSync, statSync, unlinkSync, type BigIntStats } from 'node:fs'
+import { resolve } from 'node:path'
+import { isErrno, isOperationError, OperationError } from '../../errors.ts'
+import type { AfterChange } from './after-change.ts'
+import { assertUnchanged, ChangedMeanwhile, requireAbsent } from './preconditions.ts'
+import type { Durability } from './durability.ts'
+import { makeLink, readLink } from './links.ts'
+import { temporaryName } from './temporary-names.ts'
+import { fileNotFound, requireRegular, type FileVersion } from './read-file.ts'
+import type { Unfinished } from './unfinished.ts'
+import type { Place } from './walk.ts'
+import { explainWriteError, type Writer } from './write-file.ts'
+
+export interface RenameSource {
+  readonly place: Place
+  /** As the caller spelt it. */
+  readonly path: string
+  /** The version that is meant; undefined for a link and for a file too large to read. */
+  readonly current: FileVersion | undefined
+}
+
+export interface RenameTarget {
+  readonly place: Place
+  readonly path: string
+  readonly overwrite: boolean
+}
+
+/**
+ * `unchanged`: both are names of one file, and both stay. `copied`: the target lies on another file system; `source-left`: there, too, yet
+ * the source could not be removed.
+ */
+export type RenameOutcome = 'unchanged' | 'renamed' | 'copied' | 'source-left'
+
+interface RenameParts {
+  readonly writer: Writer
+  readonly durability: Durability
+  readonly unfinished: Unfinished | undefined
+  readonly after: AfterChange
+}
+
+export async function renameEntry(
+  parts: RenameParts,
+  from: RenameSource,
+  to: RenameTarget,
+  assertHeld: () => void
+): Promise<RenameOutcome> {
+  const [source, target] = statBoth(from.place, to.place)
+  // A file system that ignores case shows one name as two; it counts a single link, and changes the case of the name.
+  if (isOneFile(source, target) && source.nlink > 1n) return 'unchanged'
+  checkRename(from, to, assertHeld)
+  if (renameInPlace(from, to)) return 'renamed'
+  // Two mounts show one folder: a copy onto itself, then the delete of the source, would lose the file.
+  if (isOneFile(source, target)) return 'unchanged'
+  requireRemovable(from)
+  const endNote = parts.unfinished?.begin({ kind: 'copy', from: from.place.path, to: to.place.path })
+  try {
+    return await copyAcross(parts, from, to, () => checkRename(from, to, assertHeld))
+  } finally {
+    endNote?.()
+  }
+}
+
+/** In the same tick as the rename. */
+function checkRename(from: RenameSource, to: RenameTarget, assertHeld: () => void): void {
+  const { place, path, overwrite } = to
+  assertHeld()
+  if (from.current !== undefined) assertUnchanged(from.place, from.current)
+  refuseLinkToItself(from, to)
+  if (!overwrite) requireAbsent(place, path, 'Pass overwrite: true to replace it, or choose another name.')
+  const existing = place.directory.stat(place.name)
+  if (existing !== undefined && !existing.isSymbolicLink()) requireRegular(existing, path)
+}
+
+/** A link in the place of the file that it leads to would lead to itself, and the content would be gone. */
+function refuseLinkToItself({ place, path }: RenameSource, to: RenameTarget): void {
+  if (place.directory.stat(place.name)?.isSymbolicLink() !== true) return
+  const leadsToName = resolve(to.place.directory.path, readLink(place)) === to.place.path
+  if (!leadsToName && !isOneFile(statTarget(place), to.place.directory.stat(to.place.name))) return
+  const message = `${path} is a symbolic link that would lead to itself as ${to.path}, since it leads to that name or to the file there. Nothing was changed. Rename the file that it leads to, or choose another new_path.`
+  throw new OperationError('INVALID_REQUEST', message, { path })
+}
+
+/** Copies, then deletes: not atomic, yet at every moment at least one name holds the bytes. The change is made once the copy has its name. */
+async function copyAcross(
+  { writer, durability, after }: RenameParts,
+  from: RenameSource,
+  to: RenameTarget,
+  check: () => void
+): Promise<'copied' | 'source-left'> {
+  const { current } = from
+  let requireSame: () => void
+  if (current === undefined) {
+    const target = copyLink(from, to, check)
+    requireSame = () => requireTarget(from.place, target)
+  } else {
+    await writer
+      .writeFile({ place: to.place, path: to.path, bytes: current.bytes, replaces: current, check }, after)
+      .catch(failRename)
+    requireSame = () => assertUnchanged(from.place, current)
+  }
+  await durability.syncNames([to.place], after)
+  const isCopyDurable = after.isSure
+  const removed = after.attempt(
+    () => {
+      if (!isCopyDurable) throw new Error('the copy may not last')
+      requireSame()
+      removeEntry(from.place)
+      return true
+    },
+    bothThere(from, to, isCopyDurable)
+  )
+  return removed === true ? 'copied' : 'source-left'
+}
+
+function bothThere({ path }: RenameSource, { path: newPath }: RenameTarget, isCopyDurable: boolean) {
+  const reason = isCopyDurable ? 'it was changed meanwhile, or the system did not remove it' : 'its copy may not last'
+  return {
+    message: `${path} is still there beside its copy ${newPath}, since ${reason}: compare them and delete one`,
+    details: { source_left: true }
+  }
+}
+
+/** Better refused before anything is copied. */
+function requireRemovable({ place, path }: RenameSource): void {
+  try {
+    accessSync(place.directory.self, constants.W_OK)
+  } catch (error) {
+    throw explainWriteError(error, path, 'RENAME_ERROR')
+  }
+}
+
+/** The link takes its new name in one step, so that what it replaces is there until then. @returns what the link says */
+function copyLink(from: RenameSource, { place, path, overwrite }: RenameTarget, check: () => void): string {
+  requireLink(from.place, from.path)
+  const target = readLink(from.place)
+  const name = overwrite ? temporaryName() : place.name
+  check()
+  try {
+    makeLink({ ...place, name }, target)
+    if (overwrite) renameOver(place, name)
+    return target
+  } catch (error) {
+    throw explainWriteError(error, path, 'RENAME_ERROR')
+  }
+}
+
+function renameOver(place: Place, temporary: string): void {
+  const { directory, name } = place
+  try {
+    renameSync(directory.at(temporary), directory.at(name))
+  } catch (error) {
+    removeEntry({ ...place, name: temporary })
+    throw error
+  }
+}
+
+function requireTarget(link: Place, target: string): void {
+  if (readLink(link) !== target) throw new ChangedMeanwhile(`changed meanwhile: ${link.path}`)
+}
+
+function requireLink({ stat }: Place, path: string): void {
+  if (stat?.isSymbolicLink() === true) return
+  throw new OperationError(
+    'FILE_TOO_LARGE',
+    `The file is above the size limit and new_path lies on another file system: ${path}. Move it with the system's own tools.`,
+    { path }
+  )
+}
+
+/** False where the two lie on different file systems. */
+function renameInPlace({ place: from, path }: RenameSource, { place: to, path: newPath }: RenameTarget): boolean {
+  try {
+    renameSync(from.directory.at(from.name), to.directory.at(to.name))
+    return true
+  } catch (error) {
+    if (isErrno(error, 'EXDEV')) return false
+    if (isErrno(error, 'ENOENT') && from.directory.stat(from.name) === undefined) throw fileNotFound(path, error)
+    throw explainWriteError(error, isWritable(to) ? path : newPath, 'RENAME_ERROR')
+  }
+}
+
+/** Whether entries of the folder of a place can be made and taken away. */
+function isWritable({ directory }: Place): boolean {
+  try {
+    accessSync(directory.self, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** A copy that cannot be written is a rename that failed. */
+function failRename(error: unknown): never {
+  if (!isOperationError(error, 'WRITE_ERROR')) throw error
+  const { message, path, details, cause } = error
+  throw new OperationError('RENAME_ERROR', message, { path, details, cause })
+}
+
+type Found = BigIntStats | undefined
+
+function statBoth(from: Place, to: Place): readonly [Found, Found] {
+  return [from.directory.stat(from.name), to.directory.stat(to.name)]
+}
+
+function isOneFile(one: Found, other: Found): one is BigIntStats {
+  return one !== undefined && other !== undefined && one.ino === other.ino && one.dev === other.dev
+}
+
+/** What the link leads to as the system follows it, outside the roots too; nothing of it is told. */
+function statTarget({ directory, name }: Place): Found {
+  try {
+    return statSync(directory.at(name), { bigint: true })
+  } catch {
+    return undefined
+  }
+}
+
+function removeEntry(place: Place): void {
+  try {
+    unlinkSync(place.directory.at(place.name))
+  } catch (error) {
+    if (!isErrno(error, 'ENOENT')) throw error
+  }
+}

@@ -1,0 +1,41 @@
+// Whether the roots can be worked on right now, within a bounded time: a file system that is gone may never answer.
+import { constants } from 'node:fs'
+import { access, lstat } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import { isErrno } from '../../support/errno.ts'
+import type { Root } from './roots.ts'
+import { explainRootError } from './walk-error.ts'
+
+/** @returns looks at all roots; its answer says what is wrong with those that cannot be worked on */
+export function createRootProbe(roots: readonly Root[]): (limitMs: number) => Promise<string | undefined> {
+  let underWay: Promise<string | undefined> | undefined
+
+  async function look(): Promise<string | undefined> {
+    const troubles = await Promise.all(roots.map(troubleOf))
+    return troubles.find((trouble) => trouble !== undefined)
+  }
+
+  return async (limitMs) => {
+    // One at a time: each look at a file system that hangs takes a thread of Node's pool for good.
+    underWay ??= look().finally(() => (underWay = undefined))
+    const late = `A root does not answer within ${limitMs} ms: see whether its file system hangs.`
+    return Promise.race([underWay, delay(limitMs, late, { ref: false })])
+  }
+}
+
+async function troubleOf({ given, real }: Root): Promise<string | undefined> {
+  try {
+    // A link in its place is not followed by operations either.
+    if (!(await lstat(real)).isDirectory()) return gone(given)
+    await access(real, constants.R_OK | constants.W_OK | constants.X_OK)
+    return undefined
+  } catch (error) {
+    if (isErrno(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) return gone(given)
+    const reason = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : ''
+    return `The root ${given} cannot be read and written by this user${reason}. Give the user of the server the rights, or mount it so that it can be written.`
+  }
+}
+
+function gone(given: string): string {
+  return (explainRootError(Object.assign(new Error(), { code: 'ENOENT' }), given) as Error).message
+}

@@ -1,0 +1,129 @@
+// The roots: the directories below which files are reachable. Compared by path segment, never by string prefix.
+import { accessSync, constants, realpathSync, statSync } from 'node:fs'
+import { isAbsolute, resolve, sep } from 'node:path'
+import { isErrno, OperationError } from '../../errors.ts'
+
+export interface Root {
+  /** The directory as the operator spelt it, made absolute. */
+  readonly given: string
+  /** Its real path, taken at start. */
+  readonly real: string
+}
+
+/** A place below a root, not yet looked at. */
+export interface Location {
+  readonly root: Root
+  /** Names below the root, as `namesOf` gives them. Empty for the root itself. */
+  readonly segments: readonly string[]
+}
+
+export type Roots = ReturnType<typeof createRoots>
+
+/**
+ * @param directories absolute or relative to the working directory; each must be an existing directory
+ * @throws Error naming the directory that cannot be used, or the two that overlap, and why
+ */
+export function createRoots(directories: readonly string[]) {
+  const roots = directories.map(openRoot)
+  refuseOverlap(roots)
+  const known = roots.map((root) => ({ root, spellings: [namesOf(root.real), namesOf(root.given)] }))
+
+  /**
+   * The location of an absolute path, or of one relative to the first root. Looks at names only, apart from the spelling of the roots;
+   * a ".." is left to the walk, since a link may come before it.
+   */
+  function locate(path: string): Location {
+    const [first] = roots
+    if (first === undefined) {
+      const message = `This server has no root, so it refuses every path, ${path} too. Ask the operator to set crud.base_directories (async-crud-mcp config edit), or to start the server with --dir <folder>.`
+      throw new OperationError('PATH_OUTSIDE_BASE', message, { path })
+    }
+    const names = namesOf(path)
+    if (!isAbsolute(path)) return { root: first, segments: names }
+    const location = within(names) ?? withinReal(names)
+    if (location === undefined) throw outsideRoots(path)
+    return location
+  }
+
+  /** The location of an absolute path by its names; undefined where no root's names come first. */
+  function within(names: readonly string[]): Location | undefined {
+    for (const { root, spellings } of known) {
+      for (const base of spellings) {
+        if (base.every((name, index) => name === names[index])) return { root, segments: names.slice(base.length) }
+      }
+    }
+    return undefined
+  }
+
+  /** The same with the deepest existing folder by its real path, for spellings that reach a root through a link above it. */
+  function withinReal(names: readonly string[]): Location | undefined {
+    const up = names.indexOf('..')
+    // The last name is left to the walk: it may be a link that is meant itself.
+    for (let count = up === -1 ? names.length - 1 : up; count > 0; count -= 1) {
+      try {
+        const real = realpathSync.native(resolve(sep, ...names.slice(0, count)))
+        return within([...namesOf(real), ...names.slice(count)])
+      } catch {
+        // Missing or unreadable: go on with the directory above.
+      }
+    }
+    return undefined
+  }
+
+  function outsideRoots(path: string): OperationError {
+    const list = roots.map(({ given }) => given).join(', ')
+    return new OperationError('PATH_OUTSIDE_BASE', `Path is outside every root: ${path}. Roots: ${list}`, { path })
+  }
+
+  return { list: roots as readonly Root[], locate, within, outsideRoots }
+}
+
+/**
+ * The names of a path, without empty ones and ".". One "." stays at the end of a path that ends in a slash, or in "/.": what it leads
+ * to must be a folder.
+ */
+export function namesOf(path: string): string[] {
+  const parts = path.split(process.platform === 'win32' ? /[\\/]/ : '/')
+  const names = parts.filter((name) => name !== '' && name !== '.')
+  const last = parts.at(-1)
+  const isFolder = parts.length > 1 && (last === '' || last === '.')
+  return isFolder ? [...names, '.'] : names
+}
+
+function openRoot(directory: string): Root {
+  const given = isAbsolute(directory) ? directory : process.cwd() + sep + directory
+  try {
+    if (!statSync(given).isDirectory()) throw new Error(`root is not a directory: ${given}`)
+    const real = realpathSync.native(given)
+    accessSync(real, constants.R_OK | constants.W_OK)
+    // Names cannot be compared across a "..", which may have left a link.
+    return { given: namesOf(given).includes('..') ? real : resolve(given), real }
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) throw new Error(`root does not exist: ${given}`, { cause: error })
+    if (isErrno(error, 'EACCES', 'EPERM', 'EROFS'))
+      throw new Error(`root cannot be read and written by this user: ${given}`, { cause: error })
+    throw error
+  }
+}
+
+/** A file in two roots would have two places, and belong to two trees. */
+function refuseOverlap(roots: readonly Root[]): void {
+  for (const [index, inner] of roots.entries()) {
+    for (const [other, outer] of roots.entries()) {
+      const segments = index === other ? undefined : segmentsBelow(outer.real, inner.real)
+      if (segments === undefined) continue
+      throw new Error(
+        segments.length === 0
+          ? `roots overlap: ${inner.given} and ${outer.given} are one directory, give it once`
+          : `roots overlap: ${inner.given} lies in ${outer.given}, which reaches it already: leave the inner one out`
+      )
+    }
+  }
+}
+
+/** The names that lead from `base` down to `path`; undefined where `path` is not below it. */
+export function segmentsBelow(base: string, path: string): readonly string[] | undefined {
+  if (path === base) return []
+  const prefix = base.endsWith(sep) ? base : base + sep
+  return path.startsWith(prefix) ? path.slice(prefix.length).split(sep) : undefined
+}

@@ -1,0 +1,40 @@
+// What the server's own files below a root are called.
+import { randomBytes } from 'node:crypto'
+import { isAlive } from '../../support/process-identity.ts'
+
+/** The folder below a root that holds the server's own files. */
+export const ownFolder = '.async-crud-mcp'
+/** How the name of a temporary file begins. */
+export const temporaryPrefix = '.async-crud-mcp-'
+export const temporarySuffix = '.tmp'
+
+/** Start of this process: with the pid it tells a living process's temporary files from a dead one's. */
+const startedAt = Math.trunc(performance.timeOrigin).toString(36)
+
+/** A name that no other file has. */
+export function temporaryName(): string {
+  return `${temporaryPrefix}${process.pid}-${startedAt}-${randomBytes(8).toString('hex')}${temporarySuffix}`
+}
+
+/** In the server's own folder: the note of a change that is under way. */
+export function recordName(): string {
+  return `unfinished-${process.pid}-${startedAt}-${randomBytes(8).toString('hex')}.json`
+}
+
+/** True for the temporary file of a process that is gone. */
+export function isLeftover(name: string): boolean {
+  return isOfDead(/^\.async-crud-mcp-(\d+)-([0-9a-z]+)-[0-9a-f]{16}\.tmp$/.exec(name))
+}
+
+/** True for the note of a process that is gone. */
+export function isRecordOfDead(name: string): boolean {
+  return isOfDead(/^unfinished-(\d+)-([0-9a-z]+)-[0-9a-f]{16}\.json$/.exec(name))
+}
+
+/** @param match of the id and the start of a process */
+function isOfDead(match: RegExpExecArray | null): boolean {
+  if (match === null) return false
+  const pid = Number(match[1])
+  if (pid === process.pid) return match[2] !== startedAt
+  return !isAlive(pid)
+}

@@ -1,0 +1,232 @@
+// Walks from a root to a file, one open directory after the other, and resolves symbolic links itself inside the roots.
+import { constants, readlinkSync, type BigIntStats } from 'node:fs'
+import { dirname, isAbsolute, join } from 'node:path'
+import { isErrno, OperationError } from '../../errors.ts'
+import { Directory } from './directory.ts'
+import { namesOf, type Location, type Root, type Roots } from './roots.ts'
+import { explainRootError, explainWalkError } from './walk-error.ts'
+
+/** The end of a walk: an entry of an open directory. Whoever gets it closes it. */
+export interface Place {
+  readonly root: Root
+  /** The deepest directory on the way that exists. */
+  readonly directory: Directory
+  /** Name in `directory`, unless parents are missing. */
+  readonly name: string
+  /** Names of the missing directories between `directory` and `name`. */
+  readonly missing: readonly string[]
+  /** True where the path, or the link that it ends in, has a slash at its end: then no file is meant. */
+  readonly isFolder: boolean
+  /** What stands there, links not followed; undefined where nothing does. */
+  readonly stat: BigIntStats | undefined
+  /** Canonical path. */
+  readonly path: string
+  close(): void
+}
+
+interface WalkOptions {
+  /** True: a link at the very end is resolved too. False: the link itself is the place. */
+  readonly followLast: boolean
+}
+
+const maxLinks = 40
+const opensWithoutFollowing = constants.O_NOFOLLOW !== undefined
+
+/**
+ * @throws OperationError PATH_OUTSIDE_BASE where a link or ".." leaves the roots, NOT_A_FILE where a file stands in the middle of the path,
+ * DIR_NOT_FOUND where a folder before ".." is missing, ACCESS_DENIED where a directory cannot be searched
+ */
+export function walk(roots: Roots, location: Location, path: string, options: WalkOptions): Place {
+  try {
+    return new Walk(roots, location, path, options).run()
+  } catch (error) {
+    throw explainWalkError(error, path)
+  }
+}
+
+class Walk {
+  readonly #roots: Roots
+  readonly #spelling: string
+  readonly #followLast: boolean
+  /** Directories from the root down to where the walk stands. */
+  #open: Directory[] = []
+  #root: Root
+  #todo: string[]
+  #links = 0
+  #isFolder = false
+
+  constructor(roots: Roots, { root, segments }: Location, spelling: string, { followLast }: WalkOptions) {
+    this.#roots = roots
+    this.#spelling = spelling
+    this.#followLast = followLast
+    this.#root = root
+    this.#todo = [...segments]
+  }
+
+  run(): Place {
+    try {
+      this.#restart(this.#root, this.#todo)
+      for (;;) {
+        const name = this.#todo.shift()
+        if (name === undefined) return this.#atDirectory()
+        const end = this.#step(name)
+        if (end !== undefined) return end
+      }
+    } finally {
+      for (const directory of this.#open) directory.close()
+    }
+  }
+
+  get #here(): Directory {
+    return this.#open.at(-1) as Directory
+  }
+
+  #restart(root: Root, segments: readonly string[]): void {
+    for (const directory of this.#open) directory.close()
+    this.#root = root
+    this.#open = [openRoot(root)]
+    this.#todo = [...segments]
+  }
+
+  /** One name further; a place where the walk has ended. */
+  #step(name: string): Place | undefined {
+    if (name === '.') {
+      this.#isFolder = this.#todo.length === 0
+      return undefined
+    }
+    if (name === '..') {
+      this.#up()
+      return undefined
+    }
+    const isLast = this.#todo.length === 0
+    if (!isLast && opensWithoutFollowing) {
+      // The common case costs one system call: a directory that is no link.
+      try {
+        this.#open.push(this.#here.openChild(name))
+        return undefined
+      } catch (error) {
+        if (!isErrno(error, 'ELOOP', 'ENOTDIR', 'ENOENT', 'EMLINK')) throw error
+      }
+    }
+    const stat = this.#here.stat(name)
+    if (stat?.isSymbolicLink() === true && !(isLast && !this.#followLast)) {
+      this.#follow(name)
+      return undefined
+    }
+    if (isLast) return this.#place([], name, stat)
+    if (stat === undefined) return this.#atMissing([name, ...this.#todo])
+    if (stat.isDirectory()) {
+      this.#open.push(this.#here.openChild(name))
+      return undefined
+    }
+    const obstacle = join(this.#here.path, name)
+    throw new OperationError('NOT_A_FILE', `Not a directory: ${obstacle}, on the way to ${this.#spelling}`, {
+      path: this.#spelling
+    })
+  }
+
+  /** Nothing stands at the first of these names. */
+  #atMissing(rest: readonly string[]): Place {
+    const up = rest.indexOf('..')
+    if (up !== -1) {
+      const missing = join(this.#here.path, ...rest.slice(0, up))
+      const message = `Directory does not exist: ${missing}, before ".." in ${this.#spelling}. Pass the path without "..".`
+      throw new OperationError('DIR_NOT_FOUND', message, { path: this.#spelling })
+    }
+    this.#isFolder = rest.at(-1) === '.'
+    const names = rest.filter((name) => name !== '.')
+    return this.#place(names.slice(0, -1), names.at(-1) as string, undefined)
+  }
+
+  /** Leaves the folder that the walk has led to. Above its root the way may still lead into another one. */
+  #up(): void {
+    const left = this.#open.pop() as Directory
+    left.close()
+    if (this.#open.length > 0) return
+    let above = dirname(this.#root.real)
+    // What stands above a real path is real too, so that these can be cut from the text.
+    for (; this.#todo[0] === '..'; this.#todo.shift()) above = dirname(above)
+    this.#enter([...namesOf(above), ...this.#todo])
+  }
+
+  #follow(name: string): void {
+    this.#links += 1
+    if (this.#links > maxLinks) {
+      throw new OperationError('ACCESS_DENIED', `Too many symbolic links: ${this.#spelling}`, { path: this.#spelling })
+    }
+    const target = this.#readLink(name)
+    if (target === undefined) {
+      // It is no link any more: another look at the same name.
+      this.#todo.unshift(name)
+      return
+    }
+    if (!isAbsolute(target)) {
+      this.#todo = [...namesOf(target), ...this.#todo]
+      return
+    }
+    this.#enter([...namesOf(target), ...this.#todo])
+  }
+
+  /** Undefined where something else has taken its place since it was looked at. */
+  #readLink(name: string): string | undefined {
+    try {
+      return readlinkSync(this.#here.at(name))
+    } catch (error) {
+      if (isErrno(error, 'EINVAL', 'ENOENT')) return undefined
+      throw error
+    }
+  }
+
+  /** Goes on at an absolute path. Nothing outside the roots is looked at: what leaves them must come back by the names of a root. */
+  #enter(names: readonly string[]): void {
+    const location = this.#roots.within(names)
+    if (location === undefined) throw this.#escape()
+    this.#restart(location.root, location.segments)
+  }
+
+  #escape(): OperationError {
+    if (this.#links === 0) return this.#roots.outsideRoots(this.#spelling)
+    const message = `A symbolic link on the way leaves the roots: ${this.#spelling}`
+    return new OperationError('PATH_OUTSIDE_BASE', message, { path: this.#spelling })
+  }
+
+  #place(missing: readonly string[], name: string, stat: BigIntStats | undefined): Place {
+    const directory = this.#here.share()
+    return {
+      root: this.#root,
+      directory,
+      name,
+      missing,
+      isFolder: this.#isFolder,
+      stat,
+      path: join(directory.path, ...missing, name),
+      close: () => directory.close()
+    }
+  }
+
+  /** The walk ended on a directory that it already holds open: a root, or the target of a link such as "..". */
+  #atDirectory(): Place {
+    const here = this.#here
+    const directory = here.share()
+    const stat = directory.stat('.')
+    return {
+      root: this.#root,
+      directory,
+      name: '.',
+      missing: [],
+      isFolder: this.#isFolder,
+      stat,
+      path: here.path,
+      close: () => directory.close()
+    }
+  }
+}
+
+function openRoot({ given, real }: Root): Directory {
+  try {
+    return Directory.open(real)
+  } catch (error) {
+    if (isErrno(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) throw explainRootError(error, given)
+    throw error
+  }
+}

@@ -1,0 +1,204 @@
+// Writes a file atomically and durably: temporary file, fsync, last checks, rename, fsync of the directory, and only then the answer.
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
+  linkSync,
+  openSync,
+  renameSync,
+  unlinkSync,
+  write,
+  writeSync
+} from 'node:fs'
+import { promisify } from 'node:util'
+import { isErrno, OperationError } from '../../errors.ts'
+import { notDurable, notLookedAt, type AfterChange } from './after-change.ts'
+import type { Durability } from './durability.ts'
+import { identityOf, type FileIdentity } from './identity.ts'
+import { temporaryName } from './temporary-names.ts'
+import type { FileVersion } from './read-file.ts'
+import { explainWay, isDenial, isSystemError } from './walk-error.ts'
+import type { Place } from './walk.ts'
+
+export interface WriteSettings {
+  readonly durability: Durability
+  readonly maxSyncBytes: number
+}
+
+export interface WriteRequest {
+  readonly place: Place
+  /** As the caller spelt it, for messages. */
+  readonly path: string
+  readonly bytes: Buffer
+  /** The version that is replaced, whose mode and owner are kept; undefined creates. */
+  readonly replaces: FileVersion | undefined
+  /** Of a new file, where it was there before. */
+  readonly mode?: number | undefined
+  /** Runs in the same tick as the rename, immediately before it; throws to refuse. */
+  readonly check: () => void
+}
+
+const createFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0)
+const leftover = {
+  message: 'its temporary name beside it could not be removed (the next start of the server does that)',
+  details: { leftover: true }
+}
+const writeAsync = promisify(write)
+
+export type Writer = ReturnType<typeof createWriter>
+
+export function createWriter({ durability, maxSyncBytes }: WriteSettings) {
+  const temporaries = new Set<() => void>()
+  let isClosed = false
+
+  /**
+   * The bytes are at the place once this returns; `after` takes what fails from then on.
+   * @throws OperationError WRITE_ERROR, ACCESS_DENIED, FILE_EXISTS (creating only), or what `check` throws; then the file is as it was
+   */
+  async function writeFile(
+    { place, path, bytes, replaces, mode, check }: WriteRequest,
+    after: AfterChange
+  ): Promise<FileIdentity | undefined> {
+    const temporary = place.directory.at(temporaryName())
+    const remove = () => removeIfThere(temporary)
+    let fd: number | undefined
+    try {
+      fd = openSync(temporary, createFlags, 0o600)
+      temporaries.add(remove)
+      await fill(fd, bytes)
+      copyModeAndOwner(fd, replaces, mode)
+      await durability.syncContent(fd)
+      // No await between the checks and the rename: no other operation of this process can come in between.
+      if (isClosed) throw stopping(path)
+      check()
+      if (replaces === undefined) createLink(temporary, place.directory.at(place.name), path)
+      else renameSync(temporary, place.directory.at(place.name))
+    } catch (error) {
+      tidy(remove)
+      temporaries.delete(remove)
+      if (fd !== undefined) tidy(() => closeSync(fd as number))
+      throw explainWriteError(error, path)
+    }
+    temporaries.delete(remove)
+    if (replaces === undefined) after.attempt(remove, leftover)
+    return settle(fd, after)
+  }
+
+  /** After the change. */
+  function settle(fd: number, after: AfterChange): FileIdentity | undefined {
+    const stat = after.attempt(() => fstatSync(fd, { bigint: true }), notLookedAt)
+    // Without an fsync before, some file systems tell only now that the bytes could not be written.
+    after.attempt(() => closeSync(fd), notDurable)
+    return stat === undefined ? undefined : identityOf(stat)
+  }
+
+  async function fill(fd: number, bytes: Buffer): Promise<void> {
+    let written = 0
+    while (written < bytes.length) {
+      if (bytes.length <= maxSyncBytes) written += writeSync(fd, bytes, written)
+      else written += (await writeAsync(fd, bytes, written)).bytesWritten
+    }
+  }
+
+  return {
+    writeFile,
+    /** Refuses every further rename and removes the temporary files that are still there. */
+    close(): void {
+      isClosed = true
+      for (const remove of temporaries) tidy(remove)
+    }
+  }
+}
+
+/**
+ * Mode and, where permitted, owner of the version that is replaced; a new file gets 0666 minus the umask, and one that was there before its
+ * mode. Set-user and set-group bits meant an owner that is not known any more.
+ */
+function copyModeAndOwner(fd: number, replaces: FileVersion | undefined, newMode = 0o666 & ~process.umask()): void {
+  if (replaces === undefined) {
+    fchmodSync(fd, newMode & 0o1777)
+    return
+  }
+  const own = fstatSync(fd)
+  let mode = replaces.mode
+  if (own.uid !== replaces.uid || own.gid !== replaces.gid) {
+    try {
+      fchownSync(fd, replaces.uid, replaces.gid)
+    } catch (error) {
+      if (!isErrno(error, 'EPERM', 'EINVAL')) throw error
+      // Set-user and set-group bits meant the old owner; they must not pass to the new one.
+      mode &= 0o1777
+    }
+  }
+  fchmodSync(fd, mode)
+}
+
+/** A new name by link: unlike rename it fails where somebody outside has just created the file. */
+function createLink(temporary: string, target: string, path: string): void {
+  try {
+    linkSync(temporary, target)
+  } catch (error) {
+    if (isErrno(error, 'EEXIST'))
+      throw new OperationError('FILE_EXISTS', `File already exists: ${path}. Use async_update to change it.`, {
+        path,
+        cause: error
+      })
+    // File systems without hard links (FAT, some network ones).
+    if (!isErrno(error, 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK', 'ENOSYS')) throw error
+    renameSync(temporary, target)
+  }
+}
+
+function removeIfThere(path: string): void {
+  try {
+    unlinkSync(path)
+  } catch (error) {
+    if (!isErrno(error, 'ENOENT')) throw error
+  }
+}
+
+/** For what is cleared away after a failure: that failure is the one to be told. */
+function tidy(step: () => void): void {
+  try {
+    step()
+  } catch {
+    // The next start sweeps what stays.
+  }
+}
+
+function stopping(path: string): OperationError {
+  return new OperationError(
+    'OVERLOADED',
+    `The server is stopping and has not changed ${path}. Try again when it runs again.`,
+    {
+      path,
+      details: { retry_after_seconds: 1 }
+    }
+  )
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk is full. Free space on it, then try again',
+  EDQUOT: 'the quota is used up. Free space in it, then try again',
+  EIO: 'the disk failed. Have it checked before you try again'
+}
+
+/** @returns an OperationError for whatever the system has answered before the change was made, else the error itself */
+export function explainWriteError(
+  error: unknown,
+  path: string,
+  code: 'WRITE_ERROR' | 'DELETE_ERROR' | 'RENAME_ERROR' = 'WRITE_ERROR'
+): unknown {
+  if (!isSystemError(error)) return error
+  if (isDenial(error)) {
+    const message = `The operating system denies the change (${error.code}): ${path}. Ask the operator: the folder or the file is not writable for the user of the server.`
+    return new OperationError('ACCESS_DENIED', message, { path, cause: error })
+  }
+  const { code: cause } = error
+  const reason =
+    reasons[String(cause)] ?? `the system answered ${String(cause)}. Try again; if it stays, tell the operator`
+  const message = `Nothing was changed at ${path}: ${reason}.`
+  return explainWay(error, path) ?? new OperationError(code, message, { path, cause: error })
+}

@@ -1,0 +1,61 @@
+// The lock table in the words of the contract: who holds a file, who waits for it.
+import type { LockList } from '../../../schemas/locks.ts'
+import type { Holder, PendingRequest } from '../../../schemas/status.ts'
+import type { Static } from '../../../schemas/typebox.ts'
+import type { HolderStatus, KeyStatus, WaiterStatus } from '../locks/lock.ts'
+import type { LockManager } from '../locks/lock-manager.ts'
+import { timestamp } from '../../support/timestamp.ts'
+
+function toHolder(holder: HolderStatus): Static<typeof Holder> {
+  const { mode, agentId, note, acquiredAt, expiresAt, fencingToken, waitsFor } = holder
+  return {
+    type: typeOf(holder),
+    mode,
+    agent_id: agentId ?? null,
+    ...(note !== undefined && { note }),
+    acquired_at: timestamp(acquiredAt),
+    expires_at: expiresAt === undefined ? null : timestamp(expiresAt),
+    ...(fencingToken !== undefined && { fencing_token: fencingToken }),
+    ...(waitsFor !== undefined && { waits_for: waitsFor })
+  }
+}
+
+/** As an agent sees it: the token of a lock is for its holder alone, who proves by it what it holds. */
+export function toOwnHolder(holder: HolderStatus, agentId: string | undefined): Static<typeof Holder> {
+  const isOwn = agentId !== undefined && holder.agentId === agentId
+  return toHolder(isOwn ? holder : { ...holder, fencingToken: undefined })
+}
+
+export function toPendingRequest(waiter: WaiterStatus): Static<typeof PendingRequest> {
+  const { mode, agentId, note, queuedAt, timeoutAt, isParked } = waiter
+  return {
+    type: typeOf(waiter),
+    mode,
+    agent_id: agentId ?? null,
+    ...(note !== undefined && { note }),
+    queued_at: timestamp(queuedAt),
+    timeout_at: timestamp(timeoutAt),
+    ...(isParked && { parked: true })
+  }
+}
+
+/** Everything held and waited for. @param limit of files listed; only these are described */
+export function listLocks(locks: LockManager, limit: number): LockList {
+  const { paths, shared, exclusive, leases, waiting } = locks.summary()
+  const entries = [...locks.paths()].sort(([one], [other]) => (one < other ? -1 : 1))
+  return {
+    files: entries.slice(0, limit).map(([key, path]) => describeFile(path, locks.status(key))),
+    counts: { files: paths, read: shared, write: exclusive, leases, waiting },
+    truncated: entries.length > limit,
+    timestamp: timestamp()
+  }
+}
+
+function describeFile(path: string, { holders, waiters }: KeyStatus): LockList['files'][number] {
+  return { path, holders: holders.map(toHolder), pending_requests: waiters.map(toPendingRequest) }
+}
+
+/** PRD 3.5 names the kind of a request without the prefix. */
+function typeOf({ isLease, operation }: HolderStatus | WaiterStatus): string {
+  return isLease ? 'lease' : operation.replace(/^async_/, '')
+}

@@ -1,0 +1,157 @@
+// Leases that have ended against the will of their holders: the holder is told with its next answer, and does not write on unawares.
+import { LRUCache } from 'lru-cache'
+import type { Notice } from '../../../schemas/notices.ts'
+import { lockKey } from '../files/lock-key.ts'
+import { quote, quoteName } from '../locks/quote.ts'
+import type { Lease, LeaseEnd } from '../locks/lock.ts'
+import { timestamp } from '../../support/timestamp.ts'
+
+export interface LostLease {
+  readonly path: string
+  readonly fencingToken: number
+  readonly end: LeaseEnd
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  isTold: boolean
+  /** True once the agent has read the file since. */
+  isRead: boolean
+}
+
+interface Losses {
+  /** By key. Kept until the agent has been told and has read the file, or has a new lease, or has released it. */
+  readonly byKey: Map<string, LostLease>
+  /** Not yet told. */
+  readonly untold: LostLease[]
+}
+
+/** As it outlives the process. */
+export interface LossState extends LostLease {
+  readonly agentId: string
+}
+
+/** Told in one answer; of more only the count (DESIGN, notices). */
+const maxTold = 5
+/** Beyond these the oldest are forgotten: agents, and losses of one agent. */
+const maxAgents = 1000
+const maxLosses = 1000
+
+export type LostLeases = ReturnType<typeof createLostLeases>
+
+/** @param rememberMs how long an agent is kept from writing on; 0 remembers nothing */
+export function createLostLeases(rememberMs: number) {
+  const agents = new LRUCache<string, Losses>({ max: maxAgents, ttl: Math.max(1, rememberMs) })
+  const listeners = new Set<(agentId: string, key: string) => void>()
+
+  function tell(agentId: string, key: string): void {
+    for (const listener of listeners) listener(agentId, key)
+  }
+
+  /** Nearly always nobody has lost anything. */
+  function lossesOf(agentId: string | undefined): Losses | undefined {
+    return agentId === undefined || agents.size === 0 ? undefined : agents.get(agentId)
+  }
+
+  function record(lease: Pick<Lease, 'path' | 'agentId' | 'fencingToken'>, end: LeaseEnd, at = Date.now()): void {
+    const { path, agentId, fencingToken } = lease
+    if (!isRemembered(at)) return
+    add(agentId, { path, fencingToken, end, at, isTold: false, isRead: false })
+    tell(agentId, lockKey(path))
+  }
+
+  const isRemembered = (at: number): boolean => rememberMs > 0 && at + rememberMs > Date.now()
+
+  function add(agentId: string, loss: LostLease): void {
+    const losses = lossesOf(agentId) ?? { byKey: new Map<string, LostLease>(), untold: [] }
+    const key = lockKey(loss.path)
+    losses.byKey.delete(key)
+    losses.byKey.set(key, loss)
+    if (!loss.isTold) losses.untold.push(loss)
+    const [oldest] = losses.byKey.keys()
+    if (losses.byKey.size > maxLosses && oldest !== undefined) losses.byKey.delete(oldest)
+    if (losses.untold.length > maxLosses) losses.untold.shift()
+    agents.set(agentId, losses)
+  }
+
+  return {
+    record,
+    /** What this agent has not been told yet; from now on it counts as told. */
+    takeNotices(agentId: string | undefined): { notices: Notice[]; further_notices?: number } | undefined {
+      const untold = lossesOf(agentId)?.untold.splice(0)
+      if (untold === undefined || untold.length === 0) return undefined
+      for (const loss of untold) {
+        loss.isTold = true
+        tell(agentId as string, lockKey(loss.path))
+      }
+      const further = untold.length - maxTold
+      return { notices: untold.slice(0, maxTold).map(toNotice), ...(further > 0 && { further_notices: further }) }
+    },
+    /** The lease that this agent has lost on the key, and may still believe to hold. */
+    find(agentId: string | undefined, key: string): LostLease | undefined {
+      const loss = lossesOf(agentId)?.byKey.get(key)
+      return loss?.isTold === true && loss.isRead ? undefined : loss
+    },
+    /** The agent sees what the file is now. */
+    read(agentId: string | undefined, key: string): void {
+      const loss = lossesOf(agentId)?.byKey.get(key)
+      if (loss === undefined) return
+      loss.isRead = true
+      tell(agentId as string, key)
+    },
+    /** The agent is refused for it, and so told. */
+    refuse(agentId: string, key: string): void {
+      const losses = lossesOf(agentId)
+      const loss = losses?.byKey.get(key)
+      if (losses === undefined || loss === undefined) return
+      loss.isTold = true
+      const place = losses.untold.indexOf(loss)
+      if (place !== -1) losses.untold.splice(place, 1)
+      tell(agentId, key)
+    },
+    /** The agent has a new lease, or wants none any more. @param key undefined means all */
+    forget(agentId: string, key?: string): void {
+      const byKey = lossesOf(agentId)?.byKey
+      for (const lost of key === undefined ? [...(byKey?.keys() ?? [])] : [key])
+        if (byKey?.delete(lost) === true) tell(agentId, lost)
+    },
+    /** Told of every loss that is new, or is known better to its agent than before. @returns ends it */
+    onChange(listener: (agentId: string, key: string) => void): () => void {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    /** Undefined where the agent need not be told or kept from anything any more. */
+    state(agentId: string, key: string): LossState | undefined {
+      const loss = agents.peek(agentId)?.byKey.get(key)
+      return loss === undefined || (loss.isTold && loss.isRead) ? undefined : { ...loss, agentId }
+    },
+    *states(): Generator<LossState, undefined> {
+      for (const [agentId, { byKey }] of agents.entries())
+        for (const loss of byKey.values()) if (!loss.isTold || !loss.isRead) yield { ...loss, agentId }
+    },
+    /** Takes up one of an earlier process. */
+    restore({ agentId, ...loss }: LossState): void {
+      if (isRemembered(loss.at)) add(agentId, loss)
+    }
+  }
+}
+
+function toNotice(loss: LostLease): Notice {
+  const { path, fencingToken, end, at } = loss
+  return {
+    type: 'lease_lost',
+    path,
+    message: `${describeLoss(loss)} Read the file again before you change it; lock_try takes a new lease.`,
+    at: timestamp(at),
+    fencing_token: fencingToken,
+    cause: end.cause,
+    ...(end.cause === 'broken' && { reason: end.reason, ...(end.by !== undefined && { by: end.by }) })
+  }
+}
+
+/** A sentence. */
+export function describeLoss({ path, fencingToken, end, at }: LostLease): string {
+  const what = `Your lease on ${path} (fencing_token ${fencingToken}) ended at ${timestamp(at)}`
+  if (end.cause === 'expired') return `${what}: it expired without a call of yours on the file.`
+  if (end.cause === 'disconnected') return `${what}: the connection over which it was taken ended.`
+  const who = end.by === undefined ? 'an operator' : quoteName(end.by)
+  return `${what}: ${who} broke it, with the reason ${quote(end.reason)}.`
+}

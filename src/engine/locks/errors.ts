@@ -1,0 +1,194 @@
+// The ways in which a lock is not granted or ends too early. Each message says what happened, where, and what to do next.
+import { OperationError } from '../../errors.ts'
+import type { Acquisition } from './acquisition.ts'
+import { quote, quoteName } from './quote.ts'
+import type { HolderStatus } from './lock.ts'
+import type { KeyQueue, Place } from './queue.ts'
+import { toHolderStatus } from './status.ts'
+import type { Wait } from './wait-for.ts'
+
+/** A queue that is full now has moved within a second; a server that stops is back, if at all, within a few. */
+const overloadRetrySeconds = 1
+const stopRetrySeconds = 5
+
+/** Holders listed in one answer; a thousand readers would make it as long as the file. */
+const maxListedHolders = 10
+
+/** What stands in a circle for an operation of nobody. */
+const unnamed = /^\w+ without agent_id$/
+
+const maxDateMs = 8.64e15
+
+/** `place` waits in `queue`, or has just found that it would have to and must not. */
+export function lockTimeout(place: Place, queue: KeyQueue, now: number): OperationError {
+  const { acquisition, path, mode } = place
+  const isQueued = place.queue === queue
+  const depth = isQueued ? queue.depth : queue.depth + 1
+  const position = isQueued ? queue.positionOf(place) : depth
+  const blockers = [...queue.blockersOf(place)].filter((blocker) => queue.holders.has(blocker))
+  const holders = leasesFirst((blockers.length > 0 ? blockers : [...queue.holders]).map(toHolderStatus))
+  const waited = acquisition.timeoutMs === 0 ? 'at once (timeout 0)' : `within ${toSeconds(acquisition.timeoutMs)} s`
+  return new OperationError(
+    'LOCK_TIMEOUT',
+    `${acquisition.operation} did not get the ${mode} lock on ${path} ${waited}. ${describeHolders(holders, now)} ` +
+      `This call was at position ${position} of ${depth} in the queue. Nothing was changed; ` +
+      adviseAfter(holders, acquisition),
+    {
+      path,
+      details: {
+        queue_depth: depth,
+        position,
+        holder_count: holders.length,
+        holders: holders.slice(0, maxListedHolders).map((holder) => toDetail(holder, now))
+      }
+    }
+  )
+}
+
+export function cancelled({ operation, places, waitsAt }: Acquisition, cause: unknown): OperationError {
+  const path = waitsAt?.path ?? pathOf(places)
+  return new OperationError(
+    'CANCELLED',
+    `${operation} was cancelled before it got the lock on ${path}. Nothing was changed; call again if it is still wanted.`,
+    { path, cause }
+  )
+}
+
+export function queueFull({ acquisition, path }: Place, limit: number): OperationError {
+  return new OperationError(
+    'OVERLOADED',
+    `${acquisition.operation} was refused: ${limit} calls already wait for the lock on ${path}, which is the limit. ` +
+      `Nothing was changed; try again in ${overloadRetrySeconds} s.`,
+    { path, details: { retry_after_seconds: overloadRetrySeconds, limit } }
+  )
+}
+
+export function agentQueueFull({ acquisition, path }: Place, limit: number): OperationError {
+  return new OperationError(
+    'OVERLOADED',
+    `${acquisition.operation} of ${path} was refused: ${limit} calls of agent ${nameOf(acquisition)} already wait for locks, ` +
+      `which is the limit. Nothing was changed; let some of them finish, then try again.`,
+    { path, details: { retry_after_seconds: overloadRetrySeconds, limit } }
+  )
+}
+
+/** @param cycle begins with the one who is refused */
+export function deadlock(place: Place, cycle: readonly Wait[]): OperationError {
+  const { acquisition, path } = place
+  const names = cycle.flatMap(({ agent, path }) => [unnamed.test(agent) ? agent : quoteName(agent), path])
+  const circle = [...names, names[0]].join(' -> ')
+  return new OperationError(
+    'DEADLOCK',
+    `${acquisition.operation} would wait for ever: ${circle}. Nothing was changed, and the leases held stay; ` +
+      'release one that another waits for (lock_release), then try again.',
+    { path, details: { cycle: circle, waits: cycle.map(({ agent, path }) => ({ agent_id: agent, waits_for: path })) } }
+  )
+}
+
+export function tooManyLeases({ acquisition, path }: Place, limit: number): OperationError {
+  return new OperationError(
+    'OVERLOADED',
+    `${acquisition.operation} of ${path} was refused: agent ${nameOf(acquisition)} already holds ${limit} leases, ` +
+      'which is the limit (locks.max_leases_per_agent). Release what is no longer needed (lock_release), then try again.',
+    { path, details: { retry_after_seconds: overloadRetrySeconds, limit } }
+  )
+}
+
+export function tooManyLeasesInAll({ acquisition, path }: Place, limit: number): OperationError {
+  return new OperationError(
+    'OVERLOADED',
+    `${acquisition.operation} of ${path} was refused: all agents together already hold ${limit} leases, ` +
+      'which is the limit (locks.max_leases). Try again when some have ended.',
+    { path, details: { retry_after_seconds: overloadRetrySeconds, limit } }
+  )
+}
+
+export function stopping({ operation, places, waitsAt }: Acquisition, reason: string): OperationError {
+  const path = waitsAt?.path ?? pathOf(places)
+  return new OperationError(
+    'OVERLOADED',
+    `${operation} of ${path} was not started: ${reason}. Nothing was changed; try again in ${stopRetrySeconds} s.`,
+    { path, details: { retry_after_seconds: stopRetrySeconds } }
+  )
+}
+
+export function lockExpired({ operation, places, endsAt, ttlMs, fencingToken }: Acquisition): OperationError {
+  const path = pathOf(places)
+  return new OperationError(
+    'LEASE_LOST',
+    `${operation} lost its lock on ${path}: it ended at ${toIso(endsAt)}, ${toSeconds(ttlMs)} s after the grant, before ` +
+      'the change was made. Nothing was written; read the file again, then repeat the call.',
+    { path, details: { fencing_token: fencingToken, expired_at: toIso(endsAt) } }
+  )
+}
+
+export function lockReleased({ operation, places, fencingToken }: Acquisition): OperationError {
+  const path = pathOf(places)
+  return new OperationError(
+    'LEASE_LOST',
+    `${operation} no longer holds its lock on ${path}: it was released before the change was made. ` +
+      'Nothing was written; read the file again, then repeat the call.',
+    { path, details: { fencing_token: fencingToken } }
+  )
+}
+
+/** A lease stays for minutes, an operation for an instant. */
+function leasesFirst(holders: readonly HolderStatus[]): HolderStatus[] {
+  return [...holders.filter(({ isLease }) => isLease), ...holders.filter(({ isLease }) => !isLease)]
+}
+
+function describeHolders([first, ...others]: readonly HolderStatus[], now: number): string {
+  // Nobody holds it when the waiters ahead are about to be granted or refused in this very turn.
+  if (first === undefined) return 'Others are ahead in its queue.'
+  const { operation, agentId, mode, acquiredAt, waitsFor } = first
+  if (first.isLease) return describeLease(first, others.length, now)
+  const who = agentId === undefined ? operation : `${operation} of agent ${quoteName(agentId)}`
+  const more = others.length === 0 ? '' : ` and ${others.length} more`
+  const itself = waitsFor === undefined ? '' : `, and itself waits for ${waitsFor}`
+  return `${who}${more} (${mode}) has held it since ${toIso(acquiredAt)}${itself}.`
+}
+
+function describeLease(lease: HolderStatus, others: number, now: number) {
+  const { mode, note, acquiredAt, expiresAt } = lease
+  const more = others === 0 ? '' : ` with ${others} more`
+  const said = note === undefined ? '' : `, with the note ${quote(note)}`
+  const end = expiresAt === undefined ? '' : ` until ${toIso(expiresAt)}, ${toSeconds(expiresAt - now)} s from now`
+  return `Agent ${nameOf(lease)} has leased it${more} (${mode}) since ${toIso(acquiredAt)}${end}${said}.`
+}
+
+/** Most who run into their own lease have forgotten to say who they are. */
+function adviseAfter([first]: readonly HolderStatus[], { agentId }: Acquisition): string {
+  if (first?.isLease !== true) return 'try again, with a longer timeout if the file is busy.'
+  const who = agentId === undefined ? 'without an agent_id' : `as agent ${quoteName(agentId)}`
+  return `try again later, or wait for the lease with lock_wait. (This call came ${who}: whoever holds the lease passes its own agent_id.)`
+}
+
+function toDetail({ isLease, operation, agentId, mode, note, acquiredAt, expiresAt }: HolderStatus, now: number) {
+  return {
+    operation: isLease ? 'lease' : operation,
+    agent_id: agentId ?? null,
+    mode,
+    ...(note !== undefined && { note }),
+    acquired_at: toIso(acquiredAt),
+    expires_at: expiresAt === undefined ? null : toIso(expiresAt),
+    ...(expiresAt !== undefined && isLease && { remaining_seconds: toSeconds(expiresAt - now) })
+  }
+}
+
+/** Who has leases, or is counted by its name, has one. */
+function nameOf({ agentId = '' }: { readonly agentId?: string | undefined }): string {
+  return quoteName(agentId)
+}
+
+function pathOf(places: readonly Place[]): string {
+  return places.map((place) => place.path).join(', ')
+}
+
+/** Beyond the range of Date is a lock without an end, which has none to show. */
+function toIso(ms: number): string | null {
+  return Math.abs(ms) <= maxDateMs ? new Date(ms).toISOString() : null
+}
+
+function toSeconds(ms: number): number {
+  return Math.round(ms / 100) / 10
+}

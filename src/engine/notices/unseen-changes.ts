@@ -1,0 +1,186 @@
+// What others have changed of what an agent has seen: followed from version to version, so that lines are counted as they are now.
+import type { Change } from '../../../schemas/contention.ts'
+import type { Version } from '../versions/history.ts'
+import { decodeText } from '../files/text.ts'
+import type { Hunk } from '../diff/hunks.ts'
+import type { OperationContext } from '../context.ts'
+import { contains, union, type LineRange } from '../versions/line-ranges.ts'
+import type { Sight, View } from '../versions/read-tracker.ts'
+
+export interface SeenChanges {
+  /** Oldest first. */
+  readonly versions: readonly Version[]
+  /** In the current version, in order; undefined where that is not known. An insertion is a range of its lines, a removal one that ends before it starts. */
+  readonly lines: readonly LineRange[] | undefined
+}
+
+/** Consecutive versions that the agent either knows of, or does not. */
+interface Step {
+  readonly isNews: boolean
+  readonly from: string | null
+  to: string | null
+  readonly versions: Version[]
+}
+
+/**
+ * Undefined where nothing of it has been changed by others. From now on the view counts from the current version.
+ * @param budget aborted when lines are not worth more time: a notice without them is one, too
+ */
+export async function findSeenChanges(
+  view: View,
+  context: OperationContext,
+  budget: AbortSignal
+): Promise<SeenChanges | undefined> {
+  const versions = context.history.versions(view.path).slice()
+  const last = versions.at(-1)
+  const { sights } = view
+  if (last === undefined) return undefined
+  const hunksOf = createHunkFinder(context, budget)
+  const followed: Followed[] = []
+  for (const sight of sights) followed.push(await follow(sight, stepsAfter(sight, versions, view), hunksOf))
+  // Unless it has read meanwhile.
+  if (view.sights === sights)
+    context.views.advance(
+      view,
+      sights.map(({ lines }, index) => ({
+        seq: last.seq,
+        hash: last.hash ?? '',
+        lines: lines && followed[index]?.lines
+      }))
+    )
+  // What it has read again since is no news.
+  const fresh = sights.flatMap(({ seq, lines }) => (seq === last.seq && lines !== undefined ? [lines] : []))
+  const news = followed.filter(({ isNews, changed }) => isNews && !isCovered(changed, fresh))
+  if (news.length === 0) return undefined
+  const known = news.every(({ changed }) => changed !== undefined)
+  return {
+    versions: versions.filter((version) => !version.isFirstSight && news.some(({ authors }) => authors.has(version))),
+    lines: known && last.hash !== null ? union(news.flatMap(({ changed }) => changed ?? [])) : undefined
+  }
+}
+
+function isCovered(changed: readonly LineRange[] | undefined, fresh: readonly LineRange[]): boolean {
+  return changed?.every((range) => contains(fresh, range)) === true
+}
+
+function stepsAfter({ seq, hash }: Sight, versions: readonly Version[], { agentId, learnedSeq }: View): Step[] {
+  // Where the history had been dropped meanwhile, the same bytes may have been seen again.
+  const start = versions.findIndex((version) => version.seq === seq || (version.seq > seq && version.hash === hash))
+  const steps: Step[] = []
+  // A version that is no longer listed: what came since is all that is known.
+  let from: string | null = hash
+  for (const version of versions.slice(start + 1)) {
+    if (start === -1 && version.seq < seq) continue
+    const isNews = version.agentId !== agentId && version.seq > learnedSeq
+    const step = steps.at(-1)
+    if (step !== undefined && step.isNews === isNews) {
+      step.to = version.hash
+      step.versions.push(version)
+    } else steps.push({ isNews, from, to: version.hash, versions: [version] })
+    from = version.hash
+  }
+  return steps
+}
+
+interface Followed {
+  readonly isNews: boolean
+  /** Where the lines stand now. */
+  readonly lines: LineRange | undefined
+  /** Undefined where it is not known. */
+  readonly changed: readonly LineRange[] | undefined
+  readonly authors: ReadonlySet<Version>
+}
+
+type HunkFinder = (from: string | null, to: string | null) => Promise<readonly Hunk[] | undefined>
+
+async function follow(sight: Sight, steps: readonly Step[], hunksOf: HunkFinder): Promise<Followed> {
+  let { lines } = sight
+  let changed: LineRange[] | undefined = []
+  let isNews = false
+  const authors = new Set<Version>()
+  for (const step of steps.some((step) => step.isNews) ? steps : []) {
+    const hunks = step.from === step.to ? [] : await hunksOf(step.from, step.to)
+    const touched = hunks?.filter((hunk) => lines === undefined || touches(hunk, lines))
+    changed = hunks && changed?.map((range) => carry(range, hunks))
+    // What came back to what it was is no news.
+    if (step.isNews && touched?.length !== 0) {
+      isNews = true
+      for (const version of step.versions) authors.add(version)
+      changed = touched && changed?.concat(touched.map(toLines))
+    }
+    if (lines !== undefined && hunks !== undefined) lines = carry(lines, hunks)
+  }
+  return { isNews, lines, changed, authors }
+}
+
+function createHunkFinder({ bases, differ, config, log }: OperationContext, signal: AbortSignal): HunkFinder {
+  const found = new Map<string, readonly Hunk[] | undefined>()
+  async function textOf(hash: string): Promise<string | undefined> {
+    const bytes = await bases.get(hash)
+    return bytes && decodeText(bytes, config.crud.default_encoding, hash)
+  }
+
+  async function find(from: string | null, to: string | null): Promise<readonly Hunk[] | undefined> {
+    if (from === null || to === null) return undefined
+    try {
+      const [base, current] = await Promise.all([textOf(from), textOf(to)])
+      if (base === undefined || current === undefined) return undefined
+      const { diff } = await differ.compare({ base, current, format: 'json', signal })
+      return diff?.changes?.map(toHunk)
+    } catch (error) {
+      // Not text, or too much to compare in time.
+      log.debug({ err: error }, 'a notice goes without lines')
+      return undefined
+    }
+  }
+
+  return async (from, to) => {
+    const key = `${from} ${to}`
+    if (!found.has(key)) found.set(key, await find(from, to))
+    return found.get(key)
+  }
+}
+
+function toHunk({ type, start_line, end_line, base_start_line, current_start_line, new_content }: Change): Hunk {
+  const baseStart = base_start_line - 1
+  const currentStart = current_start_line - 1
+  const added = type === 'added' ? end_line - start_line + 1 : 0
+  const replacing = type === 'modified' ? (new_content ?? '').split(/\r\n|\r|\n/).length : 0
+  return {
+    baseStart,
+    baseEnd: type === 'added' ? baseStart : end_line,
+    currentStart,
+    currentEnd: currentStart + added + replacing
+  }
+}
+
+/** An insertion right before or behind the lines counts: it may belong to them. */
+function touches({ baseStart, baseEnd }: Hunk, { start, end }: LineRange): boolean {
+  if (baseStart === baseEnd) return baseStart >= start - 1 && baseStart <= end
+  return baseStart < end && baseEnd >= start
+}
+
+function toLines({ currentStart, currentEnd }: Hunk): LineRange {
+  return { start: currentStart + 1, end: currentEnd }
+}
+
+/** Where lines stand after these hunks; what a hunk touches grows by all of it. */
+function carry({ start, end }: LineRange, hunks: readonly Hunk[]): LineRange {
+  let first = start - 1
+  let last = end
+  let shift = 0
+  let shiftOfEnd = 0
+  for (const { baseStart, baseEnd, currentStart, currentEnd } of hunks) {
+    const growth = currentEnd - currentStart - (baseEnd - baseStart)
+    if (baseEnd <= start - 1) shift += growth
+    else if (baseStart < start - 1) {
+      first = baseStart
+    }
+    if (baseEnd <= end) shiftOfEnd += growth
+    else if (baseStart < end) {
+      last = baseEnd
+      shiftOfEnd += growth
+    }
+  }
+  return { start: first + shift + 1, end: Math.max(last + shiftOfEnd, first + shift) }
+}

@@ -1,0 +1,95 @@
+// One folder of the tree of watched ones: the system's watch on it, and whether that is still a watch on what stands at its path.
+import { lstatSync, watch, type BigIntStats, type FSWatcher } from 'node:fs'
+import { basename } from 'node:path'
+import { isErrno } from '../../support/errno.ts'
+
+type Stamp = Pick<BigIntStats, 'dev' | 'ino' | 'birthtimeNs'>
+
+export interface FolderEvents {
+  /** Something has happened to an entry, or to the folder itself. Undefined where the system does not say to which. */
+  readonly onEvent: (folder: Folder, name: string | undefined, isRenamed: boolean) => void
+  /** The watch has ended by itself. */
+  readonly onLost: (folder: Folder) => void
+}
+
+/** What came of an attempt to watch: an error other than that nothing is there. */
+export type WatchOutcome = 'kept' | 'opened' | 'missing' | NodeJS.ErrnoException
+
+export class Folder {
+  readonly path: string
+  readonly name: string
+  readonly parent: Folder | undefined
+  /** Names of the tracked files in it. */
+  readonly files = new Set<string>()
+  readonly folders = new Map<string, Folder>()
+  readonly #events: FolderEvents
+  #watcher: FSWatcher | undefined
+  #stamp: Stamp | undefined
+  #isMissing = false
+
+  constructor(path: string, parent: Folder | undefined, events: FolderEvents) {
+    this.path = path
+    this.name = basename(path)
+    this.parent = parent
+    this.#events = events
+  }
+
+  get isWatched(): boolean {
+    return this.#watcher !== undefined
+  }
+
+  /** True where no folder stood at its path, or at one above, when they were last looked at: there may be a link. */
+  get isCutOff(): boolean {
+    return this.#isMissing || this.parent?.isCutOff === true
+  }
+
+  /** A watch follows the folder and not its path: what has taken its place must be watched anew. */
+  open(): WatchOutcome {
+    const stamp = stampOf(this.path)
+    this.#isMissing = stamp === undefined
+    if (stamp === undefined) {
+      this.close()
+      return 'missing'
+    }
+    if (this.#watcher !== undefined && this.#stamp !== undefined && isSame(stamp, this.#stamp)) return 'kept'
+    this.close()
+    try {
+      const watcher = watch(this.path, { persistent: false }, (type, name) => {
+        if (watcher === this.#watcher) this.#events.onEvent(this, name ?? undefined, type === 'rename')
+      })
+      watcher.on('error', () => {
+        if (watcher !== this.#watcher) return
+        this.close()
+        this.#events.onLost(this)
+      })
+      this.#watcher = watcher
+    } catch (error) {
+      if (isErrno(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) return 'missing'
+      return error as NodeJS.ErrnoException
+    }
+    // Replaced between the look and the watch: whoever did that causes another look.
+    this.#stamp = stamp
+    return 'opened'
+  }
+
+  close(): void {
+    this.#watcher?.close()
+    this.#watcher = undefined
+    this.#stamp = undefined
+  }
+}
+
+/** Undefined where no directory stands there; a link is none, since the paths of files are canonical. */
+function stampOf(path: string): Stamp | undefined {
+  try {
+    const stat = lstatSync(path, { bigint: true })
+    return stat.isDirectory() ? stat : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Numbers of inodes are given again at once by some file systems; the time of birth is not. */
+function isSame(one: Stamp, other: Stamp): boolean {
+  return one.dev === other.dev && one.ino === other.ino && one.birthtimeNs === other.birthtimeNs
+}

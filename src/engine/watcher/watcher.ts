@@ -1,0 +1,127 @@
+// Notices changes that other programs make to files in use. A hint and never the truth: operations compare what they find anyhow.
+import { external, type VersionChange } from '../versions/history.ts'
+import { createBursts, type BulkChange } from './bursts.ts'
+import type { ExamineParts } from './examine.ts'
+import { createFolders, type Shortage } from './folders.ts'
+import { createGather } from './gather.ts'
+import { createInspection } from './inspection.ts'
+import { createRounds } from './rounds.ts'
+
+export interface WatcherOptions extends ExamineParts {
+  /** Real paths. */
+  readonly roots: readonly string[]
+  /** How long a path must have been left alone. */
+  readonly debounceMs: number
+  /** Between two looks at all tracked files; 0 never looks. */
+  readonly rescanMs: number
+  /** More changes than this within a second are told as one. */
+  readonly bulkFiles: number
+  /** Told when folders cannot be watched, and when they can again. */
+  readonly onShortage: (shortage: WatchShortage | undefined) => void
+  /** A failure that nobody foresaw. */
+  readonly onError: (error: unknown) => void
+}
+
+export interface WatchShortage extends Shortage {
+  readonly folders: number
+  readonly watchedFolders: number
+  /** Between two looks at all tracked files; 0 where nobody looks. */
+  readonly rescanMs: number
+}
+
+export type Watcher = ReturnType<typeof createWatcher>
+
+/** A file that is held is tried again after this time. */
+const retryMs = 100
+/** For a folder with a flood of notices: so often at most it is looked at as a whole. */
+const sleepMs = 1000
+/** Where not all folders are watched, all files are looked at this often at least. */
+const degradedRescanMs = 5000
+
+/** Watches nothing until the first file is tracked. */
+export function createWatcher(options: WatcherOptions) {
+  const { roots, debounceMs, rescanMs, bulkFiles, history, onShortage, onError } = options
+  const bulkListeners = new Set<(change: BulkChange) => void>()
+  /** As it was told last. */
+  let shortage: WatchShortage | undefined
+
+  const gather = createGather({
+    quietMs: debounceMs,
+    onDue(paths) {
+      for (const path of paths) for (const file of [path, ...folders.recheck(path)]) inspection.add(file)
+    }
+  })
+  const folders = createFolders({
+    roots,
+    onFile: (path) => gather.add(path),
+    onFolder: (path) => gather.add(path),
+    onAsleep: (path) => gather.add(path, Math.max(sleepMs, debounceMs)),
+    onFlood: () => rounds.soon()
+  })
+  const bursts = createBursts({
+    files: bulkFiles,
+    countPending: () => inspection.countPending(),
+    lookAgain: () => rounds.now(),
+    onEnd(change) {
+      for (const listener of bulkListeners) listener(change)
+    }
+  })
+  const inspection = createInspection({
+    parts: options,
+    bursts,
+    beforeLook: (path) => folders.add(path),
+    isCutOff: folders.isCutOff,
+    pending: gather.paths,
+    onBusy: (path) => gather.add(path, Math.max(retryMs, debounceMs)),
+    onDone: tellShortage,
+    onError
+  })
+  const rounds = createRounds({ periodMs, folders, paths: history.paths, inspection })
+
+  function periodMs(): number {
+    return shortage === undefined ? rescanMs : Math.min(rescanMs, degradedRescanMs)
+  }
+
+  function tellShortage(): void {
+    if (folders.shortage === undefined && shortage === undefined) return
+    const { size, watched } = folders
+    shortage = folders.shortage && { ...folders.shortage, folders: size, watchedFolders: watched, rescanMs: 0 }
+    if (shortage !== undefined) shortage = { ...shortage, rescanMs: periodMs() }
+    onShortage(shortage)
+  }
+
+  function onChange({ path, operation, isBulk }: VersionChange): void {
+    if (operation === external.operation && isBulk === bursts.isOn) bursts.note(path)
+  }
+
+  const stopFollowing = [
+    history.onTrack((path) => inspection.add(path)),
+    history.onForget((path) => folders.remove(path)),
+    history.onChange(onChange)
+  ]
+  for (const path of history.paths()) inspection.add(path)
+
+  return {
+    /** How many folders the system watches for it. */
+    get watchedFolders(): number {
+      return folders.watched
+    },
+    /** Why not all folders are watched; undefined where they are. */
+    get shortage(): WatchShortage | undefined {
+      return shortage
+    },
+    /** Told of very many changes at once, when they have come to an end; the history has each, as `isBulk`. @returns ends it */
+    onBulk(listener: (change: BulkChange) => void): () => void {
+      bulkListeners.add(listener)
+      return () => bulkListeners.delete(listener)
+    },
+    async close(): Promise<void> {
+      for (const stop of stopFollowing) stop()
+      rounds.close()
+      bursts.close()
+      gather.close()
+      folders.close()
+      await inspection.close()
+    }
+  }
+}

@@ -1,8 +1,0 @@
-import type { Modification } from '../../schemas/common.ts'
-import { timestamp } from '../timestamp.ts'
-import type { Version } from './history.ts'
-
-/** A version as answers name it. */
-export function toModification({ agentId, operation, at }: Version): Modification {
-  return { agent_id: agentId, operation, at: timestamp(at) }
-}

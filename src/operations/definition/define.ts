@@ -1,0 +1,178 @@
+// defineOperation: one object from which REST, MCP, JSON-RPC and OpenAPI are derived.
+import { OperationError, toOperationError } from '../../errors.ts'
+import { AgentId } from '../../../schemas/common.ts'
+import type { EnvelopeName } from '../../../schemas/contract.ts'
+import type { ErrorCode } from '../../../schemas/errors.ts'
+import type { Static, TObject } from '../../../schemas/typebox.ts'
+import { Validator } from '../../support/validation/validator.ts'
+import { createInputCheck } from './check-input.ts'
+import type { OperationContext, OperationResult } from '../../engine/context.ts'
+import { envelopes, type Envelope } from './envelopes.ts'
+import { collectNotices } from '../../engine/notices/notices.ts'
+import { takeInput } from './copy-input.ts'
+
+/** The four hints of MCP's tool annotations. */
+export interface Annotations {
+  readonly readOnlyHint: boolean
+  readonly destructiveHint: boolean
+  readonly idempotentHint: boolean
+  readonly openWorldHint: boolean
+}
+
+interface Definition<Input extends TObject, Output extends TObject> {
+  readonly name: string
+  readonly title: string
+  /** Read by models: what it does, when to use it, what comes back. */
+  readonly description: string
+  /** Closed object. */
+  readonly input: Input
+  /** The answer of a call that has succeeded. */
+  readonly output: Output
+  /** True where it can also answer `contention`. */
+  readonly contends: boolean
+  /** The form of its failures. */
+  readonly envelope: EnvelopeName
+  readonly annotations: Annotations
+  /** Codes it can fail with, besides those that every operation can. */
+  readonly errors: readonly ErrorCode[]
+  /** True where no agent is offered it: it is there over REST alone. */
+  readonly isForOperators?: true
+  /** True where the process that is asked answers itself: it is about that process, and needs no file. */
+  readonly isLocal?: true
+  /** Name of a list whose items the handler takes over and checks one by one, each for a result of its own. */
+  readonly ownItems?: string
+  readonly handle: (input: Static<Input>, context: OperationContext) => Promise<object>
+}
+
+export interface Operation extends Omit<Definition<TObject, TObject>, 'handle' | 'envelope'> {
+  readonly envelope: Envelope
+  /**
+   * Checks the input, runs the operation, returns a plain result or throws.
+   * @param rawInput anything; it is not changed
+   * @throws OperationError, and nothing else
+   */
+  call(rawInput: unknown, context: OperationContext): Promise<OperationResult>
+}
+
+/** Codes of every operation that is given a path. */
+export const pathErrors = [
+  'NOT_A_FILE',
+  'ACCESS_DENIED',
+  'PATH_OUTSIDE_BASE',
+  // Of a root that has been moved away, and of a folder before "..".
+  'DIR_NOT_FOUND',
+  'READ_ERROR'
+] as const satisfies readonly ErrorCode[]
+
+/** Codes of every operation that changes a file. */
+export const changeErrors = [
+  ...pathErrors,
+  'FILE_TOO_LARGE',
+  'LOCK_TIMEOUT',
+  'DEADLOCK',
+  'LEASE_LOST',
+  'LOCK_REQUIRED'
+] as const satisfies readonly ErrorCode[]
+
+/** Codes of every operation that takes leases. */
+export const leaseErrors = [...pathErrors, 'WRITE_ERROR'] as const satisfies readonly ErrorCode[]
+
+/** Codes that every operation can fail with. */
+export const commonErrors = [
+  'INVALID_REQUEST',
+  'CANCELLED',
+  'OVERLOADED',
+  'SERVER_ERROR'
+] as const satisfies readonly ErrorCode[]
+
+export function defineOperation<Input extends TObject, Output extends TObject>(
+  definition: Definition<Input, Output>
+): Operation {
+  const { name, input, handle, envelope, ownItems } = definition
+  const check = createInputCheck(name, ownItems === undefined ? input : withAnyItems(input, ownItems))
+
+  async function call(rawInput: unknown, context: OperationContext): Promise<OperationResult> {
+    const taken: Static<Input> & { agent_id?: string } = check(
+      takeAround(rawInput === undefined ? {} : rawInput, ownItems)
+    )
+    const agentId = refuseReserved(taken.agent_id ?? checkAgentId(context.caller.agentId))
+    const facts = { operation: name, path: pathOf(taken), agent_id: agentId, transport: context.caller.transport }
+    const start = performance.now()
+    try {
+      const result = (await handle(taken, { ...context, caller: { ...context.caller, agentId } })) as OperationResult
+      context.log.debug({ ...facts, status: result.status, ms: performance.now() - start }, 'operation')
+      const told = await noticesFor(agentId, context)
+      return told === undefined ? result : { ...result, ...told }
+    } catch (error) {
+      const failure = toFailure(error, name, context.signal)
+      logFailure(failure, { ...facts, code: failure.code, ms: performance.now() - start }, context)
+      // Nobody may be there to read what a cancelled call answers.
+      throw failure.code === 'CANCELLED' ? failure : failure.withNotices(await noticesFor(agentId, context))
+    }
+  }
+
+  /** FES has no room for them: they wait for another answer. */
+  function noticesFor(agentId: string | undefined, context: OperationContext) {
+    return envelope === 'status' ? collectNotices(agentId, context) : undefined
+  }
+
+  return { ...definition, envelope: envelopes[envelope], call }
+}
+
+/** The same input with a list whose items are not looked at. */
+function withAnyItems<Input extends TObject>(input: Input, list: string): Input {
+  return { ...input, properties: { ...input.properties, [list]: { ...input.properties[list], items: {} } } }
+}
+
+/** Takes over an input but for the items of one list, which the handler takes over one by one. */
+function takeAround(rawInput: unknown, list: string | undefined): unknown {
+  if (list === undefined || !hasList(rawInput, list)) return takeInput(rawInput)
+  const { [list]: items, ...others } = rawInput
+  return { ...(takeInput(others) as object), [list]: items }
+}
+
+function hasList(input: unknown, list: string): input is Readonly<Record<string, unknown>> {
+  return typeof input === 'object' && input !== null && Array.isArray((input as Record<string, unknown>)[list])
+}
+
+const agentIdValidator = new Validator<string>('agent_id', AgentId)
+
+/** A header or `_meta` names its caller within the same bounds as the input does: others are shown the name. */
+export function checkAgentId(agentId: string | undefined): string | undefined {
+  if (agentId === undefined || agentIdValidator.accepts(agentId)) return agentId
+  const message =
+    'The agent id of the request (X-Agent-Id or _meta) must have 1 to 200 characters and no control characters.'
+  throw new OperationError('INVALID_REQUEST', message)
+}
+
+/** Others are shown these for changes that no agent has made. */
+const reserved: ReadonlySet<string> = new Set(['external', 'anonymous'])
+
+/** @throws OperationError INVALID_REQUEST */
+function refuseReserved(agentId: string | undefined): string | undefined {
+  if (agentId === undefined || !reserved.has(agentId.toLowerCase())) return agentId
+  const message = `No agent can be called "${agentId}": the server calls changes so that no agent has made. Pass another agent_id.`
+  throw new OperationError('INVALID_REQUEST', message)
+}
+
+const maxLoggedPaths = 10
+
+/** The file a call is about, for the log; a batch has none of its own. */
+function pathOf(input: object): unknown {
+  if ('path' in input) return input.path
+  if ('name' in input) return input.name
+  if ('filepaths' in input && Array.isArray(input.filepaths)) return input.filepaths.slice(0, maxLoggedPaths)
+  return 'old_path' in input ? input.old_path : undefined
+}
+
+function toFailure(error: unknown, operation: string, signal: AbortSignal): OperationError {
+  if (!signal.aborted || error instanceof OperationError) return toOperationError(error)
+  return new OperationError('CANCELLED', `${operation} was cancelled; nothing was changed.`, { cause: error })
+}
+
+/** What nobody expected is logged with its cause; that a client left the queue, as PRD 4.7 asks. */
+function logFailure(failure: OperationError, facts: object, { log }: OperationContext): void {
+  if (failure.code === 'CANCELLED') log.info(facts, 'client cancelled or disconnected')
+  else if (failure.httpStatus === 500) log.error({ ...facts, err: failure.cause ?? failure }, 'operation failed')
+  else log.debug(facts, 'operation')
+}

@@ -1,0 +1,138 @@
+// Turns Ajv's errors into sentences a model can act on: every fault at once, an unknown parameter with the nearest known name.
+import type { ErrorObject } from 'ajv'
+import { shownText } from '../../../schemas/common.ts'
+import { suggest } from '../../support/suggest.ts'
+
+export interface Fault {
+  /** Such as `files[0].path`; "" for the input itself. */
+  readonly parameter: string
+  /** Keyword of JSON Schema that is broken, such as `required` or `pattern`. */
+  readonly rule: string
+  readonly message: string
+}
+
+/** More than anyone reads; an input of 10,000 wrong items must not become an answer of megabytes. */
+const maxFaults = 50
+/** Looking for what belongs together takes time that grows with the square of these. */
+const maxErrors = 500
+const maxNameLength = 100
+
+/** @param at where the checked part stands in the input, such as `files[2]` */
+export function describeFaults(all: readonly ErrorObject[], topLevelNames: readonly string[], at = ''): Fault[] {
+  const errors = withoutOtherForms(all.slice(0, maxErrors))
+  const faults = errors.slice(0, maxFaults).map((error) => describeFault(error, topLevelNames, at))
+  const more = errors.length - faults.length
+  if (more === 0) return faults
+  return [...faults, { parameter: '', rule: '', message: `and at least ${more} more faults` }]
+}
+
+/**
+ * Where an object may have one of several forms, the faults are those of the form that it is nearest to: the one of whose
+ * demands it breaks the fewest, of equals the first.
+ */
+function withoutOtherForms(errors: readonly ErrorObject[]): readonly ErrorObject[] {
+  const choices = errors.filter(
+    ({ keyword, parentSchema }) => keyword === 'anyOf' && formsOf(parentSchema).every(isObject)
+  )
+  const dropped = new Set<ErrorObject>(choices)
+  for (const choice of choices) {
+    const { schemaPath, instancePath, parentSchema } = choice
+    const below = errors.filter(
+      (error) => error.instancePath === instancePath || error.instancePath.startsWith(`${instancePath}/`)
+    )
+    const forms = formsOf(parentSchema).map((_, index) =>
+      below.filter((error) => error.schemaPath.startsWith(`${schemaPath}/${index}/`))
+    )
+    const nearest = forms.reduce((best, form) => (form.length < best.length ? form : best))
+    for (const form of forms) if (form !== nearest) for (const error of form) dropped.add(error)
+  }
+  return errors.filter((error) => !dropped.has(error))
+}
+
+function formsOf(schema: unknown): readonly { type?: string }[] {
+  return (schema as { anyOf: readonly { type?: string }[] }).anyOf
+}
+
+function isObject({ type }: { type?: string }): boolean {
+  return type === 'object'
+}
+
+function describeFault(error: ErrorObject, topLevelNames: readonly string[], at: string): Fault {
+  return { rule: error.keyword, ...explainFault(error, topLevelNames, at) }
+}
+
+function explainFault(
+  { instancePath, keyword, params, message, parentSchema, data }: ErrorObject,
+  topLevelNames: readonly string[],
+  at: string
+): Omit<Fault, 'rule'> {
+  const parameter = toName(instancePath, at)
+  const subject = parameter === '' ? 'input' : parameter
+  switch (keyword) {
+    case 'additionalProperties': {
+      const unknown = String(params['additionalProperty']).slice(0, maxNameLength)
+      const names = Object.keys((parentSchema as { properties?: object } | undefined)?.properties ?? {})
+      const known = names.length > 0 ? names : topLevelNames
+      return {
+        parameter: join(parameter, unknown),
+        message: `unknown parameter "${join(parameter, unknown)}"${suggest(unknown, known)}`
+      }
+    }
+    case 'required': {
+      const missing = join(parameter, String(params['missingProperty']))
+      return { parameter: missing, message: `missing parameter "${missing}"` }
+    }
+    case 'enum': {
+      const allowed = (params['allowedValues'] as readonly unknown[]).map((value) => JSON.stringify(value)).join(', ')
+      return { parameter, message: `${subject} must be one of ${allowed}, not ${shorten(data)}` }
+    }
+    case 'pattern':
+      return { parameter, message: `${subject} ${patternHint(params['pattern'] as string)}, not ${shorten(data)}` }
+    case 'type':
+      return { parameter, message: `${subject} ${message}, not ${describeOther(data, params['type'] as string)}` }
+    case 'minimum':
+    case 'maximum':
+    case 'exclusiveMinimum':
+      return { parameter, message: `${subject} ${message}, not ${describeOther(data, 'number')}` }
+    default:
+      return { parameter, message: `${subject} ${message}` }
+  }
+}
+
+/** `/files/0/path` as `files[0].path`. */
+function toName(instancePath: string, at: string): string {
+  return instancePath
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce((name, part) => (/^\d+$/.test(part) ? `${name}[${part}]` : join(name, part)), at)
+}
+
+function join(parent: string, name: string): string {
+  return parent === '' ? name : `${parent}.${name}`
+}
+
+/** Of a number where another number is wanted, its value. */
+function describeOther(data: unknown, wanted: string): string {
+  if (data === null) return 'null'
+  if (typeof data === 'number' && (wanted === 'number' || wanted === 'integer'))
+    return Number.isFinite(data) ? String(data) : 'a number too large to be one'
+  return Array.isArray(data) ? 'array' : typeof data
+}
+
+function shorten(data: unknown): string {
+  if (typeof data === 'object' && data !== null) return describeOther(data, '')
+  const text = JSON.stringify(typeof data === 'string' ? data.slice(0, 61) : data) ?? 'undefined'
+  return text.length > 60 ? `${text.slice(0, 60)}...` : text
+}
+
+function patternHint(pattern: string): string {
+  if (pattern.startsWith('^sha256:'))
+    return 'must be "sha256:" followed by 64 lower-case hex digits, as an earlier answer gave it'
+  if (pattern.startsWith('^[a-zA-Z0-9._-]'))
+    return 'must be the name of a file directly in the folder, of letters, digits, ".", "_" and "-" (async_read and async_update take any path)'
+  if (pattern === shownText)
+    return 'must have a visible character, and no control characters, line separators or bidi controls'
+  if (pattern.includes('u0000')) return 'must not contain NUL'
+  return `must match ${pattern}`
+}

@@ -1,0 +1,94 @@
+// What the caller's leases say to a change: a lease that is lost, or missing where one is required, and nothing is written.
+import { OperationError } from '../../errors.ts'
+import { quoteName } from '../../engine/locks/quote.ts'
+import type { LockRequest } from '../../engine/locks/lock.ts'
+import type { OperationContext } from '../../engine/context.ts'
+import { describeLoss } from '../../engine/leases/lost-leases.ts'
+
+/** A file that an operation is about to touch. */
+export interface LeaseTerm extends LockRequest {
+  /** Of the lease that counts for it: the lock's own key, or that of a link's target; undefined where none can be taken. */
+  readonly leaseKey: string | undefined
+  /** As the caller spelt it. */
+  readonly given: string
+  /** Of the lease that the change relies on, where the caller named it. */
+  readonly fencingToken: number | undefined
+}
+
+/**
+ * Before anything is waited for, after a wait, and right before a change that needs a lease. An agent whose lease has ended without its
+ * doing is refused until it has been told and has read the file, or has released the lease or taken another: it may not know.
+ * @throws OperationError LEASE_LOST, LOCK_REQUIRED
+ */
+export function checkLeases(terms: readonly LeaseTerm[], context: OperationContext): void {
+  const { lostLeases, caller, config } = context
+  const { agentId } = caller
+  for (const term of terms) {
+    const { mode, key, leaseKey = key } = term
+    if (mode === 'shared') continue
+    const loss = config.locks.enforcement === 'off' ? undefined : lostLeases.find(agentId, leaseKey)
+    if (loss === undefined || agentId === undefined || term.fencingToken !== undefined) checkLease(term, context)
+    else {
+      lostLeases.refuse(agentId, leaseKey)
+      throw leaseLost(term, describeLoss(loss), { fencing_token: loss.fencingToken, cause: loss.end.cause })
+    }
+  }
+}
+
+/** What has been read needs no refusal any more. */
+export function noteReads(terms: readonly LeaseTerm[], { lostLeases, caller }: OperationContext): void {
+  for (const { mode, key } of terms) if (mode === 'shared') lostLeases.read(caller.agentId, key)
+}
+
+/** True where a change has to look again right before it happens. */
+export function needsLease(terms: readonly LeaseTerm[], { config }: OperationContext): boolean {
+  return config.locks.enforcement === 'required' || terms.some(({ fencingToken }) => fencingToken !== undefined)
+}
+
+/** @throws OperationError LEASE_LOST, LOCK_REQUIRED */
+function checkLease(term: LeaseTerm, { locks, lostLeases, caller, config }: OperationContext): void {
+  const { leaseKey, given, mode, fencingToken } = term
+  const key = leaseKey ?? term.key
+  const isRequired = config.locks.enforcement === 'required' && leaseKey !== undefined
+  if (mode === 'shared' || (fencingToken === undefined && !isRequired)) return
+  const { agentId } = caller
+  const lease = locks.leaseOf(key, agentId)
+  if (fencingToken !== undefined && lease?.fencingToken !== fencingToken) {
+    const loss = lostLeases.find(agentId, key)
+    if (agentId !== undefined) lostLeases.refuse(agentId, key)
+    const isOfLoss = loss?.fencingToken === fencingToken
+    throw leaseLost(term, isOfLoss ? describeLoss(loss) : describeMismatch(term, lease?.fencingToken, agentId), {
+      fencing_token: fencingToken,
+      ...(isOfLoss && { cause: loss.end.cause }),
+      current_fencing_token: lease?.fencingToken ?? null
+    })
+  }
+  if (!isRequired || lease?.mode === 'exclusive') return
+  const example = JSON.stringify({ filepaths: [given], ...(agentId !== undefined && { agent_id: agentId }) })
+  const who = agentId === undefined ? ' This call says nobody: pass agent_id, or the header X-Agent-Id.' : ''
+  const lack = lease === undefined ? 'is not locked by you' : 'is locked by you for reading only (mode "shared")'
+  const message = `File ${given} ${lack}, and this server asks for an exclusive lease before each change (locks.enforcement). Nothing was changed. Use lock_try with ${example}, then send this call again.${who}`
+  throw new OperationError('LOCK_REQUIRED', message, { path: given })
+}
+
+function describeMismatch(
+  { given, fencingToken }: LeaseTerm,
+  current: number | undefined,
+  agentId: string | undefined
+) {
+  if (agentId === undefined)
+    return `fencing_token ${fencingToken} came without an agent_id: pass the agent_id that holds the lease on ${given}.`
+  if (current === undefined)
+    return `Agent ${quoteName(agentId)} holds no lease on ${given} with fencing_token ${fencingToken}.`
+  return `fencing_token ${fencingToken} is not that of the lease which agent ${quoteName(agentId)} holds on ${given} now, which is ${current}.`
+}
+
+function leaseLost(
+  { given, fencingToken }: LeaseTerm,
+  what: string,
+  details: Readonly<Record<string, unknown>>
+): OperationError {
+  const again = fencingToken === undefined ? 'send the call again' : 'send the call without fencing_token'
+  const advice = `Nothing was written. Read the file again, then take a new lease (lock_try) or ${again}.`
+  return new OperationError('LEASE_LOST', `${what} ${advice}`, { path: given, details })
+}

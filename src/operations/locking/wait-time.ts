@@ -1,0 +1,16 @@
+// How long a call waits in a queue.
+import type { OperationContext } from '../../engine/context.ts'
+
+/** As asked, within the server's maximum and what the client survives. @param asked seconds; undefined takes crud.default_timeout */
+export function waitSeconds(
+  { config, caller }: Pick<OperationContext, 'config' | 'caller'>,
+  asked: number | undefined
+): { seconds: number; isCut: boolean } {
+  const allowed = Math.min(asked ?? config.crud.default_timeout, config.crud.max_timeout)
+  const seconds = Math.min(allowed, caller.maxWaitSeconds ?? allowed)
+  return { seconds, isCut: seconds < allowed }
+}
+
+export function explainCut(seconds: number): string {
+  return `The wait was cut at ${seconds} s because clients give up at 60 s; ask for progress (a progress token) to wait longer.`
+}

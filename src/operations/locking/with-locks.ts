@@ -1,0 +1,229 @@
+// Runs the body of an operation under the locks of its files, with each file's place opened inside the lock.
+import { OperationError } from '../../errors.ts'
+import { ChangedMeanwhile } from '../../engine/files/preconditions.ts'
+import { lockKey } from '../../engine/files/lock-key.ts'
+import type { Reach } from '../../engine/files/file-store.ts'
+import type { Place } from '../../engine/files/walk.ts'
+import type { Lock } from '../../engine/locks/lock.ts'
+import type { OperationContext } from '../../engine/context.ts'
+import { checkLeases, needsLease, noteReads, type LeaseTerm } from './lease-terms.ts'
+import { resolveFile } from './resolve-files.ts'
+import { explainCut, waitSeconds } from './wait-time.ts'
+
+export interface Target {
+  /** As the caller spelt it. */
+  readonly path: string
+  readonly mode: 'shared' | 'exclusive'
+  readonly reach: Reach
+  /** Of the caller's lease on it, where the caller named it. */
+  readonly fencingToken?: number | undefined
+}
+
+interface LockOptions {
+  /** Name of the operation, shown to others. */
+  readonly operation: string
+  /** Seconds, as the caller asked; undefined takes crud.default_timeout. */
+  readonly timeout?: number | undefined
+}
+
+/** With what earlier attempts have used of the time to wait. */
+type TimedOptions = LockOptions & { readonly elapsedMs: number }
+
+type Body<Result> = (places: readonly Place[], lock: Lock) => Promise<Result>
+
+/** A file can move under a waiter, or be written from outside while it is changed; both are tried again this often. */
+const maxAttempts = 10
+
+/**
+ * Takes all locks at once in canonical order, then looks where the paths lead. Whatever was seen before the grant is looked at again
+ * inside it; a path that leads elsewhere by then, and a file that changed under the body, starts over.
+ */
+export async function withLocks<Result>(
+  context: OperationContext,
+  targets: readonly Target[],
+  options: LockOptions,
+  body: Body<Result>
+): Promise<Result> {
+  const start = performance.now()
+  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+    const elapsedMs = attempt === 1 ? 0 : performance.now() - start
+    const outcome = await attemptOnce(context, targets, { ...options, elapsedMs }, body)
+    if (outcome !== undefined) return outcome.result
+  }
+  const path = targets[0]?.path
+  const message = `The file keeps changing from outside: ${path}. Try again in a moment.`
+  throw new OperationError('OVERLOADED', message, { path, details: { retry_after_seconds: 1 } })
+}
+
+/** The locks, and the places as they are under them. */
+interface Turn {
+  readonly lock: Lock
+  readonly places: readonly Place[]
+  readonly terms: readonly LeaseTerm[]
+}
+
+/** One attempt; undefined where the next one must look again. */
+async function attemptOnce<Result>(
+  context: OperationContext,
+  targets: readonly Target[],
+  options: TimedOptions,
+  body: Body<Result>
+): Promise<{ result: Result } | undefined> {
+  context.signal.throwIfAborted()
+  const start = takeNow(context, targets, options)
+  const turn = 'lock' in start ? start : await waitForTurn(context, targets, options, start.terms)
+  if (turn === undefined) return undefined
+  try {
+    const result = await body(turn.places, withLeases(turn, context))
+    noteReads(turn.terms, context)
+    return { result }
+  } catch (error) {
+    if (error instanceof ChangedMeanwhile) return undefined
+    // That it is gone is seen as well.
+    if (error instanceof OperationError && error.code === 'FILE_NOT_FOUND') noteReads(turn.terms, context)
+    throw error
+  } finally {
+    // Before anything that may fail: a lock that is kept stops every other caller until its time ends.
+    turn.lock.release()
+    closeAll(turn.places, context)
+  }
+}
+
+/** The common case: the locks are free, and what was opened to find their keys can be worked with. */
+function takeNow(
+  context: OperationContext,
+  targets: readonly Target[],
+  { operation }: LockOptions
+): Turn | { readonly terms: readonly LeaseTerm[] } {
+  const { locks, caller, config } = context
+  const places = openAll(context, targets)
+  const terms = checkTerms(places, targets, context)
+  const lock = locks.tryAcquire(terms, { operation, agentId: caller.agentId, ttlMs: operationTtlMs(config) })
+  if (lock !== undefined) return { lock, places, terms }
+  closeAll(places, context)
+  return { terms }
+}
+
+/** @throws OperationError LEASE_LOST, LOCK_REQUIRED; the places are closed then */
+function checkTerms(
+  places: readonly Place[],
+  targets: readonly Target[],
+  context: OperationContext
+): readonly LeaseTerm[] {
+  try {
+    const terms = places.map((place, index) => toTerm(place, targets[index] as Target, context))
+    checkLeases(terms, context)
+    return terms
+  } catch (error) {
+    closeAll(places, context)
+    throw error
+  }
+}
+
+/** A lease taken by the name of a link is one on what the link leads to: none can be taken where that is no file. */
+function toTerm({ path, stat }: Place, { path: given, mode, reach, fencingToken }: Target, context: OperationContext) {
+  const key = lockKey(path)
+  const isLink = reach === 'entry' && stat?.isSymbolicLink() === true
+  return { key, leaseKey: isLink ? targetKey(given, context) : key, path, mode, given, fencingToken }
+}
+
+function targetKey(path: string, context: OperationContext): string | undefined {
+  try {
+    return resolveFile(path, context).key
+  } catch (error) {
+    if (error instanceof OperationError) return undefined
+    throw error
+  }
+}
+
+/** Who waits holds no descriptors open; what he saw before is out of date by the time of the grant, and is looked at again. */
+async function waitForTurn(
+  context: OperationContext,
+  targets: readonly Target[],
+  options: TimedOptions,
+  terms: readonly LeaseTerm[]
+): Promise<Turn | undefined> {
+  const lock = await acquire(context, terms, targets, options)
+  try {
+    // The lease may have ended while this waited.
+    checkLeases(terms, context)
+    const places = openAll(context, targets)
+    // What was a link may be a file by now, which needs another lease.
+    if (places.every(({ path }, index) => path === terms[index]?.path))
+      return { lock, places, terms: checkTerms(places, targets, context) }
+    lock.release()
+    closeAll(places, context)
+    return undefined
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}
+
+async function acquire(
+  context: OperationContext,
+  terms: readonly LeaseTerm[],
+  targets: readonly Target[],
+  options: TimedOptions
+): Promise<Lock> {
+  const { locks, config, caller, signal, progress } = context
+  const { seconds, isCut } = waitSeconds(context, options.timeout)
+  try {
+    return await locks.acquire(terms, {
+      operation: options.operation,
+      agentId: caller.agentId,
+      timeoutMs: Math.max(0, seconds * 1000 - options.elapsedMs),
+      ttlMs: operationTtlMs(config),
+      signal,
+      ...(progress !== undefined && { onPosition: (position, total) => progress(`position ${position} of ${total}`) })
+    })
+  } catch (error) {
+    if (!(error instanceof OperationError)) throw error
+    const cut = error.code === 'LOCK_TIMEOUT' && isCut ? ` ${explainCut(seconds)}` : ''
+    const { code, message, details, cause } = error
+    throw new OperationError(code, message + cut, { path: targets[0]?.path, details, cause })
+  }
+}
+
+/** The lock, which is lost as well when the tree is, or a lease that the change relies on: looked at again right before the change. */
+function withLeases({ lock, terms }: Turn, context: OperationContext): Lock {
+  const isLeaseNeeded = needsLease(terms, context)
+  return {
+    fencingToken: lock.fencingToken,
+    keys: lock.keys,
+    signal: lock.signal,
+    assertHeld() {
+      context.tree.assertInPlace()
+      if (isLeaseNeeded) checkLeases(terms, context)
+      lock.assertHeld()
+    },
+    release: () => lock.release(),
+    [Symbol.dispose]: () => lock.release()
+  }
+}
+
+function operationTtlMs({ locks }: OperationContext['config']): number {
+  return locks.operation_ttl_seconds * 1000
+}
+
+function openAll(context: OperationContext, targets: readonly Target[]): readonly Place[] {
+  const places: Place[] = []
+  try {
+    for (const { path, reach } of targets) places.push(context.files.open(path, reach))
+    return places
+  } catch (error) {
+    closeAll(places, context)
+    throw error
+  }
+}
+
+/** Never throws: the answer of an operation does not depend on what becomes of its handles. */
+function closeAll(places: readonly Place[], { log }: OperationContext): void {
+  for (const place of places) {
+    try {
+      place.close()
+    } catch (error) {
+      log.error({ err: error, path: place.path }, 'could not close a folder')
+    }
+  }
+}

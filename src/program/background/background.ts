@@ -1,0 +1,203 @@
+// Starts a server that goes on without us, waits until it can be reached, and stops it again.
+import { spawn, type ChildProcess } from 'node:child_process'
+import { closeSync, constants, fstatSync, mkdirSync, openSync, readSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { setTimeout as delay } from 'node:timers/promises'
+import { isErrno } from '../../support/errno.ts'
+import type { BackgroundRecord, BackgroundRecords } from './background-records.ts'
+import { askHealth, isServing } from './probe-server.ts'
+import { isRunning, startOf } from '../../support/process-identity.ts'
+import { createStateFile } from '../../tree/state/state-file.ts'
+
+export interface BackgroundStart {
+  /** Node, main.js and what comes before the flags. */
+  readonly command: readonly [string, ...string[]]
+  /** Of `serve`, absolute and without secrets. */
+  readonly args: readonly string[]
+  readonly root: string
+  readonly roots: readonly string[]
+  /** From the command line: the process gets it by its environment, where other users cannot read it. */
+  readonly token: string | undefined
+  /** The one that counts, wherever it comes from. */
+  readonly healthToken: string
+  readonly logFile: string | undefined
+}
+
+const readyTimeoutMs = 30_000
+const pollMs = 50
+/** More than a server takes that gives running operations their time. */
+const stopTimeoutMs = 10_000
+const killTimeoutMs = 2000
+const lastLines = 10
+const maxTailBytes = 65_536
+
+/**
+ * @returns the record, and the MCP address
+ * @throws Error with the last lines of its log where it ends, or cannot be reached in time; nothing of it is left then
+ */
+export async function startInBackground(
+  start: BackgroundStart,
+  records: BackgroundRecords
+): Promise<{ record: BackgroundRecord; url: string }> {
+  mkdirSync(records.folder, { recursive: true, mode: 0o700 })
+  const outputFile = records.outputFileOf(start.root)
+  const child = launch(start, outputFile)
+  const ended = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(error.message))
+    child.once('exit', (code, signal) => resolve(`it ended with ${signal ?? `exit code ${code}`}`))
+  })
+  const record: BackgroundRecord = {
+    version: 1,
+    root: start.root,
+    roots: start.roots,
+    pid: child.pid ?? 0,
+    process_start: child.pid === undefined ? null : startOf(child.pid),
+    started_at: new Date().toISOString(),
+    args: start.args,
+    ...(start.token !== undefined && { token: start.token }),
+    ...(start.logFile !== undefined && { log_file: start.logFile }),
+    output_file: outputFile
+  }
+  if (child.pid !== undefined) records.write(record)
+  const outcome = await Promise.race([ended, reach(record, start.healthToken)])
+  if (typeof outcome === 'object') {
+    child.unref()
+    return { record, url: outcome.url }
+  }
+  const lines = lastLinesOf(record)
+  await stopBackground(record)
+  records.remove(start.root)
+  throw new Error(['the server did not start: ' + outcome, ...lines.map((line) => `  ${line}`)].join('\n'))
+}
+
+function launch({ command: [program, ...first], args, token }: BackgroundStart, outputFile: string): ChildProcess {
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_APPEND
+  const output = openSync(outputFile, flags, 0o600)
+  try {
+    return spawn(program, [...first, ...args], {
+      detached: true,
+      windowsHide: true,
+      // Its roots are absolute; the folder that this was called from must not be kept busy.
+      cwd: homedir(),
+      env: { ...process.env, ...(token !== undefined && { ASYNC_CRUD_MCP_DAEMON__TOKEN: token }) },
+      stdio: ['ignore', output, output]
+    })
+  } finally {
+    closeSync(output)
+  }
+}
+
+/** The address once it answers there; what is wrong where it does not in time. */
+async function reach(record: BackgroundRecord, token: string): Promise<{ url: string } | string> {
+  const until = performance.now() + readyTimeoutMs
+  while (performance.now() < until) {
+    const url = urlOf(record)
+    if (url !== undefined) {
+      if (isServing(await askHealth(url, token))) return { url }
+    }
+    await delay(pollMs)
+  }
+  return `it could not be reached within ${readyTimeoutMs / 1000} s`
+}
+
+/**
+ * Where this very process listens: by the state file of its tree, or, where another one is the authority there and names
+ * itself, by what the process has said.
+ */
+export function urlOf(record: BackgroundRecord): string | undefined {
+  const state = createStateFile(record.root).read()
+  if (state?.pid === record.pid && state.url !== null) return state.url
+  for (const line of linesOf(record).reverse()) {
+    const { pid, msg } = parseLine(line)
+    const url = pid === record.pid ? /^listening on (\S+), MCP at (\S+)$/.exec(String(msg))?.[2] : undefined
+    if (url !== undefined) return url
+  }
+  return undefined
+}
+
+export function isBackgroundRunning({ pid, process_start }: BackgroundRecord): boolean {
+  return isRunning(pid, process_start)
+}
+
+/**
+ * Only ever signals the process that the record means.
+ * @param timeoutMs before it is killed, 10 s by default
+ * @returns how it went; "killed" where it did not end by itself in time
+ */
+export async function stopBackground(
+  record: BackgroundRecord,
+  timeoutMs = stopTimeoutMs
+): Promise<'not running' | 'stopped' | 'killed'> {
+  if (!isBackgroundRunning(record)) return 'not running'
+  signal(record, 'SIGTERM')
+  if (await isGone(record, timeoutMs)) return 'stopped'
+  signal(record, 'SIGKILL')
+  if (await isGone(record, killTimeoutMs)) return 'killed'
+  throw new Error(`process ${record.pid} does not end, not even by SIGKILL`)
+}
+
+function signal(record: BackgroundRecord, name: NodeJS.Signals): void {
+  try {
+    // No await since the look at its start: a process id is not given again so soon.
+    if (isBackgroundRunning(record)) process.kill(record.pid, name)
+  } catch (error) {
+    if (!isErrno(error, 'ESRCH')) throw error
+  }
+}
+
+async function isGone(record: BackgroundRecord, limitMs: number): Promise<boolean> {
+  const until = performance.now() + limitMs
+  while (isBackgroundRunning(record)) {
+    if (performance.now() > until) return false
+    await delay(pollMs)
+  }
+  return true
+}
+
+/** The last of what it has said itself, else of its log. */
+function lastLinesOf(record: BackgroundRecord): string[] {
+  return linesOf(record)
+    .filter((line) => {
+      // Other servers of this user write into the same log.
+      const { pid } = parseLine(line)
+      return pid === undefined || pid === record.pid
+    })
+    .slice(-lastLines)
+    .map((line) => {
+      const { level, msg } = parseLine(line)
+      return level === undefined ? line : String(msg)
+    })
+}
+
+function linesOf({ log_file, output_file }: BackgroundRecord): string[] {
+  return [log_file, output_file].flatMap((path) => (path === undefined ? [] : readTail(path)))
+}
+
+/** The lines of the last stretch: a log can be long. */
+function readTail(path: string): string[] {
+  let fd: number
+  try {
+    fd = openSync(path, constants.O_RDONLY)
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return []
+    throw error
+  }
+  try {
+    const { size } = fstatSync(fd)
+    const bytes = Buffer.alloc(Math.min(size, maxTailBytes))
+    const length = readSync(fd, bytes, { position: size - bytes.length })
+    const lines = bytes.toString('utf8', 0, length).split('\n')
+    return (size > maxTailBytes ? lines.slice(1) : lines).filter((line) => line !== '')
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function parseLine(line: string): { pid?: unknown; level?: unknown; msg?: unknown } {
+  try {
+    const value: unknown = JSON.parse(line)
+    return typeof value === 'object' && value !== null ? value : {}
+  } catch {
+    return {}
+  }
+}

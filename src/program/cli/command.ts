@@ -1,0 +1,46 @@
+// What all commands share: how they complain, and how they fail.
+import { Command, InvalidArgumentError } from 'commander'
+import { messageOf } from '../../support/error-message.ts'
+
+/** A command whose complaints about its arguments are one clear line on stderr, with exit code 1. */
+export function createCommand(name: string): Command {
+  return new Command(name)
+    .allowExcessArguments(false)
+    .showSuggestionAfterError()
+    .configureOutput({
+      outputError: (text, write) =>
+        write(text.replace(/\n\((.*)\)/, ' ($1)').replace(/^(?:error: )?/, 'async-crud-mcp: '))
+    })
+}
+
+/** An action that fails with one line on stderr and exit code 1. */
+export function orFail<Arguments extends unknown[]>(
+  act: (...args: Arguments) => Promise<void>
+): (...args: Arguments) => Promise<void> {
+  return async (...args) => {
+    try {
+      await act(...args)
+    } catch (error) {
+      process.stderr.write(`async-crud-mcp: ${asCalled(messageOf(error))}\n`)
+      process.exit(1)
+    }
+  }
+}
+
+/** In a clone no command has the name of this program: `npm start --` calls it there. */
+function asCalled(message: string): string {
+  if (process.env['npm_lifecycle_event'] !== 'start') return message
+  return message.replaceAll(/\basync-crud-mcp (?=[a-z])/g, 'npm start -- ')
+}
+
+export function collect(value: string, previous: string[] = []): string[] {
+  return [...previous, value]
+}
+
+export function numberBetween(min: number, max: number): (value: string) => number {
+  return (value) => {
+    const number = Number(value)
+    if (value.trim() !== '' && Number.isInteger(number) && number >= min && number <= max) return number
+    throw new InvalidArgumentError(`Expected a whole number from ${min} to ${max}.`)
+  }
+}

@@ -1,0 +1,93 @@
+// The command line: without a command it serves.
+import { Option, type Command } from 'commander'
+import { loadSettings } from '../../config/config.ts'
+import { isLoopback } from '../../support/loopback.ts'
+import { version } from '../../support/installation.ts'
+import { nearest } from '../../support/suggest.ts'
+import { createCommand, orFail } from './command.ts'
+import { createConfigCommand } from './config.ts'
+import { createDiscoverCommand } from './discover.ts'
+import { createGuardCommand } from './guard.ts'
+import { createBootstrapCommand } from './bootstrap.ts'
+import { createDaemonCommand } from './daemon.ts'
+import { createDoctorCommand } from './doctor.ts'
+import { createQuickInstallCommand } from './quick-install.ts'
+import { createSetupCommand } from './setup.ts'
+import { createUninstallCommand } from './uninstall.ts'
+import { addServeFlags, toSources, type ServeFlags } from './serve-flags.ts'
+
+export const program = addServeFlags(createCommand('async-crud-mcp'))
+  .description(
+    'Serves the files of one working tree to many agents at once, over MCP, REST and JSON-RPC, without losing an update.'
+  )
+  .version(version)
+  .addHelpText(
+    'after',
+    '\nIn a clone: npm start -- --dir <folder> --port 8720\nThen: claude mcp add --transport http async-crud http://127.0.0.1:8720/mcp'
+  )
+  // A flag after a command is that command's own.
+  .enablePositionalOptions()
+  .usage('[options] [command]')
+  .argument('[words...]')
+  .action(orFail(runWithoutCommand))
+  .addCommand(
+    addServeFlags(createCommand('serve'))
+      .description('the server; also what happens without a command')
+      .addOption(new Option('--as-service').hideHelp())
+      .addOption(new Option('--in-background').hideHelp())
+      .action(orFail(run))
+  )
+  .addCommand(createConfigCommand())
+  .addCommand(createDiscoverCommand())
+  .addCommand(createGuardCommand())
+  .addCommand(createDaemonCommand())
+  .addCommand(createBootstrapCommand())
+  .addCommand(createSetupCommand())
+  .addCommand(createQuickInstallCommand())
+  .addCommand(createUninstallCommand())
+  .addCommand(createDoctorCommand())
+
+/** Below all that is set. */
+const lastingDefaults = { 'persistence.enabled': true }
+/** A server that is called by hand serves the folder that it is called from, unless the settings say something else, be it no root at all. */
+const defaultsByHand = () => ({ 'crud.base_directories': [process.cwd()] })
+
+async function runWithoutCommand([word]: readonly string[], flags: ServeFlags, command: Command): Promise<void> {
+  if (word === undefined) return run(flags, command)
+  const known = nearest(
+    word,
+    command.commands.map((each) => each.name())
+  )
+  if (known !== undefined) throw new Error(`unknown command '${word}' (Did you mean ${known}?)`)
+  throw new Error(
+    `too many arguments ('${word}'): every folder needs a --dir, and npm needs -- before the flags (npm start -- --dir <folder>)`
+  )
+}
+
+async function run(_flags: ServeFlags, command: Command): Promise<void> {
+  const flags = command.optsWithGlobals<ServeFlags>()
+  const sources = { ...toSources(flags), defaults: isLasting(flags) ? lastingDefaults : defaultsByHand() }
+  const { config, values, warnings, file } = loadSettings(sources)
+  if (flags['asService'] === true && !config.daemon.enabled) {
+    process.stderr.write('async-crud-mcp: daemon.enabled is false in the configuration: the service does not serve\n')
+    return
+  }
+  requireTokenBeyondLoopback(config.daemon.host, config.daemon.token)
+  const { source } = values.get('daemon.port')?.origin ?? {}
+  const isPortExplicit = (source === 'flag' || source === 'environment') && config.daemon.port !== null
+  // Loaded only now: --help and a wrong flag are answered without loading the service.
+  const { serve } = await import('./serve.ts')
+  const reload = file && { path: file.path, load: () => loadSettings(sources) }
+  const followsPersistence = values.get('persistence.enabled')?.origin.source === 'default'
+  await serve({ config, isPortExplicit, warnings, reload, followsPersistence })
+}
+
+/** A server that is there for good, and is started again by somebody else than its clients: they rely on what it knew. */
+function isLasting({ asService, inBackground }: ServeFlags): boolean {
+  return asService === true || inBackground === true
+}
+
+function requireTokenBeyondLoopback(host: string, token: string): void {
+  if (!isLoopback(host) && token === '')
+    throw new Error(`--host ${host} is reachable from other machines: pass --token <secret> with it`)
+}

@@ -1,0 +1,153 @@
+// async-crud-mcp quick-install: configuration, service, clients and a look whether it works, in one command.
+import { existsSync, realpathSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Command } from 'commander'
+import type { Client } from '../setup/clients.ts'
+import type { CommandSettings } from '../setup/roots.ts'
+import { collect, createCommand, orFail } from './command.ts'
+import { refuseEarlyFlags } from './early-flags.ts'
+import { paint, print } from './output.ts'
+
+interface QuickInstallFlags {
+  readonly dir?: string[]
+  readonly client?: string[]
+  readonly service: boolean
+  readonly confinement: boolean
+}
+
+const reachTimeoutMs = 30_000
+const pollMs = 100
+
+export function createQuickInstallCommand(): Command {
+  return createCommand('quick-install')
+    .description('configuration, service and clients in one command; uninstall takes all of it back')
+    .hook('preAction', refuseEarlyFlags)
+    .option('--dir <folder>', 'a root (repeatable; default: those of the configuration)', collect)
+    .option('--client <name>', 'a client to set up (repeatable; default: all that are in use here)', collect)
+    .option('--no-service', 'starts the server in the background now, and not at each login')
+    .option('--no-confinement', 'lets the service write everywhere, where the system cannot confine it (systemd)')
+    .addHelpText('after', '\nExample: async-crud-mcp quick-install --dir ~/app --client claude-code')
+    .action(orFail(run))
+}
+
+async function run(flags: QuickInstallFlags): Promise<void> {
+  const { findClient } = await import('../setup/options.ts')
+  const { readSettings } = await import('../setup/roots.ts')
+  const named = flags.client?.map(findClient)
+  // Everything that can be wrong is looked at before anything is written.
+  const { roots } = readSettings(flags.dir)
+  if (roots.length === 0) throw new Error('no root: pass --dir <folder>, or set crud.base_directories')
+  await writeConfiguration(roots)
+  const settings = readSettings(flags.dir)
+  const areConfigured = settings.roots.join('\0') === readSettings(undefined).roots.join('\0')
+  await startServer(flags, { ...settings, areRootsNamed: !areConfigured })
+  await setUpClients(named, roots)
+  print(
+    `${paint('green', 'done')}. async-crud-mcp doctor looks whether all is well; async-crud-mcp uninstall takes it back.`
+  )
+}
+
+async function writeConfiguration(roots: readonly string[]): Promise<void> {
+  const { findConfigFile } = await import('../../config/file.ts')
+  const { createConfigFile } = await import('./config.ts')
+  const { makeFolders, removeEmptyFolders } = await import('../setup/folders.ts')
+  const { journalOfUser } = await import('../setup/user.ts')
+  const file = findConfigFile(undefined, process.env)
+  if (file === undefined) return
+  if (existsSync(file.path)) return print(`configuration: ${file.path} is there already`)
+  const made = makeFolders(dirname(file.path), 0o700)
+  try {
+    createConfigFile(file.path, roots, false)
+  } catch (error) {
+    removeEmptyFolders(made)
+    throw error
+  }
+  journalOfUser().recordFolders(made)
+  print(`configuration: ${file.path} written`)
+}
+
+/** By the service manager, else in the background. */
+async function startServer({ service, confinement, dir }: QuickInstallFlags, settings: CommandSettings): Promise<void> {
+  if (!settings.isEnabled) return print('server: daemon.enabled is false in the configuration, not started')
+  const named = settings.areRootsNamed && dir !== undefined ? { dir } : {}
+  const reason = service ? await startService({ ...named, confinement }) : '--no-service'
+  if (reason === undefined) {
+    print(`server: ${paint('green', await waitForServer(settings))}, started at each login`)
+    return
+  }
+  const { startServer: startInBackground } = await import('./daemon-server.ts')
+  const args = settings.areRootsNamed ? settings.roots.flatMap((root) => ['--dir', root]) : []
+  const { url, wasRunning } = await startInBackground({ settings, args, token: undefined, logFile: undefined })
+  print(
+    `server: ${paint('green', url)}${wasRunning ? ' runs already' : ''}, in the background; not started at login: ${reason}`
+  )
+}
+
+/** @returns why there is no service; undefined where there is one */
+async function startService(flags: { dir?: string[]; confinement: boolean }): Promise<string | undefined> {
+  const { defineService, installService } = await import('./service-install.ts')
+  const { stopBackgroundOf } = await import('./daemon-server.ts')
+  const { isServicePlatform } = await import('../service/choose-manager.ts')
+  const { ServiceManagerError } = await import('../service/run-tool.ts')
+  const { servicesOfUser } = await import('../service/user.ts')
+  if (!isServicePlatform(process.platform)) return `no service manager is known for ${process.platform}`
+  const defined = defineService(flags)
+  const { installer } = servicesOfUser()
+  const wasInstalled = installer.isInstalled(defined.definition.name)
+  try {
+    await installService(defined, async () => {
+      // From now on the service manager has it.
+      await stopBackgroundOf(defined.roots)
+    })
+    return undefined
+  } catch (error) {
+    if (!(error instanceof ServiceManagerError)) throw error
+    if (!wasInstalled) installer.remove(defined.definition.name)
+    return error.cause instanceof Error ? error.cause.message : error.message
+  }
+}
+
+/** @returns its address. @throws Error where it cannot be reached in time */
+async function waitForServer({ roots: [first = ''], token }: CommandSettings): Promise<string> {
+  const { askHealth, isServing } = await import('../background/probe-server.ts')
+  const { findServer } = await import('../../tree/state/state-file.ts')
+  const { showProgress } = await import('./progress.ts')
+  const root = realpathSync.native(first)
+  const progress = showProgress('waiting for the server')
+  try {
+    for (const until = performance.now() + reachTimeoutMs; performance.now() < until; await delay(pollMs)) {
+      const url = findServer(root)?.url ?? undefined
+      if (url === undefined) continue
+      if (isServing(await askHealth(url, token))) return url
+    }
+  } finally {
+    progress.end()
+  }
+  throw new Error(
+    `the service was started, and no server answers on ${root} within ${reachTimeoutMs / 1000} s: see bootstrap status and daemon logs`
+  )
+}
+
+async function setUpClients(named: readonly Client[] | undefined, roots: readonly string[]): Promise<void> {
+  const { clients } = await import('../setup/clients.ts')
+  const { serverPlace, stdioLaunch } = await import('../setup/options.ts')
+  const { planAddition } = await import('../setup/plan.ts')
+  const { isOurEntry } = await import('../setup/targets.ts')
+  const { journalOfUser, thisUser } = await import('../setup/user.ts')
+  const user = thisUser()
+  const chosen = named ?? clients.filter((client) => client.traces(user).some((path) => existsSync(path)))
+  if (chosen.length === 0) print('clients: none is in use here; later: async-crud-mcp setup <client>')
+  const failures: string[] = []
+  for (const client of chosen) {
+    try {
+      const plan = planAddition(serverPlace(client, stdioLaunch(roots), user), journalOfUser(), isOurEntry)
+      plan.apply()
+      print(`${client.title}: ${plan.isChange ? `written into ${plan.file}` : `is set up already in ${plan.file}`}`)
+    } catch (error) {
+      failures.push(`${client.title}: ${error instanceof Error ? error.message : String(error)}`)
+    }
+  }
+  // The others are set up all the same.
+  if (failures.length > 0) throw new Error(failures.join('; '))
+}

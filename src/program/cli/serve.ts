@@ -1,0 +1,156 @@
+// Runs the service until it is told to stop.
+import { Console } from 'node:console'
+import closeWithGrace from 'close-with-grace'
+import type { FastifyInstance } from 'fastify'
+import { createApp } from '../../app.ts'
+import type { ReloadOptions } from '../../../plugins/settings.ts'
+import type { Config } from '../../config/config.ts'
+import { openLog } from '../logs/open-log.ts'
+import { candidatePorts } from '../../support/ports.ts'
+import { isErrno } from '../../errors.ts'
+import { version } from '../../support/installation.ts'
+import { toReadableLine } from './log-line.ts'
+import { surviveLostTerminal } from './lost-terminal.ts'
+
+/** What the stop may take beside the time that running operations get. */
+const stopMarginMs = 500
+const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+/** The process raises these itself. A handler would return to the instruction that has failed, and be called again for ever. */
+const faultSignals = ['SIGSEGV', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGABRT', 'SIGTRAP'] as const
+const sameSignalMs = 500
+
+export interface ServeOptions {
+  readonly config: Config
+  /** True where a flag or the environment names the port: then no other one is taken. */
+  readonly isPortExplicit: boolean
+  /** What the operator should know of the settings. */
+  readonly warnings: readonly string[]
+  /** Undefined where no configuration file is read. */
+  readonly reload: ReloadOptions | undefined
+  /** True where nobody has set persistence.enabled. */
+  readonly followsPersistence?: boolean
+}
+
+export async function serve({
+  config,
+  isPortExplicit,
+  warnings,
+  reload,
+  followsPersistence = false
+}: ServeOptions): Promise<void> {
+  const { transport } = config.daemon
+  // Standard output belongs to JSON-RPC: what a dependency prints must not come between.
+  if (transport !== 'http') globalThis.console = new Console(process.stderr)
+  // Who started us may close standard error; the log is lost then, not the server.
+  process.stderr.on('error', () => {})
+  surviveLostTerminal()
+  const app = await createApp({
+    config,
+    version,
+    reload,
+    followsPersistence,
+    logStream: openLog(config.daemon, readableOnTerminal(process.stderr)),
+    onDisplaced: failDisplaced
+  })
+  const { stop, isStopping } = stopOnSignals(app, config.daemon.stop_timeout_seconds * 1000 + stopMarginMs)
+  app.log.info({ version, transport, roots: app.files.roots.map(({ given }) => given) }, 'starting')
+  for (const warning of warnings) app.log.warn(warning)
+  if (app.files.roots.length === 0)
+    app.log.warn(
+      'crud.base_directories is empty, so every path is refused: name a root there, or start the server with --dir <folder>'
+    )
+  if (transport === 'stdio') await app.ready()
+  else {
+    app.serverFacts.port = await listen(app, config, isPortExplicit)
+    // On standard input nothing is owned before the first call: clients start such a process for a look, and throw it away.
+    await app.tree.join().catch((error: unknown) => {
+      if (!isStopping()) throw error
+    })
+  }
+  if (app.stdio === undefined) return
+  await app.stdio.ended
+  stop('stdin ended')
+}
+
+/**
+ * A signal, a failure that nobody caught and whoever calls `stop` lead to one orderly stop within a time limit.
+ * A second signal ends the process at once, unless it comes so soon that it is the first one: npm passes on what the terminal has sent.
+ */
+function stopOnSignals(app: FastifyInstance, limitMs: number) {
+  let isStopping = false
+  let signalledAt: number | undefined
+  const skip = [...stopSignals, ...faultSignals]
+  const grace = closeWithGrace({ delay: limitMs, logger: false, skip }, async ({ err, signal }) => {
+    if (err !== undefined) app.log.fatal({ err }, 'stopping after an unexpected failure')
+    else if (signal !== undefined) app.log.info({ signal }, 'stopping')
+    await app.close()
+  })
+
+  function stop(reason: string): void {
+    if (isStopping) return
+    isStopping = true
+    app.log.info({ reason }, 'stopping')
+    grace.close()
+  }
+
+  function onSignal(signal: string): void {
+    const now = performance.now()
+    if (signalledAt !== undefined && now - signalledAt > sameSignalMs) process.exit(1)
+    signalledAt ??= now
+    stop(signal)
+  }
+
+  for (const signal of stopSignals) process.on(signal, onSignal)
+  return { stop, isStopping: () => isStopping }
+}
+
+/** People read lines; programs, JSON. */
+function readableOnTerminal(stderr: NodeJS.WriteStream): { write(line: string): unknown } {
+  return stderr.isTTY ? { write: (line) => stderr.write(`${toReadableLine(line.trimEnd(), stderr)}\n`) } : stderr
+}
+
+/** Nothing that this process holds counts any more: a failure like any other that nobody can catch. */
+function failDisplaced(): void {
+  setImmediate(() => {
+    throw new Error('the folder of this server was removed, and another process has taken the tree')
+  })
+}
+
+/** Binds instead of probing: whoever probes can lose the port before binding it. */
+async function listen(
+  app: FastifyInstance,
+  { daemon: { host, port } }: Config,
+  isPortExplicit: boolean
+): Promise<number> {
+  const candidates = isPortExplicit && port !== null ? [port] : candidatePorts(port)
+  const [preferred] = candidates
+  for (const candidate of candidates) {
+    try {
+      await app.listen({ host, port: candidate, listenTextResolver: (url) => `listening on ${url}, MCP at ${url}/mcp` })
+      if (candidate !== preferred)
+        app.log.warn(
+          { port: preferred, instead: candidate },
+          `port ${preferred} is taken, this server is on ${candidate}`
+        )
+      return candidate
+    } catch (error) {
+      if (!isErrno(error, 'EADDRINUSE')) throw explainListen(error, host, candidate)
+      if (isPortExplicit)
+        throw new Error(`port ${port} is taken: stop what listens there, or choose another --port`, { cause: error })
+    }
+  }
+  throw new Error(
+    `no port from ${Math.min(...candidates)} to ${Math.max(...candidates)} is free: stop a server that is no longer needed, or name another port with --port`
+  )
+}
+
+function explainListen(error: unknown, host: string, port: number): unknown {
+  if (isErrno(error, 'ENOTFOUND', 'EAI_AGAIN', 'EADDRNOTAVAIL', 'EINVAL'))
+    return new Error(
+      `--host ${host} is no address of this machine: leave it out for 127.0.0.1, or name 0.0.0.0 or an address that this machine has (with --token)`,
+      { cause: error }
+    )
+  if (isErrno(error, 'EACCES', 'EPERM'))
+    return new Error(`port ${port} may not be used by this user: choose another with --port`, { cause: error })
+  return error
+}

@@ -1,0 +1,17 @@
+// Output that is not read is no reason to stop half done: a command whose reader has gone, such as head, goes on to its end.
+import { isErrno } from '../../support/errno.ts'
+import { messageOf } from '../../support/error-message.ts'
+
+const readerGone = ['EPIPE', 'EIO', 'ERR_STREAM_DESTROYED'] as const
+
+/** What cannot be written for another reason, such as a full disk, is told and shown by the exit code. */
+export function outliveReaders(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error) => {
+      if (isErrno(error, ...readerGone)) return
+      process.exitCode = 1
+      if (stream === process.stdout)
+        process.stderr.write(`async-crud-mcp: standard output cannot be written: ${messageOf(error)}\n`)
+    })
+  }
+}

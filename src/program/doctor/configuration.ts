@@ -1,0 +1,21 @@
+// Looks at the configuration; the other checks go on with what can be had.
+import { loadConfig, loadSettings, type Config } from '../../config/config.ts'
+import { ConfigError } from '../../config/layer.ts'
+import { findings, type Finding } from './check.ts'
+
+export function findConfig(file: string | undefined): { settings: Config; findings: Finding[] } {
+  const { ok, warn, fail } = findings('configuration')
+  try {
+    const { config, file: read, values, warnings } = loadSettings({ environment: process.env, configFile: file })
+    const isRead = [...values.values()].some(({ origin }) => origin.source === 'file')
+    const found = ok(isRead && read !== undefined ? `${read.path} is valid` : 'no file: the defaults count')
+    const others = warnings.map((warning) => warn(warning, 'async-crud-mcp config edit'))
+    return { settings: config, findings: [found, ...others] }
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return {
+      settings: loadConfig({}),
+      findings: error.faults.map(({ message }) => fail(message, 'async-crud-mcp config edit'))
+    }
+  }
+}

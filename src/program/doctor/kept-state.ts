@@ -1,0 +1,21 @@
+// What is kept of a tree over restarts: whether something of it had to be set aside.
+import { existsSync, realpathSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { listFolder } from '../../support/list-folder.ts'
+import { statePathOf } from '../../tree/persistence/place.ts'
+import { findings, type Finding } from './check.ts'
+
+const { ok, warn } = findings('kept state')
+
+/** @param roots that exist or not; the first names the tree */
+export function checkKeptState(roots: readonly string[], stateFile: string | null, dataFolder: string): Finding[] {
+  const [first, ...others] = roots.filter(existsSync).map((root) => realpathSync.native(root))
+  if (first === undefined) return []
+  const path = statePathOf([first, ...others], stateFile, dataFolder)
+  const isAside = (name: string) =>
+    name.startsWith(`${basename(path)}.`) && /\.(?:damaged|foreign|newer)-\d+$/.test(name)
+  const aside = listFolder(dirname(path)).filter(isAside)
+  if (aside.length === 0) return [ok(existsSync(path) ? path : 'nothing is kept of this tree')]
+  const advice = 'the server goes on without it; remove it once nobody wants to look at it'
+  return aside.map((name) => warn(`${join(dirname(path), name)}: an earlier state that could not be used`, advice))
+}

@@ -1,0 +1,24 @@
+// Whether this system lets a user's own service manager confine anything: systemd needs user namespaces for that.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { isErrno } from '../../support/errno.ts'
+
+/** Each switches them off for ordinary users where it has this value (Debian, all, Ubuntu). */
+const switches: readonly (readonly [name: string, off: string])[] = [
+  ['kernel/unprivileged_userns_clone', '0'],
+  ['user/max_user_namespaces', '0'],
+  ['kernel/apparmor_restrict_unprivileged_userns', '1']
+]
+
+/** The switch that is off, such as `/proc/sys/user/max_user_namespaces = 0`; undefined where nothing is in the way. */
+export function userNamespaceObstacle(folder = '/proc/sys'): string | undefined {
+  for (const [name, off] of switches) {
+    try {
+      const path = join(folder, name)
+      if (readFileSync(path, 'utf8').trim() === off) return `${path} = ${off}`
+    } catch (error) {
+      if (!isErrno(error, 'ENOENT', 'EACCES', 'EPERM')) throw error
+    }
+  }
+  return undefined
+}

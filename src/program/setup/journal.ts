@@ -1,0 +1,113 @@
+// What was set up outside of any tree, so that `uninstall` can take back exactly that.
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { isErrno } from '../../support/errno.ts'
+import { makeFolders, removeEmptyFolders } from './folders.ts'
+import { replaceFile } from '../../support/replace-file.ts'
+
+export interface EditRecord {
+  /** The name of a client, or "guard" for the hook. */
+  readonly what: string
+  readonly file: string
+  /** Taking this out gives the file as it was. */
+  readonly inserted?: string
+  readonly isNewFile: boolean
+}
+
+export interface Records {
+  readonly version: 1
+  readonly edits: readonly EditRecord[]
+  /** That had to be made, and go when they are empty. */
+  readonly folders: readonly string[]
+  /** Roots for which something was set up. */
+  readonly roots: readonly string[]
+}
+
+export type Journal = ReturnType<typeof createJournal>
+
+const fileName = 'installed.json'
+const nothing: Records = { version: 1, edits: [], folders: [], roots: [] }
+
+/** @param folder the data folder of this user; made when something must be written */
+export function createJournal(folder: string) {
+  const path = join(folder, fileName)
+
+  /** @throws Error that names the file where it is none of this version */
+  function read(): Records {
+    let text: string
+    try {
+      text = readFileSync(path, 'utf8')
+    } catch (error) {
+      if (isErrno(error, 'ENOENT', 'ENOTDIR')) return nothing
+      throw error
+    }
+    const records = parseRecords(text)
+    if (records === undefined) throw new Error(`${path} is none of this version: remove it, and run this again`)
+    return records
+  }
+
+  function write(records: Records): void {
+    const made = makeFolders(folder, 0o700)
+    const all = { ...records, folders: unique([...made, ...records.folders]), roots: unique(records.roots) }
+    replaceFile(path, `${JSON.stringify(all, undefined, 2)}\n`)
+  }
+
+  const find = (what: string, file: string) => read().edits.find((edit) => edit.what === what && edit.file === file)
+  const editsBut = (what: string, file: string) =>
+    read().edits.filter((edit) => edit.what !== what || edit.file !== file)
+
+  return {
+    read,
+    find,
+    /** Adds the edit, or takes the place of the one in the same file. */
+    recordEdit(edit: EditRecord, folders: readonly string[]): void {
+      const records = read()
+      write({
+        ...records,
+        edits: [...editsBut(edit.what, edit.file), edit],
+        folders: [...records.folders, ...folders]
+      })
+    },
+    /** And the folders above the file that had to be made for it, and this journal itself, as far as nothing else is in them. */
+    forgetEdit(what: string, file: string): void {
+      const records = read()
+      if (find(what, file) !== undefined) write({ ...records, edits: editsBut(what, file) })
+      removeEmptyFolders(records.folders.filter((made) => file.startsWith(made)))
+      const { edits, roots, folders } = read()
+      if (edits.length > 0 || roots.length > 0 || !isAloneIn(folder)) return
+      rmSync(path, { force: true })
+      removeEmptyFolders(folders)
+    },
+    recordFolders(folders: readonly string[]): void {
+      if (folders.length > 0) write({ ...read(), folders: [...read().folders, ...folders] })
+    },
+    recordRoots(roots: readonly string[]): void {
+      if (roots.some((root) => !read().roots.includes(root))) write({ ...read(), roots: [...read().roots, ...roots] })
+    }
+  }
+}
+
+function parseRecords(text: string): Records | undefined {
+  try {
+    const value = JSON.parse(text) as { [Name in keyof Records]?: unknown } | null
+    const isList = (list: unknown) => Array.isArray(list)
+    const isUsable = value?.version === 1 && isList(value.edits) && isList(value.folders) && isList(value.roots)
+    return isUsable ? (value as Records) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether the journal is all that the folder holds. */
+function isAloneIn(folder: string): boolean {
+  try {
+    return readdirSync(folder).every((name) => name === fileName)
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return false
+    throw error
+  }
+}
+
+function unique(list: readonly string[]): string[] {
+  return [...new Set(list)]
+}

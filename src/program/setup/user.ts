@@ -1,0 +1,13 @@
+// The user this runs for.
+import { homedir } from 'node:os'
+import { paths } from '../../support/user-paths.ts'
+import type { Place } from './clients.ts'
+import { createJournal, type Journal } from './journal.ts'
+
+export function thisUser(): Place {
+  return { platform: process.platform, home: homedir(), environment: process.env }
+}
+
+export function journalOfUser(): Journal {
+  return createJournal(paths.dataFolder)
+}

@@ -1,0 +1,21 @@
+// file:/// addresses of files, as MCP names its resources.
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { OperationError } from '../../errors.ts'
+
+/** Longer ones name no file. */
+const maxUriLength = 16_384
+
+/** @throws OperationError INVALID_REQUEST for what is no address of a file */
+export function toPath(uri: string): string {
+  try {
+    if (uri.startsWith('file:///') && uri.length <= maxUriLength) return fileURLToPath(uri)
+  } catch {
+    // Escapes that are none, or an escaped slash.
+  }
+  const message = `Not the address of a file: ${uri.slice(0, 200)}. Resources are file:/// and the absolute path, with escapes such as %20.`
+  throw new OperationError('INVALID_REQUEST', message)
+}
+
+export function toUri(path: string): string {
+  return pathToFileURL(path).href
+}

@@ -1,0 +1,75 @@
+// Files as MCP resources: listed as far as their versions are known, read like async_read.
+import { ProtocolError, type ListResourcesResult, type ReadResourceResult } from '@modelcontextprotocol/server'
+import { basename } from 'node:path'
+import { OperationError, toOperationError } from '../../errors.ts'
+import type { OperationResult } from '../../engine/context.ts'
+import { envelopes } from '../../operations/definition/envelopes.ts'
+import type { TrackedFiles } from '../../engine/versions/tracked-files.ts'
+import { toPath, toUri } from './resource-uri.ts'
+
+export type ListFiles = (after: string | undefined, limit: number) => Promise<TrackedFiles>
+
+const pageSize = 500
+const mimeType = 'text/plain'
+/** Names of ours in `_meta`. */
+const hashKey = 'async-crud-mcp/hash'
+const noticesKey = 'async-crud-mcp/notices'
+/** The code of MCP for a resource that is not there. */
+const notFound = -32602
+
+export const resourceTemplates = [
+  {
+    uriTemplate: 'file:///{+path}',
+    name: 'file',
+    title: 'A file of the working tree',
+    description: 'Any text file below the roots, by its absolute path. Subscribe to it to be told when it changes.',
+    mimeType
+  }
+]
+
+/** The files that were read or changed so far, by path. */
+export async function listResources(listFiles: ListFiles, cursor: string | undefined): Promise<ListResourcesResult> {
+  const { files, hasMore } = await listFiles(cursor === undefined ? undefined : decodeCursor(cursor), pageSize)
+  const last = files.at(-1)
+  return {
+    resources: files.map(({ path, hash }) => ({
+      uri: toUri(path),
+      name: basename(path),
+      description: path,
+      mimeType,
+      _meta: { [hashKey]: hash }
+    })),
+    ...(hasMore && last !== undefined && { nextCursor: encodeCursor(last.path) })
+  }
+}
+
+/** @param read async_read */
+export async function readResource(
+  uri: string,
+  read: (path: string) => Promise<OperationResult>
+): Promise<ReadResourceResult> {
+  const { content, hash, notices, further_notices } = await read(toPath(uri))
+  return {
+    contents: [{ uri, mimeType, text: String(content), _meta: { [hashKey]: hash } }],
+    ...(notices !== undefined && { _meta: { [noticesKey]: { notices, further_notices } } })
+  }
+}
+
+/** A failure in the words of the error table, as the protocol has them. */
+export function toProtocolError(error: unknown, uri?: string): ProtocolError {
+  const failure = toOperationError(error)
+  const { code, message, data } = envelopes.status.rpcError(failure, {})
+  const details = { ...(uri !== undefined && { uri }), ...data }
+  return new ProtocolError(failure.code === 'FILE_NOT_FOUND' ? notFound : code, message, details)
+}
+
+function encodeCursor(path: string): string {
+  return Buffer.from(path, 'utf8').toString('base64url')
+}
+
+/** @throws OperationError INVALID_REQUEST for what no answer has given */
+function decodeCursor(cursor: string): string {
+  const path = Buffer.from(cursor, 'base64url').toString('utf8')
+  if (encodeCursor(path) === cursor) return path
+  throw new OperationError('INVALID_REQUEST', 'cursor is none: pass nextCursor of the answer before, as it was.')
+}

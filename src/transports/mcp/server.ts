@@ -1,0 +1,181 @@
+// An MCP server over the operations: lists them as tools, calls them with the caller's identity, signal and progress.
+import { Server, type ServerContext } from '@modelcontextprotocol/server'
+import { createHash } from 'node:crypto'
+import { headerText } from '../header-text.ts'
+import { OperationError, toOperationError } from '../../errors.ts'
+import type { CallOperation, Caller } from '../../engine/context.ts'
+import type { Operation } from '../../operations/definition/define.ts'
+import { suggest } from '../../support/suggest.ts'
+import { instructions } from './instructions.ts'
+import { listResources, readResource, resourceTemplates, toProtocolError, type ListFiles } from './resources.ts'
+import type { ResourceUpdates } from './resource-updates.ts'
+import { createSubscriptions } from './subscriptions.ts'
+import { toTool, toToolError, toToolResult } from './tools.ts'
+
+export interface McpServerOptions {
+  readonly operations: readonly Operation[]
+  readonly call: CallOperation
+  readonly version: string
+  /** Longest wait without progress notifications, in seconds. */
+  readonly maxWaitSeconds: number
+  readonly listFiles: ListFiles
+  readonly updates: ResourceUpdates
+  /** Files that one session, connection or stream can be subscribed to. */
+  readonly maxResources: number
+  /** Who calls where neither header nor `_meta` nor session says it. */
+  readonly caller: Caller
+}
+
+/** Progress notifications, and who calls, in a client's `_meta`. */
+const agentIdKey = 'async-crud-mcp/agent_id'
+
+/** What a server can know of the client that it is for alone. */
+export interface ClientLink {
+  /** Told of a request that the client has cancelled: the SDK sends no answer to it. */
+  readonly onCancelled?: (requestId: string | number) => void
+  /** True while the client has not read what it was sent. Default: never. */
+  readonly isBehind?: () => boolean
+  /** True while there is nothing over which it could be told of changes. Default: never. */
+  readonly isAway?: () => boolean
+  /** Given what is to be called when there is again. */
+  readonly onWaker?: (wake: () => void) => void
+}
+
+export function createMcpServer(options: McpServerOptions, link: ClientLink = {}): Server {
+  const { operations, version } = options
+  const { onCancelled } = link
+  const server = new Server(
+    { name: 'async-crud-mcp', title: 'Async CRUD', version },
+    { capabilities: { tools: {}, resources: { subscribe: true } }, instructions }
+  )
+  server.setRequestHandler('tools/list', () => ({ tools: toolsOf(operations) }))
+  server.setRequestHandler('tools/call', async ({ params }, context) => {
+    const { signal } = context.mcpReq
+    if (onCancelled !== undefined)
+      signal.addEventListener('abort', () => onCancelled(context.mcpReq.id), { once: true })
+    return callTool(options, params.name, params.arguments, context)
+  })
+  serveResources(server, options)
+  serveSubscriptions(server, options, link)
+  return server
+}
+
+function serveResources(server: Server, options: McpServerOptions): void {
+  server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates }))
+  server.setRequestHandler('resources/list', async ({ params }) =>
+    orProtocolError(listResources(options.listFiles, params?.cursor))
+  )
+  server.setRequestHandler('resources/read', async ({ params: { uri } }, context) => {
+    const read = (path: string) => options.call('async_read', { path }, callOf(options, context))
+    return orProtocolError(readResource(uri, read), uri)
+  })
+}
+
+/** Of the 2025 era; later clients listen, which the SDK serves. */
+function serveSubscriptions(server: Server, options: McpServerOptions, link: ClientLink): void {
+  const { isBehind = () => false, isAway = () => false, onWaker } = link
+  const { updates, maxResources } = options
+  const subscriptions = createSubscriptions({
+    updates,
+    maxResources,
+    isBehind,
+    isAway,
+    // A client that has gone is noticed by the end of its session.
+    send: (uri) => void server.sendResourceUpdated({ uri }).catch(() => {})
+  })
+  onWaker?.(subscriptions.wake)
+  server.setRequestHandler('resources/subscribe', async ({ params: { uri } }) => {
+    await orProtocolError(subscriptions.subscribe([uri]), uri)
+    return {}
+  })
+  server.setRequestHandler('resources/unsubscribe', ({ params: { uri } }) => {
+    subscriptions.remove(uri)
+    return {}
+  })
+  server.onclose = subscriptions.close
+}
+
+async function orProtocolError<Result>(answer: Promise<Result>, uri?: string): Promise<Result> {
+  try {
+    return await answer
+  } catch (error) {
+    throw toProtocolError(error, uri)
+  }
+}
+
+async function callTool(options: McpServerOptions, name: string, input: unknown, context: ServerContext) {
+  const { call, operations } = options
+  const operation = operations.find((known) => known.name === name)
+  // Of the request, not of a tool: each revision of MCP asks for an error of the protocol, which clients need not show their model.
+  if (operation === undefined) throw toProtocolError(unknownTool(name, operations))
+  try {
+    return toToolResult(await call(name, input, callOf(options, context)))
+  } catch (error) {
+    return toToolError(operation.envelope.body(toOperationError(error), { operation: name, input }))
+  }
+}
+
+/** Who calls, until when, and whether he wants to hear of progress. */
+function callOf({ caller, maxWaitSeconds }: McpServerOptions, context: ServerContext): Parameters<CallOperation>[2] {
+  const progress = progressOf(context)
+  return {
+    caller: {
+      ...caller,
+      agentId: agentIdOf(context) ?? caller.agentId,
+      connection: connectionOf(context.sessionId) ?? caller.connection,
+      ...(progress === undefined && { maxWaitSeconds })
+    },
+    signal: signalOf(context),
+    progress
+  }
+}
+
+let cachedTools: { operations: readonly Operation[]; tools: ReturnType<typeof toTool>[] } | undefined
+
+/** The tools of the registry, converted once: the modern era makes a server for each request. */
+function toolsOf(operations: readonly Operation[]): ReturnType<typeof toTool>[] {
+  if (cachedTools?.operations !== operations) cachedTools = { operations, tools: operations.map(toTool) }
+  return cachedTools.tools
+}
+
+/** In the order of DESIGN.md: header, `_meta`, session. The input's own agent_id comes before all of them, in the operation. */
+function agentIdOf({ http, mcpReq, sessionId }: ServerContext): string | undefined {
+  const header = headerText(http?.req?.headers.get('x-agent-id'))
+  if (header !== undefined) return header
+  const meta: unknown = mcpReq._meta?.[agentIdKey]
+  if (typeof meta === 'string' && meta !== '') return meta
+  return connectionOf(sessionId)
+}
+
+/** The name of a 2025-era session. Its id itself would let whoever sees it in an answer speak for the session. */
+export function connectionOf(sessionId: string | undefined): string | undefined {
+  return sessionId && `session-${createHash('sha256').update(sessionId).digest('hex').slice(0, 8)}`
+}
+
+/** Aborted when the call is cancelled, and when the connection that waits for the answer is closed. */
+function signalOf({ http, mcpReq }: ServerContext): AbortSignal {
+  const connection = http?.req?.signal
+  return connection === undefined ? mcpReq.signal : AbortSignal.any([mcpReq.signal, connection])
+}
+
+/** Sends progress where the client asked for it; the numbers only have to grow. */
+function progressOf({ mcpReq }: ServerContext): ((message: string) => void) | undefined {
+  const progressToken = mcpReq._meta?.progressToken
+  if (progressToken === undefined) return undefined
+  let progress = 0
+  return (message) => {
+    progress += 1
+    const notification = { method: 'notifications/progress' as const, params: { progressToken, progress, message } }
+    // A client that has gone is noticed by its signal.
+    mcpReq.notify(notification).catch(() => {})
+  }
+}
+
+/** Of a name in a message. */
+const maxNameLength = 100
+
+function unknownTool(name: string, operations: readonly Operation[]): OperationError {
+  const known = operations.map((operation) => operation.name)
+  const shown = name.slice(0, maxNameLength)
+  return new OperationError('INVALID_REQUEST', `Unknown tool: ${shown}${suggest(shown, known)}`)
+}

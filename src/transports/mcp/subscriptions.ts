@@ -1,0 +1,103 @@
+// The files that one session, connection or stream is subscribed to, and the telling: never more than its client reads.
+import { OperationError } from '../../errors.ts'
+import type { ResourceUpdates } from './resource-updates.ts'
+
+export interface SubscriptionsOptions {
+  readonly updates: ResourceUpdates
+  /** Bound on the files. */
+  readonly maxResources: number
+  /** Tells the client that this one has another version. */
+  readonly send: (uri: string) => void
+  /** True while the client has not read what it was sent: what changes meanwhile is told once, later. */
+  readonly isBehind: () => boolean
+  /** True while there is nothing over which the client could be told; who ends that calls `wake`. Default: never. */
+  readonly isAway?: () => boolean
+}
+
+export type Subscriptions = ReturnType<typeof createSubscriptions>
+
+/** A file that changes all the time is told of so often. */
+const pauseMs = 100
+
+export function createSubscriptions(options: SubscriptionsOptions) {
+  const { updates, maxResources, send, isBehind, isAway = () => false } = options
+  const ends = new Map<string, () => void>()
+  /** Changed since they were told of; no more than there are subscriptions. */
+  const changed = new Set<string>()
+  let pause: NodeJS.Timeout | undefined
+  let isClosed = false
+
+  function tell(uri: string): void {
+    changed.add(uri)
+    if (pause === undefined) flush()
+  }
+
+  function flush(): void {
+    pause = undefined
+    if (changed.size === 0 || isAway()) return
+    pause = setTimeout(flush, pauseMs)
+    pause.unref()
+    if (isBehind()) return
+    const told = [...changed]
+    changed.clear()
+    for (const uri of told) send(uri)
+  }
+
+  function remove(uri: string): void {
+    ends.get(uri)?.()
+    ends.delete(uri)
+    changed.delete(uri)
+  }
+
+  function close(): void {
+    isClosed = true
+    clearTimeout(pause)
+    for (const uri of ends.keys()) remove(uri)
+  }
+
+  /** @throws OperationError; then it is subscribed to none of them that it was not before */
+  function add(uris: readonly string[]): void {
+    const added: string[] = []
+    try {
+      for (const uri of uris) {
+        if (ends.has(uri)) continue
+        if (ends.size >= maxResources) throw tooMany(maxResources)
+        ends.set(
+          uri,
+          updates.watch(uri, () => tell(uri))
+        )
+        added.push(uri)
+      }
+    } catch (error) {
+      added.forEach(remove)
+      throw error
+    }
+  }
+
+  return {
+    /**
+     * Subscribing again changes nothing.
+     * @param isWanted false where it has been cancelled before it could begin
+     * @throws OperationError; then it is subscribed to none of them that it was not before
+     */
+    async subscribe(uris: readonly string[], isWanted = () => true): Promise<void> {
+      const others = new Set(uris.filter((uri) => !ends.has(uri)))
+      // What is refused asks nobody for events.
+      if (ends.size + others.size > maxResources) throw tooMany(maxResources)
+      for (const uri of others) updates.check(uri)
+      await updates.ready()
+      if (!isClosed && isWanted()) add(uris)
+    },
+    /** The client can be told again. */
+    wake: (): void => {
+      if (pause === undefined) flush()
+    },
+    remove,
+    close
+  }
+}
+
+function tooMany(limit: number): OperationError {
+  const message = `Subscribed to ${limit} files already, as many as events.max_resources_per_session allows. Unsubscribe from others first.`
+  return new OperationError('OVERLOADED', message)
+}

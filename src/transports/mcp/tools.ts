@@ -1,0 +1,67 @@
+// Operations as MCP tools: closed input schemas, one plain object as output schema, results as structured content and the same JSON as text.
+import { Contention } from '../../../schemas/contention.ts'
+import type { TObject, TSchema } from '../../../schemas/typebox.ts'
+import type { OperationResult } from '../../engine/context.ts'
+import type { Operation } from '../../operations/definition/define.ts'
+
+interface JsonObjectSchema {
+  readonly type: 'object'
+  readonly [key: string]: unknown
+}
+
+export interface Tool {
+  readonly name: string
+  readonly title: string
+  readonly description: string
+  readonly inputSchema: JsonObjectSchema
+  readonly outputSchema: JsonObjectSchema
+  readonly annotations: Operation['annotations'] & { readonly title: string }
+}
+
+export interface ToolResult {
+  // The SDK's result type is an open record.
+  readonly [key: string]: unknown
+  readonly content: { type: 'text'; text: string }[]
+  readonly structuredContent: Record<string, unknown>
+  readonly isError?: true
+}
+
+export function toTool(operation: Operation): Tool {
+  const { name, title, description, input, annotations } = operation
+  return {
+    name,
+    title,
+    description,
+    inputSchema: plain(input),
+    outputSchema: outputSchemaOf(operation),
+    annotations: { title, ...annotations }
+  }
+}
+
+/** One plain object that every outcome satisfies: of the properties only `status` is always there, where the envelope has one. */
+function outputSchemaOf({ output, contends, envelope }: Operation): JsonObjectSchema {
+  const outcomes: TObject[] = contends ? [output, Contention, envelope.schema] : [output, envelope.schema]
+  const properties: Record<string, TSchema> = {}
+  for (const outcome of outcomes) {
+    for (const [name, schema] of Object.entries(outcome.properties)) properties[name] ??= schema
+  }
+  const statuses = outcomes.map(({ properties }) => (properties['status'] as { const?: string } | undefined)?.const)
+  if (statuses.includes(undefined)) return plain({ type: 'object', properties })
+  const status = { type: 'string', enum: statuses, description: 'Outcome: which of the other properties are present.' }
+  return plain({ type: 'object', properties: { ...properties, status }, required: ['status'] })
+}
+
+/** JSON Schema without TypeBox's symbols. */
+function plain(schema: object): JsonObjectSchema {
+  return JSON.parse(JSON.stringify(schema)) as JsonObjectSchema
+}
+
+/** Outcomes that an agent acts on, contention included, are ordinary results. */
+export function toToolResult(result: OperationResult): ToolResult {
+  return { content: [{ type: 'text', text: JSON.stringify(result) }], structuredContent: result }
+}
+
+/** @param body in the envelope of the operation */
+export function toToolError(body: Record<string, unknown>): ToolResult {
+  return { content: [{ type: 'text', text: JSON.stringify(body) }], structuredContent: body, isError: true }
+}

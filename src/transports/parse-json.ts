@@ -1,0 +1,94 @@
+// JSON from outside, strictly: valid UTF-8 only (Node's own reading would turn bad bytes into U+FFFD, and they would be written), of bounded shape.
+import { isUtf8 } from 'node:buffer'
+import { OperationError } from '../errors.ts'
+import { maxElements } from '../operations/definition/copy-input.ts'
+
+/** An object of more takes longer than its size explains. */
+const maxKeys = 20_000
+/** More than any request of ours or of MCP has; what comes after the parser may recurse. */
+const maxDepth = 64
+/** A smaller body cannot hold what takes long to build. Counting would cost it as much as parsing does. */
+const maxUncountedBytes = 65_536
+const jsonRpcCode = -32700
+
+/** @throws OperationError INVALID_REQUEST, over JSON-RPC -32700 */
+export function parseJson(bytes: Buffer): unknown {
+  if (!isUtf8(bytes)) throw invalid('is not valid UTF-8. Send JSON encoded in UTF-8.')
+  const isCounted = bytes.length > maxUncountedBytes
+  if (isCounted) checkShape(bytes)
+  let value: unknown
+  try {
+    value = JSON.parse(bytes.toString('utf8'))
+  } catch (error) {
+    const position = error instanceof SyntaxError ? positionOf(error) : ''
+    throw invalid(`is not valid JSON${position}.`, error)
+  }
+  if (!isCounted && isDeeperThan(value, maxDepth)) throw tooDeep()
+  return value
+}
+
+function isDeeperThan(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return depth === 0 || Object.values(value).some((item) => isDeeperThan(item, depth - 1))
+}
+
+const quote = 0x22
+const comma = 0x2c
+const openArray = 0x5b
+const backslash = 0x5c
+const closeArray = 0x5d
+const openObject = 0x7b
+const closeObject = 0x7d
+
+/**
+ * Counts what the parser would build. A million keys or brackets fit into a body and take seconds to build; looking at
+ * its bytes takes milliseconds. What is no JSON the parser finds out, at the latest where the count ends.
+ */
+function checkShape(bytes: Buffer): void {
+  const commas = new Uint32Array(maxDepth)
+  const limits = new Uint32Array(maxDepth)
+  let depth = 0
+  let elements = 0
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]
+    if (byte === quote) at = endOfString(bytes, at)
+    else if (byte === comma) {
+      if (depth === 0) return
+      elements++
+      if (++commas[depth - 1]! >= limits[depth - 1]!) {
+        throw invalid(`has an object with more than ${maxKeys} parameters. Send only known ones.`)
+      }
+    } else if (byte === openArray || byte === openObject) {
+      if (depth === maxDepth) throw tooDeep()
+      limits[depth] = byte === openArray ? maxElements + 1 : maxKeys
+      commas[depth++] = 0
+      elements++
+    } else if ((byte === closeArray || byte === closeObject) && --depth < 0) return
+    if (elements > maxElements) throw invalid(`has more than ${maxElements} elements. Send it in several calls.`)
+  }
+}
+
+/** The offset of the quote that ends the string; that of the last byte where none does. */
+function endOfString(bytes: Buffer, start: number): number {
+  const end = bytes.indexOf(quote, start + 1)
+  if (end === -1) return bytes.length
+  if (bytes[end - 1] !== backslash) return end
+  // From here on byte by byte: a native search for each of a million escaped quotes costs more.
+  let at = start + 1
+  while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1
+  return at
+}
+
+function tooDeep(): OperationError {
+  return invalid(`is nested more than ${maxDepth} levels deep. Send fewer levels.`)
+}
+
+/** Where the fault is, without the text around it: that may be content. */
+function positionOf({ message }: SyntaxError): string {
+  const position = /position (\d+)/.exec(message)?.[1]
+  return position === undefined ? '' : ` (at position ${position})`
+}
+
+function invalid(what: string, cause?: unknown): OperationError {
+  return new OperationError('INVALID_REQUEST', `The request ${what}`, { cause, jsonRpcCode })
+}

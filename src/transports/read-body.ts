@@ -1,0 +1,72 @@
+// Reads the bodies of HTTP requests within a budget, and ends one that something else has found to be broken.
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ByteBudget } from '../engine/byte-budget.ts'
+import { OperationError } from '../errors.ts'
+import { untilAnswered } from '../support/until-answered.ts'
+
+/** What a piece takes beside its bytes (measured): a body that comes byte by byte counts as what it costs. */
+const pieceBytes = 512
+
+/** Why a body cannot come to its end, and how its reader learns of it. */
+const failures = new WeakMap<IncomingMessage, OperationError>()
+const readers = new WeakMap<IncomingMessage, (error: OperationError) => void>()
+
+/** The body of this request ends with this failure, whether or not it is being read yet. */
+export function failBody(request: IncomingMessage, failure: OperationError): void {
+  failures.set(request, failure)
+  readers.get(request)?.(failure)
+}
+
+/**
+ * The body counts against the budget until its answer has gone out: what was read lives in the call.
+ * @throws OperationError FILE_TOO_LARGE, OVERLOADED, or the failure that `failBody` was given
+ */
+export function readBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { maxBytes, budget }: { maxBytes: number; budget: ByteBudget }
+): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const failure = failures.get(request)
+    if (failure !== undefined) return reject(failure)
+    if (Number(request.headers['content-length']) > maxBytes) return reject(tooLarge(maxBytes))
+    const pieces: Buffer[] = []
+    let length = 0
+    const share = budget.open(fail)
+    untilAnswered(response, share.release)
+
+    function stop(): void {
+      readers.delete(request)
+      request.off('data', onData).off('end', onEnd).off('error', fail)
+    }
+
+    function fail(error: Error): void {
+      stop()
+      pieces.length = 0
+      share.release()
+      // What still comes is read and thrown away: a client that is writing would not see an answer before.
+      request.on('error', () => {}).resume()
+      reject(error)
+    }
+
+    function onData(piece: Buffer): void {
+      length += piece.length
+      if (length > maxBytes) return fail(tooLarge(maxBytes))
+      if (share.add(piece.length + pieceBytes)) pieces.push(piece)
+    }
+
+    function onEnd(): void {
+      stop()
+      share.settle()
+      resolve(Buffer.concat(pieces, length))
+    }
+
+    readers.set(request, fail)
+    request.on('data', onData).on('end', onEnd).on('error', fail)
+  })
+}
+
+function tooLarge(maxBytes: number): OperationError {
+  const message = `The request body is larger than the ${maxBytes} bytes allowed, a little over twice crud.max_file_size_bytes. Send less at once, in several calls.`
+  return new OperationError('FILE_TOO_LARGE', message)
+}

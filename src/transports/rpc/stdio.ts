@@ -1,0 +1,279 @@
+// One stream for everything: the plain methods are answered here, the rest is MCP.
+import { PassThrough, pipeline, type Readable, type Writable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { ByteBudget } from '../../engine/byte-budget.ts'
+import { isErrno, OperationError, toOperationError } from '../../errors.ts'
+import { createLazy, explainLoadError } from '../../support/lazy.ts'
+import { parseJson } from '../parse-json.ts'
+import { readLines, type Line } from '../../support/read-lines.ts'
+import { failure, invalidRequest, readMessage, type Call, type Message, type Response } from './messages.ts'
+import { createMethods, type MethodsOptions } from './methods.ts'
+import { createWriter } from './writer.ts'
+
+/** The MCP server on the other side of the same stream. */
+export interface McpPeer {
+  /** Resolves when a request has been answered or cancelled; anything else at once. @throws Error where it is no message of MCP */
+  receive(message: object): Promise<void>
+  close(): Promise<void>
+}
+
+export interface StdioOptions extends MethodsOptions {
+  readonly input: Readable
+  readonly output: Writable
+  /** Called when the first message for it comes, and again where that failed. `send` writes one message; `isBehind` is true while the client does not read. */
+  readonly openMcp: (send: (message: object) => void, isBehind: () => boolean) => Promise<McpPeer>
+  /** Told why `openMcp` has failed; undefined once it has not. */
+  readonly onMcpTrouble: (error: unknown) => void
+  /** Longest line in bytes. */
+  readonly maxLineBytes: number
+  /** Messages under way at once, and messages in a batch. Beyond it reading pauses. */
+  readonly maxCalls: number
+  /** Characters of the answers to one batch, about; beyond it no further call of the batch is made. */
+  readonly maxBatchAnswer: number
+  /** Of the bytes of lines under way; a line beyond it is refused. */
+  readonly budget: ByteBudget
+  /** When the input has ended, calls under way get this long to finish, and a client that is behind this long to take an answer. */
+  readonly drainMs: number
+  /** What goes wrong beside the calls; their failures are their answers. */
+  readonly onError: (error: unknown) => void
+  /** Nothing more will be asked. */
+  readonly onInputEnd: () => void
+  /** No client reads the output any more; with the error where it is one. */
+  readonly onGone: (error?: Error) => void
+}
+
+export interface StdioConnection {
+  /** Resolves when the input has ended and everything asked has been answered, or when the reader of the output has gone. */
+  readonly ended: Promise<void>
+  /** Reads nothing more, and ends when what is under way has been answered, or after `limitMs`. */
+  close(limitMs: number): Promise<void>
+}
+
+/**
+ * So much is read ahead of what is carried out. While the client reads no answers its calls wait, and its end would go
+ * unnoticed behind them: what is unread when it closes is what a pipe holds, at most 1 MiB.
+ */
+const aheadBytes = 1_048_576
+
+export function serveStdio(options: StdioOptions): StdioConnection {
+  const { input, output, openMcp, maxLineBytes, maxCalls, maxBatchAnswer, budget } = options
+  const { drainMs, onError, onInputEnd, onGone } = options
+  const methods = createMethods(options)
+  const stop = new AbortController()
+  const sleepers = new Set<() => void>()
+  let underWay = 0
+  const mcp = createLazy(() => openMcp(writer.send, writer.isBehind), options.onMcpTrouble)
+  const writer = createWriter(output, abandon)
+  const ahead = new PassThrough({ highWaterMark: aheadBytes })
+  let patience: NodeJS.Timeout | undefined
+  input.once('end', () => (patience = setTimeout(abandon, drainMs)))
+  // The reader of the lines sees the failure.
+  pipeline(input, ahead, () => {})
+  const ended = serve()
+
+  function abandon(error?: Error): void {
+    onGone(error)
+    methods.cancelAll()
+    end()
+  }
+
+  function end(): void {
+    stop.abort()
+    input.destroy()
+    ahead.destroy()
+    wakeAll()
+  }
+
+  async function serve(): Promise<void> {
+    try {
+      for await (const line of readLines(ahead, maxLineBytes)) {
+        patience?.refresh()
+        receive(line)
+        await writer.ready(stop.signal)
+        await untilBelow(maxCalls)
+      }
+    } catch (error) {
+      // The input broke off, or was destroyed: what was asked so far is answered all the same.
+      if (!isErrno(error, 'ERR_STREAM_PREMATURE_CLOSE')) onError(error)
+    }
+    clearTimeout(patience)
+    onInputEnd()
+    if (!stop.signal.aborted) await untilDone(drainMs)
+  }
+
+  /** Until everything asked has been answered and the answers have gone out, or the time is over. */
+  async function untilDone(limitMs: number): Promise<void> {
+    const done = untilBelow(1).then(() => writer.flushed())
+    await Promise.race([done, delay(limitMs, undefined, { ref: false })])
+  }
+
+  /** A client that asks faster than we answer is not read from for a while. */
+  async function untilBelow(limit: number): Promise<void> {
+    for (;;) {
+      if (underWay < limit || stop.signal.aborted) return
+      await new Promise<void>((resolve) => sleepers.add(resolve))
+    }
+  }
+
+  function wakeAll(): void {
+    for (const wake of sleepers) wake()
+    sleepers.clear()
+  }
+
+  function receive(line: Line): void {
+    if (line !== undefined && isBlank(line)) return
+    const value = parseLine(line)
+    if (value instanceof OperationError) return writer.answer(failure(null, value))
+    const release = takeBytes(line?.length ?? 0, value)
+    if (release === undefined) return
+    const messages = Array.isArray(value) ? value.length : 1
+    underWay += messages
+    const answered = Array.isArray(value) ? answerBatch(value) : answerOne(value as object)
+    void answered
+      .then((answer) => answer !== undefined && writer.answer(answer))
+      .catch(onError)
+      // An answer that is not yet read takes its place for as long.
+      .then(() => writer.ready(stop.signal))
+      .finally(() => {
+        release()
+        underWay -= messages
+        wakeAll()
+      })
+  }
+
+  /** @returns gives them back; undefined when there is no room, and each call of the line has been told */
+  function takeBytes(bytes: number, value: unknown): (() => void) | undefined {
+    try {
+      return budget.take(bytes)
+    } catch (error) {
+      const refusals = [value].flat().flatMap((message) => refuse(readMessage(message), toOperationError(error)) ?? [])
+      const [first] = refusals
+      if (first !== undefined) writer.answer(Array.isArray(value) ? refusals : first)
+      return undefined
+    }
+  }
+
+  function parseLine(line: Line): unknown {
+    if (line === undefined)
+      return invalidRequest(`the line is longer than the ${maxLineBytes} bytes allowed (crud.max_file_size_bytes).`)
+    try {
+      return parseJson(line)
+    } catch (error) {
+      return toOperationError(error)
+    }
+  }
+
+  async function answerBatch(values: readonly unknown[]): Promise<Response | readonly Response[] | undefined> {
+    if (values.length === 0) return failure(null, invalidRequest('the batch is empty.'))
+    if (values.length > maxCalls)
+      return failure(null, invalidRequest(`a batch may have ${maxCalls} messages (daemon.max_stdio_calls).`))
+    const answers: (Response | undefined)[] = []
+    let next = 0
+    let characters = 0
+    async function work(): Promise<void> {
+      for (let index = next++; index < values.length; index = next++) {
+        const message = readMessage(values[index])
+        const answer =
+          characters > maxBatchAnswer ? refuse(message, batchIsFull()) : await answerPlain(message, refuseInBatch)
+        answers[index] = answer
+        characters += sizeOf(answer)
+      }
+    }
+    await Promise.all(Array.from({ length: batchWorkers }, work))
+    const responses = answers.filter((answer) => answer !== undefined)
+    return responses.length === 0 ? undefined : responses
+  }
+
+  function batchIsFull(): OperationError {
+    const text = `The answers of the batch already have ${maxBatchAnswer} characters (crud.max_batch_answer_bytes); this call was not made. Send it again.`
+    return new OperationError('OVERLOADED', text)
+  }
+
+  async function answerOne(value: object): Promise<Response | undefined> {
+    return answerPlain(readMessage(value), (call) => passOn(value, call))
+  }
+
+  /** @param other answers what is no plain method */
+  async function answerPlain(
+    message: Message,
+    other: (call: Call | undefined) => Promise<Response | undefined>
+  ): Promise<Response | undefined> {
+    if (message.kind === 'invalid') return message.answer
+    if (message.kind === 'response') return other(undefined)
+    const { call } = message
+    if (methods.has(call.method)) return methods.answer(call)
+    if (isMcpMethod(call.method)) return other(call)
+    return call.id === undefined ? undefined : failure(call.id, methods.unknown(call.method), call.method)
+  }
+
+  async function passOn(message: object, call: Call | undefined): Promise<Response | undefined> {
+    if (call === undefined && mcp.loaded() === undefined) return undefined
+    if (call?.method === cancelMethod && call.id === undefined && methods.cancel(requestIdOf(call))) return undefined
+    let peer: McpPeer
+    try {
+      peer = await mcp.get()
+    } catch (error) {
+      onError(error)
+      const text = explainLoadError('MCP', error)
+      return call?.id === undefined
+        ? undefined
+        : failure(call.id, new OperationError('SERVER_ERROR', text), call.method)
+    }
+    try {
+      await peer.receive(message)
+      return undefined
+    } catch (error) {
+      onError(error)
+      return call?.id === undefined ? undefined : failure(call.id, invalidRequest('no message of MCP.'), call.method)
+    }
+  }
+
+  return {
+    ended,
+    async close(limitMs) {
+      input.destroy()
+      await untilDone(limitMs)
+      await (await mcp.settled())?.close()
+      end()
+    }
+  }
+}
+
+const cancelMethod = 'notifications/cancelled'
+
+/** Calls of one batch that run at once. */
+const batchWorkers = 8
+
+/** About as long as it will be as JSON; only text counts. */
+function sizeOf(value: unknown): number {
+  if (typeof value === 'string') return value.length
+  if (typeof value !== 'object' || value === null) return 0
+  return Object.values(value).reduce<number>((sum, inner) => sum + sizeOf(inner), 0)
+}
+
+/** The answer to a call that is not made; a notification gets none. */
+function refuse(message: Message, error: OperationError): Response | undefined {
+  if (message.kind !== 'call') return message.kind === 'invalid' ? message.answer : undefined
+  const { id, method } = message.call
+  return id === undefined ? undefined : failure(id, error, method)
+}
+
+/** Messages of MCP are sent one by one: its current revisions know no batches. */
+async function refuseInBatch(call: Call | undefined): Promise<Response | undefined> {
+  if (call?.id === undefined) return undefined
+  const reason = 'messages of MCP cannot be sent in a batch. Send one message a line.'
+  return failure(call.id, invalidRequest(reason), call.method)
+}
+
+/** MCP's methods have a slash, but for these two. */
+function isMcpMethod(method: string): boolean {
+  return method.includes('/') || method === 'initialize' || method === 'ping'
+}
+
+function requestIdOf({ params }: Call): unknown {
+  return typeof params === 'object' && params !== null && 'requestId' in params ? params.requestId : undefined
+}
+
+function isBlank(line: Buffer): boolean {
+  return line.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d)
+}

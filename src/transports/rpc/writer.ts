@@ -1,0 +1,66 @@
+// Writes JSON-RPC messages as lines, and knows when they have gone out.
+import { once } from 'node:events'
+import type { Writable } from 'node:stream'
+import { toOperationError } from '../../errors.ts'
+import { failure, type Response } from './messages.ts'
+
+export type Writer = ReturnType<typeof createWriter>
+
+/** @param onGone called once, when nobody reads the output any more */
+export function createWriter(output: Writable, onGone: (error?: Error) => void) {
+  let isGone = false
+  let draining: Promise<unknown> | undefined
+
+  function gone(error?: Error): void {
+    if (isGone) return
+    isGone = true
+    onGone(error)
+  }
+
+  output.on('error', gone)
+  output.once('close', () => gone())
+
+  function write(text: string): void {
+    if (!isGone && output.writable) output.write(text)
+  }
+
+  return {
+    /** @throws RangeError for a message that is too long for a text */
+    send: (message: object): void => write(`${JSON.stringify(message)}\n`),
+    /** One answer, or those of a batch as an array; written one by one, since together they may be too long for a text. */
+    answer(answer: Response | readonly Response[]): void {
+      const lines = (Array.isArray(answer) ? answer : [answer]).map(stringify)
+      if (!Array.isArray(answer)) return write(`${lines[0]}\n`)
+      for (const [index, line] of lines.entries()) write(`${index === 0 ? '[' : ','}${line}`)
+      return write(']\n')
+    },
+    isBehind: (): boolean => output.writableNeedDrain && !isGone,
+    /** Resolves when there is room again. */
+    async ready(signal: AbortSignal): Promise<void> {
+      if (!output.writableNeedDrain || isGone) return
+      // Many wait for the one event.
+      draining ??= once(output, 'drain', { signal }).then(
+        () => (draining = undefined),
+        () => (draining = undefined)
+      )
+      await draining
+    },
+    /** Resolves when everything has gone out, or nobody is there to take it. */
+    flushed(): Promise<void> {
+      if (isGone || output.writableLength === 0) return Promise.resolve()
+      return new Promise((resolve) => {
+        output.once('close', resolve)
+        output.write('', () => resolve())
+      })
+    }
+  }
+}
+
+/** A result that cannot be written is an error, not silence. */
+function stringify(response: Response): string {
+  try {
+    return JSON.stringify(response)
+  } catch (error) {
+    return JSON.stringify(failure(response.id, toOperationError(error)))
+  }
+}

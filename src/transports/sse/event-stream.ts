@@ -1,0 +1,165 @@
+// One stream of events as Server-Sent Events: within bounds of memory, however slowly it is read.
+import type { Writable } from 'node:stream'
+import type { Ready } from '../../../schemas/events.ts'
+import type { TreeEvent } from '../../engine/events/tree-event.ts'
+
+export interface EventStreamOptions {
+  readonly output: Writable
+  /** What may be left unread of what happens from now on. */
+  readonly maxBytes: number
+  /** @returns the event that ends the stream of one who reads too slowly; who comes back to its id gets what follows the last event he was sent */
+  readonly makeGap: (id: string) => TreeEvent
+  /** Called once, when no further events are taken. */
+  readonly onEnd: () => void
+}
+
+/** What the stream begins with. */
+export interface Opening {
+  readonly ready: Ready
+  /** The event before the first that will be sent: where the stream begins, or where the last one of its client ended. */
+  readonly position: string
+  /** By one who comes back; undefined for one who is new. */
+  readonly missed?: Missed | undefined
+}
+
+export interface Missed {
+  /** Oldest first. */
+  readonly events: readonly TreeEvent[]
+  /** Which of them are for this client. */
+  readonly isWanted: (event: TreeEvent) => boolean
+}
+
+export type EventStream = ReturnType<typeof createEventStream>
+
+/** Who has been cut off gets this long to read what has been sent to him. */
+const lingerMs = 5000
+/** Nothing else of this process is kept waiting for longer by the search for what was missed. */
+const sliceMs = 5
+/** After a break clients come back no sooner, in milliseconds. */
+const retryMs = 1000
+
+export function createEventStream({ output, maxBytes, makeGap, onEnd }: EventStreamOptions) {
+  /** Not yet given to the connection. The bytes are those of all streams, so that many slow ones cost little more than one. */
+  let waiting: Frame[] = []
+  /** Comes before what waits, and is taken as fast as it is read: it is kept for all of them anyhow. */
+  let missed: Missed = { events: [], isWanted: () => true }
+  let fed = 0
+  let turn: NodeJS.Immediate | undefined
+  let waitingBytes = 0
+  /** Of the last event given to the connection. */
+  let lastId = ''
+  let isEnded = false
+  output.on('drain', flush)
+  output.once('close', end)
+  // A failure of the connection is followed by its close.
+  output.on('error', () => {})
+
+  function end(): void {
+    if (isEnded) return
+    isEnded = true
+    clearImmediate(turn)
+    missed = { ...missed, events: [] }
+    waiting = []
+    onEnd()
+  }
+
+  function put(frame: Frame): void {
+    output.write(frame.bytes)
+    lastId = frame.id ?? lastId
+  }
+
+  /** @returns false where some of it is still to be sent */
+  function feed(): boolean {
+    const end = performance.now() + sliceMs
+    while (fed < missed.events.length) {
+      if (output.writableNeedDrain) return false
+      if (performance.now() > end) {
+        turn ??= setImmediate(() => {
+          turn = undefined
+          flush()
+        })
+        return false
+      }
+      const event = missed.events[fed] as TreeEvent
+      fed += 1
+      if (missed.isWanted(event)) put(frameOf(event))
+    }
+    missed = { ...missed, events: [] }
+    return true
+  }
+
+  function flush(): void {
+    if (isEnded || !feed()) return
+    let sent = 0
+    for (const frame of waiting) {
+      if (output.writableNeedDrain) break
+      put(frame)
+      waitingBytes -= frame.bytes.length
+      sent += 1
+    }
+    waiting.splice(0, sent)
+  }
+
+  function isIdle(): boolean {
+    return waiting.length === 0 && missed.events.length === 0
+  }
+
+  function write(frame: Frame): void {
+    if (isEnded) return
+    if (isIdle() && !output.writableNeedDrain) return put(frame)
+    waiting.push(frame)
+    waitingBytes += frame.bytes.length
+    if (waitingBytes > maxBytes) cut()
+  }
+
+  function cut(): void {
+    end()
+    put(frameOf(makeGap(lastId)))
+    close()
+  }
+
+  function close(): void {
+    end()
+    output.end()
+    setTimeout(() => output.destroy(), lingerMs).unref()
+  }
+
+  return {
+    open({ ready, position, missed: toFeed }: Opening): void {
+      lastId = position
+      // Who comes back from here before he has got what he missed goes on where he was.
+      const id = toFeed === undefined ? position : undefined
+      put({ bytes: Buffer.from(`retry: ${retryMs}\n${textOf(ready, id)}`), id })
+      if (toFeed === undefined) return
+      missed = toFeed
+      flush()
+    },
+    send: (event: TreeEvent): void => write(frameOf(event)),
+    /** @param position the last event that was looked at for this stream: who comes back misses nothing of what is not followed */
+    beat(position: string): void {
+      if (isIdle()) write({ bytes: Buffer.from(`: alive\nid: ${position}\n\n`), id: position })
+    },
+    close
+  }
+}
+
+interface Frame {
+  readonly bytes: Buffer
+  readonly id: string | undefined
+}
+
+/** Written once, however many it is sent to. */
+const frames = new WeakMap<TreeEvent, Frame>()
+
+function frameOf(event: TreeEvent): Frame {
+  const known = frames.get(event)
+  if (known !== undefined) return known
+  const frame = { bytes: Buffer.from(textOf(event, event.id)), id: event.id }
+  frames.set(event, frame)
+  return frame
+}
+
+function textOf(event: TreeEvent | Ready, id: string | undefined): string {
+  const place = id === undefined ? '' : `id: ${id}\n`
+  return `event: ${event.type}\n${place}data: ${JSON.stringify(event)}\n\n`
+}

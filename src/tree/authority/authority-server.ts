@@ -1,0 +1,219 @@
+// The authority's side: carries out on the engine what relays ask for, as if their clients were its own.
+import { once } from 'node:events'
+import { createServer, type Server, type Socket } from 'node:net'
+import { setImmediate, setTimeout as delay } from 'node:timers/promises'
+import type { Member } from '../state/state-file.ts'
+import type { ByteBudget } from '../../engine/byte-budget.ts'
+import { OperationError, toOperationError } from '../../errors.ts'
+import { version } from '../../support/installation.ts'
+import { withResolvers } from '../../support/with-resolvers.ts'
+import type { Address } from './address.ts'
+import { openChannel, type Channel } from './channel.ts'
+import { createFeed } from './feed.ts'
+import type { EngineLink } from '../../engine/engine-link.ts'
+import {
+  protocol,
+  type AuthorityMessage,
+  type EngineSettings,
+  type Hello,
+  type RelayMessage,
+  type RelayRequest
+} from './messages.ts'
+
+interface AuthorityServerOptions {
+  readonly engine: EngineLink
+  /** Real paths. */
+  readonly roots: readonly string[]
+  readonly settings: () => EngineSettings
+  /** Of the bytes of requests under way, those of relays among them. */
+  readonly budget: ByteBudget
+  /** Told when a relay has come or gone. */
+  readonly onMembersChange: () => void
+  /** Told of connections that could not be accepted. */
+  readonly onError: (error: Error) => void
+}
+
+/** A relay, as seen from here. */
+interface Peer {
+  readonly channel: Channel<AuthorityMessage>
+  /** Undefined until it has been welcomed. */
+  member: Member | undefined
+  readonly running: Map<number, AbortController>
+  /** Sessions and connections of its clients: they end with it. */
+  readonly connections: Set<string>
+  /** Undefined while it is told of no events. */
+  endFeed: (() => void) | undefined
+  /** Resolves when it asks nothing more. */
+  readonly silent: Promise<void>
+  readonly markSilent: () => void
+}
+
+export type AuthorityServer = ReturnType<typeof createAuthorityServer>
+
+export function createAuthorityServer(options: AuthorityServerOptions) {
+  const { engine, roots, settings, budget, onMembersChange, onError } = options
+  const peers = new Set<Peer>()
+  let server: Server | undefined
+
+  function accept(socket: Socket): void {
+    const { promise: silent, resolve: markSilent } = withResolvers<void>()
+    const channel = openChannel<AuthorityMessage>(socket, {
+      onMessage: (message: RelayMessage, bytes) => receive(peer, message, bytes),
+      onClose: () => forget(peer)
+    })
+    const peer: Peer = {
+      channel,
+      member: undefined,
+      running: new Map(),
+      connections: new Set(),
+      endFeed: undefined,
+      silent,
+      markSilent
+    }
+    peers.add(peer)
+  }
+
+  function receive(peer: Peer, message: RelayMessage, bytes: number): void {
+    switch (message.type) {
+      case 'hello':
+        return welcome(peer, message)
+      case 'cancel':
+        return peer.running.get(message.id)?.abort(OperationError.fromWire(message.reason))
+      case 'ping':
+        return peer.channel.send({ type: 'pong' })
+      case 'left':
+        return peer.markSilent()
+      case 'disconnect':
+        peer.connections.delete(message.connection)
+        return engine.disconnect(message.connection)
+      case 'unfollow':
+        return endFeed(peer)
+      case 'call':
+      case 'holds_leases':
+      case 'list_locks':
+      case 'list_files':
+      case 'follow':
+        return void answer(peer, message, bytes)
+      default:
+        return message satisfies never
+    }
+  }
+
+  function welcome(peer: Peer, hello: Hello): void {
+    const refusal = refuse(hello, roots)
+    if (refusal !== undefined) return peer.channel.send({ type: 'refused', message: refusal })
+    peer.member = hello.member
+    peer.channel.send({ type: 'welcome', pid: process.pid, settings: settings() })
+    return onMembersChange()
+  }
+
+  async function answer(peer: Peer, request: RelayRequest, bytes: number): Promise<void> {
+    const { channel, running, connections } = peer
+    const { id } = request
+    const controller = new AbortController()
+    running.set(id, controller)
+    let release = () => {}
+    try {
+      release = budget.take(bytes)
+      // Where this process stood still, the end of the relay may lie in the socket right behind the call: nobody waits for it then.
+      await setImmediate()
+      if (!peers.has(peer)) return
+      if (request.type === 'call' && request.caller.connection !== undefined) connections.add(request.caller.connection)
+      const onProgress = (message: string) => channel.send({ type: 'progress', id, message })
+      const result =
+        request.type === 'follow'
+          ? await beginFeed(peer)
+          : await carryOut(engine, request, controller.signal, onProgress)
+      channel.send({ type: 'result', id, result })
+    } catch (error) {
+      channel.send({ type: 'error', id, error: toOperationError(error).toWire() })
+    } finally {
+      running.delete(id)
+      release()
+    }
+  }
+
+  async function beginFeed(peer: Peer): Promise<boolean> {
+    const end = await engine.feed(createFeed(peer.channel))
+    endFeed(peer)
+    if (peers.has(peer)) peer.endFeed = end
+    else end()
+    return true
+  }
+
+  function endFeed(peer: Peer): void {
+    peer.endFeed?.()
+    peer.endFeed = undefined
+  }
+
+  function forget(peer: Peer): void {
+    peers.delete(peer)
+    endFeed(peer)
+    peer.markSilent()
+    for (const controller of peer.running.values())
+      controller.abort(new OperationError('CANCELLED', 'The client has gone; nothing was changed.'))
+    for (const connection of peer.connections) engine.disconnect(connection)
+    if (peer.member !== undefined) onMembersChange()
+  }
+
+  return {
+    /** @throws Error that says what is in the way */
+    async listen(address: Address): Promise<void> {
+      const next = createServer(accept)
+      await address.bind(async (path) => {
+        next.listen(path)
+        await once(next, 'listening')
+      })
+      next.on('error', onError)
+      server = next
+    },
+    /** Relays that are connected stay so. */
+    stopListening(): void {
+      server?.close()
+      server = undefined
+    },
+    /** The processes that relay to this one, in the order in which they came. */
+    members: (): Member[] => [...peers].flatMap(({ member }) => member ?? []),
+    /** Tells the relays. Resolves when none of them asks anything more, or after this time. */
+    async announceLeaving(limitMs: number): Promise<void> {
+      for (const { channel } of peers) channel.send({ type: 'leaving' })
+      const silent = [...peers].map((peer) => peer.silent)
+      await Promise.race([Promise.all(silent), delay(limitMs, undefined, { ref: false })])
+      // If this process stood still meanwhile, what was asked in that time still lies in the sockets. It is read, and so answered.
+      await setImmediate()
+      await setImmediate()
+    },
+    close(): void {
+      for (const { channel } of peers) channel.close()
+    }
+  }
+}
+
+function carryOut(
+  engine: EngineLink,
+  request: Exclude<RelayRequest, { type: 'follow' }>,
+  signal: AbortSignal,
+  onProgress: (message: string) => void
+): Promise<object | boolean> {
+  switch (request.type) {
+    case 'call': {
+      const { name, input, caller } = request
+      return engine.call(name, input, { caller, signal, progress: request.progress ? onProgress : undefined })
+    }
+    case 'holds_leases':
+      return engine.holdsLeases(request.connection)
+    case 'list_locks':
+      return engine.listLocks(request.limit)
+    case 'list_files':
+      return engine.listFiles(request.after, request.limit)
+    default:
+      return request satisfies never
+  }
+}
+
+function refuse(hello: Hello, roots: readonly string[]): string | undefined {
+  if (hello.protocol !== protocol)
+    return `process ${process.pid}, which serves this tree, is of another version (${version}): update both to the same, or stop it (async-crud-mcp daemon stop, or kill ${process.pid}) and start it anew`
+  if (hello.roots.join('\0') === roots.join('\0')) return undefined
+  return `process ${process.pid} serves this tree with the roots ${roots.join(', ')}, not ${hello.roots.join(', ')}: start both with the same --dir, or stop that one`
+}

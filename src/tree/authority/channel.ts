@@ -1,0 +1,53 @@
+// Messages over a socket, as lines of JSON. Both ends are processes of one user on one tree.
+import type { Socket } from 'node:net'
+import { readLines } from '../../support/read-lines.ts'
+
+export interface Channel<Sent> {
+  /** Does nothing once the socket has closed. @throws RangeError for a message that is too long for a text */
+  readonly send: (message: Sent) => void
+  /** Bytes that were sent and have not gone out yet. */
+  readonly unread: () => number
+  /** What was sent goes out first. */
+  readonly close: () => void
+  /** At once, whatever is under way. */
+  readonly destroy: () => void
+}
+
+/** Whoever leaves so much unread has stopped reading: he ends as if he had gone, before the memory does. */
+const maxUnreadBytes = 268_435_456
+
+/**
+ * @param onMessage given what the other side's `send` was given, which is not checked, and its length in bytes
+ * @param onClose called once, after the last message, however the socket ended
+ */
+export function openChannel<Sent>(
+  socket: Socket,
+  { onMessage, onClose }: { onMessage: (message: never, bytes: number) => void; onClose: () => void }
+): Channel<Sent> {
+  async function read(): Promise<void> {
+    for await (const line of readLines(socket, Number.MAX_SAFE_INTEGER)) {
+      // Without a limit no line is left out.
+      const { length } = line as Buffer
+      onMessage(JSON.parse((line as Buffer).toString('utf8')) as never, length)
+    }
+  }
+
+  socket.on('error', () => {})
+  // A failure is an end like any other: the process on the other side has gone, or is not one of ours.
+  read()
+    .catch(() => {})
+    .finally(() => {
+      socket.destroy()
+      onClose()
+    })
+  return {
+    send(message) {
+      const text = `${JSON.stringify(message)}\n`
+      if (socket.writable) socket.write(text)
+      if (socket.writableLength > maxUnreadBytes) socket.destroy()
+    },
+    unread: () => socket.writableLength,
+    close: () => socket.destroySoon(),
+    destroy: () => socket.destroy()
+  }
+}

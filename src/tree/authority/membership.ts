@@ -1,0 +1,265 @@
+// Whose engine this process uses: its own where it is the authority of the tree, that of another process otherwise. Nothing is owned before the first call.
+import { setTimeout as delay } from 'node:timers/promises'
+import { TreeConflict, type AuthorityLock } from '../state/authority-lock.ts'
+import { cancellationOf, OperationError, serverStopping } from '../../errors.ts'
+import type { Address } from './address.ts'
+import type { AuthorityServer } from './authority-server.ts'
+import type { EngineLink } from '../../engine/engine-link.ts'
+import type { Hello } from './messages.ts'
+import { authorityLost, connectFirst, RefusedByAuthority, type Relay } from './relay.ts'
+
+export interface MembershipOptions {
+  readonly lock: AuthorityLock
+  /** Of this process. */
+  readonly engine: EngineLink
+  readonly server: AuthorityServer
+  /** @throws Error that says what is in the way */
+  readonly openAddress: () => Address
+  readonly hello: () => Hello
+  /** How long a call waits for an authority that does not answer, in milliseconds. */
+  readonly timeoutMs: () => number
+  /** Reads what earlier authorities have left, before the first call is carried out. Never fails. */
+  readonly openState: () => Promise<void>
+  readonly onAuthority: () => void
+  readonly onRelay: (relay: Relay) => void
+  /** Called each second while this process is the authority. */
+  readonly onWatch: () => void
+  /** Our folder has been removed, and could not be put back so far. */
+  readonly onTrouble: (error: unknown) => void
+  /** Another process has taken the tree, since our folder was removed under us: what is held here is worth nothing. */
+  readonly onDisplaced: () => void
+}
+
+export type Role = 'none' | 'authority' | 'relay'
+
+/** Between two looks at a tree whose authority is just starting or ending; twice as long after each, up to `maxRetryMs`. */
+const retryMs = 15
+const maxRetryMs = 200
+/** What somebody's look at a lock may bring about for a moment is not believed before so many looks. */
+const looks = 4
+/** An authority that lives welcomes a relay sooner; the lock is looked at again then. */
+const welcomeMs = 1000
+/** A process that holds the lock looks this often whether it still is in its place. */
+const watchMs = 1000
+/** A relay that lives has heard by then that the authority leaves, on a busy machine too. */
+const leaveMs = 1000
+
+// Longer than 150 lines: the states of a process and all ways between them, in one place.
+export function createMembership(options: MembershipOptions) {
+  const { lock, engine, server, openAddress, hello, timeoutMs, openState } = options
+  const { onAuthority, onRelay, onWatch, onTrouble, onDisplaced } = options
+  const ended = new AbortController()
+  let role: Role = 'none'
+  let isDisplaced = false
+  let relay: Relay | undefined
+  let joining: Promise<EngineLink> | undefined
+  let retaking: Promise<void> | undefined
+  /** Relays may call as soon as they find the address. */
+  let opening: Promise<void> | undefined
+  let address: Address | undefined
+  let watch: NodeJS.Timeout | undefined
+
+  /** The engine to call, where nothing has to be waited for; what stands in the way, `link` tells. */
+  function current(): EngineLink | undefined {
+    if (role === 'authority' && isSurelyInPlace()) return engine
+    return role === 'relay' && relay?.isLeaving() === false ? relay : undefined
+  }
+
+  /** The engine to call. @param signal ends the wait for it. @throws OperationError where there is none */
+  async function link(signal?: AbortSignal): Promise<EngineLink> {
+    await ensurePlace()
+    if (role === 'authority') return engine
+    if (role === 'relay' && relay?.isLeaving() === false) return relay
+    joining ??= join().finally(() => (joining = undefined))
+    return withinTime(joining, signal)
+  }
+
+  function isSurelyInPlace(): boolean {
+    try {
+      return lock.isInPlace()
+    } catch {
+      return false
+    }
+  }
+
+  async function join(): Promise<EngineLink> {
+    // It still answers what it was asked; its lock is free only then.
+    await relay?.closed
+    let conflicts = 0
+    for (let pause = retryMs; !ended.signal.aborted; pause = Math.min(2 * pause, maxRetryMs)) {
+      try {
+        if (lock.tryAcquire()) return await becomeAuthority()
+        const found = await tryRelay()
+        if (found !== undefined) return found
+      } catch (error) {
+        conflicts += 1
+        if (!(error instanceof TreeConflict) || conflicts === looks) throw error
+      }
+      await delay(pause)
+    }
+    throw serverStopping()
+  }
+
+  async function becomeAuthority(): Promise<EngineLink> {
+    try {
+      await takeAddress()
+    } catch (error) {
+      lock.release()
+      throw error
+    }
+    opening = openState().finally(() => (opening = undefined))
+    await opening
+    role = 'authority'
+    watch = setInterval(() => {
+      ensurePlace().then(ensureAddress).then(onWatch, onTrouble)
+    }, watchMs)
+    watch.unref()
+    onAuthority()
+    return engine
+  }
+
+  async function takeAddress(): Promise<void> {
+    server.stopListening()
+    address?.close()
+    address = openAddress()
+    await server.listen(address)
+  }
+
+  /** Undefined where nobody answers: the authority is just starting or ending, or hangs. */
+  async function tryRelay(): Promise<Relay | undefined> {
+    const target = openAddress()
+    // Not AbortSignal.timeout: nothing keeps such a signal from being collected before its time.
+    const attempt = new AbortController()
+    const giveUp = () => attempt.abort()
+    const limit = setTimeout(giveUp, welcomeMs)
+    ended.signal.addEventListener('abort', giveUp, { once: true })
+    try {
+      const { signal } = attempt
+      const connected = await connectFirst(target.paths, { hello: hello(), signal, silenceMs: timeoutMs })
+      onRelay(connected)
+      relay = connected
+      role = 'relay'
+      void connected.closed.then(() => connected === relay && rejoin())
+      return connected
+    } catch (error) {
+      if (error instanceof RefusedByAuthority) throw error
+      return undefined
+    } finally {
+      clearTimeout(limit)
+      ended.signal.removeEventListener('abort', giveUp)
+      target.close()
+    }
+  }
+
+  /** The tree has lost its authority: some process must take over, whether or not anybody asks for something. */
+  function rejoin(): void {
+    role = 'none'
+    relay = undefined
+    if (!ended.signal.aborted) link().catch(onTrouble)
+  }
+
+  /** Somebody may have removed our folder, and with it the lock that keeps others away. */
+  async function ensurePlace(): Promise<void> {
+    if (isDisplaced) throw authorityLost()
+    if (opening !== undefined) await opening
+    if (role !== 'authority' || lock.isInPlace()) return
+    // Whoever calls meanwhile waits for the same.
+    retaking ??= retakePlace().finally(() => (retaking = undefined))
+    await retaking
+  }
+
+  /** Without it nobody can come; those who are here stay. */
+  async function ensureAddress(): Promise<void> {
+    if (role === 'authority' && address?.isInPlace() === false) await takeAddress()
+  }
+
+  async function retakePlace(): Promise<void> {
+    for (let look = 1; !tryRetake(); look += 1) {
+      if (look === looks) {
+        isDisplaced = true
+        role = 'none'
+        onDisplaced()
+        throw authorityLost()
+      }
+      await delay(retryMs)
+    }
+    await takeAddress()
+    onAuthority()
+  }
+
+  /** @throws Error where our folder cannot be made: nobody else can have taken the tree then */
+  function tryRetake(): boolean {
+    try {
+      return lock.tryAcquire()
+    } catch (error) {
+      if (error instanceof TreeConflict) return false
+      throw error
+    }
+  }
+
+  function withinTime(joined: Promise<EngineLink>, signal: AbortSignal | undefined): Promise<EngineLink> {
+    return new Promise((resolve, reject) => {
+      const limit = setTimeout(() => reject(noAuthority(lock.holder())), timeoutMs())
+      const onAbort = () => signal !== undefined && reject(cancellationOf(signal))
+      if (signal?.aborted === true) onAbort()
+      signal?.addEventListener('abort', onAbort, { once: true })
+      joined.then(resolve, reject).finally(() => {
+        clearTimeout(limit)
+        signal?.removeEventListener('abort', onAbort)
+      })
+    })
+  }
+
+  return {
+    current,
+    link,
+    ensurePlace,
+    /** What keeps calls from an answer, found out within this time; undefined where nothing does. */
+    async findObstacle(limitMs: number): Promise<string | undefined> {
+      if (role === 'authority' || (role === 'none' && joining === undefined)) return undefined
+      const found = relay === undefined ? joining : relay.isAnswering()
+      const limit = delay(limitMs, false, { ref: false })
+      // What keeps this process from joining is told by those who wait for it.
+      const isAnswering = await Promise.race([found?.then(Boolean, () => true), limit])
+      return isAnswering === false ? noAuthority(relay?.pid ?? lock.holder()).message : undefined
+    },
+    /** Without any wait, for the moment before a change. @throws OperationError AUTHORITY_LOST */
+    assertInPlace(): void {
+      if (role !== 'authority' || !lock.isInPlace()) throw authorityLost()
+    },
+    role: (): Role => role,
+    /** Process id of the authority; null while it is not known. */
+    authorityPid: (): number | null => (role === 'authority' ? process.pid : (relay?.pid ?? null)),
+    /** Says anew who this process is. */
+    introduce(): void {
+      relay?.introduce(hello())
+    },
+    /** Before the engine stops. Relays keep for the next authority what they are asked from now on; this process, as a relay, takes back what it has asked. */
+    async announceLeaving(): Promise<void> {
+      relay?.withdraw()
+      if (role !== 'authority') return
+      server.stopListening()
+      await server.announceLeaving(leaveMs)
+    },
+    /** Leaves the tree to the others. Nobody waits for this process any more. */
+    leave(): void {
+      ended.abort()
+      clearInterval(watch)
+      relay?.close()
+      server.stopListening()
+      server.close()
+      address?.close()
+      if (role === 'authority') lock.release()
+      role = 'none'
+    }
+  }
+}
+
+function noAuthority(pid: number | undefined): OperationError {
+  const who = pid === undefined ? 'The process' : `Process ${pid}`
+  return new OperationError(
+    'OVERLOADED',
+    `${who}, which has the lock of this tree, does not answer. Nothing was done. Try again; if that goes on, stop that process: another one takes over.`,
+    { details: { retry_after_seconds: 1, ...(pid !== undefined && { authority_pid: pid }) } }
+  )
+}

@@ -1,0 +1,63 @@
+// What the processes of one tree say to each other, one JSON text a line. Version 2.
+import type { Member } from '../state/state-file.ts'
+import type { ErrorOnWire } from '../../errors.ts'
+import type { Caller, OperationResult } from '../../engine/context.ts'
+import type { TreeEvent } from '../../engine/events/tree-event.ts'
+
+/** Grows with every change that an older process would misunderstand. */
+export const protocol = 2
+
+export interface Hello {
+  readonly type: 'hello'
+  readonly protocol: number
+  /** Real paths. */
+  readonly roots: readonly string[]
+  readonly member: Member
+}
+
+interface CallRequest {
+  readonly type: 'call'
+  readonly id: number
+  readonly name: string
+  readonly input?: unknown
+  readonly caller: Caller
+  /** Whether progress is wanted. */
+  readonly progress: boolean
+}
+
+export type RelayMessage =
+  | Hello
+  | CallRequest
+  | { readonly type: 'holds_leases'; readonly id: number; readonly connection: string }
+  | { readonly type: 'list_locks'; readonly id: number; readonly limit: number }
+  | { readonly type: 'list_files'; readonly id: number; readonly after: string | undefined; readonly limit: number }
+  /** Once answered, all events are sent as they happen. */
+  | { readonly type: 'follow'; readonly id: number }
+  | { readonly type: 'unfollow' }
+  /** It is answered all the same: what was done before this came is done. */
+  | { readonly type: 'cancel'; readonly id: number; readonly reason: ErrorOnWire }
+  | { readonly type: 'disconnect'; readonly connection: string }
+  /** Are you there? */
+  | { readonly type: 'ping' }
+  /** It knows that the authority leaves: it asks nothing more. */
+  | { readonly type: 'left' }
+
+/** What is answered by a result or an error. */
+export type RelayRequest = Extract<
+  RelayMessage,
+  { type: 'call' | 'holds_leases' | 'list_locks' | 'list_files' | 'follow' }
+>
+
+/** Settings of the engine; where those of a relay differ, these count. */
+export type EngineSettings = Readonly<Record<'crud' | 'locks', Readonly<Record<string, unknown>>>>
+
+export type AuthorityMessage =
+  | { readonly type: 'welcome'; readonly pid: number; readonly settings: EngineSettings }
+  | { readonly type: 'refused'; readonly message: string }
+  | { readonly type: 'progress'; readonly id: number; readonly message: string }
+  | { readonly type: 'result'; readonly id: number; readonly result: OperationResult | object | boolean }
+  | { readonly type: 'error'; readonly id: number; readonly error: ErrorOnWire }
+  | { readonly type: 'event'; readonly event: TreeEvent }
+  | { readonly type: 'pong' }
+  /** It stops: it answers what it was asked, and is to be asked nothing more. */
+  | { readonly type: 'leaving' }

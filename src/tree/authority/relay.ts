@@ -1,0 +1,244 @@
+// A relay's side: asks the authority of the tree to carry out what this process's clients ask for.
+import { connect } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { LockList } from '../../../schemas/locks.ts'
+import { cancellationOf, OperationError, serverStopping } from '../../errors.ts'
+import type { OperationResult } from '../../engine/context.ts'
+import type { EventListener } from '../../engine/events/tree-event.ts'
+import type { TrackedFiles } from '../../engine/versions/tracked-files.ts'
+import { withResolvers } from '../../support/with-resolvers.ts'
+import { openChannel } from './channel.ts'
+import type { EngineLink } from '../../engine/engine-link.ts'
+import type { AuthorityMessage, EngineSettings, Hello, RelayMessage, RelayRequest } from './messages.ts'
+
+export interface Relay extends EngineLink {
+  /** Of the authority. */
+  readonly pid: number
+  readonly settings: EngineSettings
+  /** Resolves when the authority has gone. Calls that it had not answered have failed with AUTHORITY_LOST by then. */
+  readonly closed: Promise<void>
+  /** True once the authority carries out nothing more: it has said so, or has gone. */
+  readonly isLeaving: () => boolean
+  /** Asks the authority. True once it is heard of, false once it has gone. */
+  readonly isAnswering: () => Promise<boolean>
+  /** Says anew who this process is. */
+  readonly introduce: (hello: Hello) => void
+  /** This process stops: what the authority has not done yet is not to be done any more. */
+  readonly withdraw: () => void
+  readonly close: () => void
+}
+
+export interface ConnectOptions {
+  readonly hello: Hello
+  /** Ends the attempt. */
+  readonly signal: AbortSignal
+  /** An authority that has not been heard of for so long, although it was asked something, is given up. In milliseconds. */
+  readonly silenceMs: () => number
+}
+
+interface Pending {
+  readonly resolve: (result: never) => void
+  readonly reject: (error: OperationError) => void
+  readonly progress: ((message: string) => void) | undefined
+  /** The one called, if any. */
+  readonly operation: string | undefined
+}
+
+interface AskOptions {
+  readonly progress?: ((message: string) => void) | undefined
+  /** Cancels what was asked. */
+  readonly signal?: AbortSignal
+}
+
+type Question = RelayRequest extends infer Request ? (Request extends unknown ? Omit<Request, 'id'> : never) : never
+
+/** The authority answers, and refuses: what it says is for whoever started this process. */
+export class RefusedByAuthority extends Error {}
+
+/**
+ * Connects at the first of these paths where somebody answers.
+ * @throws RefusedByAuthority; any other error means that nobody is there, or not any more
+ */
+export async function connectFirst([path = '', ...others]: readonly string[], options: ConnectOptions): Promise<Relay> {
+  try {
+    return await connectRelay(path, options)
+  } catch (error) {
+    if (error instanceof RefusedByAuthority || others.length === 0) throw error
+    return connectFirst(others, options)
+  }
+}
+
+async function connectRelay(path: string, { hello, signal, silenceMs }: ConnectOptions): Promise<Relay> {
+  const socket = connect(path)
+  const pending = new Map<number, Pending>()
+  const { promise: closed, resolve: markClosed } = withResolvers<void>()
+  const welcome = withResolvers<{ pid: number; settings: EngineSettings }>()
+  let onEvent: EventListener | undefined
+  let lastId = 0
+  let isLeaving = false
+  let isClosed = false
+  let isWithdrawn = false
+  let heardAt = performance.now()
+  let pong = withResolvers<boolean>()
+  socket.on('error', welcome.reject)
+  const channel = openChannel<RelayMessage>(socket, { onMessage: receive, onClose: onClosed })
+  signal.addEventListener('abort', channel.destroy, { once: true })
+  const watch = watchSilence({
+    isAsked: () => pending.size > 0,
+    heardAt: () => heardAt,
+    silenceMs,
+    ask: () => channel.send({ type: 'ping' }),
+    giveUp: channel.destroy
+  })
+  channel.send(hello)
+
+  function receive(message: AuthorityMessage): void {
+    heardAt = performance.now()
+    switch (message.type) {
+      case 'welcome':
+        return welcome.resolve(message)
+      case 'refused':
+        return welcome.reject(new RefusedByAuthority(message.message))
+      case 'leaving':
+        isLeaving = true
+        return channel.send({ type: 'left' })
+      case 'progress':
+        return pending.get(message.id)?.progress?.(message.message)
+      case 'result':
+        // Of the type that was asked for: the authority is of the same protocol.
+        return settle(message.id)?.resolve(message.result as never)
+      case 'error':
+        return settle(message.id)?.reject(OperationError.fromWire(message.error))
+      case 'event':
+        return onEvent?.(message.event)
+      case 'pong':
+        pong.resolve(true)
+        pong = withResolvers<boolean>()
+        return undefined
+      default:
+        return message satisfies never
+    }
+  }
+
+  function settle(id: number): Pending | undefined {
+    const call = pending.get(id)
+    pending.delete(id)
+    return call
+  }
+
+  function onClosed(): void {
+    isClosed = true
+    clearInterval(watch)
+    pong.resolve(false)
+    welcome.reject(new Error('the authority has gone'))
+    for (const { reject, operation } of pending.values())
+      reject(isWithdrawn ? serverStopping() : authorityLost(operation))
+    pending.clear()
+    markClosed()
+  }
+
+  /** @throws OperationError OVERLOADED where the authority cannot be asked any more: nothing was done, and the next one can be asked */
+  async function ask<Result>(question: Question, { progress, signal }: AskOptions = {}): Promise<Result> {
+    // If this process stood still, the authority's leaving may already lie in the socket: it is read first.
+    await nextTurn()
+    if (isLeaving || isClosed) throw serverStopping()
+    if (signal?.aborted === true) throw cancellationOf(signal)
+    lastId += 1
+    const id = lastId
+    const onAbort = () => signal !== undefined && cancel(id, cancellationOf(signal))
+    signal?.addEventListener('abort', onAbort, { once: true })
+    const operation = question.type === 'call' ? question.name : undefined
+    const answer = new Promise<Result>((resolve, reject) => pending.set(id, { resolve, reject, progress, operation }))
+    channel.send({ ...question, id })
+    return answer.finally(() => signal?.removeEventListener('abort', onAbort))
+  }
+
+  function cancel(id: number, reason: OperationError): void {
+    channel.send({ type: 'cancel', id, reason: reason.toWire() })
+  }
+
+  const call: EngineLink['call'] = (name, input, { caller, signal, progress }) =>
+    ask<OperationResult>({ type: 'call', name, input, caller, progress: progress !== undefined }, { progress, signal })
+
+  try {
+    const { pid, settings } = await welcome.promise
+    return {
+      pid,
+      settings,
+      closed,
+      isLeaving: () => isLeaving || isClosed,
+      async isAnswering() {
+        if (isClosed) return false
+        channel.send({ type: 'ping' })
+        return pong.promise
+      },
+      introduce: channel.send,
+      withdraw() {
+        isWithdrawn = true
+        for (const id of pending.keys()) cancel(id, serverStopping())
+      },
+      close: channel.close,
+      call,
+      disconnect: (connection) => channel.send({ type: 'disconnect', connection }),
+      holdsLeases: (connection) => ask<boolean>({ type: 'holds_leases', connection }),
+      listLocks: (limit) => ask<LockList>({ type: 'list_locks', limit }),
+      listFiles: (after, limit) => ask<TrackedFiles>({ type: 'list_files', after, limit }),
+      async feed(listener) {
+        // The first event may come right behind the answer.
+        onEvent = listener
+        await ask({ type: 'follow' })
+        return () => {
+          if (onEvent !== listener) return
+          onEvent = undefined
+          channel.send({ type: 'unfollow' })
+        }
+      }
+    }
+  } catch (error) {
+    channel.destroy()
+    throw error
+  } finally {
+    signal.removeEventListener('abort', channel.destroy)
+  }
+}
+
+/** @param operation that was called; undefined for what no agent has asked for */
+export function authorityLost(operation = ''): OperationError {
+  const message = 'The process that carried out this call has ended, or does not answer any more.'
+  return new OperationError('AUTHORITY_LOST', `${message} ${adviceAfterLoss(operation)}`)
+}
+
+function adviceAfterLoss(operation: string): string {
+  if (/^lock_(?:try|wait|renew)$/.test(operation))
+    return 'Which leases you hold is not known: ask lock_status, then call again for those that you lack.'
+  if (operation.startsWith('lock_')) return 'Whether it was done is not known: call it again, it does no harm twice.'
+  if (operation === 'edit_file')
+    return 'Whether a change was made is not known: read the file with read_file, then try again.'
+  return 'Whether a change was made is not known: read the file with async_read, then try again. Leases that were held may be gone: lock_status tells.'
+}
+
+interface Silence {
+  readonly isAsked: () => boolean
+  /** By performance.now(). */
+  readonly heardAt: () => number
+  readonly silenceMs: () => number
+  readonly ask: () => void
+  readonly giveUp: () => void
+}
+
+/** Looks four times in the time that is allowed; asks, and gives up where that brings no answer in the time. */
+function watchSilence({ isAsked, heardAt, silenceMs, ask, giveUp }: Silence): NodeJS.Timeout {
+  let askedAt: number | undefined
+  return setInterval(() => {
+    if (!isAsked() || (askedAt !== undefined && heardAt() >= askedAt)) askedAt = undefined
+    if (!isAsked()) return
+    if (askedAt === undefined) {
+      askedAt = performance.now()
+      return ask()
+    }
+    if (performance.now() - askedAt < silenceMs()) return
+    const since = askedAt
+    // It may have been this process that stood still: what has come meanwhile is read first.
+    setImmediate(() => heardAt() < since && giveUp())
+  }, silenceMs() / 4).unref()
+}

@@ -1,0 +1,253 @@
+// The tree as this process sees it: one engine for all of its processes, and a state file that says where they are.
+import type { ByteBudget } from '../../engine/byte-budget.ts'
+import type { Config } from '../../../schemas/config.ts'
+import { createAuthorityLock } from '../state/authority-lock.ts'
+import { createStateDirectory } from '../state/state-directory.ts'
+import { createStateFile, type Member, type StateFile } from '../state/state-file.ts'
+import { isOperationError, OperationError } from '../../errors.ts'
+import { explainRootError } from '../../engine/files/walk-error.ts'
+import type { Logger, TreeFacts } from '../../engine/context.ts'
+import type { Events } from '../../engine/events/event-hub.ts'
+import { openAddress } from './address.ts'
+import { createAuthorityServer } from './authority-server.ts'
+import type { EngineLink } from '../../engine/engine-link.ts'
+import { createEventFeed } from './event-feed.ts'
+import { createMembership } from './membership.ts'
+import { protocol, type EngineSettings } from './messages.ts'
+import { messageOf } from '../../support/error-message.ts'
+
+export interface TreeOptions {
+  /** Of this process. */
+  readonly engine: EngineLink
+  /** Of the bytes of requests under way in this process. */
+  readonly budget: ByteBudget
+  /** Those who follow the tree through this process. */
+  readonly events: Events
+  /** Real paths; the first names the tree. */
+  readonly roots: readonly [string, ...string[]]
+  /** Whether an operation concerns this process alone, and whether it changes nothing. */
+  readonly natureOf: (operation: string) => { readonly isLocal: boolean; readonly isReadOnly: boolean }
+  /** Those that count now. */
+  readonly config: () => Config
+  /** This process, as it can be reached right now. */
+  readonly member: () => Member
+  /** Reads what earlier authorities have left, before the first call is carried out. Never fails. */
+  readonly openState: () => Promise<void>
+  /** Called each time the engine of this process becomes that of the tree. */
+  readonly onAuthority: () => void
+  /** Called when another process has taken the tree although this one had it: nothing that is held here counts any more. */
+  readonly onDisplaced: () => void
+  /** Says how a part is: undefined where all is well. */
+  readonly degrade: (part: string, message: string | undefined) => void
+  readonly log: Logger
+}
+
+/** The engine of the tree, wherever it runs. */
+export interface Tree extends Omit<EngineLink, 'feed'>, TreeFacts {
+  /** Joins the tree where that has not been done yet. @throws Error that says what is in the way */
+  readonly join: () => Promise<unknown>
+  /** Before somebody follows `events`: from then on those of the tree reach it. @throws OperationError as a call */
+  readonly bringEvents: () => Promise<void>
+  /** What keeps calls from an answer, found out within this time; undefined where nothing does. */
+  readonly findObstacle: (limitMs: number) => Promise<string | undefined>
+  /** This process has begun to listen: those who look for the tree are told. */
+  readonly introduce: () => void
+  /** Before the engine of this process stops. Resolves when nobody asks it anything more. */
+  readonly announceLeaving: () => Promise<void>
+  /** After it has stopped. */
+  readonly leave: () => void
+}
+
+export function createTree(options: TreeOptions): Tree {
+  const { engine, budget, events, roots, natureOf, config, member, openState, onAuthority, onDisplaced, degrade, log } =
+    options
+  const directory = createStateDirectory(roots[0])
+  const stateFiles = roots.map((root) => createStateFile(root, roots))
+  const settings = (): EngineSettings => ({ crud: config().crud, locks: config().locks })
+  let lastTrouble: string | undefined
+  const eventFeed = createEventFeed(events, (error) => log.warn({ err: error }, 'no events of the tree can be had'))
+  const server = createAuthorityServer({
+    engine: {
+      ...engine,
+      call: async (...call) => onThisEngine(() => engine.call(...call)),
+      holdsLeases: async (connection) => onThisEngine(() => engine.holdsLeases(connection)),
+      listLocks: async (limit) => onThisEngine(() => engine.listLocks(limit)),
+      listFiles: async (after, limit) => onThisEngine(() => engine.listFiles(after, limit))
+    },
+    roots,
+    settings,
+    budget,
+    onMembersChange: announce,
+    onError: (error) => log.warn({ err: error }, 'a relay could not be accepted')
+  })
+  const membership = createMembership({
+    lock: createAuthorityLock(roots),
+    engine,
+    server,
+    openAddress: () => openAddress(roots[0], directory),
+    hello: () => ({ type: 'hello', protocol, roots, member: member() }),
+    timeoutMs: () => config().daemon.authority_timeout_seconds * 1000,
+    openState,
+    onAuthority() {
+      endTrouble()
+      log.info({ root: roots[0] }, 'authority of the tree')
+      announce()
+      eventFeed.takeOver()
+      onAuthority()
+    },
+    onRelay(relay) {
+      const { pid, settings: theirs } = relay
+      endTrouble()
+      eventFeed.changeTo(relay)
+      log.info({ root: roots[0], authority_pid: pid }, 'relaying to the authority of the tree')
+      const differing = differingSettings(settings(), theirs)
+      if (differing.length > 0)
+        log.warn({ settings: differing }, 'these settings are other ones in the authority of the tree, and its count')
+    },
+    onWatch() {
+      endTrouble()
+      if (!stateFiles.every((file) => file.isInPlace())) announce()
+    },
+    onTrouble,
+    onDisplaced
+  })
+
+  /** Told once, and not at every look. */
+  function onTrouble(error: unknown): void {
+    const trouble = messageOf(error)
+    if (trouble !== lastTrouble) log.error({ err: error }, `the tree is not served from here: ${trouble}`)
+    lastTrouble = trouble
+    degrade('tree', explainObstacle(error).message)
+  }
+
+  function endTrouble(): void {
+    lastTrouble = undefined
+    degrade('tree', undefined)
+  }
+
+  /** What comes from a relay is carried out only where this process still has the tree. */
+  async function onThisEngine<Result>(use: () => Promise<Result>): Promise<Result> {
+    try {
+      await membership.ensurePlace()
+    } catch (error) {
+      throw explainObstacle(error)
+    }
+    return use()
+  }
+
+  /** Why this process cannot serve the tree now, as an operation would tell it. */
+  function explainObstacle(error: unknown): OperationError {
+    if (error instanceof OperationError) return error
+    // The root has gone, or may not be entered any more.
+    const told = error instanceof Error ? explainRootError(error.cause ?? error, roots[0]) : error
+    if (told instanceof OperationError) return told
+    const message = `This process cannot take part in serving ${roots[0]}: ${messageOf(error)}. Nothing was done.`
+    return new OperationError('SERVER_ERROR', message, { cause: error })
+  }
+
+  /** Tells other programs where clients reach the tree: here, else at a relay that listens. */
+  function announce(): void {
+    if (membership.role() !== 'authority') return
+    const self = member()
+    const reachable = self.port === null ? server.members().find(({ port }) => port !== null) : self
+    onStateFiles((file) => file.write(reachable ?? self), 'write')
+  }
+
+  /** Who cannot say where the tree is serves it all the same. */
+  function onStateFiles(act: (file: StateFile) => void, what: string): void {
+    let trouble: string | undefined
+    for (const file of stateFiles) {
+      try {
+        act(file)
+      } catch (error) {
+        trouble = `The server could not ${what} a state file: ${messageOf(error)}. It serves the tree, yet discover and the guard may not find it.`
+      }
+    }
+    degrade('state file', trouble)
+  }
+
+  /** @param isReadOnly what only reads is asked again, once, where the authority is lost: whether a change was made is not known then */
+  async function ask<Result>(
+    use: (link: EngineLink) => Promise<Result>,
+    { isReadOnly, signal }: { isReadOnly: boolean; signal?: AbortSignal }
+  ): Promise<Result> {
+    for (let losses = 0; ;) {
+      const link = membership.current() ?? (await linkFor(signal))
+      try {
+        return await use(link)
+      } catch (error) {
+        // What a leaving authority has refused was not done: the next one is asked.
+        if (isOperationError(error, 'OVERLOADED') && link.isLeaving?.() === true) continue
+        losses += 1
+        if (!isOperationError(error, 'AUTHORITY_LOST') || !isReadOnly || losses > 1) throw error
+      }
+    }
+  }
+
+  async function linkFor(signal?: AbortSignal): Promise<EngineLink> {
+    try {
+      return await membership.link(signal)
+    } catch (error) {
+      throw explainObstacle(error)
+    }
+  }
+
+  return {
+    async call(name, input, call) {
+      const { isLocal, isReadOnly } = natureOf(name)
+      if (isLocal) return engine.call(name, input, call)
+      return ask((link) => link.call(name, input, call), { isReadOnly, signal: call.signal })
+    },
+    disconnect(connection) {
+      // Whoever has not called has taken no lease, and owns nothing.
+      if (membership.role() === 'none') return
+      membership.link().then(
+        (link) => link.disconnect(connection),
+        () => {}
+      )
+    },
+    holdsLeases: (connection) => ask((link) => link.holdsLeases(connection), { isReadOnly: true }),
+    listLocks: (limit) => ask((link) => link.listLocks(limit), { isReadOnly: true }),
+    listFiles: (after, limit) => ask((link) => link.listFiles(after, limit), { isReadOnly: true }),
+    bringEvents: () => ask(async (link) => (link === engine ? undefined : eventFeed.begin(link)), { isReadOnly: true }),
+    assertInPlace: () => membership.assertInPlace(),
+    findObstacle: (limitMs) => membership.findObstacle(limitMs),
+    join: () => membership.link(),
+    role: membership.role,
+    authorityPid: membership.authorityPid,
+    introduce() {
+      announce()
+      membership.introduce()
+    },
+    announceLeaving: () => membership.announceLeaving(),
+    leave() {
+      if (membership.role() === 'authority') onStateFiles((file) => file.removeOwn(), 'remove')
+      membership.leave()
+    }
+  }
+}
+
+/** Of a process without a root: every call is refused anyhow, and there is nothing to be the authority of. */
+export function createRootlessTree(engine: EngineLink): Tree {
+  return {
+    ...engine,
+    join: async () => {},
+    bringEvents: async () => {},
+    assertInPlace: () => {},
+    findObstacle: async () => undefined,
+    role: () => 'none',
+    authorityPid: () => null,
+    introduce: () => {},
+    announceLeaving: async () => {},
+    leave: () => {}
+  }
+}
+
+function differingSettings(own: EngineSettings, theirs: EngineSettings): string[] {
+  const sections = ['crud', 'locks'] as const
+  return sections.flatMap((section) =>
+    Object.entries(own[section])
+      .filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(theirs[section][name]))
+      .map(([name]) => `${section}.${name}`)
+  )
+}

@@ -1,0 +1,149 @@
+// The bytes of versions for good: compressed, each in a file that is named after their hash, so that nothing has to be loaded at the start.
+import { randomBytes } from 'node:crypto'
+import { closeSync, lstatSync, mkdirSync, readdirSync, readFile, utimesSync } from 'node:fs'
+import { lstat, readdir, rename, unlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { deflateRaw, inflateRaw } from 'node:zlib'
+import { isErrno } from '../../support/errno.ts'
+import { openOwn } from './open-own.ts'
+
+interface StoredFile {
+  readonly path: string
+  /** Bytes that it takes on the disk. */
+  readonly size: number
+  readonly usedMs: number
+}
+
+export interface BaseLimits {
+  readonly maxBytes: number
+  readonly maxAgeMs: number
+}
+
+const deflate = promisify(deflateRaw)
+const inflate = promisify(inflateRaw)
+const readFileAsync = promisify(readFile)
+/** The first byte of a file. */
+const plain = 0
+const deflated = 1
+const temporarySuffix = '.new'
+/** Nobody writes one file for so long. */
+const abandonedMs = 3_600_000
+/** When a file was last used is noted no more often. */
+const touchEachMs = 86_400_000
+/** After making room this share is taken, so that it is not made again at once. */
+const roomyShare = 0.9
+
+/** @param folder that is there. Hashes are 64 hex digits here */
+export function createBaseFiles(folder: string, { maxBytes, maxAgeMs }: BaseLimits) {
+  const pathOf = (hash: string) => join(folder, hash.slice(0, 2), hash.slice(2))
+  /** Written since room was last made. */
+  let writtenBytes = Infinity
+
+  async function* all(signal: AbortSignal): AsyncGenerator<StoredFile, undefined> {
+    for (const shard of readdirSync(folder).filter((name) => name.length === 2)) {
+      for (const name of await readdir(join(folder, shard)).catch(() => [])) {
+        if (signal.aborted) return
+        const path = join(folder, shard, name)
+        const found = await lstat(path).catch(() => undefined)
+        if (found?.isFile() !== true) continue
+        const isTemporary = name.endsWith(temporarySuffix)
+        if (!isTemporary) yield { path, size: found.blocks * 512, usedMs: found.mtimeMs }
+        // A process has died over it.
+        else if (Date.now() - found.mtimeMs > abandonedMs) await unlink(path).catch(() => {})
+      }
+    }
+  }
+
+  function lastUse(path: string): number | undefined {
+    try {
+      const found = lstatSync(path, { throwIfNoEntry: false })
+      return found?.isFile() === true ? found.mtimeMs : undefined
+    } catch {
+      return undefined
+    }
+  }
+
+  function touch(path: string): void {
+    const now = new Date()
+    try {
+      utimesSync(path, now, now)
+    } catch {
+      // It goes by its earlier time.
+    }
+  }
+
+  return {
+    has: (hash: string): boolean => lastUse(pathOf(hash)) !== undefined,
+    /** They are handed out. @returns whether they are there */
+    use(hash: string): boolean {
+      const path = pathOf(hash)
+      const usedMs = lastUse(path)
+      if (usedMs !== undefined && Date.now() - usedMs > Math.min(touchEachMs, maxAgeMs / 2)) touch(path)
+      return usedMs !== undefined
+    },
+    /** Not looked at: whether they still are what they were. Undefined where there are none that can be read. */
+    async get(hash: string): Promise<Buffer | undefined> {
+      const path = pathOf(hash)
+      try {
+        const stored = await readOwn(path)
+        const content = stored.subarray(1)
+        const bytes = stored[0] === deflated ? await inflate(content) : content
+        touch(path)
+        return bytes
+      } catch (error) {
+        if (!isErrno(error, 'ENOENT', 'EMFILE', 'ENFILE')) await unlink(path).catch(() => {})
+        return undefined
+      }
+    },
+    /** @throws Error where they are not stored */
+    async put(hash: string, bytes: Buffer): Promise<void> {
+      const packed = await deflate(bytes, { level: 3 })
+      const [kind, content] = packed.length < bytes.length ? [deflated, packed] : [plain, bytes]
+      const path = pathOf(hash)
+      mkdirSync(join(folder, hash.slice(0, 2)), { recursive: true, mode: 0o700 })
+      const temporary = `${path}-${randomBytes(4).toString('hex')}${temporarySuffix}`
+      try {
+        await writeFile(temporary, Buffer.concat([Buffer.of(kind), content]), { mode: 0o600, flag: 'wx' })
+        await rename(temporary, path)
+      } catch (error) {
+        await unlink(temporary).catch(() => {})
+        throw error
+      }
+      writtenBytes += content.length
+    },
+    remove: (hash: string): Promise<void> => unlink(pathOf(hash)).catch(() => {}),
+    /** True at first, and after much has been written. */
+    mayNeedRoom: (): boolean => writtenBytes > maxBytes * (1 - roomyShare),
+    /** Removes what has not been used for too long, and of the rest the least recently used as far as it is too much. @returns how many files */
+    async makeRoom(signal: AbortSignal): Promise<number> {
+      writtenBytes = 0
+      const oldest = Date.now() - maxAgeMs
+      const files: StoredFile[] = []
+      let total = 0
+      for await (const file of all(signal)) {
+        files.push(file)
+        total += file.size
+      }
+      files.sort((one, other) => one.usedMs - other.usedMs)
+      const bound = total > maxBytes ? maxBytes * roomyShare : maxBytes
+      let removed = 0
+      for (const { path, size, usedMs } of files) {
+        if (signal.aborted || (usedMs >= oldest && total <= bound)) break
+        await unlink(path).catch(() => {})
+        total -= size
+        removed += 1
+      }
+      return removed
+    }
+  }
+}
+
+async function readOwn(path: string): Promise<Buffer> {
+  const { fd } = openOwn(path)
+  try {
+    return await readFileAsync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}

@@ -1,0 +1,234 @@
+// The journal: one file, to which records are appended, and which is written anew where it has grown long.
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync
+} from 'node:fs'
+import { open, rm, unlink } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { isErrno } from '../../support/errno.ts'
+import { isAt } from './place.ts'
+import { JournalFault, LineWriter, scan, type Fault, type Scan } from './records.ts'
+
+export interface Opened extends Pick<Scan, 'records' | 'count'> {
+  /** Bytes at the end that were still being written when the process or the machine died. */
+  readonly tornBytes: number
+}
+
+export interface SetAside {
+  readonly fault: Fault
+  /** Such as `it is empty`. */
+  readonly reason: string
+  /** Where it is now. */
+  readonly path: string
+}
+
+export type Journal = ReturnType<typeof createJournal>
+
+const noFollow = constants.O_NOFOLLOW ?? 0
+const openFlags = constants.O_RDWR | noFollow | (constants.O_NONBLOCK ?? 0)
+const createFlags = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | noFollow
+const chunkCharacters = 262_144
+const unusable = ['EACCES', 'EPERM', 'ELOOP', 'EISDIR', 'ENXIO', 'EMLINK', 'ERR_FS_FILE_TOO_LARGE']
+
+export interface JournalOptions {
+  /** True where somebody has named the file: it may belong to a server of another tree, which comes back for it. */
+  readonly leavesForeign?: boolean
+}
+
+/** @param tree real path of the first root. The caller holds the lock of the state. */
+export function createJournal(path: string, tree: string, { leavesForeign = false }: JournalOptions = {}) {
+  /** Of the file being written anew; there is only ever one, and one that was left behind is removed. */
+  const temporary = `${path}.new`
+  let fd: number | undefined
+  let writer = new LineWriter()
+  let generation = 0
+  let size = 0
+  /** Size when it was last written anew. */
+  let baseSize = 0
+  /** Records since the rewrite that goes on has begun. */
+  let meanwhile: string[] | undefined
+
+  function openExisting(): Opened | undefined {
+    let opened: number | undefined
+    try {
+      opened = openSync(path, openFlags)
+      if (!fstatSync(opened).isFile()) throw new JournalFault('damaged', 'it is no file')
+      const bytes = readFileSync(opened)
+      const { header, end, checksum, records, count } = scan(bytes, tree)
+      if (end < bytes.length) ftruncateSync(opened, end)
+      adopt(opened, new LineWriter(checksum), header.generation, end)
+      return { records, count, tornBytes: bytes.length - end }
+    } catch (error) {
+      if (opened !== undefined) closeSync(opened)
+      if (isErrno(error, 'ENOENT')) return undefined
+      throw error
+    }
+  }
+
+  function adopt(opened: number, next: LineWriter, itsGeneration: number, itsSize: number): void {
+    if (fd !== undefined) closeSync(fd)
+    fd = opened
+    writer = next
+    generation = itsGeneration
+    size = itsSize
+    baseSize = itsSize
+  }
+
+  /** Begins an empty one. It takes its place whole. */
+  function create(): void {
+    const lines = new LineWriter()
+    const text = lines.header({ tree, generation: generation + 1 }) + lines.endOfSnapshot()
+    rmSync(temporary, { force: true })
+    const created = openSync(temporary, createFlags, 0o600)
+    try {
+      writeAll(created, text, 0)
+      renameSync(temporary, path)
+    } catch (error) {
+      closeSync(created)
+      throw error
+    }
+    adopt(created, lines, generation + 1, Buffer.byteLength(text))
+  }
+
+  /** Gives a file that cannot be used another name. @throws Error where that is not possible */
+  function setAside(error: unknown): SetAside {
+    const fault = error instanceof JournalFault ? error.fault : 'damaged'
+    const aside = `${path}.${fault}-${Date.now()}`
+    renameSync(path, aside)
+    return { fault, reason: error instanceof Error ? error.message : String(error), path: aside }
+  }
+
+  async function writeSnapshot(records: Iterable<string>): Promise<void> {
+    const lines = new LineWriter()
+    await rm(temporary, { force: true })
+    const file = await open(temporary, createFlags, 0o600)
+    let written = 0
+    try {
+      let text = lines.header({ tree, generation: generation + 1 })
+      for (const json of records) {
+        text += lines.line(json)
+        if (text.length < chunkCharacters) continue
+        written += await append(file, text, written)
+        text = ''
+      }
+      written += await append(file, text + lines.endOfSnapshot(), written)
+      await file.datasync()
+    } finally {
+      await file.close()
+    }
+    // From here to the rename nothing is awaited: no record can come between.
+    const opened = openSync(temporary, constants.O_RDWR | noFollow)
+    try {
+      const late = (meanwhile ?? []).map((json) => lines.line(json)).join('')
+      const end = written + writeAll(opened, late, written)
+      renameSync(temporary, path)
+      adopt(opened, lines, generation + 1, end)
+    } catch (error) {
+      closeSync(opened)
+      throw error
+    }
+  }
+
+  return {
+    /**
+     * Opens what earlier processes have left, or begins anew.
+     * @returns what stands in it; what was set aside, since it could not be used. @throws Error where none can be had,
+     * JournalFault where it is left to another tree
+     */
+    open(): { opened?: Opened | undefined; aside?: SetAside } {
+      let aside: SetAside | undefined
+      try {
+        const opened = openExisting()
+        if (opened !== undefined) return { opened }
+      } catch (error) {
+        // What the system lacks for the moment says nothing about the file.
+        if (!(error instanceof JournalFault) && !isErrno(error, ...unusable)) throw error
+        if (leavesForeign && error instanceof JournalFault && error.fault === 'foreign') throw error
+        aside = setAside(error)
+      }
+      create()
+      return aside === undefined ? {} : { aside }
+    },
+    /** They are in the next rewrite alone, if one goes on. */
+    remember(records: readonly string[]): void {
+      meanwhile?.push(...records)
+    },
+    /** Once this returns, the records outlive the process. @throws Error where they are not written: then none of them is */
+    append(records: readonly string[]): void {
+      meanwhile?.push(...records)
+      if (fd === undefined) throw new Error('the journal is closed')
+      const { checksum } = writer
+      try {
+        size += writeAll(fd, records.map((json) => writer.line(json)).join(''), size)
+      } catch (error) {
+        writer.checksum = checksum
+        ftruncateSync(fd, size)
+        throw error
+      }
+    },
+    /**
+     * Writes it anew from these records, and what is appended meanwhile. The old one counts until the new one is whole.
+     * @throws Error; the old one goes on then
+     */
+    async rewrite(records: Iterable<string>): Promise<void> {
+      meanwhile = []
+      try {
+        await writeSnapshot(records)
+        await syncFolder(path)
+      } catch (error) {
+        await unlink(temporary).catch(() => {})
+        throw error
+      } finally {
+        meanwhile = undefined
+      }
+    },
+    /** True where most of it is out of date. */
+    isLong: (): boolean => size > 2 * baseSize + 1_048_576,
+    isInPlace: (): boolean => fd !== undefined && isAt(path, fd),
+    /** Makes what was appended survive a power loss. */
+    async sync(): Promise<void> {
+      const file = await open(path, constants.O_RDWR | noFollow)
+      try {
+        await file.datasync()
+      } finally {
+        await file.close()
+      }
+    },
+    close(): void {
+      if (fd !== undefined) closeSync(fd)
+      fd = undefined
+    }
+  }
+}
+
+/** @returns bytes written */
+function writeAll(fd: number, text: string, position: number): number {
+  const bytes = Buffer.from(text)
+  for (let done = 0; done < bytes.length;) done += writeSync(fd, bytes, done, bytes.length - done, position + done)
+  return bytes.length
+}
+
+async function append(
+  file: { write(bytes: Buffer, offset: number, length: number, position: number): Promise<{ bytesWritten: number }> },
+  text: string,
+  position: number
+): Promise<number> {
+  const bytes = Buffer.from(text)
+  for (let done = 0; done < bytes.length;)
+    done += (await file.write(bytes, done, bytes.length - done, position + done)).bytesWritten
+  return bytes.length
+}
+
+/** The new name survives a power loss, too. Not every system can do that with a folder. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(dirname(path), constants.O_RDONLY).catch(() => undefined)
+  await folder?.sync().catch(() => {})
+  await folder?.close()
+}

@@ -1,0 +1,147 @@
+// The leases, with their fencing tokens. They outlive the connections over which they were taken; their time ends them.
+import { lockKey } from '../../engine/files/lock-key.ts'
+import type { Lease, LeaseState } from '../../engine/locks/lock.ts'
+import type { LockManager } from '../../engine/locks/lock-manager.ts'
+import type { LeaseRequest } from '../../engine/locks/lease-request.ts'
+import type { Logger } from '../../engine/context.ts'
+import type { LostLeases } from '../../engine/leases/lost-leases.ts'
+import { hasTypes, isFields } from './fields.ts'
+import type { Change, PersistedPart } from './part.ts'
+
+/** Without the key, which follows from the path. */
+interface Kept extends Omit<LeaseState, 'key'> {
+  /** By the wall clock, which may be set back before this is read. */
+  readonly writtenAt?: number
+}
+interface Ended {
+  readonly fencingToken: number
+  readonly isEnded: true
+}
+
+export interface LeasePart extends PersistedPart {
+  /** What an agent has got back on a path. */
+  readonly restored: (agentId: string, path: string) => LeaseRequest | undefined
+}
+
+interface Parts {
+  readonly locks: LockManager
+  readonly lostLeases: LostLeases
+  readonly log: Logger
+}
+
+export function createLeasePart({ locks, lostLeases, log }: Parts): LeasePart {
+  /** By fencing token: what of it must not be lost. */
+  const written = new Map<number, string>()
+  const requests = new Map<string, LeaseRequest>()
+  let isRestoring = false
+  let tell: (change: Change) => void = () => {}
+
+  function note(lease: Lease): void {
+    const { fencingToken, isHeld } = lease
+    // A place that is given up never had one.
+    if (isRestoring || fencingToken === undefined || (!isHeld && !written.has(fencingToken))) return
+    const state = `${lease.mode} ${lease.isParked} ${lease.note ?? ''} ${lease.names.join('\0')}`
+    const isUrgent = !isHeld || written.get(fencingToken) !== state
+    if (isHeld) written.set(fencingToken, state)
+    else written.delete(fencingToken)
+    // Where it only lasts longer, losing that makes it end a moment earlier.
+    tell({ key: fencingToken, record: () => (lease.isHeld ? toKept(lease) : ended(fencingToken)), isUrgent })
+  }
+
+  function restoreLease(kept: Kept): boolean {
+    const { writtenAt = kept.acquiredAt, path } = kept
+    const expiresAt = Math.min(kept.expiresAt, Date.now() + kept.expiresAt - writtenAt)
+    const request = locks.restoreLease({ ...kept, expiresAt, key: lockKey(path) })
+    if (request?.lease === undefined) return false
+    requests.set(idOf(kept.agentId, kept.path), request)
+    written.set(kept.fencingToken, '')
+    return true
+  }
+
+  /** What has ended while no process was there is told to its holder, as it would have been. */
+  function lose(kept: Kept): void {
+    const isExpired = kept.expiresAt <= Date.now()
+    const end = isExpired
+      ? { cause: 'expired' as const }
+      : { cause: 'broken' as const, reason: notRestored, by: undefined }
+    // Nobody was ever told that he had it.
+    if (!kept.isParked) lostLeases.record(kept, end, isExpired ? kept.expiresAt : Date.now())
+    tell({ key: kept.fencingToken, record: () => ended(kept.fencingToken) })
+  }
+
+  return {
+    name: 'lease',
+    isNeededAtOnce: true,
+    restored: (agentId, path) => requests.get(idOf(agentId, path)),
+    dump: () => Array.from(locks.leases(), toKept),
+    restore(records) {
+      const leases = new Map<number, Kept>()
+      for (const record of records) {
+        if (isEnded(record)) leases.delete(record.fencingToken)
+        else if (isKept(record)) leases.set(record.fencingToken, record)
+      }
+      isRestoring = true
+      const lost = [...leases.values()].filter((kept) => !restoreLease(kept))
+      isRestoring = false
+      for (const kept of lost) lose(kept)
+      if (leases.size > 0) log.info({ restored: leases.size - lost.length, ended: lost.length }, 'leases restored')
+    },
+    onChange(next) {
+      tell = next
+      return locks.onLeaseChange(note)
+    }
+  }
+}
+
+const notRestored = 'the server was started anew, and the file is taken'
+
+function idOf(agentId: string, path: string): string {
+  return `${agentId}\0${path}`
+}
+
+function toKept(lease: Lease): Kept {
+  const { path, names, agentId, mode, operation, note, fencingToken, ttlMs, graceMs, acquiredAt, expiresAt, isParked } =
+    lease
+  const writtenAt = Date.now()
+  return {
+    path,
+    ...(names.length > 0 && { names }),
+    agentId,
+    mode,
+    operation,
+    note,
+    fencingToken,
+    ttlMs,
+    graceMs,
+    acquiredAt,
+    expiresAt,
+    isParked,
+    writtenAt
+  }
+}
+
+function ended(fencingToken: number): Ended {
+  return { fencingToken, isEnded: true }
+}
+
+const endedTypes = { fencingToken: 'number', isEnded: 'boolean' } as const
+
+function isEnded(record: unknown): record is Ended {
+  return hasTypes(record, endedTypes)
+}
+
+const texts = { path: 'string', agentId: 'string', operation: 'string', mode: 'string', isParked: 'boolean' } as const
+const numbers = {
+  fencingToken: 'number',
+  ttlMs: 'number',
+  graceMs: 'number',
+  acquiredAt: 'number',
+  expiresAt: 'number'
+} as const
+
+function isKept(record: unknown): record is Kept {
+  if (!isFields(record) || !hasTypes(record, texts) || !hasTypes(record, numbers)) return false
+  const { writtenAt, names } = record
+  if (names !== undefined && !(Array.isArray(names) && names.every((name) => typeof name === 'string'))) return false
+  return writtenAt === undefined || typeof writtenAt === 'number'
+}

@@ -1,0 +1,52 @@
+// Leases that have ended against the will of their holders, who have not been told or do not know yet what the file is now.
+import { lockKey } from '../../engine/files/lock-key.ts'
+import type { LossState, LostLeases } from '../../engine/leases/lost-leases.ts'
+import { hasTypes } from './fields.ts'
+import type { PersistedPart } from './part.ts'
+
+/** That there is nothing more to tell. */
+interface Gone {
+  readonly agentId: string
+  readonly path: string
+  readonly isGone: true
+}
+
+export function createLossPart(lostLeases: LostLeases): PersistedPart {
+  return {
+    name: 'loss',
+    isNeededAtOnce: true,
+    dump: () => lostLeases.states(),
+    restore(records) {
+      const losses = new Map<string, LossState>()
+      for (const record of records) {
+        if (!isRecord(record)) continue
+        const key = `${record.agentId}\0${lockKey(record.path)}`
+        losses.delete(key)
+        if ('end' in record) losses.set(key, record)
+      }
+      for (const loss of losses.values()) lostLeases.restore(loss)
+    },
+    onChange: (tell) =>
+      lostLeases.onChange((agentId, key) => {
+        // An agent that is told twice takes no harm; one that is not told at all may.
+        const isUrgent = lostLeases.state(agentId, key)?.isTold === false
+        tell({
+          key: `${agentId}\0${key}`,
+          record: () => lostLeases.state(agentId, key) ?? gone(agentId, key),
+          isUrgent
+        })
+      })
+  }
+}
+
+function gone(agentId: string, key: string): Gone {
+  return { agentId, path: key, isGone: true }
+}
+function isRecord(record: unknown): record is LossState | Gone {
+  if (!hasTypes(record, { agentId: 'string', path: 'string' })) return false
+  return (
+    hasTypes(record, { isGone: 'boolean' }) ||
+    (hasTypes(record, { fencingToken: 'number', at: 'number', isTold: 'boolean', isRead: 'boolean' }) &&
+      hasTypes((record as LossState).end, { cause: 'string' }))
+  )
+}

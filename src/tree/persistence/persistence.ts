@@ -1,0 +1,120 @@
+// What of the engine survives a restart, put together: the parts, where they are kept, and whether they are at all.
+import { existsSync } from 'node:fs'
+import type { Config } from '../../../schemas/config.ts'
+import type { Bases } from '../../engine/versions/bases.ts'
+import type { FileStore } from '../../engine/files/file-store.ts'
+import type { History } from '../../engine/versions/history.ts'
+import type { LockManager } from '../../engine/locks/lock-manager.ts'
+import type { Logger } from '../../engine/context.ts'
+import type { LostLeases } from '../../engine/leases/lost-leases.ts'
+import type { Tickets } from '../../engine/leases/tickets.ts'
+import type { Views } from '../../engine/versions/read-tracker.ts'
+import { createHistoryPart } from './history-part.ts'
+import { createKeptBases } from './kept-bases.ts'
+import { createLeasePart } from './lease-part.ts'
+import { createLossPart } from './loss-part.ts'
+import { statePathOf } from './place.ts'
+import { createRevalidation } from './revalidate.ts'
+import { createState, type Trouble } from './state.ts'
+import { createTicketPart } from './ticket-part.ts'
+import { createViewPart } from './view-part.ts'
+
+export interface Persistence {
+  /** This process has become the authority: resolves when what earlier ones have left is restored. Never fails. */
+  readonly open: () => Promise<void>
+  /** Before those who wait are sent away. */
+  readonly beginStop: () => void
+  /** After the last operation has ended. */
+  readonly close: () => Promise<void>
+  /** Another process has the tree. */
+  readonly abandon: () => void
+  /** True once something is kept. */
+  readonly isEnabled: () => boolean
+}
+
+export interface PersistenceOptions {
+  readonly settings: Config['persistence']
+  /** True where nobody has said whether: then what another process keeps of this tree is gone on with, and nothing is begun. */
+  readonly followsOthers: boolean
+  /** Of this user. */
+  readonly dataFolder: string
+  readonly files: FileStore
+  readonly bases: Bases
+  readonly history: History
+  readonly locks: LockManager
+  readonly lostLeases: LostLeases
+  readonly tickets: Tickets
+  readonly views: Views
+  readonly log: Logger
+  /** Told of what does not work as it should, in a sentence; undefined when that is over. */
+  readonly onTrouble: (about: Trouble, message: string | undefined) => void
+}
+
+const dayMs = 86_400_000
+
+export function createPersistence(options: PersistenceOptions): Persistence {
+  const { settings, followsOthers, dataFolder, files, bases, locks, history, log, onTrouble } = options
+  const [first, ...others] = files.roots.map(({ real }) => real)
+  const revalidation = new AbortController()
+  const path = first === undefined ? undefined : statePathOf([first, ...others], settings.state_file, dataFolder)
+  let state: ReturnType<typeof createState> | undefined
+
+  function create(tree: string, statePath: string) {
+    const check = createRevalidation({ files, bases, history, locks, log }, revalidation.signal)
+    const kept = createKeptBases(`${statePath}.bases`, {
+      maxBytes: settings.max_base_bytes,
+      maxAgeMs: settings.max_base_age_days * dayMs,
+      debounceMs: settings.write_debounce_seconds * 1000,
+      onTrouble(error) {
+        onTrouble('bases', error && `the versions of files are not kept over a restart: ${error.message}`)
+      }
+    })
+    bases.attach(kept)
+    return createState({
+      path: statePath,
+      leavesForeign: settings.state_file !== null,
+      tree,
+      parts: createParts(options),
+      bases: kept,
+      debounceMs: settings.write_debounce_seconds * 1000,
+      log,
+      onTrouble,
+      onRestored() {
+        check.run([...history.paths()]).catch((error: unknown) => {
+          log.error({ err: error }, 'the files could not be compared with what was known of them')
+        })
+      }
+    })
+  }
+
+  return {
+    async open() {
+      if (first === undefined || path === undefined) return
+      if (!settings.enabled && !(followsOthers && existsSync(path))) return
+      state ??= create(first, path)
+      await state.open()
+    },
+    beginStop() {
+      revalidation.abort()
+      state?.beginStop()
+    },
+    close: async () => state?.close(),
+    abandon() {
+      revalidation.abort()
+      state?.abandon()
+    },
+    isEnabled: () => state !== undefined
+  }
+}
+
+/** In the order in which they are restored. */
+function createParts({ settings, locks, lostLeases, tickets, history, views, log }: PersistenceOptions) {
+  const leases = createLeasePart({ locks, lostLeases, log })
+  return [
+    createLossPart(lostLeases),
+    leases,
+    createTicketPart({ tickets, locks, lostLeases, leases, ttlMultiplier: settings.ttl_multiplier }),
+    createHistoryPart(history),
+    createViewPart(views)
+  ]
+}

@@ -1,0 +1,295 @@
+// The state of a tree on the disk: read when this process becomes its authority, written while it is.
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Logger } from '../../engine/context.ts'
+import { createJournal, type JournalOptions, type Opened, type SetAside } from './journal.ts'
+import type { KeptBases } from './kept-bases.ts'
+import type { Change, PersistedPart } from './part.ts'
+import { lockState, makeStateFolder, type StateLock } from './place.ts'
+import { JournalFault, toJson } from './records.ts'
+import { messageOf } from '../../support/error-message.ts'
+
+export interface StateOptions extends JournalOptions {
+  /** Of the journal. */
+  readonly path: string
+  /** Real path of the first root. */
+  readonly tree: string
+  readonly parts: readonly PersistedPart[]
+  readonly bases: KeptBases
+  readonly debounceMs: number
+  /** How long the first call waits for what it can do without: the histories, and what agents have read. Default 250 ms. */
+  readonly graceMs?: number
+  readonly log: Logger
+  /** Told of what somebody should look at; `message` is undefined when that is over. */
+  readonly onTrouble: (about: Trouble, message: string | undefined) => void
+  /** Called when everything has been restored. */
+  readonly onRestored: () => void
+}
+
+/** What can be wrong: the journal cannot be written, the bases cannot be kept, an earlier state could not be used. */
+export type Trouble = 'journal' | 'bases' | 'set-aside'
+
+export type State = ReturnType<typeof createState>
+
+/** An authority that has just died holds the lock for a moment longer than that of its tree. */
+const lockTries = 40
+const lockRetryMs = 5
+/** Between two attempts to write again. */
+const healMs = 2000
+/** As long as the file is another tree's: whoever comes back for it must not find it locked. */
+const foreignMs = 60_000
+/** At a stop, for bytes that are still being compressed. */
+const settleMs = 5000
+
+// Longer than 150 lines: the states of one file, and all ways between them, in one place.
+export function createState(options: StateOptions) {
+  const { path, tree, parts, bases, debounceMs, graceMs = 250, log, onTrouble, onRestored } = options
+  const journal = createJournal(path, tree, options)
+  const gathered = new Map<PersistedPart, Map<unknown, () => unknown>>(parts.map((part) => [part, new Map()]))
+  const listening = new Map<PersistedPart, () => void>()
+  let lock: StateLock | undefined
+  let opening: Promise<void> | undefined
+  let restoring: Promise<void> | undefined
+  let timer: NodeJS.Timeout | undefined
+  let healing: NodeJS.Timeout | undefined
+  /** True while the journal does not hold what it should: then it is written anew. */
+  let isBroken = false
+  let isRewriting = false
+  let isClosed = false
+
+  async function openNow(): Promise<void> {
+    try {
+      makeStateFolder(path)
+      for (let tries = 1; lock === undefined; tries += 1) {
+        lock = lockState(path)
+        if (lock !== undefined) break
+        if (tries === lockTries) throw new Error('another process has its lock')
+        await delay(lockRetryMs)
+      }
+      if (isClosed) return unlock()
+      begin()
+      // Of a state that is not large, whoever calls first finds all of it.
+      await Promise.race([restoring, delay(graceMs, undefined, { ref: false })])
+    } catch (error) {
+      unlock()
+      fail(error)
+    }
+  }
+
+  function begin(): void {
+    const start = performance.now()
+    const { opened, aside } = journal.open()
+    if (aside !== undefined) tellSetAside(aside)
+    openBases()
+    // What ends while it is restored is a change like any other.
+    for (const part of parts)
+      listening.set(
+        part,
+        part.onChange((change) => note(part, change))
+      )
+    for (const part of parts) if (part.isNeededAtOnce) void part.restore(opened?.records(part.name) ?? [])
+    if (opened !== undefined) tellOpened(opened, performance.now() - start)
+    restoring = restoreRest(opened).finally(() => (restoring = undefined))
+    onTrouble('journal', undefined)
+  }
+
+  function openBases(): void {
+    try {
+      bases.open()
+    } catch (error) {
+      const message = `the versions of files are not kept over a restart: ${messageOf(error)}`
+      onTrouble('bases', message)
+    }
+  }
+
+  async function restoreRest(opened: Opened | undefined): Promise<void> {
+    try {
+      for (const part of parts) if (!part.isNeededAtOnce) await part.restore(opened?.records(part.name) ?? [])
+      if (!isClosed) onRestored()
+    } catch (error) {
+      log.error({ err: error }, 'what was known of the files before the restart could not be restored')
+    }
+  }
+
+  function tellOpened({ count, tornBytes }: Opened, ms: number): void {
+    if (tornBytes > 0)
+      log.info({ path, bytes: tornBytes }, 'the last record of the state was not whole, and is cut off')
+    log.info({ path, records: count, ms: Math.round(ms) }, 'state restored')
+  }
+
+  function tellSetAside({ reason, path: aside }: SetAside): void {
+    const message = `the state ${path} cannot be used: ${reason}. It is now ${aside}, and the server goes on without what it held: leases, and who changed what.`
+    onTrouble('set-aside', message)
+  }
+
+  function note(part: PersistedPart, { key, record, isUrgent = false }: Change): void {
+    if (!isUrgent) {
+      gathered.get(part)?.set(key, record)
+      timer ??= setTimeout(flushAndSync, debounceMs).unref()
+      return
+    }
+    gathered.get(part)?.delete(key)
+    const made = record()
+    if (made !== undefined) append([toJson(part.name, made)])
+    // What is not gathered reaches the disk with the next of what is.
+    timer ??= setTimeout(flushAndSync, debounceMs).unref()
+  }
+
+  /** Never throws: whatever is not written here, the next rewrite holds. */
+  function append(records: readonly string[]): void {
+    if (lock === undefined) return
+    if (isBroken) return journal.remember(records)
+    try {
+      journal.append(records)
+    } catch (error) {
+      fail(error)
+    }
+  }
+
+  function flush(): void {
+    const records: string[] = []
+    for (const [part, changes] of gathered) {
+      for (const record of changes.values()) {
+        const made = record()
+        if (made !== undefined) records.push(toJson(part.name, made))
+      }
+      changes.clear()
+    }
+    if (records.length > 0) append(records)
+  }
+
+  function flushAndSync(): void {
+    timer = undefined
+    if (lock === undefined) return
+    flush()
+    if (isBroken) return
+    if (!journal.isInPlace() || !lock.isInPlace()) return fail(new Error('somebody has removed or replaced it'))
+    if (journal.isLong() && restoring === undefined) void rewrite()
+    else if (!isRewriting) void Promise.all([journal.sync(), bases.sync()]).catch(ignoreOnceClosed)
+  }
+
+  async function rewrite(): Promise<void> {
+    if (isRewriting) return
+    isRewriting = true
+    // Together, without an await: what is gathered now is in both, and what comes later in neither.
+    flush()
+    const records = parts.flatMap((part) => Array.from(part.dump(), (record): [string, unknown] => [part.name, record]))
+    try {
+      await journal.rewrite(jsonOf(records))
+      isBroken = false
+      onTrouble('journal', undefined)
+    } catch (error) {
+      if (!isClosed) fail(error)
+    } finally {
+      isRewriting = false
+    }
+  }
+
+  function fail(error: unknown): void {
+    const isForeign = error instanceof JournalFault
+    if (!isBroken || isForeign) onTrouble('journal', isForeign ? tellForeign(error) : tellFailure(error))
+    isBroken = true
+    healing ??= setTimeout(
+      () => {
+        healing = undefined
+        void heal()
+      },
+      isForeign ? foreignMs : healMs
+    ).unref()
+  }
+
+  function tellFailure(error: unknown): string {
+    return `the state ${path} cannot be written: ${messageOf(error)}. Operations go on; what happens now would not survive a restart.`
+  }
+
+  function tellForeign({ message }: JournalFault): string {
+    return `nothing is kept over a restart: ${path} is left as it is, since ${message}. Give each tree a persistence.state_file of its own, or remove that one.`
+  }
+
+  async function heal(): Promise<void> {
+    if (isClosed) return
+    await restoring
+    if (isClosed) return
+    if (lock?.isInPlace() === true) return rewrite()
+    // Our folder has gone, or we never had it.
+    const hadAll = lock !== undefined
+    unlock()
+    try {
+      makeStateFolder(path)
+      lock = lockState(path)
+    } catch (error) {
+      return fail(error)
+    }
+    if (lock === undefined) return fail(new Error('another process has its lock'))
+    if (!hadAll) {
+      isBroken = false
+      try {
+        begin()
+      } catch (error) {
+        unlock()
+        return fail(error)
+      }
+      await restoring
+    } else {
+      openBases()
+    }
+    // With what has happened while nothing could be written.
+    if (!isClosed) await rewrite()
+  }
+
+  function ignoreOnceClosed(error: unknown): void {
+    if (!isClosed && lock !== undefined) fail(error)
+  }
+
+  function unlock(): void {
+    lock?.release()
+    lock = undefined
+  }
+
+  function end(): void {
+    isClosed = true
+    clearTimeout(timer)
+    clearTimeout(healing)
+    for (const unsubscribe of listening.values()) unsubscribe()
+    listening.clear()
+    journal.close()
+    bases.close()
+    unlock()
+  }
+
+  return {
+    /** Resolves when a call may be carried out. Never fails: a server that forgets is better than none. */
+    open(): Promise<void> {
+      if (lock !== undefined || isClosed) return Promise.resolve()
+      opening ??= openNow().finally(() => (opening = undefined))
+      return opening
+    },
+    /** What the stop takes away is not taken from the state. */
+    beginStop(): void {
+      flush()
+      for (const [part, unsubscribe] of listening) {
+        if (part.isFrozenByStop !== true) continue
+        unsubscribe()
+        listening.delete(part)
+      }
+    },
+    /** Writes all there is, and leaves the state to the next process. */
+    async close(): Promise<void> {
+      await opening
+      if (isClosed) return
+      if (lock !== undefined && !isBroken) {
+        flush()
+        await Promise.all([journal.sync(), bases.sync()]).catch((error: unknown) =>
+          log.warn({ err: error }, 'the state may not survive a power loss')
+        )
+      }
+      await bases.settle(settleMs)
+      end()
+    },
+    /** The tree is another process's by now, and with it the state: nothing more is written. */
+    abandon: end
+  }
+}
+
+function* jsonOf(records: readonly (readonly [string, unknown])[]): Generator<string, undefined> {
+  for (const [part, record] of records) yield toJson(part, record)
+}

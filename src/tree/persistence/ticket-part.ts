@@ -1,0 +1,111 @@
+// Places in queues that are kept for a ticket, in their order. The ticket is good after a restart as it was before.
+import { lockKey } from '../../engine/files/lock-key.ts'
+import type { LeaseRequest } from '../../engine/locks/lease-request.ts'
+import type { LockManager } from '../../engine/locks/lock-manager.ts'
+import { LeaseGroup, type MemberState } from '../../engine/leases/lease-group.ts'
+import type { LostLeases } from '../../engine/leases/lost-leases.ts'
+import type { TicketState, Tickets } from '../../engine/leases/tickets.ts'
+import { hasTypes, isFields } from './fields.ts'
+import type { LeasePart } from './lease-part.ts'
+import type { PersistedPart } from './part.ts'
+
+/** That no place is kept for it any more. */
+interface Gone {
+  readonly id: string
+  readonly isGone: true
+}
+
+interface Options {
+  readonly tickets: Tickets
+  readonly locks: LockManager
+  readonly lostLeases: LostLeases
+  /** Restored before. */
+  readonly leases: LeasePart
+  /** How much longer than it would have been kept a place is kept over a restart. */
+  readonly ttlMultiplier: number
+}
+
+export function createTicketPart({ tickets, locks, lostLeases, leases, ttlMultiplier }: Options): PersistedPart {
+  function restorePlaces(states: readonly TicketState[]): Map<MemberState, LeaseRequest | undefined> {
+    const places = states.flatMap(({ group: { options, members } }) =>
+      members.flatMap((member) => (member.place === undefined ? [] : [{ options, member, place: member.place }]))
+    )
+    // Of one file, in the order of its queue.
+    places.sort((one, other) => one.place.order - other.place.order)
+    const restored = new Map<MemberState, LeaseRequest | undefined>()
+    for (const { options, member, place } of places) {
+      const { path, name } = member
+      // Granted after the place was written: then that is what there is.
+      const granted = leases.restored(options.agentId, path)
+      const keptUntil = place.queuedAt + (place.keptUntil - place.queuedAt) * ttlMultiplier
+      const state = { note: undefined, ...options, ...place, keptUntil, path, name, key: lockKey(path) }
+      restored.set(member, granted ?? locks.restorePlace(state))
+    }
+    return restored
+  }
+
+  return {
+    name: 'ticket',
+    isNeededAtOnce: true,
+    // The stop takes all who wait out of their queues: that is no end of their places.
+    isFrozenByStop: true,
+    dump: () => Array.from(tickets.ids(), (id) => tickets.state(id)).filter((state) => state !== undefined),
+    restore(records) {
+      const states = new Map<string, TicketState>()
+      for (const record of records) {
+        if (isGone(record)) states.delete(record.id)
+        else if (isState(record)) states.set(record.id, record)
+      }
+      const requests = restorePlaces([...states.values()])
+      for (const { id, group } of states.values()) {
+        const requestOf = new Map(
+          group.members.map((member) => [
+            member.path,
+            requests.get(member) ?? (member.isGranted ? leases.restored(group.options.agentId, member.path) : undefined)
+          ])
+        )
+        const restored = LeaseGroup.restore(group, ({ path }) => requestOf.get(path), { locks, lostLeases })
+        if (restored.isAlive) tickets.restore(id, restored)
+      }
+    },
+    onChange(tell) {
+      const note = (id: string) =>
+        tell({ key: id, record: () => tickets.state(id) ?? { id, isGone: true }, isUrgent: true })
+      const ends = [
+        tickets.onChange(note),
+        locks.onLeaseChange(({ agentId, isParked }) => {
+          // A place that is kept was granted, or given up.
+          if (isParked) for (const id of tickets.ids(agentId)) note(id)
+        })
+      ]
+      return () => {
+        for (const end of ends) end()
+      }
+    }
+  }
+}
+
+function isGone(record: unknown): record is Gone {
+  return hasTypes(record, { id: 'string', isGone: 'boolean' })
+}
+
+function isState(record: unknown): record is TicketState {
+  if (!isFields(record) || typeof record['id'] !== 'string' || !isFields(record['group'])) return false
+  const { options, members } = record['group']
+  const model = {
+    agentId: 'string',
+    operation: 'string',
+    mode: 'string',
+    ttlMs: 'number',
+    allOrNothing: 'boolean'
+  } as const
+  return hasTypes(options, model) && Array.isArray(members) && members.every(isMember)
+}
+
+function isMember(value: unknown): boolean {
+  if (!isFields(value) || !hasTypes(value, { filepath: 'string', path: 'string', isTold: 'boolean' })) return false
+  const { place, name } = value
+  if (name !== undefined && typeof name !== 'string') return false
+  const model = { graceMs: 'number', queuedAt: 'number', order: 'number', keptUntil: 'number' } as const
+  return place === undefined || hasTypes(place, model)
+}

@@ -1,0 +1,189 @@
+// The lock that makes one process the authority of a tree. The system frees it when the process ends, however it ends.
+import { closeSync, constants, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { tryLock } from 'fs-native-extensions'
+import { ownFolder } from '../../engine/files/temporary-names.ts'
+import { createStateDirectory, type OpenFile, type StateDirectory } from './state-directory.ts'
+
+export interface AuthorityLock {
+  /**
+   * Takes the lock of every root; those that are still held stay so. @returns false where another process has the tree
+   * @throws TreeConflict; any other Error says what is in the way
+   */
+  tryAcquire(): boolean
+  /** False where a locked file is no longer the one that other processes find: somebody has removed our folder. */
+  isInPlace(): boolean
+  /** Process id of whoever has the tree; undefined where that is not known. */
+  holder(): number | undefined
+  /** Removes the files too: whoever has opened one meanwhile finds that it is not in its place. */
+  release(): void
+}
+
+/** A root belongs to another tree that is being served. It may be so for a moment only, while somebody looks or comes or goes. */
+export class TreeConflict extends Error {}
+
+/** What the locked file says. */
+interface Holder {
+  /** The root that it stands in: elsewhere it is the copy of a tree that shares the file. */
+  readonly root: string
+  /** First root of the tree. */
+  readonly tree: string
+  readonly pid: number
+}
+
+interface Place {
+  readonly root: string
+  readonly directory: StateDirectory
+  /** The locked file. */
+  locked: OpenFile | undefined
+}
+
+const fileName = 'authority.lock'
+const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
+
+/** @param roots real paths; the first names the tree */
+export function createAuthorityLock(roots: readonly [string, ...string[]]): AuthorityLock {
+  const [tree] = roots
+  // In one order for all: of two processes with the same roots one gets all of them.
+  const places: Place[] = roots
+    .toSorted()
+    .map((root) => ({ root, directory: createStateDirectory(root), locked: undefined }))
+  const isKept = ({ directory, locked }: Place) => locked !== undefined && directory.isAt(fileName, locked)
+
+  return {
+    tryAcquire() {
+      refuseNested(roots)
+      const taken = new Map<Place, OpenFile>()
+      try {
+        for (const place of places) {
+          if (isKept(place)) continue
+          const file = lockAt(place)
+          if (file === undefined) {
+            refuseOtherTree(place, tree)
+            break
+          }
+          taken.set(place, file)
+        }
+        if (places.some((place) => !isKept(place) && !taken.has(place))) {
+          giveBack(taken)
+          return false
+        }
+      } catch (error) {
+        giveBack(taken)
+        throw error
+      }
+      for (const [place, file] of taken) {
+        // The file that was locked before has gone from its place.
+        if (place.locked !== undefined) closeSync(place.locked.fd)
+        place.locked = file
+        sayHolder(file.fd, { root: place.root, tree, pid: process.pid })
+      }
+      return true
+    },
+    isInPlace: () => places.every(isKept),
+    holder: () => readHolder(createStateDirectory(tree))?.pid,
+    release() {
+      giveBack(new Map(places.flatMap((place) => (place.locked === undefined ? [] : [[place, place.locked]]))))
+      for (const place of places) place.locked = undefined
+    }
+  }
+}
+
+/** @returns the locked file; undefined where another process has it */
+function lockAt({ root, directory }: Place): OpenFile | undefined {
+  for (;;) {
+    const file = directory.openLock(fileName)
+    const { fd } = file
+    let isTaken = false
+    try {
+      const isLocked = lock(fd, directory)
+      const isShared = fstatSync(fd).nlink > 1
+      const holder = isShared ? readHolder(directory) : undefined
+      isTaken = isLocked && !isShared && directory.isAt(fileName, file)
+      if (isTaken) return file
+      // The file has another name: it was copied with its tree, or is somebody else's. It is not written, and only its name here is ours.
+      if (isShared && (isLocked || (holder !== undefined && holder.root !== root))) directory.remove(fileName)
+      // Whoever had it may also have removed it between our opening and our locking.
+      else if (!isLocked) return undefined
+    } finally {
+      if (!isTaken) closeSync(fd)
+    }
+  }
+}
+
+function lock(fd: number, { path }: StateDirectory): boolean {
+  try {
+    return tryLock(fd)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(`${path}/${fileName} cannot be locked (${reason}): the file system must support locks`, {
+      cause: error
+    })
+  }
+}
+
+function giveBack(files: ReadonlyMap<Place, OpenFile>): void {
+  for (const [{ directory }, file] of files) {
+    try {
+      if (directory.isAt(fileName, file)) directory.remove(fileName)
+    } catch {
+      // It is only a name; the lock is what counts.
+    }
+    closeSync(file.fd)
+  }
+}
+
+/** So that others can say who is in their way. The lock counts without it, on a full disk for instance. */
+function sayHolder(fd: number, holder: Holder): void {
+  try {
+    ftruncateSync(fd)
+    writeSync(fd, JSON.stringify(holder), 0)
+  } catch {
+    // Others say then that somebody is.
+  }
+}
+
+/** Undefined where somebody is just coming or going, and on systems that let nobody read a locked file. */
+function readHolder(directory: StateDirectory): Holder | undefined {
+  try {
+    const { root, tree, pid } = JSON.parse(directory.read(fileName) ?? '') as { [Name in keyof Holder]?: unknown }
+    const isHolder = typeof root === 'string' && typeof tree === 'string' && Number.isSafeInteger(pid)
+    return isHolder ? { root, tree, pid: Number(pid) } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function refuseOtherTree({ root, directory }: Place, tree: string): void {
+  const holder = readHolder(directory)
+  if (holder === undefined || holder.tree === tree) return
+  throw new TreeConflict(
+    `${root} is served already, by process ${holder.pid} as part of the tree ${holder.tree}: start both with the same --dir, or stop that one`
+  )
+}
+
+/** Two engines must not serve the same files, the one as a tree and the other as a part of it. */
+function refuseNested(roots: readonly string[]): void {
+  for (const root of roots) {
+    for (let above = dirname(root); above !== dirname(above); above = dirname(above)) {
+      if (roots.includes(above) || !isLocked(join(above, ownFolder, fileName))) continue
+      throw new TreeConflict(`${root} lies in ${above}, which another server serves already: use that one, or stop it`)
+    }
+  }
+}
+
+function isLocked(path: string): boolean {
+  let fd: number
+  try {
+    fd = openSync(path, readFlags)
+  } catch {
+    return false
+  }
+  try {
+    return !tryLock(fd, { shared: true })
+  } catch {
+    return false
+  } finally {
+    closeSync(fd)
+  }
+}

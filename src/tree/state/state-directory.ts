@@ -1,0 +1,192 @@
+// The server's own folder below a root: made only when something must be written, and never reached through a link.
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  renameSync,
+  unlinkSync,
+  writeFileSync,
+  type BigIntStats
+} from 'node:fs'
+import { join } from 'node:path'
+import { isErrno } from '../../support/errno.ts'
+import { Directory } from '../../engine/files/directory.ts'
+import { ownFolder, temporaryName } from '../../engine/files/temporary-names.ts'
+import { replaceFile } from '../../support/replace-file.ts'
+
+/** Every method throws an Error that says what is in the way, on which path. */
+export interface StateDirectory {
+  /** For messages. */
+  readonly path: string
+  /** The text of a file; undefined where neither it nor the folder exists. */
+  read(name: string): string | undefined
+  /** Replaces a file whole. `isDurable`: it survives a power loss once this returns. */
+  write(name: string, text: string, options: { readonly isDurable: boolean }): void
+  /** Gives whatever stands at `name` another name. */
+  rename(name: string, newName: string): void
+  remove(name: string): void
+  /** Opens a file to be locked, empty where there is none yet. The caller closes it. */
+  openLock(name: string): OpenFile
+  /** Whether the open file is the one that stands at `name`. */
+  isAt(name: string, file: OpenFile): boolean
+  /** The folder, opened, made where it is missing: names in it can be given to system calls until it is closed. */
+  hold(): Directory
+}
+
+export interface OpenFile {
+  readonly fd: number
+  /** Which file it is, whatever becomes of its name. */
+  readonly stat: BigIntStats
+}
+
+/** Nothing that is kept here comes near. */
+const maxFileBytes = 65_536
+const noFollow = constants.O_NOFOLLOW ?? 0
+/** O_NONBLOCK: opening a FIFO that somebody has put there returns at once. */
+const readFlags = constants.O_RDONLY | noFollow | (constants.O_NONBLOCK ?? 0)
+const lockFlags = constants.O_RDWR | constants.O_CREAT | noFollow | (constants.O_NONBLOCK ?? 0)
+const createFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | noFollow
+
+/** @param root real path of a root; nothing is made or looked at yet */
+export function createStateDirectory(root: string): StateDirectory {
+  const path = join(root, ownFolder)
+
+  function within<Result>(name: string, mode: 'open' | 'make', use: (directory: Directory) => Result): Result {
+    let top: Directory | undefined
+    let own: Directory | undefined
+    try {
+      top = Directory.open(root)
+      if (mode === 'make') makeIn(top)
+      refuseForeign(top.stat(ownFolder), 'directory', path)
+      own = top.openChild(ownFolder)
+      if (mode === 'make') {
+        closeToOthers(own)
+        hideFromGit(own)
+      }
+      return use(own)
+    } catch (error) {
+      throw explain(error, join(path, name), path)
+    } finally {
+      own?.close()
+      top?.close()
+    }
+  }
+
+  return {
+    path,
+    read(name) {
+      try {
+        return within(name, 'open', (directory) => readText(directory, name, join(path, name)))
+      } catch (error) {
+        if (error instanceof Error && isErrno(error.cause, 'ENOENT')) return undefined
+        throw error
+      }
+    },
+    write(name, text, { isDurable }) {
+      within(name, 'make', (directory) => replace(directory, name, text, isDurable))
+    },
+    rename(name, newName) {
+      within(name, 'open', (directory) => renameSync(directory.at(name), directory.at(newName)))
+    },
+    remove(name) {
+      within(name, 'open', (directory) => unlinkSync(directory.at(name)))
+    },
+    openLock(name) {
+      return within(name, 'make', (directory) => {
+        refuseForeign(directory.stat(name), 'file', join(path, name))
+        const fd = openSync(directory.at(name), lockFlags, 0o600)
+        return { fd, stat: fstatSync(fd, { bigint: true }) }
+      })
+    },
+    isAt(name, { stat }) {
+      const there = lstatSync(join(path, name), { bigint: true, throwIfNoEntry: false })
+      return there?.ino === stat.ino && there.dev === stat.dev
+    },
+    hold: () => within('', 'make', (directory) => directory.share())
+  }
+}
+
+function makeIn(top: Directory): void {
+  try {
+    mkdirSync(top.at(ownFolder), 0o700)
+  } catch (error) {
+    if (isErrno(error, 'EEXIST')) return
+    throw error
+  }
+  top.syncNow()
+}
+
+/** Made by hand, or with a copy of the tree, it may be open to others. */
+function closeToOthers(directory: Directory): void {
+  const stat = directory.stat('.')
+  const isOwn = stat !== undefined && stat.uid === BigInt(process.geteuid?.() ?? -1)
+  if (isOwn && (stat.mode & 0o077n) !== 0n) chmodSync(directory.self, 0o700)
+}
+
+/** Looked for at every write: a process may have been killed between the folder and this. */
+function hideFromGit(directory: Directory): void {
+  let fd: number | undefined
+  try {
+    fd = openSync(directory.at('.gitignore'), createFlags, 0o600)
+    writeFileSync(fd, '*\n')
+  } catch (error) {
+    if (!isErrno(error, 'EEXIST')) throw error
+  } finally {
+    if (fd !== undefined) closeSync(fd)
+  }
+}
+
+function readText(directory: Directory, name: string, path: string): string {
+  refuseForeign(directory.stat(name), 'file', path)
+  const fd = openSync(directory.at(name), readFlags)
+  try {
+    refuseForeign(fstatSync(fd, { bigint: true }), 'file', path)
+    const bytes = Buffer.allocUnsafe(maxFileBytes + 1)
+    let length = 0
+    let read = -1
+    while (read !== 0 && length < bytes.length) {
+      read = readSync(fd, bytes, { offset: length })
+      length += read
+    }
+    if (length > maxFileBytes) throw new Error(`${path} is larger than ${maxFileBytes} bytes`)
+    return bytes.toString('utf8', 0, length)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function replace(directory: Directory, name: string, text: string, isDurable: boolean): void {
+  replaceFile(directory.at(name), text, { isDurable, temporary: directory.at(temporaryName()) })
+  if (isDurable) directory.syncNow()
+}
+
+/**
+ * Somebody who can change the tree may have put a link here, or, in a folder that everybody can write, a file of his own.
+ * What this user or root has made is trusted; for root everything is, since he serves the trees of others.
+ */
+function refuseForeign(stat: BigIntStats | undefined, kind: 'directory' | 'file', path: string): void {
+  if (stat === undefined) return
+  if (!(kind === 'file' ? stat.isFile() : stat.isDirectory())) {
+    const found = stat.isSymbolicLink() ? 'a symbolic link' : stat.isDirectory() ? 'a directory' : 'something else'
+    throw new Error(`${path} must be a ${kind} of the server's own, but is ${found}: remove it`)
+  }
+  const uid = process.geteuid?.()
+  if (uid === undefined || uid === 0 || stat.uid === 0n || stat.uid === BigInt(uid)) return
+  throw new Error(`${path} belongs to another user (${stat.uid}): remove it, or let that user run the server`)
+}
+
+function explain(error: unknown, path: string, folder: string): unknown {
+  if (!(error instanceof Error) || !('code' in error)) return error
+  const owner = isErrno(error, 'EACCES', 'EPERM') ? lstatSync(folder, { throwIfNoEntry: false })?.uid : undefined
+  if (owner !== undefined && owner !== process.geteuid?.()) {
+    const who = owner === 0 ? 'root' : `user ${owner}`
+    const message = `${path} cannot be used (${String(error.code)}): ${folder} belongs to ${who}. Remove that folder as ${who}, or run the server as ${who}`
+    return new Error(message, { cause: error })
+  }
+  return new Error(`${path}: the system answered ${String(error.code)}`, { cause: error })
+}

@@ -1,0 +1,119 @@
+// The state file: by it other processes find the server of a tree (DUAL 2.1).
+import { realpathSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { projectName } from '../../support/project/name.ts'
+import { startedAt } from '../../support/uptime.ts'
+import { isRunning, startOf } from '../../support/process-identity.ts'
+import { parseServerState, toClientHost, urlOf, type ServerState } from './server-state.ts'
+import { createStateDirectory } from './state-directory.ts'
+
+/** A process of a tree, and where clients reach it over HTTP, if they do. */
+export interface Member extends Pick<ServerState, 'transport' | 'pid' | 'started_at' | 'process_start'> {
+  /** As bound; a wildcard stands for loopback. */
+  readonly host: string
+  /** Null where it does not listen. */
+  readonly port: number | null
+}
+
+const fileName = '.mcp_server_state.json'
+
+/** What tells this process from every other one. */
+export const thisProcess = {
+  pid: process.pid,
+  started_at: startedAt,
+  process_start: startOf(process.pid)
+} as const
+
+export type StateFile = ReturnType<typeof createStateFile>
+
+/**
+ * @param root real path of the root in which the file lies
+ * @param roots real paths of all roots of its server, the first one first
+ */
+export function createStateFile(root: string, roots: readonly string[] = [root]) {
+  const directory = createStateDirectory(root)
+  const [first = root] = roots
+  let written: string | undefined
+
+  return {
+    /** Undefined where there is none, or none that can be believed. */
+    read(): ServerState | undefined {
+      try {
+        const text = directory.read(fileName)
+        return text === undefined ? undefined : parseServerState(text)
+      } catch {
+        return undefined
+      }
+    },
+    /** @throws Error that says what is in the way */
+    write({ transport, host: bound, port, pid, started_at, process_start }: Member): void {
+      const host = toClientHost(bound)
+      const state: ServerState = {
+        version: '1.0.0',
+        transport,
+        port,
+        host,
+        path: '/mcp',
+        url: urlOf(host, port),
+        pid,
+        started_at,
+        process_start,
+        project: { name: projectName(first), root: first, roots }
+      }
+      const text = `${JSON.stringify(state, undefined, 2)}\n`
+      directory.write(fileName, text, { isDurable: false })
+      written = text
+    },
+    /** Whether it says what was last written here. */
+    isInPlace(): boolean {
+      try {
+        return written !== undefined && directory.read(fileName) === written
+      } catch {
+        return false
+      }
+    },
+    /** Removes it where it still is what was written here. @throws Error that says what is in the way */
+    removeOwn(): void {
+      if (written !== undefined && directory.read(fileName) === written) directory.remove(fileName)
+      written = undefined
+    }
+  }
+}
+
+/**
+ * The running server whose state file stands in the folder or nearest above it.
+ * @param onStale told of each that names a process which does not run any more
+ */
+export function findServer(folder: string, onStale?: (state: ServerState) => void): ServerState | undefined {
+  let here = realFolder(resolve(folder))
+  for (;;) {
+    const state = createStateFile(here).read()
+    if (state !== undefined && isOf(state, here)) {
+      if (isRunning(state.pid, state.process_start)) return state
+      onStale?.(state)
+    }
+    const above = dirname(here)
+    if (above === here) return undefined
+    here = above
+  }
+}
+
+/** False for a file that was copied along with the tree of a server. A folder that is mounted twice has two paths. */
+function isOf({ project: { root, roots = [root] } }: ServerState, folder: string): boolean {
+  return roots.includes(folder) || roots.some((known) => isSameFolder(known, folder))
+}
+
+function isSameFolder(one: string, other: string): boolean {
+  const [first, second] = [one, other].map((path) => statSync(path, { bigint: true, throwIfNoEntry: false }))
+  return first !== undefined && first.ino === second?.ino && first.dev === second.dev
+}
+
+/** The real path of the deepest folder on the way that exists. */
+function realFolder(folder: string): string {
+  try {
+    return realpathSync.native(folder)
+  } catch {
+    const above = dirname(folder)
+    return above === folder ? folder : realFolder(above)
+  }
+}

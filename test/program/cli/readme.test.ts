@@ -1,0 +1,157 @@
+// The README's sessions, pasted as they stand, do what they say.
+import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { promisify } from 'node:util'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import t from 'tap'
+import { installed } from '../../../src/support/installation.ts'
+import { operations } from '../../../src/operations/index.ts'
+import { connect, type Answer } from '../../fixtures/clients.ts'
+import { startProgram, startServer } from '../../fixtures/server.ts'
+import { makeTree } from '../../fixtures/tree.ts'
+
+const project = pathToFileURL(installed('./'))
+const readme = readFileSync(new URL('README.md', project), 'utf8')
+
+const [session = '', leases = '', readers = '', lines = ''] = [
+  '## A first session with curl',
+  '## Leases: files reserved over several calls',
+  '## Who has read a file is told, and changes that do not touch are merged',
+  '## Lines of a file, with curl alone'
+].map((title) => {
+  const start = readme.indexOf(title)
+  return readme.slice(start, readme.indexOf('\n## ', start))
+})
+
+function blocksOf(section: string): string[] {
+  return [...section.matchAll(/```sh\n([^]*?)```/g)].map((match) => match[1] as string)
+}
+
+async function run(script: string): Promise<string> {
+  return (await promisify(execFile)('bash', ['-euc', script], { cwd: fileURLToPath(project) })).stdout
+}
+
+const parse = (text: string | undefined) => JSON.parse(text ?? '') as Answer
+/** The answer that is printed in a section. */
+const promisedIn = (section: string) => parse(/```json\n([^]*?)```/.exec(section)?.[1])
+
+t.test('the sessions with curl do what they say', async (t) => {
+  const tree = makeTree(t)
+  const blocks = [session, leases, readers, lines]
+    .flatMap(blocksOf)
+    .map((block) => block.replaceAll('/tmp/demo', tree.root))
+  const [prepare = '', first = '', second = '', leased = '', told = '', byLine = '', stdio = ''] = blocks
+  t.equal(blocks.length, 7)
+  await run(prepare.replace(/npm start.*/, ''))
+  const { url } = await startProgram(t, ['--dir', tree.root])
+  const here = (script: string) => script.replaceAll('http://127.0.0.1:8720', url)
+
+  const [read, ann, late, bob, ...file] = (await run(here(first + second))).split('\n')
+  t.match(parse(read), { status: 'ok', content: 'one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n' })
+  t.match(parse(ann), { status: 'ok' })
+  t.match(parse(late), promisedIn(session), "Bob's answer is the one that is printed")
+  t.match(parse(bob), { status: 'ok' })
+  t.equal(file.join('\n'), 'one\nzwei\nthree\nfour\nfive\nsix\nseven\nacht\n')
+
+  const [call = ''] = first.split('\n')
+  const [taken, timeout, status, all, own, released, append] = (await run(here(`${call}\n${leased}`))).split('\n')
+  t.match(parse(taken), { all_acquired: true, results: [{ filepath: 'list.txt' }, { filepath: 'plan.txt' }] })
+  t.match(parse(timeout), promisedIn(leases), "Bob's answer is the one that is printed")
+  t.match(parse(timeout), { message: /within 1 s\. Agent ann has leased it .* with the note "numbering the list"/ })
+  t.match(parse(status), { results: [{ held_by_me: false, holder: 'ann' }, { holder: 'ann' }] })
+  t.match(parse(all), { counts: { files: 2, leases: 2, waiting: 0 }, files: [{ holders: [{ agent_id: 'ann' }] }, {}] })
+  t.match(parse(own), { status: 'ok', path: 'plan.txt' })
+  t.match(parse(released), { all_released: true })
+  t.match(parse(append), { status: 'ok', path: 'list.txt' })
+
+  const [written, bobs, notice, merged, ...rest] = (await run(here(`${call}\n${told}`))).split('\n')
+  t.match([parse(written), parse(bobs)], [{ status: 'ok' }, { status: 'ok' }])
+  t.match(parse(notice), promisedIn(readers), 'what Ann is told is what is printed')
+  t.match(parse(merged), { status: 'ok', merged: true, diff: { summary: { regions_changed: 2 } } })
+  const [history, restored] = rest.slice(7)
+  t.match(rest.slice(0, 7), ['parser: ann', 'printer: carl', 'checker: ann', 'tests: ann', 'bench: ann', 'docs: ann'])
+  t.equal(rest[6], 'release: bob')
+  t.match(parse(history).versions, [{ agent_id: 'ann' }, { agent_id: 'external' }, { agent_id: 'bob' }, {}])
+  t.match(parse(restored), { status: 'ok', changed: true })
+
+  const [listed, range, edited, appended, created, ...files] = (await run(here(`${call}\n${byLine}`))).split('\n')
+  t.match(parse(listed), { files: [{ name: 'list.txt', lines: 9 }, { name: 'plan.txt' }, {}], total_count: 3 })
+  t.strictSame(parse(range), {
+    content: 'zwei\nthree',
+    total_lines: 9,
+    range_requested: { start_line: 2, end_line: 3 }
+  })
+  t.match(parse(edited), { success: true, lines_modified: 3, new_total_lines: 9 })
+  t.match(parse(appended), { lines_modified: 1, new_total_lines: 10 })
+  t.match(parse(created), { file_created: true, new_total_lines: 1 })
+  t.equal(files.join('\n'), 'uno\nzwei\nbetween\nthree\nfive\nsix\nseven\nacht\nnine\nten\nwrite the report\n')
+
+  t.strictSame(parse(await run(stdio)), {
+    jsonrpc: '2.0',
+    id: 1,
+    result: { content: 'write the report', total_lines: 1 }
+  })
+})
+
+t.test('the commands of the page on leases do what they say', async (t) => {
+  const tree = makeTree(t, { 'list.txt': 'one\n' })
+  const { url } = await startServer(t, tree.root)
+  const [call = ''] = (blocksOf(session)[1] ?? '').split('\n')
+  const page = readFileSync(new URL('docs/leases.md', project), 'utf8')
+  const script = [call, ...blocksOf(page)].join('\n').replaceAll('http://127.0.0.1:8720', url)
+  const [taken, waited, appended, renewed, released, broken] = (await run(script)).split('\n')
+  t.match(parse(taken), { all_acquired: true })
+  t.match(parse(waited), { results: [{ acquired: false, holder: 'ann', holder_note: 'numbering the list' }] })
+  t.match(parse(appended), { status: 'ok' })
+  t.match(parse(renewed), { all_renewed: true })
+  t.match(parse(released), { count: 2 })
+  t.match(parse(broken), { status: 'ok', count: 0 })
+})
+
+t.test('an MCP client that starts the server itself as the README says finds the tools', async (t) => {
+  const tree = makeTree(t, { 'a.txt': 'one\n' })
+  const block = /over stdio[^]*?```json\n([^]*?)```/.exec(readme)?.[1] ?? ''
+  const { mcpServers } = JSON.parse(block) as { mcpServers: Record<string, { command: string; args: string[] }> }
+  const { command = '', args = [] } = mcpServers['async-crud'] ?? {}
+  const real = args.map((arg) =>
+    arg.replace('/path/to/async-crud-mcp', fileURLToPath(project)).replace('/path/to/your/project', tree.root)
+  )
+  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } })
+  t.teardown(() => client.close())
+  await client.connect(
+    new StdioClientTransport({ command, args: real, env: { ASYNC_CRUD_MCP_CONFIG: '' }, stderr: 'ignore' })
+  )
+  t.match(await client.callTool({ name: 'read_file', arguments: { name: 'a.txt' } }), {
+    structuredContent: { content: 'one', total_lines: 1 }
+  })
+})
+
+t.test('the hook of the README refuses a native edit of a file that another agent has leased', async (t) => {
+  const tree = makeTree(t, { 'list.txt': 'one\n' })
+  const { url } = await startProgram(t, ['--dir', tree.root])
+  await (await connect(t, 'rest', url, 'ann')).call('lock_try', { filepaths: ['list.txt'], note: 'numbering' })
+  const block = /the hooks in `[^]*?```json\n([^]*?)```/.exec(readme)?.[1] ?? ''
+  const { hooks } = JSON.parse(block) as { hooks: { PreToolUse: { matcher: string; hooks: { command: string }[] }[] } }
+  const [{ matcher, hooks: [hook] } = { matcher: '', hooks: [] }] = hooks.PreToolUse
+  t.match('Edit', new RegExp(matcher))
+  const command = hook?.command.replace('/path/to/async-crud-mcp/', fileURLToPath(project)) ?? ''
+  const input = { hook_event_name: 'PreToolUse', cwd: tree.root, tool_name: 'Edit' }
+  const asked = JSON.stringify({ ...input, tool_input: { file_path: tree.path('list.txt') } })
+  t.match(parse(await run(`${command} <<'END'\n${asked}\nEND`)), {
+    hookSpecificOutput: { permissionDecision: 'deny', permissionDecisionReason: /ann.*numbering/s }
+  })
+})
+
+t.test('every operation is in the README, and every link of the documents leads to a file', async (t) => {
+  for (const { name } of operations) t.match(readme, `\`${name}\``)
+  const pages = readdirSync(new URL('docs/', project), { recursive: true, encoding: 'utf8' })
+  for (const page of ['README.md', ...pages.filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)]) {
+    const place = new URL(page, project)
+    for (const [, target] of readFileSync(place, 'utf8').matchAll(/\]\((?!http|#)([^)#]+)[^)]*\)/g)) {
+      const path = new URL(String(target), place)
+      t.ok(statSync(path, { throwIfNoEntry: false }), `${page}: ${target}`)
+    }
+  }
+})

@@ -1,0 +1,409 @@
+// setup <client>: our entry goes into a file of somebody else's, and comes out again, without a byte of the rest changing.
+import { chmodSync, lstatSync, readFileSync, statSync, symlinkSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { isDeepStrictEqual, promisify } from 'node:util'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { parse as parseJsonc } from 'jsonc-parser'
+import { parse as parseToml } from 'smol-toml'
+import fc from 'fast-check'
+import t from 'tap'
+import { installed } from '../../../src/support/installation.ts'
+import { clients, serverName, type Place } from '../../../src/program/setup/clients.ts'
+import { addEntry, removeEntry } from '../../../src/program/setup/entry.ts'
+import { createJournal } from '../../../src/program/setup/journal.ts'
+import { findClient, serverPlace, stdioLaunch } from '../../../src/program/setup/options.ts'
+import { planAddition, planRemoval } from '../../../src/program/setup/plan.ts'
+import { createHookTarget, createServerTarget, isOurEntry } from '../../../src/program/setup/targets.ts'
+import { readUserFile } from '../../../src/program/setup/user-file.ts'
+import { makeFolder, makeHome } from '../../fixtures/home.ts'
+import { programPath } from '../../fixtures/server.ts'
+
+const jsonWithComments = `// servers of the team
+{
+\t"mcpServers": { // keep sorted
+\t\t/* the old one */
+\t\t"files": { "command": "files", "args": ["--all"], },
+\t\t"search": { "url": "https://search.example/mcp" }, // the last
+\t},
+\t"other": [1, 2, 3,],
+}
+`
+const strictJson = '{"numStartups":7,"mcpServers":{"files":{"command":"files"}},"projects":{"/a":{"x":[]}}}'
+const toml = `# mine
+model = "o9"
+
+[mcp_servers.files] # local
+command = "files"
+args = [
+  "[mcp_servers.async-crud]", # only looks like a table
+]
+
+[profiles.fast]
+model = "small"`
+
+/** What the users of each client may have there already. */
+const existing: Record<string, string> = {
+  '.claude.json': strictJson,
+  '.config/Claude/claude_desktop_config.json': '{\r\n    "theme": "dark",\r\n    "mcpServers": {}\r\n}\r\n',
+  '.cursor/mcp.json': jsonWithComments,
+  '.config/Code/User/mcp.json': '\uFEFF{\n  // nothing yet\n}\n',
+  '.codex/config.toml': toml
+}
+
+const layouts: Record<string, Record<string, string>> = {
+  'files with comments, other servers and every layout': existing,
+  'empty files': Object.fromEntries(Object.keys(existing).map((name) => [name, name.endsWith('json') ? '{}' : ''])),
+  'blank files': Object.fromEntries(Object.keys(existing).map((name) => [name, '\n'])),
+  'no files': {}
+}
+
+for (const [situation, files] of Object.entries(layouts)) {
+  t.test(`all five clients are set up in ${situation}, twice is once, and every byte comes back`, (t) => {
+    const home = makeHome(t, files)
+    const before = home.snapshot()
+    const user: Place = { platform: 'linux', home: home.root, environment: {} }
+    const journal = createJournal(home.path('data'))
+    for (const client of clients) {
+      const place = serverPlace(client, stdioLaunch([home.root]), user)
+      const old = readUserFile(place.file).text
+      const plan = planAddition(place, journal, isOurEntry)
+      t.strictSame(home.snapshot(), before, 'planning changes nothing')
+      plan.apply()
+      const { text } = readUserFile(place.file)
+      t.equal(text, plan.after)
+      t.ok(isSubsequence(old, text), 'every byte of before is still there')
+      t.match(place.target.current(place.target.parse(text.replace('\uFEFF', ''))), {
+        command: process.execPath,
+        args: [programPath, '--transport', 'stdio', '--dir', home.root]
+      })
+      const after = home.snapshot()
+      const again = planAddition(place, journal, isOurEntry)
+      again.apply()
+      t.equal(again.isChange, false)
+      t.strictSame(home.snapshot(), after, 'a second time changes nothing')
+      planRemoval(place, journal, isOurEntry).apply()
+      t.strictSame(home.snapshot(), before, `${client.name} is as it was`)
+      t.equal(planRemoval(place, journal, isOurEntry).isChange, false)
+    }
+    t.end()
+  })
+}
+
+t.test('the command shows the change, makes it and takes it back', async (t) => {
+  await Promise.all(
+    ['cursor', 'codex'].map(async (name) => {
+      const home = makeHome(t, { 'tree/f': 'x', ...existing })
+      const before = home.snapshot()
+      const run = (args: string[]) => (name === 'cursor' ? home.run(args) : home.call(args))
+      const shown = await run(['setup', name, '--dir', 'tree', '--dry-run'])
+      t.match(shown, { code: 0, stdout: /^\+.*async-crud/m, stderr: '' })
+      t.notMatch(shown.stdout, '\u001B', 'no colours where nobody looks')
+      t.strictSame(home.snapshot(), before, '--dry-run changes nothing')
+      t.match(await run(['setup', name, '--dir', 'tree']), { code: 0, stdout: /entry written/, stderr: '' })
+      t.match(await run(['setup', name, '--dir', 'tree']), { code: 0, stdout: /is set up already/ })
+      t.match(await run(['setup', name, '--remove']), { code: 0, stdout: /taken out/ })
+      t.strictSame(home.snapshot(), before, `${name} is as it was`)
+    })
+  )
+})
+
+/** Each of the first text's characters occurs in the second, in this order. */
+function isSubsequence(part: string, whole: string): boolean {
+  let at = 0
+  for (const character of whole) if (character === part[at]) at += 1
+  return at === part.length
+}
+
+t.test('what others add and change after us stays when our entry goes', (t) => {
+  const cursor = clients.find(({ name }) => name === 'cursor')
+  if (cursor === undefined) throw new Error('no cursor')
+  const target = createServerTarget(cursor, { command: 'node', args: ['main.js'] })
+  const { text, inserted } = addEntry('{}', target)
+  const changed = text.replace('    }\n  }', '    },\n    "late": { "command": "x" } // mine\n  }')
+  const rest = removeEntry(changed, target, inserted)
+  t.strictSame(parseJsonc(rest), { mcpServers: { late: { command: 'x' } } })
+  t.match(rest, '// mine')
+  const moved = createServerTarget(cursor, { command: 'node', args: ['other.js'] })
+  const again = addEntry(text, moved, inserted)
+  t.equal(removeEntry(again.text, moved, again.inserted), '{}', 'a changed entry still leaves no trace')
+  const reordered = '{"mcpServers": {"a": {}, /* one */ "async-crud": {"command": "node"}, "b": {}}}'
+  t.equal(removeEntry(reordered, target), '{"mcpServers": {"a": {}, /* one */  "b": {}}}')
+  t.equal(
+    removeEntry('{\n  "mcpServers": {\n    "a": {}, // one\n    "async-crud": {}\n  }\n}', target),
+    '{\n  "mcpServers": {\n    "a": {} // one\n  }\n}'
+  )
+  t.equal(removeEntry('{"mcpServers": {"a": {}, "async-crud": {},}}', target), '{"mcpServers": {"a": {}, }}')
+  t.end()
+})
+
+t.test('whatever stands in a file, and however it is laid out, an entry comes and goes without a trace', (t) => {
+  const [claude] = clients
+  if (claude === undefined) throw new Error('no client')
+  const target = createServerTarget(claude, { command: 'node', args: ['main.js', '--dir', '/a'] })
+  const servers = fc.dictionary(
+    fc.constantFrom('a', 'b', 'c'),
+    fc.json({ maxDepth: 1 }).map((text) => JSON.parse(text) as unknown)
+  )
+  const others = fc.dictionary(
+    fc.constantFrom('x', 'y', 'z'),
+    fc.json({ maxDepth: 2 }).map((text) => JSON.parse(text) as unknown)
+  )
+  const layout = fc.record({
+    unit: fc.constantFrom('', '  ', '    ', '\t'),
+    lineEnd: fc.constantFrom('\n', '\r\n'),
+    isFirst: fc.boolean(),
+    tail: fc.constantFrom('', '\n', '\n\n')
+  })
+  const toPlain = (value: unknown) => JSON.parse(JSON.stringify(value)) as unknown
+  const property = fc.property(others, fc.option(servers), layout, (rest, ours, { unit, lineEnd, isFirst, tail }) => {
+    const container = ours === null ? {} : { mcpServers: ours }
+    const data = isFirst ? { ...container, ...rest } : { ...rest, ...container }
+    const text = (JSON.stringify(data, undefined, unit) + tail).replaceAll('\n', lineEnd)
+    const { text: after, inserted } = addEntry(text, target)
+    const isClean = !text.includes('\r\n') || !/[^\r]\n/.test(after)
+    const expected = { ...data, mcpServers: { ...ours, [serverName]: target.value } }
+    return (
+      isClean &&
+      removeEntry(after, target, inserted) === text &&
+      isDeepStrictEqual(JSON.parse(after), toPlain(expected)) &&
+      isDeepStrictEqual(JSON.parse(removeEntry(after, target)), toPlain({ ...data, mcpServers: ours ?? {} }))
+    )
+  })
+  t.doesNotThrow(() => fc.assert(property, { numRuns: 500 }))
+  t.end()
+})
+
+t.test('an entry that was put in the place of ours is not taken out', (t) => {
+  const home = makeHome(t, { '.cursor/mcp.json': '{}' })
+  const user: Place = { platform: 'linux', home: home.root, environment: {} }
+  const journal = createJournal(home.path('data'))
+  const place = serverPlace(findClient('cursor'), stdioLaunch([home.root]), user)
+  planAddition(place, journal, isOurEntry).apply()
+  home.write('.cursor/mcp.json', '{"mcpServers": {"async-crud": {"command": "mine"}}}')
+  t.throws(() => planAddition(place, journal, isOurEntry), /none of ours/)
+  t.equal(planRemoval(place, journal, isOurEntry).isChange, false)
+  t.end()
+})
+
+t.test('what a client writes between our look and our change is not lost', (t) => {
+  const home = makeHome(t, { '.claude.json': '{}' })
+  const user: Place = { platform: 'linux', home: home.root, environment: {} }
+  const journal = createJournal(home.path('data'))
+  const place = serverPlace(findClient('claude-code'), stdioLaunch([home.root]), user)
+  const plan = planAddition(place, journal, isOurEntry)
+  home.write('.claude.json', '{"new": 1}')
+  t.throws(() => plan.apply(), /\.claude\.json was changed by another program meanwhile: run this again/)
+  t.equal(home.read('.claude.json'), '{"new": 1}')
+  t.strictSame(home.all(), ['.claude.json'], 'nothing temporary is left, and nothing recorded')
+  planAddition(place, journal, isOurEntry).apply()
+  const removal = planRemoval(place, journal, isOurEntry)
+  home.write('.claude.json', `${home.read('.claude.json')} `)
+  t.throws(() => removal.apply(), /changed by another program/)
+  t.end()
+})
+
+t.test('a table of Codex with subtables is replaced and removed whole, comments of the next table stay', (t) => {
+  const codex = clients.find(({ name }) => name === 'codex')
+  if (codex === undefined) throw new Error('no codex')
+  const target = createServerTarget(codex, { command: 'node', args: ['a "b" \\ c'] })
+  const text = `[mcp_servers."async-crud"]\ncommand = "old"\n\n[mcp_servers.async-crud.env]\nA = "1"\n\n# the next\n[x]\ny = 1\n`
+  t.equal(removeEntry(text, target), `\n# the next\n[x]\ny = 1\n`)
+  const { text: replaced } = addEntry(text, target)
+  t.same(parseToml(replaced), {
+    mcp_servers: { 'async-crud': { command: 'node', args: ['a "b" \\ c'] } },
+    x: { y: 1 }
+  })
+  t.throws(
+    () => addEntry('mcp_servers = { a = { command = "x" } }\n', target),
+    /TOML|touching/,
+    'an inline table cannot be added to'
+  )
+  t.end()
+})
+
+t.test('a file that cannot be read as what it should be is refused and left alone', async (t) => {
+  const broken: [string, string, string, RegExp][] = [
+    ['claude-code', '.claude.json', '{"a": 1, // no comments here\n}', /claude\.json is no valid JSON: .* line 1/],
+    ['claude-code', '.claude.json', '{\n"a": 1,\n}', /is no valid JSON/],
+    ['claude-desktop', '.config/Claude/claude_desktop_config.json', '{"mcpServers": ', /is no valid JSON/],
+    ['cursor', '.cursor/mcp.json', '[]', /is no JSON object/],
+    ['cursor', '.cursor/mcp.json', '{"mcpServers": []}', /no object at mcpServers/],
+    ['cursor', '.cursor/mcp.json', '{"mcpServers": {}, "mcpServers": {}}', /two entries "mcpServers"/],
+    ['cursor', '.cursor/mcp.json', '{"mcpServers": {"async-crud": {"command": "mine"}}}', /none of ours.*--force/],
+    ['vscode', '.config/Code/User/mcp.json', '{"servers": {"a": }}', /is no valid JSON/],
+    ['codex', '.codex/config.toml', 'model = \n', /is no valid TOML/],
+    ['codex', '.codex/config.toml', 'mcp_servers = { a = { command = "x" } }\n', /add the entry by hand|TOML/]
+  ]
+  for (const [name, file, text, message] of broken) {
+    const home = makeHome(t, { [file]: text })
+    const before = home.snapshot()
+    const user: Place = { platform: 'linux', home: home.root, environment: {} }
+    const client = findClient(name)
+    const place = serverPlace(client, stdioLaunch([home.root]), user)
+    t.throws(() => planAddition(place, createJournal(home.path('data')), isOurEntry), { message })
+    t.strictSame(home.snapshot(), before)
+  }
+  const refused = makeHome(t, { '.cursor/mcp.json': '{' })
+  const { code, stdout, stderr } = await refused.run(['setup', 'cursor', '--dir', '.'])
+  t.match({ code, stdout, stderr }, { code: 1, stdout: '', stderr: /mcp\.json is no valid JSON/ })
+  t.equal(stderr.trimEnd().split('\n').length, 1, 'one line')
+  t.equal(refused.read('.cursor/mcp.json'), '{')
+  const home = makeHome(t, { '.cursor/mcp.json': '{"mcpServers": {"async-crud": {"command": "mine"}}}' })
+  t.match(await home.run(['setup', 'cursor', '--dir', '.', '--force']), { code: 0 })
+  t.match(home.read('.cursor/mcp.json'), /"async-crud": \{\s*"type": "stdio"/)
+})
+
+t.test('wrong arguments are one clear line and exit 1', async (t) => {
+  const home = makeHome(t)
+  const cases: [string[], RegExp][] = [
+    [['setup'], /missing required argument 'client'/],
+    [['setup', 'emacs'], /Allowed choices are claude-code, claude-desktop/],
+    [['setup', 'cursor'], /no root: pass --dir/],
+    [['setup', 'cursor', '--dir', 'nothing'], /root nothing is no directory/],
+    [['setup', 'cursor', '--dir', '.', '--guard'], /--guard goes into .* Claude Code project/],
+    [['setup', 'claude-desktop', '--project', '.'], /no configuration for one project/],
+    [['setup', 'claude-desktop', '--transport', 'http', '--dir', '.'], /use --transport stdio/],
+    [['setup', 'cursor', '--transport', 'http', '--token-env', 'a secret'], /name of an environment variable/],
+    [
+      ['setup', 'cursor', '--transport', 'http', '--dir', '.', '--url', 'box:8720'],
+      /--url box:8720: expected an address/
+    ]
+  ]
+  const ended = await Promise.all(cases.map(([args]) => home.call(args)))
+  cases.forEach(([args, message], index) => {
+    t.match(ended[index], { code: 1, stdout: '', stderr: message }, args.join(' '))
+    t.equal(ended[index]?.stderr.trimEnd().split('\n').length, 1)
+  })
+  t.strictSame(home.all(), [])
+})
+
+t.test('a linked dotfile stays a link, and its file keeps its mode', async (t) => {
+  const home = makeHome(t, { 'dotfiles/cursor.json': '{ "mcpServers": {} }\n', 'tree/f': '' })
+  makeFolder(home, '.cursor')
+  symlinkSync('../dotfiles/cursor.json', home.path('.cursor/mcp.json'))
+  chmodSync(home.path('dotfiles/cursor.json'), 0o640)
+  const before = home.snapshot()
+  t.match(await home.call(['setup', 'cursor', '--dir', 'tree']), { code: 0 })
+  t.ok(lstatSync(home.path('.cursor/mcp.json')).isSymbolicLink())
+  t.equal(statSync(home.path('dotfiles/cursor.json')).mode & 0o777, 0o640)
+  t.match(home.read('dotfiles/cursor.json'), 'async-crud')
+  t.match(await home.call(['setup', 'cursor', '--remove']), { code: 0 })
+  t.strictSame(home.snapshot(), before)
+})
+
+t.test('the files of one project, and those over HTTP', async (t) => {
+  const home = makeHome(t, {
+    'app/f': '',
+    'app/.claude/settings.json':
+      '{\n  "hooks": {\n    "PreToolUse": [\n      { "matcher": "Bash", "hooks": [] }\n    ]\n  }\n}\n'
+  })
+  const before = home.snapshot()
+  const url = 'http://127.0.0.1:8731/mcp'
+  const http = ['--transport', 'http', '--url', url, '--token-env', 'CRUD_TOKEN']
+  t.match(await home.call(['setup', 'claude-code', '--project', 'app', '--guard', ...http]), { code: 0 })
+  for (const name of ['cursor', 'vscode', 'codex'])
+    t.match(await home.call(['setup', name, '--project', 'app', ...http]), { code: 0 })
+  const json = (name: string) => JSON.parse(home.read(name)) as unknown
+  t.strictSame(json('app/.mcp.json'), {
+    mcpServers: { 'async-crud': { type: 'http', url, headers: { Authorization: 'Bearer ${CRUD_TOKEN}' } } }
+  })
+  t.strictSame(json('app/.cursor/mcp.json'), {
+    mcpServers: { 'async-crud': { url, headers: { Authorization: 'Bearer ${env:CRUD_TOKEN}' } } }
+  })
+  t.strictSame(json('app/.vscode/mcp.json'), {
+    servers: { 'async-crud': { type: 'http', url, headers: { Authorization: 'Bearer ${env:CRUD_TOKEN}' } } }
+  })
+  t.same(parseToml(home.read('app/.codex/config.toml')), {
+    mcp_servers: { 'async-crud': { url, bearer_token_env_var: 'CRUD_TOKEN' } }
+  })
+  const { hooks } = json('app/.claude/settings.json') as {
+    hooks: { PreToolUse: { matcher: string; hooks: { command: string }[] }[] }
+  }
+  t.match(hooks.PreToolUse, [
+    { matcher: 'Edit|Write|MultiEdit|NotebookEdit', hooks: [{ type: 'command', timeout: 10 }] },
+    { matcher: 'Bash' }
+  ])
+  const guard = promisify(execFile)('sh', ['-c', `${hooks.PreToolUse[0]?.hooks[0]?.command} </dev/null`], {
+    env: home.environment
+  })
+  t.match(await guard, { stdout: /async-crud-mcp guard/ }, 'the hook runs as it stands there')
+  t.match(await home.call(['setup', 'claude-code', '--project', 'app', '--guard', ...http]), {
+    stdout: /(?:set up already\n.*){2}/
+  })
+  t.match(await home.run(['setup', 'claude-code', '--project', 'app', '--remove']), { code: 0 })
+  for (const name of ['cursor', 'vscode', 'codex'])
+    t.match(await home.call(['setup', name, '--project', 'app', '--remove']), { code: 0 })
+  t.strictSame(home.snapshot(), before)
+})
+
+t.test('--print and --json answer a script, and the printed command is a server', async (t) => {
+  const home = makeHome(t, { 'tree/a.txt': 'one\n' })
+  const printed = await home.run(['setup', 'cursor', '--dir', 'tree', '--print'])
+  t.match(printed, { code: 0, stderr: /belongs into .*\.cursor\/mcp\.json/ })
+  const { mcpServers } = JSON.parse(printed.stdout) as {
+    mcpServers: Record<string, { command: string; args: string[] }>
+  }
+  const { command = '', args = [] } = mcpServers[serverName] ?? {}
+  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } })
+  t.teardown(() => client.close())
+  await client.connect(new StdioClientTransport({ command, args, stderr: 'ignore', env: home.environment }))
+  t.match(await client.callTool({ name: 'read_file', arguments: { name: 'a.txt' } }), {
+    structuredContent: { content: 'one' }
+  })
+  const done = await home.run(['setup', 'cursor', '--dir', 'tree', '--json'])
+  t.strictSame(JSON.parse(done.stdout), [
+    { client: 'cursor', file: home.path('.cursor/mcp.json'), changed: true, dry_run: false }
+  ])
+})
+
+t.test('the files of each client on each platform', (t) => {
+  const fileOf = (name: string, place: Place) => clients.find((client) => client.name === name)?.userFile(place)
+  const mac = { platform: 'darwin', home: '/Users/ann', environment: {} } as const
+  const windows = {
+    platform: 'win32',
+    home: 'C:\\Users\\ann',
+    environment: { APPDATA: 'C:\\Users\\ann\\AppData\\Roaming' }
+  } as const
+  const linux = {
+    platform: 'linux',
+    home: '/home/ann',
+    environment: { XDG_CONFIG_HOME: '/c', CODEX_HOME: '/x', CLAUDE_CONFIG_DIR: '/k' }
+  } as const
+  t.equal(fileOf('claude-desktop', mac), '/Users/ann/Library/Application Support/Claude/claude_desktop_config.json')
+  t.equal(fileOf('claude-desktop', windows), 'C:\\Users\\ann\\AppData\\Roaming\\Claude\\claude_desktop_config.json')
+  t.equal(fileOf('claude-desktop', linux), '/c/Claude/claude_desktop_config.json')
+  t.equal(fileOf('vscode', mac), '/Users/ann/Library/Application Support/Code/User/mcp.json')
+  t.equal(fileOf('vscode', windows), 'C:\\Users\\ann\\AppData\\Roaming\\Code\\User\\mcp.json')
+  t.equal(fileOf('vscode', linux), '/c/Code/User/mcp.json')
+  t.equal(fileOf('cursor', windows), 'C:\\Users\\ann\\.cursor\\mcp.json')
+  t.equal(fileOf('claude-code', mac), '/Users/ann/.claude.json')
+  t.equal(fileOf('claude-code', linux), '/k/.claude.json')
+  t.equal(fileOf('codex', mac), '/Users/ann/.codex/config.toml')
+  t.equal(fileOf('codex', linux), '/x/config.toml')
+  t.end()
+})
+
+t.test('an entry of a clone is ours, by the file that it starts now and by the one of version 0.1', (t) => {
+  for (const main of ['/p/dist/main.cjs', '/p/dist/src/main.js', 'C:\\p\\dist\\main.cjs']) {
+    t.ok(isOurEntry({ command: 'node', args: [main, '--transport', 'stdio'] }), main)
+    const hook = createHookTarget(`node ${main} guard`)
+    const { text, inserted } = addEntry('{}', hook)
+    t.equal(removeEntry(text, createHookTarget('node /elsewhere/dist/main.cjs guard'), inserted), '{}', main)
+  }
+  t.notOk(isOurEntry({ command: 'node', args: ['/p/main.cjs'] }), 'somebody else may have a file of that name')
+  t.end()
+})
+
+t.test('the guard joins other hooks, and a group that somebody has put together is left alone', (t) => {
+  const target = createHookTarget('node /p/dist/main.cjs guard')
+  const text = readFileSync(installed('README.md'), 'utf8')
+  const block = JSON.parse(/the hooks in `[^]*?```json\n([^]*?)```/.exec(text)?.[1] ?? '') as object
+  t.notOk(addEntry(JSON.stringify(block), target).inserted, 'the one of the README is replaced, not doubled')
+  const mixed =
+    '{"hooks":{"PreToolUse":[{"matcher":"Edit","hooks":[{"command":"async-crud-mcp guard"},{"command":"other"}]}]}}'
+  const added = addEntry(mixed, target)
+  t.equal(removeEntry(added.text, target, added.inserted), mixed)
+  t.equal(removeEntry(mixed, target), mixed)
+  t.end()
+})

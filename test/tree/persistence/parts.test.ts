@@ -1,0 +1,269 @@
+// What is kept, at the level of its parts: on real files, without a server.
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { createBases } from '../../../src/engine/versions/bases.ts'
+import { createFileStore } from '../../../src/engine/files/file-store.ts'
+import { createHistory, type FileHistory } from '../../../src/engine/versions/history.ts'
+import type { FileIdentity } from '../../../src/engine/files/identity.ts'
+import { systemClock } from '../../../src/engine/locks/clock.ts'
+import { createLockManager } from '../../../src/engine/locks/lock-manager.ts'
+import { createLostLeases } from '../../../src/engine/leases/lost-leases.ts'
+import { createHistoryPart } from '../../../src/tree/persistence/history-part.ts'
+import { createJournal } from '../../../src/tree/persistence/journal.ts'
+import { createLeasePart } from '../../../src/tree/persistence/lease-part.ts'
+import { createKeptBases, type KeptBases } from '../../../src/tree/persistence/kept-bases.ts'
+import type { PersistedPart } from '../../../src/tree/persistence/part.ts'
+import { scan, toJson } from '../../../src/tree/persistence/records.ts'
+import { createRevalidation } from '../../../src/tree/persistence/revalidate.ts'
+import { createState, type State } from '../../../src/tree/persistence/state.ts'
+import { examine } from '../../../src/engine/watcher/examine.ts'
+import { hashOf, makeTree } from '../../fixtures/tree.ts'
+
+const tree = '/some/tree'
+const identity = { mtimeNs: 0n } as FileIdentity
+const log = { info() {}, warn() {}, error() {} } as unknown as Parameters<typeof createState>[0]['log']
+
+interface Opened {
+  readonly state: State
+  readonly bases: KeptBases
+  /** By what they are about, as they stand. */
+  readonly troubles: Map<string, string>
+  readonly restored: Promise<void>
+}
+
+async function openState(t: Test, path: string, parts: readonly PersistedPart[] = []): Promise<Opened> {
+  const troubles = new Map<string, string>()
+  const set = (about: string, message: string | undefined) =>
+    message === undefined ? troubles.delete(about) : troubles.set(about, message)
+  const bases = createKeptBases(`${path}.bases`, {
+    maxBytes: 100_000_000,
+    maxAgeMs: 30 * 86_400_000,
+    debounceMs: 5,
+    onTrouble: (error) => set('bases', error?.message)
+  })
+  let onRestored = () => {}
+  const restored = new Promise<void>((resolve) => (onRestored = resolve))
+  const state = createState({ path, tree, parts, bases, debounceMs: 5, graceMs: 0, log, onTrouble: set, onRestored })
+  t.teardown(() => state.abandon())
+  await state.open()
+  return { state, bases, troubles, restored }
+}
+
+t.test(
+  'a change made while the history is restored is in the journal at once, and after the versions before it',
+  async (t) => {
+    const path = makeTree(t).path('state')
+    const journal = createJournal(path, tree)
+    journal.open()
+    const by = { agentId: 'ann', operation: 'async_write', isFirstSight: false, at: 1 }
+    const versions = (name: string) => [{ ...by, hash: hashOf(name), seq: 1 }]
+    const names = ['a', 'same', ...Array.from({ length: 10_000 }, (_, number) => `f${number}`)]
+    await journal.rewrite(names.map((name) => toJson('history', { path: name, versions: versions(name) })))
+    journal.close()
+
+    const history = createHistory({ maxFiles: 100_000, maxVersions: 10 })
+    const { state, restored } = await openState(t, path, [createHistoryPart(history)])
+    const author = { agentId: 'bob', operation: 'async_update' }
+    history.record('same', hashOf('same'), identity)
+    history.record('a', hashOf('two'), identity, { author })
+    history.record('same', hashOf('other'), identity, { author })
+    t.notOk(history.versions('f0').length > 0 && history.versions('f9999').length > 0, 'it is being restored')
+    const killed = readFileSync(path)
+    history.record('a', hashOf('three'), identity, { author })
+    await restored
+    history.record('a', hashOf('four'), identity, { author })
+    history.record('same', hashOf('another'), identity, { author })
+    await state.close()
+
+    const readBack = async (bytes: Buffer) => {
+      const again = createHistory({ maxFiles: 100_000, maxVersions: 10 })
+      const part = createHistoryPart(again)
+      await part.restore(scan(bytes, tree).records('history') as Iterable<FileHistory>)
+      return (name: string) => again.versions(name).map(({ hash }) => hash)
+    }
+    const afterKill = await readBack(killed)
+    t.strictSame(afterKill('a'), ['a', 'two'].map(hashOf))
+    t.strictSame(afterKill('same'), ['same', 'other'].map(hashOf))
+    const afterStop = await readBack(readFileSync(path))
+    t.strictSame(afterStop('a'), ['a', 'two', 'three', 'four'].map(hashOf))
+    t.strictSame(afterStop('same'), ['same', 'other', 'another'].map(hashOf))
+    t.strictSame(afterStop('f7'), [hashOf('f7')])
+  }
+)
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
+/** Where the bytes behind a hash lie in the end. */
+function basePath(path: string, hash: string): string {
+  return join(`${path}.bases`, hash.slice(7, 9), hash.slice(9))
+}
+
+const [one, two] = [Buffer.from('one\n'), Buffer.from('two\n')]
+/** More than is written at once. */
+const large = Buffer.from(Array.from({ length: 200_000 }, (_, number) => `line ${number}\n`).join(''))
+
+t.test('bytes that cannot be stored are stored once that works, and with each time they are handed out', async (t) => {
+  const path = makeTree(t).path('state')
+  const { bases, troubles } = await openState(t, path)
+  const memory = createBases({ maxBytes: 100_000_000 })
+  memory.attach(bases)
+  rmSync(`${path}.bases`, { recursive: true })
+  writeFileSync(`${path}.bases`, 'in the way')
+  const many = Array.from({ length: 30 }, (_, number) => Buffer.alloc(1_000_000, `${number}`))
+  for (const bytes of [one, ...many]) memory.keep(hashOf(bytes), bytes)
+  await until(() => troubles.has('bases'))
+  rmSync(`${path}.bases`)
+  await until(() => !troubles.has('bases'))
+  t.ok(existsSync(basePath(path, hashOf(one))), 'by itself')
+  const left = many.filter((bytes) => !existsSync(basePath(path, hashOf(bytes))))
+  t.ok(left.length > 0, 'not all of them have waited')
+  for (const bytes of left) memory.keep(hashOf(bytes), bytes)
+  await until(() => left.every((bytes) => existsSync(basePath(path, hashOf(bytes)))))
+  t.strictSame([...troubles], [])
+})
+
+t.test('where the folder goes away while bytes are kept, those and later ones are kept in the next', async (t) => {
+  const folder = makeTree(t).path('kept')
+  const path = join(folder, 'state')
+  const history = createHistory({ maxFiles: 10, maxVersions: 10 })
+  const { bases, state, troubles } = await openState(t, path, [createHistoryPart(history)])
+  bases.put(hashOf(one), one)
+  rmSync(folder, { recursive: true })
+  history.record('a', hashOf(one), identity)
+  await until(() => existsSync(path) && troubles.size === 0)
+  bases.put(hashOf(two), two)
+  await state.close()
+  const again = await openState(t, path)
+  t.strictSame(await again.bases.get(hashOf(one)), one)
+  t.strictSame(await again.bases.get(hashOf(two)), two)
+})
+
+t.test('bytes handed out again are not dropped for their age', async (t) => {
+  const path = makeTree(t).path('state')
+  const first = await openState(t, path)
+  for (const bytes of [one, two]) first.bases.put(hashOf(bytes), bytes)
+  const stored = [one, two].map((bytes) => basePath(path, hashOf(bytes))) as [string, string]
+  await until(() => stored.every((each) => existsSync(each)))
+  const long = new Date(Date.now() - 29.9 * 86_400_000)
+  for (const each of stored) utimesSync(each, long, long)
+  const since = Date.now()
+  first.bases.put(hashOf(one), one)
+  const { mtimeMs } = statSync(stored[0])
+  // The kernel's own clock goes by ticks.
+  t.ok(mtimeMs > since - 1000)
+  first.bases.put(hashOf(one), one)
+  t.equal(statSync(stored[0]).mtimeMs, mtimeMs, 'once a day is enough')
+  await first.state.close()
+  utimesSync(stored[1], long, new Date(Date.now() - 31 * 86_400_000))
+  await openState(t, path)
+  await until(() => !existsSync(stored[1]))
+  t.ok(existsSync(stored[0]))
+})
+
+t.test('a clean stop waits for large bytes that are being stored', async (t) => {
+  const path = makeTree(t).path('state')
+  const { bases, state } = await openState(t, path)
+  bases.put(hashOf(large), large)
+  t.notOk(existsSync(basePath(path, hashOf(large))))
+  await state.close()
+  t.ok(existsSync(basePath(path, hashOf(large))))
+})
+
+t.test('what is no file among those of the state is passed over, and the others are taken up', async (t) => {
+  const path = makeTree(t).path('state')
+  const first = await openState(t, path)
+  first.bases.put(hashOf(one), one)
+  const stored = basePath(path, hashOf(one))
+  await until(() => existsSync(stored))
+  first.bases.put(hashOf(two), two)
+  await first.state.close()
+  rmSync(stored)
+  const folder = `${path}.bases`
+  const outside = makeTree(t, { secret: one }).path('secret')
+  execFileSync('mkfifo', [stored, join(folder, 'fresh-77'), `${path}.new`])
+  symlinkSync(outside, join(folder, 'fresh-78'))
+  mkdirSync(join(folder, 'fresh-79'))
+  writeFileSync(join(folder, 'fresh-99999999999999999999'), 'odd')
+  writeFileSync(join(folder, 'fresh-999999999999999'), 'odd')
+  writeFileSync(join(folder, 'zz'), 'no folder')
+
+  const history = createHistory({ maxFiles: 10, maxVersions: 10 })
+  const { bases, state, troubles } = await openState(t, path, [createHistoryPart(history)])
+  t.strictSame(await bases.get(hashOf(two)), two)
+  t.equal(await bases.get(hashOf(one)), undefined)
+  symlinkSync(outside, stored)
+  t.equal(await bases.get(hashOf(one)), undefined)
+  execFileSync('mkfifo', [stored])
+  bases.put(hashOf(one), one)
+  await until(() => statSync(stored).isFile())
+  t.strictSame(await bases.get(hashOf(one)), one)
+  rmSync(path)
+  history.record('a', hashOf(one), identity)
+  await until(() => existsSync(path) && troubles.size === 0)
+  await state.close()
+  t.equal(readFileSync(outside, 'utf8'), 'one\n')
+  t.equal(scan(readFileSync(path), tree).count, 1)
+})
+
+t.test('where the clock was set back, a lease lasts no longer than it had left when it was written', (t) => {
+  const makeProcess = () => {
+    const locks = createLockManager()
+    return { locks, part: createLeasePart({ locks, lostLeases: createLostLeases(60_000), log }) }
+  }
+  const [before, after] = [makeProcess(), makeProcess()]
+  const options = { operation: 'lock_try', agentId: 'ann', ttlMs: 60_000, timeoutMs: 0, graceMs: 0 }
+  const { lease } = before.locks.requestLease({ key: '/f', path: '/f', mode: 'exclusive' }, options)
+  const [record] = [...before.part.dump()] as Record<'acquiredAt' | 'expiresAt' | 'writtenAt', number>[]
+  const hourMs = 3_600_000
+  const { acquiredAt = 0, expiresAt = 0, writtenAt = 0 } = record ?? {}
+  const renewed = { ...record, acquiredAt: acquiredAt - hourMs }
+  const ahead = { ...renewed, expiresAt: expiresAt + hourMs, writtenAt: writtenAt + hourMs }
+  void after.part.restore([ahead])
+  const [restored] = [...after.locks.leases()]
+  t.equal(restored?.fencingToken, lease?.fencingToken)
+  t.ok(restored && restored.expiresAt <= systemClock.now() + 60_000)
+  t.end()
+})
+
+t.test('a change that the watcher finds while the histories are restored is told with the others', async (t) => {
+  const files = makeTree(t, { 'a.txt': 'two', 'b.txt': 'two' })
+  const [a, b] = [files.path('a.txt'), files.path('b.txt')]
+  const history = createHistory({ maxFiles: 10, maxVersions: 10 })
+  const locks = createLockManager()
+  const store = createFileStore({
+    roots: [files.root],
+    maxFileBytes: 1000,
+    maxSyncBytes: 1000,
+    durability: 'rename',
+    hardlinks: 'break',
+    protectedPaths: []
+  })
+  const told: object[] = []
+  const parts = {
+    files: store,
+    bases: createBases({ maxBytes: 1000 }),
+    history,
+    locks,
+    log: { ...log, info: (fields: object) => void told.push(fields) }
+  }
+  const check = createRevalidation(parts, new AbortController().signal)
+  for (const path of [a, b]) {
+    const version = {
+      hash: hashOf('one'),
+      at: 1,
+      seq: 1,
+      agentId: 'ann',
+      operation: 'async_write',
+      isFirstSight: false
+    }
+    history.restore({ path, versions: [version] })
+  }
+  // As the watcher does, before the rest of the state is there.
+  await examine(a, () => false, parts)
+  await check.run([a, b])
+  t.strictSame(told, [{ count: 2, paths: [a, b] }])
+})
