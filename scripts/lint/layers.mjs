@@ -65,7 +65,7 @@ const rule = {
       const to = isFile ? toPath(resolve(dirname(context.filename), source.value)) : source.value
       const message =
         findFault(from, to) ??
-        (from.startsWith('src/client/') && isOutside(to) && node.importKind !== 'type'
+        (from.startsWith('src/client/') && isOutside(to) && (node.importKind ?? node.exportKind) !== 'type'
           ? 'The client depends on nothing at run time: import type.'
           : undefined)
       if (message !== undefined) context.report({ node: source, message })

@@ -1,0 +1,47 @@
+// The linter refuses an import that runs up the layers of the house, and a circle of files.
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import t from 'tap'
+import { installed } from '../../src/support/installation.ts'
+import { makeTree } from '../fixtures/tree.ts'
+
+/** What the linter says of these files, by the rules of the project. */
+function lint(files: Readonly<Record<string, string>>): string {
+  const tree = makeTree(t, files)
+  for (const path of ['.oxlintrc.json', 'scripts/lint/layers.mjs']) {
+    mkdirSync(dirname(tree.path(path)), { recursive: true })
+    copyFileSync(installed(path), tree.path(path))
+  }
+  const args = [installed('node_modules/oxlint/bin/oxlint'), '--format', 'unix', 'src', 'plugins']
+  return spawnSync(process.execPath, args, { cwd: tree.root, encoding: 'utf8' }).stdout
+}
+
+const body = 'export const value = 1\n'
+const uses = (path: string) => `import { value } from '${path}'\nexport const other = value\n`
+
+t.test('an import that runs down passes, one that runs up is told with both layers', async (t) => {
+  const found = lint({
+    'plugins/down.ts': uses('../src/engine/below.ts'),
+    'plugins/above.ts': body,
+    'src/engine/below.ts': body,
+    'src/engine/up.ts': uses('../../plugins/above.ts'),
+    'src/engine/later.ts': "export const load = () => import('../../plugins/above.ts')\n",
+    'src/engine/diff/neighbour.ts': uses('../below.ts'),
+    'src/tree/http.ts': "import fastify from 'fastify'\nexport const app = fastify()\n"
+  })
+  t.notMatch(found, /down\.ts/)
+  t.match(found, /src\/engine\/up\.ts:1.*src\/engine\/ lies below plugins\//)
+  t.match(found, /src\/engine\/later\.ts:1.*src\/engine\/ lies below plugins\//)
+  t.match(found, /src\/engine\/diff\/neighbour\.ts:1.*knows nothing of src\/engine\//)
+  t.match(found, /src\/tree\/http\.ts:1.*fastify may be imported by/)
+})
+
+t.test('a circle of files is told, be it of types alone', async (t) => {
+  const found = lint({
+    'src/engine/one.ts': "import type { Two } from './two.ts'\nexport interface One {\n  two: Two\n}\n",
+    'src/engine/two.ts': "import type { One } from './one.ts'\nexport interface Two {\n  one: One\n}\n",
+    'plugins/none.ts': body
+  })
+  t.match(found, /src\/engine\/one\.ts:1.*cycle/)
+})
