@@ -8,7 +8,7 @@ import { followHistory } from '../src/engine/events/file-events.ts'
 import { listLocks } from '../src/engine/leases/lock-listing.ts'
 import { followLocks } from '../src/engine/events/lock-events.ts'
 import { agentOperations, findOperation } from '../src/operations/index.ts'
-import { createViews, type Views } from '../src/engine/versions/read-tracker.ts'
+import { createReadTracker, type ReadTracker } from '../src/engine/versions/read-tracker.ts'
 import { listTracked } from '../src/engine/versions/tracked-files.ts'
 import { createRunningCalls } from '../src/engine/running-calls.ts'
 
@@ -20,7 +20,7 @@ export interface LocalEngine extends EngineLink {
 declare module 'fastify' {
   interface FastifyInstance {
     engine: LocalEngine
-    views: Views
+    reads: ReadTracker
     serverFacts: ServerFacts
   }
 }
@@ -28,7 +28,7 @@ declare module 'fastify' {
 export default fp<{ config: Config; version: string }>(
   async (app, { config, version }) => {
     const { locks, lostLeases, tickets, files, differ, bases, history, events } = app
-    const views = createViews(history, config.crud.max_remembered_reads)
+    const reads = createReadTracker(history, config.crud.max_remembered_reads)
     const server: ServerFacts = {
       version,
       port: undefined,
@@ -40,7 +40,7 @@ export default fp<{ config: Config; version: string }>(
       locks,
       lostLeases,
       tickets,
-      views,
+      reads,
       files,
       differ,
       bases,
@@ -59,7 +59,7 @@ export default fp<{ config: Config; version: string }>(
     events.addSource((publish) => followLocks(locks, publish))
 
     app.decorate('serverFacts', server)
-    app.decorate('views', views)
+    app.decorate('reads', reads)
     app.decorate('engine', {
       async call(name, input, call) {
         const operation = findOperation(name)

@@ -18,7 +18,7 @@ interface Options {
 
 export default fp<Options>(
   async (app, { config, followsOthers }) => {
-    const { files, bases, history, locks, lostLeases, tickets, views, log, serverFacts, degradations } = app
+    const { files, bases, history, locks, lostLeases, tickets, reads, log, serverFacts, degradations } = app
     const persistence = createPersistence({
       settings: config.persistence,
       followsOthers,
@@ -29,7 +29,7 @@ export default fp<Options>(
       locks,
       lostLeases,
       tickets,
-      views,
+      reads,
       log,
       onTrouble: (about, message) => degradations.set(`persistence: ${about}`, message)
     })

@@ -8,7 +8,7 @@ import type { Config } from '../../schemas/config.ts'
 import type { Events } from './events/event-hub.ts'
 import type { LostLeases } from './leases/lost-leases.ts'
 import type { Tickets } from './leases/tickets.ts'
-import type { Views } from './versions/read-tracker.ts'
+import type { ReadTracker } from './versions/read-tracker.ts'
 
 /** Who calls, as the transport knows it. */
 export interface Caller {
@@ -41,7 +41,7 @@ export interface Engine {
   readonly server: ServerFacts
   readonly lostLeases: LostLeases
   readonly tickets: Tickets
-  readonly views: Views
+  readonly reads: ReadTracker
   readonly tree: TreeFacts
 }
 

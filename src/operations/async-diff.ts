@@ -32,7 +32,7 @@ export const asyncDiff = defineOperation({
 
 async function compare(input: DiffInput, context: OperationContext): Promise<Static<typeof DiffOutput>> {
   const { path, from_hash, to_hash, diff_format, encoding = context.config.crud.default_encoding } = input
-  const { differ, history, views, caller, signal } = context
+  const { differ, history, reads, caller, signal } = context
   const canonicalPath = context.files.resolve(path, 'target').path
   const from = await keptBytes(context, path, from_hash)
   const to =
@@ -45,8 +45,8 @@ async function compare(input: DiffInput, context: OperationContext): Promise<Sta
     format: diff_format,
     signal
   })
-  if (diff !== null && to_hash === undefined && views.knownHash(caller.agentId, canonicalPath) === from_hash)
-    views.learned(caller.agentId, { path: canonicalPath, given: path, hash: to.hash, from: from_hash })
+  if (diff !== null && to_hash === undefined && reads.knownHash(caller.agentId, canonicalPath) === from_hash)
+    reads.recordKnown(caller.agentId, { path: canonicalPath, given: path, hash: to.hash, from: from_hash })
   const since = history.since(canonicalPath, from_hash, true)
   const end = since.findLastIndex(({ hash }) => hash === to.hash)
   return {

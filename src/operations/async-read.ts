@@ -48,7 +48,7 @@ export async function readOne(input: Omit<ReadInput, 'agent_id'>, context: Opera
   const isWhole = returned === total || news?.diff !== undefined
   if (isWhole || returned > 0) {
     const shown = { path: canonicalPath, given: path, hash: version.hash, lines: isWhole ? undefined : lines }
-    context.views.saw(context.caller.agentId, shown)
+    context.reads.recordRead(context.caller.agentId, shown)
   }
   return {
     status: 'ok',
@@ -110,11 +110,11 @@ async function newsSince(
  * lines. Where nothing is remembered of what it has been given of that version (it gave no name, was forgotten, or has the hash
  * from another agent), its known_hash counts for the whole file alone: that is what it says that it knows.
  */
-function hasLines(knownHash: string, { path, hash, selection }: Present, { views, caller }: OperationContext): boolean {
+function hasLines(knownHash: string, { path, hash, selection }: Present, { reads, caller }: OperationContext): boolean {
   const { lines, returned, total } = selection
   const isPresent = knownHash === hash
   if (isPresent && returned === 0) return true
-  const given = views.givenLines(caller.agentId, path, knownHash)
+  const given = reads.givenLines(caller.agentId, path, knownHash)
   if (given === undefined) return returned === total
   return given === 'all' || (isPresent && contains(given, lines))
 }

@@ -5,7 +5,7 @@ import type { RenameInput, RenameOutput } from '../../schemas/rename.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import type { FileVersion } from '../engine/files/read-file.ts'
 import { unknownIdentity, type FileIdentity } from '../engine/files/identity.ts'
-import type { Place } from '../engine/files/walk.ts'
+import type { OpenEntry } from '../engine/files/walk.ts'
 import type { OperationContext } from '../engine/context.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
 import { readEntry } from './change/entry-version.ts'
@@ -37,7 +37,7 @@ async function rename(input: RenameInput, context: OperationContext): Promise<Re
     timeout,
     diffFormat: diff_format,
     async make({ place: source, other, assertHeld }) {
-      const target = other as Place
+      const target = other as OpenEntry
       const { version, content } = await readEntry(context, source, old_path, expected_hash !== null)
       const stale = findStale(source, old_path, content, expected_hash)
       if (stale !== undefined) return { stale }
@@ -60,9 +60,9 @@ async function rename(input: RenameInput, context: OperationContext): Promise<Re
 
 /** From now on the version is known under the new name, made by this call. */
 function moveHistory(
-  { bases, history, views, caller }: OperationContext,
-  source: Place,
-  target: Place,
+  { bases, history, reads, caller }: OperationContext,
+  source: OpenEntry,
+  target: OpenEntry,
   newPath: string,
   version: FileVersion | undefined,
   identity: FileIdentity = unknownIdentity
@@ -72,13 +72,13 @@ function moveHistory(
   if (version === undefined) return history.recordGone(target.path, { author })
   bases.keep(version.hash, version.bytes)
   history.record(target.path, version.hash, identity, { author, renamedFrom: source.path })
-  views.move(source.path, target.path, newPath, caller.agentId)
+  reads.move(source.path, target.path, newPath, caller.agentId)
 }
 
 /** The version stands under both names. */
 function recordCopy(
   { history, caller }: OperationContext,
-  target: Place,
+  target: OpenEntry,
   version: FileVersion | undefined,
   identity: FileIdentity = unknownIdentity
 ): void {

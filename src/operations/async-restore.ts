@@ -30,7 +30,7 @@ type Restored = Static<typeof RestoreOutput>
 
 async function restore(input: RestoreInput, context: OperationContext): Promise<Restored | Contention> {
   const { path, hash, expected_hash, timeout, fencing_token, diff_format } = input
-  const { views, caller, config } = context
+  const { reads, caller, config } = context
   const kept = await keptBytes(context, path, hash)
   return changeContent<Restored>(context, {
     operation: 'async_restore',
@@ -41,7 +41,7 @@ async function restore(input: RestoreInput, context: OperationContext): Promise<
     texts: new VersionTexts(config.crud.default_encoding, path),
     expectedHash(place) {
       if (expected_hash === null) return undefined
-      const known = expected_hash ?? views.knownHash(caller.agentId, place.path)
+      const known = expected_hash ?? reads.knownHash(caller.agentId, place.path)
       if (known === undefined) throw versionUnknown(path)
       return known
     },

@@ -37,7 +37,7 @@ export async function writeOne(
         assertHeld: () => lock.assertHeld()
       })
       const hash = recordVersion(context, 'async_write', place!, bytes, made)
-      context.views.learned(context.caller.agentId, { path: place!.path, given: path, hash })
+      context.reads.recordKnown(context.caller.agentId, { path: place!.path, given: path, hash })
       return { status: 'ok', path, hash, bytes_written: bytes.length, timestamp: timestamp() }
     }
   )

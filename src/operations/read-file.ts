@@ -40,7 +40,7 @@ async function read(input: ReadFileInput, context: OperationContext): Promise<St
   const last = Math.min(end_line ?? total, total)
   const start = skipLines(text, 0, first - 1)
   const isWhole = first === 1 && last === total
-  context.views.saw(context.caller.agentId, {
+  context.reads.recordRead(context.caller.agentId, {
     path: canonicalPath,
     given: name,
     hash: version.hash,

@@ -45,18 +45,18 @@ export function createEventDelivery(makeGap: (id: string) => TreeEvent) {
       waiting = [{ event: makeGap(lastTold), number: count }]
       taken = 0
     } else waiting.push({ event, number: count })
-    turn ??= setImmediate(tellSlice)
+    turn ??= setImmediate(deliverSlice)
   }
 
-  function tellSlice(): void {
+  function deliverSlice(): void {
     turn = undefined
     const end = performance.now() + sliceMs
     while (performance.now() < end) {
       round ??= beginRound()
       if (round === undefined) return
-      tellNext(round)
+      deliverNext(round)
     }
-    turn = setImmediate(tellSlice)
+    turn = setImmediate(deliverSlice)
   }
 
   function beginRound(): Round | undefined {
@@ -72,7 +72,7 @@ export function createEventDelivery(makeGap: (id: string) => TreeEvent) {
     return { ...next, others: followers.values(), answers: new Map() }
   }
 
-  function tellNext({ event, number, others, answers }: Round): void {
+  function deliverNext({ event, number, others, answers }: Round): void {
     const { value: follower, done } = others.next()
     if (done === true) {
       round = undefined
@@ -112,7 +112,7 @@ export function createEventDelivery(makeGap: (id: string) => TreeEvent) {
     },
     /** Tells what one slice has room for, and then that this was all. */
     close(): void {
-      tellSlice()
+      deliverSlice()
       clear()
       for (const { onStop } of followers) onStop?.()
       followers.clear()

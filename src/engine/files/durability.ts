@@ -4,7 +4,7 @@ import { fsync } from 'node:fs'
 import { promisify } from 'node:util'
 import { notDurable, type AfterChange } from './after-change.ts'
 import type { Directory } from './directory.ts'
-import type { Place } from './walk.ts'
+import type { OpenEntry } from './walk.ts'
 
 const fsyncAsync = promisify(fsync)
 
@@ -24,7 +24,7 @@ export function createDurability(setting: string) {
       if (isFull) parent.syncNow()
     },
     /** After the change. @param places the one that has gained a name first */
-    async syncNames(places: readonly Place[], after: AfterChange): Promise<void> {
+    async syncNames(places: readonly OpenEntry[], after: AfterChange): Promise<void> {
       if (!isFull) return
       for (const { directory } of places) {
         try {

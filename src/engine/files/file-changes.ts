@@ -11,7 +11,7 @@ import { makeParents, type MadeParents } from './parents.ts'
 import { checkSize, contentHash, fileNotFound, type FileVersion } from './read-file.ts'
 import { renameEntry, type RenameOutcome, type RenameSource, type RenameTarget } from './rename-entry.ts'
 import type { Unfinished } from './unfinished.ts'
-import type { Place } from './walk.ts'
+import type { OpenEntry } from './walk.ts'
 import { createWriter, explainWriteError, type WriteRequest } from './write-file.ts'
 
 export interface FileChangesOptions {
@@ -48,7 +48,7 @@ export function createFileChanges(options: FileChangesOptions) {
 
   /** Replaces a version by new bytes. */
   async function replace(
-    place: Place,
+    place: OpenEntry,
     path: string,
     current: FileVersion,
     bytes: Buffer,
@@ -71,7 +71,7 @@ export function createFileChanges(options: FileChangesOptions) {
 
   /** Creates a file, with its parents where `createDirs` allows; a failure leaves neither. */
   async function create(
-    place: Place,
+    place: OpenEntry,
     path: string,
     bytes: Buffer,
     { createDirs, assertHeld, mode }: CreateOptions
@@ -88,8 +88,8 @@ export function createFileChanges(options: FileChangesOptions) {
     })
   }
 
-  /** Creates a symbolic link as it was before. @throws ChangedMeanwhile where something is there */
-  async function createLink(place: Place, path: string, target: string, { createDirs, assertHeld }: CreateOptions) {
+  /** Creates a symbolic link as it was before. @throws StaleFileError where something is there */
+  async function createLink(place: OpenEntry, path: string, target: string, { createDirs, assertHeld }: CreateOptions) {
     return inParents(place, path, createDirs, async (parent): Promise<Made> => {
       assertHeld()
       makeLink(parent, target)
@@ -101,10 +101,10 @@ export function createFileChanges(options: FileChangesOptions) {
 
   /** @param make throws only before the change is made */
   async function inParents(
-    place: Place,
+    place: OpenEntry,
     path: string,
     createDirs: boolean,
-    make: (parent: Place) => Promise<Made>
+    make: (parent: OpenEntry) => Promise<Made>
   ): Promise<Made> {
     const parents = prepareParents(place, path, createDirs)
     try {
@@ -122,7 +122,7 @@ export function createFileChanges(options: FileChangesOptions) {
    * @returns `link`: what it said
    */
   async function remove(
-    place: Place,
+    place: OpenEntry,
     path: string,
     current: FileVersion | undefined,
     assertHeld: () => void
@@ -169,7 +169,7 @@ export function createFileChanges(options: FileChangesOptions) {
     }
   }
 
-  function prepareParents(place: Place, path: string, createDirs: boolean): MadeParents {
+  function prepareParents(place: OpenEntry, path: string, createDirs: boolean): MadeParents {
     if (place.missing.length > 0 && !createDirs) {
       const message = `Directory does not exist: ${parentOf(place)}, for ${path}. Create it, or pass create_dirs: true.`
       throw new OperationError('DIR_NOT_FOUND', message, { path })
@@ -195,6 +195,6 @@ export function createFileChanges(options: FileChangesOptions) {
   }
 }
 
-function parentOf({ directory, missing }: Place): string {
+function parentOf({ directory, missing }: OpenEntry): string {
   return [directory.path, ...missing].join(sep)
 }

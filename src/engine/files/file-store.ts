@@ -14,7 +14,7 @@ import { createRoots } from './roots.ts'
 import { createSpelling } from './spelling.ts'
 import { explainWalkError } from './walk-error.ts'
 import { createUnfinished, settleUnfinished, type RecordFolder } from './unfinished.ts'
-import { walk, type Place } from './walk.ts'
+import { walk, type OpenEntry } from './walk.ts'
 
 export interface FileStoreOptions {
   readonly roots: readonly string[]
@@ -48,7 +48,7 @@ export function createFileStore(options: FileStoreOptions) {
   const changes = createFileChanges({ ...options, durability, unfinished })
 
   /** The place of the file that a path leads to right now. The caller closes it. @throws OperationError NOT_A_FILE where the path means a folder */
-  function open(path: string, reach: Reach): Place {
+  function open(path: string, reach: Reach): OpenEntry {
     const place = reachPlace(path, reach)
     if (!place.isFolder) return place
     place.close()
@@ -57,7 +57,7 @@ export function createFileStore(options: FileStoreOptions) {
   }
 
   /** The same for a file or a folder. */
-  function reachPlace(path: string, reach: Reach): Place {
+  function reachPlace(path: string, reach: Reach): OpenEntry {
     requireModestDepth(path)
     const place = walk(roots, roots.locate(path), path, { followLast: reach === 'target' })
     try {
@@ -77,17 +77,17 @@ export function createFileStore(options: FileStoreOptions) {
   }
 
   /** @throws OperationError ACCESS_DENIED for a protected path */
-  function checkWritable(place: Place, path: string): void {
+  function checkWritable(place: OpenEntry, path: string): void {
     protection.checkWritable(relativeTo(place), path)
   }
 
   /** What a lease can stand for: a regular file that may be changed, or a name not yet taken. @throws OperationError NOT_A_FILE, ACCESS_DENIED */
-  function checkLockable(place: Place, path: string): void {
+  function checkLockable(place: OpenEntry, path: string): void {
     checkWritable(place, path)
     if (place.stat !== undefined) requireRegular(place.stat, path)
   }
 
-  const read = (place: Place, path: string): Promise<FileVersion> => readFile(place, path, options)
+  const read = (place: OpenEntry, path: string): Promise<FileVersion> => readFile(place, path, options)
 
   /** Lists the directory at a path. @throws OperationError DIR_NOT_FOUND */
   async function list(path: string, listOptions: ListOptions) {
@@ -159,6 +159,6 @@ function requireModestDepth(path: string): void {
 }
 
 /** Path below the root, with `/` between names. */
-function relativeTo({ root, path }: Place): string {
+function relativeTo({ root, path }: OpenEntry): string {
   return relative(root.real, path).split(sep).join('/')
 }

@@ -5,13 +5,13 @@ import type { Directory } from './directory.ts'
 import { findEntries, type Search } from './find-entries.ts'
 import { createSurveyor, type LineCounter, type Survey, type SurveyedFile, type SurveyOptions } from './survey.ts'
 import { createTurns } from './turns.ts'
-import type { Place } from './walk.ts'
+import type { OpenEntry } from './walk.ts'
 
 /** Of the file store. */
 interface Doors {
-  readonly open: (path: string, reach: 'target') => Place
+  readonly open: (path: string, reach: 'target') => OpenEntry
   readonly withDirectory: <Result>(path: string, use: (directory: Directory) => Promise<Result>) => Promise<Result>
-  readonly relativeTo: (place: Place) => string
+  readonly relativeTo: (place: OpenEntry) => string
 }
 
 export interface FolderListing {
@@ -62,7 +62,7 @@ export function createFolderSurvey(options: SurveyOptions, { open, withDirectory
   }
 
   /** Undefined where a link leads nowhere, or out of the roots. */
-  function openIfReachable(path: string): Place | undefined {
+  function openIfReachable(path: string): OpenEntry | undefined {
     try {
       return open(path, 'target')
     } catch (error) {

@@ -5,12 +5,12 @@ import { isErrno } from '../../errors.ts'
 import type { Directory } from './directory.ts'
 import type { Durability } from './durability.ts'
 import type { Unfinished } from './unfinished.ts'
-import type { Place } from './walk.ts'
+import type { OpenEntry } from './walk.ts'
 import { explainWriteError } from './write-file.ts'
 
 /** Missing parents that were just made: where the file goes, and how to take them back when the write fails. */
 export interface MadeParents {
-  readonly place: Place
+  readonly place: OpenEntry
   /** Removes the new directories again, as far as they are still empty. */
   undo(): void
 }
@@ -20,7 +20,7 @@ export interface MadeParents {
  * The place returned takes the old one's part: it must be closed, and the old one too.
  */
 export function makeParents(
-  place: Place,
+  place: OpenEntry,
   { durability, unfinished }: { durability: Durability; unfinished: Unfinished | undefined }
 ): MadeParents {
   const held: Directory[] = []
@@ -54,7 +54,7 @@ export function makeParents(
 }
 
 /** @returns ends the note */
-function note({ directory, missing }: Place, unfinished: Unfinished | undefined): (() => void) | undefined {
+function note({ directory, missing }: OpenEntry, unfinished: Unfinished | undefined): (() => void) | undefined {
   if (missing.length === 0) return undefined
   const paths = missing.map((_, index) => join(directory.path, ...missing.slice(0, index + 1)))
   return unfinished?.begin({ kind: 'folders', paths })

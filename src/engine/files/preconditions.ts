@@ -2,27 +2,27 @@
 import { OperationError } from '../../errors.ts'
 import { identityOf, isSameIdentity } from './identity.ts'
 import { hashNow, type FileVersion } from './read-file.ts'
-import type { Place } from './walk.ts'
+import type { OpenEntry } from './walk.ts'
 
 /** Thrown by a change whose file is no longer the version it was based on; the operation reads again and answers contention. */
-export class ChangedMeanwhile extends Error {}
+export class StaleFileError extends Error {}
 
 /** In the same tick as the change: is the file still the one that was read? Where times cannot tell, its bytes do. */
-export function assertUnchanged(place: Place, { identity, hash }: FileVersion): void {
+export function assertUnchanged(place: OpenEntry, { identity, hash }: FileVersion): void {
   const stat = place.directory.stat(place.name)
   if (stat !== undefined) {
     const isSame = isSameIdentity(identity, identityOf(stat))
     if (isSame && identity.isTrusted) return
     if (stat.isFile() && hashNow(place) === hash) return
   }
-  throw new ChangedMeanwhile(`changed meanwhile: ${place.path}`)
+  throw new StaleFileError(`changed meanwhile: ${place.path}`)
 }
 
 /**
  * @param hint what the caller can do where a file is in the way
  * @throws OperationError FILE_EXISTS
  */
-export function requireAbsent(place: Place, path: string, hint: string): void {
+export function requireAbsent(place: OpenEntry, path: string, hint: string): void {
   // Where parents are missing, `directory` is not the one that the name will stand in, and nothing is in the way.
   const stat = place.missing.length > 0 ? undefined : place.directory.stat(place.name)
   if (stat === undefined) return

@@ -9,7 +9,7 @@ import { identityOf, isSameIdentity, type FileIdentity } from './identity.ts'
 import type { Directory } from './directory.ts'
 import { explainEscapes } from './raw-name.ts'
 import { explainWalkError } from './walk-error.ts'
-import type { Place } from './walk.ts'
+import type { OpenEntry } from './walk.ts'
 
 /** One version of a file: its bytes and what it was when they were read. */
 export interface FileVersion {
@@ -46,7 +46,7 @@ export function contentHash(bytes: Buffer | string): string {
  * @param path as the caller spelt it, for messages
  * @throws OperationError FILE_NOT_FOUND, NOT_A_FILE, FILE_TOO_LARGE, ACCESS_DENIED, READ_ERROR
  */
-export async function readFile(place: Place, path: string, limits: ReadLimits): Promise<FileVersion> {
+export async function readFile(place: OpenEntry, path: string, limits: ReadLimits): Promise<FileVersion> {
   requireRegular(place.stat, path)
   const fd = openForReading(place, path)
   try {
@@ -68,7 +68,7 @@ export async function readFile(place: Place, path: string, limits: ReadLimits): 
 }
 
 /** The hash of the file at a place right now, in one tick; undefined where no regular file can be read there. */
-export function hashNow({ directory, name }: Place): string | undefined {
+export function hashNow({ directory, name }: OpenEntry): string | undefined {
   const bytes = readNow(directory, name, Infinity)
   return bytes === undefined ? undefined : contentHash(bytes)
 }
@@ -140,7 +140,7 @@ export function checkSize(
   throw new OperationError('FILE_TOO_LARGE', message, { path, details: { size_bytes: size, max_bytes: maxFileBytes } })
 }
 
-function openForReading(place: Place, path: string): number {
+function openForReading(place: OpenEntry, path: string): number {
   try {
     return openSync(place.directory.at(place.name), readFlags)
   } catch (error) {
@@ -158,7 +158,7 @@ function openForReading(place: Place, path: string): number {
 }
 
 /** What was opened must be regular. The walk may have seen another file there: an editor's rename in between is fine where descriptors are held. */
-function checkOpened(stat: BigIntStats, place: Place, path: string): void {
+function checkOpened(stat: BigIntStats, place: OpenEntry, path: string): void {
   requireRegular(stat, path)
   const isSeen = place.stat !== undefined && stat.ino === place.stat.ino && stat.dev === place.stat.dev
   if (isSeen || place.directory.isHeld) return
@@ -187,7 +187,7 @@ function readFully(fd: number, bytes: Buffer): number {
   return filled
 }
 
-function versionOf(bytes: Buffer, stat: BigIntStats, { directory, name }: Place): FileVersion {
+function versionOf(bytes: Buffer, stat: BigIntStats, { directory, name }: OpenEntry): FileVersion {
   return {
     bytes,
     hash: contentHash(bytes),

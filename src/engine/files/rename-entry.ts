@@ -3,17 +3,17 @@ import { accessSync, constants, renameSync, statSync, unlinkSync, type BigIntSta
 import { resolve } from 'node:path'
 import { isErrno, isOperationError, OperationError } from '../../errors.ts'
 import type { AfterChange } from './after-change.ts'
-import { assertUnchanged, ChangedMeanwhile, requireAbsent } from './preconditions.ts'
+import { assertUnchanged, StaleFileError, requireAbsent } from './preconditions.ts'
 import type { Durability } from './durability.ts'
 import { makeLink, readLink } from './links.ts'
 import { temporaryName } from './temporary-names.ts'
 import { fileNotFound, requireRegular, type FileVersion } from './read-file.ts'
 import type { Unfinished } from './unfinished.ts'
-import type { Place } from './walk.ts'
+import type { OpenEntry } from './walk.ts'
 import { explainWriteError, type Writer } from './write-file.ts'
 
 export interface RenameSource {
-  readonly place: Place
+  readonly place: OpenEntry
   /** As the caller spelt it. */
   readonly path: string
   /** The version that is meant; undefined for a link and for a file too large to read. */
@@ -21,7 +21,7 @@ export interface RenameSource {
 }
 
 export interface RenameTarget {
-  readonly place: Place
+  readonly place: OpenEntry
   readonly path: string
   readonly overwrite: boolean
 }
@@ -145,7 +145,7 @@ function copyLink(from: RenameSource, { place, path, overwrite }: RenameTarget, 
   }
 }
 
-function renameOver(place: Place, temporary: string): void {
+function renameOver(place: OpenEntry, temporary: string): void {
   const { directory, name } = place
   try {
     renameSync(directory.at(temporary), directory.at(name))
@@ -155,11 +155,11 @@ function renameOver(place: Place, temporary: string): void {
   }
 }
 
-function requireTarget(link: Place, target: string): void {
-  if (readLink(link) !== target) throw new ChangedMeanwhile(`changed meanwhile: ${link.path}`)
+function requireTarget(link: OpenEntry, target: string): void {
+  if (readLink(link) !== target) throw new StaleFileError(`changed meanwhile: ${link.path}`)
 }
 
-function requireLink({ stat }: Place, path: string): void {
+function requireLink({ stat }: OpenEntry, path: string): void {
   if (stat?.isSymbolicLink() === true) return
   throw new OperationError(
     'FILE_TOO_LARGE',
@@ -181,7 +181,7 @@ function renameInPlace({ place: from, path }: RenameSource, { place: to, path: n
 }
 
 /** Whether entries of the folder of a place can be made and taken away. */
-function isWritable({ directory }: Place): boolean {
+function isWritable({ directory }: OpenEntry): boolean {
   try {
     accessSync(directory.self, constants.W_OK)
     return true
@@ -199,7 +199,7 @@ function failRename(error: unknown): never {
 
 type Found = BigIntStats | undefined
 
-function statBoth(from: Place, to: Place): readonly [Found, Found] {
+function statBoth(from: OpenEntry, to: OpenEntry): readonly [Found, Found] {
   return [from.directory.stat(from.name), to.directory.stat(to.name)]
 }
 
@@ -208,7 +208,7 @@ function isOneFile(one: Found, other: Found): one is BigIntStats {
 }
 
 /** What the link leads to as the system follows it, outside the roots too; nothing of it is told. */
-function statTarget({ directory, name }: Place): Found {
+function statTarget({ directory, name }: OpenEntry): Found {
   try {
     return statSync(directory.at(name), { bigint: true })
   } catch {
@@ -216,7 +216,7 @@ function statTarget({ directory, name }: Place): Found {
   }
 }
 
-function removeEntry(place: Place): void {
+function removeEntry(place: OpenEntry): void {
   try {
     unlinkSync(place.directory.at(place.name))
   } catch (error) {

@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises'
 import type { Directory } from './directory.ts'
 import type { Durability } from './durability.ts'
 import { isRecordOfDead, recordName } from './temporary-names.ts'
-import type { Place } from './walk.ts'
+import type { OpenEntry } from './walk.ts'
 
 /** Paths are canonical. */
 export type UnfinishedChange =
@@ -52,7 +52,7 @@ export function createUnfinished(folder: RecordFolder, { isFull }: Durability): 
  * @param open the place of an entry; the caller closes it
  * @returns a sentence for each copy
  */
-export async function settleUnfinished(folder: RecordFolder, open: (path: string) => Place): Promise<string[]> {
+export async function settleUnfinished(folder: RecordFolder, open: (path: string) => OpenEntry): Promise<string[]> {
   const own = folder.hold()
   const names = await readdir(own.self).finally(() => own.close())
   return names.filter(isRecordOfDead).flatMap((name) => {
@@ -63,7 +63,7 @@ export async function settleUnfinished(folder: RecordFolder, open: (path: string
   })
 }
 
-function settle(change: UnfinishedChange, open: (path: string) => Place): string | undefined {
+function settle(change: UnfinishedChange, open: (path: string) => OpenEntry): string | undefined {
   if (change.kind === 'folders') {
     for (const path of change.paths.toReversed())
       succeeds(() => at(path, open, ({ directory, name }) => rmdirSync(directory.at(name))))
@@ -74,13 +74,13 @@ function settle(change: UnfinishedChange, open: (path: string) => Place): string
   return `The server was killed while it moved ${from} to ${to} on another file system: both are there. Compare them and delete one.`
 }
 
-function isThere(path: string, open: (path: string) => Place): boolean {
-  let stat: Place['stat']
+function isThere(path: string, open: (path: string) => OpenEntry): boolean {
+  let stat: OpenEntry['stat']
   succeeds(() => at(path, open, (place) => (stat = place.stat)))
   return stat !== undefined
 }
 
-function at(path: string, open: (path: string) => Place, use: (place: Place) => void): void {
+function at(path: string, open: (path: string) => OpenEntry, use: (place: OpenEntry) => void): void {
   const place = open(path)
   try {
     use(place)

@@ -7,7 +7,7 @@ import { namesOf, type Location, type Root, type Roots } from './roots.ts'
 import { explainRootError, explainWalkError } from './walk-error.ts'
 
 /** The end of a walk: an entry of an open directory. Whoever gets it closes it. */
-export interface Place {
+export interface OpenEntry {
   readonly root: Root
   /** The deepest directory on the way that exists. */
   readonly directory: Directory
@@ -36,7 +36,7 @@ const opensWithoutFollowing = constants.O_NOFOLLOW !== undefined
  * @throws OperationError PATH_OUTSIDE_BASE where a link or ".." leaves the roots, NOT_A_FILE where a file stands in the middle of the path,
  * DIR_NOT_FOUND where a folder before ".." is missing, ACCESS_DENIED where a directory cannot be searched
  */
-export function walk(roots: Roots, location: Location, path: string, options: WalkOptions): Place {
+export function walk(roots: Roots, location: Location, path: string, options: WalkOptions): OpenEntry {
   try {
     return new Walk(roots, location, path, options).run()
   } catch (error) {
@@ -63,7 +63,7 @@ class Walk {
     this.#todo = [...segments]
   }
 
-  run(): Place {
+  run(): OpenEntry {
     try {
       this.#restart(this.#root, this.#todo)
       for (;;) {
@@ -89,7 +89,7 @@ class Walk {
   }
 
   /** One name further; a place where the walk has ended. */
-  #step(name: string): Place | undefined {
+  #step(name: string): OpenEntry | undefined {
     if (name === '.') {
       this.#isFolder = this.#todo.length === 0
       return undefined
@@ -126,7 +126,7 @@ class Walk {
   }
 
   /** Nothing stands at the first of these names. */
-  #atMissing(rest: readonly string[]): Place {
+  #atMissing(rest: readonly string[]): OpenEntry {
     const up = rest.indexOf('..')
     if (up !== -1) {
       const missing = join(this.#here.path, ...rest.slice(0, up))
@@ -190,7 +190,7 @@ class Walk {
     return new OperationError('PATH_OUTSIDE_BASE', message, { path: this.#spelling })
   }
 
-  #place(missing: readonly string[], name: string, stat: BigIntStats | undefined): Place {
+  #place(missing: readonly string[], name: string, stat: BigIntStats | undefined): OpenEntry {
     const directory = this.#here.share()
     return {
       root: this.#root,
@@ -205,7 +205,7 @@ class Walk {
   }
 
   /** The walk ended on a directory that it already holds open: a root, or the target of a link such as "..". */
-  #atDirectory(): Place {
+  #atDirectory(): OpenEntry {
     const here = this.#here
     const directory = here.share()
     const stat = directory.stat('.')

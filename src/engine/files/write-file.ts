@@ -20,7 +20,7 @@ import { identityOf, type FileIdentity } from './identity.ts'
 import { temporaryName } from './temporary-names.ts'
 import type { FileVersion } from './read-file.ts'
 import { explainWay, isDenial, isSystemError } from './walk-error.ts'
-import type { Place } from './walk.ts'
+import type { OpenEntry } from './walk.ts'
 
 export interface WriteSettings {
   readonly durability: Durability
@@ -28,7 +28,7 @@ export interface WriteSettings {
 }
 
 export interface WriteRequest {
-  readonly place: Place
+  readonly place: OpenEntry
   /** As the caller spelt it, for messages. */
   readonly path: string
   readonly bytes: Buffer

@@ -2,7 +2,7 @@
 import type { Deadline } from './deadlines.ts'
 import { lockExpired } from './errors.ts'
 import type { Lock, LockRequest } from './lock.ts'
-import { Place } from './queue.ts'
+import { QueueEntry } from './queue.ts'
 
 type AcquisitionState = 'waiting' | 'held' | 'released' | 'expired' | 'failed'
 
@@ -27,7 +27,7 @@ export class Acquisition implements Deadline {
   readonly resolve: (lock: Lock) => void
   readonly reject: (error: unknown) => void
   /** One for each key, in canonical order. */
-  readonly places: readonly Place[]
+  readonly places: readonly QueueEntry[]
   onPosition: ((position: number, total: number) => void) | undefined
   /** From waiting to held and then to released or expired, or from waiting to failed; never back. */
   state: AcquisitionState = 'waiting'
@@ -62,8 +62,8 @@ export class Acquisition implements Deadline {
     this.reject = reject
     this.places =
       'key' in requests
-        ? [new Place(this, requests)]
-        : inCanonicalOrder(requests).map((request) => new Place(this, request))
+        ? [new QueueEntry(this, requests)]
+        : inCanonicalOrder(requests).map((request) => new QueueEntry(this, request))
     this.endsAt = this.timeoutAt
   }
 
@@ -73,7 +73,7 @@ export class Acquisition implements Deadline {
   }
 
   /** The place it waits at or is about to take; undefined once it has them all. */
-  get waitsAt(): Place | undefined {
+  get waitsAt(): QueueEntry | undefined {
     return this.places[this.granted]
   }
 
@@ -81,7 +81,7 @@ export class Acquisition implements Deadline {
     return this.state === 'held' && this.places.every((place) => place.queue !== undefined)
   }
 
-  holdsNothingBut(place: Place): boolean {
+  holdsNothingBut(place: QueueEntry): boolean {
     return this.state === 'held' && this.places.every((other) => other === place || other.queue === undefined)
   }
 

@@ -3,7 +3,7 @@ import { OperationError } from '../../errors.ts'
 import type { Acquisition } from './acquisition.ts'
 import { quote, quoteName } from './quote.ts'
 import type { HolderStatus } from './lock.ts'
-import type { KeyQueue, Place } from './queue.ts'
+import type { KeyQueue, QueueEntry } from './queue.ts'
 import { toHolderStatus } from './status.ts'
 import type { Wait } from './wait-for.ts'
 
@@ -20,7 +20,7 @@ const unnamed = /^\w+ without agent_id$/
 const maxDateMs = 8.64e15
 
 /** `place` waits in `queue`, or has just found that it would have to and must not. */
-export function lockTimeout(place: Place, queue: KeyQueue, now: number): OperationError {
+export function lockTimeout(place: QueueEntry, queue: KeyQueue, now: number): OperationError {
   const { acquisition, path, mode } = place
   const isQueued = place.queue === queue
   const depth = isQueued ? queue.depth : queue.depth + 1
@@ -54,7 +54,7 @@ export function cancelled({ operation, places, waitsAt }: Acquisition, cause: un
   )
 }
 
-export function queueFull({ acquisition, path }: Place, limit: number): OperationError {
+export function queueFull({ acquisition, path }: QueueEntry, limit: number): OperationError {
   return new OperationError(
     'OVERLOADED',
     `${acquisition.operation} was refused: ${limit} calls already wait for the lock on ${path}, which is the limit. ` +
@@ -63,7 +63,7 @@ export function queueFull({ acquisition, path }: Place, limit: number): Operatio
   )
 }
 
-export function agentQueueFull({ acquisition, path }: Place, limit: number): OperationError {
+export function agentQueueFull({ acquisition, path }: QueueEntry, limit: number): OperationError {
   return new OperationError(
     'OVERLOADED',
     `${acquisition.operation} of ${path} was refused: ${limit} calls of agent ${nameOf(acquisition)} already wait for locks, ` +
@@ -73,7 +73,7 @@ export function agentQueueFull({ acquisition, path }: Place, limit: number): Ope
 }
 
 /** @param cycle begins with the one who is refused */
-export function deadlock(place: Place, cycle: readonly Wait[]): OperationError {
+export function deadlock(place: QueueEntry, cycle: readonly Wait[]): OperationError {
   const { acquisition, path } = place
   const names = cycle.flatMap(({ agent, path }) => [unnamed.test(agent) ? agent : quoteName(agent), path])
   const circle = [...names, names[0]].join(' -> ')
@@ -85,7 +85,7 @@ export function deadlock(place: Place, cycle: readonly Wait[]): OperationError {
   )
 }
 
-export function tooManyLeases({ acquisition, path }: Place, limit: number): OperationError {
+export function tooManyLeases({ acquisition, path }: QueueEntry, limit: number): OperationError {
   return new OperationError(
     'OVERLOADED',
     `${acquisition.operation} of ${path} was refused: agent ${nameOf(acquisition)} already holds ${limit} leases, ` +
@@ -94,7 +94,7 @@ export function tooManyLeases({ acquisition, path }: Place, limit: number): Oper
   )
 }
 
-export function tooManyLeasesInAll({ acquisition, path }: Place, limit: number): OperationError {
+export function tooManyLeasesInAll({ acquisition, path }: QueueEntry, limit: number): OperationError {
   return new OperationError(
     'OVERLOADED',
     `${acquisition.operation} of ${path} was refused: all agents together already hold ${limit} leases, ` +
@@ -180,7 +180,7 @@ function nameOf({ agentId = '' }: { readonly agentId?: string | undefined }): st
   return quoteName(agentId)
 }
 
-function pathOf(places: readonly Place[]): string {
+function pathOf(places: readonly QueueEntry[]): string {
   return places.map((place) => place.path).join(', ')
 }
 

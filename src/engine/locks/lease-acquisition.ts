@@ -1,12 +1,12 @@
 // A lease in the table: a request for one key that, once granted, stays held for its agent.
 import { Acquisition, requireDuration } from './acquisition.ts'
 import type { Lease, LeaseState, LeaseTarget, LeaseWaitOptions, LockMode } from './lock.ts'
-import type { Place } from './queue.ts'
+import type { QueueEntry } from './queue.ts'
 
 export class LeaseAcquisition extends Acquisition implements Lease {
   declare readonly agentId: string
   declare fencingToken: number
-  readonly place: Place
+  readonly place: QueueEntry
   graceMs: number
   connection: string | undefined
   names: readonly string[]
@@ -32,7 +32,7 @@ export class LeaseAcquisition extends Acquisition implements Lease {
   ) {
     super(request, options, now, ignore, reject)
     this.onGrant = onGrant
-    this.place = this.places[0] as Place
+    this.place = this.places[0] as QueueEntry
     this.graceMs = requireDuration('graceMs', options.graceMs)
     this.note = options.note
     this.names = request.name === undefined ? [] : [request.name]

@@ -38,7 +38,7 @@ export class LeaseRequest {
       }
     )
     if (options.onPosition !== undefined)
-      this.acquisition.onPosition = (position, total) => this.#tellPosition(position, total)
+      this.acquisition.onPosition = (position, total) => this.#notifyPosition(position, total)
     this.acquisition.onPark = () => this.#tell()
   }
 
@@ -125,7 +125,7 @@ export class LeaseRequest {
     this.cancel(cause)
     if (this.#isUndone || this.#lease === undefined) return
     this.#isUndone = true
-    this.#table.disclaim(this.#lease, this.#mode, this.acquisition)
+    this.#table.withdrawRequest(this.#lease, this.#mode, this.acquisition)
   }
 
   #tell(): void {
@@ -133,7 +133,7 @@ export class LeaseRequest {
   }
 
   /** Nobody is told while nobody waits for the answer. A listener that throws fails its own request and nobody else's. */
-  #tellPosition(position: number, total: number): void {
+  #notifyPosition(position: number, total: number): void {
     if (this.isParked) return
     try {
       this.#onPosition?.(position, total)

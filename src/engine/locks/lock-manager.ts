@@ -83,7 +83,7 @@ class LockManager {
       const acquisition = new Acquisition(requests, options, now, resolve, reject)
       if (options.signal?.aborted === true) throw cancelled(acquisition, options.signal.reason)
       if (this.#stopReason !== undefined) throw stopping(acquisition, this.#stopReason)
-      this.#prepareToTell(acquisition, options)
+      this.#prepareToNotify(acquisition, options)
       this.#table.enter(acquisition, now)
       if (acquisition.state === 'waiting') this.#prepareToGiveUp(acquisition, options)
     })
@@ -313,7 +313,7 @@ class LockManager {
   }
 
   /** A listener that throws fails its own acquire and nobody else's. */
-  #prepareToTell(acquisition: Acquisition, { onPosition }: AcquireOptions): void {
+  #prepareToNotify(acquisition: Acquisition, { onPosition }: AcquireOptions): void {
     if (onPosition === undefined) return
     acquisition.onPosition = (position, total) => {
       try {

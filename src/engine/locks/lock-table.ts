@@ -8,7 +8,7 @@ import { HeldLock } from './held-lock.ts'
 import { LeaseAcquisition } from './lease-acquisition.ts'
 import type { LeaseEnd, LockLimits, LockMode } from './lock.ts'
 import type { LockWatch, ReleaseCause } from './observer.ts'
-import { KeyQueue, type Place } from './queue.ts'
+import { KeyQueue, type QueueEntry } from './queue.ts'
 import type { FencingTokens } from './tokens.ts'
 import { findCycle, hasCycle, type Wait } from './wait-for.ts'
 
@@ -88,7 +88,7 @@ export class LockTable {
     this.watch?.leaves(acquisition, 'released')
     this.#withdraw(acquisition)
     acquisition.reject(error)
-    if (acquisition.isParked) this.#tellChange(acquisition)
+    if (acquisition.isParked) this.#notifyChange(acquisition)
   }
 
   release(acquisition: Acquisition, cause: ReleaseCause = 'released'): void {
@@ -97,7 +97,7 @@ export class LockTable {
     this.#deadlines.delete(acquisition)
     this.watch?.leaves(acquisition, cause)
     this.#withdraw(acquisition)
-    this.#tellChange(acquisition)
+    this.#notifyChange(acquisition)
   }
 
   /** Ends a lease; its holder is told why unless it released it itself. */
@@ -118,16 +118,16 @@ export class LockTable {
    * A request for it in this mode is undone, and what it has said of the lease unless another has said something since. With the
    * last one the lease ends, with the last exclusive one it becomes shared.
    */
-  disclaim(lease: LeaseAcquisition, mode: LockMode, request: LeaseAcquisition): void {
+  withdrawRequest(lease: LeaseAcquisition, mode: LockMode, request: LeaseAcquisition): void {
     const { claims, place, state } = lease
     claims[mode] -= 1
     if (state !== 'held' || place.queue === undefined) return
     if (request.replaced?.renewals === lease.renewals - 1) Object.assign(lease, request.replaced)
-    if (claims.exclusive > 0) return this.#tellChange(lease)
+    if (claims.exclusive > 0) return this.#notifyChange(lease)
     if (claims.shared === 0) return this.release(lease)
     place.queue.changeMode(lease, 'shared')
     this.#promote(place.queue)
-    this.#tellChange(lease)
+    this.#notifyChange(lease)
   }
 
   /** It lasts at least this long from now on. */
@@ -152,7 +152,7 @@ export class LockTable {
   }
 
   /** Releases one key; with the last one the lock itself is released. */
-  releasePlace(place: Place): void {
+  releasePlace(place: QueueEntry): void {
     const { acquisition, queue } = place
     if (acquisition.holdsNothingBut(place)) return this.release(acquisition)
     if (queue !== undefined) this.watch?.releases(place, queue, 'released')
@@ -171,7 +171,7 @@ export class LockTable {
     else this.#whenEmpty.push(callback)
   }
 
-  #wait(place: Place, queue: KeyQueue, now: number): void {
+  #wait(place: QueueEntry, queue: KeyQueue, now: number): void {
     const { acquisition } = place
     const refusal = this.#refusalOf(place, queue, now)
     if (refusal !== undefined) return this.fail(acquisition, refusal)
@@ -181,7 +181,7 @@ export class LockTable {
   }
 
   /** Why it cannot wait there. */
-  #refusalOf(place: Place, queue: KeyQueue, now: number): unknown {
+  #refusalOf(place: QueueEntry, queue: KeyQueue, now: number): unknown {
     const { acquisition } = place
     const { maxWaitersPerKey, maxWaitersPerAgent } = this.#options.limits
     if (now >= acquisition.timeoutAt) return lockTimeout(place, queue, now)
@@ -199,7 +199,7 @@ export class LockTable {
   }
 
   /** Why there can be no further lease for its agent. */
-  #tooManyFor(place: Place): unknown {
+  #tooManyFor(place: QueueEntry): unknown {
     const { maxLeasesPerAgent, maxLeases } = this.#options.limits
     const agentId = place.acquisition.agentId as string
     if (this.agents.leasesOf(agentId).size >= maxLeasesPerAgent) return tooManyLeases(place, maxLeasesPerAgent)
@@ -243,7 +243,7 @@ export class LockTable {
     this.agents.addLease(request)
     request.onGrant(request)
     this.#promote(queue)
-    this.#tellChange(request)
+    this.#notifyChange(request)
   }
 
   /** Grants a request as the lease that its agent has on the key already, made to fit it. The fencing token stays. */
@@ -263,7 +263,7 @@ export class LockTable {
     this.#settle(request, 'released')
     request.onGrant(own)
     if (queue.hasLeasesChanged) this.#promote(queue)
-    this.#tellChange(own)
+    this.#notifyChange(own)
   }
 
   /** Its timeout, or its TTL, is over. The signal aborts last, since its listeners may call back in here. */
@@ -274,10 +274,10 @@ export class LockTable {
     this.#withdraw(acquisition)
     acquisition.expire()
     if (acquisition instanceof LeaseAcquisition) this.#options.onLeaseEnd(acquisition, { cause: 'expired' })
-    this.#tellChange(acquisition)
+    this.#notifyChange(acquisition)
   }
 
-  #endWait(acquisition: Acquisition, place: Place, queue: KeyQueue): void {
+  #endWait(acquisition: Acquisition, place: QueueEntry, queue: KeyQueue): void {
     if (!(acquisition instanceof LeaseAcquisition) || acquisition.isParked || acquisition.graceMs === 0) {
       return this.fail(acquisition, lockTimeout(place, queue, acquisition.timeoutAt))
     }
@@ -302,11 +302,11 @@ export class LockTable {
     this.#deadlines.delete(acquisition)
     acquisition.endsAt = endsAt
     this.#deadlines.add(acquisition)
-    if (acquisition.state === 'held') this.#tellChange(acquisition)
+    if (acquisition.state === 'held') this.#notifyChange(acquisition)
   }
 
   /** Due when the table is consistent again, as all calls of foreign code are. */
-  #tellChange(acquisition: Acquisition): void {
+  #notifyChange(acquisition: Acquisition): void {
     if (this.leaseListeners.size === 0 || !(acquisition instanceof LeaseAcquisition)) return
     for (const listener of this.leaseListeners) listener(acquisition)
   }
@@ -363,7 +363,7 @@ export class LockTable {
     queue.hasLeasesChanged = false
     if (!hasCycle(queue, this.agents)) return false
     // Whoever is in the shortest leaves: one that leads round it may end with it.
-    let victim: { place: Place; cycle: readonly Wait[] } | undefined
+    let victim: { place: QueueEntry; cycle: readonly Wait[] } | undefined
     for (const place of queue.waiters()) {
       const cycle = findCycle(place, queue, this.agents)
       if (cycle !== undefined && cycle.length < (victim?.cycle.length ?? Infinity)) victim = { place, cycle }
@@ -374,7 +374,7 @@ export class LockTable {
     return true
   }
 
-  #queueOf({ key, path }: Place): KeyQueue {
+  #queueOf({ key, path }: QueueEntry): KeyQueue {
     const known = this.#queues.get(key)
     if (known !== undefined) return known
     const queue = new KeyQueue(key, path, this.#options.leasesBindOperations)

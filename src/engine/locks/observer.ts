@@ -1,7 +1,7 @@
 // Tells somebody who looks on what is released and where the waiters stand, once the table is at rest.
 import type { Acquisition } from './acquisition.ts'
 import type { LeaseEnd, LockMode } from './lock.ts'
-import type { KeyQueue, Place } from './queue.ts'
+import type { KeyQueue, QueueEntry } from './queue.ts'
 
 export type ReleaseCause = 'released' | LeaseEnd['cause']
 
@@ -45,7 +45,7 @@ const maxTold = 100
  */
 export class LockWatch {
   readonly #observer: LockObserver
-  readonly #told = new WeakMap<Place, number>()
+  readonly #told = new WeakMap<QueueEntry, number>()
   readonly #changed = new Set<KeyQueue>()
   #releases: Release[] = []
   #isTelling = false
@@ -66,23 +66,23 @@ export class LockWatch {
   }
 
   /** It is about to release this key. */
-  releases({ acquisition, isLease, mode }: Place, { path, depth }: KeyQueue, cause: ReleaseCause): void {
+  releases({ acquisition, isLease, mode }: QueueEntry, { path, depth }: KeyQueue, cause: ReleaseCause): void {
     const { agentId, fencingToken, isParked } = acquisition
     this.#releases.push({ path, agentId, isLease, mode, cause, fencingToken, isParked, waiting: depth })
-    this.#tellSoon()
+    this.#notifySoon()
   }
 
   /** Somebody has come to the queue of waiters, or leaves it. */
   moves(queue: KeyQueue): void {
     this.#changed.add(queue)
-    this.#tellSoon()
+    this.#notifySoon()
   }
 
   end(): void {
     this.#isEnded = true
   }
 
-  #tellSoon(): void {
+  #notifySoon(): void {
     if (this.#isTelling) return
     this.#isTelling = true
     queueMicrotask(() => this.#tell())
@@ -96,10 +96,10 @@ export class LockWatch {
     this.#changed.clear()
     if (this.#isEnded) return
     for (const release of releases) this.#observer.onRelease(release)
-    for (const queue of queues) this.#tellPositions(queue)
+    for (const queue of queues) this.#notifyPositions(queue)
   }
 
-  #tellPositions(queue: KeyQueue): void {
+  #notifyPositions(queue: KeyQueue): void {
     const { path, depth } = queue
     let position = 0
     for (const place of queue.waiters()) {

@@ -30,17 +30,17 @@ export class Positions {
   /** Somebody joined the end of the queue, which now has `total` waiters. */
   joined(total: number): void {
     this.#total = total
-    this.#tellSoon()
+    this.#notifySoon()
   }
 
   /** The waiter with this ticket left the queue, which now has `total` waiters. */
   left(ticket: number, total: number): void {
     this.#total = total
     for (const listener of this.#listeners) if (listener.ticket > ticket) listener.position -= 1
-    this.#tellSoon()
+    this.#notifySoon()
   }
 
-  #tellSoon(): void {
+  #notifySoon(): void {
     if (this.#isTelling || this.#listeners.size === 0) return
     this.#isTelling = true
     queueMicrotask(() => this.#tell())

@@ -5,7 +5,7 @@ import type { LockMode, LockRequest } from './lock.ts'
 import { Positions, type Standing } from './positions.ts'
 
 /** One key of one acquisition: perhaps a waiter of the key's queue first, then a holder, then neither. */
-export class Place {
+export class QueueEntry {
   readonly acquisition: Acquisition
   readonly key: string
   readonly path: string
@@ -18,8 +18,8 @@ export class Place {
   since = 0
   ticket = 0
   standing: Standing | undefined
-  ahead: Place | undefined
-  behind: Place | undefined
+  ahead: QueueEntry | undefined
+  behind: QueueEntry | undefined
 
   constructor(acquisition: Acquisition, { key, path, mode }: LockRequest) {
     this.acquisition = acquisition
@@ -44,7 +44,7 @@ export class KeyQueue {
   readonly key: string
   /** As the first who came spelt it. */
   readonly path: string
-  readonly holders = new Set<Place>()
+  readonly holders = new Set<QueueEntry>()
   /** Those of the holders that are leases, one an agent; nearly always none or one. */
   readonly leases: LeaseAcquisition[] = []
   /** Number of waiters. */
@@ -53,8 +53,8 @@ export class KeyQueue {
   isPromoting = false
   /** True since the leases, held or asked for, were last looked at for what their change means to the waiters. */
   hasLeasesChanged = false
-  #first: Place | undefined
-  #last: Place | undefined
+  #first: QueueEntry | undefined
+  #last: QueueEntry | undefined
   /** Number of exclusive holders. */
   #exclusive = 0
   #leaseWaiters = 0
@@ -74,14 +74,14 @@ export class KeyQueue {
   }
 
   /** True where somebody who comes now, or has waited until now, is granted. */
-  isFreeFor(place: Place): boolean {
+  isFreeFor(place: QueueEntry): boolean {
     // Among operations alone the first waiter decides for all: nobody overtakes.
     if (!this.#knowsLeases && !place.isLease) return this.depth === 0 && this.#admits(place.mode)
     return this.blockersOf(place).next().done === true
   }
 
   /** Those who keep it from being granted: a waiter, or one who would have to join. Holders first, then waiters in their order. */
-  *blockersOf(place: Place): Generator<Place, undefined> {
+  *blockersOf(place: QueueEntry): Generator<QueueEntry, undefined> {
     for (const holder of this.holders) if (this.#conflicts(place, holder)) yield holder
     let hasLease = this.leaseOf(place.acquisition.agentId) !== undefined
     const leases = this.leases.map((lease) => lease.place)
@@ -100,7 +100,7 @@ export class KeyQueue {
     return this.leases.find((lease) => lease.agentId === agentId)
   }
 
-  hold(place: Place, now: number): void {
+  hold(place: QueueEntry, now: number): void {
     this.holders.add(place)
     if (place.mode === 'exclusive') this.#exclusive += 1
     if (place.isLease) {
@@ -112,7 +112,7 @@ export class KeyQueue {
   }
 
   /** False when the place does not hold this key. */
-  release(place: Place): boolean {
+  release(place: QueueEntry): boolean {
     if (!this.holders.delete(place)) return false
     if (place.mode === 'exclusive') this.#exclusive -= 1
     if (place.isLease) {
@@ -131,7 +131,7 @@ export class KeyQueue {
     this.#exclusive += mode === 'exclusive' ? 1 : -1
   }
 
-  join(place: Place, now: number): void {
+  join(place: QueueEntry, now: number): void {
     this.depth += 1
     if (place.isLease) this.#leaseWaiters += 1
     this.#tickets += 1
@@ -146,7 +146,7 @@ export class KeyQueue {
     this.#positions?.joined(this.depth)
   }
 
-  leave(place: Place): void {
+  leave(place: QueueEntry): void {
     const { ahead, behind } = place
     if (ahead === undefined) this.#first = behind
     else ahead.behind = behind
@@ -165,7 +165,7 @@ export class KeyQueue {
   }
 
   /** Makes the first waiter whom nothing blocks a holder; adjacent readers follow one another this way. */
-  grantNext(now: number): Place | undefined {
+  grantNext(now: number): QueueEntry | undefined {
     const next = this.#nextToGrant()
     if (next === undefined) return undefined
     this.leave(next)
@@ -173,19 +173,19 @@ export class KeyQueue {
     return next
   }
 
-  holderWith(fencingToken: number): Place | undefined {
+  holderWith(fencingToken: number): QueueEntry | undefined {
     for (const place of this.holders) if (place.acquisition.fencingToken === fencingToken) return place
     return undefined
   }
 
   /** 1 is next. Counts its way, so it is for messages only. */
-  positionOf(place: Place): number {
+  positionOf(place: QueueEntry): number {
     let position = 1
     for (let other = place.ahead; other !== undefined; other = other.ahead) position += 1
     return position
   }
 
-  *waiters(): Iterable<Place> {
+  *waiters(): Iterable<QueueEntry> {
     for (let place = this.#first; place !== undefined; place = place.behind) yield place
   }
 
@@ -193,7 +193,7 @@ export class KeyQueue {
     return this.leases.length > 0 || this.#leaseWaiters > 0
   }
 
-  #nextToGrant(): Place | undefined {
+  #nextToGrant(): QueueEntry | undefined {
     if (!this.#knowsLeases) return this.#first !== undefined && this.#admits(this.#first.mode) ? this.#first : undefined
     for (const place of this.waiters()) if (this.isFreeFor(place)) return place
     return undefined
@@ -204,7 +204,7 @@ export class KeyQueue {
     return this.holders.size === 0 || (mode === 'shared' && this.#exclusive === 0)
   }
 
-  #conflicts(one: Place, other: Place): boolean {
+  #conflicts(one: QueueEntry, other: QueueEntry): boolean {
     if (one.mode === 'shared' && other.mode === 'shared') return false
     if (!one.isLease && !other.isLease) return true
     if (isSameAgent(one, other)) return false
@@ -217,7 +217,7 @@ export class KeyQueue {
    * True where one of the leases has to end before the operation runs.
    * @param leases held, and asked for ahead of the operation, in this order
    */
-  #isKeptBy(leases: readonly Place[], operation: Place): boolean {
+  #isKeptBy(leases: readonly QueueEntry[], operation: QueueEntry): boolean {
     let hasOwn = false
     for (const lease of leases) {
       // Whoever has a lease himself passes those who ask for one after him.
@@ -229,13 +229,13 @@ export class KeyQueue {
   }
 
   /** True of two requests for leases where the agent of the first has asked for a shared one too, which the second keeps from nothing. */
-  #willShareBefore(place: Place, other: Place): boolean {
+  #willShareBefore(place: QueueEntry, other: QueueEntry): boolean {
     if (!place.isLease || !other.isLease || other.mode === 'exclusive' || this.#leaseWaiters < 2) return false
     for (const own of this.waiters()) if (own.isLease && own.mode === 'shared' && isSameAgent(own, place)) return true
     return false
   }
 
-  #listen(place: Place): void {
+  #listen(place: QueueEntry): void {
     const { onPosition } = place.acquisition
     if (onPosition === undefined) return
     place.standing = { ticket: place.ticket, onPosition, position: this.depth, toldPosition: 0, toldTotal: 0 }
@@ -245,6 +245,6 @@ export class KeyQueue {
 }
 
 /** Of two of which one is a lease, which none is without an agent. */
-function isSameAgent(one: Place, other: Place): boolean {
+function isSameAgent(one: QueueEntry, other: QueueEntry): boolean {
   return one.acquisition.agentId === other.acquisition.agentId
 }

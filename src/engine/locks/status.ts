@@ -1,6 +1,6 @@
 // The lock table as others see it.
 import type { HolderStatus, KeyStatus, LockSummary, WaiterStatus } from './lock.ts'
-import type { KeyQueue, Place } from './queue.ts'
+import type { KeyQueue, QueueEntry } from './queue.ts'
 
 export function toKeyStatus(queue: KeyQueue | undefined): KeyStatus {
   if (queue === undefined) return { holders: [], waiters: [], depth: 0 }
@@ -22,7 +22,7 @@ export function toSummary(queues: ReadonlyMap<string, KeyQueue>): LockSummary {
   return summary
 }
 
-export function toHolderStatus({ acquisition, mode, since }: Place): HolderStatus {
+export function toHolderStatus({ acquisition, mode, since }: QueueEntry): HolderStatus {
   const { operation, agentId, fencingToken, endsAt } = acquisition
   return {
     isLease: acquisition.isLease,
@@ -37,7 +37,7 @@ export function toHolderStatus({ acquisition, mode, since }: Place): HolderStatu
   }
 }
 
-function toWaiterStatus({ acquisition, mode, since }: Place): WaiterStatus {
+function toWaiterStatus({ acquisition, mode, since }: QueueEntry): WaiterStatus {
   const { operation, agentId, timeoutAt, isParked, note } = acquisition
   return {
     isLease: acquisition.isLease,

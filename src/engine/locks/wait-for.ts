@@ -1,7 +1,7 @@
 // The wait-for graph, read off the lock table: who would wait for himself if he waited here.
 import type { Acquisition } from './acquisition.ts'
 import type { Agents } from './agents.ts'
-import type { KeyQueue, Place } from './queue.ts'
+import type { KeyQueue, QueueEntry } from './queue.ts'
 
 /** One edge: who waits, for which path. */
 export interface Wait {
@@ -16,7 +16,7 @@ export interface Wait {
 type Node = Acquisition | string
 
 interface Step {
-  readonly place: Place
+  readonly place: QueueEntry
   readonly queue: KeyQueue
   /** The step that led here; undefined for the first. */
   readonly from: Step | undefined
@@ -26,7 +26,7 @@ interface Step {
  * @param place waits in the queue, or is about to
  * @returns the shortest cycle through the place, beginning with it; undefined where there is none
  */
-export function findCycle(place: Place, queue: KeyQueue, agents: Agents): readonly Wait[] | undefined {
+export function findCycle(place: QueueEntry, queue: KeyQueue, agents: Agents): readonly Wait[] | undefined {
   const { acquisition } = place
   if (!isWaitedFor(acquisition, queue, agents)) return undefined
   const seen = new Set<Node>()
@@ -91,11 +91,11 @@ function isWaitedFor(acquisition: Acquisition, queue: KeyQueue, agents: Agents):
   return false
 }
 
-function nodeOf({ acquisition, isLease }: Place): Node {
+function nodeOf({ acquisition, isLease }: QueueEntry): Node {
   return isLease ? (acquisition.agentId as string) : acquisition
 }
 
-function* waitsOf(node: Node, agents: Agents): Generator<Place, undefined> {
+function* waitsOf(node: Node, agents: Agents): Generator<QueueEntry, undefined> {
   const waiting = typeof node === 'string' ? agents.waitsOf(node) : [node]
   for (const { waitsAt } of waiting) if (waitsAt !== undefined) yield waitsAt
 }

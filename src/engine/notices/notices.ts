@@ -5,9 +5,9 @@ import { quoteName } from '../locks/quote.ts'
 import { toModification } from '../versions/modification.ts'
 import type { OperationContext } from '../context.ts'
 import type { LineRange } from '../versions/line-ranges.ts'
-import { findSeenChanges, type SeenChanges } from './unseen-changes.ts'
+import { findUnseenChanges, type UnseenChanges } from './unseen-changes.ts'
 import { shownPath } from './shown-path.ts'
-import type { View } from '../versions/read-tracker.ts'
+import type { AgentView } from '../versions/read-tracker.ts'
 import { timestamp } from '../../support/timestamp.ts'
 
 interface Told {
@@ -29,9 +29,9 @@ export function collectNotices(
   agentId: string | undefined,
   context: OperationContext
 ): Told | undefined | Promise<Told | undefined> {
-  const { lostLeases, views } = context
+  const { lostLeases, reads } = context
   const lost = lostLeases.takeNotices(agentId)
-  return agentId !== undefined && views.hasUntold(agentId) ? withChanges(agentId, lost, context) : lost
+  return agentId !== undefined && reads.hasUntold(agentId) ? withChanges(agentId, lost, context) : lost
 }
 
 async function withChanges(
@@ -39,25 +39,25 @@ async function withChanges(
   lost: Told | undefined,
   context: OperationContext
 ): Promise<Told | undefined> {
-  const { views, history } = context
+  const { reads, history } = context
   const notices = [...(lost?.notices ?? [])]
-  const bulk = views.untoldBulk(agentId).filter((view) => {
+  const bulk = reads.untoldBulk(agentId).filter((view) => {
     const isBack = history.last(view.path)?.hash === view.knownHash
-    if (isBack) views.settle(view)
+    if (isBack) reads.clearPending(view)
     return !isBack
   })
   const isSummary = bulk.length > maxNotices
-  if (isSummary && notices.length < maxNotices) notices.push(tellBulk(bulk, context))
-  const single = isSummary ? views.untold(agentId) : [...views.untold(agentId), ...bulk]
+  if (isSummary && notices.length < maxNotices) notices.push(describeBulk(bulk, context))
+  const single = isSummary ? reads.untold(agentId) : [...reads.untold(agentId), ...bulk]
   await withinBudget(async (budget) => {
     for (const view of single.slice(0, maxLooks)) {
       // The others stay for the next answer.
       if (notices.length === maxNotices || budget.aborted) break
-      const notice = await tellOf(view, context, budget)
+      const notice = await noticeFor(view, context, budget)
       if (notice !== undefined) notices.push(notice)
     }
   })
-  const further = (lost?.further_notices ?? 0) + views.countUntold(agentId)
+  const further = (lost?.further_notices ?? 0) + reads.countUntold(agentId)
   return notices.length === 0 ? undefined : { notices, ...(further > 0 && { further_notices: further }) }
 }
 
@@ -73,19 +73,19 @@ async function withinBudget(use: (budget: AbortSignal) => Promise<void>): Promis
 }
 
 /** Settled before it is looked at: what changes meanwhile is told with the next answer, and no answer beside this one tells the same. */
-async function tellOf(view: View, context: OperationContext, budget: AbortSignal): Promise<Notice | undefined> {
-  if (!context.views.settle(view)) return undefined
+async function noticeFor(view: AgentView, context: OperationContext, budget: AbortSignal): Promise<Notice | undefined> {
+  if (!context.reads.clearPending(view)) return undefined
   const last = context.history.last(view.path)
   if (last === undefined || last.hash === view.knownHash) return undefined
-  const changes = await findSeenChanges(view, context, budget)
-  if (last.hash === null) context.views.forget(view)
+  const changes = await findUnseenChanges(view, context, budget)
+  if (last.hash === null) context.reads.forget(view)
   return changes && describeChange(view, last, changes, context)
 }
 
 function describeChange(
-  { given, knownHash }: View,
+  { given, knownHash }: AgentView,
   last: Version,
-  { versions, lines }: SeenChanges,
+  { versions, lines }: UnseenChanges,
   { files }: OperationContext
 ): Notice {
   const who = describeAuthors(versions)
@@ -114,10 +114,10 @@ function describeChange(
 }
 
 /** From now on these views count from what is there: what has changed until now is told by this. */
-function tellBulk(bulk: readonly View[], { views, history }: OperationContext): Notice {
+function describeBulk(bulk: readonly AgentView[], { reads, history }: OperationContext): Notice {
   for (const view of bulk) {
-    views.settle(view)
-    views.tell(view, history.last(view.path)?.seq ?? view.learnedSeq)
+    reads.clearPending(view)
+    reads.markNotified(view, history.last(view.path)?.seq ?? view.learnedSeq)
   }
   const [first] = bulk
   const last = history.last(first?.path ?? '')

@@ -5,9 +5,9 @@ import { decodeText } from '../files/text.ts'
 import type { Hunk } from '../diff/hunks.ts'
 import type { OperationContext } from '../context.ts'
 import { contains, union, type LineRange } from '../versions/line-ranges.ts'
-import type { Sight, View } from '../versions/read-tracker.ts'
+import type { SeenRange, AgentView } from '../versions/read-tracker.ts'
 
-export interface SeenChanges {
+export interface UnseenChanges {
   /** Oldest first. */
   readonly versions: readonly Version[]
   /** In the current version, in order; undefined where that is not known. An insertion is a range of its lines, a removal one that ends before it starts. */
@@ -26,11 +26,11 @@ interface Step {
  * Undefined where nothing of it has been changed by others. From now on the view counts from the current version.
  * @param budget aborted when lines are not worth more time: a notice without them is one, too
  */
-export async function findSeenChanges(
-  view: View,
+export async function findUnseenChanges(
+  view: AgentView,
   context: OperationContext,
   budget: AbortSignal
-): Promise<SeenChanges | undefined> {
+): Promise<UnseenChanges | undefined> {
   const versions = context.history.versions(view.path).slice()
   const last = versions.at(-1)
   const { sights } = view
@@ -40,7 +40,7 @@ export async function findSeenChanges(
   for (const sight of sights) followed.push(await follow(sight, stepsAfter(sight, versions, view), hunksOf))
   // Unless it has read meanwhile.
   if (view.sights === sights)
-    context.views.advance(
+    context.reads.advance(
       view,
       sights.map(({ lines }, index) => ({
         seq: last.seq,
@@ -63,7 +63,11 @@ function isCovered(changed: readonly LineRange[] | undefined, fresh: readonly Li
   return changed?.every((range) => contains(fresh, range)) === true
 }
 
-function stepsAfter({ seq, hash }: Sight, versions: readonly Version[], { agentId, learnedSeq }: View): Step[] {
+function stepsAfter(
+  { seq, hash }: SeenRange,
+  versions: readonly Version[],
+  { agentId, learnedSeq }: AgentView
+): Step[] {
   // Where the history had been dropped meanwhile, the same bytes may have been seen again.
   const start = versions.findIndex((version) => version.seq === seq || (version.seq > seq && version.hash === hash))
   const steps: Step[] = []
@@ -93,7 +97,7 @@ interface Followed {
 
 type HunkFinder = (from: string | null, to: string | null) => Promise<readonly Hunk[] | undefined>
 
-async function follow(sight: Sight, steps: readonly Step[], hunksOf: HunkFinder): Promise<Followed> {
+async function follow(sight: SeenRange, steps: readonly Step[], hunksOf: HunkFinder): Promise<Followed> {
   let { lines } = sight
   let changed: LineRange[] | undefined = []
   let isNews = false

@@ -7,13 +7,13 @@ import { isSameIdentity } from '../files/identity.ts'
 import { lockKey } from '../files/lock-key.ts'
 import type { FileVersion } from '../files/read-file.ts'
 
-export interface SightingParts {
+export interface ObservationParts {
   readonly bases: Bases
   readonly history: History
   readonly locks: LockManager
 }
 
-interface Sighting {
+interface Observation {
   /** False where somebody changes the file through the server, or has changed it since: what is seen may be his work. */
   readonly isSound: boolean
   /** Keeps the bytes, and records the version where that is sound. */
@@ -21,7 +21,7 @@ interface Sighting {
 }
 
 /** Begins before the file is opened, under its lock. A read that takes long may end after others that began later. */
-export function beginSighting(path: string, { bases, history }: Omit<SightingParts, 'locks'>): Sighting {
+export function beginObservation(path: string, { bases, history }: Omit<ObservationParts, 'locks'>): Observation {
   const isLatest = whileLatest(path, history)
   return {
     isSound: true,
@@ -33,7 +33,7 @@ export function beginSighting(path: string, { bases, history }: Omit<SightingPar
 }
 
 /** The same without the lock, so that nobody waits for whoever looks. A write under way would be taken for a change from outside. */
-export function beginGlance(path: string, { bases, history, locks }: SightingParts): Sighting {
+export function beginGlance(path: string, { bases, history, locks }: ObservationParts): Observation {
   const key = lockKey(path)
   const isBeingChanged = () => locks.status(key).holders.some(({ mode, isLease }) => mode === 'exclusive' && !isLease)
   const isLatest = isBeingChanged() ? () => false : whileLatest(path, history)

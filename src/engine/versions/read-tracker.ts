@@ -5,7 +5,7 @@ import { createGivenLines, type GivenLines } from './given-lines.ts'
 import type { LineRange } from './line-ranges.ts'
 
 /** Lines of one version that an agent has seen. */
-export interface Sight {
+export interface SeenRange {
   /** Of the version, in its file's history. */
   readonly seq: number
   readonly hash: string
@@ -14,14 +14,14 @@ export interface Sight {
 }
 
 /** One agent's knowledge of one file. */
-export interface View {
+export interface AgentView {
   readonly agentId: string
   /** Canonical. */
   readonly path: string
   /** As the agent spelt it. */
   readonly given: string
   /** Oldest first; together they are what it has seen. */
-  sights: readonly Sight[]
+  sights: readonly SeenRange[]
   /** Hash of the last version that it knows as a whole. */
   knownHash: string | undefined
   /** Up to this version it knows what others have changed. */
@@ -40,7 +40,7 @@ export interface Shown {
 }
 
 /** What an answer lets its caller know of a file without showing it. */
-export interface Learned extends Omit<Shown, 'lines'> {
+export interface Known extends Omit<Shown, 'lines'> {
   /** The version from which it knows the difference; absent where it knows the content, since it has sent it. */
   readonly from?: string
 }
@@ -48,25 +48,25 @@ export interface Learned extends Omit<Shown, 'lines'> {
 /** What one agent has not been told yet. */
 interface Untold {
   /** Files that have changed one by one. */
-  readonly views: Set<View>
+  readonly views: Set<AgentView>
   /** Files that have changed among very many at once. */
-  readonly bulk: Set<View>
+  readonly bulk: Set<AgentView>
 }
 
 /** Parts of one file that are remembered one by one. */
 const maxSights = 8
 
-export type Views = ReturnType<typeof createViews>
+export type ReadTracker = ReturnType<typeof createReadTracker>
 
 /** @param maxViews files times agents that are remembered, the most recently used ones; 0 remembers none */
-export function createViews(history: History, maxViews: number) {
+export function createReadTracker(history: History, maxViews: number) {
   // A count that is given as a size takes no room before it is used.
   const bound = { maxSize: maxViews, sizeCalculation: () => 1 }
-  const views = maxViews > 0 ? new LRUCache<string, View>({ ...bound, dispose: forgetView }) : undefined
-  const byPath = new Map<string, Set<View>>()
+  const views = maxViews > 0 ? new LRUCache<string, AgentView>({ ...bound, dispose: forgetView }) : undefined
+  const byPath = new Map<string, Set<AgentView>>()
   const untold = new Map<string, Untold>()
   const givenLines = createGivenLines()
-  const listeners = new Set<(view: View) => void>()
+  const listeners = new Set<(view: AgentView) => void>()
   history.onChange(note)
   history.onTrack(noteNewHistory)
 
@@ -88,7 +88,7 @@ export function createViews(history: History, maxViews: number) {
     }
   }
 
-  function notePending(view: View, isBulk: boolean): void {
+  function notePending(view: AgentView, isBulk: boolean): void {
     const { views: single, bulk } = untoldOf(view.agentId)
     if (!isBulk) {
       bulk.delete(view)
@@ -106,7 +106,7 @@ export function createViews(history: History, maxViews: number) {
     })
   }
 
-  function touch(view: View): void {
+  function touch(view: AgentView): void {
     for (const listener of listeners) listener(view)
   }
 
@@ -116,15 +116,15 @@ export function createViews(history: History, maxViews: number) {
     return known
   }
 
-  function forgetView(view: View): void {
+  function forgetView(view: AgentView): void {
     const others = byPath.get(view.path)
     others?.delete(view)
     if (others?.size === 0) byPath.delete(view.path)
-    settle(view)
+    clearPending(view)
   }
 
   /** There is nothing to tell of it any more. @returns whether there was */
-  function settle(view: View): boolean {
+  function clearPending(view: AgentView): boolean {
     const { agentId } = view
     const known = untold.get(agentId)
     if (known === undefined) return false
@@ -138,21 +138,21 @@ export function createViews(history: History, maxViews: number) {
     return history.versions(path).findLast((version) => version.hash === hash)
   }
 
-  function know(view: View, { hash, seq }: Version): void {
+  function know(view: AgentView, { hash, seq }: Version): void {
     view.knownHash = hash ?? undefined
     view.learnedSeq = Math.max(view.learnedSeq, seq)
-    settleAt(view, { seq })
+    clearPendingAt(view, { seq })
   }
 
-  function settleAt(view: View, { seq }: Pick<Version, 'seq'>): void {
-    if (history.last(view.path)?.seq === seq) settle(view)
+  function clearPendingAt(view: AgentView, { seq }: Pick<Version, 'seq'>): void {
+    if (history.last(view.path)?.seq === seq) clearPending(view)
   }
 
-  function viewOf(agentId: string, { path, given }: Pick<Shown, 'path' | 'given'>): View {
+  function viewOf(agentId: string, { path, given }: Pick<Shown, 'path' | 'given'>): AgentView {
     const key = keyOf(agentId, path)
     const known = views?.get(key)
     if (known !== undefined) return known
-    const view: View = { agentId, path, given, sights: [], knownHash: undefined, learnedSeq: 0 }
+    const view: AgentView = { agentId, path, given, sights: [], knownHash: undefined, learnedSeq: 0 }
     views?.set(key, view)
     const others = byPath.get(path)
     if (others === undefined) byPath.set(path, new Set([view]))
@@ -162,7 +162,7 @@ export function createViews(history: History, maxViews: number) {
 
   return {
     /** An answer shows this to the agent. */
-    saw(agentId: string | undefined, { path, given, hash, lines }: Shown): void {
+    recordRead(agentId: string | undefined, { path, given, hash, lines }: Shown): void {
       const version = versionOf(path, hash)
       if (agentId === undefined || views === undefined || version === undefined) return
       const view = viewOf(agentId, { path, given })
@@ -170,11 +170,11 @@ export function createViews(history: History, maxViews: number) {
       view.sights = lines === undefined ? [sight] : addSight(view.sights, sight)
       givenLines.add(view, hash, lines)
       if (lines === undefined) know(view, version)
-      else if (view.sights.every(({ seq }) => seq === version.seq)) settleAt(view, version)
+      else if (view.sights.every(({ seq }) => seq === version.seq)) clearPendingAt(view, version)
       touch(view)
     },
     /** An answer tells the agent all that differs from what it knew: by that it knows this version. */
-    learned(agentId: string | undefined, { path, given, hash, from }: Learned): void {
+    recordKnown(agentId: string | undefined, { path, given, hash, from }: Known): void {
       const version = versionOf(path, hash)
       if (agentId === undefined || views === undefined || version === undefined) return
       const view = viewOf(agentId, { path, given })
@@ -212,39 +212,39 @@ export function createViews(history: History, maxViews: number) {
     },
     hasUntold: (agentId: string): boolean => untold.has(agentId),
     /** Files of which the agent has not been told, in the order in which they changed. They stay until they are settled. */
-    untold: (agentId: string): readonly View[] => [...(untold.get(agentId)?.views ?? [])],
+    untold: (agentId: string): readonly AgentView[] => [...(untold.get(agentId)?.views ?? [])],
     countUntold: (agentId: string): number => {
       const known = untold.get(agentId)
       return known === undefined ? 0 : known.views.size + known.bulk.size
     },
     /** Those that changed among very many at once. */
-    untoldBulk: (agentId: string): readonly View[] => [...(untold.get(agentId)?.bulk ?? [])],
-    settle,
+    untoldBulk: (agentId: string): readonly AgentView[] => [...(untold.get(agentId)?.bulk ?? [])],
+    clearPending,
     /** It has been told that others have changed the file up to this version, and not what. */
-    tell(view: View, seq: number): void {
+    markNotified(view: AgentView, seq: number): void {
       view.learnedSeq = Math.max(view.learnedSeq, seq)
       touch(view)
     },
     /** From now on the agent's knowledge counts from these versions: it has been told what came before. */
-    advance(view: View, sights: readonly Sight[]): void {
+    advance(view: AgentView, sights: readonly SeenRange[]): void {
       view.sights = sights
       touch(view)
     },
     /** Told of every view that has changed. @returns ends it */
-    onChange(listener: (view: View) => void): () => void {
+    onChange(listener: (view: AgentView) => void): () => void {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    forget: (view: View): boolean => views?.delete(keyOf(view.agentId, view.path)) === true,
+    forget: (view: AgentView): boolean => views?.delete(keyOf(view.agentId, view.path)) === true,
     /** All that is known, the least recently used first. */
-    *dump(): Generator<View> {
+    *dump(): Generator<AgentView> {
       for (const key of views?.rkeys() ?? []) {
         const view = views?.peek(key)
         if (view !== undefined) yield view
       }
     },
     /** Takes up what was known before this process; what has changed since is told. */
-    restore(saved: View): void {
+    restore(saved: AgentView): void {
       const { agentId, path } = saved
       // Whoever has called meanwhile knows better, and of a file without a history nothing could be told.
       if (views === undefined || views.has(keyOf(agentId, path)) || history.last(path) === undefined) return
@@ -256,7 +256,7 @@ export function createViews(history: History, maxViews: number) {
   }
 }
 
-function newest({ sights, learnedSeq }: View): number {
+function newest({ sights, learnedSeq }: AgentView): number {
   return Math.max(learnedSeq, ...sights.map(({ seq }) => seq))
 }
 
@@ -265,9 +265,9 @@ function keyOf(agentId: string, path: string): string {
 }
 
 /** With those of the same version that it touches it becomes one, and it replaces older ones of its own lines; a whole one of the same version says it already. */
-function addSight(sights: readonly Sight[], added: Sight): readonly Sight[] {
+function addSight(sights: readonly SeenRange[], added: SeenRange): readonly SeenRange[] {
   let { start, end } = added.lines ?? { start: 1, end: 0 }
-  const others: Sight[] = []
+  const others: SeenRange[] = []
   for (const sight of sights) {
     const { lines } = sight
     const isSame = sight.seq === added.seq

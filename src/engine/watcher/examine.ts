@@ -2,10 +2,10 @@
 import type { ErrorCode } from '../../../schemas/errors.ts'
 import { OperationError } from '../../errors.ts'
 import type { FileStore } from '../files/file-store.ts'
-import type { Place } from '../files/walk.ts'
-import { beginGlance, type SightingParts } from '../versions/observed-version.ts'
+import type { OpenEntry } from '../files/walk.ts'
+import { beginGlance, type ObservationParts } from '../versions/observed-version.ts'
 
-export interface ExamineParts extends SightingParts {
+export interface ExamineParts extends ObservationParts {
   readonly files: FileStore
 }
 
@@ -26,7 +26,7 @@ export async function examine(path: string, isBulk: () => boolean, parts: Examin
   const { files, history } = parts
   const glance = beginGlance(path, parts)
   if (!glance.isSound) return 'busy'
-  let place: Place | undefined
+  let place: OpenEntry | undefined
   try {
     place = files.open(path, 'entry')
     if (place.path !== path || place.stat?.isFile() !== true) {

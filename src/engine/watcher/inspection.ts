@@ -1,7 +1,7 @@
 // Looks at files that may have changed: first at all by stat, which is cheap and tells how many they are, then at the content of the suspects.
 import type { Bursts } from './bursts.ts'
 import { examine, type ExamineParts } from './examine.ts'
-import { lookAt } from './look.ts'
+import { inspectFile } from './inspect-file.ts'
 import { createSlice, type Slice } from './slice.ts'
 
 interface InspectionOptions {
@@ -55,11 +55,11 @@ export function createInspection(options: InspectionOptions) {
     return changed
   }
 
-  function lookAtOne(path: string): ReturnType<typeof lookAt> {
+  function lookAtOne(path: string): ReturnType<typeof inspectFile> {
     const last = parts.history.last(path)
     if (last === undefined) return 'untracked'
     beforeLook(path)
-    return last.hash !== null && isCutOff(path) ? 'different' : lookAt(path, parts.history)
+    return last.hash !== null && isCutOff(path) ? 'different' : inspectFile(path, parts.history)
   }
 
   /** Until all are examined, or others are to be looked at first. */
@@ -80,7 +80,7 @@ export function createInspection(options: InspectionOptions) {
     let looked = 0
     let changed = 0
     for (const path of pending()) {
-      if (lookAt(path, parts.history) === 'different') changed += 1
+      if (inspectFile(path, parts.history) === 'different') changed += 1
       looked += 1
       if (looked === maxSample) break
     }

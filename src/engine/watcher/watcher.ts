@@ -73,7 +73,7 @@ export function createWatcher(options: WatcherOptions) {
     isCutOff: folders.isCutOff,
     pending: gather.paths,
     onBusy: (path) => gather.add(path, Math.max(retryMs, debounceMs)),
-    onDone: tellShortage,
+    onDone: notifyShortage,
     onError
   })
   const rounds = createRounds({ periodMs, folders, paths: history.paths, inspection })
@@ -82,7 +82,7 @@ export function createWatcher(options: WatcherOptions) {
     return shortage === undefined ? rescanMs : Math.min(rescanMs, degradedRescanMs)
   }
 
-  function tellShortage(): void {
+  function notifyShortage(): void {
     if (folders.shortage === undefined && shortage === undefined) return
     const { size, watched } = folders
     shortage = folders.shortage && { ...folders.shortage, folders: size, watchedFolders: watched, rescanMs: 0 }

@@ -1,6 +1,6 @@
 // A change of what a file holds: by the version that it is meant for, merged where that is wanted, and recorded as the caller's.
 import type { FileVersion } from '../../engine/files/read-file.ts'
-import type { Place } from '../../engine/files/walk.ts'
+import type { OpenEntry } from '../../engine/files/walk.ts'
 import type { OperationContext } from '../../engine/context.ts'
 import { changeFile, findStale, type FileChange, type LockedTurn, type Outcome } from './change-file.ts'
 import { readVersion, recordVersion } from './file-version.ts'
@@ -16,7 +16,7 @@ export interface ContentChange<Done> extends Pick<
   readonly fencingToken: number | undefined
   readonly texts: VersionTexts
   /** The version that the change is meant for; undefined takes whatever is there. Throws where the call must name one. */
-  readonly expectedHash: (place: Place) => string | undefined
+  readonly expectedHash: (place: OpenEntry) => string | undefined
   /** Where there is no file. Default: FILE_NOT_FOUND. */
   readonly create?: (turn: LockedTurn) => Promise<Done>
   /** What it makes of a version: its text, or its bytes. */
@@ -42,7 +42,7 @@ export async function changeContent<Done extends { readonly hash?: string }>(
   { path, fencingToken, ...request }: ContentChange<Done>
 ) {
   const { operation, texts, create, change, rebase = refuse, knowsNow, answer } = request
-  const { files, views, caller } = context
+  const { files, reads, caller } = context
 
   async function bytesFor({ bytes }: FileVersion): Promise<Buffer> {
     const content = await change(bytes)
@@ -63,7 +63,7 @@ export async function changeContent<Done extends { readonly hash?: string }>(
     const made = await files.replace(place, path, current, bytes, assertHeld)
     const hash = recordVersion(context, operation, place, bytes, made)
     const known = merged === undefined ? knowsNow(current) : undefined
-    if (known !== undefined) views.learned(caller.agentId, { path: place.path, given: path, hash, ...known })
+    if (known !== undefined) reads.recordKnown(caller.agentId, { path: place.path, given: path, hash, ...known })
     return { done: answer({ current, bytes, hash, isChanged: true }), merged }
   }
 

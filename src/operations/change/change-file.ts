@@ -2,7 +2,7 @@
 import type { Contention, Patch } from '../../../schemas/contention.ts'
 import type { NotMerged } from '../../engine/diff/merge-result.ts'
 import type { FileVersion } from '../../engine/files/read-file.ts'
-import type { Place } from '../../engine/files/walk.ts'
+import type { OpenEntry } from '../../engine/files/walk.ts'
 import type { OperationContext } from '../../engine/context.ts'
 import { withLocks, type Target } from '../locking/with-locks.ts'
 import { answerContention } from './contention.ts'
@@ -13,9 +13,9 @@ import { VersionTexts } from './version-texts.ts'
 /** A call that has its locks. */
 export interface LockedTurn {
   /** Of the file. */
-  readonly place: Place
+  readonly place: OpenEntry
   /** Of a second name, where the call has one. */
-  readonly other: Place | undefined
+  readonly other: OpenEntry | undefined
   /** To run in the same tick as the change. @throws OperationError LEASE_LOST, AUTHORITY_LOST */
   readonly assertHeld: () => void
 }
@@ -78,7 +78,7 @@ function publishContention({ events, caller }: OperationContext, stale: StaleCha
 
 /** Undefined where the version is the one expected, or any will do. */
 export function findStale(
-  { path: canonicalPath }: Place,
+  { path: canonicalPath }: OpenEntry,
   path: string,
   current: FileVersion | undefined,
   expectedHash: string | null | undefined

@@ -24,14 +24,14 @@ interface RefusedChange extends StaleChange {
 
 /** Runs outside the lock: both versions are bytes that no call changes any more. */
 export async function answerContention(context: OperationContext, refused: RefusedChange): Promise<Contention> {
-  const { bases, history, views, caller } = context
+  const { bases, history, reads, caller } = context
   const { operation, path, canonicalPath, expectedHash, current, notMerged, texts } = refused
   const modifiedBy = history.since(canonicalPath, expectedHash, bases.has(expectedHash)).map(toModification)
   const known = await bases.get(expectedHash)
   const compared = await compareVersions(context, refused, known)
   const { diff } = compared
   if (diff !== null)
-    views.learned(caller.agentId, { path: canonicalPath, given: path, hash: current.hash, from: expectedHash })
+    reads.recordKnown(caller.agentId, { path: canonicalPath, given: path, hash: current.hash, from: expectedHash })
   const judgement = await confirm(compared.judgement, refused)
   const message = describeContention({
     operation,

@@ -1,7 +1,7 @@
 // The version behind an entry that is deleted or renamed: the file itself, or what a link leads to.
 import { OperationError } from '../../errors.ts'
 import { requireRegular, type FileVersion } from '../../engine/files/read-file.ts'
-import type { Place } from '../../engine/files/walk.ts'
+import type { OpenEntry } from '../../engine/files/walk.ts'
 import type { OperationContext } from '../../engine/context.ts'
 import { glanceAt, readVersion } from './file-version.ts'
 
@@ -18,7 +18,7 @@ interface EntryVersion {
  */
 export async function readEntry(
   context: OperationContext,
-  place: Place,
+  place: OpenEntry,
   path: string,
   isHashNeeded: boolean
 ): Promise<EntryVersion> {

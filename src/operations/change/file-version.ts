@@ -1,22 +1,22 @@
 // The steps that the operations on files share: read and remember a version, record a change.
 import { isOperationError, OperationError } from '../../errors.ts'
-import { ChangedMeanwhile } from '../../engine/files/preconditions.ts'
+import { StaleFileError } from '../../engine/files/preconditions.ts'
 import { contentHash, type FileVersion } from '../../engine/files/read-file.ts'
 import type { Author } from '../../engine/versions/history.ts'
 import type { Made } from '../../engine/files/after-change.ts'
 import { unknownIdentity } from '../../engine/files/identity.ts'
-import type { Place } from '../../engine/files/walk.ts'
+import type { OpenEntry } from '../../engine/files/walk.ts'
 import type { Caller, OperationContext } from '../../engine/context.ts'
-import { beginGlance, beginSighting } from '../../engine/versions/observed-version.ts'
+import { beginGlance, beginObservation } from '../../engine/versions/observed-version.ts'
 import type { LockedTurn } from './change-file.ts'
 
 /** Reads the file at a place, whose lock is held, and remembers its bytes as a base. A version nobody here has made is noted as an external change. */
 export async function readVersion(
   context: Pick<OperationContext, 'files' | 'bases' | 'history'>,
-  place: Place,
+  place: OpenEntry,
   path: string
 ): Promise<FileVersion> {
-  const sighting = beginSighting(place.path, context)
+  const sighting = beginObservation(place.path, context)
   try {
     const version = await context.files.read(place, path)
     sighting.record(version)
@@ -30,7 +30,7 @@ export async function readVersion(
 }
 
 /** Reads a file whose lock is not held. What is read while somebody changes the file is not noted. */
-export async function glanceAt(context: OperationContext, place: Place, path: string): Promise<FileVersion> {
+export async function glanceAt(context: OperationContext, place: OpenEntry, path: string): Promise<FileVersion> {
   const glance = beginGlance(place.path, context)
   const version = await context.files.read(place, path)
   glance.record(version)
@@ -41,7 +41,7 @@ export async function glanceAt(context: OperationContext, place: Place, path: st
 export function recordVersion(
   { bases, history, caller }: OperationContext,
   operation: string,
-  place: Place,
+  place: OpenEntry,
   bytes: Buffer,
   { identity = unknownIdentity, unsure }: Made
 ): string {
@@ -58,7 +58,7 @@ export function authorOf({ agentId }: Caller, operation: string): Author {
 
 /**
  * Creates a file that was not there a moment ago, and records it. @returns its hash
- * @throws ChangedMeanwhile where somebody outside has just created it: then it is a file to change
+ * @throws StaleFileError where somebody outside has just created it: then it is a file to change
  */
 export async function createMissing(
   context: OperationContext,
@@ -71,11 +71,11 @@ export async function createMissing(
   try {
     const made = await context.files.create(place, path, bytes, { createDirs, assertHeld, mode })
     const hash = recordVersion(context, operation, place, bytes, made)
-    context.views.learned(context.caller.agentId, { path: place.path, given: path, hash, ...source })
+    context.reads.recordKnown(context.caller.agentId, { path: place.path, given: path, hash, ...source })
     return hash
   } catch (error) {
     if (!(error instanceof OperationError) || error.code !== 'FILE_EXISTS') throw error
-    throw new ChangedMeanwhile(`created meanwhile: ${place.path}`, { cause: error })
+    throw new StaleFileError(`created meanwhile: ${place.path}`, { cause: error })
   }
 }
 

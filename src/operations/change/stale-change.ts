@@ -84,7 +84,7 @@ export function describeMerge(
  * @param done the answer so far; its hash is that of the merged version
  */
 export async function answerMerged<Done extends { readonly hash?: string | null }>(
-  { differ, views, caller, log }: OperationContext,
+  { differ, reads, caller, log }: OperationContext,
   done: Done,
   { stale, base, current, modifiedBy }: Merged,
   diffFormat: string
@@ -97,7 +97,7 @@ export async function answerMerged<Done extends { readonly hash?: string | null 
   })
   // With the diff the caller can tell what the merged version is.
   if (diff !== null && typeof done.hash === 'string') {
-    views.learned(caller.agentId, { path: canonicalPath, given: path, hash: done.hash, from: expectedHash })
+    reads.recordKnown(caller.agentId, { path: canonicalPath, given: path, hash: done.hash, from: expectedHash })
   }
   return { ...done, merged: true, diff, modified_by: modifiedBy }
 }

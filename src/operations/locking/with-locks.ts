@@ -1,9 +1,9 @@
 // Runs the body of an operation under the locks of its files, with each file's place opened inside the lock.
 import { OperationError } from '../../errors.ts'
-import { ChangedMeanwhile } from '../../engine/files/preconditions.ts'
+import { StaleFileError } from '../../engine/files/preconditions.ts'
 import { lockKey } from '../../engine/files/lock-key.ts'
 import type { Reach } from '../../engine/files/file-store.ts'
-import type { Place } from '../../engine/files/walk.ts'
+import type { OpenEntry } from '../../engine/files/walk.ts'
 import type { Lock } from '../../engine/locks/lock.ts'
 import type { OperationContext } from '../../engine/context.ts'
 import { checkLeases, needsLease, noteReads, type LeaseTerm } from './lease-terms.ts'
@@ -29,7 +29,7 @@ interface LockOptions {
 /** With what earlier attempts have used of the time to wait. */
 type TimedOptions = LockOptions & { readonly elapsedMs: number }
 
-type Body<Result> = (places: readonly Place[], lock: Lock) => Promise<Result>
+type Body<Result> = (places: readonly OpenEntry[], lock: Lock) => Promise<Result>
 
 /** A file can move under a waiter, or be written from outside while it is changed; both are tried again this often. */
 const maxAttempts = 10
@@ -58,7 +58,7 @@ export async function withLocks<Result>(
 /** The locks, and the places as they are under them. */
 interface Turn {
   readonly lock: Lock
-  readonly places: readonly Place[]
+  readonly places: readonly OpenEntry[]
   readonly terms: readonly LeaseTerm[]
 }
 
@@ -78,7 +78,7 @@ async function attemptOnce<Result>(
     noteReads(turn.terms, context)
     return { result }
   } catch (error) {
-    if (error instanceof ChangedMeanwhile) return undefined
+    if (error instanceof StaleFileError) return undefined
     // That it is gone is seen as well.
     if (error instanceof OperationError && error.code === 'FILE_NOT_FOUND') noteReads(turn.terms, context)
     throw error
@@ -106,7 +106,7 @@ function takeNow(
 
 /** @throws OperationError LEASE_LOST, LOCK_REQUIRED; the places are closed then */
 function checkTerms(
-  places: readonly Place[],
+  places: readonly OpenEntry[],
   targets: readonly Target[],
   context: OperationContext
 ): readonly LeaseTerm[] {
@@ -121,7 +121,11 @@ function checkTerms(
 }
 
 /** A lease taken by the name of a link is one on what the link leads to: none can be taken where that is no file. */
-function toTerm({ path, stat }: Place, { path: given, mode, reach, fencingToken }: Target, context: OperationContext) {
+function toTerm(
+  { path, stat }: OpenEntry,
+  { path: given, mode, reach, fencingToken }: Target,
+  context: OperationContext
+) {
   const key = lockKey(path)
   const isLink = reach === 'entry' && stat?.isSymbolicLink() === true
   return { key, leaseKey: isLink ? targetKey(given, context) : key, path, mode, given, fencingToken }
@@ -206,8 +210,8 @@ function operationTtlMs({ locks }: OperationContext['config']): number {
   return locks.operation_ttl_seconds * 1000
 }
 
-function openAll(context: OperationContext, targets: readonly Target[]): readonly Place[] {
-  const places: Place[] = []
+function openAll(context: OperationContext, targets: readonly Target[]): readonly OpenEntry[] {
+  const places: OpenEntry[] = []
   try {
     for (const { path, reach } of targets) places.push(context.files.open(path, reach))
     return places
@@ -218,7 +222,7 @@ function openAll(context: OperationContext, targets: readonly Target[]): readonl
 }
 
 /** Never throws: the answer of an operation does not depend on what becomes of its handles. */
-function closeAll(places: readonly Place[], { log }: OperationContext): void {
+function closeAll(places: readonly OpenEntry[], { log }: OperationContext): void {
   for (const place of places) {
     try {
       place.close()

@@ -1,6 +1,10 @@
 // The background server of a tree, as the commands see it: which tree is meant, how it is started, how it does.
 import { realpathSync } from 'node:fs'
-import { createBackgroundRecords, type BackgroundRecord, type BackgroundRecords } from '../background/background-records.ts'
+import {
+  createBackgroundRecords,
+  type BackgroundRecord,
+  type BackgroundRecords
+} from '../background/background-records.ts'
 import { isBackgroundRunning, startInBackground, stopBackground, urlOf } from '../background/background.ts'
 import { askHealth } from '../background/probe-server.ts'
 import { logPathOf } from '../logs/log-files.ts'
@@ -131,7 +135,7 @@ export async function stopBackgroundOf([first]: readonly string[]): Promise<void
   recordsOfUser().remove(root)
 }
 
-export async function lookAt(root: string, config?: string): Promise<TreeStatus> {
+export async function treeStatus(root: string, config?: string): Promise<TreeStatus> {
   const { token, logFile } = readSettingsIfRight([], config)
   const record = recordsOfUser().read(root)
   const isOurs = record !== undefined && isBackgroundRunning(record)

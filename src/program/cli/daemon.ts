@@ -136,9 +136,9 @@ function describe({ url, record, wasRunning, hasOtherFlags = false }: Running): 
 }
 
 async function status(flags: TreeFlags): Promise<void> {
-  const { chooseRoot, lookAt } = await import('./daemon-server.ts')
+  const { chooseRoot, treeStatus } = await import('./daemon-server.ts')
   const root = await chooseRoot(flags)
-  const found = root === undefined ? undefined : await lookAt(root, flags.config)
+  const found = root === undefined ? undefined : await treeStatus(root, flags.config)
   if (found?.running !== true) process.exitCode = notRunningCode
   if (flags.json) return printJson(found ?? { running: false })
   if (found === undefined || !found.running) {

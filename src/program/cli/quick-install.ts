@@ -131,7 +131,7 @@ async function waitForServer({ roots: [first = ''], token }: CommandSettings): P
 
 async function setUpClients(named: readonly Client[] | undefined, roots: readonly string[]): Promise<void> {
   const { clients } = await import('../setup/clients.ts')
-  const { serverPlace, stdioLaunch } = await import('../setup/options.ts')
+  const { serverLocation, stdioLaunch } = await import('../setup/options.ts')
   const { planAddition } = await import('../setup/plan.ts')
   const { isOurEntry } = await import('../setup/targets.ts')
   const { journalOfUser, thisUser } = await import('../setup/user.ts')
@@ -141,7 +141,7 @@ async function setUpClients(named: readonly Client[] | undefined, roots: readonl
   const failures: string[] = []
   for (const client of chosen) {
     try {
-      const plan = planAddition(serverPlace(client, stdioLaunch(roots), user), journalOfUser(), isOurEntry)
+      const plan = planAddition(serverLocation(client, stdioLaunch(roots), user), journalOfUser(), isOurEntry)
       plan.apply()
       print(`${client.title}: ${plan.isChange ? `written into ${plan.file}` : `is set up already in ${plan.file}`}`)
     } catch (error) {

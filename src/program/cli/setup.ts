@@ -56,7 +56,7 @@ export function createSetupCommand(): Command {
 }
 
 async function run(name: string, flags: SetupFlags): Promise<void> {
-  const { findClient, serverPlace, hookPlace } = await import('../setup/options.ts')
+  const { findClient, serverLocation, hookLocation } = await import('../setup/options.ts')
   const { thisUser, journalOfUser } = await import('../setup/user.ts')
   const client = findClient(name)
   const { project, guard, force, remove, tokenEnv } = flags
@@ -68,7 +68,7 @@ async function run(name: string, flags: SetupFlags): Promise<void> {
     throw new Error('--token-env is the name of an environment variable, never the token itself')
   // What stands in the entry does not matter for taking it out.
   const launch = remove ? ({ transport: 'stdio', command: '', args: [] } as const) : await launchOf(flags)
-  const place = serverPlace(client, launch, thisUser(), project)
+  const place = serverLocation(client, launch, thisUser(), project)
   if (flags.print) return printEntry(place.target.add('').content, place.file)
   const { planAddition, planRemoval } = await import('../setup/plan.ts')
   const { isOurEntry } = await import('../setup/targets.ts')
@@ -77,7 +77,7 @@ async function run(name: string, flags: SetupFlags): Promise<void> {
   const plan = remove ? planRemoval : planAddition
   // With the entry the hook that came with it goes, too.
   const isHookMeant = guard === true || (remove === true && name === 'claude-code')
-  const hooks = isHookMeant && project !== undefined ? [plan(hookPlace(project), journal, () => true)] : []
+  const hooks = isHookMeant && project !== undefined ? [plan(hookLocation(project), journal, () => true)] : []
   const plans = [plan(place, journal, isOurs), ...hooks.filter(({ isChange }) => isChange || guard === true)]
   for (const plan of plans) {
     if (!flags.dryRun) plan.apply()

@@ -66,7 +66,7 @@ async function stopServers(): Promise<string[]> {
 /** Those that are recorded, and in the files of this user those that are ours by what they start. */
 async function removeEntries(): Promise<string[]> {
   const { clients } = await import('../setup/clients.ts')
-  const { placeOfRecord } = await import('../setup/options.ts')
+  const { locationOfRecord } = await import('../setup/options.ts')
   const { planRemoval } = await import('../setup/plan.ts')
   const { isOurEntry } = await import('../setup/targets.ts')
   const { journalOfUser, thisUser } = await import('../setup/user.ts')
@@ -78,7 +78,7 @@ async function removeEntries(): Promise<string[]> {
   const failures: string[] = []
   for (const { what, file } of [...recorded, ...others]) {
     try {
-      const place = placeOfRecord(what, file)
+      const place = locationOfRecord(what, file)
       if (place === undefined) continue
       const plan = planRemoval(place, journal, isOurEntry)
       plan.apply()

@@ -5,7 +5,7 @@ import { userNamespaceObstacle } from '../service/user-namespaces.ts'
 import { isServicePlatform } from '../service/choose-manager.ts'
 import { servicesOfUser } from '../service/user.ts'
 import { clients, serverName, type Client } from '../setup/clients.ts'
-import { serverPlace } from '../setup/options.ts'
+import { serverLocation } from '../setup/options.ts'
 import { isOurEntry } from '../setup/targets.ts'
 import { readUserFile } from '../setup/user-file.ts'
 import { thisUser } from '../setup/user.ts'
@@ -50,7 +50,7 @@ export function checkClients(): Finding[] {
 
 function checkClient(client: Client): Finding {
   const { ok, warn } = findings('clients')
-  const { file, target } = serverPlace(client, { transport: 'stdio', command: '', args: [] }, thisUser())
+  const { file, target } = serverLocation(client, { transport: 'stdio', command: '', args: [] }, thisUser())
   const setUp = `async-crud-mcp setup ${client.name}`
   try {
     const entry = target.current(target.parse(readUserFile(file).text.replace(/^\uFEFF/, '')))

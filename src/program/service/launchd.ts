@@ -1,10 +1,10 @@
 // Services of the user on macOS: launchctl in the domain of his login.
 import { join } from 'node:path'
 import { toLaunchAgent } from './launch-agent.ts'
-import type { ManagerPlace, ServiceManager } from './service-manager.ts'
+import type { ManagerEnvironment, ServiceManager } from './service-manager.ts'
 import { runTool, ServiceManagerError, type ToolResult } from './run-tool.ts'
 
-export function createLaunchd({ home, environment, uid }: ManagerPlace): ServiceManager {
+export function createLaunchd({ home, environment, uid }: ManagerEnvironment): ServiceManager {
   const domain = `gui/${uid}`
   const fileOf = (name: string) => join(home, 'Library', 'LaunchAgents', `${name}.plist`)
   const launchctl = (...args: string[]) => runTool('launchctl', args, environment)

@@ -1,5 +1,5 @@
 // What a service manager can do for us, whichever it is.
-import type { Place } from '../setup/clients.ts'
+import type { UserEnvironment } from '../setup/clients.ts'
 import type { ServiceDefinition } from './definition.ts'
 
 export interface ServiceStatus {
@@ -26,7 +26,7 @@ export interface ServiceManager {
   byHand(name: string): string
 }
 
-export interface ManagerPlace extends Place {
+export interface ManagerEnvironment extends UserEnvironment {
   /** Of the data of this user. */
   readonly dataFolder: string
   readonly uid: number

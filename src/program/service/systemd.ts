@@ -1,11 +1,11 @@
 // Services of the user on Linux: systemctl --user.
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ManagerPlace, ServiceManager } from './service-manager.ts'
+import type { ManagerEnvironment, ServiceManager } from './service-manager.ts'
 import { runTool, ServiceManagerError } from './run-tool.ts'
 import { toSystemdUnit } from './systemd-unit.ts'
 
-export function createSystemd({ home, environment }: ManagerPlace): ServiceManager {
+export function createSystemd({ home, environment }: ManagerEnvironment): ServiceManager {
   const folder = join(environment['XDG_CONFIG_HOME'] || join(home, '.config'), 'systemd', 'user')
   const byHand = (name: string) => `systemctl --user daemon-reload && systemctl --user enable --now ${name}`
 

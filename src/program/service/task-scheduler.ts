@@ -1,10 +1,10 @@
 // Services of the user on Windows: a task that starts when he logs in.
 import { win32 } from 'node:path'
-import type { ManagerPlace, ServiceManager } from './service-manager.ts'
+import type { ManagerEnvironment, ServiceManager } from './service-manager.ts'
 import { runTool, ServiceManagerError } from './run-tool.ts'
 import { toScheduledTask } from './scheduled-task.ts'
 
-export function createTaskScheduler({ environment, dataFolder, platform }: ManagerPlace): ServiceManager {
+export function createTaskScheduler({ environment, dataFolder, platform }: ManagerEnvironment): ServiceManager {
   const separator = platform === 'win32' && dataFolder.includes('\\') ? win32.sep : '/'
   const fileOf = (name: string) => [dataFolder, 'services', `${name}.xml`].join(separator)
   const user = `${environment['USERDOMAIN'] ?? '.'}\\${environment['USERNAME'] ?? ''}`

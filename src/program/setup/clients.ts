@@ -4,7 +4,7 @@ import { posix, win32 } from 'node:path'
 export type ClientName = 'claude-code' | 'claude-desktop' | 'cursor' | 'vscode' | 'codex'
 
 /** Whose files are meant. */
-export interface Place {
+export interface UserEnvironment {
   readonly platform: NodeJS.Platform
   readonly home: string
   readonly environment: Readonly<Record<string, string | undefined>>
@@ -28,11 +28,11 @@ export interface Client {
   /** The key below which the file lists servers. */
   readonly container: 'mcpServers' | 'servers' | 'mcp_servers'
   /** The file for all projects of this user. */
-  userFile(place: Place): string
+  userFile(place: UserEnvironment): string
   /** The file of one project, below its folder; undefined where the client has none. */
   readonly projectFile?: readonly string[]
   /** Any of these exists where the client is in use. */
-  traces(place: Place): string[]
+  traces(place: UserEnvironment): string[]
   /** @throws Error where the client cannot reach a server this way */
   entry(launch: Launch): Record<string, unknown>
 }
@@ -105,11 +105,11 @@ export const clients: readonly Client[] = [
 ]
 
 /** Path functions of the platform that the files are for. */
-export function pathOf({ platform }: Pick<Place, 'platform'>): typeof posix {
+export function pathOf({ platform }: Pick<UserEnvironment, 'platform'>): typeof posix {
   return platform === 'win32' ? win32 : posix
 }
 
-function applicationFolder(place: Place): string {
+function applicationFolder(place: UserEnvironment): string {
   const { platform, home, environment } = place
   const path = pathOf(place)
   if (platform === 'win32') return environment['APPDATA'] || path.join(home, 'AppData', 'Roaming')
@@ -117,7 +117,7 @@ function applicationFolder(place: Place): string {
   return environment['XDG_CONFIG_HOME'] || path.join(home, '.config')
 }
 
-function codexFolder(place: Place): string {
+function codexFolder(place: UserEnvironment): string {
   return place.environment['CODEX_HOME'] || pathOf(place).join(place.home, '.codex')
 }
 

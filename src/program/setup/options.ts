@@ -1,9 +1,9 @@
 // From what somebody asks for to the place in a file and the entry that belongs there.
 import { join, resolve } from 'node:path'
-import { clients, pathOf, type Client, type ClientName, type Launch, type Place as UserPlace } from './clients.ts'
+import { clients, pathOf, type Client, type ClientName, type Launch, type UserEnvironment } from './clients.ts'
 import { mainPath } from '../../support/installation.ts'
 import { nodePath } from './own-program.ts'
-import type { Place } from './plan.ts'
+import type { EntryLocation } from './plan.ts'
 import { createHookTarget, createServerTarget } from './targets.ts'
 
 /** What a user's own file may show to others: it may come to hold secrets. */
@@ -24,7 +24,7 @@ export function stdioLaunch(roots: readonly string[]): Launch {
 }
 
 /** @throws Error where the client has no such file */
-export function serverPlace(client: Client, launch: Launch, user: UserPlace, project?: string): Place {
+export function serverLocation(client: Client, launch: Launch, user: UserEnvironment, project?: string): EntryLocation {
   if (project !== undefined && client.projectFile === undefined)
     throw new Error(`${client.title} has no configuration for one project: leave out --project`)
   const isOfProject = project !== undefined && client.projectFile !== undefined
@@ -37,7 +37,7 @@ export function serverPlace(client: Client, launch: Launch, user: UserPlace, pro
 }
 
 /** The guard in the settings that Claude Code reads in this project. */
-export function hookPlace(project: string): Place {
+export function hookLocation(project: string): EntryLocation {
   const words = [nodePath(), mainPath].map(quote)
   return {
     what: 'guard',
@@ -47,9 +47,9 @@ export function hookPlace(project: string): Place {
   }
 }
 
-export function placeOfRecord(what: string, file: string): Place | undefined {
+export function locationOfRecord(what: string, file: string): EntryLocation | undefined {
   const client = clients.find(({ name }) => name === (what as ClientName))
-  if (what === 'guard') return { ...hookPlace('.'), file }
+  if (what === 'guard') return { ...hookLocation('.'), file }
   if (client === undefined) return undefined
   return { what, file, target: createServerTarget(client, {}), newMode: userMode }
 }

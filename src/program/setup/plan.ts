@@ -14,7 +14,7 @@ export interface Plan {
   apply(): void
 }
 
-export interface Place {
+export interface EntryLocation {
   /** In the journal. */
   readonly what: string
   readonly file: string
@@ -30,7 +30,7 @@ const byteOrderMark = '\uFEFF'
  * @throws Error that names the file and what is wrong with it; the file is as it was
  */
 export function planAddition(
-  { what, file, target, newMode }: Place,
+  { what, file, target, newMode }: EntryLocation,
   journal: Journal,
   isOurs: (entry: unknown) => boolean
 ): Plan {
@@ -59,7 +59,7 @@ export function planAddition(
 
 /** @throws as `planAddition` does */
 export function planRemoval(
-  { what, file, target, newMode }: Place,
+  { what, file, target, newMode }: EntryLocation,
   journal: Journal,
   isOurs: (entry: unknown) => boolean
 ): Plan {

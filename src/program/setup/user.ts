@@ -1,10 +1,10 @@
 // The user this runs for.
 import { homedir } from 'node:os'
 import { paths } from '../../support/user-paths.ts'
-import type { Place } from './clients.ts'
+import type { UserEnvironment } from './clients.ts'
 import { createJournal, type Journal } from './journal.ts'
 
-export function thisUser(): Place {
+export function thisUser(): UserEnvironment {
   return { platform: process.platform, home: homedir(), environment: process.env }
 }
 

@@ -25,12 +25,12 @@ const running = new Map<string, Promise<GitInfo | null>>()
 export function readGit(folder: string): Promise<GitInfo | null> {
   const shared = running.get(folder)
   if (shared !== undefined) return shared
-  const look = lookAt(folder, AbortSignal.timeout(timeoutMs)).finally(() => running.delete(folder))
+  const look = readGitInfo(folder, AbortSignal.timeout(timeoutMs)).finally(() => running.delete(folder))
   running.set(folder, look)
   return look
 }
 
-async function lookAt(folder: string, signal: AbortSignal): Promise<GitInfo | null> {
+async function readGitInfo(folder: string, signal: AbortSignal): Promise<GitInfo | null> {
   const repository = findRepository(folder)
   if (repository === undefined) return null
   const { commonDir } = repository

@@ -8,7 +8,7 @@ import type { LockManager } from '../../engine/locks/lock-manager.ts'
 import type { Logger } from '../../engine/context.ts'
 import type { LostLeases } from '../../engine/leases/lost-leases.ts'
 import type { Tickets } from '../../engine/leases/tickets.ts'
-import type { Views } from '../../engine/versions/read-tracker.ts'
+import type { ReadTracker } from '../../engine/versions/read-tracker.ts'
 import { createHistoryPart } from './history-part.ts'
 import { createKeptBases } from './kept-bases.ts'
 import { createLeasePart } from './lease-part.ts'
@@ -44,7 +44,7 @@ export interface PersistenceOptions {
   readonly locks: LockManager
   readonly lostLeases: LostLeases
   readonly tickets: Tickets
-  readonly views: Views
+  readonly reads: ReadTracker
   readonly log: Logger
   /** Told of what does not work as it should, in a sentence; undefined when that is over. */
   readonly onTrouble: (about: Trouble, message: string | undefined) => void
@@ -108,13 +108,13 @@ export function createPersistence(options: PersistenceOptions): Persistence {
 }
 
 /** In the order in which they are restored. */
-function createParts({ settings, locks, lostLeases, tickets, history, views, log }: PersistenceOptions) {
+function createParts({ settings, locks, lostLeases, tickets, history, reads, log }: PersistenceOptions) {
   const leases = createLeasePart({ locks, lostLeases, log })
   return [
     createLossPart(lostLeases),
     leases,
     createTicketPart({ tickets, locks, lostLeases, leases, ttlMultiplier: settings.ttl_multiplier }),
     createHistoryPart(history),
-    createViewPart(views)
+    createViewPart(reads)
   ]
 }

@@ -78,7 +78,7 @@ export function createState(options: StateOptions) {
   function begin(): void {
     const start = performance.now()
     const { opened, aside } = journal.open()
-    if (aside !== undefined) tellSetAside(aside)
+    if (aside !== undefined) logSetAside(aside)
     openBases()
     // What ends while it is restored is a change like any other.
     for (const part of parts)
@@ -87,7 +87,7 @@ export function createState(options: StateOptions) {
         part.onChange((change) => note(part, change))
       )
     for (const part of parts) if (part.isNeededAtOnce) void part.restore(opened?.records(part.name) ?? [])
-    if (opened !== undefined) tellOpened(opened, performance.now() - start)
+    if (opened !== undefined) logOpened(opened, performance.now() - start)
     restoring = restoreRest(opened).finally(() => (restoring = undefined))
     onTrouble('journal', undefined)
   }
@@ -110,13 +110,13 @@ export function createState(options: StateOptions) {
     }
   }
 
-  function tellOpened({ count, tornBytes }: Opened, ms: number): void {
+  function logOpened({ count, tornBytes }: Opened, ms: number): void {
     if (tornBytes > 0)
       log.info({ path, bytes: tornBytes }, 'the last record of the state was not whole, and is cut off')
     log.info({ path, records: count, ms: Math.round(ms) }, 'state restored')
   }
 
-  function tellSetAside({ reason, path: aside }: SetAside): void {
+  function logSetAside({ reason, path: aside }: SetAside): void {
     const message = `the state ${path} cannot be used: ${reason}. It is now ${aside}, and the server goes on without what it held: leases, and who changed what.`
     onTrouble('set-aside', message)
   }
@@ -186,7 +186,7 @@ export function createState(options: StateOptions) {
 
   function fail(error: unknown): void {
     const isForeign = error instanceof JournalFault
-    if (!isBroken || isForeign) onTrouble('journal', isForeign ? tellForeign(error) : tellFailure(error))
+    if (!isBroken || isForeign) onTrouble('journal', isForeign ? reportForeign(error) : reportFailure(error))
     isBroken = true
     healing ??= setTimeout(
       () => {
@@ -197,11 +197,11 @@ export function createState(options: StateOptions) {
     ).unref()
   }
 
-  function tellFailure(error: unknown): string {
+  function reportFailure(error: unknown): string {
     return `the state ${path} cannot be written: ${messageOf(error)}. Operations go on; what happens now would not survive a restart.`
   }
 
-  function tellForeign({ message }: JournalFault): string {
+  function reportForeign({ message }: JournalFault): string {
     return `nothing is kept over a restart: ${path} is left as it is, since ${message}. Give each tree a persistence.state_file of its own, or remove that one.`
   }
 

@@ -1,31 +1,31 @@
 // What each agent has been shown: so that it is told what has changed over a restart.
-import type { Sight, View, Views } from '../../engine/versions/read-tracker.ts'
+import type { SeenRange, AgentView, ReadTracker } from '../../engine/versions/read-tracker.ts'
 import { hasTypes, isFields } from './fields.ts'
 import { inSlices, type PersistedPart } from './part.ts'
 
 /** To be restored after the history, which says what has changed since. */
-export function createViewPart(views: Views): PersistedPart {
+export function createViewPart(reads: ReadTracker): PersistedPart {
   return {
     name: 'view',
     isNeededAtOnce: false,
     *dump() {
-      for (const view of views.dump()) yield { ...view }
+      for (const view of reads.dump()) yield { ...view }
     },
     async restore(records) {
-      const latest = new Map<string, View>()
+      const latest = new Map<string, AgentView>()
       await inSlices(records, (record) => {
         if (!isView(record)) return
         const key = `${record.agentId}\0${record.path}`
         latest.delete(key)
         latest.set(key, record)
       })
-      await inSlices(latest.values(), (view) => views.restore(view))
+      await inSlices(latest.values(), (view) => reads.restore(view))
     },
-    onChange: (tell) => views.onChange((view) => tell({ key: view, record: () => ({ ...view }) }))
+    onChange: (tell) => reads.onChange((view) => tell({ key: view, record: () => ({ ...view }) }))
   }
 }
 
-function isView(record: unknown): record is View {
+function isView(record: unknown): record is AgentView {
   return (
     hasTypes(record, { agentId: 'string', path: 'string', given: 'string', learnedSeq: 'number' }) &&
     isFields(record) &&
@@ -35,7 +35,7 @@ function isView(record: unknown): record is View {
   )
 }
 
-function isSight(value: unknown): value is Sight {
+function isSight(value: unknown): value is SeenRange {
   if (!hasTypes(value, { seq: 'number', hash: 'string' }) || !isFields(value)) return false
   return value['lines'] === undefined || hasTypes(value['lines'], { start: 'number', end: 'number' })
 }

@@ -31,7 +31,7 @@ interface Holder {
   readonly pid: number
 }
 
-interface Place {
+interface RootLock {
   readonly root: string
   readonly directory: StateDirectory
   /** The locked file. */
@@ -45,15 +45,15 @@ const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.
 export function createAuthorityLock(roots: readonly [string, ...string[]]): AuthorityLock {
   const [tree] = roots
   // In one order for all: of two processes with the same roots one gets all of them.
-  const places: Place[] = roots
+  const places: RootLock[] = roots
     .toSorted()
     .map((root) => ({ root, directory: createStateDirectory(root), locked: undefined }))
-  const isKept = ({ directory, locked }: Place) => locked !== undefined && directory.isAt(fileName, locked)
+  const isKept = ({ directory, locked }: RootLock) => locked !== undefined && directory.isAt(fileName, locked)
 
   return {
     tryAcquire() {
       refuseNested(roots)
-      const taken = new Map<Place, OpenFile>()
+      const taken = new Map<RootLock, OpenFile>()
       try {
         for (const place of places) {
           if (isKept(place)) continue
@@ -90,7 +90,7 @@ export function createAuthorityLock(roots: readonly [string, ...string[]]): Auth
 }
 
 /** @returns the locked file; undefined where another process has it */
-function lockAt({ root, directory }: Place): OpenFile | undefined {
+function lockAt({ root, directory }: RootLock): OpenFile | undefined {
   for (;;) {
     const file = directory.openLock(fileName)
     const { fd } = file
@@ -122,7 +122,7 @@ function lock(fd: number, { path }: StateDirectory): boolean {
   }
 }
 
-function giveBack(files: ReadonlyMap<Place, OpenFile>): void {
+function giveBack(files: ReadonlyMap<RootLock, OpenFile>): void {
   for (const [{ directory }, file] of files) {
     try {
       if (directory.isAt(fileName, file)) directory.remove(fileName)
@@ -154,7 +154,7 @@ function readHolder(directory: StateDirectory): Holder | undefined {
   }
 }
 
-function refuseOtherTree({ root, directory }: Place, tree: string): void {
+function refuseOtherTree({ root, directory }: RootLock, tree: string): void {
   const holder = readHolder(directory)
   if (holder === undefined || holder.tree === tree) return
   throw new TreeConflict(

@@ -422,7 +422,10 @@ export const leaseMutants: readonly Mutant[] = [
     fault: 'a request is undone with whatever its lease has become',
     file: 'lease-request',
     edits: [
-      ['this.#table.disclaim(this.#lease, this.#mode,', 'this.#table.disclaim(this.#lease, this.acquisition.mode,']
+      [
+        'this.#table.withdrawRequest(this.#lease, this.#mode,',
+        'this.#table.withdrawRequest(this.#lease, this.acquisition.mode,'
+      ]
     ],
     breaks: 'undoing a request leaves a lease that its agent had before, or has asked for since'
   },

@@ -9,10 +9,10 @@ import { parse as parseToml } from 'smol-toml'
 import fc from 'fast-check'
 import t from 'tap'
 import { installed } from '../../../src/support/installation.ts'
-import { clients, serverName, type Place } from '../../../src/program/setup/clients.ts'
+import { clients, serverName, type UserEnvironment } from '../../../src/program/setup/clients.ts'
 import { addEntry, removeEntry } from '../../../src/program/setup/entry.ts'
 import { createJournal } from '../../../src/program/setup/journal.ts'
-import { findClient, serverPlace, stdioLaunch } from '../../../src/program/setup/options.ts'
+import { findClient, serverLocation, stdioLaunch } from '../../../src/program/setup/options.ts'
 import { planAddition, planRemoval } from '../../../src/program/setup/plan.ts'
 import { createHookTarget, createServerTarget, isOurEntry } from '../../../src/program/setup/targets.ts'
 import { readUserFile } from '../../../src/program/setup/user-file.ts'
@@ -62,10 +62,10 @@ for (const [situation, files] of Object.entries(layouts)) {
   t.test(`all five clients are set up in ${situation}, twice is once, and every byte comes back`, (t) => {
     const home = makeHome(t, files)
     const before = home.snapshot()
-    const user: Place = { platform: 'linux', home: home.root, environment: {} }
+    const user: UserEnvironment = { platform: 'linux', home: home.root, environment: {} }
     const journal = createJournal(home.path('data'))
     for (const client of clients) {
-      const place = serverPlace(client, stdioLaunch([home.root]), user)
+      const place = serverLocation(client, stdioLaunch([home.root]), user)
       const old = readUserFile(place.file).text
       const plan = planAddition(place, journal, isOurEntry)
       t.strictSame(home.snapshot(), before, 'planning changes nothing')
@@ -176,9 +176,9 @@ t.test('whatever stands in a file, and however it is laid out, an entry comes an
 
 t.test('an entry that was put in the place of ours is not taken out', (t) => {
   const home = makeHome(t, { '.cursor/mcp.json': '{}' })
-  const user: Place = { platform: 'linux', home: home.root, environment: {} }
+  const user: UserEnvironment = { platform: 'linux', home: home.root, environment: {} }
   const journal = createJournal(home.path('data'))
-  const place = serverPlace(findClient('cursor'), stdioLaunch([home.root]), user)
+  const place = serverLocation(findClient('cursor'), stdioLaunch([home.root]), user)
   planAddition(place, journal, isOurEntry).apply()
   home.write('.cursor/mcp.json', '{"mcpServers": {"async-crud": {"command": "mine"}}}')
   t.throws(() => planAddition(place, journal, isOurEntry), /none of ours/)
@@ -188,9 +188,9 @@ t.test('an entry that was put in the place of ours is not taken out', (t) => {
 
 t.test('what a client writes between our look and our change is not lost', (t) => {
   const home = makeHome(t, { '.claude.json': '{}' })
-  const user: Place = { platform: 'linux', home: home.root, environment: {} }
+  const user: UserEnvironment = { platform: 'linux', home: home.root, environment: {} }
   const journal = createJournal(home.path('data'))
-  const place = serverPlace(findClient('claude-code'), stdioLaunch([home.root]), user)
+  const place = serverLocation(findClient('claude-code'), stdioLaunch([home.root]), user)
   const plan = planAddition(place, journal, isOurEntry)
   home.write('.claude.json', '{"new": 1}')
   t.throws(() => plan.apply(), /\.claude\.json was changed by another program meanwhile: run this again/)
@@ -238,9 +238,9 @@ t.test('a file that cannot be read as what it should be is refused and left alon
   for (const [name, file, text, message] of broken) {
     const home = makeHome(t, { [file]: text })
     const before = home.snapshot()
-    const user: Place = { platform: 'linux', home: home.root, environment: {} }
+    const user: UserEnvironment = { platform: 'linux', home: home.root, environment: {} }
     const client = findClient(name)
-    const place = serverPlace(client, stdioLaunch([home.root]), user)
+    const place = serverLocation(client, stdioLaunch([home.root]), user)
     t.throws(() => planAddition(place, createJournal(home.path('data')), isOurEntry), { message })
     t.strictSame(home.snapshot(), before)
   }
@@ -358,7 +358,8 @@ t.test('--print and --json answer a script, and the printed command is a server'
 })
 
 t.test('the files of each client on each platform', (t) => {
-  const fileOf = (name: string, place: Place) => clients.find((client) => client.name === name)?.userFile(place)
+  const fileOf = (name: string, place: UserEnvironment) =>
+    clients.find((client) => client.name === name)?.userFile(place)
   const mac = { platform: 'darwin', home: '/Users/ann', environment: {} } as const
   const windows = {
     platform: 'win32',

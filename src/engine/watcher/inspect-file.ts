@@ -7,7 +7,7 @@ import { isSameIdentity } from '../files/identity.ts'
 /** `unknown`: only its content can tell. */
 export type Look = 'same' | 'different' | 'unknown' | 'untracked'
 
-export function lookAt(path: string, history: History): Look {
+export function inspectFile(path: string, history: History): Look {
   const last = history.last(path)
   if (last === undefined) return 'untracked'
   const identity = history.known(path)?.identity
