@@ -1,4 +1,4 @@
-// The README's sessions, pasted as they stand, do what they say.
+// The sessions of the README and of the tutorial, pasted as they are, do what they say.
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { promisify } from 'node:util'
@@ -15,15 +15,10 @@ import { makeTree } from '../../fixtures/tree.ts'
 const project = pathToFileURL(installed('./'))
 const readme = readFileSync(new URL('README.md', project), 'utf8')
 
-const [session = '', leases = '', readers = '', lines = ''] = [
-  '## A first session with curl',
-  '## Leases: files reserved over several calls',
-  '## Who has read a file is told, and changes that do not touch are merged',
-  '## Lines of a file, with curl alone'
-].map((title) => {
-  const start = readme.indexOf(title)
-  return readme.slice(start, readme.indexOf('\n## ', start))
-})
+const tutorial = readFileSync(new URL('docs/tutorial.md', project), 'utf8')
+
+const [session = '', leases = '', readers = '', lines = ''] = tutorial.split('\n## ').slice(1)
+const [, firstSession = ''] = readme.split('\n## A first session with curl\n')
 
 function blocksOf(section: string): string[] {
   return [...section.matchAll(/```sh\n([^]*?)```/g)].map((match) => match[1] as string)
@@ -37,7 +32,17 @@ const parse = (text: string | undefined) => JSON.parse(text ?? '') as Answer
 /** The answer that is printed in a section. */
 const promisedIn = (section: string) => parse(/```json\n([^]*?)```/.exec(section)?.[1])
 
-t.test('the sessions with curl do what they say', async (t) => {
+t.test('the first session of the README does what it says', async (t) => {
+  const tree = makeTree(t)
+  const [prepare = '', calls = ''] = blocksOf(firstSession).map((block) => block.replaceAll('/tmp/demo', tree.root))
+  await run(prepare.replace(/npm start.*/, ''))
+  const { url } = await startProgram(t, ['--dir', tree.root])
+  const [ann, bob] = (await run(calls.replaceAll('http://127.0.0.1:8720', url))).split('\n')
+  t.match(parse(ann), { status: 'ok' })
+  t.match(parse(bob), promisedIn(readme), 'the answer is the one that is printed')
+})
+
+t.test('the sessions of the tutorial do what they say', async (t) => {
   const tree = makeTree(t)
   const blocks = [session, leases, readers, lines]
     .flatMap(blocksOf)
@@ -112,7 +117,7 @@ t.test('the commands of the page on leases do what they say', async (t) => {
 
 t.test('an MCP client that starts the server itself as the README says finds the tools', async (t) => {
   const tree = makeTree(t, { 'a.txt': 'one\n' })
-  const block = /over stdio[^]*?```json\n([^]*?)```/.exec(readme)?.[1] ?? ''
+  const block = /itself, over stdio[^]*?```json\n([^]*?)```/.exec(readme)?.[1] ?? ''
   const { mcpServers } = JSON.parse(block) as { mcpServers: Record<string, { command: string; args: string[] }> }
   const { command = '', args = [] } = mcpServers['async-crud'] ?? {}
   const real = args.map((arg) =>
@@ -132,7 +137,7 @@ t.test('the hook of the README refuses a native edit of a file that another agen
   const tree = makeTree(t, { 'list.txt': 'one\n' })
   const { url } = await startProgram(t, ['--dir', tree.root])
   await (await connect(t, 'rest', url, 'ann')).call('lock_try', { filepaths: ['list.txt'], note: 'numbering' })
-  const block = /the hooks in `[^]*?```json\n([^]*?)```/.exec(readme)?.[1] ?? ''
+  const block = /to the hooks in\s`[^]*?```json\n([^]*?)```/.exec(readme)?.[1] ?? ''
   const { hooks } = JSON.parse(block) as { hooks: { PreToolUse: { matcher: string; hooks: { command: string }[] }[] } }
   const [{ matcher, hooks: [hook] } = { matcher: '', hooks: [] }] = hooks.PreToolUse
   t.match('Edit', new RegExp(matcher))
@@ -147,7 +152,11 @@ t.test('the hook of the README refuses a native edit of a file that another agen
 t.test('every operation is in the README, and every link of the documents leads to a file', async (t) => {
   for (const { name } of operations) t.match(readme, `\`${name}\``)
   const pages = readdirSync(new URL('docs/', project), { recursive: true, encoding: 'utf8' })
-  for (const page of ['README.md', ...pages.filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)]) {
+  for (const page of [
+    'README.md',
+    'CONTRIBUTING.md',
+    ...pages.filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)
+  ]) {
     const place = new URL(page, project)
     for (const [, target] of readFileSync(place, 'utf8').matchAll(/\]\((?!http|#)([^)#]+)[^)]*\)/g)) {
       const path = new URL(String(target), place)
