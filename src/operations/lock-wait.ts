@@ -20,7 +20,7 @@ export const lockWait = defineOperation({
   name: 'lock_wait',
   title: 'Lease files, waiting in line',
   description:
-    'Reserves files as lock_try does, and waits in line for those that others have, up to timeout_seconds. What could not be had by then is said per file, with its holder. Where the answer has a ticket your places are kept: call again with that ticket. Pass either filepaths or a ticket. Where waiting could never end (you hold what the other waits for) the answer comes at once: DEADLOCK. Leases that you had before stay; give back one of them with lock_release, then ask again.',
+    'Reserves files as lock_try does, and waits in line for those that others have, up to timeout_seconds. What could not be had by then is said per file, with its holder. Where the answer has a ticket your places are kept: call again with that ticket. Pass filepaths or a ticket, or both to wait on for some files of the ticket only. Where waiting could never end (you hold what the other waits for) the answer comes at once: DEADLOCK. Leases that you had before stay; give back one of them with lock_release, then ask again.',
   ...contract.lock_wait,
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   errors: [...leaseErrors, 'DEADLOCK'],
