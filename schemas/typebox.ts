@@ -65,7 +65,7 @@ const make =
   (keywords: Schema) =>
   (options: Schema = {}): Schema => ({ ...options, ...keywords })
 
-/** The JSON Schema of TypeBox's call of that name. Only Record differs if TypeBox has patternProperties with a pattern that every name fits. */
+/** The JSON Schema of TypeBox's call of that name. Only Record differs: TypeBox adds patternProperties with a pattern that every name fits. */
 const builders = {
   Array: (items: Schema, options: Schema = {}): Schema => ({ ...options, type: 'array', items }),
   Boolean: make({ type: 'boolean' }),

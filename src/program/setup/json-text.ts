@@ -37,7 +37,7 @@ export function putInJson(text: string, path: Path, value: unknown): TextEdit {
   return insertFirst(text, node, style, (write) => `${JSON.stringify(key)}: ${write(nest(below, value))}`)
 }
 
-/** Adds an item to the array at the path, before the others. */
+/** Adds an item at the start of the array at the path. */
 export function addToJsonArray(text: string, path: Path, item: unknown): TextEdit {
   const { node, rest, style } = locate(text, path)
   if (node === undefined || rest.length > 0) return putInJson(text, path, [item])

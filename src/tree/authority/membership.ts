@@ -230,7 +230,7 @@ export function createMembership(options: MembershipOptions) {
     role: (): Role => role,
     /** Process id of the authority; null while it is not known. */
     authorityPid: (): number | null => (role === 'authority' ? process.pid : (relay?.pid ?? null)),
-    /** Says anew who this process is. */
+    /** If this process is a relay, sends its authority the current facts of this process. */
     introduce(): void {
       relay?.introduce(hello())
     },

@@ -21,7 +21,7 @@ export interface Relay extends EngineLink {
   readonly isLeaving: () => boolean
   /** Asks the authority for a sign of life. True once one comes, false once the authority has gone. */
   readonly isAnswering: () => Promise<boolean>
-  /** Says anew who this process is. */
+  /** Sends the authority the current facts of this process. */
   readonly introduce: (hello: Hello) => void
   /** This process stops: requests that the authority has not begun must not be carried out any more. */
   readonly withdraw: () => void

@@ -166,7 +166,7 @@ export function createTree(options: TreeOptions): Tree {
     degrade('state file', trouble)
   }
 
-  /** @param isReadOnly if true, asks once more after the authority was lost; it is not known then whether a change was made */
+  /** @param isReadOnly after the loss of the authority only such a call is asked again, once: a change may have been made */
   async function ask<Result>(
     use: (link: EngineLink) => Promise<Result>,
     { isReadOnly, signal }: { isReadOnly: boolean; signal?: AbortSignal }

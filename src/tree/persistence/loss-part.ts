@@ -4,7 +4,7 @@ import type { LossState, LostLeases } from '../../engine/leases/lost-leases.ts'
 import { hasTypes } from './fields.ts'
 import type { PersistedPart } from './part.ts'
 
-/** Nothing more is to be told. */
+/** The holder needs no further notice. */
 interface Gone {
   readonly agentId: string
   readonly path: string

@@ -1,4 +1,4 @@
-// The part of the engine that survives a restart: which parts, where they are kept, and whether they are.
+// The parts of the engine that survive a restart, where they are kept, and whether they are kept at all.
 import { existsSync } from 'node:fs'
 import type { Config } from '../../../schemas/config.ts'
 import type { Bases } from '../../engine/versions/bases.ts'

@@ -1,4 +1,4 @@
-// What each agent has been shown, so that it can be told what changed over a restart.
+// What each agent has been shown, so that it gets notices of changes over a restart.
 import type { SeenRange, AgentView, ReadTracker } from '../../engine/versions/read-tracker.ts'
 import { hasTypes, isFields } from './fields.ts'
 import { inSlices, type PersistedPart } from './part.ts'
