@@ -1,4 +1,4 @@
-// The door, the same for every route: who may speak to this server at all.
+// Access control, the same for every route: which clients may call this server.
 import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyRequest } from 'fastify'
@@ -13,11 +13,11 @@ import { pathOf, sendError } from './errors.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** True for a route that shows the public contract only: no token is asked for. */
+    /** True for a route that shows only the public contract: it needs no token. */
     isPublic?: boolean
   }
   interface FastifyInstance {
-    /** Undefined where the request may go on. */
+    /** Undefined if the request may go on. */
     refusalOf: (request: FastifyRequest) => Promise<OperationError | undefined>
   }
 }
@@ -38,7 +38,7 @@ export default fp<{ config: Config }>(
       const { socket } = request
       const { allowed_hosts, token } = app.settings.current.daemon
       const hosts = [...names.map((name) => `${name}:${socket.localPort}`), ...allowed_hosts]
-      // Fastify's own complaints come without a route.
+      // Fastify's own errors come without a route.
       const isPublic = request.routeOptions.config?.isPublic ?? false
       return (
         (await sameUser?.refusalOf(socket)) ??
@@ -47,7 +47,7 @@ export default fp<{ config: Config }>(
         (isPublic ? undefined : checkToken(request, token))
       )
     })
-    // Before Fastify sees the request, so that no answer is without them, nor one that Fastify does not send.
+    // Set before Fastify sees the request, so that every answer has them, even one that Fastify does not send.
     const setHeaders = (_request: IncomingMessage, response: ServerResponse) => {
       for (const [name, value] of Object.entries(securityHeaders)) response.setHeader(name, value)
     }
@@ -66,10 +66,10 @@ export default fp<{ config: Config }>(
   { name: 'access', dependencies: ['settings', 'errors'] }
 )
 
-/** A web page that has its name rebound to a loopback address is refused, and so is what was meant for another server. */
+/** Refuses a web page that rebinds its name to a loopback address, and a request meant for another server. */
 function checkHost({ headers: { host }, raw }: FastifyRequest, hosts: readonly string[]): OperationError | undefined {
   const hostHeaders = raw.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length
-  // A request line may name the server too, as for a proxy; such a name comes before the header.
+  // A request line may name the server too, as for a proxy; such a name takes precedence over the header.
   const [, target = host] = /^[a-z][a-z\d+.-]*:\/\/([^/?#]*)/i.exec(raw.url ?? '') ?? []
   if (hostHeaders === 1 && isOneOf(hosts, host) && isOneOf(hosts, target)) return undefined
   return new OperationError(
@@ -78,7 +78,7 @@ function checkHost({ headers: { host }, raw }: FastifyRequest, hosts: readonly s
   )
 }
 
-/** A web page of another origin is refused, whether or not it could see the answer. */
+/** Refuses a web page of another origin, whether or not it could see the answer. */
 function checkOrigin(request: FastifyRequest, hosts: readonly string[]): OperationError | undefined {
   const { origin } = request.headers
   const isOwnOrigin = origin === undefined || isOneOf(hosts, /^https?:\/\/(.*)$/i.exec(origin)?.[1])
@@ -89,7 +89,7 @@ function checkOrigin(request: FastifyRequest, hosts: readonly string[]): Operati
   )
 }
 
-/** Browsers send no Origin when a page embeds an address as an image, a script or a frame, but say this. A link may be followed. */
+/** Browsers send no Origin if a page embeds an address as an image, a script or a frame, but send this header. A link may be followed. */
 function isEmbedded({ headers, method }: FastifyRequest): boolean {
   if (!isOneOf(['cross-site', 'same-site'], headers['sec-fetch-site'])) return false
   const isLink = headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document'
@@ -102,12 +102,12 @@ function isOneOf(allowed: readonly string[], value: string | string[] | undefine
 
 function checkToken({ headers, socket }: FastifyRequest, token: string): OperationError | undefined {
   if (token === '') {
-    // No such server starts, but a token can be taken away while it runs.
+    // No such server starts, but a token can be removed while it runs.
     if (isLoopback(socket.localAddress ?? '')) return undefined
     return new OperationError('UNAUTHORIZED', 'Without a token this server answers on loopback addresses alone.')
   }
   const expected = Buffer.from(token)
-  // The name of a scheme may be written in any case (RFC 9110, 11.1).
+  // The name of a scheme ignores case (RFC 9110, 11.1).
   const [, bearer = ''] = /^bearer +(.*)$/i.exec(headerText(headers.authorization) ?? '') ?? []
   const given = Buffer.from(bearer)
   if (given.length === expected.length && timingSafeEqual(given, expected)) return undefined

@@ -1,4 +1,4 @@
-// app.call: runs an operation on the one engine of the tree, that of this process or that of its authority. All transports are layers over it.
+// app.call: runs an operation on the one engine of the tree, in this process or its authority. All transports are layers over it.
 import type { AddressInfo } from 'node:net'
 import fp from 'fastify-plugin'
 import { createRootlessTree, createTree, type Tree } from '../src/tree/authority/tree.ts'
@@ -13,7 +13,7 @@ declare module 'fastify' {
   interface FastifyInstance {
     call: CallOperation
     tree: Tree
-    /** When the stop must have come to its end, by performance.now(); undefined while nobody stops. */
+    /** When the stop must end, by performance.now(); undefined before a stop. */
     stopsAt: number | undefined
   }
 }
@@ -63,7 +63,7 @@ export default fp<Options>(
     })
     app.server.on('listening', tree.introduce)
 
-    // New calls are refused, waiting ones answered; those that hold their lock may finish, within the time the operator gives.
+    // Refuses new calls and answers waiting ones; calls that hold their lock may finish within the operator's time limit.
     app.addHook('preClose', async () => {
       isStopping = true
       const limitMs = daemon.stop_timeout_seconds * 1000
@@ -71,10 +71,10 @@ export default fp<Options>(
       await tree.announceLeaving()
       app.persistence.beginStop()
       await Promise.all([app.engine.stop(limitMs), running.ended(limitMs)])
-      // The next authority finds the state written, and free.
+      // The next authority finds the state written and unlocked.
       await app.persistence.close()
       tree.leave()
-      // Whoever does not take the answer by then goes without it.
+      // A client that has not taken the answer by then goes without it.
       setTimeout(() => app.server.closeAllConnections(), 200).unref()
     })
   },

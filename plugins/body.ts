@@ -1,4 +1,4 @@
-// Request bodies: JSON in valid UTF-8 only, and no more of them at once than the budget holds.
+// Request bodies: JSON in valid UTF-8 only, no more at once than the budget allows.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
@@ -9,7 +9,7 @@ import { readBody } from '../src/transports/read-body.ts'
 export default fp(
   async (app) => {
     const options = { maxBytes: app.initialConfig.bodyLimit as number, budget: app.requestBudget }
-    /** Fastify gives a parser the request alone. */
+    /** Fastify gives a parser only the request. */
     const responses = new WeakMap<IncomingMessage, ServerResponse>()
     app.server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
       responses.set(request, response)

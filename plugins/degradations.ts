@@ -1,4 +1,4 @@
-// app.degradations: what does not work as it should, said by the parts themselves.
+// app.degradations: the parts that do not work as they should, as they report it themselves.
 import fp from 'fastify-plugin'
 import { createDegradations, type Degradations } from '../src/engine/degradations.ts'
 

@@ -1,4 +1,4 @@
-// GET /docs: the contract as a page on which every operation can be tried out. It works offline: all it needs comes from here.
+// GET /docs: the contract as a page on which every operation can be tried out. It works offline: this server serves all its files.
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import fp from 'fastify-plugin'
@@ -9,9 +9,9 @@ const html = 'text/html; charset=utf-8'
 const css = 'text/css; charset=utf-8'
 const script = 'text/javascript; charset=utf-8'
 
-/** Ours; both are read when asked for, so that the start of the server does not pay for them. */
+/** Our files; read on request, so that the start of the server does not pay for them. */
 const own = (name: string) => () => installed(`openapi/${name}`)
-/** Of Swagger UI, as the package brings it: only its files are used. */
+/** Swagger UI's files, as its package contains them: nothing else of it is used. */
 const ofSwaggerUi = (name: string) => () => require.resolve(`@fastify/swagger-ui/static/${name}`)
 
 const files = [
@@ -23,7 +23,7 @@ const files = [
   { path: '/docs/favicon-32x32.png', type: 'image/png', locate: ofSwaggerUi('favicon-32x32.png') }
 ]
 
-/** In place of the policy of all other answers: the browser asks this server alone, runs these files alone, and shows the page in no frame. Icons are data. */
+/** Replaces the policy of all other answers: the browser calls this server only, runs these files only, and allows no frame. Icons are data. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",

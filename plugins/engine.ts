@@ -1,4 +1,4 @@
-// app.engine: runs operations on the lock table and the files of this very process.
+// app.engine: runs operations on the lock table and the files of this process itself.
 import fp from 'fastify-plugin'
 import type { Config } from '../src/config/config.ts'
 import type { EngineLink } from '../src/engine/engine-link.ts'
@@ -13,7 +13,7 @@ import { listTracked } from '../src/engine/versions/tracked-files.ts'
 import { createRunningCalls } from '../src/engine/running-calls.ts'
 
 export interface LocalEngine extends EngineLink {
-  /** Refuses new calls, answers waiting ones, and lets those that hold their lock finish, within this time. */
+  /** Refuses new calls, answers waiting ones, and lets calls that hold their lock finish within this time. */
   stop(limitMs: number): Promise<void>
 }
 
@@ -48,7 +48,7 @@ export default fp<{ config: Config; version: string }>(
       events,
       server,
       log: app.log,
-      // Decorated later, since it stands on this engine.
+      // A getter, since the tree depends on this engine and is decorated later.
       get tree() {
         return app.tree
       }

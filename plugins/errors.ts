@@ -1,4 +1,4 @@
-// Every failure that does not come from an operation's own answer, in the envelope of what was asked for.
+// Answers every failure outside an operation, in the envelope of the called operation.
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
@@ -10,7 +10,7 @@ import { securityHeaders } from '../src/transports/security-headers.ts'
 import { suggest } from '../src/support/suggest.ts'
 import { operations } from '../src/operations/index.ts'
 
-/** Of every answer that is JSON. */
+/** The type of every JSON answer. */
 export const jsonType = 'application/json; charset=utf-8'
 
 export default fp(
@@ -47,7 +47,7 @@ export default fp(
 
 const byPath = new Map(operations.map((operation) => [`/${operation.name}`, operation]))
 
-/** Answers in the envelope of the operation that was asked for, with its status. */
+/** Answers in the envelope of the called operation, with its status. */
 export function sendError(request: FastifyRequest, reply: FastifyReply, error: OperationError): FastifyReply {
   const operation = byPath.get(request.routeOptions.url ?? pathOf(request))
   const envelope = operation?.envelope ?? envelopes.status
@@ -59,7 +59,7 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, error: O
     .send(envelope.body(error, { operation: operation?.name, input: request.body }))
 }
 
-/** Without the query, which may hold a secret: nothing else of an address is logged or answered. */
+/** Without the query, which may contain a secret: nothing else of an address is logged or answered. */
 export function pathOf({ url }: FastifyRequest): string {
   return url.split('?')[0] ?? ''
 }
@@ -70,7 +70,7 @@ function notFound({ method }: FastifyRequest, path: string): OperationError {
   return new OperationError('ROUTE_NOT_FOUND', message)
 }
 
-/** Whatever Fastify or a handler threw, in the words of the error table. */
+/** The error table's words for anything that Fastify or a handler threw. */
 export function toFailure(error: unknown): OperationError {
   if (isErrno(error, 'ECONNRESET', 'ECONNABORTED'))
     return new OperationError('CANCELLED', 'The client closed the connection.', { cause: error })
@@ -83,7 +83,7 @@ export function toFailure(error: unknown): OperationError {
         { cause: error }
       )
     default:
-      // Fastify's other complaints about a request: a wrong Content-Length, a bad URL.
+      // Fastify's other errors about a request: a wrong Content-Length, a bad URL.
       if (error.statusCode !== undefined && error.statusCode < 500) {
         return new OperationError('INVALID_REQUEST', `The request is malformed: ${error.message}`, { cause: error })
       }
@@ -94,16 +94,16 @@ export function toFailure(error: unknown): OperationError {
 /** The last response begun on each connection. */
 const latest = new WeakMap<Socket, ServerResponse>()
 
-/** What Node's own parser refuses, or does not get in time. */
+/** Answers a request that Node's own parser refuses, or does not get in time. */
 export function answerUnparsable(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET') return void socket.destroy()
   const response = latest.get(socket)
   if (response === undefined || response.writableFinished) {
-    // The rest of a request that has had its answer: there is nothing more to say.
+    // The rest of a request that has had its answer: nothing more is to be sent.
     if (!socket.writable || response?.req.complete === false) socket.destroy()
     else answerRaw(error, socket)
   } else if (response.req.complete || response.writableEnded) {
-    // The answers that are due go out first.
+    // Pending answers go out first.
     response.once('close', () => answerUnparsable(error, socket))
   } else if (response.headersSent) socket.destroy()
   else {
@@ -114,7 +114,7 @@ export function answerUnparsable(error: NodeJS.ErrnoException, socket: Socket): 
 
 const lingerMs = 1000
 
-/** No request, and so no response, has come of it. */
+/** No request, and so no response, exists. */
 function answerRaw(error: NodeJS.ErrnoException, socket: Socket): void {
   const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : unparsable(error).httpStatus
   const body = JSON.stringify(unparsable(error).toEnvelope())
@@ -126,7 +126,7 @@ function answerRaw(error: NodeJS.ErrnoException, socket: Socket): void {
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
-  // A client that does not close its side does not keep the connection.
+  // A client that does not close its side must not keep the connection open.
   setTimeout(() => socket.destroy(), lingerMs).unref()
 }
 

@@ -1,4 +1,4 @@
-// app.events: what happens to files and locks is told to whoever follows it.
+// app.events: sends its followers what happens to files and locks.
 import fp from 'fastify-plugin'
 import type { Config } from '../src/config/config.ts'
 import { createEvents, type Events } from '../src/engine/events/event-hub.ts'
@@ -16,7 +16,7 @@ export default fp<{ config: Config }>(
       keepMs: config.events.resume_seconds * 1000
     })
     app.decorate('events', events)
-    // Streams are answers that never end: they must not be waited for.
+    // Streams are answers that never end: the stop must not wait for them.
     app.addHook('preClose', async () => events.close())
   },
   { name: 'event-hub', dependencies: ['settings'] }

@@ -48,7 +48,7 @@ export default fp<{ config: Config }>(
           following.end()
         }
       })
-      // It may have gone while the tree was joined.
+      // The client may have gone while this process joined the tree.
       if (raw.destroyed) return stream.close()
       streams.set(stream, following)
       beating ??= beatLater()
@@ -74,7 +74,7 @@ export default fp<{ config: Config }>(
 const headers = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-store',
-  // Some proxies keep an answer back until it is complete.
+  // Some proxies hold an answer back until it is complete.
   'x-accel-buffering': 'no'
 }
 
@@ -97,7 +97,7 @@ function toList(value: string | string[] | undefined): string[] {
   return Array.isArray(value) ? value : [value]
 }
 
-/** What EventSource sends when it comes back. */
+/** The header that EventSource sends when it reconnects. */
 function readLastId({ headers: { 'last-event-id': id } }: FastifyRequest): string | undefined {
   if (id === undefined || id === '') return undefined
   if (typeof id === 'string' && id.length <= maxIdLength) return id

@@ -1,4 +1,4 @@
-// app.files, app.bases, app.history: the files below the roots, and the versions of them that are remembered.
+// app.files, app.bases, app.history: the files below the roots, and their remembered versions.
 import fp from 'fastify-plugin'
 import { createBases, type Bases } from '../src/engine/versions/bases.ts'
 import { createHistory, type History } from '../src/engine/versions/history.ts'
@@ -12,7 +12,7 @@ declare module 'fastify' {
     files: FileStore
     bases: Bases
     history: History
-    /** Looks in the background for what processes that are gone have left. */
+    /** Looks in the background for leftovers of processes that are gone. */
     sweepLeftovers: () => void
   }
 }
@@ -38,7 +38,7 @@ export default fp<{ config: Config }>(
     async function clearAway(): Promise<void> {
       const removed = await sweepLeftovers(files.roots, sweep.signal)
       if (removed > 0) app.log.info({ removed }, 'removed temporary files of a process that is gone')
-      // Only now are folders empty that were made for a file.
+      // Only after the sweep are the folders empty that were made for a file.
       if (sweep.signal.aborted) return
       for (const message of await files.settleUnfinished()) app.log.warn(message)
     }

@@ -1,4 +1,4 @@
-// GET /health (PRD 11.2): whether the process can do its work, found out within a bounded time.
+// GET /health (PRD 11.2): whether the process can do its work, checked within a bounded time.
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import fp from 'fastify-plugin'
 import type { Health } from '../schemas/health.ts'
@@ -7,14 +7,14 @@ import { createRootProbe } from '../src/engine/files/root-health.ts'
 
 const resolutionMs = 10
 const windowMs = 60_000
-/** An authority or a file system that takes longer keeps calls waiting, too. */
+/** A slower authority or file system blocks calls, too. */
 const probeMs = 1000
 
 export default fp(
   async (app) => {
     const delay = monitorEventLoopDelay({ resolution: resolutionMs })
     delay.enable()
-    // A block of yesterday says nothing about now.
+    // An old block says nothing about the present.
     const renewal = setInterval(() => delay.reset(), windowMs)
     renewal.unref()
     const probeRoots = createRootProbe(app.files.roots)
@@ -56,7 +56,7 @@ export default fp(
   { name: 'health', dependencies: ['authority', 'files', 'watcher', 'degradations'] }
 )
 
-/** The histogram counts the timer's own interval in. */
+/** The histogram includes the timer's own interval. */
 function toMs(nanoseconds: number): number {
   return Math.max(0, Math.round(nanoseconds / 1e4) / 100 - resolutionMs)
 }

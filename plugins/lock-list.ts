@@ -1,4 +1,4 @@
-// GET /locks: everything held and waited for, for people and dashboards.
+// GET /locks: all held locks and waiting requests, for people and dashboards.
 import fp from 'fastify-plugin'
 import type { LockList } from '../schemas/locks.ts'
 import { OperationError } from '../src/errors.ts'

@@ -1,4 +1,4 @@
-// app.locks: the one lock table of this process, and what has to be remembered of the leases in it.
+// app.locks: the one lock table of this process, and the records of its leases.
 import fp from 'fastify-plugin'
 import { createLockManager, type LockManager } from '../src/engine/locks/lock-manager.ts'
 import type { Config } from '../src/config/config.ts'
@@ -30,7 +30,7 @@ export default fp<{ config: Config }>(
       },
       leasesBindOperations: settings.enforcement !== 'off',
       onLeaseEnd(lease, end) {
-        // Nobody was ever told that he had it.
+        // A parked lease: its holder never heard of the grant.
         if (!lease.isParked) lostLeases.record(lease, end)
         app.log.debug({ path: lease.path, agent_id: lease.agentId, cause: end.cause }, 'lease ended')
       }

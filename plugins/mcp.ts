@@ -21,7 +21,7 @@ export default fp<{ config: Config; version: string }>(
   async (app, { config: { daemon, events }, version }) => {
     const onError = (error: unknown) => app.log.debug({ err: error }, 'mcp')
 
-    // The SDK takes as long to load as all the rest: it is loaded soon after the server listens, or when the first client comes.
+    // The SDK takes as long to load as everything else: it is loaded soon after the server listens, or for the first client.
     const lazy = createLazy(start, (error) =>
       app.degradations.set('mcp', error === undefined ? undefined : explainLoadError('MCP', error))
     )
@@ -62,7 +62,7 @@ export default fp<{ config: Config; version: string }>(
         reply.hijack()
         await mcp.handle(request.raw, reply.raw, request.body)
       },
-      // A body that cannot be parsed is answered in the protocol's own form.
+      // A body that cannot be parsed gets an answer in the protocol's own form.
       errorHandler: (error, _request, reply) => {
         const { httpStatus, code, message } = toFailure(error)
         const rpcCode = code === 'INVALID_REQUEST' ? -32700 : -32600

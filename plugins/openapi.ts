@@ -1,4 +1,4 @@
-// GET /openapi.json: the committed contract, which npm run generate keeps true.
+// GET /openapi.json: the committed contract, which npm run generate updates.
 import { readFile } from 'node:fs/promises'
 import fp from 'fastify-plugin'
 import { installed } from '../src/support/installation.ts'

@@ -1,4 +1,4 @@
-// app.persistence: what the engine knows, kept for the next process that is the authority of the tree.
+// app.persistence: keeps the engine's state for the next process that is the authority of the tree.
 import fp from 'fastify-plugin'
 import type { Config } from '../src/config/config.ts'
 import { paths } from '../src/support/user-paths.ts'
@@ -12,7 +12,7 @@ declare module 'fastify' {
 
 interface Options {
   readonly config: Config
-  /** True where nobody has said whether anything is to be kept. */
+  /** True if no setting says whether anything is to be kept. */
   readonly followsOthers: boolean
 }
 

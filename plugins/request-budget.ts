@@ -11,7 +11,7 @@ declare module 'fastify' {
 
 export default fp<{ config: Config }>(
   async (app, { config: { daemon } }) => {
-    // Whatever the setting says, two of the largest requests have room: otherwise one that is allowed could never be made.
+    // Two of the largest requests always fit, whatever the setting: otherwise one that is allowed could never be made.
     const least = 2 * (app.initialConfig.bodyLimit as number)
     app.decorate('requestBudget', createByteBudget(Math.max(daemon.max_pending_request_bytes, least)))
   },

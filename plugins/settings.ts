@@ -1,4 +1,4 @@
-// app.settings: what counts now. Follows the configuration file while the server runs.
+// app.settings: the current settings. Follows the configuration file while the server runs.
 import fp from 'fastify-plugin'
 import { levels } from 'pino'
 import type { Config } from '../src/config/config.ts'
@@ -16,7 +16,7 @@ declare module 'fastify' {
 export interface ReloadOptions {
   /** The configuration file. */
   readonly path: string
-  /** Reads all settings again, from where they came from at the start. */
+  /** Reads all settings again, from the same sources as at the start. */
   readonly load: () => { readonly config: Config }
 }
 
@@ -52,7 +52,7 @@ export default fp<{ config: Config; reload?: ReloadOptions | undefined }>(
       }
       const { log_level } = next.daemon
       const changes = settings.update(next)
-      // What is told is told at the level that shows more of the two.
+      // The log of the changes uses the more verbose of the two levels.
       if (severity(log_level) < severity(app.log.level)) app.log.level = log_level
       for (const { setting, value, needsRestart } of changes) {
         if (needsRestart)

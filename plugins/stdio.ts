@@ -1,4 +1,4 @@
-// app.stdio: the plain methods and MCP on standard input and output, where the transport asks for it.
+// app.stdio: the plain methods and MCP on standard input and output, if the transport asks for it.
 import { randomBytes } from 'node:crypto'
 import fp from 'fastify-plugin'
 import { agentOperations } from '../src/operations/index.ts'
@@ -20,7 +20,7 @@ const loadMcp = () => import('../src/transports/mcp/stdio.ts')
 
 export default fp<{ config: Config; version: string }>(
   async (app, { config: { daemon, crud, events }, version }) => {
-    // Nobody names a connection; it names itself, so that its calls are told from those of others.
+    // A connection has no name of its own; this one tells its calls from those of other connections.
     const connection = `stdio-${randomBytes(4).toString('hex')}`
     const caller = { transport: 'stdio', agentId: connection, connection } as const
     const onError = (error: unknown) => app.log.debug({ err: error }, 'stdio')
@@ -28,7 +28,7 @@ export default fp<{ config: Config; version: string }>(
     app.decorate('stdio', undefined)
     app.addHook('onReady', async () => {
       if (daemon.transport === 'http') return
-      // Beside the first message, and before a new build of this folder takes the file away. A failure is told where MCP is needed.
+      // Loads during the first message, before a new build of this folder removes the file. A failure is reported when MCP is needed.
       loadMcp().catch(() => {})
       app.stdio = serveStdio({
         input: process.stdin,
@@ -61,7 +61,7 @@ export default fp<{ config: Config; version: string }>(
         budget: app.requestBudget,
         drainMs: daemon.stdio_drain_seconds * 1000,
         onError,
-        // Who only waits for a lease waits for nothing that he could still use.
+        // A call that only waits for a lease waits for something that its client can no longer use.
         onInputEnd: disconnect,
         onGone: (error) => {
           if (error === undefined || isErrno(error, 'EPIPE')) app.log.info('nobody reads standard output any more')
@@ -73,7 +73,7 @@ export default fp<{ config: Config; version: string }>(
       void app.stdio?.ended.then(disconnect)
     })
     app.addHook('preClose', async () => {
-      // The operations have had their time; what is left of it is for the reader of the answers.
+      // The operations have had their time; the rest of it is for the reader of the answers.
       await app.stdio?.close(Math.max(leastCloseMs, (app.stopsAt ?? 0) - performance.now()))
     })
   },

@@ -1,4 +1,4 @@
-// app.watcher: changes by other programs are noticed when they happen, not at the next look.
+// app.watcher: notices changes by other programs when they happen, not at the next look.
 import fp from 'fastify-plugin'
 import type { Config } from '../src/config/config.ts'
 import { external } from '../src/engine/versions/history.ts'
@@ -7,7 +7,7 @@ import { createWatcher, type Watcher } from '../src/engine/watcher/watcher.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Undefined where it is switched off. */
+    /** Undefined if it is switched off. */
     watcher: Watcher | undefined
   }
 }

@@ -1,9 +1,9 @@
-// What a caller passes for a schema, as a type: a property with a default may be left out.
+// The input type of a schema for its caller: a property with a default may be left out.
 import type { Static, TArray, TObject, TOptional, TProperties, TSchema, TUnion } from './typebox.ts'
 
 /**
- * The type of an input as its caller sees it. `Static` is the same input as its handler sees it, after the defaults have been
- * filled in. Goes into objects, arrays and unions; the defaults in any other kind of schema are not seen.
+ * The type of an input for its caller. `Static` is the same input for its handler, after the defaults have been filled in.
+ * Covers objects, arrays and unions; defaults in any other kind of schema are ignored.
  */
 export type CallerInput<Schema extends TSchema> =
   Schema extends TObject<infer Properties>
@@ -16,7 +16,7 @@ export type CallerInput<Schema extends TSchema> =
 
 type Omittable = TOptional<TSchema> | { readonly default: unknown }
 
-/** Without any property it is not `{}`, which would take everything. The last line makes one type of two, for who reads it in an editor. */
+/** An empty object type is not `{}`, which would accept everything. The last line merges two types into one, for readers in an editor. */
 type ObjectInput<Properties extends TProperties> = [keyof Properties] extends [never]
   ? Readonly<Record<string, never>>
   : {

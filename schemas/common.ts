@@ -43,8 +43,8 @@ const forbidden = '\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069'
 const invisible =
   ' \\u00a0\\u00ad\\u034f\\u115f\\u1160\\u1680\\u180e\\u2000-\\u200f\\u202f\\u205f-\\u2064\\u2800\\u3000\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0'
 /**
- * Words that others are shown, on one line: no control characters, line separators or bidi controls, and something to see. Takes
- * linear time, and no lookahead, which not every engine has.
+ * Words that other agents are shown, on one line: no control characters, line separators or bidi controls, and something visible.
+ * Takes linear time and uses no lookahead, which not every engine has.
  */
 export const shownText = `^[${invisible}]*[^${forbidden}${invisible}][^${forbidden}]*$`
 
@@ -78,7 +78,7 @@ export const BytesWritten = Type.Integer({
 })
 export const StatusOk = Type.Literal('ok', { description: 'It is done, and on disk.' })
 
-/** What a process is among those that serve its tree. */
+/** The roles of a process among those that serve its tree. */
 export const treeRole = {
   role: Type.String({
     enum: ['none', 'authority', 'relay'],

@@ -1,4 +1,4 @@
-// Every setting with its default, bounds and meaning: the one place they are written, a file for each section.
+// Every setting with its default, bounds and meaning: written only here, one file per section.
 import { crud } from './settings/crud.ts'
 import { daemon } from './settings/daemon.ts'
 import { events } from './settings/events.ts'

@@ -1,4 +1,4 @@
-// What an agent gets when its update comes too late: the exact difference between what it knew and what is there now.
+// The answer to an update that comes too late: the exact difference between what the agent knew and the current version.
 import type { CallerInput } from './caller-input.ts'
 import { Hash, Modification, Path, Timestamp } from './common.ts'
 import { notices } from './notices.ts'
@@ -240,7 +240,7 @@ export const OnContention = Type.String({
     'Where the file is not the version expected: "report" writes nothing and answers with the diff; "merge" merges your change with the others\' where they do not touch, and otherwise reports.'
 })
 
-/** Properties of the answer to a change that was merged with those of others. */
+/** Properties of the answer to a change that was merged with other agents' changes. */
 export const mergedAnswer = {
   merged: Type.Optional(
     Type.Literal(true, {

@@ -1,4 +1,4 @@
-// The contract in one view: each operation's name with the shapes of its input and of its answer. The typed client is derived from it.
+// The contract in one view: each operation's name, input and answer. The typed client is derived from it.
 import { AppendInput, AppendOutput } from './append.ts'
 import {
   BatchReadInput,
@@ -45,16 +45,16 @@ import { UpdateInput, UpdateOutput } from './update.ts'
 import { WriteInput, WriteOutput } from './write.ts'
 
 /**
- * Which of the two envelopes an operation answers in: `status`, the PRD's, where every answer has a status; `bare`, that of FES,
- * where a success is the bare output and a failure `{ error: { code, message, data } }`.
+ * The envelope of an operation's answers: `status`, the PRD's, in which every answer has a status; `bare`, that of FES,
+ * in which a success is the bare output and a failure `{ error: { code, message, data } }`.
  */
 export type EnvelopeName = 'status' | 'bare'
 
 export interface Shapes {
   readonly input: TObject
-  /** The answer of a call that has succeeded. */
+  /** The answer of a successful call. */
   readonly output: TObject
-  /** True where it can also answer `contention`. */
+  /** True if it can also answer `contention`. */
   readonly contends: boolean
   readonly envelope: EnvelopeName
 }

@@ -7,7 +7,7 @@ interface ErrorEntry {
   readonly httpStatus: number
   /** JSON-RPC error code of the plain JSON-RPC answer (FES 3.3). */
   readonly jsonRpcCode: number
-  /** True where the same call can succeed later without the caller changing anything. */
+  /** True if the same call can succeed later without the caller changing anything. */
   readonly retryable: boolean
   readonly meaning: string
 }

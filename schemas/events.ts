@@ -1,4 +1,4 @@
-// What whoever follows the tree is told: changes of files, and what happens at their locks. Paths, hashes and names only, never content.
+// The events of a tree for its followers: changes of files, and what happens at their locks. Paths, hashes and names only, never content.
 import { Hash, Timestamp } from './common.ts'
 import { Type, type Static, type TProperties } from './typebox.ts'
 
@@ -116,7 +116,7 @@ export const Event = Type.Union([FileChanged, FilesChanged, LockReleased, QueueP
 })
 export type Event = Static<typeof Event>
 
-/** Whoever follows is told so, whatever is followed. */
+/** Every follower gets it, whatever it follows. */
 export const Gap = event('GapEvent', 'gap', 'Some events are missing from here on: look again at what you use.', {
   reason: Type.String({
     enum: ['not_kept', 'too_slow', 'authority_changed'],

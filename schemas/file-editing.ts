@@ -1,4 +1,4 @@
-// list_files, read_file, edit_file: one flat folder, files by their names (FES 3.1). Shapes are the specification's own, to the letter.
+// list_files, read_file, edit_file: one flat folder, files by their names (FES 3.1). The shapes are exactly those of the specification.
 import { AgentId, DiffFormat, ExpectedHash, FencingToken, Hash } from './common.ts'
 import { mergedAnswer, OnContention } from './contention.ts'
 import { inputObject, Type, type Static } from './typebox.ts'

@@ -1,4 +1,4 @@
-// GET /health: what a monitor learns of the process (PRD 11.2).
+// GET /health: the state of the process for a monitor (PRD 11.2).
 import { treeRole } from './common.ts'
 import { Type, type Static } from './typebox.ts'
 

@@ -1,4 +1,4 @@
-// Leases: files that an agent reserves beyond one operation (LOCK), over the whole life of one.
+// Leases: files that an agent reserves beyond one operation (LOCK), from try to release.
 import { AgentId, Path, shownText, Timestamp } from './common.ts'
 import { Holder, PendingRequest } from './status.ts'
 import { inputObject, Type, type Static, type TProperties } from './typebox.ts'

@@ -1,4 +1,4 @@
-// What an agent is told with any answer, though it did not ask.
+// The notices that any answer can carry to an agent, though it did not ask.
 import { Hash, HashOf, Modification, Timestamp } from './common.ts'
 import { Type, type Static, type TObject, type TProperties } from './typebox.ts'
 
@@ -72,7 +72,7 @@ export const notices = {
   )
 }
 
-/** An output as every answer with a status carries it. */
+/** The output of an operation with the properties that every answer with a status carries. */
 export function told<Properties extends TProperties>(
   output: TObject<Properties>
 ): TObject<Properties & typeof notices> {

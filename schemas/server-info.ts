@@ -1,4 +1,4 @@
-// get_server_info: which server this is, of which project, and what it can do (DUAL 3.2).
+// get_server_info: the server, its project, and its capabilities (DUAL 3.2).
 import { AgentId, StatusOk, Timestamp, treeRole } from './common.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 

@@ -1,5 +1,5 @@
-// The one file that imports TypeBox, so that a later move to another version touches one file. Its types alone: what makes the schemas
-// loads 200 modules, a fifth of the start of the server, for the dozen keywords that stand below.
+// The one file that imports TypeBox, so that a later move to another version touches one file. It imports only types: TypeBox itself
+// loads 200 modules, a fifth of the start of the server, for the dozen keywords below.
 import type {
   ArrayOptions,
   IntegerOptions,
@@ -21,7 +21,7 @@ import type {
 
 export type { Static, TArray, TObject, TOptional, TProperties, TSchema, TUnion } from '@sinclair/typebox'
 
-/** The part of a schema's type that says that it has a default, and which. */
+/** The part of a schema's type that carries its default. */
 type Default<Options> = Options extends { default: infer Value } ? { readonly default: Value } : unknown
 
 /** The part of a string schema's type that narrows its static type to the choices of its `enum`. */
@@ -33,8 +33,8 @@ interface Options<Value> {
 }
 
 /**
- * TypeBox forgets `default` and `enum` in the type of a schema. These builders keep them, so that types can be derived
- * of which property a caller may leave out and of what it can be. At run time they are TypeBox's own.
+ * TypeBox forgets `default` and `enum` in the type of a schema. These builders keep them, so that types can tell which
+ * property a caller may leave out, and its possible values. At run time they are TypeBox's own.
  */
 interface Builders {
   Array<Item extends TSchema, const Given extends ArrayOptions & Options<readonly Static<Item>[]>>(
@@ -53,7 +53,7 @@ interface Builders {
 
 type Schema = Readonly<Record<string | symbol, unknown>>
 
-/** Marks a property that its object does not require; no part of the JSON. */
+/** Marks a property that its object does not require; not part of the JSON. */
 const optional = Symbol('optional')
 
 function makeObject(properties: Readonly<Record<string, Schema>>, options: Schema = {}): Schema {
@@ -65,7 +65,7 @@ const make =
   (keywords: Schema) =>
   (options: Schema = {}): Schema => ({ ...options, ...keywords })
 
-/** The JSON Schema that TypeBox makes of the same call, but for Record, where it has patternProperties with a pattern that every name fits. */
+/** The JSON Schema of TypeBox's call of that name. Only Record differs: TypeBox adds patternProperties with a pattern that every name fits. */
 const builders = {
   Array: (items: Schema, options: Schema = {}): Schema => ({ ...options, type: 'array', items }),
   Boolean: make({ type: 'boolean' }),
@@ -86,13 +86,13 @@ const builders = {
   Unsafe: (schema: Schema): Schema => ({ ...schema })
 }
 
-// A cast, since TypeBox declares less than it does: each builder returns the options it was given.
+// A cast, since TypeBox declares less than it does: each builder returns the options that it was given.
 export const Type = builders as unknown as Omit<Pick<typeof TypeBoxType, keyof typeof builders>, keyof Builders> &
   Builders
 
 /**
- * The schema of an input object: closed, and a property with a default may be left out. Its static type is what the handler
- * gets after the defaults have been filled in, so that a default is written once.
+ * The schema of an input object: closed, and a property with a default may be left out. Its static type is the handler's
+ * input after the defaults have been filled in, so that a default is written once.
  */
 export function inputObject<Properties extends TProperties>(
   properties: Properties,

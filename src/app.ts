@@ -1,4 +1,4 @@
-// The service: plugins registered by hand, in an order that reads as the architecture.
+// The service: plugins registered by hand, in an order that shows the architecture.
 import Fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import access from '../plugins/access.ts'
 import authority from '../plugins/authority.ts'
@@ -28,17 +28,17 @@ import type { Config } from './config/config.ts'
 export interface AppOptions {
   readonly config: Config
   readonly version: string
-  /** Where the log goes; stdout stays free. */
+  /** Destination of the log; stdout stays free. */
   readonly logStream?: { write(line: string): void }
-  /** Where the settings come from, if they are to be followed while the service runs. */
+  /** The sources of the settings, if the service follows them while it runs. */
   readonly reload?: ReloadOptions | undefined
-  /** True where nobody has said whether leases and versions are to survive a restart: what is kept of the tree already is gone on with. */
+  /** True if no setting says whether leases and versions survive a restart: then already kept state of the tree is continued. */
   readonly followsPersistence?: boolean
-  /** Called where another process has taken the tree although this one had it: this one must stop. */
+  /** Called if another process has taken the tree from this one: this process must stop. */
   readonly onDisplaced?: () => void
 }
 
-/** Builds the service, ready to listen. Fails where a root cannot be used. */
+/** Builds the service, ready to listen. Fails if a root cannot be used. */
 export async function createApp({
   config,
   version,
@@ -48,10 +48,10 @@ export async function createApp({
   onDisplaced = () => {}
 }: AppOptions): Promise<FastifyInstance> {
   const { daemon, crud } = config
-  // Node would take the longer of the two for that of the whole request.
+  // Node would use the longer of the two for the whole request.
   const headersTimeout = Math.min(daemon.header_timeout_seconds, daemon.request_timeout_seconds) * 1000
   const app = Fastify({
-    // Fastify's own lines, of failures that no handler has caught, name the request by this.
+    // Fastify's own lines, on failures that no handler has caught, describe the request by this.
     logger: { level: daemon.log_level, stream: logStream, serializers: { req: describeRequest } },
     logController: new LogController({ disableRequestLogging: true }),
     // JSON spells a text longer than its bytes: at most twice for ordinary text.
@@ -59,16 +59,16 @@ export async function createApp({
     requestTimeout: daemon.request_timeout_seconds * 1000,
     frameworkErrors: (error, request, reply) => void answerUnroutable(app, error, request, reply),
     clientErrorHandler: answerUnparsable,
-    // Answers under way go out before their connections are closed.
+    // Pending answers go out before their connections are closed.
     forceCloseConnections: 'idle',
-    // Operations check their inputs themselves: what Fastify would load for it is a twentieth of a start.
+    // Operations check their inputs themselves; loading Fastify's validators would take a twentieth of a start.
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
-    // A request that arrives while the server stops gets our own answer, from app.call.
+    // A request that arrives during a stop gets our own answer, from app.call.
     return503OnClosing: false,
     http: {
       connectionsCheckingInterval: Math.min(1000, headersTimeout),
       headersTimeout,
-      // Node refuses a longer time for the headers than for the whole, which it knows from here alone.
+      // Node refuses a longer time for the headers than for the whole request, and learns the latter only from here.
       requestTimeout: daemon.request_timeout_seconds * 1000
     }
   })
@@ -83,15 +83,15 @@ export async function createApp({
   await app.register(differ, options)
   await app.register(watcher, options)
   await app.register(operations, options)
-  // What of it survives.
+  // The part of the engine that survives a restart.
   await app.register(persistence, { config, followsOthers: followsPersistence })
-  // Whose engine: one for the whole tree.
+  // The process whose engine serves the whole tree.
   await app.register(authority, { config, onDisplaced })
-  // The door.
+  // Errors and access control.
   await app.register(errors)
   await app.register(access, options)
   await app.register(body)
-  // What stands on it.
+  // The routes and transports.
   await app.register(health)
   await app.register(lockList)
   await app.register(events, options)
@@ -108,7 +108,7 @@ function describeRequest(request: FastifyRequest): { method: string; path: strin
   return { method: request.method, path: pathOf(request) }
 }
 
-/** No hook runs before Fastify's own complaints: who may not ask is refused here. */
+/** No hook runs before Fastify's own errors: clients without access are refused here. */
 async function answerUnroutable(
   app: FastifyInstance,
   error: Error,

@@ -11,7 +11,7 @@ interface OperationErrorOptions {
   readonly details?: Readonly<Record<string, unknown>> | undefined
   /** Logged, never sent. */
   readonly cause?: unknown
-  /** In place of the one in the error table. */
+  /** Replaces the code in the error table. */
   readonly jsonRpcCode?: number
 }
 
@@ -41,7 +41,7 @@ export class OperationError extends Error {
     return errorTable[this.code].httpStatus
   }
 
-  /** @param notices what its agent is told besides */
+  /** @param notices for the calling agent, sent with the error */
   withNotices(notices: Notices | undefined): this {
     this.#notices = notices
     return this
@@ -77,7 +77,7 @@ export function cancellationOf({ reason }: AbortSignal): OperationError {
   return new OperationError('CANCELLED', message)
 }
 
-/** The answer to whoever calls or waits while the server stops. */
+/** The answer to a client that calls or waits while the server stops. */
 export function serverStopping(): OperationError {
   return new OperationError('OVERLOADED', 'The server is stopping. Try again when it runs again.', {
     details: { retry_after_seconds: 1 }
@@ -88,7 +88,7 @@ export function isOperationError(error: unknown, code: ErrorCode): error is Oper
   return error instanceof OperationError && error.code === code
 }
 
-/** Whatever was thrown as an OperationError; an unknown error becomes SERVER_ERROR without its inner text. */
+/** Turns anything thrown into an OperationError; an unknown error becomes SERVER_ERROR without its inner text. */
 export function toOperationError(error: unknown, path?: string): OperationError {
   if (error instanceof OperationError) {
     if (error.path !== undefined || path === undefined) return error

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The command line: loads the command that is asked for and nothing of the others. Those that hooks and scripts run must start at once.
+// The command line: loads only the called command. Commands that hooks and scripts run must start at once.
 import { outliveReaders } from './program/cli/unread-output.ts'
 import { keepCompiled } from './program/cli/compile-cache.ts'
 import { installed } from './support/installation.ts'

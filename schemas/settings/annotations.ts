@@ -1,16 +1,16 @@
-// What the schema of a setting says beside its bounds. Validators ignore these words.
+// Facts in the schema of a setting other than its bounds. Validators ignore these words.
 
 /** The setting takes effect while the server runs, as soon as its file is saved. */
 export const live = { 'x-live': true } as const
 
-/** Nobody is shown the value: `writeOnly` is JSON Schema's own word for that. */
+/** The value is never shown: `writeOnly` is JSON Schema's own word for that. */
 export const secret = { writeOnly: true } as const
 
-/** Accepted in upper and lower case alike. */
+/** Ignores case. */
 export const anyCase = { 'x-any-case': true } as const
 
 /** Other words for values, such as those of the specification. */
 export const aliases = (words: Readonly<Record<string, string>>) => ({ 'x-aliases': words })
 
-/** A path: absolute where it stands in a file, since a file has no working directory; or one of these words. */
+/** A path: absolute in a file, since a file has no working directory; or one of these words. */
 export const path = (...words: readonly string[]) => ({ 'x-path': words })

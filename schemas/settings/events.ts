@@ -1,4 +1,4 @@
-// Settings of the events that those who follow the tree are told.
+// Settings of the events for followers of the tree.
 import { Type } from '../typebox.ts'
 import { live } from './annotations.ts'
 

@@ -1,4 +1,4 @@
-// Settings of the watcher: how changes made beside the server are noticed before anybody looks.
+// Settings of the watcher: how changes by other programs are noticed before the next look.
 import { Type } from '../typebox.ts'
 
 export const watcher = Type.Object(

@@ -1,9 +1,9 @@
-// CallError: a call that was answered, yet failed, with what the answer says about it.
+// CallError: a call that was answered with a failure, and the facts in that answer.
 import type { OperationName } from '../../schemas/contract.ts'
 import type { ErrorCode, ErrorEnvelope } from '../../schemas/errors.ts'
 import type { FileEditingError } from '../../schemas/file-editing.ts'
 
-/** What an envelope says. */
+/** The content of an envelope. */
 interface Told {
   readonly code: ErrorCode | number
   readonly message: string
@@ -11,14 +11,14 @@ interface Told {
   readonly details: Readonly<Record<string, unknown>> | undefined
 }
 
-/** What is known of an answer that is a failure. */
+/** The known facts of an answer that is a failure. */
 export interface FailedAnswer {
   readonly operation: OperationName
   readonly httpStatus: number
-  /** The Content-Type and Retry-After headers as they came, null where they did not. */
+  /** The Content-Type and Retry-After headers as received, null if absent. */
   readonly contentType: string | null
   readonly retryAfter: string | null
-  /** The body as it came. */
+  /** The body as received. */
   readonly text: string
 }
 
@@ -29,16 +29,16 @@ export class CallError extends Error {
   readonly httpStatus: number
   /**
    * The code of the error table, such as "FILE_NOT_FOUND"; for list_files, read_file and edit_file the JSON-RPC code, such
-   * as -32001. Undefined where the answer has neither of the two error envelopes, so is not from an async-crud-mcp server.
+   * as -32001. Undefined if the answer has neither of the two error envelopes, so is not from an async-crud-mcp server.
    */
   readonly code: ErrorCode | number | undefined
-  /** The path, or for read_file and edit_file the file name, as the caller spelt it, where the failure is about one. */
+  /** The path, or for read_file and edit_file the file name, as the caller spelt it, if the failure is about one. */
   readonly path: string | undefined
   /** Facts for programs; the keys depend on the code. For list_files, read_file and edit_file the `data` of the error. */
   readonly details: Readonly<Record<string, unknown>> | undefined
-  /** Seconds after which the same call may succeed, where the answer has a Retry-After header in seconds. */
+  /** Seconds after which the same call may succeed, if the answer has a Retry-After header in seconds. */
   readonly retryAfterSeconds: number | undefined
-  /** The whole answer: its JSON, or its text where it is not JSON. */
+  /** The whole answer: its JSON, or its text if it is not JSON. */
   readonly body: unknown
 
   constructor({ operation, httpStatus, contentType, retryAfter, text }: FailedAnswer) {
@@ -55,7 +55,7 @@ export class CallError extends Error {
   }
 }
 
-/** @returns undefined, which no JSON is, where the text is not JSON */
+/** @returns undefined, which no JSON is, if the text is not JSON */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

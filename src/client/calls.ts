@@ -1,4 +1,4 @@
-// What each operation takes and answers, derived from the contract.
+// The input and answer types of each operation, derived from the contract.
 import type { CallerInput } from '../../schemas/caller-input.ts'
 import type { Contention } from '../../schemas/contention.ts'
 import type { contract, OperationName } from '../../schemas/contract.ts'
@@ -6,14 +6,14 @@ import type { Static } from '../../schemas/typebox.ts'
 
 type Contract = typeof contract
 
-/** The input of an operation: what has a default may be left out, at every depth. */
+/** The input of an operation: a property with a default may be left out, at every depth. */
 export type CallInput<Name extends OperationName> = Name extends OperationName
   ? CallerInput<Contract[Name]['input']>
   : never
 
 /**
- * The answer of a call that did not fail. Where the operation can come too late it has `status` "ok" or "contention", which
- * tells the two apart.
+ * The answer of a successful call. If the operation can come too late, `status` is "ok" or "contention", which tells
+ * the two apart.
  */
 export type CallAnswer<Name extends OperationName> = Name extends OperationName
   ? Static<Contract[Name]['output']> | (Contract[Name]['contends'] extends true ? Contention : never)

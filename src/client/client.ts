@@ -9,7 +9,7 @@ export type { ErrorCode } from '../../schemas/errors.ts'
 export type { CallAnswer, CallInput } from './calls.ts'
 export { CallError } from './call-error.ts'
 
-/** As much of `fetch` as the client uses, so that one's own can be passed: with a proxy, retries, a log. */
+/** The part of `fetch` that the client uses, so that a caller can pass its own: with a proxy, retries, a log. */
 export type Fetch = (
   url: string,
   init: {
@@ -28,11 +28,11 @@ export type Fetch = (
 export interface ClientOptions {
   /** Where the server is, such as "http://127.0.0.1:8720", with or without a slash at the end. */
   readonly url: string
-  /** The server's bearer token, where it was started with one. */
+  /** The server's bearer token, if it was started with one. */
   readonly token?: string
   /**
-   * Who is calling; shown to others in `modified_by` and `async_status`, and the holder of leases. Printable ASCII, since it travels as a header; another
-   * name can be passed as `agent_id` of a call that takes one, which comes first anyway. Default: the server counts the caller as unnamed.
+   * Name of the calling agent: shown to other agents in `modified_by` and `async_status`, and the holder of leases. Printable ASCII, since
+   * it travels as a header. A call that takes `agent_id` can pass another name, which takes precedence. Default: the caller is unnamed.
    */
   readonly agentId?: string
   /** Default: the global fetch. */
@@ -48,18 +48,18 @@ export interface Client {
   /**
    * Calls one operation.
    * @param name such as "async_read"
-   * @param input what has a default may be left out
-   * @returns the answer: `status` is "ok" or, where the file is no longer the version named, "contention" with the difference.
+   * @param input a property with a default may be left out
+   * @returns the answer: `status` is "ok" or, if the file is no longer the named version, "contention" with the difference.
    *   list_files, read_file and edit_file answer without a status
-   * @throws CallError where the answer is a failure or not from such a server. Where there is no answer it rejects with what
-   *   fetch rejected with: the signal's reason after an abort, a TypeError where there is no connection or a redirect
+   * @throws CallError if the answer is a failure or not from such a server. Without an answer it rejects with the rejection of
+   * fetch: the signal's reason after an abort, a TypeError if there is no connection or a redirect
    */
   call<Name extends OperationName>(name: Name, input: CallInput<Name>, options?: CallOptions): Promise<CallAnswer<Name>>
 }
 
 /**
  * A client of the server at `url`. It holds no connection and needs no closing.
- * @throws TypeError where an option cannot be used; the message names it
+ * @throws TypeError if an option cannot be used; the message names it
  */
 export function createClient({ url, token, agentId, fetch = globalThis.fetch }: ClientOptions): Client {
   const base = toBase(url)
@@ -78,7 +78,7 @@ export function createClient({ url, token, agentId, fetch = globalThis.fetch }: 
       method: 'POST',
       headers,
       body: JSON.stringify(input),
-      // Followed, it would become a GET, or carry the content of files to somebody else.
+      // If followed, it would become a GET, or carry the content of files to another server.
       redirect: 'error',
       ...(signal !== undefined && { signal })
     })
@@ -92,10 +92,10 @@ export function createClient({ url, token, agentId, fetch = globalThis.fetch }: 
   return { call }
 }
 
-/** The operations on one folder. */
+/** The operations on one folder: their answers have no status. */
 const withoutStatus: ReadonlySet<OperationName> = new Set(['list_files', 'read_file', 'edit_file'])
 
-/** Contention has the HTTP status of a failure and is none: it is an outcome to act on. */
+/** Contention has the HTTP status of a failure but is none: it is an outcome to act on. */
 function isAnswer(name: OperationName, httpStatus: number, body: unknown): boolean {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return false
   const status = 'status' in body ? body.status : undefined
@@ -103,7 +103,7 @@ function isAnswer(name: OperationName, httpStatus: number, body: unknown): boole
   return httpStatus === 200 && status === (withoutStatus.has(name) ? undefined : 'ok')
 }
 
-/** The URL with a slash at its end, to which the name of an operation is added. */
+/** The URL with a slash at its end, to which the name of an operation is appended. */
 function toBase(url: string): string {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   if (
@@ -118,7 +118,7 @@ function toBase(url: string): string {
   return parsed.href.endsWith('/') ? parsed.href : `${parsed.href}/`
 }
 
-/** The value is not named in the message: it may be a secret. */
+/** The message does not contain the value: it may be a secret. */
 function checkHeader(option: string, value: string): string {
   if (/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value)) return value
   throw new TypeError(`${option} must be printable ASCII without spaces around it, and not empty`)

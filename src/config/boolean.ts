@@ -1,4 +1,4 @@
-// The words for true and false that people write into the environment.
+// The words for true and false in the environment.
 
 const words: Readonly<Record<string, boolean>> = {
   true: true,
@@ -11,7 +11,7 @@ const words: Readonly<Record<string, boolean>> = {
   off: false
 }
 
-/** In upper and lower case alike. @returns undefined where it is none of these words */
+/** Ignores case. @returns undefined if it is none of these words */
 export function parseBoolean(text: string): boolean | undefined {
   return words[text.trim().toLowerCase()]
 }

@@ -1,11 +1,11 @@
-// Whether settings are as the schema wants them. Ajv decides, the words are ours.
+// Checks settings against the schema. Ajv decides, the words are ours.
 import type { ErrorObject } from 'ajv'
 import { Config } from '../../schemas/config.ts'
 import { Validator } from '../support/validation/validator.ts'
 import { expectationOf, fieldOf } from './fields.ts'
 import { faultAt, showValue, type Fault, type Given } from './layer.ts'
 
-/** The schema without what must be there: a source gives some of the settings. */
+/** The schema without required members: a source gives only some of the settings. */
 const partialSchema = {
   type: 'object',
   properties: Object.fromEntries(

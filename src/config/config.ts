@@ -1,4 +1,4 @@
-// The settings the server runs with: flags over environment over file over defaults, checked once and frozen.
+// The settings that the server runs with: flags override environment, file and defaults. Checked once and frozen.
 import { checkValues } from './check.ts'
 import { findStrayVariables, readEnvironment, type Environment } from './environment.ts'
 import { fields } from './fields.ts'
@@ -11,13 +11,13 @@ import type { Config } from '../../schemas/config.ts'
 
 export type { Config } from '../../schemas/config.ts'
 
-/** Some of the settings, by section. Which of its choices a text is, `loadConfig` checks. */
+/** Some of the settings, by section. `loadConfig` checks the choices. */
 export type PartialConfig = {
   [Section in keyof Config]?: { [Name in keyof Config[Section]]?: Unchecked<Config[Section][Name]> }
 }
 type Unchecked<Value> = Value extends string ? string : Value
 
-/** What the command line says of one setting. */
+/** The value that the command line gives one setting. */
 export interface FlagValue {
   /** Such as `daemon.port`. */
   readonly setting: string
@@ -29,17 +29,17 @@ export interface FlagValue {
 export interface SettingSources {
   readonly flags?: readonly FlagValue[]
   readonly environment: Environment
-  /** Of `--config`; undefined where the file is to be found. */
+  /** Of `--config`; undefined if the file is to be found. */
   readonly configFile?: string | undefined
-  /** By setting, where they are not those of the schema. */
+  /** By setting, if they differ from those of the schema. */
   readonly defaults?: Readonly<Record<string, unknown>>
 }
 
 export interface Settings {
   readonly config: Config
-  /** Every setting by its dotted name, with where it comes from. */
+  /** Every setting by its dotted name, with its source. */
   readonly values: ReadonlyMap<string, Given>
-  /** Undefined where no file is to be read. One that nobody named need not exist. */
+  /** Undefined if no file is to be read. A file that no flag or variable names need not exist. */
   readonly file: ConfigFile | undefined
   /** What the operator should know, though the server runs. */
   readonly warnings: readonly string[]
@@ -68,7 +68,7 @@ export function loadSettings({ flags = [], environment, configFile, defaults = {
 }
 
 /**
- * The settings of a service that is built inside another program: no file is looked for.
+ * The settings of a service that runs inside another program: looks for no file.
  * @throws ConfigError
  */
 export function loadConfig(partial: PartialConfig, environment: Environment = {}): Config {
@@ -99,7 +99,7 @@ function toConfig(values: ReadonlyMap<string, Given>): Config {
   for (const { name, section, key } of fields.values()) {
     config[section] = { ...config[section], [key]: values.get(name)?.value }
   }
-  // Checked against the schema that the type is made from, source by source.
+  // Checked source by source against the schema that the type comes from.
   return deepFreeze(config) as unknown as Config
 }
 

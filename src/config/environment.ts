@@ -6,7 +6,7 @@ import { faultAt, normalise, type Fault, type Given, type Layer } from './layer.
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Those that are no settings, without the prefix; and those of the tests. */
+/** Variables that are not settings, without the prefix; and those of the tests. */
 const others = ['CONFIG', 'AGENT_ID', 'GUARD_CLOSED']
 const ofTests = `${variablePrefix}TEST_`
 
@@ -25,7 +25,7 @@ export function readEnvironment(environment: Environment): Layer {
   return { values, faults }
 }
 
-/** Variables that begin like ours, in upper or lower case, and are never read. */
+/** Variables whose names begin like ours, in any case, but are never read. */
 export function findStrayVariables(environment: Environment): string[] {
   const known = [...others, ...[...fields.values()].map(({ variable }) => variable.slice(variablePrefix.length))]
   return Object.keys(environment).flatMap((variable) => {
@@ -40,7 +40,7 @@ export function findStrayVariables(environment: Environment): string[] {
   })
 }
 
-/** Those without the two underscores are none, such as ASYNC_CRUD_MCP_AGENT_ID. */
+/** A name without the two underscores is not a setting, such as ASYNC_CRUD_MCP_AGENT_ID. */
 function isSetting(variable: string): boolean {
   return variable.startsWith(variablePrefix) && variable.includes('__')
 }

@@ -1,8 +1,8 @@
-// The file that `config init` writes: what was chosen, and every other setting in a comment with its default and meaning.
+// The file that `config init` writes: the chosen settings, and every other setting in a comment with its default and meaning.
 import { fields, sections, type Field } from './fields.ts'
 
 /**
- * A setting that was not chosen must not count as chosen: some have other defaults where the server runs as a service.
+ * A setting that was not chosen must not count as chosen: some have other defaults when the server runs as a service.
  * @param chosen by the dotted names of the settings
  * @param schemaAddress of the JSON Schema, for editors
  */

@@ -1,8 +1,8 @@
-// The settings by their dotted names, as flags, environment and file name them.
+// The settings by their dotted names, which flags, environment and file use.
 import { Config } from '../../schemas/config.ts'
 import { nearest } from '../support/suggest.ts'
 
-/** What the schema says of one setting. */
+/** The schema of one setting. */
 export interface FieldSchema {
   readonly type: string | readonly string[]
   readonly description: string
@@ -15,7 +15,7 @@ export interface FieldSchema {
   readonly items?: object
   readonly writeOnly?: boolean
   readonly 'x-live'?: boolean
-  /** The words that stand for no path. */
+  /** The words that are accepted but are not paths. */
   readonly 'x-path'?: readonly string[]
   readonly 'x-any-case'?: boolean
   readonly 'x-aliases'?: Readonly<Record<string, string>>
@@ -26,7 +26,7 @@ export interface Field {
   readonly name: string
   readonly section: string
   readonly key: string
-  /** Of the environment, such as `ASYNC_CRUD_MCP_DAEMON__PORT`. */
+  /** Environment variable, such as `ASYNC_CRUD_MCP_DAEMON__PORT`. */
   readonly variable: string
   readonly schema: FieldSchema
 }
@@ -46,14 +46,14 @@ export const fields: ReadonlyMap<string, Field> = new Map(
   )
 )
 
-/** @throws where the program itself names a setting that does not exist */
+/** @throws if the program itself names a setting that does not exist */
 export function fieldOf(name: string): Field {
   const field = fields.get(name)
   if (field === undefined) throw new Error(`there is no setting ${name}`)
   return field
 }
 
-/** The setting that was probably meant: the same key in another section, else the nearest in this one, else the nearest of all. */
+/** The setting that was probably meant: the same key in another section, else the nearest in this section, else the nearest of all. */
 export function nearestField(section: string, key: string): Field | undefined {
   const all = [...fields.values()]
   const elsewhere = all.find((field) => field.key === key)

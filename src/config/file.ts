@@ -1,4 +1,4 @@
-// The configuration file: where it is, and what it says.
+// The configuration file: its path and its content.
 import { readFileSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
@@ -13,19 +13,19 @@ import { faultAt, normalise, type Fault, type Given, type Layer, type Origin } f
 export interface ConfigFile {
   /** Absolute. */
   readonly path: string
-  /** True where somebody named it: then it must exist. */
+  /** True if a flag or variable names it: then it must exist. */
   readonly isNamed: boolean
 }
 
-/** Names a configuration file; empty stands for none at all. */
+/** Names a configuration file; empty means none at all. */
 export const fileVariable = 'ASYNC_CRUD_MCP_CONFIG'
 
 const emptyLayer: Layer = { values: new Map(), faults: [] }
 
 /**
- * The file of `--config`, else that of the environment, else the one in the folder of this user. Never one in the tree, where
- * those whom it restricts could write it.
- * @returns undefined where the environment asks for no file
+ * The file of `--config`, else that of the environment, else the one in the user's folder. Never one in the tree, where
+ * the agents that it restricts could write it.
+ * @returns undefined if the environment asks for no file
  */
 export function findConfigFile(flag: string | undefined, environment: Environment): ConfigFile | undefined {
   const named = flag ?? environment[fileVariable]
@@ -33,7 +33,7 @@ export function findConfigFile(flag: string | undefined, environment: Environmen
   return named === undefined ? { path: paths.configFile, isNamed: false } : { path: resolve(named), isNamed: true }
 }
 
-/** What the file says; nothing where it may be missing and is. */
+/** The content of the file; empty if the file may be missing and is. */
 export function readConfigFile({ path, isNamed }: ConfigFile): Layer {
   try {
     // Opening a pipe would wait for its writer.
@@ -85,7 +85,7 @@ function readSections(root: JsonNode, originAt: (offset: number) => Origin): Lay
   return { values, faults }
 }
 
-/** The members that are no comments, each name once. */
+/** The members except comments, each name once. */
 function named(
   members: readonly JsonMember[] = [],
   fault: (offset: number, what: string) => void
@@ -107,7 +107,7 @@ function readField(field: Field, node: JsonNode, originAt: (offset: number) => O
   const words = field.schema['x-path']
   if (words === undefined) return { value: normalise(field, given), ...places }
   for (const [index, item] of [given].flat().map(expandHome).entries()) {
-    // What is no text at all is told by the schema.
+    // The schema reports a value that is not text.
     if (typeof item !== 'string' || item === '' || words.includes(item) || isAbsolute(item)) continue
     const what = `${field.name} must be an absolute path, not ${JSON.stringify(item)}`
     faults.push(faultAt(itemOrigins?.[index] ?? origin, what, field.name))

@@ -1,7 +1,7 @@
-// JSON with the places of its values, so that a fault in a configuration file can be pointed at. Accepts exactly what JSON.parse does.
+// JSON with the position of each value, so that a message can point at a fault in a configuration file. Accepts exactly what JSON.parse does.
 
 export interface JsonNode {
-  /** Where the value begins, in UTF-16 units from the start of the text. */
+  /** Start of the value, in UTF-16 units from the start of the text. */
   readonly offset: number
   /** A text, number, boolean or null; undefined for a list or an object. */
   readonly value?: string | number | boolean | null
@@ -15,7 +15,7 @@ export interface JsonMember {
   readonly node: JsonNode
 }
 
-/** Text that is no JSON, with the place where it stops being such. */
+/** Text that is not JSON, with the position at which it stops being JSON. */
 export class JsonFault extends Error {
   readonly offset: number
   constructor(message: string, offset: number) {
@@ -30,7 +30,7 @@ const whitespace = /[\t\n\r ]*/y
 const scalar = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
 // oxlint-disable-next-line eslint/no-control-regex -- JSON allows no control characters in a text
 const string = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4}))*"/y
-/** Only these are named in a message: other characters may belong to a secret. */
+/** A message names only these: other characters may belong to a secret. */
 const namable = /[{}[\]:,'"/#]/
 
 /** @throws JsonFault */
@@ -38,7 +38,7 @@ export function parseJson(text: string): JsonNode {
   return new Reader(text).read()
 }
 
-/** A reader by recursive descent; `#at` is the place that it has come to. */
+/** A recursive-descent reader; `#at` is its position. */
 class Reader {
   readonly #text: string
   #at = 0
@@ -62,7 +62,7 @@ class Reader {
     if (this.#take('[')) return { offset, items: this.#readItems(depth) }
     if (this.#text[offset] === '"') return { offset, value: this.#readString('a value') }
     const found = this.#skip(scalar)
-    // What is left of 01 or nullable would be reported as a missing comma.
+    // The rest of 01 or nullable would be reported as a missing comma.
     if (found === undefined || /[\w.]/.test(this.#text[this.#at] ?? '')) {
       this.#at = offset
       this.#fail('a value: a text in double quotes, a number, true, false, null, a list or an object')
@@ -101,7 +101,7 @@ class Reader {
     throw new JsonFault('the text that begins here has no end, or a character that JSON writes with a backslash', start)
   }
 
-  /** Whether the next character after white space is this one; then it is taken. */
+  /** If the next character after white space is this one, takes it. Returns whether it was. */
   #take(character: string): boolean {
     this.#skip(whitespace)
     if (this.#text[this.#at] !== character) return false
@@ -109,7 +109,7 @@ class Reader {
     return true
   }
 
-  /** Takes what fits the pattern here. */
+  /** Takes the text here that matches the pattern. */
   #skip(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.#at
     const found = pattern.exec(this.#text)?.[0]
@@ -122,7 +122,7 @@ class Reader {
   }
 }
 
-/** The value itself, as JSON.parse gives it. */
+/** The value itself, as from JSON.parse. */
 export function valueOf({ value, items, members }: JsonNode): unknown {
   if (items !== undefined) return items.map(valueOf)
   if (members !== undefined) return Object.fromEntries(members.map(({ name, node }) => [name, valueOf(node)]))

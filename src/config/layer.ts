@@ -1,7 +1,7 @@
-// Settings as one source gives them, each with the place it stands at, and what is wrong with them.
+// The settings of one source, each with its place, and the faults in them.
 import type { Field } from './fields.ts'
 
-/** Where a value comes from. */
+/** The source of a value. */
 export type Origin =
   | { readonly source: 'flag'; readonly flag: string }
   | { readonly source: 'environment'; readonly variable: string }
@@ -11,15 +11,15 @@ export type Origin =
 export interface Given {
   readonly value: unknown
   readonly origin: Origin
-  /** Of the items, where the value is a list and they have places of their own. */
+  /** Of the items, if the value is a list and they have places of their own. */
   readonly itemOrigins?: readonly Origin[]
 }
 
 export interface Fault {
   readonly origin: Origin
-  /** Such as `daemon.port`; undefined where the fault lies in no setting. */
+  /** Such as `daemon.port`; undefined if the fault is in no setting. */
   readonly setting?: string
-  /** The place, what was expected, and what is there. */
+  /** The place, the expected value, and the value found. */
   readonly message: string
 }
 
@@ -29,7 +29,7 @@ export interface Layer {
   readonly faults: readonly Fault[]
 }
 
-/** Settings that do not hold. The message is one line: the first fault, and how many more there are. */
+/** Invalid settings. The message is one line: the first fault, and how many more there are. */
 export class ConfigError extends Error {
   readonly faults: readonly Fault[]
   constructor(faults: readonly Fault[]) {
@@ -66,14 +66,14 @@ export function describeOrigin(origin: Origin): string {
   }
 }
 
-/** The value for a message; a secret stays one. */
+/** The value for a message; a secret is not shown. */
 export function showValue({ schema }: Field, value: unknown): string {
   if (schema.writeOnly === true) return 'what it is (not shown)'
   const text = JSON.stringify(value)
   return text.length > 80 ? `${text.slice(0, 80)}...` : text
 }
 
-/** The words of the specification, and upper case, as the schema's own words. */
+/** Replaces the words of the specification, and upper case, by the schema's own words. */
 export function normalise({ schema }: Field, value: unknown): unknown {
   if (typeof value !== 'string') return value
   return schema['x-aliases']?.[value.toLowerCase()] ?? (schema['x-any-case'] === true ? value.toLowerCase() : value)

@@ -1,4 +1,4 @@
-// The settings of a running server, of which some may change while it runs.
+// The settings of a running server, some of which may change while it runs.
 import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../../schemas/config.ts'
 import { fields, type Field } from './fields.ts'
@@ -6,15 +6,15 @@ import { fields, type Field } from './fields.ts'
 export interface SettingChange {
   /** Such as `daemon.log_level`. */
   readonly setting: string
-  /** The new value; undefined where it is a secret. */
+  /** The new value; undefined if it is a secret. */
   readonly value: unknown
   readonly needsRestart: boolean
 }
 
 export interface LiveSettings {
-  /** What counts now. Replaced as a whole, so it is read anew for every call and request. */
+  /** The current settings. Replaced as a whole: read it anew for every call and request. */
   readonly current: Config
-  /** Takes up what may change while the server runs. @returns what has changed since the last time */
+  /** Applies what may change while the server runs. @returns what has changed since the last time */
   update(next: Config): SettingChange[]
 }
 
@@ -32,7 +32,7 @@ export function createLiveSettings(first: Config): LiveSettings {
         if (isDeepStrictEqual(value, valueOf(loaded, field))) continue
         const isLive = field.schema['x-live'] === true
         if (isLive) current = withValue(current, field, value)
-        // Nothing to tell where it is put back to what the server was started with.
+        // Not reported if it is set back to the value that the server was started with.
         if (!isLive && isDeepStrictEqual(value, valueOf(current, field))) continue
         const shown = field.schema.writeOnly === true ? undefined : value
         changes.push({ setting: field.name, value: shown, needsRestart: !isLive })

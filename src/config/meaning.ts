@@ -1,22 +1,22 @@
-// Settings that have the right form and yet would break calls: alone, or together with another one.
+// Settings that have the right form but would break calls: by themselves, or together with another setting.
 import { compileGlob } from '../engine/files/glob/glob.ts'
 import { encodeText } from '../engine/files/text.ts'
 import { messageOf } from '../support/error-message.ts'
 import { fieldOf } from './fields.ts'
 import { describeOrigin, faultAt, showValue, type Fault, type Given } from './layer.ts'
 
-/** The first may not be chosen greater than the second. Where it is not chosen, the second counts if it is smaller. */
+/** The first may not be set greater than the second. If the first is not set, the second counts if it is smaller. */
 const limits = [
   ['crud.default_timeout', 'crud.max_timeout'],
   ['locks.lease_ttl_seconds', 'locks.max_lease_ttl_seconds'],
   ['daemon.header_timeout_seconds', 'daemon.request_timeout_seconds']
 ] as const
 
-/** Of one value. @returns what is wrong with it, as the end of a sentence */
+/** For one value. @returns what is wrong with it, as the end of a sentence */
 const rules: Readonly<Record<string, (value: string) => string | undefined>> = {
   'crud.default_encoding': (encoding) => reasonOf(() => encodeText('', encoding, 'crud.default_encoding')),
   'crud.protected': (pattern) => reasonOf(() => compileGlob(pattern)),
-  // HTTP carries no control characters in a header, and takes white space at the ends away.
+  // HTTP allows no control characters in a header, and strips white space at its ends.
   'daemon.token': (token) =>
     !/\p{Cc}|\p{Cs}/u.test(token) && token.trim() === token
       ? undefined
@@ -27,7 +27,7 @@ const rules: Readonly<Record<string, (value: string) => string | undefined>> = {
       : undefined
 }
 
-/** @param values of all settings, each right by the schema */
+/** @param values of all settings, each valid by the schema */
 export function checkMeaning(values: ReadonlyMap<string, Given>): Fault[] {
   return [...limits.flatMap(([name, limit]) => checkLimit(values, name, limit)), ...checkRules(values)]
 }

@@ -1,4 +1,4 @@
-// Files of the server's own that must not lie below a root: who may change the tree could change them.
+// Files of the server that must not lie below a root: agents that may change the tree could change them.
 import { realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { isErrno } from '../support/errno.ts'
@@ -36,7 +36,7 @@ export function checkOutsideRoots(values: ReadonlyMap<string, Given>, file: Conf
   return faults
 }
 
-/** @returns the root that this path lies in, by whatever links */
+/** @returns the root that this path lies in, through any links */
 export function findRootAbove(path: string, roots: readonly string[]): string | undefined {
   const real = toReal(path)
   return roots.find((root) => {
@@ -45,7 +45,7 @@ export function findRootAbove(path: string, roots: readonly string[]): string | 
   })
 }
 
-/** Of what does not exist, the real path of the deepest folder above it that does, and the rest. */
+/** For a path that does not exist: the real path of the deepest existing folder above it, and the rest. */
 function toReal(path: string): string {
   const absolute = resolve(path)
   try {

@@ -1,4 +1,4 @@
-// The JSON Schema of a configuration file, for editors: the settings, the words that are also understood, and comments.
+// The JSON Schema of a configuration file, for editors: the settings, the words that are also accepted, and comments.
 import { Config } from '../../schemas/config.ts'
 import { fields, type FieldSchema } from './fields.ts'
 
@@ -21,7 +21,7 @@ export function createPublishedSchema(): object {
   }
 }
 
-/** The schema of one setting in a file, where more spellings are accepted than in the program. */
+/** The schema of one setting in a file, which accepts more spellings than the program. */
 function toPublished(schema: FieldSchema): object {
   const { enum: choices, 'x-any-case': anyCase, 'x-aliases': words } = schema
   if (choices === undefined) return schema

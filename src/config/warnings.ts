@@ -1,4 +1,4 @@
-// What an operator should know of settings that are valid.
+// Warnings for the operator about valid settings.
 import { statSync } from 'node:fs'
 import type { ConfigFile } from './file.ts'
 import type { Given } from './layer.ts'

@@ -1,20 +1,20 @@
-// Notices by looking that a file has changed, on every kind of file system, and waits until nobody writes to it any more.
+// Polls a file for changes, on every kind of file system, and waits until no process writes to it any more.
 import { statSync } from 'node:fs'
 
 export interface WatchOptions {
   readonly path: string
-  /** Milliseconds between two looks; asked before each. */
+  /** Milliseconds between two looks; called before each. */
   readonly pollMs: () => number
-  /** How long the file must have stayed the same; asked at each look. */
+  /** The file must have been unchanged for this long; called at each look. */
   readonly settleMs: () => number
-  /** Also called once after the start, for a change between its reading and now, and when the file comes or goes. */
+  /** Also called once after the start, for a change since the file was read, and when the file appears or disappears. */
   readonly onChange: () => void
 }
 
 /** The least time between two looks at a file that has just changed. */
 const leastMs = 20
 
-/** @returns how to end it; it keeps no process alive */
+/** @returns a function that ends it; it keeps no process alive */
 export function watchFile({ path, pollMs, settleMs, onChange }: WatchOptions): () => void {
   let taken: string | undefined
   let pending: { state: string; since: number } | undefined
@@ -46,7 +46,7 @@ function stateOf(path: string): string {
     const { ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true })
     return `${ino} ${size} ${mtimeNs} ${ctimeNs}`
   } catch (error) {
-    // Missing, or not to be read: what that means, whoever reads it says.
+    // Missing or unreadable: the reader of the file reports what that means.
     return String((error as NodeJS.ErrnoException).code)
   }
 }

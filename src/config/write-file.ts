@@ -1,12 +1,12 @@
-// Writes a configuration file, which nobody else may read: it can hold a token.
+// Writes a configuration file that only this user may read: it can contain a token.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isErrno } from '../support/errno.ts'
 import { replaceFile } from '../support/replace-file.ts'
 
 /**
- * @param isForced true to replace a file that exists, whole or not at all
- * @throws Error where the file exists and may not be replaced, or cannot be written
+ * @param isForced true to replace an existing file, whole or not at all
+ * @throws Error if the file exists and may not be replaced, or cannot be written
  */
 export function writeConfigFile(path: string, text: string, isForced: boolean): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })

@@ -72,7 +72,7 @@ async function create(
   return { ...answer(path, hash, bytes.length, bytes.length), changed: true }
 }
 
-/** Undefined where the text cannot simply stand behind what others have made of the file. */
+/** Undefined if the text cannot simply follow what other writers have made of the file. */
 async function mergeAtEnd(
   context: OperationContext,
   stale: StaleChange,
@@ -83,7 +83,7 @@ async function mergeAtEnd(
   return describeMerge(context, stale, known)
 }
 
-/** Where others have left the last line without its end, the text would become part of that line. */
+/** If another writer has left the last line without its end, the text would become part of that line. */
 function leavesLineOpen(base: string, current: string): boolean {
   return withoutTerminator(base) !== base && current !== '' && withoutTerminator(current) === current
 }

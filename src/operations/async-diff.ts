@@ -1,4 +1,4 @@
-// async_diff: what differs between two versions, or between one and what is there now.
+// async_diff: the difference between two versions, or between one and the current file.
 import { contract } from '../../schemas/contract.ts'
 import type { DiffInput, DiffOutput } from '../../schemas/history.ts'
 import type { Static } from '../../schemas/typebox.ts'

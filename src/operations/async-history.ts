@@ -1,4 +1,4 @@
-// async_history: the versions of a file, or of all files, that the server knows of.
+// async_history: the versions that the server knows of one file or of all.
 import { setImmediate } from 'node:timers/promises'
 import { contract } from '../../schemas/contract.ts'
 import type { HistoryInput, HistoryOutput, HistoryVersion } from '../../schemas/history.ts'
@@ -22,7 +22,7 @@ export const asyncHistory = defineOperation({
   handle: show
 })
 
-/** A version, and the one before it of the same file. */
+/** A version, and the previous one of the same file. */
 interface Entry {
   /** Canonical. */
   readonly path: string
@@ -56,16 +56,16 @@ async function show(input: HistoryInput, context: OperationContext): Promise<Sta
   }
 }
 
-/** @throws OperationError INVALID_REQUEST for what no answer has given */
+/** @throws OperationError INVALID_REQUEST for a cursor that no answer contained */
 function readCursor(cursor: string): number {
   const seq = Number(cursor)
   if (Number.isSafeInteger(seq) && seq > 0 && String(seq) === cursor) return seq
   throw new OperationError('INVALID_REQUEST', 'cursor is none: pass next_cursor of the answer before, as it was.')
 }
 
-/** Lines are counted for so long, in milliseconds: of what is left the answer does not tell them. */
+/** Lines are counted for this long, in milliseconds: the answer omits them for the remaining versions. */
 const lineBudgetMs = 500
-/** Files between two turns for everybody else. */
+/** After this many files other calls get a turn. */
 const filesPerTurn = 100
 
 async function newest(
@@ -112,7 +112,7 @@ async function describe(
   }
 }
 
-/** Undefined where one of the two is not kept, is no text, or too much of it differs. */
+/** Undefined if one of the two is not kept, is not text, or too much of it differs. */
 async function countLines(
   from: string | null | undefined,
   to: string | null,

@@ -73,7 +73,7 @@ function toEntry({ name, type, stat }: ListedEntry, hash: string | null | undefi
   }
 }
 
-/** The hash of a file whose version is known and unchanged; where its times cannot tell, its bytes are looked at again. */
+/** The hash of a file whose version is known and unchanged; if its times cannot show that, its bytes are read again. */
 async function knownHash(context: OperationContext, { type, stat }: ListedEntry, path: string): Promise<string | null> {
   const known = context.history.known(path)
   if (type !== 'file' || known?.identity === undefined) return null
@@ -100,7 +100,7 @@ function encodeCursor(name: string): string {
   return toBytes(name).toString('base64url')
 }
 
-/** @throws OperationError INVALID_REQUEST for what no answer has given */
+/** @throws OperationError INVALID_REQUEST for a cursor that no answer contained */
 function decodeCursor(cursor: string, path: string): string {
   const name = toName(Buffer.from(cursor, 'base64url'))
   if (encodeCursor(name) === cursor) return name

@@ -26,7 +26,7 @@ export type ReadAnswer = Static<typeof ReadOutput>
 
 export async function readOne(input: Omit<ReadInput, 'agent_id'>, context: OperationContext): Promise<ReadAnswer> {
   const { path, offset, limit, encoding = context.config.crud.default_encoding, known_hash, diff_format } = input
-  // A reader waits for writers only, and as long as it takes (PRD 4.1): the longest wait there is.
+  // A reader waits for writers only, for the longest time allowed (PRD 4.1).
   const options = { operation: 'async_read', timeout: context.config.crud.max_timeout }
   const { version, canonicalPath } = await withLocks(
     context,
@@ -86,7 +86,7 @@ interface Selection {
 /** Shorter than this, content is sent as it is. */
 const minContentLength = 200
 
-/** What the caller must be told to know the present version; undefined where that is no shorter than the content, or its version is not known here. */
+/** The difference that brings the caller to the current version; undefined if it is no shorter than the content, or that version is unknown. */
 async function newsSince(
   knownHash: string,
   present: Present,
@@ -106,9 +106,9 @@ async function newsSince(
 }
 
 /**
- * Whether the caller has been given what it can be spared: the lines asked for of the present version, and of another version all
- * lines. Where nothing is remembered of what it has been given of that version (it gave no name, was forgotten, or has the hash
- * from another agent), its known_hash counts for the whole file alone: that is what it says that it knows.
+ * Whether the caller already has the lines that it can be spared: the requested lines of the current version, or all lines of another
+ * version. If no record says which lines of that version it got (it gave no name, was forgotten, or has the hash from another agent),
+ * its known_hash counts for the whole file only: that is what it claims to know.
  */
 function hasLines(knownHash: string, { path, hash, selection }: Present, { reads, caller }: OperationContext): boolean {
   const { lines, returned, total } = selection

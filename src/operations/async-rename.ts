@@ -58,7 +58,7 @@ async function rename(input: RenameInput, context: OperationContext): Promise<Re
   })
 }
 
-/** From now on the version is known under the new name, made by this call. */
+/** From now on the version is known under the new name, as a version of this call. */
 function moveHistory(
   { bases, history, reads, caller }: OperationContext,
   source: OpenEntry,
@@ -75,7 +75,7 @@ function moveHistory(
   reads.move(source.path, target.path, newPath, caller.agentId)
 }
 
-/** The version stands under both names. */
+/** The version is known under both names. */
 function recordCopy(
   { history, caller }: OperationContext,
   target: OpenEntry,

@@ -1,4 +1,4 @@
-// async_restore: writes a kept version back, as an update that others can see and undo.
+// async_restore: writes a kept version back, as an update that other agents can see and undo.
 import { dirname, isAbsolute } from 'node:path'
 import { contract } from '../../schemas/contract.ts'
 import type { Contention } from '../../schemas/contention.ts'
@@ -73,7 +73,7 @@ async function create(
   return answer(path, null, hash, kept.length)
 }
 
-/** The link alone, where what it leads to has that version; else it would show another one, or write over its target. */
+/** Restores only the link, if its target has that version; else the link would show another version, or the write would change its target. */
 async function restoreLink(
   { place, assertHeld }: LockedTurn,
   { path, hash, create_dirs }: RestoreInput,
@@ -88,7 +88,7 @@ async function restoreLink(
   return answer(path, null, hash, 0)
 }
 
-/** Undefined where nothing can be read there. */
+/** Undefined if the path cannot be read. */
 async function hashAt(context: OperationContext, path: string): Promise<string | undefined> {
   try {
     const target = context.files.open(path, 'target')

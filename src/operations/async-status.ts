@@ -64,7 +64,7 @@ async function fileStatus(path: string, context: OperationContext): Promise<Stat
   }
 }
 
-/** Whether a file is there, and its hash where it can be read. Takes no lock: a status must not wait. */
+/** Whether the file exists, and its hash if it can be read. Takes no lock: a status must not wait. */
 async function look(path: string, context: OperationContext): Promise<{ exists: boolean; hash: string | null }> {
   const place = context.files.open(path, 'target')
   try {

@@ -1,4 +1,4 @@
-// async_update (PRD 3.3): the change is applied only to the version it was made for.
+// async_update (PRD 3.3): applies the change only to the version that it was made for.
 import { contract } from '../../schemas/contract.ts'
 import type { Contention } from '../../schemas/contention.ts'
 import type { Static } from '../../schemas/typebox.ts'

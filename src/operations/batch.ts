@@ -90,7 +90,7 @@ export const asyncBatchUpdate = defineOperation({
   }
 })
 
-/** As in the schema of a path. */
+/** The limit in the schema of a path. */
 const maxPathLength = 4096
 
 interface BatchAnswer<Result> {
@@ -115,7 +115,7 @@ async function runBatch<Item, Result extends { readonly status: string }>(
   const results: (Result | ErrorEnvelope)[] = []
   for (const [index, item] of items.entries()) {
     try {
-      // A turn for everybody else between two files, in which it is also noticed that the caller has gone: he wants no more files changed.
+      // Between two files other calls get a turn. It also shows whether the caller has gone: then no more files are changed.
       await setImmediate()
       context.signal.throwIfAborted()
       const at = `files[${index}]`
@@ -128,13 +128,13 @@ async function runBatch<Item, Result extends { readonly status: string }>(
   return { status: 'ok', results, summary: { total: items.length, succeeded: countOf('ok'), failed: countOf('error') } }
 }
 
-/** What is done stays done, and is told. */
+/** Finished changes stay, and the error lists them. */
 function cancelledAfter(results: readonly object[], total: number): OperationError {
   const message = `The call was cancelled: ${results.length} of ${total} files had been handled (details.results), no others.`
   return new OperationError('CANCELLED', message, { details: { results } })
 }
 
-/** The result of one file; its failure is its result, except that of the whole call. */
+/** The result of one file. A failure is its result too, unless it is the failure of the whole call. */
 async function settle<Result>(
   path: string | undefined,
   { log, signal }: OperationContext,
@@ -151,19 +151,19 @@ async function settle<Result>(
   }
 }
 
-/** Of an item that may be malformed. */
+/** The item may be malformed. */
 function pathOf(item: unknown): string | undefined {
   const path = typeof item === 'object' && item !== null && 'path' in item ? item.path : undefined
   return typeof path === 'string' ? path.slice(0, maxPathLength) : undefined
 }
 
-/** What an answer carries of the file, in bytes. */
+/** Bytes of the file in an answer. */
 function sizeOf({ content, diff }: ReadAnswer): number {
   if (content !== undefined) return Buffer.byteLength(content)
   return diff === undefined ? 0 : JSON.stringify(diff).length
 }
 
-/** True all the same; only the caller has to read the file again. */
+/** The result stays true; only the caller has to read the file again. */
 function withoutDiff(result: Updated | Contention): Updated | Contention {
   if (result.status === 'ok') return { ...result, diff: null }
   const message = `${result.path} changed, and the answer has no room for one more diff (crud.max_batch_answer_bytes). Update it in a call of its own.`

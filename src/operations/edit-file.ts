@@ -56,7 +56,7 @@ async function edit(input: EditFileInput, context: OperationContext): Promise<Ed
     answer: ({ current, bytes, hash }) => ({
       ...answer(edited!, false),
       ...(typeof expected_hash === 'string' && {
-        // Of a merge, the lines of others are among them.
+        // After a merge this includes the lines of other agents.
         new_total_lines: countByteLines(bytes),
         previous_hash: current.hash,
         hash

@@ -10,7 +10,7 @@ export function isFileName(name: string): boolean {
   return pattern.test(name)
 }
 
-/** What the schema's pattern lets through and is no name. @throws OperationError INVALID_REQUEST */
+/** Refuses what the schema's pattern accepts and is not a name. @throws OperationError INVALID_REQUEST */
 export function requireFileName(name: string): void {
   if (name !== '.' && name !== '..') return
   const message = `Invalid filename format: "${name}" is not the name of a file.`

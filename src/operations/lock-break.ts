@@ -1,4 +1,4 @@
-// lock_break: leases ended by an operator; their holders are told at their next call.
+// lock_break: an operator ends leases; the holders are notified at their next call.
 import { contract } from '../../schemas/contract.ts'
 import type { LockBreakInput, LockBreakOutput } from '../../schemas/locks.ts'
 import type { Static } from '../../schemas/typebox.ts'
@@ -26,7 +26,7 @@ async function breakLeases(
   const { locks, caller, log } = context
   const end = { cause: 'broken', reason, by: caller.agentId } as const
   const find = locks.leaseFinder()
-  // All are found before the first is broken: a waiter that is granted it has a lease from then on.
+  // All are found before the first is broken: a waiter that gets the grant has a lease from then on.
   const files = findNamedFiles(filepaths, context).map((file) => ({ file, leases: find(file.names) }))
   const broken = new Set(files.flatMap(({ leases }) => leases))
   for (const lease of broken) locks.breakLeases(lease.key, end, (other) => other === lease)

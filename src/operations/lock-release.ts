@@ -1,4 +1,4 @@
-// lock_release and lock_release_all (LOCK): leases given back by their holder.
+// lock_release and lock_release_all (LOCK): the holder gives leases back.
 import { contract } from '../../schemas/contract.ts'
 import type { LockReleaseAllOutput, LockReleaseInput, LockReleaseOutput } from '../../schemas/locks.ts'
 import type { Static } from '../../schemas/typebox.ts'

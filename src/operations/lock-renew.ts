@@ -1,4 +1,4 @@
-// lock_renew: leases prolonged by their holder.
+// lock_renew: the holder prolongs leases.
 import { contract } from '../../schemas/contract.ts'
 import type { LockRenewInput, LockRenewOutput } from '../../schemas/locks.ts'
 import type { Static } from '../../schemas/typebox.ts'

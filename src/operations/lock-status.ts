@@ -1,4 +1,4 @@
-// lock_status (LOCK): who has the files.
+// lock_status (LOCK): which agents hold the files or wait for them.
 import { contract } from '../../schemas/contract.ts'
 import type { LockStatusInput, LockStatusOutput } from '../../schemas/locks.ts'
 import type { Static } from '../../schemas/typebox.ts'

@@ -1,4 +1,4 @@
-// lock_try (LOCK): leases on what is free, at once.
+// lock_try (LOCK): leases on free files, at once.
 import { contract } from '../../schemas/contract.ts'
 import type { LockTryInput, LockTryOutput } from '../../schemas/locks.ts'
 import type { Static } from '../../schemas/typebox.ts'

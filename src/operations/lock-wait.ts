@@ -1,4 +1,4 @@
-// lock_wait (LOCK): leases, waited for in a fair line; a wait that is cut keeps its place for a ticket.
+// lock_wait (LOCK): waits for leases in a fair queue; a wait that is cut short keeps its place for a ticket.
 import { contract } from '../../schemas/contract.ts'
 import type { LockWaitInput, LockWaitOutput } from '../../schemas/locks.ts'
 import type { Static } from '../../schemas/typebox.ts'
@@ -13,7 +13,7 @@ import { explainMove } from './locking/named-files.ts'
 import type { Ticket } from '../engine/leases/tickets.ts'
 import { waitSeconds } from './locking/wait-time.ts'
 
-/** Files that one sentence names. */
+/** Number of files that one sentence names. */
 const maxNamed = 5
 
 export const lockWait = defineOperation({
@@ -89,7 +89,7 @@ function claim({ ticket, filepaths }: LockWaitInput, agentId: string, context: O
   return claimed
 }
 
-/** In seconds; `asked` as the caller wants it, or as the server decides for him. */
+/** In seconds; `asked` is the caller's wish, or the server's choice for it. */
 function waitingTime(timeout: number | undefined, context: OperationContext): { seconds: number; asked: number } {
   return { seconds: waitSeconds(context, timeout).seconds, asked: timeout ?? context.config.crud.default_timeout }
 }

@@ -56,7 +56,7 @@ async function read(input: ReadFileInput, context: OperationContext): Promise<St
   }
 }
 
-/** Whatever ends the lines, \n joins them. */
+/** Joins lines with \n, whatever ends them. */
 function joinLines(text: string): string {
   const body = withoutTerminator(text)
   return body.includes('\r') ? body.replace(/\r\n?/g, '\n') : body

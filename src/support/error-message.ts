@@ -1,4 +1,4 @@
-// What somebody is told of a failure, whatever was thrown.
+// The message of a failure, whatever was thrown.
 
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)

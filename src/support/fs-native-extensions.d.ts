@@ -1,5 +1,5 @@
-// The package brings no types. Locks belong to the open file, not to the process, and end with it.
+// The package has no types. Locks belong to the open file, not to the process, and end with it.
 declare module 'fs-native-extensions' {
-  /** @returns false where another open file holds a lock that excludes this one. Exclusive needs a descriptor open for writing */
+  /** @returns false if another open file holds a lock that excludes this one. Exclusive needs a descriptor open for writing */
   export function tryLock(fd: number, options?: { readonly shared?: boolean }): boolean
 }

@@ -1,4 +1,4 @@
-// Where this installation of the program lies, whichever of its files asks: bundled ones, compiled ones, those of a test.
+// The folder of this installation, whichever of its files asks: bundled, compiled, or a test's.
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,7 +9,7 @@ const folder = findFolder()
 /** @param path from the folder of package.json, such as `openapi/openapi.json` */
 export const installed = (path: string): string => join(folder, path)
 
-/** The program as it is shipped: the bundle of all its modules. */
+/** The shipped program: the bundle of all its modules. */
 export const mainPath = installed('dist/main.cjs')
 
 const manifest = JSON.parse(readFileSync(installed('package.json'), 'utf8')) as { version: string }

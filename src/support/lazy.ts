@@ -1,4 +1,4 @@
-// Something that is loaded when it is first needed. A failure is told and not kept: the next need tries again.
+// A value that is loaded when it is first needed. A failure is reported and not kept: the next call tries again.
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,11 +7,11 @@ export interface Lazy<Value> {
   readonly get: () => Promise<Value>
   /** Undefined while it is not loaded. */
   readonly loaded: () => Value | undefined
-  /** The same, once what is under way has ended. */
+  /** The same, after any load in progress. */
   readonly settled: () => Promise<Value | undefined>
 }
 
-/** @param onTrouble told why it cannot be loaded, and undefined once it is */
+/** @param onTrouble called with the reason if it cannot be loaded, and with undefined once it is */
 export function createLazy<Value>(
   load: () => Promise<Value>,
   onTrouble: (error: unknown) => void = () => {}
@@ -39,7 +39,7 @@ export function createLazy<Value>(
 }
 
 /**
- * Looks for a package before Node does: a package.json that Node has not found is missing to it until the process ends.
+ * Looks for a package before Node does: if Node has looked for a package.json in vain, it misses the package until the process ends.
  * @throws Error with the code ERR_MODULE_NOT_FOUND
  */
 export function assertInstalled(name: string): void {
@@ -50,7 +50,7 @@ export function assertInstalled(name: string): void {
   throw Object.assign(new Error(`The package ${name} is not installed.`), { code: 'ERR_MODULE_NOT_FOUND' })
 }
 
-/** A part of the program, or of a package, that cannot be loaded, in a sentence that says what to do. */
+/** Says in a sentence what to do if a part of the program, or of a package, cannot be loaded. */
 export function explainLoadError(what: string, error: unknown): string {
   const reason = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : ''
   return `${what} could not be loaded${reason}: the installation of the server is incomplete. Install it again; the next call tries again, and if that does not help, restart the server.`

@@ -1,4 +1,4 @@
-// The names in a folder; none where there is no such folder.
+// The names in a folder; none if there is no such folder.
 import { readdirSync } from 'node:fs'
 import { isErrno } from './errno.ts'
 

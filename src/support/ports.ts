@@ -1,4 +1,4 @@
-// Which ports are tried, in which order, where nobody asked for one explicitly (PRD 11.3).
+// The ports to try, in order, if none was asked for explicitly (PRD 11.3).
 import { createHash } from 'node:crypto'
 import { userInfo } from 'node:os'
 
@@ -8,7 +8,7 @@ const highestPort = 65535
 
 /**
  * The preferred port first, then those above it: within 8720-8819 up to its end, elsewhere 99 more. null stands for the port of
- * the user, from which the range is walked all around.
+ * the user; from there the whole range is tried, with wrap-around.
  */
 export function candidatePorts(preferred: number | null): number[] {
   if (preferred === null) {
@@ -20,7 +20,7 @@ export function candidatePorts(preferred: number | null): number[] {
   return Array.from({ length: last - preferred + 1 }, (_, index) => preferred + index)
 }
 
-/** The same for the same name, so that users of one machine mostly get ports of their own. */
+/** Depends only on the name, so that users of one machine mostly get ports of their own. */
 export function portOfUser(name: string): number {
   const hash = createHash('sha256').update(name.toLowerCase()).digest()
   return firstPort + (hash.readUInt16BE(0) % count)

@@ -1,4 +1,4 @@
-// Cuts a byte stream into lines without keeping more than one of them, and none that is too long.
+// Splits a byte stream into lines. Keeps only one line at a time, and none that is too long.
 import type { Readable } from 'node:stream'
 
 /** A line without its line feed; undefined for one that was longer than the limit. */
@@ -6,7 +6,7 @@ export type Line = Buffer | undefined
 
 const lineFeed = 10
 
-/** The lines of a stream, the last one also where it ends without a line feed. Reads on only when the next line is asked for. */
+/** The lines of a stream, the last one even without a line feed. Reads on only when the next line is asked for. */
 export async function* readLines(input: Readable, maxBytes: number): AsyncGenerator<Line> {
   let parts: Buffer[] = []
   let length = 0

@@ -1,4 +1,4 @@
-// What a misspelt name was probably meant to be.
+// Guesses what a misspelt name was meant to be.
 
 /** Names the nearest known one, or all of them: the end of a sentence. */
 export function suggest(unknown: string, known: readonly string[]): string {
@@ -7,7 +7,7 @@ export function suggest(unknown: string, known: readonly string[]): string {
   return best === undefined ? `; known: ${known.join(', ')}` : `; did you mean "${best}"?`
 }
 
-/** @returns undefined where none is near */
+/** @returns undefined if none is near */
 export function nearest(unknown: string, known: readonly string[]): string | undefined {
   const [best] = known
     .map((name) => ({ name, distance: editDistance(unknown.toLowerCase(), name.toLowerCase()) }))

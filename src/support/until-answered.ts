@@ -1,8 +1,8 @@
-// What must not outlive the answer to an HTTP request.
+// Ends what must not outlive the answer to an HTTP request.
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** By connection: Node closes no response whose turn on its connection never comes. */
+/** By connection: Node never closes a response whose turn on its connection does not come. */
 const endings = new WeakMap<Socket, Set<() => void>>()
 
 /** Calls `end` once, when the answer has gone out or its connection has closed. */

@@ -1,8 +1,8 @@
-// Since when this process runs, as every answer and file of the server says it.
+// The uptime of this process, the same in every answer and file of the server.
 
 export const startedAt = new Date(performance.timeOrigin).toISOString()
 
-/** To a tenth, and by a clock that cannot be set. */
+/** To a tenth of a second, by a clock that cannot be set. */
 export function uptimeSeconds(): number {
   return Math.floor(performance.now() / 100) / 10
 }

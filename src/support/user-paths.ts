@@ -1,4 +1,4 @@
-// Where the files of this user lie that belong to no tree: configuration, logs, data. By the platform's conventions.
+// The paths of this user's files that belong to no tree: configuration, logs, data. By the platform's conventions.
 import { join } from 'node:path'
 import envPaths from 'env-paths'
 

@@ -1,6 +1,6 @@
 // The text of an HTTP header, whose bytes Node and the web give as Latin-1.
 
-/** Bytes that are UTF-8 are read as that, so that a name or a token is the same as in a body. Undefined for a header that is missing, given twice, or empty. */
+/** Decodes bytes that are UTF-8 as UTF-8, so that a name or a token is the same as in a body. Undefined for a missing, repeated or empty header. */
 export function headerText(header: unknown): string | undefined {
   if (typeof header !== 'string' || header === '') return undefined
   const bytes = Buffer.from(header, 'latin1')

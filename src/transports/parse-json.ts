@@ -1,13 +1,13 @@
-// JSON from outside, strictly: valid UTF-8 only (Node's own reading would turn bad bytes into U+FFFD, and they would be written), of bounded shape.
+// JSON from outside, of bounded shape. Valid UTF-8 only: Node would turn bad bytes into U+FFFD, and they would be written.
 import { isUtf8 } from 'node:buffer'
 import { OperationError } from '../errors.ts'
 import { maxElements } from '../operations/definition/copy-input.ts'
 
-/** An object of more takes longer than its size explains. */
+/** A larger object takes longer than its size explains. */
 const maxKeys = 20_000
-/** More than any request of ours or of MCP has; what comes after the parser may recurse. */
+/** More than any request of ours or of MCP has; code after the parser may recurse. */
 const maxDepth = 64
-/** A smaller body cannot hold what takes long to build. Counting would cost it as much as parsing does. */
+/** A smaller body cannot take long to parse, and counting would cost it as much as parsing does. */
 const maxUncountedBytes = 65_536
 const jsonRpcCode = -32700
 
@@ -41,8 +41,8 @@ const openObject = 0x7b
 const closeObject = 0x7d
 
 /**
- * Counts what the parser would build. A million keys or brackets fit into a body and take seconds to build; looking at
- * its bytes takes milliseconds. What is no JSON the parser finds out, at the latest where the count ends.
+ * Counts what the parser would build. A million keys or brackets fit into a body and take seconds to build; counting them
+ * takes milliseconds. The parser finds text that is not JSON, at the latest at the place where the count ends.
  */
 function checkShape(bytes: Buffer): void {
   const commas = new Uint32Array(maxDepth)
@@ -68,12 +68,12 @@ function checkShape(bytes: Buffer): void {
   }
 }
 
-/** The offset of the quote that ends the string; that of the last byte where none does. */
+/** The offset of the quote that ends the string; that of the last byte if none does. */
 function endOfString(bytes: Buffer, start: number): number {
   const end = bytes.indexOf(quote, start + 1)
   if (end === -1) return bytes.length
   if (bytes[end - 1] !== backslash) return end
-  // From here on byte by byte: a native search for each of a million escaped quotes costs more.
+  // Byte by byte from here: a native search for each of a million escaped quotes costs more.
   let at = start + 1
   while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1
   return at
@@ -83,7 +83,7 @@ function tooDeep(): OperationError {
   return invalid(`is nested more than ${maxDepth} levels deep. Send fewer levels.`)
 }
 
-/** Where the fault is, without the text around it: that may be content. */
+/** The place of the fault, without the text around it: that may be content. */
 function positionOf({ message }: SyntaxError): string {
   const position = /position (\d+)/.exec(message)?.[1]
   return position === undefined ? '' : ` (at position ${position})`

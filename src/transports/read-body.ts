@@ -1,24 +1,24 @@
-// Reads the bodies of HTTP requests within a budget, and ends one that something else has found to be broken.
+// Reads the bodies of HTTP requests within a budget, and ends a body that other code has found to be broken.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ByteBudget } from '../engine/byte-budget.ts'
 import { OperationError } from '../errors.ts'
 import { untilAnswered } from '../support/until-answered.ts'
 
-/** What a piece takes beside its bytes (measured): a body that comes byte by byte counts as what it costs. */
+/** Cost of a chunk in addition to its bytes (measured): a body that comes byte by byte counts as what it costs. */
 const pieceBytes = 512
 
-/** Why a body cannot come to its end, and how its reader learns of it. */
+/** Why a body cannot be completed, for its reader. */
 const failures = new WeakMap<IncomingMessage, OperationError>()
 const readers = new WeakMap<IncomingMessage, (error: OperationError) => void>()
 
-/** The body of this request ends with this failure, whether or not it is being read yet. */
+/** Ends the body of this request with this failure, whether or not it is being read yet. */
 export function failBody(request: IncomingMessage, failure: OperationError): void {
   failures.set(request, failure)
   readers.get(request)?.(failure)
 }
 
 /**
- * The body counts against the budget until its answer has gone out: what was read lives in the call.
+ * The body counts against the budget until its answer has gone out: the call still uses it.
  * @throws OperationError FILE_TOO_LARGE, OVERLOADED, or the failure that `failBody` was given
  */
 export function readBody(
@@ -44,7 +44,7 @@ export function readBody(
       stop()
       pieces.length = 0
       share.release()
-      // What still comes is read and thrown away: a client that is writing would not see an answer before.
+      // The rest is read and discarded: a client that is writing would not see an answer before.
       request.on('error', () => {}).resume()
       reject(error)
     }

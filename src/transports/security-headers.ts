@@ -1,6 +1,6 @@
-// What every answer tells a browser, whatever it is and whichever client asked.
+// The headers that every answer gives a browser, whatever the request.
 
-/** Shown in no frame, taken for nothing else than its type says, and its address told to no other site. */
+/** No frame may show it, its type is taken literally, and no other site learns its address. */
 export const securityHeaders = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',

@@ -1,4 +1,4 @@
-// A change of what a file holds: by the version that it is meant for, merged where that is wanted, and recorded as the caller's.
+// Changes the content of a file: checks the expected version, merges if the caller wants that, and records the change as the caller's.
 import type { FileVersion } from '../../engine/files/read-file.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
 import type { OperationContext } from '../../engine/context.ts'
@@ -15,25 +15,25 @@ export interface ContentChange<Done> extends Pick<
   readonly path: string
   readonly fencingToken: number | undefined
   readonly texts: VersionTexts
-  /** The version that the change is meant for; undefined takes whatever is there. Throws where the call must name one. */
+  /** The version that the change is meant for; undefined accepts any version. Throws if the call must name one. */
   readonly expectedHash: (place: OpenEntry) => string | undefined
-  /** Where there is no file. Default: FILE_NOT_FOUND. */
+  /** Called if there is no file. Default: FILE_NOT_FOUND. */
   readonly create?: (turn: LockedTurn) => Promise<Done>
-  /** What it makes of a version: its text, or its bytes. */
+  /** The text or bytes that it makes of a version. */
   readonly change: (version: Buffer) => Promise<string | Buffer>
-  /** What to write where the version is another one. Default: nothing. */
+  /** What to write if the version is another one. Default: nothing. */
   readonly rebase?: (stale: StaleChange) => Promise<Rebased>
-  /** What the caller knows of the new version by its change: the whole, or what differs from another; undefined: nothing. */
+  /** What the caller knows of the new version by its change: all, or what differs from another version; undefined: nothing. */
   readonly knowsNow: (current: FileVersion) => { readonly from?: string } | undefined
   readonly answer: (made: MadeContent) => Done
 }
 
 export interface MadeContent {
-  /** What was there. */
+  /** The version before the change. */
   readonly current: FileVersion
   readonly bytes: Buffer
   readonly hash: string
-  /** False where the change makes of the file what it was. */
+  /** False if the change makes no difference. */
   readonly isChanged: boolean
 }
 

@@ -1,4 +1,4 @@
-// The one way to change a file: its lock, a look at what stands there, the change, and outside the lock the answer where it came too late.
+// The one way to change a file: takes its lock, looks, makes the change, and outside the lock answers a change that came too late.
 import type { Contention, Patch } from '../../../schemas/contention.ts'
 import type { NotMerged } from '../../engine/diff/merge-result.ts'
 import type { FileVersion } from '../../engine/files/read-file.ts'
@@ -14,13 +14,13 @@ import { VersionTexts } from './version-texts.ts'
 export interface LockedTurn {
   /** Of the file. */
   readonly place: OpenEntry
-  /** Of a second name, where the call has one. */
+  /** Of a second name, if the call has one. */
   readonly other: OpenEntry | undefined
-  /** To run in the same tick as the change. @throws OperationError LEASE_LOST, AUTHORITY_LOST */
+  /** Call it in the same tick as the change. @throws OperationError LEASE_LOST, AUTHORITY_LOST */
   readonly assertHeld: () => void
 }
 
-/** What came of it: done, perhaps merged with what others have made, or refused for a version that is not the one expected. */
+/** The result: done, perhaps merged with other agents' changes, or refused since the version is not the expected one. */
 export type Outcome<Done> =
   | { readonly done: Done; readonly merged?: Merged | undefined }
   | { readonly stale: StaleChange; readonly notMerged?: NotMerged | undefined }
@@ -34,9 +34,9 @@ export interface FileChange<Done> {
   readonly diffFormat: string
   /** Default: crud.default_encoding. */
   readonly texts?: VersionTexts
-  /** Judged where the change is refused. */
+  /** Checked if the change is refused. */
   readonly patches?: readonly Patch[] | undefined
-  /** Does with a version all that a re-submission would do before it writes; throws where that would fail. */
+  /** Does with a version all that a re-submission would do before it writes; throws if that would fail. */
   readonly rehearse?: (current: FileVersion) => Promise<unknown>
   readonly make: (turn: LockedTurn) => Promise<Outcome<Done>>
 }
@@ -76,7 +76,7 @@ function publishContention({ events, caller }: OperationContext, stale: StaleCha
   })
 }
 
-/** Undefined where the version is the one expected, or any will do. */
+/** Undefined if the version is the expected one, or any will do. */
 export function findStale(
   { path: canonicalPath }: OpenEntry,
   path: string,

@@ -1,8 +1,8 @@
-// What a contention answer says to the operation that it answers: what happened, why there is no diff, what to do next.
+// The text of a contention answer for each operation: what happened, why there is no diff, what to do next.
 import type { Contention } from '../../../schemas/contention.ts'
 import type { NotMerged } from '../../engine/diff/merge-result.ts'
 
-/** Operations that take the version they are meant for. */
+/** Operations that take an expected version. */
 export type VersionedOperation = keyof typeof wordsOf
 
 interface Words {
@@ -59,11 +59,11 @@ interface Facts {
   readonly operation: VersionedOperation
   readonly path: string
   readonly encoding: string
-  /** Undefined where the answer has a diff. */
+  /** Undefined if the answer has a diff. */
   readonly lack: DiffLack | undefined
-  /** Where the update had patches that were judged. */
+  /** If the update had patches that were checked. */
   readonly patchesApplicable: Contention['patches_applicable']
-  /** Where a merge was asked for, and did not come out. */
+  /** If a merge was asked for and failed. */
   readonly notMerged: NotMerged | undefined
 }
 
@@ -102,7 +102,7 @@ function adviceFor({ operation, patchesApplicable, notMerged }: Facts): string {
   return wordsOf[operation].withDiff
 }
 
-/** Why there was no merge, before what to do about it. */
+/** Why there was no merge; the text continues with what to do about it. */
 function describeNotMerged(notMerged: NotMerged | undefined): string {
   if (notMerged === undefined) return ''
   const { conflicts, further, hasContents, coarse } = notMerged

@@ -1,4 +1,4 @@
-// The answer to a change that was made for another version: what differs between the version the caller knew and the one that is there.
+// The answer to a change that was made for another version: the difference between the version that the caller knew and the current one.
 import type { Contention, Diff, Patch } from '../../../schemas/contention.ts'
 import type { PatchJudgement } from '../../engine/diff/judgement.ts'
 import type { NotMerged } from '../../engine/diff/merge-result.ts'
@@ -16,9 +16,9 @@ interface RefusedChange extends StaleChange {
   readonly texts: VersionTexts
   readonly diffFormat: string
   readonly patches?: readonly Patch[] | undefined
-  /** Where a merge was asked for, and did not come out. */
+  /** If a merge was asked for and failed. */
   readonly notMerged?: NotMerged | undefined
-  /** Does with the current version all that a re-submission would do before it writes; throws where that would fail. */
+  /** Does with the current version all that a re-submission would do before it writes; throws if that would fail. */
   readonly rehearse?: ((current: FileVersion) => Promise<unknown>) | undefined
 }
 
@@ -58,12 +58,12 @@ export async function answerContention(context: OperationContext, refused: Refus
 
 interface Compared {
   readonly diff: Diff | null
-  /** Undefined where there is a diff. */
+  /** Undefined if there is a diff. */
   readonly lack: DiffLack | undefined
   readonly judgement?: PatchJudgement | undefined
 }
 
-/** That a version is not text in the encoding is no fault of the call: its versions differ all the same. */
+/** A version that is not text in the encoding is no fault of the call: its versions differ all the same. */
 async function compareVersions(
   { differ, signal }: OperationContext,
   { current, diffFormat, patches, texts }: RefusedChange,
@@ -85,7 +85,7 @@ async function compareVersions(
   return { diff, lack: diff === null ? lack : undefined, judgement }
 }
 
-/** True is a guarantee: whatever else would refuse the re-submission (encoding, size, links) is asked too. */
+/** True is a guarantee: it also checks everything else that would refuse the re-submission (encoding, size, links). */
 async function confirm(
   judgement: PatchJudgement | undefined,
   { rehearse, current }: RefusedChange

@@ -1,4 +1,4 @@
-// The version behind an entry that is deleted or renamed: the file itself, or what a link leads to.
+// The version of an entry that is deleted or renamed: the file itself, or the target of a link.
 import { OperationError } from '../../errors.ts'
 import { requireRegular, type FileVersion } from '../../engine/files/read-file.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
@@ -8,13 +8,13 @@ import { glanceAt, readVersion } from './file-version.ts'
 interface EntryVersion {
   /** The file at the place, which must not change before it is moved or deleted; undefined for a link and for a file above the size limit. */
   readonly version: FileVersion | undefined
-  /** What a reader of the path gets; undefined where it cannot be read. */
+  /** What a reader of the path gets; undefined if it cannot be read. */
   readonly content: FileVersion | undefined
 }
 
 /**
- * @param isHashNeeded true where the caller gave an expected hash: then what cannot be read is an error
- * @throws OperationError FILE_NOT_FOUND, NOT_A_FILE, and FILE_TOO_LARGE or ACCESS_DENIED where the hash is needed
+ * @param isHashNeeded true if the caller gave an expected hash: then an unreadable file is an error
+ * @throws OperationError FILE_NOT_FOUND, NOT_A_FILE, and FILE_TOO_LARGE or ACCESS_DENIED if the hash is needed
  */
 export async function readEntry(
   context: OperationContext,

@@ -10,7 +10,7 @@ import type { Caller, OperationContext } from '../../engine/context.ts'
 import { beginGlance, beginObservation } from '../../engine/versions/observed-version.ts'
 import type { LockedTurn } from './change-file.ts'
 
-/** Reads the file at a place, whose lock is held, and remembers its bytes as a base. A version nobody here has made is noted as an external change. */
+/** Reads the file at a place, whose lock is held, and keeps its bytes as a base. Notes a version that no call here made as an external change. */
 export async function readVersion(
   context: Pick<OperationContext, 'files' | 'bases' | 'history'>,
   place: OpenEntry,
@@ -22,14 +22,14 @@ export async function readVersion(
     sighting.record(version)
     return version
   } catch (error) {
-    // What has taken its place, such as a folder, is no file either.
+    // If something else has taken its place, such as a folder, the file is gone too.
     const isGone = isOperationError(error, 'FILE_NOT_FOUND') || isOperationError(error, 'NOT_A_FILE')
     if (isGone) context.history.recordGone(place.path)
     throw error
   }
 }
 
-/** Reads a file whose lock is not held. What is read while somebody changes the file is not noted. */
+/** Reads a file whose lock is not held. Does not note a version that was read while the file changed. */
 export async function glanceAt(context: OperationContext, place: OpenEntry, path: string): Promise<FileVersion> {
   const glance = beginGlance(place.path, context)
   const version = await context.files.read(place, path)
@@ -37,7 +37,7 @@ export async function glanceAt(context: OperationContext, place: OpenEntry, path
   return version
 }
 
-/** Remembers a version that this call has made. @returns its hash @throws OperationError what is unsure about it */
+/** Keeps a version that this call has made. @returns its hash @throws OperationError what is unsure about it */
 export function recordVersion(
   { bases, history, caller }: OperationContext,
   operation: string,
@@ -58,7 +58,7 @@ export function authorOf({ agentId }: Caller, operation: string): Author {
 
 /**
  * Creates a file that was not there a moment ago, and records it. @returns its hash
- * @throws StaleFileError where somebody outside has just created it: then it is a file to change
+ * @throws StaleFileError if another program has just created it: then it is a file to change
  */
 export async function createMissing(
   context: OperationContext,
@@ -79,19 +79,19 @@ export async function createMissing(
   }
 }
 
-/** For a call that may create its file, yet was not told to. @param lister the operation that shows what is there */
+/** For a call that may create its file, but was not told to. @param lister the operation that lists the files */
 export function notToBeCreated(path: string, lister: string): OperationError {
   const message = `File does not exist: ${path}. Pass create_if_missing: true to create it; ${lister} shows what is there.`
   return new OperationError('FILE_NOT_FOUND', message, { path })
 }
 
-/** For a call that names a version of a file that is there no more. */
+/** For a call that names a version of a file that no longer exists. */
 export function goneMeanwhile(path: string): OperationError {
   const message = `File does not exist any more: ${path}. expected_hash names a version of it; leave expected_hash out to create the file.`
   return new OperationError('FILE_NOT_FOUND', message, { path })
 }
 
-/** For answers of changing operations: other names that keep the old bytes. */
+/** For answers of changing operations: the number of other names that keep the old bytes. */
 export function linksBroken({ links }: FileVersion): { links_broken?: number } {
   return links > 1 ? { links_broken: links - 1 } : {}
 }

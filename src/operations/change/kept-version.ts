@@ -1,4 +1,4 @@
-// The bytes of a version of the past, or an answer that says why there are none.
+// The bytes of a past version, or an error that says why there are none.
 import { OperationError } from '../../errors.ts'
 import type { OperationContext } from '../../engine/context.ts'
 

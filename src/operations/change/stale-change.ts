@@ -1,4 +1,4 @@
-// A change made for a version that is no longer the current one: merged with what others have made of that version, or refused.
+// A change made for a version that is no longer current: merged with other agents' changes of that version, or refused.
 import type { Modification } from '../../../schemas/common.ts'
 import type { Diff } from '../../../schemas/contention.ts'
 import type { NotMerged } from '../../engine/diff/merge-result.ts'
@@ -10,32 +10,32 @@ import type { VersionTexts } from './version-texts.ts'
 export interface StaleChange {
   /** As the caller spelt it. */
   readonly path: string
-  /** Under which the history is kept. */
+  /** The key of the history. */
   readonly canonicalPath: string
   readonly expectedHash: string
-  /** What is there instead. */
+  /** The current version. */
   readonly current: FileVersion
 }
 
-/** What the caller of a merged change does not know of. */
+/** The part of a merged change that the caller does not know. */
 export interface Merged {
   readonly stale: StaleChange
-  /** The texts of the version expected, and of the one that was there. */
+  /** The texts of the expected version and of the one that was current. */
   readonly base: string
   readonly current: string
   readonly modifiedBy: Modification[]
 }
 
-/** What to write instead, or that the change is refused; `notMerged` says why where a merge was tried. */
+/** What to write instead, or that the change is refused; `notMerged` says why if a merge was tried. */
 export type Rebased =
   | { readonly bytes: Buffer; readonly merged: Merged }
   | { readonly notMerged: NotMerged | undefined }
 
 /**
- * Merges the change, made in the version expected, with what stands there instead. Runs under the lock, just before the write,
- * which looks whether the lock is still held; the caller's going ends the merge.
- * @param change the text that the caller's change makes of a version; throws where it cannot be made there
- * @returns `notMerged` undefined where the base is not known, where or either version is not text
+ * Merges the change, made in the expected version, with the current one. Runs under the lock, just before the write, which checks
+ * that the lock is still held. The merge ends if the caller goes.
+ * @param change the text that the caller's change makes of a version; throws if it cannot be made there
+ * @returns `notMerged` undefined if the base is not known, or either version is not text
  */
 export async function mergeStale(
   context: OperationContext,
@@ -56,7 +56,7 @@ export async function mergeStale(
   }
 }
 
-/** The version expected and the one that is there; undefined where the first is not known, or either is not text. */
+/** The expected version and the current one; undefined if the first is not known, or either is not text. */
 export async function findTexts(
   { bases }: OperationContext,
   { expectedHash, current }: StaleChange,
@@ -69,7 +69,7 @@ export async function findTexts(
   return { base, current: currentText, baseBytes }
 }
 
-/** To be made before the caller's own change is in the history. */
+/** Call it before the caller's own change is in the history. */
 export function describeMerge(
   { history }: OperationContext,
   stale: StaleChange,
@@ -80,7 +80,7 @@ export function describeMerge(
 }
 
 /**
- * For the answer to a change that was merged. Runs outside the lock, and without a signal: the change is done, and must be told.
+ * For the answer to a merged change. Runs outside the lock, and without a signal: the change is done, and must be reported.
  * @param done the answer so far; its hash is that of the merged version
  */
 export async function answerMerged<Done extends { readonly hash?: string | null }>(
@@ -95,7 +95,7 @@ export async function answerMerged<Done extends { readonly hash?: string | null 
     log.warn({ err: error, path }, 'a merge was written, and its diff could not be made')
     return { diff: null }
   })
-  // With the diff the caller can tell what the merged version is.
+  // With the diff the caller can derive the merged version.
   if (diff !== null && typeof done.hash === 'string') {
     reads.recordKnown(caller.agentId, { path: canonicalPath, given: path, hash: done.hash, from: expectedHash })
   }

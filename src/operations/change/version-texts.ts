@@ -19,7 +19,7 @@ export class VersionTexts {
     return text
   }
 
-  /** Undefined where the bytes are gone or are not text in this encoding. */
+  /** Undefined if the bytes are gone or are not text in this encoding. */
   decodeIfText(bytes: Buffer | undefined): string | undefined {
     if (bytes === undefined) return undefined
     const text = this.#known.get(bytes) ?? decodeIfText(bytes, this.encoding, this.#path)
@@ -37,7 +37,7 @@ export class VersionTexts {
     return keepMark(content, version, this.encoding, this.#path)
   }
 
-  /** An encoding that does not exist is a fault of the call, whatever the file holds. @throws OperationError ENCODING_ERROR */
+  /** An encoding that does not exist is a fault of the call, whatever the file contains. @throws OperationError ENCODING_ERROR */
   assertEncoding(): void {
     this.encode('')
   }

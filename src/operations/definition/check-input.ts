@@ -8,14 +8,14 @@ import { sampleOf } from './copy-input.ts'
 
 /**
  * @param taken a copy made by takeInput
- * @param at where it stands in the input of the call, such as `files[2]`
+ * @param at where it is in the input of the call, such as `files[2]`
  * @throws OperationError INVALID_REQUEST
  */
 export type InputCheck<Value> = (taken: unknown, at?: string) => Value
 
 /**
  * @param name of the operation, for messages
- * @param part of its input that the schema is for, where it is not the whole
+ * @param part of its input that the schema is for, if it is not the whole
  */
 export function createInputCheck<Input extends TObject>(
   name: string,
@@ -25,10 +25,10 @@ export function createInputCheck<Input extends TObject>(
   const validator = new Validator<Static<Input>>(part === undefined ? name : `${name} ${part}`, schema)
   return (taken, at = '') => {
     if (validator.accepts(taken)) return taken
-    // A null that counts as left out is always a fault at first.
+    // A null that counts as left out is first reported as a fault.
     if (leaveOutNulls(taken, schema as JsonSchema) && validator.accepts(taken)) return taken
     const errors = validator.findFaults(sampleOf(taken))
-    // A fault that the sample does not have is the one at which the check has ended.
+    // A fault that the sample lacks is the one at which the check ended.
     const shown = errors.length > 0 ? errors : validator.firstFaults
     const faults = describeFaults(shown, Object.keys(schema.properties), at)
     const message = `Invalid input for ${name}: ${faults.map((fault) => fault.message).join('; ')}`

@@ -1,14 +1,14 @@
-// Takes over a caller's input as a copy of plain data, refusing what no operation can want: lone surrogates, endless nesting.
+// Copies a caller's input as plain data, and refuses what no operation can want: lone surrogates, endless nesting.
 import { OperationError } from '../../errors.ts'
 
-/** More than any operation takes; what is beyond it is refused before it is built. */
+/** More than any operation takes; an input beyond it is refused before the copy grows larger. */
 export const maxElements = 200_000
 const maxDepth = 16
 const maxItems = 10_000
 // No operation has half as many parameters.
 const maxKeys = 100
 
-/** @param at where it stands in the input of the call, such as `files[2]` @throws OperationError INVALID_REQUEST */
+/** @param at where it is in the input of the call, such as `files[2]` @throws OperationError INVALID_REQUEST */
 export function takeInput(input: unknown, at = ''): unknown {
   const budget = { left: maxElements }
   return copy(input, at, maxDepth, budget)
@@ -39,12 +39,12 @@ function copy(value: unknown, at: string, depth: number, budget: { left: number 
   return result
 }
 
-/** More than the faults that are listed; of lists within lists fewer, since each item of the outer one has them. */
+/** More than the listed faults. Lists within lists have fewer, since each item of the outer one has them. */
 const maxSampleItems = 60
 const maxInnerItems = 10
 const maxSampleEnd = 5_000
 
-/** The ends of what is long in an input: enough to find faults to name, in a time that does not grow with it. */
+/** The ends of long parts of an input: enough to name faults, in a time that does not grow with it. */
 export function sampleOf(value: unknown, items = maxSampleItems): unknown {
   if (typeof value === 'string') {
     return value.length <= 2 * maxSampleEnd ? value : value.slice(0, maxSampleEnd) + value.slice(-maxSampleEnd)

@@ -22,24 +22,24 @@ export interface Annotations {
 interface Definition<Input extends TObject, Output extends TObject> {
   readonly name: string
   readonly title: string
-  /** Read by models: what it does, when to use it, what comes back. */
+  /** For models: what it does, when to use it, what it returns. */
   readonly description: string
   /** Closed object. */
   readonly input: Input
-  /** The answer of a call that has succeeded. */
+  /** The answer of a successful call. */
   readonly output: Output
-  /** True where it can also answer `contention`. */
+  /** True if it can also answer `contention`. */
   readonly contends: boolean
   /** The form of its failures. */
   readonly envelope: EnvelopeName
   readonly annotations: Annotations
-  /** Codes it can fail with, besides those that every operation can. */
+  /** Codes it can fail with, in addition to those of every operation. */
   readonly errors: readonly ErrorCode[]
-  /** True where no agent is offered it: it is there over REST alone. */
+  /** True if no agent is offered it: it is available over REST only. */
   readonly isForOperators?: true
-  /** True where the process that is asked answers itself: it is about that process, and needs no file. */
+  /** True if the called process answers itself: the answer is about that process, and needs no file. */
   readonly isLocal?: true
-  /** Name of a list whose items the handler takes over and checks one by one, each for a result of its own. */
+  /** Name of a list whose items the handler copies and checks one by one, each with a result of its own. */
   readonly ownItems?: string
   readonly handle: (input: Static<Input>, context: OperationContext) => Promise<object>
 }
@@ -54,12 +54,12 @@ export interface Operation extends Omit<Definition<TObject, TObject>, 'handle' |
   call(rawInput: unknown, context: OperationContext): Promise<OperationResult>
 }
 
-/** Codes of every operation that is given a path. */
+/** Codes of every operation that takes a path. */
 export const pathErrors = [
   'NOT_A_FILE',
   'ACCESS_DENIED',
   'PATH_OUTSIDE_BASE',
-  // Of a root that has been moved away, and of a folder before "..".
+  // If a root was moved away, or a folder before ".." is missing.
   'DIR_NOT_FOUND',
   'READ_ERROR'
 ] as const satisfies readonly ErrorCode[]
@@ -106,12 +106,12 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
     } catch (error) {
       const failure = toFailure(error, name, context.signal)
       logFailure(failure, { ...facts, code: failure.code, ms: performance.now() - start }, context)
-      // Nobody may be there to read what a cancelled call answers.
+      // No client may be there to read the answer of a cancelled call.
       throw failure.code === 'CANCELLED' ? failure : failure.withNotices(await noticesFor(agentId, context))
     }
   }
 
-  /** FES has no room for them: they wait for another answer. */
+  /** The FES envelope has no room for notices: they wait for another answer. */
   function noticesFor(agentId: string | undefined, context: OperationContext) {
     return envelope === 'status' ? collectNotices(agentId, context) : undefined
   }
@@ -119,12 +119,12 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
   return { ...definition, envelope: envelopes[envelope], call }
 }
 
-/** The same input with a list whose items are not looked at. */
+/** The same input with a list whose items are not checked. */
 function withAnyItems<Input extends TObject>(input: Input, list: string): Input {
   return { ...input, properties: { ...input.properties, [list]: { ...input.properties[list], items: {} } } }
 }
 
-/** Takes over an input but for the items of one list, which the handler takes over one by one. */
+/** Copies an input except for the items of one list, which the handler copies one by one. */
 function takeAround(rawInput: unknown, list: string | undefined): unknown {
   if (list === undefined || !hasList(rawInput, list)) return takeInput(rawInput)
   const { [list]: items, ...others } = rawInput
@@ -137,7 +137,7 @@ function hasList(input: unknown, list: string): input is Readonly<Record<string,
 
 const agentIdValidator = new Validator<string>('agent_id', AgentId)
 
-/** A header or `_meta` names its caller within the same bounds as the input does: others are shown the name. */
+/** A header or `_meta` names its caller within the same bounds as the input does: other agents are shown the name. */
 export function checkAgentId(agentId: string | undefined): string | undefined {
   if (agentId === undefined || agentIdValidator.accepts(agentId)) return agentId
   const message =
@@ -145,7 +145,7 @@ export function checkAgentId(agentId: string | undefined): string | undefined {
   throw new OperationError('INVALID_REQUEST', message)
 }
 
-/** Others are shown these for changes that no agent has made. */
+/** Agents are shown these names for changes that no agent has made. */
 const reserved: ReadonlySet<string> = new Set(['external', 'anonymous'])
 
 /** @throws OperationError INVALID_REQUEST */
@@ -157,7 +157,7 @@ function refuseReserved(agentId: string | undefined): string | undefined {
 
 const maxLoggedPaths = 10
 
-/** The file a call is about, for the log; a batch has none of its own. */
+/** The file that a call is about, for the log; a batch has none of its own. */
 function pathOf(input: object): unknown {
   if ('path' in input) return input.path
   if ('name' in input) return input.name
@@ -170,7 +170,7 @@ function toFailure(error: unknown, operation: string, signal: AbortSignal): Oper
   return new OperationError('CANCELLED', `${operation} was cancelled; nothing was changed.`, { cause: error })
 }
 
-/** What nobody expected is logged with its cause; that a client left the queue, as PRD 4.7 asks. */
+/** Logs an unexpected failure with its cause, and, as PRD 4.7 asks, that a client left the queue. */
 function logFailure(failure: OperationError, facts: object, { log }: OperationContext): void {
   if (failure.code === 'CANCELLED') log.info(facts, 'client cancelled or disconnected')
   else if (failure.httpStatus === 500) log.error({ ...facts, err: failure.cause ?? failure }, 'operation failed')

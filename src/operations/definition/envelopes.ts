@@ -1,4 +1,4 @@
-// The two envelopes (DESIGN section 4): how a failure is told to the caller of an operation, on each transport.
+// The two envelopes (DESIGN section 4): the form in which each transport gives a failure to the caller of an operation.
 import type { EnvelopeName } from '../../../schemas/contract.ts'
 import { ErrorEnvelope, errorTable, type ErrorCode } from '../../../schemas/errors.ts'
 import { FileEditingError } from '../../../schemas/file-editing.ts'
@@ -6,11 +6,11 @@ import type { TObject } from '../../../schemas/typebox.ts'
 import type { OperationError } from '../../errors.ts'
 import { timestamp } from '../../support/timestamp.ts'
 
-/** What is known of the call that failed. */
+/** The known facts of the failed call. */
 export interface FailedCall {
-  /** Undefined where the request did not get as far. */
+  /** Undefined if the request did not get that far. */
   readonly operation?: string | undefined
-  /** As it came, checked or not. */
+  /** As received, checked or not. */
   readonly input?: unknown
 }
 
@@ -21,7 +21,7 @@ export interface RpcError {
 }
 
 export interface Envelope {
-  /** Of `body`. */
+  /** The schema of `body`. */
   readonly schema: TObject
   readonly httpStatus: (code: ErrorCode) => number
   /** The body over REST, and the structured content over MCP. */
@@ -39,7 +39,7 @@ const status: Envelope = {
 
 const bare: Envelope = {
   schema: FileEditingError,
-  // FES knows no 408: who holds the file is changing it, which is its 409.
+  // FES knows no 408: the holder of the lock is changing the file, which is its 409.
   httpStatus: (code) => (code === 'LOCK_TIMEOUT' ? 409 : errorTable[code].httpStatus),
   body: (error, call) => ({ error: bareError(error, call) }),
   rpcError: bareError
@@ -62,13 +62,13 @@ function bareError(error: OperationError, { operation, input }: FailedCall): Fil
   }
 }
 
-/** FES has one line of text for what other answers say in `details`. */
+/** FES has one line of text for what other answers give in `details`. */
 function meaningOf({ code, details }: OperationError): string {
   const { applied, ...facts } = details ?? {}
   return applied === true ? `The change was made. ${JSON.stringify({ applied, ...facts })}` : errorTable[code].meaning
 }
 
-/** What these operations have to say where the message speaks of others, which see other files and take other parameters. */
+/** Advice of these operations if the message speaks of other operations, which see other files and take other parameters. */
 const folderAdvice: Partial<Record<ErrorCode, (name: string) => string>> = {
   FILE_NOT_FOUND: (name) =>
     `File does not exist: ${name}. list_files shows what is there; edit_file with create_if_missing: true creates it.`,

@@ -1,4 +1,4 @@
-// Turns Ajv's errors into sentences a model can act on: every fault at once, an unknown parameter with the nearest known name.
+// Turns Ajv's errors into sentences that a model can act on: every fault at once, an unknown parameter with the nearest known name.
 import type { ErrorObject } from 'ajv'
 import { shownText } from '../../../schemas/common.ts'
 import { suggest } from '../../support/suggest.ts'
@@ -6,18 +6,18 @@ import { suggest } from '../../support/suggest.ts'
 export interface Fault {
   /** Such as `files[0].path`; "" for the input itself. */
   readonly parameter: string
-  /** Keyword of JSON Schema that is broken, such as `required` or `pattern`. */
+  /** The broken JSON Schema keyword, such as `required` or `pattern`. */
   readonly rule: string
   readonly message: string
 }
 
-/** More than anyone reads; an input of 10,000 wrong items must not become an answer of megabytes. */
+/** More than any reader wants; an input of 10,000 wrong items must not become an answer of megabytes. */
 const maxFaults = 50
-/** Looking for what belongs together takes time that grows with the square of these. */
+/** Grouping errors takes time that grows with the square of their number. */
 const maxErrors = 500
 const maxNameLength = 100
 
-/** @param at where the checked part stands in the input, such as `files[2]` */
+/** @param at where the checked part is in the input, such as `files[2]` */
 export function describeFaults(all: readonly ErrorObject[], topLevelNames: readonly string[], at = ''): Fault[] {
   const errors = withoutOtherForms(all.slice(0, maxErrors))
   const faults = errors.slice(0, maxFaults).map((error) => describeFault(error, topLevelNames, at))
@@ -27,8 +27,8 @@ export function describeFaults(all: readonly ErrorObject[], topLevelNames: reado
 }
 
 /**
- * Where an object may have one of several forms, the faults are those of the form that it is nearest to: the one of whose
- * demands it breaks the fewest, of equals the first.
+ * If an object may have one of several forms, the faults are those of the nearest form: the one with the fewest broken
+ * demands, of equals the first.
  */
 function withoutOtherForms(errors: readonly ErrorObject[]): readonly ErrorObject[] {
   const choices = errors.filter(
@@ -112,7 +112,7 @@ function join(parent: string, name: string): string {
   return parent === '' ? name : `${parent}.${name}`
 }
 
-/** Of a number where another number is wanted, its value. */
+/** The value of a number, if another number is wanted. */
 function describeOther(data: unknown, wanted: string): string {
   if (data === null) return 'null'
   if (typeof data === 'number' && (wanted === 'number' || wanted === 'integer'))

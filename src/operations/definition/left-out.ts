@@ -1,4 +1,4 @@
-// Nulls of parameters that may be left out: models send them for whatever they do not use.
+// Nulls of optional parameters: models send them for parameters that they do not use.
 
 /** The keywords of JSON Schema that decide whether a null means something. */
 export interface JsonSchema {
@@ -10,7 +10,7 @@ export interface JsonSchema {
 }
 
 /**
- * Takes each null out of an input whose parameter may be left out and does not allow null as a value.
+ * Removes each null from an input whose parameter is optional and does not allow null as a value.
  * @param value is changed: a copy that belongs to the call
  * @returns whether there was one
  */
@@ -38,7 +38,7 @@ function leaveOutOf(value: Record<string, unknown>, schema: JsonSchema): boolean
   return found
 }
 
-/** Where an object may have one of several forms, the one it has most parameters of; those of the other forms may be left out. */
+/** If an object may have one of several forms, the one it has most parameters of; those of the other forms may be left out. */
 function nearestForm(
   value: Readonly<Record<string, unknown>>,
   schema: JsonSchema

@@ -1,4 +1,4 @@
-// What a lock operation asks of a lease, within the limits of the server, and in words where a limit has changed it.
+// The lease options that a lock operation asks for, within the limits of the server, and a sentence if a limit has changed one.
 import type { LockTryInput } from '../../../schemas/locks.ts'
 import type { OperationContext } from '../../engine/context.ts'
 import type { GroupOptions } from '../../engine/leases/lease-group.ts'
@@ -26,13 +26,13 @@ export function ttlSeconds(asked: number, { locks }: OperationContext['config'])
   return Math.min(asked, locks.max_lease_ttl_seconds)
 }
 
-/** Undefined where the server allows what was asked for. */
+/** Undefined if the server allows what was asked for. */
 export function explainTtl(asked: number | undefined, { locks }: OperationContext['config']): string | undefined {
   if (asked === undefined || asked <= locks.max_lease_ttl_seconds) return undefined
   return `ttl_seconds ${asked} is beyond locks.max_lease_ttl_seconds: the leases last ${locks.max_lease_ttl_seconds} s.`
 }
 
-/** For the answer, from what there is to say. */
+/** Joins the sentences for the answer. */
 export function toMessage(...sentences: readonly (string | undefined)[]): { message?: string } {
   const said = sentences.filter((sentence) => sentence !== undefined)
   return said.length === 0 ? {} : { message: said.join(' ') }

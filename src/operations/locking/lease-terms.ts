@@ -1,4 +1,4 @@
-// What the caller's leases say to a change: a lease that is lost, or missing where one is required, and nothing is written.
+// Checks a change against the caller's leases: if a lease is lost, or missing although one is required, nothing is written.
 import { OperationError } from '../../errors.ts'
 import { quoteName } from '../../engine/locks/quote.ts'
 import type { LockRequest } from '../../engine/locks/lock.ts'
@@ -7,17 +7,17 @@ import { describeLoss } from '../../engine/leases/lost-leases.ts'
 
 /** A file that an operation is about to touch. */
 export interface LeaseTerm extends LockRequest {
-  /** Of the lease that counts for it: the lock's own key, or that of a link's target; undefined where none can be taken. */
+  /** Key of the lease that counts for it: the lock's own key, or that of a link's target; undefined if none can be taken. */
   readonly leaseKey: string | undefined
   /** As the caller spelt it. */
   readonly given: string
-  /** Of the lease that the change relies on, where the caller named it. */
+  /** Of the lease that the change relies on, if the caller named it. */
   readonly fencingToken: number | undefined
 }
 
 /**
- * Before anything is waited for, after a wait, and right before a change that needs a lease. An agent whose lease has ended without its
- * doing is refused until it has been told and has read the file, or has released the lease or taken another: it may not know.
+ * Runs before any wait, after a wait, and right before a change that needs a lease. An agent whose lease has ended without its
+ * doing is refused until it has been notified and has read the file, or has released the lease or taken another: it may not know.
  * @throws OperationError LEASE_LOST, LOCK_REQUIRED
  */
 export function checkLeases(terms: readonly LeaseTerm[], context: OperationContext): void {
@@ -35,12 +35,12 @@ export function checkLeases(terms: readonly LeaseTerm[], context: OperationConte
   }
 }
 
-/** What has been read needs no refusal any more. */
+/** An agent that has read the file need not be refused any more. */
 export function noteReads(terms: readonly LeaseTerm[], { lostLeases, caller }: OperationContext): void {
   for (const { mode, key } of terms) if (mode === 'shared') lostLeases.read(caller.agentId, key)
 }
 
-/** True where a change has to look again right before it happens. */
+/** True if a change must check again right before it happens. */
 export function needsLease(terms: readonly LeaseTerm[], { config }: OperationContext): boolean {
   return config.locks.enforcement === 'required' || terms.some(({ fencingToken }) => fencingToken !== undefined)
 }

@@ -1,4 +1,4 @@
-// The files of an operation on leases that are there already. What counts is what is held under a name, whatever it leads to by now.
+// The files of an operation on existing leases. The leases held under a name count, whatever the name leads to by now.
 import { errorTable } from '../../../schemas/errors.ts'
 import { toOperationError, type OperationError } from '../../errors.ts'
 import type { Lease } from '../../engine/locks/lock.ts'
@@ -9,17 +9,17 @@ import { checkCount, resolveFile } from './resolve-files.ts'
 export interface NamedFile {
   /** As the caller spelt it first. */
   readonly filepath: string
-  /** Of the file to which the name leads; the name itself where it leads to none that can be leased. */
+  /** Key of the file to which the name leads; the name itself if it leads to none that can be leased. */
   readonly key: string
-  /** The key, and every spelling that was given: a lease, or a place in a queue, may be known by any of them. */
+  /** The key, and every given spelling: a lease, or a place in a queue, may be known by any of them. */
   readonly names: Set<string>
   /** Why no lease can be taken under the name now. */
   readonly obstacle?: OperationError | undefined
 }
 
 /**
- * Each file once, in canonical order. One that cannot be leased any more keeps none of the others from what is asked for.
- * @throws OperationError INVALID_REQUEST for too many, and what a later call may not meet
+ * Each file once, in canonical order. A file that cannot be leased any more does not stop the operation on the others.
+ * @throws OperationError INVALID_REQUEST for too many; also an obstacle that may be gone at a later call
  */
 export function findNamedFiles(filepaths: readonly string[], context: OperationContext): NamedFile[] {
   checkCount(filepaths, context)
@@ -48,12 +48,12 @@ function mayPass({ code }: OperationError): boolean {
   return code === 'SERVER_ERROR' || errorTable[code].retryable
 }
 
-/** The lease that counts for a file: the one on what its name leads to; where it leads to no file, one taken under the name. */
+/** The lease that counts for a file: the one on what its name leads to. If it leads to no file, the one taken under the name. */
 export function leaseThatCounts({ key, obstacle }: NamedFile, held: readonly Lease[]): Lease | undefined {
   return held.find((lease) => lease.key === key) ?? (obstacle === undefined ? undefined : held[0])
 }
 
-/** For the result of one file: why no lease can be taken on it, or where the one is that was taken under its name. */
+/** For the result of one file: why no lease can be taken on it, or on which path the lease is that was taken under its name. */
 export function explainName(
   file: NamedFile,
   held: readonly Lease[]
@@ -66,7 +66,7 @@ export function explainName(
   return { message }
 }
 
-/** For the result of one file that was waited for: that its name has come to lead elsewhere meanwhile. */
+/** For the result of one file after a wait: that its name leads elsewhere by now. */
 export function explainMove(
   { filepath, path, key }: LockFile,
   context: OperationContext

@@ -1,4 +1,4 @@
-// The files of a lock operation: where their paths lead, each once, in canonical order.
+// The files of a lock operation: the targets of their paths, each once, in canonical order.
 import { OperationError } from '../../errors.ts'
 import { lockKey } from '../../engine/files/lock-key.ts'
 import type { OperationContext } from '../../engine/context.ts'
@@ -30,7 +30,7 @@ export function checkCount(filepaths: readonly string[], { config }: OperationCo
   throw new OperationError('INVALID_REQUEST', message)
 }
 
-/** @throws OperationError as an operation on that file would, where no lease can be taken on it */
+/** @throws OperationError as an operation on that file would, if no lease can be taken on it */
 export function resolveFile(filepath: string, { files }: OperationContext): LockFile {
   const place = files.open(filepath, 'target')
   try {

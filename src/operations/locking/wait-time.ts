@@ -1,7 +1,7 @@
 // How long a call waits in a queue.
 import type { OperationContext } from '../../engine/context.ts'
 
-/** As asked, within the server's maximum and what the client survives. @param asked seconds; undefined takes crud.default_timeout */
+/** The requested time, within the server's maximum and what the client survives. @param asked seconds; undefined takes crud.default_timeout */
 export function waitSeconds(
   { config, caller }: Pick<OperationContext, 'config' | 'caller'>,
   asked: number | undefined

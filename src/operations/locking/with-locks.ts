@@ -15,28 +15,28 @@ export interface Target {
   readonly path: string
   readonly mode: 'shared' | 'exclusive'
   readonly reach: Reach
-  /** Of the caller's lease on it, where the caller named it. */
+  /** Of the caller's lease on it, if the caller named it. */
   readonly fencingToken?: number | undefined
 }
 
 interface LockOptions {
-  /** Name of the operation, shown to others. */
+  /** Name of the operation, shown to other agents. */
   readonly operation: string
   /** Seconds, as the caller asked; undefined takes crud.default_timeout. */
   readonly timeout?: number | undefined
 }
 
-/** With what earlier attempts have used of the time to wait. */
+/** With the time that earlier attempts have waited. */
 type TimedOptions = LockOptions & { readonly elapsedMs: number }
 
 type Body<Result> = (places: readonly OpenEntry[], lock: Lock) => Promise<Result>
 
-/** A file can move under a waiter, or be written from outside while it is changed; both are tried again this often. */
+/** A file can move during a wait, or be written from outside during the change; both are retried up to this often. */
 const maxAttempts = 10
 
 /**
- * Takes all locks at once in canonical order, then looks where the paths lead. Whatever was seen before the grant is looked at again
- * inside it; a path that leads elsewhere by then, and a file that changed under the body, starts over.
+ * Takes all locks at once in canonical order, then checks where the paths lead. Whatever was seen before the grant is checked again
+ * after it. If a path leads elsewhere by then, or a file changed under the body, it starts over.
  */
 export async function withLocks<Result>(
   context: OperationContext,
@@ -55,14 +55,14 @@ export async function withLocks<Result>(
   throw new OperationError('OVERLOADED', message, { path, details: { retry_after_seconds: 1 } })
 }
 
-/** The locks, and the places as they are under them. */
+/** The locks, and the places as they are under the locks. */
 interface Turn {
   readonly lock: Lock
   readonly places: readonly OpenEntry[]
   readonly terms: readonly LeaseTerm[]
 }
 
-/** One attempt; undefined where the next one must look again. */
+/** One attempt; undefined if another one is needed. */
 async function attemptOnce<Result>(
   context: OperationContext,
   targets: readonly Target[],
@@ -79,17 +79,17 @@ async function attemptOnce<Result>(
     return { result }
   } catch (error) {
     if (error instanceof StaleFileError) return undefined
-    // That it is gone is seen as well.
+    // A read that finds the file gone counts as a read.
     if (error instanceof OperationError && error.code === 'FILE_NOT_FOUND') noteReads(turn.terms, context)
     throw error
   } finally {
-    // Before anything that may fail: a lock that is kept stops every other caller until its time ends.
+    // Before anything that may fail: a lock that is not released blocks every other caller until it expires.
     turn.lock.release()
     closeAll(turn.places, context)
   }
 }
 
-/** The common case: the locks are free, and what was opened to find their keys can be worked with. */
+/** The common case: the locks are free, and the files opened to find their keys can be used. */
 function takeNow(
   context: OperationContext,
   targets: readonly Target[],
@@ -120,7 +120,7 @@ function checkTerms(
   }
 }
 
-/** A lease taken by the name of a link is one on what the link leads to: none can be taken where that is no file. */
+/** A lease taken by the name of a link is one on the link's target: none can be taken if the target is not a file. */
 function toTerm(
   { path, stat }: OpenEntry,
   { path: given, mode, reach, fencingToken }: Target,
@@ -140,7 +140,7 @@ function targetKey(path: string, context: OperationContext): string | undefined 
   }
 }
 
-/** Who waits holds no descriptors open; what he saw before is out of date by the time of the grant, and is looked at again. */
+/** A waiter keeps no descriptors open. What it saw before is out of date by the time of the grant, and is checked again. */
 async function waitForTurn(
   context: OperationContext,
   targets: readonly Target[],
@@ -149,10 +149,10 @@ async function waitForTurn(
 ): Promise<Turn | undefined> {
   const lock = await acquire(context, terms, targets, options)
   try {
-    // The lease may have ended while this waited.
+    // The lease may have ended during the wait.
     checkLeases(terms, context)
     const places = openAll(context, targets)
-    // What was a link may be a file by now, which needs another lease.
+    // A former link may be a file by now, which needs another lease.
     if (places.every(({ path }, index) => path === terms[index]?.path))
       return { lock, places, terms: checkTerms(places, targets, context) }
     lock.release()
@@ -189,7 +189,7 @@ async function acquire(
   }
 }
 
-/** The lock, which is lost as well when the tree is, or a lease that the change relies on: looked at again right before the change. */
+/** The lock. It also counts as lost if the tree or a lease that the change relies on is lost: checked right before the change. */
 function withLeases({ lock, terms }: Turn, context: OperationContext): Lock {
   const isLeaseNeeded = needsLease(terms, context)
   return {
@@ -221,7 +221,7 @@ function openAll(context: OperationContext, targets: readonly Target[]): readonl
   }
 }
 
-/** Never throws: the answer of an operation does not depend on what becomes of its handles. */
+/** Never throws: an operation's answer does not depend on the closing of its handles. */
 function closeAll(places: readonly OpenEntry[], { log }: OperationContext): void {
   for (const place of places) {
     try {

@@ -1,4 +1,4 @@
-// Which servers `daemon start` has put into the background, one for each tree, and how each was started.
+// The servers that `daemon start` has put into the background, one per tree, and how each was started.
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,11 +19,11 @@ export interface BackgroundRecord {
   readonly started_at: string
   /** Of `serve`, without secrets. */
   readonly args: readonly string[]
-  /** From the command line; handed on by the environment. */
+  /** From the command line; passed on by the environment. */
   readonly token?: string
-  /** Undefined where the log goes to the output file. */
+  /** Undefined if the log goes to the output file. */
   readonly log_file?: string
-  /** What the process says where its log does not. */
+  /** Gets what the process writes outside its log. */
   readonly output_file: string
 }
 
@@ -54,7 +54,7 @@ export function createBackgroundRecords(folder: string) {
   }
 }
 
-/** Undefined for none, and for one that this version has not written. */
+/** Undefined if there is none, or if another version has written it. */
 function readRecord(path: string): BackgroundRecord | undefined {
   try {
     const record = JSON.parse(readFileSync(path, 'utf8')) as BackgroundRecord | null

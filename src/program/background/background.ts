@@ -1,4 +1,4 @@
-// Starts a server that goes on without us, waits until it can be reached, and stops it again.
+// Starts a server that outlives this process, waits until clients can reach it, and stops it again.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { closeSync, constants, fstatSync, mkdirSync, openSync, readSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -16,16 +16,16 @@ export interface BackgroundStart {
   readonly args: readonly string[]
   readonly root: string
   readonly roots: readonly string[]
-  /** From the command line: the process gets it by its environment, where other users cannot read it. */
+  /** From the command line: the process gets it through its environment, which other users cannot read. */
   readonly token: string | undefined
-  /** The one that counts, wherever it comes from. */
+  /** The effective one, from any source. */
   readonly healthToken: string
   readonly logFile: string | undefined
 }
 
 const readyTimeoutMs = 30_000
 const pollMs = 50
-/** More than a server takes that gives running operations their time. */
+/** Longer than a stop of the server takes, including the time for running operations. */
 const stopTimeoutMs = 10_000
 const killTimeoutMs = 2000
 const lastLines = 10
@@ -33,7 +33,7 @@ const maxTailBytes = 65_536
 
 /**
  * @returns the record, and the MCP address
- * @throws Error with the last lines of its log where it ends, or cannot be reached in time; nothing of it is left then
+ * @throws Error with the last lines of its log if it ends, or cannot be reached in time; nothing of it is left then
  */
 export async function startInBackground(
   start: BackgroundStart,
@@ -77,7 +77,7 @@ function launch({ command: [program, ...first], args, token }: BackgroundStart, 
     return spawn(program, [...first, ...args], {
       detached: true,
       windowsHide: true,
-      // Its roots are absolute; the folder that this was called from must not be kept busy.
+      // Its roots are absolute; it must not keep the folder of this call busy.
       cwd: homedir(),
       env: { ...process.env, ...(token !== undefined && { ASYNC_CRUD_MCP_DAEMON__TOKEN: token }) },
       stdio: ['ignore', output, output]
@@ -87,7 +87,7 @@ function launch({ command: [program, ...first], args, token }: BackgroundStart, 
   }
 }
 
-/** The address once it answers there; what is wrong where it does not in time. */
+/** The address once the server answers there; the reason if it does not in time. */
 async function reach(record: BackgroundRecord, token: string): Promise<{ url: string } | string> {
   const until = performance.now() + readyTimeoutMs
   while (performance.now() < until) {
@@ -101,8 +101,8 @@ async function reach(record: BackgroundRecord, token: string): Promise<{ url: st
 }
 
 /**
- * Where this very process listens: by the state file of its tree, or, where another one is the authority there and names
- * itself, by what the process has said.
+ * Where this process itself listens: from the state file of its tree. If another process is the authority there and
+ * names itself, from the output of this process.
  */
 export function urlOf(record: BackgroundRecord): string | undefined {
   const state = createStateFile(record.root).read()
@@ -120,9 +120,9 @@ export function isBackgroundRunning({ pid, process_start }: BackgroundRecord): b
 }
 
 /**
- * Only ever signals the process that the record means.
- * @param timeoutMs before it is killed, 10 s by default
- * @returns how it went; "killed" where it did not end by itself in time
+ * Only signals the process that the record means.
+ * @param timeoutMs before the process is killed, 10 s by default
+ * @returns how it went; "killed" if the process did not end by itself in time
  */
 export async function stopBackground(
   record: BackgroundRecord,
@@ -138,7 +138,7 @@ export async function stopBackground(
 
 function signal(record: BackgroundRecord, name: NodeJS.Signals): void {
   try {
-    // No await since the look at its start: a process id is not given again so soon.
+    // No await since the look at its start: the system does not reuse a process id so soon.
     if (isBackgroundRunning(record)) process.kill(record.pid, name)
   } catch (error) {
     if (!isErrno(error, 'ESRCH')) throw error
@@ -154,11 +154,11 @@ async function isGone(record: BackgroundRecord, limitMs: number): Promise<boolea
   return true
 }
 
-/** The last of what it has said itself, else of its log. */
+/** The last lines of its own output, else of its log. */
 function lastLinesOf(record: BackgroundRecord): string[] {
   return linesOf(record)
     .filter((line) => {
-      // Other servers of this user write into the same log.
+      // Other servers of this user write to the same log.
       const { pid } = parseLine(line)
       return pid === undefined || pid === record.pid
     })
@@ -173,7 +173,7 @@ function linesOf({ log_file, output_file }: BackgroundRecord): string[] {
   return [log_file, output_file].flatMap((path) => (path === undefined ? [] : readTail(path)))
 }
 
-/** The lines of the last stretch: a log can be long. */
+/** The lines of the last part only: a log can be long. */
 function readTail(path: string): string[] {
   let fd: number
   try {

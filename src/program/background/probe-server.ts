@@ -1,23 +1,23 @@
-// Asks a server whether it is well.
+// Asks a server for its health.
 import type { Health } from '../../../schemas/health.ts'
 
 export interface HealthAnswer {
-  /** "refused": something answers there, and does not take our token. */
+  /** "refused": a server answers there, and does not accept our token. */
   readonly state: 'healthy' | 'degraded' | 'refused' | 'unreachable' | 'foreign'
   readonly version?: string
   readonly uptimeSeconds?: number
-  /** What does not work as it should. */
+  /** The parts that do not work as they should. */
   readonly degraded?: readonly string[]
 }
 
 const timeoutMs = 2000
 
-/** Whether one of our servers answers there, be it that it asks for another token. */
+/** Whether one of our servers answers there, even if it asks for another token. */
 export function isServing({ state }: HealthAnswer): boolean {
   return state === 'healthy' || state === 'degraded' || state === 'refused'
 }
 
-/** @param url of the MCP endpoint; the other routes stand beside it */
+/** @param url of the MCP endpoint; the other routes are beside it */
 export async function askHealth(url: string, token: string): Promise<HealthAnswer> {
   try {
     const response = await fetch(new URL('health', url), {

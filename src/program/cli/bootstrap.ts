@@ -1,4 +1,4 @@
-// async-crud-mcp bootstrap: the server as a service of this user, started when he logs in.
+// async-crud-mcp bootstrap: the server as a service of this user, started at login.
 import type { Command } from 'commander'
 import { collect, createCommand, orFail } from './command.ts'
 import { paint, print, printJson, toTable } from './output.ts'
@@ -126,7 +126,7 @@ async function list({ json }: NameFlags): Promise<void> {
   print(toTable(services.map(({ name, state, file }) => [name, state, file])))
 }
 
-/** What cannot be learnt is a state, too. */
+/** A state that cannot be learnt is a state, too. */
 async function look(service: string): Promise<{ is_running: boolean; state: string; pid: number | null }> {
   const { manager } = await load()
   try {

@@ -1,8 +1,8 @@
-// What all commands share: how they complain, and how they fail.
+// What all commands share: how they report wrong arguments, and how they fail.
 import { Command, InvalidArgumentError } from 'commander'
 import { messageOf } from '../../support/error-message.ts'
 
-/** A command whose complaints about its arguments are one clear line on stderr, with exit code 1. */
+/** A command that reports wrong arguments in one clear line on stderr, with exit code 1. */
 export function createCommand(name: string): Command {
   return new Command(name)
     .allowExcessArguments(false)
@@ -27,7 +27,7 @@ export function orFail<Arguments extends unknown[]>(
   }
 }
 
-/** In a clone no command has the name of this program: `npm start --` calls it there. */
+/** A clone installs no command of this name: `npm start --` calls the program there. */
 function asCalled(message: string): string {
   if (process.env['npm_lifecycle_event'] !== 'start') return message
   return message.replaceAll(/\basync-crud-mcp (?=[a-z])/g, 'npm start -- ')

@@ -1,4 +1,4 @@
-// Keeps what V8 has compiled of the bundle in a folder beside it, so that the next start need not compile it again: half of what a start takes.
+// Keeps V8's compiled code of the bundle in a folder beside it, so that the next start need not compile it: that is half of a start.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import Module from 'node:module'
@@ -7,7 +7,7 @@ import process from 'node:process'
 import { Script } from 'node:vm'
 import { replaceFile } from '../../support/replace-file.ts'
 
-/** As much of Node's own handlers of file extensions as is used, which its types leave out. */
+/** The part of Node's own handlers of file extensions that is used here. Its types leave it out. */
 type Extensions = Record<string, (module: LoadedModule, path: string) => void>
 interface LoadedModule {
   exports: unknown
@@ -17,15 +17,15 @@ interface LoadedModule {
 const digestBytes = 32
 
 /**
- * To be called before the modules of the bundle are loaded. Compiled code that is missing, damaged or of another version of Node is compiled
- * anew; where the folder cannot be written to, nothing is kept.
+ * Call it before the modules of the bundle are loaded. Compiled code that is missing, damaged or of another version of Node is
+ * compiled again. If the folder cannot be written, nothing is kept.
  * @param bundle a folder whose modules never change under their names
  */
 export function keepCompiled(bundle: string): void {
   const folder = join(bundle, 'compiled')
   const { enableCompileCache } = Module as { enableCompileCache?: (folder: string) => unknown }
   if (enableCompileCache !== undefined) enableCompileCache(folder)
-  // Stack traces in terms of the sources are asked for: Node reads the maps of modules that it loads itself.
+  // Stack traces in terms of the sources are wanted: Node reads the maps of modules that it loads itself.
   else if (!process.execArgv.includes('--enable-source-maps')) keepCompiledByScripts(bundle, folder)
 }
 
@@ -48,13 +48,13 @@ function keepCompiledByScripts(bundle: string, folder: string): void {
     script.runInThisContext().call(module.exports, module.exports, require, module, path, dirname(path))
   }
 
-  // By then most of what the program uses has been compiled: functions are, when they are first called.
+  // By then most of the used functions have been compiled: V8 compiles them at their first call.
   process.once('exit', () => {
     for (const [path, script] of fresh) keep(path, script.createCachedData())
   })
 }
 
-/** V8 checks its version and settings, and not whether a power cut has damaged the file. */
+/** V8 checks its version and settings, but not whether a power cut has damaged the file. */
 function readKept(path: string): Buffer | undefined {
   try {
     const kept = readFileSync(path)
@@ -68,11 +68,11 @@ function readKept(path: string): Buffer | undefined {
 function keep(path: string, data: Buffer): void {
   try {
     const folder = dirname(path)
-    // Not the one above: a build that puts a new one in its place must find the name free.
+    // Not recursive: a build that puts a new bundle in its place must find the name free.
     if (!existsSync(folder)) mkdirSync(folder)
     replaceFile(path, Buffer.concat([digest(data), data]), { mode: 0o644 })
   } catch {
-    // Such as an installation of another user: each start compiles.
+    // Such as an installation of another user: then each start compiles.
   }
 }
 

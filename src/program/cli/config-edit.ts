@@ -1,12 +1,12 @@
-// `config edit`: the configuration file in the editor of this user, and what is wrong with it afterwards.
+// `config edit`: opens the configuration file in the user's editor, then reports what is wrong with it.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
-/** @throws Error where the editor cannot be started or says that it has failed */
+/** @throws Error if the editor cannot be started or reports a failure */
 export async function openEditor(file: string): Promise<void> {
   const { env, platform } = process
   const editor = env['VISUAL'] || env['EDITOR'] || (platform === 'win32' ? 'notepad' : 'vi')
-  // Through a shell, since the variable may hold arguments: "code --wait".
+  // Through a shell, since the variable may contain arguments: "code --wait".
   const child =
     platform === 'win32'
       ? spawn(`${editor} "${file}"`, { shell: true, stdio: 'inherit' })

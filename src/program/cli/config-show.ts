@@ -1,4 +1,4 @@
-// What `config show` prints: every setting, its value, and where that comes from.
+// The output of `config show`: every setting, its value, and its source.
 import type { Settings } from '../../config/config.ts'
 import { fieldOf } from '../../config/fields.ts'
 import { describeOrigin, type Origin } from '../../config/layer.ts'

@@ -80,7 +80,7 @@ async function init(_flags: InitFlags, command: Command): Promise<void> {
   process.stdout.write(`${path}\n`)
 }
 
-/** @throws Error where the file exists and may not be replaced, or where agents could change it */
+/** @throws Error if the file exists and may not be replaced, or if agents could change it */
 export function createConfigFile(path: string, roots: readonly string[], isForced: boolean): void {
   const folders = roots.map((root) => resolve(root))
   const above = findRootAbove(path, folders)
@@ -119,7 +119,7 @@ async function edit(_flags: FileFlags, command: Command): Promise<void> {
 async function validate(named: string | undefined, _flags: FileFlags, command: Command): Promise<void> {
   const { config, json = false } = command.optsWithGlobals<FileFlags>()
   const file = named ?? config
-  // A file that somebody names is checked by itself; else everything that a server would start with.
+  // A file that is named is checked by itself; else everything that a server would start with.
   const environment = named === undefined ? process.env : {}
   const path = findConfigFile(file, environment)?.path ?? null
   const faults = findFaults(file, environment)

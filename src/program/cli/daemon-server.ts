@@ -1,4 +1,4 @@
-// The background server of a tree, as the commands see it: which tree is meant, how it is started, how it does.
+// The background server of a tree for the commands: which tree is meant, how to start the server, its condition.
 import { realpathSync } from 'node:fs'
 import {
   createBackgroundRecords,
@@ -22,7 +22,7 @@ export interface Running {
   /** Undefined for a server that `daemon start` has not started. */
   readonly record: BackgroundRecord | undefined
   readonly wasRunning: boolean
-  /** True where it was started with other flags than are asked for now. */
+  /** True if it was started with other flags than are asked for now. */
   readonly hasOtherFlags?: boolean
 }
 
@@ -42,7 +42,7 @@ export interface TreeStatus {
   readonly roots: readonly string[]
   readonly pid: number | null
   readonly url: string | null
-  /** Null where nothing can be asked. */
+  /** Null if nothing can be asked. */
   readonly health: string | null
   readonly uptime_seconds: number
   readonly log_file: string | null
@@ -53,7 +53,7 @@ export function recordsOfUser(): BackgroundRecords {
   return createBackgroundRecords(paths.dataFolder)
 }
 
-/** @throws Error where it does not start */
+/** @throws Error if it does not start */
 export async function startServer({ settings, args, token, logFile }: StartRequest): Promise<Running> {
   const [first] = settings.roots
   if (first === undefined) throw new Error('no root: pass --dir <folder>, or set crud.base_directories')
@@ -86,7 +86,7 @@ export async function startServer({ settings, args, token, logFile }: StartReque
   }
 }
 
-/** What runs is what it was started as: other roots would not be served, and other flags do not count. */
+/** A running server keeps its roots and flags: other roots would not be served, and other flags would not count. */
 function refuseOthers(running: Running, roots: readonly string[], flags: readonly string[] | undefined): Running {
   const { record } = running
   if (record === undefined) return running
@@ -110,16 +110,16 @@ function findRunning(root: string, records: BackgroundRecords): Running | undefi
 }
 
 /**
- * The tree that is meant: the one that is named, else the configured one, else the only one that has a background server.
- * @returns its first root, as a real path; undefined where nothing names one
- * @throws Error where several have
+ * The tree that is meant: the named one, else the configured one, else the only one that has a background server.
+ * @returns its first root, as a real path; undefined if nothing names one
+ * @throws Error if several have one
  */
 export async function chooseRoot({ dir, config }: { dir?: string; config?: string }): Promise<string | undefined> {
   const [named] = readSettingsIfRight(dir === undefined ? undefined : [dir], config).roots
   if (named !== undefined) return realpathSync.native(named)
   const records = recordsOfUser().list()
   const running = records.filter(isBackgroundRunning)
-  // One that has ended by itself is meant where no other can be: for its log, or to start it again.
+  // If no server runs, one that has ended by itself is meant: for its log, or to start it again.
   const [meant, ...others] = running.length > 0 ? running : records
   if (others.length > 0)
     throw new Error(`several servers run: say which by --dir (${records.map(({ root }) => root).join(', ')})`)
@@ -156,7 +156,7 @@ export async function treeStatus(root: string, config?: string): Promise<TreeSta
   }
 }
 
-/** Of the background server, else where it would be. */
+/** The log of the background server, else the path that it would have. */
 export function logPathOfTree(root: string | undefined, config?: string): string {
   const record = root === undefined ? undefined : recordsOfUser().read(root)
   return record?.log_file ?? logPathOf(readSettingsIfRight([], config).logFile ?? 'auto') ?? ''

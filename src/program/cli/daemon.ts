@@ -1,4 +1,4 @@
-// async-crud-mcp daemon: the server in the background, one for each tree.
+// async-crud-mcp daemon: the server in the background, one per tree.
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { createCommand, numberBetween, orFail } from './command.ts'
@@ -27,7 +27,7 @@ interface LogFlags extends TreeFlags {
 const notRunningCode = 3
 const healthStyles: Readonly<Record<string, 'green' | 'yellow'>> = { healthy: 'green', degraded: 'yellow' }
 const defaultLines = 50
-/** More than a server takes that gives running operations their time. */
+/** Longer than a stop of the server takes, including the time for running operations. */
 const defaultStopSeconds = 10
 const secretFlag = '--token'
 
@@ -57,7 +57,7 @@ export function createDaemonCommand(): Command {
     .addHelpText('after', '\nExample: async-crud-mcp daemon start --dir ~/app && async-crud-mcp daemon logs --follow')
 }
 
-/** With the flags of the server, which are handed on as they were typed. */
+/** With the flags of the server, which are passed on as typed. */
 function createStart(): Command {
   const command = addServeFlags(createCommand('start'))
     .description('starts the server in the background, with these flags, and waits until it can be reached')
@@ -120,7 +120,7 @@ async function restart({ timeout, ...flags }: StopFlags): Promise<void> {
   if (record === undefined) throw new Error('daemon start has started no server here: nothing to start again')
   const { args, token, roots } = record
   const config = args[args.indexOf('--config') + 1]
-  // Looked at before the old one is stopped: it goes on where the new one could not start.
+  // Checked before the old server is stopped: it keeps running if the new one could not start.
   const settings = readSettings(roots, args.includes('--config') ? config : undefined)
   await stopBackground(record, timeout * 1000)
   const [, logFile] = args.includes('--log-file') ? args.slice(args.lastIndexOf('--log-file')) : []
@@ -162,7 +162,7 @@ async function logs({ follow, lines, json, ...flags }: LogFlags): Promise<void> 
   const path = logPathOfTree(await chooseRoot(flags), flags.config)
   const isRaw = json === true || !process.stdout.isTTY
   const show = (line: string) => print(isRaw ? line : toReadableLine(line))
-  // Whoever reads no further, such as head, ends this, too.
+  // A reader that stops reading, such as head, ends this, too.
   process.stdout.on('error', () => process.exit(0))
   const { lines: last, bytesRead } = readLastLines(path, lines)
   if (last.length === 0 && !follow) throw new Error(`${path} has no lines yet`)
@@ -173,7 +173,7 @@ async function logs({ follow, lines, json, ...flags }: LogFlags): Promise<void> 
   for await (const line of followLog(path, bytesRead, stopped.signal)) show(line)
 }
 
-/** Relative paths mean the folder that this is called from, where the server does not run. */
+/** Relative paths mean the current folder, in which the server does not run. */
 function toAbsolute([flag, value]: readonly [string, string]): string[] {
   const isPath = flag === '--dir' || flag === '--config' || (flag === '--log-file' && value !== 'auto')
   return [flag, isPath ? resolve(value) : value]

@@ -1,4 +1,4 @@
-// async-crud-mcp discover: prints where the server of a tree is, for scripts. It loads nothing of the service, so that it answers at once.
+// async-crud-mcp discover: prints where the server of a tree is, for scripts. It loads nothing of the service, so it answers at once.
 import { resolve } from 'node:path'
 import { Option, type Command } from 'commander'
 import type { ServerState } from '../../tree/state/server-state.ts'
@@ -10,7 +10,7 @@ interface Flags {
   readonly url?: boolean
 }
 
-/** Exit code 1, with one line on stderr, where no server runs, or none that has what is asked for. */
+/** Exit code 1, with one line on stderr, if no server runs, or none that has what is asked for. */
 export function createDiscoverCommand(): Command {
   return createCommand('discover')
     .description('prints where the server of the working directory is, or of a folder above it')

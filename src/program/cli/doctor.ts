@@ -1,4 +1,4 @@
-// async-crud-mcp doctor: looks at everything that the server needs, changes nothing, and says what to do.
+// async-crud-mcp doctor: checks everything that the server needs, changes nothing, and says what to do.
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { Check, Finding, Verdict } from '../doctor/check.ts'
@@ -32,7 +32,7 @@ async function run(flags: DoctorFlags): Promise<void> {
   const isWell = found.every(({ verdict }) => verdict !== 'fail')
   if (flags.json) printJson({ ok: isWell, findings: found })
   else found.forEach(show)
-  // A check that hangs must not keep this: what it waits for may never come.
+  // Exits although a check may hang: what it waits for may never come.
   process.stdout.write('', () => process.exit(isWell ? 0 : 1))
 }
 

@@ -1,4 +1,4 @@
-// Flags that stand before a command belong to the server that runs without one: a command that would not see them says so.
+// Flags before a command belong to the server that runs without a command. A command that would ignore them refuses them.
 import type { Command } from 'commander'
 
 /** For `hook('preAction', ...)`. */

@@ -1,4 +1,4 @@
-// async-crud-mcp guard: a pre-tool hook that keeps native edits away from files that another agent has leased, or that need a lease.
+// async-crud-mcp guard: a pre-tool hook that keeps native edits off files that another agent has leased, or that need a lease.
 import { once } from 'node:events'
 import { dirname } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -17,7 +17,7 @@ interface Flags {
   readonly closed?: boolean
 }
 
-/** Answers one hook call. Ends with 0 whatever happens, wrong flags included: what a harness does with other codes differs. */
+/** Answers one hook call. Always exits with 0, even on wrong flags: harnesses differ in what they do with other codes. */
 export async function runGuard(args: readonly string[]): Promise<void> {
   try {
     const command = createGuardCommand()
@@ -66,7 +66,7 @@ async function decide({ agent, url, token, timeout }: Flags): Promise<Decision |
       if (others.length > 0) return denyLeased(edit, file, others)
       if (lack !== undefined) lacking.push({ file, lack })
     } catch (error) {
-      // One of the others may be leased all the same.
+      // Another of the files may be leased all the same.
       failures.push(error)
     }
   }
@@ -103,7 +103,7 @@ function findTree(file: string, { cwd }: NativeEdit): Server {
 }
 
 function answer(decision: Decision | undefined): void {
-  // A harness that keeps it open must not keep this process.
+  // A harness that keeps standard input open must not keep this process running.
   process.stdin.destroy()
   if (decision !== undefined) process.stdout.write(`${JSON.stringify(decision)}\n`)
 }
@@ -118,7 +118,7 @@ function explainFailure(error: unknown, closedByFlag: boolean): Decision {
   return isClosed ? deny(message) : { systemMessage: message }
 }
 
-/** The address below which the routes stand, from that of the server or of its MCP endpoint. */
+/** The base address of the routes, from that of the server or of its MCP endpoint. */
 function toBase(value: string): URL {
   const url = URL.canParse(value) ? new URL(value) : undefined
   if (url === undefined || !['http:', 'https:'].includes(url.protocol))

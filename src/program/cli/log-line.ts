@@ -1,4 +1,4 @@
-// One line of the log for people.
+// One line of the log for human readers.
 import { paint } from './output.ts'
 
 const levels: Readonly<Record<number, readonly [name: string, style: Parameters<typeof paint>[0]]>> = {
@@ -11,7 +11,7 @@ const levels: Readonly<Record<number, readonly [name: string, style: Parameters<
 }
 const wellKnown = new Set(['level', 'time', 'pid', 'hostname', 'msg', 'err'])
 
-/** Time, level, message, then what else stands in the line; a line that is no JSON as it is. */
+/** Time, level, message, then the other fields of the line; a line that is not JSON stays as it is. */
 export function toReadableLine(line: string, stream: NodeJS.WriteStream = process.stdout): string {
   const entry = parse(line)
   if (entry === undefined) return line
@@ -35,7 +35,7 @@ function toText(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 }
 
-/** What agents have said of themselves may stand in a log: it must not steer a terminal. */
+/** A log may contain what agents have said of themselves: it must not control a terminal. */
 function visible(text: string): string {
   // oxlint-disable-next-line eslint/no-control-regex -- these are what is looked for
   return text.replaceAll(/[\u0000-\u001F\u007F-\u009F]/g, (character) => JSON.stringify(character).slice(1, -1))

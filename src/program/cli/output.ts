@@ -1,9 +1,9 @@
-// What commands print: colours only for people, tables and changes that can be read.
+// The output of commands: colours on terminals only, tables, readable changes.
 import { styleText } from 'node:util'
 
 type Style = Parameters<typeof styleText>[0]
 
-/** Colours where a terminal shows them and nobody has switched them off (no-color.org). */
+/** Colours if a terminal shows them and the user has not switched them off (no-color.org). */
 export function paint(style: Style, text: string, stream: NodeJS.WriteStream = process.stdout): string {
   const { NO_COLOR: off, TERM: terminal } = process.env
   const isColourful = stream.isTTY && (off === undefined || off === '') && terminal !== 'dumb'

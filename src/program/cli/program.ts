@@ -1,4 +1,4 @@
-// The command line: without a command it serves.
+// The command line: without a command the program serves.
 import { Option, type Command } from 'commander'
 import { loadSettings } from '../../config/config.ts'
 import { isLoopback } from '../../support/loopback.ts'
@@ -25,7 +25,7 @@ export const program = addServeFlags(createCommand('async-crud-mcp'))
     'after',
     '\nIn a clone: npm start -- --dir <folder> --port 8720\nThen: claude mcp add --transport http async-crud http://127.0.0.1:8720/mcp'
   )
-  // A flag after a command is that command's own.
+  // A flag after a command belongs to that command.
   .enablePositionalOptions()
   .usage('[options] [command]')
   .argument('[words...]')
@@ -47,9 +47,9 @@ export const program = addServeFlags(createCommand('async-crud-mcp'))
   .addCommand(createUninstallCommand())
   .addCommand(createDoctorCommand())
 
-/** Below all that is set. */
+/** Every setting that is set overrides them. */
 const lastingDefaults = { 'persistence.enabled': true }
-/** A server that is called by hand serves the folder that it is called from, unless the settings say something else, be it no root at all. */
+/** A server started by hand serves the current folder, unless the settings name roots, or an empty list of them. */
 const defaultsByHand = () => ({ 'crud.base_directories': [process.cwd()] })
 
 async function runWithoutCommand([word]: readonly string[], flags: ServeFlags, command: Command): Promise<void> {
@@ -82,7 +82,7 @@ async function run(_flags: ServeFlags, command: Command): Promise<void> {
   await serve({ config, isPortExplicit, warnings, reload, followsPersistence })
 }
 
-/** A server that is there for good, and is started again by somebody else than its clients: they rely on what it knew. */
+/** A server that runs permanently, and that something other than its clients restarts: they rely on what it knew. */
 function isLasting({ asService, inBackground }: ServeFlags): boolean {
   return asService === true || inBackground === true
 }

@@ -1,4 +1,4 @@
-// Shows on a terminal that something takes its time.
+// Shows on a terminal that something takes time.
 
 const frames = ['|', '/', '-', '\\']
 const frameMs = 120
@@ -7,7 +7,7 @@ export interface Progress {
   end(): void
 }
 
-/** Writes to standard error, and nothing where that is no terminal. */
+/** Writes to standard error, and nothing if that is no terminal. */
 export function showProgress(what: string): Progress {
   const { stderr } = process
   if (!stderr.isTTY) return { end: () => {} }

@@ -1,4 +1,4 @@
-// async-crud-mcp quick-install: configuration, service, clients and a look whether it works, in one command.
+// async-crud-mcp quick-install: configuration, service, clients and a check that it works, in one command.
 import { existsSync, realpathSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -35,7 +35,7 @@ async function run(flags: QuickInstallFlags): Promise<void> {
   const { findClient } = await import('../setup/options.ts')
   const { readSettings } = await import('../setup/roots.ts')
   const named = flags.client?.map(findClient)
-  // Everything that can be wrong is looked at before anything is written.
+  // Everything that can be wrong is checked before anything is written.
   const { roots } = readSettings(flags.dir)
   if (roots.length === 0) throw new Error('no root: pass --dir <folder>, or set crud.base_directories')
   await writeConfiguration(roots)
@@ -84,7 +84,7 @@ async function startServer({ service, confinement, dir }: QuickInstallFlags, set
   )
 }
 
-/** @returns why there is no service; undefined where there is one */
+/** @returns why there is no service; undefined if there is one */
 async function startService(flags: { dir?: string[]; confinement: boolean }): Promise<string | undefined> {
   const { defineService, installService } = await import('./service-install.ts')
   const { stopBackgroundOf } = await import('./daemon-server.ts')
@@ -97,7 +97,7 @@ async function startService(flags: { dir?: string[]; confinement: boolean }): Pr
   const wasInstalled = installer.isInstalled(defined.definition.name)
   try {
     await installService(defined, async () => {
-      // From now on the service manager has it.
+      // From now on the service manager runs the server.
       await stopBackgroundOf(defined.roots)
     })
     return undefined
@@ -108,7 +108,7 @@ async function startService(flags: { dir?: string[]; confinement: boolean }): Pr
   }
 }
 
-/** @returns its address. @throws Error where it cannot be reached in time */
+/** @returns its address. @throws Error if it cannot be reached in time */
 async function waitForServer({ roots: [first = ''], token }: CommandSettings): Promise<string> {
   const { askHealth, isServing } = await import('../background/probe-server.ts')
   const { findServer } = await import('../../tree/state/state-file.ts')
@@ -148,6 +148,6 @@ async function setUpClients(named: readonly Client[] | undefined, roots: readonl
       failures.push(`${client.title}: ${error instanceof Error ? error.message : String(error)}`)
     }
   }
-  // The others are set up all the same.
+  // The other clients are set up all the same.
   if (failures.length > 0) throw new Error(failures.join('; '))
 }

@@ -1,4 +1,4 @@
-// The flags of the server, and the settings they stand for. Their words and bounds are those of the schema.
+// The flags of the server, and the settings that they set. Their words and bounds are those of the schema.
 import { resolve } from 'node:path'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import type { FlagValue, SettingSources } from '../../config/config.ts'
@@ -13,11 +13,11 @@ export interface ServeFlag {
   /** Such as `--port <number>`. */
   readonly flag: string
   readonly setting: string
-  /** Where the flag needs other words than its setting. */
+  /** If the flag needs other words than its setting. */
   readonly help?: string
-  /** A whole number within these bounds. */
+  /** Bounds of a whole number. */
   readonly bounds?: readonly [min: number, max: number]
-  /** From the value on the command line, and those before it, to that of the setting. */
+  /** From the value on the command line, and those before it, to the value of the setting. */
   readonly parse?: (value: string, previous?: string[]) => unknown
 }
 
@@ -79,7 +79,7 @@ function toOption(serveFlag: ServeFlag): Option {
     const checked = check(value)
     return parse === undefined ? checked : parse(value, previous)
   }
-  // A cast, since commander wants to know the type of the values.
+  // A cast, since commander wants the type of the values.
   return new Option(flag, describe(serveFlag)).argParser(convert as (value: string, previous: unknown) => unknown)
 }
 

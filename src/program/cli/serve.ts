@@ -1,4 +1,4 @@
-// Runs the service until it is told to stop.
+// Runs the service until it is stopped.
 import { Console } from 'node:console'
 import closeWithGrace from 'close-with-grace'
 import type { FastifyInstance } from 'fastify'
@@ -12,22 +12,22 @@ import { version } from '../../support/installation.ts'
 import { toReadableLine } from './log-line.ts'
 import { surviveLostTerminal } from './lost-terminal.ts'
 
-/** What the stop may take beside the time that running operations get. */
+/** The stop may take this long in addition to the time that running operations get. */
 const stopMarginMs = 500
 const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-/** The process raises these itself. A handler would return to the instruction that has failed, and be called again for ever. */
+/** The process raises these itself. A handler would return to the failed instruction, and be called again for ever. */
 const faultSignals = ['SIGSEGV', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGABRT', 'SIGTRAP'] as const
 const sameSignalMs = 500
 
 export interface ServeOptions {
   readonly config: Config
-  /** True where a flag or the environment names the port: then no other one is taken. */
+  /** True if a flag or the environment names the port: then no other one is taken. */
   readonly isPortExplicit: boolean
-  /** What the operator should know of the settings. */
+  /** What the operator should know about the settings. */
   readonly warnings: readonly string[]
-  /** Undefined where no configuration file is read. */
+  /** Undefined if no configuration file is read. */
   readonly reload: ReloadOptions | undefined
-  /** True where nobody has set persistence.enabled. */
+  /** True if no source sets persistence.enabled. */
   readonly followsPersistence?: boolean
 }
 
@@ -39,9 +39,9 @@ export async function serve({
   followsPersistence = false
 }: ServeOptions): Promise<void> {
   const { transport } = config.daemon
-  // Standard output belongs to JSON-RPC: what a dependency prints must not come between.
+  // Standard output belongs to JSON-RPC: the output of a dependency must not come between.
   if (transport !== 'http') globalThis.console = new Console(process.stderr)
-  // Who started us may close standard error; the log is lost then, not the server.
+  // The parent process may close standard error; then the log is lost, not the server.
   process.stderr.on('error', () => {})
   surviveLostTerminal()
   const app = await createApp({
@@ -62,7 +62,7 @@ export async function serve({
   if (transport === 'stdio') await app.ready()
   else {
     app.serverFacts.port = await listen(app, config, isPortExplicit)
-    // On standard input nothing is owned before the first call: clients start such a process for a look, and throw it away.
+    // On standard input this process owns nothing before the first call: clients start such a process for a look, and throw it away.
     await app.tree.join().catch((error: unknown) => {
       if (!isStopping()) throw error
     })
@@ -73,8 +73,8 @@ export async function serve({
 }
 
 /**
- * A signal, a failure that nobody caught and whoever calls `stop` lead to one orderly stop within a time limit.
- * A second signal ends the process at once, unless it comes so soon that it is the first one: npm passes on what the terminal has sent.
+ * A signal, an uncaught failure and a caller of `stop` lead to one orderly stop within a time limit. A second signal ends the
+ * process at once, unless it comes so soon that it is the first one: npm passes on the signal that the terminal has sent.
  */
 function stopOnSignals(app: FastifyInstance, limitMs: number) {
   let isStopping = false
@@ -104,19 +104,19 @@ function stopOnSignals(app: FastifyInstance, limitMs: number) {
   return { stop, isStopping: () => isStopping }
 }
 
-/** People read lines; programs, JSON. */
+/** A person gets lines; a program gets JSON. */
 function readableOnTerminal(stderr: NodeJS.WriteStream): { write(line: string): unknown } {
   return stderr.isTTY ? { write: (line) => stderr.write(`${toReadableLine(line.trimEnd(), stderr)}\n`) } : stderr
 }
 
-/** Nothing that this process holds counts any more: a failure like any other that nobody can catch. */
+/** The locks and leases of this process are void: a failure like any other that cannot be caught. */
 function failDisplaced(): void {
   setImmediate(() => {
     throw new Error('the folder of this server was removed, and another process has taken the tree')
   })
 }
 
-/** Binds instead of probing: whoever probes can lose the port before binding it. */
+/** Binds instead of probing: a probe can lose the port before the bind. */
 async function listen(
   app: FastifyInstance,
   { daemon: { host, port } }: Config,

@@ -1,4 +1,4 @@
-// The service of this user: what it would be, and its installation, as several commands need it.
+// The service of this user: its definition and its installation, as several commands need them.
 import { realpathSync } from 'node:fs'
 import { paths } from '../../support/user-paths.ts'
 import { serviceName } from '../service/definition.ts'
@@ -20,7 +20,7 @@ export interface ServiceFlags {
 
 type Defined = ReturnType<typeof defineService>
 
-/** @throws Error where no root is named */
+/** @throws Error if no root is named */
 export function defineService(flags: ServiceFlags) {
   const { roots, areRootsNamed, configFile, isEnabled } = readSettings(flags.dir, flags.config)
   if (roots.length === 0) throw new Error('no root: pass --dir <folder>, or set crud.base_directories')
@@ -43,9 +43,9 @@ export function defineService(flags: ServiceFlags) {
 }
 
 /**
- * Writes, registers and starts it; one that runs by another file starts anew.
- * @param beforeStart what has to be out of the way by then
- * @throws ServiceManagerError where the service manager does not do it; the file is there all the same
+ * Writes, registers and starts the service; one that runs from another file is restarted.
+ * @param beforeStart removes what must be out of the way by then
+ * @throws ServiceManagerError if the service manager fails; the file is there all the same
  */
 export async function installService(defined: Defined, beforeStart = async () => {}): Promise<void> {
   const { manager } = servicesOfUser()
@@ -62,12 +62,12 @@ export async function installService(defined: Defined, beforeStart = async () =>
   }
 }
 
-/** @returns whether that changed anything */
+/** @returns whether it changed anything */
 export function writeService({ definition, roots }: Defined): boolean {
   const { installer } = servicesOfUser()
   const journal = journalOfUser()
   journal.recordRoots(roots.map((root) => realpathSync.native(root)))
-  // What the service is confined to must be there when it starts.
+  // The folders that the service is confined to must exist when it starts.
   for (const folder of definition.writable) journal.recordFolders(makeFolders(folder, 0o700))
   return installer.write(definition)
 }

@@ -1,4 +1,4 @@
-// async-crud-mcp setup <client>: writes our server into the configuration of an MCP client, shows it, or takes it out.
+// async-crud-mcp setup <client>: writes our server into the configuration of an MCP client, shows it, or removes it.
 import { Argument, Option, type Command } from 'commander'
 import { collect, createCommand, orFail } from './command.ts'
 import { refuseEarlyFlags } from './early-flags.ts'
@@ -66,7 +66,7 @@ async function run(name: string, flags: SetupFlags): Promise<void> {
     )
   if (tokenEnv !== undefined && !/^[A-Za-z_]\w*$/.test(tokenEnv))
     throw new Error('--token-env is the name of an environment variable, never the token itself')
-  // What stands in the entry does not matter for taking it out.
+  // To remove the entry, its content does not matter.
   const launch = remove ? ({ transport: 'stdio', command: '', args: [] } as const) : await launchOf(flags)
   const place = serverLocation(client, launch, thisUser(), project)
   if (flags.print) return printEntry(place.target.add('').content, place.file)
@@ -75,7 +75,7 @@ async function run(name: string, flags: SetupFlags): Promise<void> {
   const journal = journalOfUser()
   const isOurs = force ? () => true : isOurEntry
   const plan = remove ? planRemoval : planAddition
-  // With the entry the hook that came with it goes, too.
+  // The hook that came with the entry is removed with it.
   const isHookMeant = guard === true || (remove === true && name === 'claude-code')
   const hooks = isHookMeant && project !== undefined ? [plan(hookLocation(project), journal, () => true)] : []
   const plans = [plan(place, journal, isOurs), ...hooks.filter(({ isChange }) => isChange || guard === true)]

@@ -1,16 +1,16 @@
-// The change of a file as a unified diff, for people.
+// The change of a file as a unified diff, for human readers.
 import { diffLines } from '../../engine/diff/hunks.ts'
 import { splitLines } from '../../engine/diff/lines.ts'
 import { toUnified } from '../../engine/diff/unified.ts'
 
 const contextLines = 4
 const noFile = '/dev/null'
-/** Of two headers that name no file. */
+/** The two headers, which name no file. */
 const headerLines = 2
 /** More than the changes of these small files need, and never for long. */
 const bound = { maxEditLength: 1000, timeoutMs: 1000 }
 
-/** @param before undefined where there is no file. @param after likewise */
+/** @param before undefined if there is no file. @param after likewise */
 export function describeChange(file: string, before: string | undefined, after: string | undefined): string[] {
   const [base, current] = [before, after].map((text = '') => splitLines(text)) as [string[], string[]]
   const { hunks } = diffLines(base, current, bound)

@@ -1,4 +1,4 @@
-// async-crud-mcp uninstall: takes back everything that setup, bootstrap, daemon and quick-install have done for this user.
+// async-crud-mcp uninstall: undoes everything that setup, bootstrap, daemon and quick-install have done for this user.
 import { existsSync, lstatSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Command } from 'commander'
@@ -22,7 +22,7 @@ export function createUninstallCommand(): Command {
 
 async function run({ purge }: UninstallFlags): Promise<void> {
   const { journalOfUser } = await import('../setup/user.ts')
-  // Read first: the data folder goes with the rest, and with it what has to be known for that.
+  // Read first: the data folder is removed with the rest, and this is in it.
   const { roots, folders } = journalOfUser().read()
   await removeServices()
   const failures = [...(await stopServers()), ...(await removeEntries())]
@@ -63,7 +63,7 @@ async function stopServers(): Promise<string[]> {
   return failures
 }
 
-/** Those that are recorded, and in the files of this user those that are ours by what they start. */
+/** Removes the recorded entries and, in the files of this user, those that start this program. */
 async function removeEntries(): Promise<string[]> {
   const { clients } = await import('../setup/clients.ts')
   const { locationOfRecord } = await import('../setup/options.ts')
@@ -84,7 +84,7 @@ async function removeEntries(): Promise<string[]> {
       plan.apply()
       if (plan.isChange) print(`${what}: taken out of ${file}`)
     } catch (error) {
-      // A file that we have nothing in, and cannot read, is not our business.
+      // A file that contains nothing of ours and cannot be read is not our business.
       if (recorded.some((edit) => edit.what === what && edit.file === file)) failures.push(messageOf(error))
     }
   }
@@ -106,7 +106,7 @@ async function removeFolders(roots: readonly string[], isPurge: boolean, made: r
   if (left.length > 0) print(`kept: ${left.join(', ')} (--purge removes them)`)
 }
 
-/** Only where nobody serves the tree, and only a folder of this user's. */
+/** Only if no process serves the tree, and only a folder of this user. */
 async function removeOwnFolder(root: string): Promise<void> {
   const { findServer } = await import('../../tree/state/state-file.ts')
   const { ownFolder } = await import('../../engine/files/temporary-names.ts')

@@ -1,10 +1,10 @@
-// Output that is not read is no reason to stop half done: a command whose reader has gone, such as head, goes on to its end.
+// A command whose reader has gone, such as head, runs to its end: unread output is no reason to stop halfway.
 import { isErrno } from '../../support/errno.ts'
 import { messageOf } from '../../support/error-message.ts'
 
 const readerGone = ['EPIPE', 'EIO', 'ERR_STREAM_DESTROYED'] as const
 
-/** What cannot be written for another reason, such as a full disk, is told and shown by the exit code. */
+/** Output that cannot be written for another reason, such as a full disk, is reported and sets the exit code. */
 export function outliveReaders(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error) => {

@@ -1,13 +1,13 @@
-// One look at one thing: how it is, and what to do where it is not well.
+// One check of one thing: its condition, and what to do if something is wrong.
 
 export type Verdict = 'ok' | 'warn' | 'fail'
 
 export interface Finding {
   readonly check: string
   readonly verdict: Verdict
-  /** How it is. */
+  /** The condition. */
   readonly message: string
-  /** What to do; nothing where all is well. */
+  /** What to do; absent if all is well. */
   readonly advice?: string
 }
 
@@ -22,7 +22,7 @@ export const findings = (check: string) => ({
   fail: (message: string, advice: string): Finding => ({ check, verdict: 'fail', message, advice })
 })
 
-/** @param limitMs after which it counts as a warning: a file system that is gone does not answer at all */
+/** @param limitMs after which it counts as a warning: a file system that has gone does not answer at all */
 export async function runCheck(check: Check, limitMs: number): Promise<Finding[]> {
   const { name } = check
   const { warn } = findings(name)

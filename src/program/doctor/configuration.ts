@@ -1,4 +1,4 @@
-// Looks at the configuration; the other checks go on with what can be had.
+// Checks the configuration; the other checks use as much of it as can be read.
 import { loadConfig, loadSettings, type Config } from '../../config/config.ts'
 import { ConfigError } from '../../config/layer.ts'
 import { findings, type Finding } from './check.ts'

@@ -1,4 +1,4 @@
-// Looks at what was set up: the service, and the clients.
+// Checks what was set up: the service, and the clients.
 import { existsSync } from 'node:fs'
 import { appName } from '../../support/user-paths.ts'
 import { userNamespaceObstacle } from '../service/user-namespaces.ts'
@@ -69,7 +69,7 @@ function checkClient(client: Client): Finding {
   }
 }
 
-/** Node and main.js, where the entry names them by absolute paths. */
+/** Node and main.js, if the entry names them by absolute paths. */
 function programsOf(entry: unknown): string[] {
   const { command, args } = entry as { command?: unknown; args?: unknown }
   const words: unknown[] = [command, ...(Array.isArray(args) ? args.slice(0, 1) : [])]

@@ -1,4 +1,4 @@
-// What is kept of a tree over restarts: whether something of it had to be set aside.
+// Checks whether any of the kept state of a tree had to be set aside.
 import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { listFolder } from '../../support/list-folder.ts'

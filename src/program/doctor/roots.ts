@@ -1,4 +1,4 @@
-// Looks at the roots: whether the server could work on them, and whether one is in there already.
+// Checks the roots: whether the server could work on them, and whether one runs there already.
 import { access, constants, lstat, realpath, stat, statfs } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import { createStateFile } from '../../tree/state/state-file.ts'
@@ -7,7 +7,7 @@ import { isErrno } from '../../support/errno.ts'
 import { ownFolder } from '../../engine/files/temporary-names.ts'
 import { findings, type Finding } from './check.ts'
 
-/** Of file systems whose locks and change notices reach one machine alone: NFS, SMB, CIFS, SMB2, 9P. */
+/** Of file systems whose locks and change notices reach one machine only: NFS, SMB, CIFS, SMB2, 9P. */
 const networkFileSystems = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x01021997])
 
 export async function checkRoots(roots: readonly string[]): Promise<Finding[]> {
@@ -60,7 +60,7 @@ async function checkNesting(roots: readonly string[]): Promise<Finding[]> {
   )
 }
 
-/** What the server keeps in the first root. */
+/** Checks what the server keeps in the first root. */
 export async function checkState([root]: readonly string[]): Promise<Finding[]> {
   if (root === undefined) return []
   const path = join(await realpath(root).catch(() => root), ownFolder)

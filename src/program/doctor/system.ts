@@ -1,4 +1,4 @@
-// Looks at the system: Node, ports, limits, folders.
+// Checks the system: Node, ports, limits, folders.
 import { access, constants, readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname } from 'node:path'
@@ -68,7 +68,7 @@ export async function checkOpenFiles(limitsPath = '/proc/self/limits'): Promise<
   return [ok(`at most ${soft}`)]
 }
 
-/** @param name of the check. Nothing is made: where the folder is missing, the one above it counts */
+/** @param name of the check. Makes nothing: if the folder is missing, the one above it counts */
 export async function checkFolder(name: string, folder: string): Promise<Finding[]> {
   const { ok, fail } = findings(name)
   for (let here = folder; ; here = dirname(here)) {

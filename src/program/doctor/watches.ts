@@ -1,4 +1,4 @@
-// Looks at whether the system lets the server watch the folders of files in use (Linux).
+// Checks whether the system lets the server watch the folders of files in use (Linux).
 import { opendir, readdir, readFile, readlink, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isErrno } from '../../support/errno.ts'
@@ -6,19 +6,19 @@ import { findings, type Finding } from './check.ts'
 
 interface WatchSettings {
   readonly roots: readonly string[]
-  /** Files in use whose folders are watched, at most. */
+  /** Maximum number of files in use whose folders are watched. */
   readonly maxFiles: number
-  /** Where the kernel tells of itself. */
+  /** Where the kernel reports on itself. */
   readonly proc?: string
 }
 
-/** What this user has of something, and may have in all. */
+/** How much of a resource this user has in use, and may use in all. */
 interface Limit {
   readonly used: number
   readonly limit: number
 }
 
-/** Directories that are counted before it is enough, and the time for it. */
+/** The count stops after this many directories, or this time. */
 const maxDirectories = 50_000
 const maxCountMs = 1500
 const leastFree = { watches: 64, instances: 4 }
@@ -53,7 +53,7 @@ function judgeInstances({ used, limit }: Limit): Finding {
   return warn(message, `sudo sysctl fs.inotify.max_user_instances=${wanted}, and in /etc/sysctl.d for the next start`)
 }
 
-/** That of the machine or that of this user namespace, whichever is less. */
+/** The limit of the machine or of this user namespace, whichever is lower. */
 async function readLimit(proc: string, what: 'watches' | 'instances'): Promise<number | undefined> {
   const paths = [join(proc, 'sys/fs/inotify', `max_user_${what}`), join(proc, 'sys/user', `max_inotify_${what}`)]
   const texts = await Promise.all(paths.map((path) => readFile(path, 'utf8').catch(() => '')))
@@ -79,7 +79,7 @@ async function countOf(folder: string): Promise<number[]> {
   return infos.map((info) => info.match(/^inotify /gm)?.length ?? 0)
 }
 
-/** A process may end while it is looked at, or be one that nobody may look into. */
+/** A process may end during the look, or be one that this user may not inspect. */
 function ifGone(error: unknown): number[] {
   if (isErrno(error, 'ENOENT', 'ESRCH', 'EACCES', 'EPERM')) return []
   throw error

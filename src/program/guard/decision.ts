@@ -1,8 +1,8 @@
-// What the hook answers, in the format of Claude Code, which Cursor, Codex and VS Code read too.
+// The answer of the hook, in the format of Claude Code, which Cursor, Codex and VS Code read too.
 import type { NativeEdit } from './hook-input.ts'
 import type { Lease, Standing } from './leases.ts'
 
-/** Nothing printed leaves the decision to the harness. */
+/** No output leaves the decision to the harness. */
 export type Decision =
   | {
       readonly hookSpecificOutput: {
@@ -26,7 +26,7 @@ export function deny(reason: string): Decision {
   }
 }
 
-/** @param leases of others on the file, at least one */
+/** @param leases of other agents on the file, at least one */
 export function denyLeased({ tool, instead }: NativeEdit, file: string, leases: readonly Lease[]): Decision {
   const holders = leases.slice(0, maxHolders).map(describe).join('; ')
   const more = leases.length > maxHolders ? ` and ${leases.length - maxHolders} more` : ''
@@ -59,7 +59,7 @@ export function denyUnleased(
   )
 }
 
-/** Names and notes are other agents' words: quoted and cut, so that they are not taken for ours. */
+/** Names and notes are other agents' words: quoted and cut, so that they are not taken for words of this server. */
 function describe({ agent_id, mode, note, expires_at }: Lease): string {
   const who = agent_id === null ? 'an agent without a name' : `agent ${quote(agent_id)}`
   const how = mode === 'shared' ? ' (shared)' : ''

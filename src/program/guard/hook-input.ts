@@ -1,4 +1,4 @@
-// What a harness tells its pre-tool hook on standard input: which files a native tool is about to change.
+// The input that a harness gives its pre-tool hook on standard input: which files a native tool is about to change.
 import { resolve } from 'node:path'
 
 export interface NativeEdit {
@@ -7,7 +7,7 @@ export interface NativeEdit {
   readonly instead: string
   /** Absolute; links are not resolved. */
   readonly files: readonly string[]
-  /** Where the session works. */
+  /** The working folder of the session. */
   readonly cwd: string
 }
 
@@ -20,7 +20,7 @@ type Fields = Readonly<Record<string, unknown>>
 
 const update = 'async_update'
 const writeOrUpdate = 'async_update (async_write for a new file)'
-/** Which of several the tool takes is for the tool to decide: all of them are looked at. */
+/** The tool decides which of several paths it uses: all of them are checked. */
 const givenPaths = ({ file_path, notebook_path, filePath, path }: Fields) =>
   [file_path, notebook_path, filePath, path].filter((given) => given !== undefined && given !== null)
 const patchHeaders = ['*** Add File:', '*** Update File:', '*** Delete File:', '*** Move to:']
@@ -38,7 +38,7 @@ const tools: Readonly<Record<string, Tool>> = {
 
 /**
  * @returns undefined for a tool that changes no file by name
- * @throws Error where the input cannot be read, or does not name the file
+ * @throws Error if the input cannot be read, or does not name the file
  */
 export function parseHookInput(text: string): NativeEdit | undefined {
   const { tool_name, tool_input, cwd: givenCwd } = parseObject(text)
@@ -72,7 +72,7 @@ function parseObject(text: string): Fields {
   try {
     value = JSON.parse(text)
   } catch {
-    // Told below, together with JSON that is no object.
+    // Reported below, together with JSON that is no object.
   }
   if (typeof value !== 'object' || value === null) throw new Error('the hook input on standard input is no JSON object')
   return value as Fields

@@ -1,4 +1,4 @@
-// Asks the server who holds leases on a file, with as little of Node as that takes.
+// Asks the server which agents hold leases on a file, and loads as little of Node as possible.
 import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { openAddress } from '../../tree/authority/address.ts'
@@ -13,35 +13,35 @@ export interface Lease {
   readonly expires_at: string | null
 }
 
-/** How a file stands for the agent that is about to change it. */
+/** The leases that concern the agent that is about to change the file. */
 export interface Standing {
   /** Held by other agents. */
   readonly others: readonly Lease[]
-  /** What the agent itself holds on a file that the server lets no agent change without an exclusive lease; undefined where it may be changed. */
+  /** The agent's own lease on a file that needs an exclusive lease for every change; undefined if it may be changed. */
   readonly lack: 'no lease' | 'a shared lease' | undefined
 }
 
-/** The base address of its routes, or, where no process of a tree listens, the first root. */
+/** The base address of its routes, or, if no process of a tree listens, the first root. */
 export type Server = URL | { readonly root: string }
 
 export interface Inquiry {
   readonly server: Server
   readonly file: string
-  /** Who is about to change it. */
+  /** The agent that is about to change it. */
   readonly agentId: string
   /** Bearer token; empty sends none. */
   readonly token: string
   readonly signal: AbortSignal
 }
 
-/** Never the agent's own: the server tells an agent once, with its next answer, which leases it has lost. */
+/** Never the agent's own: the server reports to an agent once, with its next answer, which leases it has lost. */
 const ownName = 'async-crud-mcp guard'
 /** Such a file cannot be leased, so none is needed. */
 const unleasable: readonly unknown[] = ['PATH_OUTSIDE_BASE', 'NOT_A_FILE', 'ACCESS_DENIED']
 /** An answer about one file has a few hundred bytes. */
 const maxAnswerBytes = 1_048_576
 
-/** @throws Error that says why it could not be learnt */
+/** @throws Error that says why the server gave no answer */
 export async function findStanding({ agentId, ...inquiry }: Inquiry): Promise<Standing> {
   const answer = await ask(inquiry, { filepaths: [inquiry.file], agent_id: ownName })
   // A server before 0.2 refuses the call.
@@ -67,7 +67,7 @@ async function ask({ server, ...inquiry }: Omit<Inquiry, 'agentId'>, input: obje
   return server instanceof URL ? post(server, inquiry, input) : callAuthority(server.root, inquiry.signal, input)
 }
 
-/** Through the socket by which the processes of a tree speak to each other. */
+/** Through the socket over which the processes of a tree speak to each other. */
 async function callAuthority(root: string, signal: AbortSignal, input: object): Promise<Answer> {
   const address = openAddress(root, createStateDirectory(root))
   try {

@@ -1,4 +1,4 @@
-// The files of a log: the current one under its own name, and beside it those that were set aside, compressed or not yet.
+// The files of a log: the current one under its own name, and beside it those that were set aside, some of them compressed.
 import { statSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
 import { appName, paths } from '../../support/user-paths.ts'
@@ -9,13 +9,13 @@ export interface LogFile {
   readonly bytes: number
   /** When its last line was written. */
   readonly modifiedAt: Date
-  /** True for the one that is written to. */
+  /** True for the file that is written to. */
   readonly isCurrent: boolean
-  /** True where it has to be unpacked with gzip. */
+  /** True if it has to be unpacked with gzip. */
   readonly isCompressed: boolean
 }
 
-/** `daemon.log_file` as a path; undefined where the log goes to standard error. */
+/** `daemon.log_file` as a path; undefined if the log goes to standard error. */
 export function logPathOf(setting: string | null): string | undefined {
   if (setting === null) return undefined
   return setting === 'auto' ? join(paths.logFolder, `${appName}.log`) : setting
@@ -23,7 +23,7 @@ export function logPathOf(setting: string | null): string | undefined {
 
 /**
  * The files of the log with this path, the oldest first, so that they can be read one after the other.
- * @returns an empty list where there is no such folder
+ * @returns an empty list if there is no such folder
  */
 export function logFiles(path: string): LogFile[] {
   const folder = dirname(path)

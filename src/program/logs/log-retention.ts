@@ -1,4 +1,4 @@
-// Compresses the log files that were set aside, and removes them when they are old; never on the way of a log line.
+// Compresses the log files that were set aside, and removes old ones; never while a log line waits.
 import { createReadStream, createWriteStream } from 'node:fs'
 import { rename, rm, utimes } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
@@ -9,24 +9,24 @@ import { logFiles, type LogFile } from './log-files.ts'
 export interface LogKeeperOptions {
   readonly path: string
   readonly keepMs: number
-  /** How long a file must have been left alone before it is compressed. */
+  /** A file must be unchanged for this long before it is compressed. */
   readonly settleMs: number
   /** Milliseconds since the epoch. */
   readonly now: () => number
-  /** Told what could not be compressed or removed; it is tried again in an hour. */
+  /** Called with what could not be compressed or removed; it is tried again in an hour. */
   readonly onError: (error: unknown) => void
 }
 
 const hourMs = 3_600_000
 
-/** Looks after the files soon after the start, after each one that is set aside, and every hour. */
+/** Checks the files soon after the start, after each one that is set aside, and every hour. */
 export function createLogKeeper({ path, keepMs, settleMs, now, onError }: LogKeeperOptions) {
   let tidying = Promise.resolve()
   let timer = setTimeout(tidy, settleMs).unref()
 
   function tidy(): void {
     schedule(hourMs)
-    // Several processes may do the same at once; whoever comes second finds nothing to do.
+    // Several processes may do the same at once; the slower one finds nothing to do.
     tidying = tidying.then(() => tidyFiles().catch(onError))
   }
 
@@ -49,7 +49,7 @@ export function createLogKeeper({ path, keepMs, settleMs, now, onError }: LogKee
   return { tidySoon: () => schedule(settleMs + 100) }
 }
 
-/** Under its new name only when it is whole; with the time of its last line, by which it gets old. */
+/** It gets its new name only when it is complete, and keeps the time of its last line, which gives its age. */
 async function compress({ path, modifiedAt }: LogFile): Promise<void> {
   const packed = `${path}.gz`
   const temporary = `${packed}.${process.pid}.tmp`

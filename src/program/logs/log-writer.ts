@@ -32,14 +32,14 @@ export interface LogWriter {
   write(line: string): void
 }
 
-/** A file is compressed when nobody has written to it for this long: another process may not have noticed yet that it was set aside. */
+/** A file is compressed after this long without a write: another process may not have noticed yet that it was set aside. */
 const settleMs = 2000
 
 /**
  * Opens a log file that only this user can read. Every line is in the file when `write` returns, whatever ends the process
  * afterwards. Several processes may write to one file: lines are appended whole, and each process notices before its next
  * line when another one has set the file aside.
- * @throws the error of the file system where the file cannot be opened
+ * @throws the error of the file system if the file cannot be opened
  */
 export function createLogWriter({ path, maxBytes, keepMs, fallback, now = Date.now }: LogWriterOptions): LogWriter {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
@@ -97,7 +97,7 @@ function setAside(path: string, time: Date): void {
 function open(path: string): { fd: number; ino: number } {
   // Opening a pipe would wait for its reader.
   if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) throw new Error(`${path} is not a file`)
-  // A link could have been put there by somebody who wants lines in another file.
+  // Another user could have put a link here to get lines into another file.
   const fd = openSync(
     path,
     constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | (constants.O_NOFOLLOW ?? 0),

@@ -1,4 +1,4 @@
-// Where the log of this process goes: to a file, or to standard error where none is asked for or none can be had.
+// The destination of this process's log: a file, or standard error if no file is asked for or none can be had.
 import type { Config } from '../../../schemas/config.ts'
 import { logPathOf } from './log-files.ts'
 import { createLogWriter, type LogWriter } from './log-writer.ts'
@@ -6,11 +6,11 @@ import { createLogWriter, type LogWriter } from './log-writer.ts'
 const dayMs = 86_400_000
 
 export interface Log extends LogWriter {
-  /** Undefined where the log goes to standard error. */
+  /** Undefined if the log goes to standard error. */
   readonly path: string | undefined
 }
 
-/** Never fails: a server without a log file is better than none. Standard output is left alone, it may belong to JSON-RPC. */
+/** Never fails: a server without a log file is better than none. Does not use standard output: it may belong to JSON-RPC. */
 export function openLog(
   { log_file, log_max_megabytes, log_keep_days }: Config['daemon'],
   stderr: { write(line: string): unknown } = process.stderr

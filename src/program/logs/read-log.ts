@@ -1,4 +1,4 @@
-// Reads the lines of a log: the last ones over all its files, and those to come.
+// Reads the lines of a log: the last ones over all its files, and new ones as they come.
 import { closeSync, fstatSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
 import { StringDecoder } from 'node:string_decoder'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -8,7 +8,7 @@ import { logFiles } from './log-files.ts'
 
 export interface LogTail {
   readonly lines: string[]
-  /** How much of the current file they are read from; 0 where there is none yet. */
+  /** Bytes of the current file already read; 0 if there is none yet. */
   readonly bytesRead: number
 }
 
@@ -30,14 +30,14 @@ export function readLastLines(path: string, count: number): LogTail {
 }
 
 /**
- * The lines from this place in the current file on, also when it is set aside meanwhile: what is left of it comes first.
+ * The lines from this place in the current file on, even if it is set aside meanwhile: its remaining lines come first.
  * Ends with the signal.
  */
 export async function* followLog(path: string, from: number, signal: AbortSignal): AsyncGenerator<string> {
   let file = openOrNothing(path, from)
   try {
     while (!signal.aborted) {
-      // Looked at before reading: whatever is in a file that has gone by then is all that there will be.
+      // Checked before the read: a file that is no longer in place gets no more lines.
       const isSetAside = file !== undefined && !isSame(file.fd, path)
       if (file !== undefined) yield* file.read()
       if (isSetAside && file !== undefined) {

@@ -1,4 +1,4 @@
-// A service of this user: the server of one configuration, started when he logs in.
+// A service of this user: the server of one configuration, started at login.
 import { appName } from '../../support/user-paths.ts'
 
 export interface ServiceDefinition {
@@ -10,13 +10,13 @@ export interface ServiceDefinition {
   readonly environment: Readonly<Record<string, string>>
   /** The only folders that the service can write, absolute. */
   readonly writable: readonly string[]
-  /** Where what it says before its log begins goes to. */
+  /** Gets the output from before its log begins. */
   readonly outputFile: string
   /** Whether the service manager may confine it (systemd only). */
   readonly isConfined: boolean
 }
 
-/** @throws Error for a name that would have to be escaped somewhere */
+/** @throws Error for a name that some service file would have to escape */
 export function serviceName(name: string | undefined): string {
   if (name === undefined) return appName
   if (!/^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/.test(name))

@@ -1,4 +1,4 @@
-// Puts the file of a service where its manager looks, and takes it away again.
+// Puts the file of a service where its manager looks, and removes it again.
 import { basename, dirname } from 'node:path'
 import { appName } from '../../support/user-paths.ts'
 import { listFolder } from '../../support/list-folder.ts'
@@ -10,12 +10,12 @@ import type { ServiceManager } from './service-manager.ts'
 
 export type ServiceInstaller = ReturnType<typeof createServiceInstaller>
 
-/** Only its owner may change what is started in his name; macOS demands as much. */
+/** Only the owner may change what is started in their name; macOS demands as much. */
 const fileMode = 0o644
 
 export function createServiceInstaller(manager: ServiceManager, journal: Journal) {
   return {
-    /** Writes the file alone. @returns whether that changed anything */
+    /** Writes only the file. @returns whether it changed anything */
     write(definition: ServiceDefinition): boolean {
       const file = readUserFile(manager.fileOf(definition.name), 'latin1')
       const content = manager.render(definition)
@@ -23,7 +23,7 @@ export function createServiceInstaller(manager: ServiceManager, journal: Journal
       journal.recordFolders(writeUserFile(file, content, fileMode))
       return true
     },
-    /** Removes the file alone. @returns whether there was one */
+    /** Removes only the file. @returns whether there was one */
     remove(name: string): boolean {
       const file = readUserFile(manager.fileOf(name), 'latin1')
       if (file.bytes === undefined) return false
@@ -32,7 +32,7 @@ export function createServiceInstaller(manager: ServiceManager, journal: Journal
       return true
     },
     isInstalled: (name: string): boolean => readUserFile(manager.fileOf(name), 'latin1').bytes !== undefined,
-    /** The names of all services of ours, sorted. */
+    /** The names of all our services, sorted. */
     names(): string[] {
       const file = manager.fileOf(appName)
       const suffix = basename(file).slice(appName.length)

@@ -1,4 +1,4 @@
-// Services of the user on macOS: launchctl in the domain of his login.
+// Services of the user on macOS: launchctl in the domain of the user's login.
 import { join } from 'node:path'
 import { toLaunchAgent } from './launch-agent.ts'
 import type { ManagerEnvironment, ServiceManager } from './service-manager.ts'
@@ -24,14 +24,14 @@ export function createLaunchd({ home, environment, uid }: ManagerEnvironment): S
     title: 'launchd',
     fileOf,
     render: toLaunchAgent,
-    // Whatever lies in the folder is loaded at the next login.
+    // The next login loads every file in the folder.
     register: async () => {},
     unregister: stop,
     async start(name) {
       if (await isLoaded(name)) await demand('kickstart', `${domain}/${name}`)
       else await demand('bootstrap', domain, fileOf(name))
     },
-    // Unloaded until the next login: an agent that is merely killed may be started again.
+    // Unloaded until the next login: launchd may restart an agent that is merely killed.
     stop,
     async status(name) {
       const { code, stdout } = await launchctl('print', `${domain}/${name}`)

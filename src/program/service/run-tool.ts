@@ -8,13 +8,13 @@ export interface ToolResult {
   readonly stderr: string
 }
 
-/** Tells what to run by hand, too. */
+/** The message also says what to run by hand. */
 export class ServiceManagerError extends Error {}
 
-/** A service manager that does not answer must not keep this command. */
+/** A service manager that does not answer must not block this command. */
 const timeoutMs = 30_000
 
-/** @throws ServiceManagerError where the tool cannot be started or does not end */
+/** @throws ServiceManagerError if the tool cannot be started or does not end */
 export async function runTool(
   tool: string,
   args: readonly string[],

@@ -2,7 +2,7 @@
 import type { ServiceDefinition } from './definition.ts'
 import { escapeXml } from './xml.ts'
 
-/** @param user such as `MACHINE\ann`; the task starts when he logs in, with no more rights than he has then */
+/** @param user such as `MACHINE\ann`; the task starts at this user's login, with no more rights than the user has then */
 export function toScheduledTask({ description, command, environment }: ServiceDefinition, user: string): string {
   const [program, ...args] = command
   if (Object.keys(environment).length > 0) throw new Error('a task of Windows has no environment of its own')
@@ -49,7 +49,7 @@ export function toScheduledTask({ description, command, environment }: ServiceDe
 `
 }
 
-/** As CommandLineToArgvW takes it apart: backslashes count only before a quotation mark. */
+/** As CommandLineToArgvW parses it: backslashes count only before a quotation mark. */
 function quote(word: string): string {
   if (/^[^\s"]+$/.test(word)) return word
   return `"${word.replaceAll(/(\\*)"/g, String.raw`$1$1\"`).replace(/(\\+)$/, '$1$1')}"`

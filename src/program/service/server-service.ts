@@ -1,4 +1,4 @@
-// The server as a service: what is run, and what it may write.
+// The server as a service: its command, and what it may write.
 import { join } from 'node:path'
 import { appName } from '../../support/user-paths.ts'
 import { mainPath } from '../../support/installation.ts'
@@ -9,9 +9,9 @@ export interface ServerServiceOptions {
   readonly name: string
   /** Absolute. */
   readonly roots: readonly string[]
-  /** True where they are named on the command line, and not by the configuration. */
+  /** True if the command line names them, not the configuration. */
   readonly areRootsNamed: boolean
-  /** Absolute; undefined where there is none to read. */
+  /** Absolute; undefined if there is none to read. */
   readonly configFile: string | undefined
   readonly dataFolder: string
   readonly logFolder: string
@@ -20,7 +20,7 @@ export interface ServerServiceOptions {
   readonly isConfined: boolean
 }
 
-/** A service manager does not know what a shell has set: without these the service would look for its files elsewhere. */
+/** A service manager does not know the variables of a shell: without these the service would look for its files elsewhere. */
 const folderVariables = ['XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_STATE_HOME']
 
 export function createServerService(options: ServerServiceOptions): ServiceDefinition {

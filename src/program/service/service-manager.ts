@@ -1,28 +1,28 @@
-// What a service manager can do for us, whichever it is.
+// The operations that every service manager offers us.
 import type { UserEnvironment } from '../setup/clients.ts'
 import type { ServiceDefinition } from './definition.ts'
 
 export interface ServiceStatus {
-  /** Running, or on the way there. */
+  /** Running, or starting. */
   readonly isRunning: boolean
   /** In the words of the service manager. */
   readonly state: string
   readonly pid: number | null
 }
 
-/** Names are those that `serviceName` gives. Every method but the first two throws ServiceManagerError where the manager does not do it. */
+/** `serviceName` gives the names. Every method but the first two throws ServiceManagerError if the manager fails. */
 export interface ServiceManager {
   readonly title: string
   fileOf(name: string): string
   render(definition: ServiceDefinition): string | Buffer
-  /** Once its file is there: from the next login on. */
+  /** Call it once the file is there: the service then starts at every login. */
   register(name: string): Promise<void>
-  /** Stops it, and has it forgotten; the file is still there. */
+  /** Stops the service, and makes the manager forget it; the file stays. */
   unregister(name: string): Promise<void>
   start(name: string): Promise<void>
   stop(name: string): Promise<void>
   status(name: string): Promise<ServiceStatus>
-  /** Commands that register and start it by hand. */
+  /** The commands that register and start it by hand. */
   byHand(name: string): string
 }
 

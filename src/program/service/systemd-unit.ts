@@ -2,9 +2,9 @@
 import { refuseControlCharacters, type ServiceDefinition } from './definition.ts'
 
 /**
- * What of systemd's hardening works in units of a user, whose manager has no privileges: PrivateUsers= gives it the mounts.
- * Settings that take capabilities away (PrivateDevices=, ProtectClock=, ProtectKernel*=) end such a unit with 218/CAPABILITIES, and
- * MemoryDenyWriteExecute= ends V8. AF_NETLINK is what the addresses of this machine are asked by.
+ * The part of systemd's hardening that works in units of a user, whose manager has no privileges: PrivateUsers= gives it the mounts.
+ * Settings that remove capabilities (PrivateDevices=, ProtectClock=, ProtectKernel*=) end such a unit with 218/CAPABILITIES, and
+ * MemoryDenyWriteExecute= ends V8. The program asks for the addresses of this machine over AF_NETLINK.
  */
 const restrictions = [
   'NoNewPrivileges=yes',
@@ -16,7 +16,7 @@ const restrictions = [
   'SystemCallArchitectures=native'
 ]
 
-/** @throws Error for what no unit can hold */
+/** @throws Error for what a unit cannot contain */
 export function toSystemdUnit({ description, command, environment, writable, isConfined }: ServiceDefinition): string {
   refuseControlCharacters(description, ...command, ...Object.values(environment), ...writable)
   const [program, ...args] = command
@@ -30,7 +30,7 @@ export function toSystemdUnit({ description, command, environment, writable, isC
     '',
     '[Service]',
     'Type=exec',
-    // The colon: dollar signs are meant as they stand.
+    // The colon keeps dollar signs literal.
     `ExecStart=${[`:${program}`, ...args].map(quote).join(' ')}`,
     ...Object.entries(environment).map(([name, value]) => `Environment=${quote(`${name}=${value}`)}`),
     'Restart=on-failure',
@@ -46,16 +46,16 @@ export function toSystemdUnit({ description, command, environment, writable, isC
   return `${lines.join('\n')}\n`
 }
 
-/** The file system is read-only, but for the roots and the folders of ours. */
+/** The file system is read-only, except for the roots and our folders. */
 function confinement(writable: readonly string[]): string[] {
   const isInTemporary = writable.some((folder) => /^\/(?:var\/)?tmp(?:\/|$)/.test(folder))
   return [
     'PrivateUsers=yes',
-    // A root below /tmp would not be there any more.
+    // With it, a root below /tmp would be hidden.
     ...(isInTemporary ? [] : ['PrivateTmp=yes']),
     'ProtectSystem=strict',
     'ProtectHome=read-only',
-    // The hyphen: a root that is gone is told by the server, not by a unit that cannot be started.
+    // The hyphen: the server reports a root that is gone; the unit must start anyway.
     ...writable.map((folder) => `ReadWritePaths=${quote(`-${folder}`)}`)
   ]
 }

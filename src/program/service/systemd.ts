@@ -25,7 +25,7 @@ export function createSystemd({ home, environment }: ManagerEnvironment): Servic
       await systemctl('enable', `${name}.service`)
     },
     async unregister(name) {
-      // By hand as well, for where no manager runs: a link to a unit that is gone would stay.
+      // Also by hand, if no manager runs: a link to a unit that is gone would stay.
       rmSync(join(folder, 'default.target.wants', `${name}.service`), { force: true })
       await systemctl('disable', '--now', `${name}.service`)
     },

@@ -1,4 +1,4 @@
-// Services of the user on Windows: a task that starts when he logs in.
+// Services of the user on Windows: a task that starts at the user's login.
 import { win32 } from 'node:path'
 import type { ManagerEnvironment, ServiceManager } from './service-manager.ts'
 import { runTool, ServiceManagerError } from './run-tool.ts'
@@ -18,18 +18,18 @@ export function createTaskScheduler({ environment, dataFolder, platform }: Manag
   return {
     title: 'the Task Scheduler',
     fileOf,
-    // schtasks takes UTF-16 with its mark, and nothing else for names beyond ASCII.
+    // schtasks takes only UTF-16 with a byte order mark for names beyond ASCII.
     render: (definition) => Buffer.from(`\uFEFF${toScheduledTask(definition, user)}`, 'utf16le'),
     register: async (name) => void (await schtasks('/Create', '/TN', name, '/XML', fileOf(name), '/F')),
     async unregister(name) {
-      // One that does not run cannot be ended.
+      // A task that does not run cannot be ended.
       await runTool('schtasks', ['/End', '/TN', name], environment)
       await schtasks('/Delete', '/TN', name, '/F')
     },
     start: async (name) => void (await schtasks('/Run', '/TN', name)),
     stop: async (name) => void (await schtasks('/End', '/TN', name)),
     async status(name) {
-      // By position, since the names of columns are in the language of the system. So is the state itself.
+      // By position, since column names are in the language of the system. So is the state itself.
       const row = (await schtasks('/Query', '/TN', name, '/FO', 'CSV', '/NH')).trim().split('\n').at(-1) ?? ''
       const state = row.split('","').at(-1)?.replaceAll(/["\r]/g, '') ?? 'unknown'
       return { isRunning: state === 'Running', state, pid: null }

@@ -1,16 +1,16 @@
-// Whether this system lets a user's own service manager confine anything: systemd needs user namespaces for that.
+// Whether the user's own service manager can confine anything on this system: systemd needs user namespaces for that.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isErrno } from '../../support/errno.ts'
 
-/** Each switches them off for ordinary users where it has this value (Debian, all, Ubuntu). */
+/** Each switches them off for ordinary users if it has this value (Debian, all, Ubuntu). */
 const switches: readonly (readonly [name: string, off: string])[] = [
   ['kernel/unprivileged_userns_clone', '0'],
   ['user/max_user_namespaces', '0'],
   ['kernel/apparmor_restrict_unprivileged_userns', '1']
 ]
 
-/** The switch that is off, such as `/proc/sys/user/max_user_namespaces = 0`; undefined where nothing is in the way. */
+/** The switch that is off, such as `/proc/sys/user/max_user_namespaces = 0`; undefined if none is. */
 export function userNamespaceObstacle(folder = '/proc/sys'): string | undefined {
   for (const [name, off] of switches) {
     try {

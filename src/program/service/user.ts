@@ -1,4 +1,4 @@
-// The service manager of the user this runs for.
+// The service manager of the user that this process runs for.
 import { paths } from '../../support/user-paths.ts'
 import { journalOfUser, thisUser } from '../setup/user.ts'
 import { createServiceInstaller } from './installer.ts'

@@ -1,9 +1,9 @@
-// The MCP clients that can be set up: where each keeps its servers, and what an entry of ours looks like there.
+// The MCP clients that can be set up: where each keeps its servers, and what our entry looks like there.
 import { posix, win32 } from 'node:path'
 
 export type ClientName = 'claude-code' | 'claude-desktop' | 'cursor' | 'vscode' | 'codex'
 
-/** Whose files are meant. */
+/** The user whose files are meant. */
 export interface UserEnvironment {
   readonly platform: NodeJS.Platform
   readonly home: string
@@ -29,11 +29,11 @@ export interface Client {
   readonly container: 'mcpServers' | 'servers' | 'mcp_servers'
   /** The file for all projects of this user. */
   userFile(place: UserEnvironment): string
-  /** The file of one project, below its folder; undefined where the client has none. */
+  /** The file of one project, below its folder; undefined if the client has none. */
   readonly projectFile?: readonly string[]
-  /** Any of these exists where the client is in use. */
+  /** Any of these exists if the client is in use. */
   traces(place: UserEnvironment): string[]
-  /** @throws Error where the client cannot reach a server this way */
+  /** @throws Error if the client cannot reach a server this way */
   entry(launch: Launch): Record<string, unknown>
 }
 

@@ -1,4 +1,4 @@
-// Puts one entry of ours into a text that belongs to somebody else, and takes it out again: every other value is proved to be the same.
+// Puts one entry of ours into another program's file, and removes it again; checks that every other value stays the same.
 import { isDeepStrictEqual } from 'node:util'
 import { applyEdit, type Data, type TextEdit } from './text-edit.ts'
 
@@ -7,7 +7,7 @@ export interface Target {
   readonly value: unknown
   /** @throws Error that says why the text cannot be read */
   parse(text: string): Data
-  /** What stands in our place; undefined for nothing. */
+  /** What is in our place; undefined for nothing. */
   current(data: Data): unknown
   /** Everything else: without our entry, and without the containers that are empty then. */
   others(data: Data): Data
@@ -18,7 +18,7 @@ export interface Target {
 
 export interface Added {
   readonly text: string
-  /** What was inserted, when taking exactly this out again gives the text as it was before; undefined where something was replaced. */
+  /** The inserted text, if removing exactly this gives the text as it was before; undefined if something was replaced. */
   readonly inserted: string | undefined
 }
 
@@ -39,7 +39,7 @@ export function addEntry(text: string, target: Target, inserted?: string): Added
   return { text: result, inserted: edit?.length === 0 ? edit.content : undefined }
 }
 
-/** The text without our entry; byte for byte what it was before, as far as our insertion still stands there as it was made. */
+/** The text without our entry; byte for byte as before, as far as our insertion is unchanged. */
 export function removeEntry(text: string, target: Target, inserted?: string): string {
   const data = target.parse(text)
   if (target.current(data) === undefined) return text
@@ -50,7 +50,7 @@ export function removeEntry(text: string, target: Target, inserted?: string): st
   return result
 }
 
-/** Undefined where the insertion does not stand there any more, once and whole. */
+/** Undefined unless the insertion is still there, once and whole. */
 function takeBack(text: string, target: Target, inserted: string | undefined): string | undefined {
   if (inserted === undefined || inserted === '') return undefined
   const at = text.indexOf(inserted)
@@ -66,7 +66,7 @@ function takeBack(text: string, target: Target, inserted: string | undefined): s
   }
 }
 
-/** By their values: parsers make objects of different kinds. */
+/** Compares values: parsers make objects of different kinds. */
 function isSame(a: unknown, b: unknown): boolean {
   return isDeepStrictEqual(toPlain(a), toPlain(b))
 }

@@ -1,4 +1,4 @@
-// Folders that are made on the way to a file, and go with it.
+// Folders that are made on the way to a file, and removed with it.
 import { mkdirSync, rmdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isErrno } from '../../support/errno.ts'

@@ -1,4 +1,4 @@
-// What was set up outside of any tree, so that `uninstall` can take back exactly that.
+// Records what was set up outside of any tree, so that `uninstall` can undo exactly that.
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { isErrno } from '../../support/errno.ts'
@@ -9,7 +9,7 @@ export interface EditRecord {
   /** The name of a client, or "guard" for the hook. */
   readonly what: string
   readonly file: string
-  /** Taking this out gives the file as it was. */
+  /** Removing this text restores the file. */
   readonly inserted?: string
   readonly isNewFile: boolean
 }
@@ -17,7 +17,7 @@ export interface EditRecord {
 export interface Records {
   readonly version: 1
   readonly edits: readonly EditRecord[]
-  /** That had to be made, and go when they are empty. */
+  /** The folders that had to be made. They are removed when they are empty. */
   readonly folders: readonly string[]
   /** Roots for which something was set up. */
   readonly roots: readonly string[]
@@ -32,7 +32,7 @@ const nothing: Records = { version: 1, edits: [], folders: [], roots: [] }
 export function createJournal(folder: string) {
   const path = join(folder, fileName)
 
-  /** @throws Error that names the file where it is none of this version */
+  /** @throws Error that names the file if another version wrote it */
   function read(): Records {
     let text: string
     try {
@@ -59,7 +59,7 @@ export function createJournal(folder: string) {
   return {
     read,
     find,
-    /** Adds the edit, or takes the place of the one in the same file. */
+    /** Adds the edit, or replaces the one in the same file. */
     recordEdit(edit: EditRecord, folders: readonly string[]): void {
       const records = read()
       write({
@@ -68,7 +68,7 @@ export function createJournal(folder: string) {
         folders: [...records.folders, ...folders]
       })
     },
-    /** And the folders above the file that had to be made for it, and this journal itself, as far as nothing else is in them. */
+    /** Also removes the folders that had to be made for the file, and this journal itself, as far as nothing else is in them. */
     forgetEdit(what: string, file: string): void {
       const records = read()
       if (find(what, file) !== undefined) write({ ...records, edits: editsBut(what, file) })
@@ -98,7 +98,7 @@ function parseRecords(text: string): Records | undefined {
   }
 }
 
-/** Whether the journal is all that the folder holds. */
+/** Whether the folder contains only the journal. */
 function isAloneIn(folder: string): boolean {
   try {
     return readdirSync(folder).every((name) => name === fileName)

@@ -1,4 +1,4 @@
-// Changes one value in a JSON text, with comments and trailing commas or without, and leaves every other byte as it is.
+// Changes one value in a JSON text, with or without comments and trailing commas, and leaves every other byte as it is.
 import { createScanner, parse, parseTree, printParseErrorCode, type Node, type ParseError } from 'jsonc-parser'
 import type { Data, TextEdit } from './text-edit.ts'
 
@@ -10,7 +10,7 @@ interface Style {
   readonly unit: string
 }
 
-/** @throws Error that says in which line the text is no JSON of this dialect */
+/** @throws Error that says in which line the text is not JSON of this dialect */
 export function parseJson(text: string, dialect: 'json' | 'jsonc'): Data {
   if (text.trim() === '') return {}
   const errors: ParseError[] = []
@@ -25,7 +25,7 @@ export function parseJson(text: string, dialect: 'json' | 'jsonc'): Data {
   return data as Data
 }
 
-/** Gives the property at the path this value: in its place where it stands already, else as the first of its object. */
+/** Sets the property at the path to this value: in place if it exists, else as the first of its object. */
 export function putInJson(text: string, path: Path, value: unknown): TextEdit {
   const { node, rest, style } = locate(text, path)
   if (node === undefined)
@@ -37,7 +37,7 @@ export function putInJson(text: string, path: Path, value: unknown): TextEdit {
   return insertFirst(text, node, style, (write) => `${JSON.stringify(key)}: ${write(nest(below, value))}`)
 }
 
-/** Adds an item to the array at the path, before the others. */
+/** Adds an item at the start of the array at the path. */
 export function addToJsonArray(text: string, path: Path, item: unknown): TextEdit {
   const { node, rest, style } = locate(text, path)
   if (node === undefined || rest.length > 0) return putInJson(text, path, [item])
@@ -45,7 +45,7 @@ export function addToJsonArray(text: string, path: Path, item: unknown): TextEdi
   return insertFirst(text, node, style, (write) => write(item))
 }
 
-/** The text without the property, or the array item, at the path; the same text where there is none. */
+/** The text without the property, or the array item, at the path; the same text if there is none. */
 export function removeFromJson(text: string, path: readonly (string | number)[]): string {
   const names = path.filter((part) => typeof part === 'string')
   const { node, rest } = locate(text, names)
@@ -83,7 +83,7 @@ function locate(text: string, path: Path): { node: Node | undefined; rest: Path;
   return { node, rest, style }
 }
 
-/** At the beginning, for there no comma, comment or line of a neighbour has to change. */
+/** At the beginning: there no comma, comment or line of a neighbour has to change. */
 function insertFirst(
   text: string,
   node: Node,
@@ -126,7 +126,7 @@ function endOf({ offset, length }: Node): number {
   return offset + length
 }
 
-/** Where the comma stands that follows, comments aside. */
+/** The offset of the comma that follows, after any comments. */
 function commaAfter(text: string, offset: number): number | undefined {
   const scanner = createScanner(text, true)
   scanner.setPosition(offset)
@@ -135,7 +135,7 @@ function commaAfter(text: string, offset: number): number | undefined {
   return text[at] === ',' ? at : undefined
 }
 
-/** Takes a stretch out, and its line where nothing else stands on it. */
+/** Removes a stretch, and its line if nothing else is on it. */
 function cut(text: string, from: number, to: number): string {
   const before = text.slice(0, from)
   const after = text.slice(to)

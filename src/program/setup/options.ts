@@ -1,4 +1,4 @@
-// From what somebody asks for to the place in a file and the entry that belongs there.
+// From the user's options to the place in a file and the entry that belongs there.
 import { join, resolve } from 'node:path'
 import { clients, pathOf, type Client, type ClientName, type Launch, type UserEnvironment } from './clients.ts'
 import { mainPath } from '../../support/installation.ts'
@@ -6,7 +6,7 @@ import { nodePath } from './own-program.ts'
 import type { EntryLocation } from './plan.ts'
 import { createHookTarget, createServerTarget } from './targets.ts'
 
-/** What a user's own file may show to others: it may come to hold secrets. */
+/** Permissions of a user's own file: it may come to contain secrets. */
 const userMode = 0o600
 const projectMode = 0o666
 
@@ -23,7 +23,7 @@ export function stdioLaunch(roots: readonly string[]): Launch {
   return { transport: 'stdio', command: nodePath(), args }
 }
 
-/** @throws Error where the client has no such file */
+/** @throws Error if the client has no such file */
 export function serverLocation(client: Client, launch: Launch, user: UserEnvironment, project?: string): EntryLocation {
   if (project !== undefined && client.projectFile === undefined)
     throw new Error(`${client.title} has no configuration for one project: leave out --project`)
@@ -54,7 +54,7 @@ export function locationOfRecord(what: string, file: string): EntryLocation | un
   return { what, file, target: createServerTarget(client, {}), newMode: userMode }
 }
 
-/** For the shell that runs hooks; what needs no quotes gets none. */
+/** For the shell that runs hooks; a word that needs no quotes gets none. */
 function quote(word: string): string {
   if (/^[\w@%+=:,./-]+$/.test(word)) return word
   return process.platform === 'win32' ? `"${word}"` : `'${word.replaceAll("'", String.raw`'\''`)}'`

@@ -1,16 +1,16 @@
-// Plans a change of a client's file, shows what it would be, and makes it.
+// Plans a change of a client's file, shows it, and makes it.
 import { addEntry, removeEntry, type Target } from './entry.ts'
 import type { EditRecord, Journal } from './journal.ts'
 import { readUserFile, removeUserFile, writeUserFile } from './user-file.ts'
 
 export interface Plan {
   readonly file: string
-  /** Undefined where there is no file. */
+  /** Undefined if there is no file. */
   readonly before: string | undefined
-  /** Undefined where the file goes. */
+  /** Undefined if the file is removed. */
   readonly after: string | undefined
   readonly isChange: boolean
-  /** Makes the change and remembers how to take it back. @throws Error where the file was changed meanwhile */
+  /** Makes the change and remembers how to undo it. @throws Error if the file was changed meanwhile */
   apply(): void
 }
 
@@ -26,8 +26,8 @@ export interface EntryLocation {
 const byteOrderMark = '\uFEFF'
 
 /**
- * @param isOurs whether what stands in our place may be replaced
- * @throws Error that names the file and what is wrong with it; the file is as it was
+ * @param isOurs whether what is in our place may be replaced
+ * @throws Error that names the file and what is wrong with it; the file is unchanged
  */
 export function planAddition(
   { what, file, target, newMode }: EntryLocation,
@@ -87,7 +87,7 @@ export function planRemoval(
   }
 }
 
-/** What we have written ourselves, whatever it says; somebody may have put something of his own in its place since. */
+/** Whether our place is as we wrote it, whatever that says: the user may have put something else there since. */
 function isAsInserted(text: string, record: EditRecord | undefined): boolean {
   return record?.inserted !== undefined && text.includes(record.inserted)
 }

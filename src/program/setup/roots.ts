@@ -1,4 +1,4 @@
-// Which roots, which configuration and which server a command means that is not the server itself.
+// The roots, the configuration and the server that a command means if it is not the server itself.
 import { existsSync, realpathSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { loadSettings, type SettingSources } from '../../config/config.ts'
@@ -6,11 +6,11 @@ import { ConfigError } from '../../config/layer.ts'
 import { findServer } from '../../tree/state/state-file.ts'
 
 export interface CommandSettings {
-  /** Absolute, as they are given. */
+  /** Absolute, as given. */
   readonly roots: readonly string[]
-  /** False where the configuration names them. */
+  /** False if the configuration names them. */
   readonly areRootsNamed: boolean
-  /** Absolute; undefined where there is no file to read. */
+  /** Absolute; undefined if there is no file to read. */
   readonly configFile: string | undefined
   readonly isEnabled: boolean
   readonly token: string
@@ -21,14 +21,14 @@ export interface CommandSettings {
 }
 
 /**
- * @param named roots that somebody names; without any those of the configuration count
- * @throws Error for a setting that is wrong, or a root that is no directory
+ * @param named roots that the user names; without any, those of the configuration count
+ * @throws Error for a wrong setting, or a root that is not a directory
  */
 export function readSettings(named: readonly string[] | undefined, config?: string): CommandSettings {
   return read(named, { environment: process.env, configFile: config })
 }
 
-/** For looking at a server and stopping it: where the settings are wrong, says so, and goes on without them. */
+/** For commands that look at a server or stop it: reports wrong settings, and continues without them. */
 export function readSettingsIfRight(named: readonly string[] | undefined, config?: string): CommandSettings {
   try {
     return readSettings(named, config)
@@ -54,7 +54,7 @@ function read(named: readonly string[] | undefined, sources: SettingSources): Co
   }
 }
 
-/** The MCP address of the server that runs on the first root, else the one that it would have. */
+/** The MCP address of the server that runs on the first root, else the address that it would have. */
 export function findUrl({ roots: [root], port }: CommandSettings): string {
   const running = root === undefined ? undefined : findServer(realpathSync.native(root))
   if (running?.url !== undefined && running.url !== null) return running.url

@@ -59,7 +59,7 @@ export function createHookTarget(command: string): Target {
   return target
 }
 
-/** Whether an entry under our name starts or names this server. Anybody else's of that name is left alone. */
+/** Whether an entry under our name starts or names this server. Any other entry of that name is left alone. */
 export function isOurEntry(entry: unknown): boolean {
   const { command, args, url } = toData(entry)
   if (typeof url === 'string') return /^http:\/\/(?:127\.\d+\.\d+\.\d+|localhost|\[::1\]):\d+\/mcp\/?$/.test(url)
@@ -69,7 +69,7 @@ export function isOurEntry(entry: unknown): boolean {
   )
 }
 
-/** A group with other hooks beside the guard was put together by somebody: it is not ours to take away. */
+/** A user made a group with other hooks beside the guard: it is not ours to remove. */
 function runsOnlyGuard(group: unknown): boolean {
   const hooks = toList(toData(group)['hooks'])
   return hooks.length === 1 && hooks.every((hook) => isGuard(toData(hook)['command']))

@@ -2,9 +2,9 @@
 
 export interface TextEdit {
   readonly offset: number
-  /** Characters that go. */
+  /** Number of characters to remove. */
   readonly length: number
-  /** What comes in their place. */
+  /** The text that replaces them. */
   readonly content: string
 }
 

@@ -2,7 +2,7 @@
 import { parse } from 'smol-toml'
 import type { Data, TextEdit } from './text-edit.ts'
 
-/** @throws Error that says where the text is no TOML */
+/** @throws Error that says where the text is not TOML */
 export function parseToml(text: string): Data {
   try {
     return parse(text)
@@ -12,7 +12,7 @@ export function parseToml(text: string): Data {
   }
 }
 
-/** Adds the table at the end, where it is nobody's subtable. */
+/** Adds the table at the end, where it cannot become a subtable. */
 export function appendTable(text: string, path: readonly string[], values: Data): TextEdit {
   const lineEnd = text.includes('\r\n') ? '\r\n' : '\n'
   const lines = [
@@ -25,7 +25,7 @@ export function appendTable(text: string, path: readonly string[], values: Data)
 
 /**
  * The text without the lines of the table and its subtables, and without the blank line before them. Comments that
- * follow stay: they are about what comes next. Whether only the table is gone, the caller checks by parsing.
+ * follow stay: they are about what comes next. The caller checks by parsing that only the table is gone.
  */
 export function removeTable(text: string, path: readonly string[]): string {
   const lines = text.split(/(?<=\n)/)
@@ -55,7 +55,7 @@ function toKey(key: string): string {
   return /^[A-Za-z0-9_-]+$/.test(key) ? key : JSON.stringify(key)
 }
 
-/** Strings and lists of them: what JSON escapes, a basic string of TOML reads the same way. */
+/** Strings and lists of strings: a basic string of TOML reads JSON escapes the same way. */
 function toTomlValue(value: unknown): string {
   return Array.isArray(value) ? `[${value.map(toTomlValue).join(', ')}]` : JSON.stringify(value)
 }

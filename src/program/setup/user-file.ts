@@ -1,4 +1,4 @@
-// A file of the user that others write too: read whole, replaced atomically where its links lead, its mode kept.
+// A file of the user that other programs write too: read whole, replaced atomically where its links lead, its mode kept.
 import { randomBytes } from 'node:crypto'
 import {
   accessSync,
@@ -21,7 +21,7 @@ export interface UserFile {
   readonly path: string
   /** Where its links lead. */
   readonly target: string
-  /** Undefined where there is no file. */
+  /** Undefined if there is no file. */
   readonly bytes: Buffer | undefined
   readonly text: string
 }
@@ -55,7 +55,7 @@ export function readUserFile(path: string, encoding: 'utf8' | 'latin1' = 'utf8')
 }
 
 /**
- * Replaces the file, unless somebody has changed it since it was read.
+ * Replaces the file, unless another program has changed it since it was read.
  * @param newMode permissions of a file that did not exist
  * @returns the folders that had to be made
  */
@@ -99,7 +99,7 @@ function keepOwnerAndMode(fd: number, target: string): void {
   }
 }
 
-/** Clients write their files themselves while they run; what they have written in between must not be lost. */
+/** Clients write their files while they run; what they have written in between must not be lost. */
 function refuseChange(path: string, target: string, bytes: Buffer | undefined): void {
   let now: Buffer | undefined
   try {
@@ -111,7 +111,7 @@ function refuseChange(path: string, target: string, bytes: Buffer | undefined): 
   if (!isSame) throw new Error(`${path} was changed by another program meanwhile: run this again`)
 }
 
-/** Also where the last link leads to nothing: that is where the file belongs. */
+/** Follows a last link that leads to nothing, too: that is where the file belongs. */
 function followLinks(path: string): string {
   let here = resolve(path)
   for (let links = 0; links < maxLinks; links += 1) {

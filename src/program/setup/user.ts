@@ -1,4 +1,4 @@
-// The user this runs for.
+// The user that this process runs for.
 import { homedir } from 'node:os'
 import { paths } from '../../support/user-paths.ts'
 import type { UserEnvironment } from './clients.ts'

@@ -1,5 +1,5 @@
-// Whether a working tree has changes, told without the repository's own configuration: that can name filters, which are programs that
-// a status runs. Whoever can write to the tree could have them run by this server, outside of his own confinement.
+// Whether a working tree has changes, found without the repository's own configuration: that can name filters, which are programs
+// that a status runs. A user who can write to the tree could have this server run them, outside that user's own confinement.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,15 +10,15 @@ import { runGit } from './run-git.ts'
 export interface WorkTree extends Repository {
   /** Undefined in an empty repository. */
   readonly commit: string | undefined
-  /** What the configuration says of `core`, as key and value. */
+  /** The entries of `core` in the configuration, as key and value. */
   readonly core: readonly (readonly [string, string])[]
 }
 
-/** Settings that say how files are compared. They are words; none names a program. */
+/** Settings of how files are compared. They are words; none names a program. */
 const harmless = /^core\.(?:filemode|ignorecase|symlinks|autocrlf|eol|precomposeunicode|trustctime|checkstat)$/
 const status = ['status', '--porcelain', '--no-renames', '--untracked-files=normal', '--ignore-submodules=dirty']
 
-/** Undefined where it could not be told. Changes within a submodule do not count, its commit does. */
+/** Undefined if it could not be found. Changes within a submodule do not count, its commit does. */
 export async function readStatus(tree: WorkTree, signal: AbortSignal): Promise<'clean' | 'dirty' | undefined> {
   const standIn = await mkdtemp(join(tmpdir(), 'async-crud-mcp-git-'))
   try {
@@ -35,7 +35,7 @@ export async function readStatus(tree: WorkTree, signal: AbortSignal): Promise<'
   }
 }
 
-/** What Git asks of a repository beside objects and index, and nothing that somebody else could have written but words and patterns. */
+/** Writes what Git needs of a repository beside objects and index. From other users it copies only words and patterns. */
 async function fill(folder: string, { commonDir, commit, core }: WorkTree): Promise<void> {
   const isSha256 = commit?.length === 64
   const settings = core.filter(([key, value]) => harmless.test(key) && /^\w+$/.test(value))

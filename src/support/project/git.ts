@@ -1,4 +1,4 @@
-// What Git says of the repository that a folder belongs to (DUAL 2.2): asked anew each time, since it changes.
+// Git's facts of the repository of a folder (DUAL 2.2): read anew each time, since they change.
 import { realpathSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { readStatus } from './git-status.ts'
@@ -7,21 +7,21 @@ import { findRepository, type Repository } from './repository.ts'
 import { runGit } from './run-git.ts'
 
 export interface GitInfo {
-  /** Without credentials; null where there is none. */
+  /** Without credentials; null if there is none. */
   readonly remote: string | null
-  /** Null where HEAD is detached. */
+  /** Null if HEAD is detached. */
   readonly branch: string | null
   /** Null in an empty repository. */
   readonly commit: string | null
   readonly commit_short: string | null
-  /** Null where it could not be told in time. */
+  /** Null if it could not be found in time. */
   readonly status: 'clean' | 'dirty' | null
 }
 
 const timeoutMs = 5000
 const running = new Map<string, Promise<GitInfo | null>>()
 
-/** Null where the folder is in no repository of its own, or Git is not there. Calls at the same time share one look. */
+/** Null if the folder is in no repository of its own, or Git is not there. Concurrent calls share one look. */
 export function readGit(folder: string): Promise<GitInfo | null> {
   const shared = running.get(folder)
   if (shared !== undefined) return shared
@@ -36,7 +36,7 @@ async function readGitInfo(folder: string, signal: AbortSignal): Promise<GitInfo
   const { commonDir } = repository
   const ask = async (...args: string[]) => (await runGit(['-C', folder, ...args], signal)).output
   const line = async (...args: string[]) => (await ask(...args))?.replace(/\n$/, '')
-  // Of the repository's own configuration alone: what it includes lies elsewhere.
+  // From the repository's own configuration only: included files lie elsewhere.
   const own = ['config', '--file', join(commonDir, 'config'), '--no-includes', '--null']
   const [places, commit, short, branch, settings] = await Promise.all([
     line('rev-parse', '--show-toplevel', '--absolute-git-dir', '--git-common-dir'),
@@ -57,9 +57,9 @@ async function readGitInfo(folder: string, signal: AbortSignal): Promise<GitInfo
   }
 }
 
-/** False when Git means other folders than were found: it is not there, refuses the repository, or was led elsewhere. */
+/** False if Git means other folders than those found: it is not installed, refuses the repository, or was led elsewhere. */
 function isSame({ workTree, gitDir, commonDir }: Repository, folder: string, places: readonly string[]): boolean {
-  // The last is relative to the folder, when it is not absolute.
+  // The last is relative to the folder, if it is not absolute.
   const real = places.map((place) => realOf(resolve(folder, place)))
   return real.join('\n') === [workTree, gitDir, commonDir].join('\n')
 }
@@ -72,7 +72,7 @@ function realOf(path: string): string | undefined {
   }
 }
 
-/** Key and value are parted by a line end, entries end with NUL. */
+/** A line end separates key and value; NUL ends an entry. */
 function parseSettings(text: string): [string, string][] {
   return text.split('\0').flatMap((entry): [string, string][] => {
     const end = entry.indexOf('\n')
@@ -80,7 +80,7 @@ function parseSettings(text: string): [string, string][] {
   })
 }
 
-/** That of `origin`, else the first. */
+/** The remote `origin`, else the first. */
 function findRemote(settings: readonly (readonly [string, string])[]): string | undefined {
   const remotes = settings.filter(([key]) => key.startsWith('remote.'))
   const [, address] = remotes.find(([key]) => key === 'remote.origin.url') ?? remotes[0] ?? []

@@ -1,4 +1,4 @@
-// The name of a project, told without starting Git: that of its remote repository, else of its folder (DUAL 2.2).
+// The name of a project, found without starting Git: that of its remote repository, else of its folder (DUAL 2.2).
 import { basename, join } from 'node:path'
 import { readSmall } from './read-small.ts'
 import { nameOfRemote, toShownRemote } from './remote.ts'

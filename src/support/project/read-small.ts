@@ -1,9 +1,9 @@
-// Reads a small file that others may have put there, without ever waiting for it.
+// Reads a small file that another user may have put there, without ever waiting for it.
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 
 const maxBytes = 65_536
 
-/** Undefined where there is none, or something else than a file of at most 64 KiB, such as a link. */
+/** Undefined if there is none, or something else than a file of at most 64 KiB, such as a link. */
 export function readSmall(path: string): string | undefined {
   let fd: number | undefined
   try {

@@ -1,8 +1,8 @@
-// The address of a remote repository, as it may be shown, and the name in it.
+// The address of a remote repository, without secrets, and the name in it.
 
 /**
- * Without credentials: user and password go from web addresses, where either may be a token, the password from others.
- * Undefined for what Git would run as a command (`ext::...`), since that can hold anything.
+ * Without credentials: user and password are removed from web addresses, where either may be a token, the password from others.
+ * Undefined for an address that Git would run as a command (`ext::...`), since that can contain anything.
  */
 export function toShownRemote(address: string): string | undefined {
   if (/^[\w+.-]+::/.test(address) || address.length > 2000) return undefined

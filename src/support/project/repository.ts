@@ -1,4 +1,4 @@
-// Finds the repository of a folder, and takes no other for it: a user who can write to the folder can let `.git` lead anywhere.
+// Finds the repository of a folder, and accepts no other: a user who can write to the folder can let `.git` lead anywhere.
 import { lstatSync, realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { readSmall } from './read-small.ts'
@@ -12,7 +12,7 @@ export interface Repository {
   readonly commonDir: string
 }
 
-/** Undefined when the folder is in no repository, or when `.git` leads to one that does not know of it. */
+/** Undefined if the folder is in no repository, or if `.git` leads to one that does not know of it. */
 export function findRepository(folder: string): Repository | undefined {
   for (let here = folder; ; here = dirname(here)) {
     const path = join(here, '.git')
@@ -33,12 +33,12 @@ function openRepository(folder: string, path: string): Repository | undefined {
   return { workTree, gitDir, commonDir }
 }
 
-/** A linked worktree has its part of the repository in `<common>/worktrees/<name>`. */
+/** The part of a linked worktree in its repository is `<common>/worktrees/<name>`. */
 function isLinked(gitDir: string, commonDir: string): boolean {
   return commonDir === dirname(dirname(gitDir)) && basename(dirname(gitDir)) === 'worktrees'
 }
 
-/** Git writes where the files are into the repository of a linked worktree (`gitdir`) and of a submodule (`core.worktree`). */
+/** Git records the folder of the files in the repository of a linked worktree (`gitdir`) and of a submodule (`core.worktree`). */
 function pointsBack(gitDir: string, workTree: string): boolean {
   const link = readSmall(join(gitDir, 'gitdir'))?.trim()
   if (link !== undefined) return basename(link) === '.git' && realpathSync(resolve(gitDir, dirname(link))) === workTree
@@ -47,7 +47,7 @@ function pointsBack(gitDir: string, workTree: string): boolean {
   return files !== undefined && realpathSync(resolve(gitDir, files)) === workTree
 }
 
-/** What Git reads for us. Through a link in place of one of these it would read another repository. */
+/** The files that Git reads for us. Through a link in place of one of these it would read another repository. */
 const entries = ['HEAD', 'config', 'commondir', 'gitdir', 'index', 'info', 'objects', 'packed-refs', 'refs', 'reftable']
 
 function hasLinks(folder: string): boolean {
@@ -57,7 +57,7 @@ function hasLinks(folder: string): boolean {
 /** A ref can name another; beyond this depth Git gives up. */
 const maxRefDepth = 5
 
-/** True when a link lies on the way from HEAD to the commit. */
+/** True if a link lies on the way from HEAD to the commit. */
 function isHeadLinked(gitDir: string, commonDir: string): boolean {
   let text = readSmall(join(gitDir, 'HEAD'))
   for (let depth = 0; depth < maxRefDepth; depth += 1) {

@@ -1,19 +1,19 @@
-// Runs Git on a repository that somebody else may have prepared: bounded, and without anything it could start on its own.
+// Runs Git on a repository that another user may have prepared: bounded, and without any program that Git could start on its own.
 import { execFile } from 'node:child_process'
 import { dirname } from 'node:path'
 
 export interface GitResult {
-  /** Undefined where Git failed, took too long, or is not there. */
+  /** Undefined if Git failed, took too long, or is not there. */
   readonly output: string | undefined
-  /** True where it wrote more than is read. */
+  /** True if Git wrote more than is read. */
   readonly isCut: boolean
 }
 
 const maxOutputBytes = 65_536
 
 /**
- * No prompt, no lock, no network: a partial clone would fetch what it misses, by a command that its configuration names.
- * Variables of a Git that started this server, as from a hook, would name another repository.
+ * No prompt, no lock, no network: a partial clone would fetch missing objects, by a command that its configuration names.
+ * Variables of a Git that started this server, such as from a hook, would name another repository.
  */
 function environment(more: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => !/^GIT_/i.test(name))
@@ -41,7 +41,7 @@ export function runGit(
       'git',
       [...options, ...args],
       {
-        // Windows looks for programs in the working directory first: it must not be one that others fill.
+        // Windows looks for programs in the working directory first: it must not be one that other users can write.
         cwd: dirname(process.execPath),
         env: environment(variables),
         maxBuffer: maxOutputBytes,

@@ -5,5 +5,5 @@ interface CompiledValidator {
   readonly findFaults: () => ValidateFunction
 }
 
-/** By name. Empty here: a build puts a file in this one's place that has the code of each (scripts/compile-validators.mjs). */
+/** By name. Empty here: a build replaces this file with one that has the code of each (scripts/compile-validators.mjs). */
 export const compiledValidators: Readonly<Record<string, CompiledValidator>> = {}

@@ -1,8 +1,8 @@
-// Checks values against schemas, by functions that Ajv wrote when the program was built: to write them takes a fifth of a start.
+// Checks values against schemas, by functions that Ajv compiled when the program was built: to compile them takes a fifth of a start.
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import { compiledValidators } from './compiled-validators.ts'
 
-/** What a build compiles, by name. */
+/** The schemas that a build compiles, by name. */
 export const validatedSchemas = new Map<string, object>()
 
 export class Validator<Value> {
@@ -10,19 +10,19 @@ export class Validator<Value> {
   #check: ValidateFunction<Value> | undefined
   #findFaults: ValidateFunction | undefined
 
-  /** @param name by which a build finds the schema: unlike all others */
+  /** @param name by which a build finds the schema: unique */
   constructor(name: string, schema: object) {
     this.#name = name
     validatedSchemas.set(name, schema)
   }
 
-  /** Fills defaults in; coerces and strips nothing. Ends at the first fault: 100,000 of them cost no more than one. */
+  /** Fills in defaults; coerces and strips nothing. Ends at the first fault: 100,000 of them cost no more than one. */
   accepts(value: unknown): value is Value {
     this.#check ??= compiledValidators[this.#name]?.check() as ValidateFunction<Value>
     return this.#check(value)
   }
 
-  /** The fault for which `accepts` has refused the last value. */
+  /** The fault for which `accepts` refused the last value. */
   get firstFaults(): readonly ErrorObject[] {
     return this.#check?.errors ?? []
   }

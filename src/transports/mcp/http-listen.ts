@@ -1,4 +1,4 @@
-// subscriptions/listen of the 2026-07-28 revision over HTTP: the SDK serves the stream, this tells it of the files that the client has named.
+// subscriptions/listen of the 2026-07-28 revision over HTTP: the SDK serves the stream, this notifies it of the files that the client named.
 import type { McpHttpHandler, McpHandlerRequestOptions, ServerEventBus } from '@modelcontextprotocol/server'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ResourceUpdates } from './resource-updates.ts'
@@ -18,7 +18,7 @@ interface Opening {
   listener: BusListener | undefined
 }
 
-/** The SDK does not say for whose stream it asks for events: that is in the context of the request. */
+/** The SDK does not say for which stream it asks for events: the context of the request does. */
 export function createListening({ updates, maxResources }: ListenOptions) {
   const openings = new AsyncLocalStorage<Opening>()
   let underWay = 0
@@ -62,7 +62,7 @@ export function createListening({ updates, maxResources }: ListenOptions) {
         return await openings.run(opening, () => handler.fetch(request, requestOptions))
       } finally {
         underWay -= 1
-        // While it is in use, older versions of Node make every promise of the process dearer.
+        // While it is enabled, older versions of Node make every promise of the process slower.
         if (underWay === 0) openings.disable()
         // The SDK has refused it.
         if (opening.listener === undefined) opening.subscriptions.close()
@@ -83,7 +83,7 @@ export function isListen(message: unknown): message is Listen {
 
 const listenMethod = 'subscriptions/listen'
 
-/** The files that a client wants to hear of; what is no list of addresses the SDK refuses. */
+/** The files that a client subscribes to; the SDK refuses anything but a list of addresses. */
 export function urisOf(message: unknown): string[] {
   const uris = isListen(message) ? message.params?.notifications?.resourceSubscriptions : undefined
   return Array.isArray(uris) ? uris.filter((uri) => typeof uri === 'string') : []

@@ -17,26 +17,26 @@ export interface McpHttpOptions extends McpServerOptions {
   /** Streams of `subscriptions/listen` at once. */
   readonly maxListeners: number
   readonly sessionIdleMs: number
-  /** A session whose client has closed its stream and sends nothing for so long counts as gone: its leases end, it stays. */
+  /** A session whose client has closed its stream and sends nothing for this long counts as gone: its leases end, the session stays. */
   readonly sessionAwayMs: number
   readonly onError: (error: Error) => void
-  /** Told of a session that has ended, or whose client is gone, by the name under which its calls came. */
+  /** Called for a session that has ended, or whose client is gone, with the connection name of its calls. */
   readonly onSessionEnd: (connection: string) => void
-  /** True where leases would end with the session: such a one does not make room for another. */
+  /** True if leases would end with the session: such a session does not make room for another. */
   readonly holdsLeases: (connection: string) => Promise<boolean>
 }
 
 interface Session {
   readonly transport: WebStandardStreamableHTTPServerTransport
-  /** Requests and streams open right now. */
+  /** Number of open requests and streams. */
   open: number
-  /** What is not an answer goes there; undefined while the client has no such stream. */
+  /** Carries messages that are not answers; undefined while the client has no such stream. */
   stream: ServerResponse | undefined
-  /** True once there has been one. Clients that never open one are not known to go. */
+  /** True once there has been one. A client that never opens one cannot be seen to go. */
   hadStream: boolean
   /** Runs while nothing is open. */
   away: NodeJS.Timeout | undefined
-  /** To be called when there is such a stream. */
+  /** Call it when there is such a stream. */
   wake: () => void
   /** Milliseconds since the epoch. */
   lastUsed: number
@@ -64,7 +64,7 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
   const sweep = setInterval(endIdleSessions, Math.min(sessionIdleMs, 60_000))
   sweep.unref()
 
-  /** @param response the one that is being made: what is given to the SDK does not lead to it */
+  /** @param response the one being made: the request that the SDK gets has no reference to it */
   async function fetch(
     response: ServerResponse,
     request: Request,
@@ -90,7 +90,7 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
     if (!isInitializeRequest(requestOptions?.parsedBody)) {
       return rpcError(400, -32000, 'Bad Request: no Mcp-Session-Id header, and not an initialize request')
     }
-    // Clients often exit without ending their session: the one unused for longest makes room.
+    // Clients often exit without ending their session: the session unused for longest makes room.
     if (sessions.size + opening >= maxSessions && !(await endOldestIdle())) {
       return rpcError(
         503,
@@ -117,14 +117,14 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
     if (request.method !== 'GET' || !answered.ok || response.destroyed) return answered
     session.stream = response
     session.hadStream = true
-    // Node keeps the headers until the first bytes, which may be those of the SDK's sign of life after 15 s.
+    // Node holds the headers back until the first bytes, which may be the SDK's keep-alive after 15 s.
     setImmediate(() => {
       if (response.headersSent) response.flushHeaders()
     })
     response.once('close', () => {
       if (session.stream !== response) return
       session.stream = undefined
-      // The SDK would see it at its next sign of life, and refuse a client that opens the stream anew until then.
+      // The SDK would notice only at its next keep-alive, and until then refuse a client that opens the stream again.
       session.transport.closeStandaloneSSEStream()
     })
     session.wake()
@@ -179,7 +179,7 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
     })
   }
 
-  /** Clients open their stream anew after a break; one that neither does so nor asks anything has gone. */
+  /** Clients open their stream again after a break; a client that neither does so nor sends a request has gone. */
   function awaitReturn(session: Session): void {
     const { sessionId = '' } = session.transport
     const connection = connectionOf(sessionId)
@@ -187,13 +187,13 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
     session.away = setTimeout(() => onSessionEnd(connection), sessionAwayMs).unref()
   }
 
-  /** False where every session is in use, or holds leases: its agent may be thinking. */
+  /** False if every session is in use, or holds leases: its agent may be thinking. */
   async function endOldestIdle(): Promise<boolean> {
     const idle = [...sessions.values()].filter(({ open }) => open === 0).sort((a, b) => a.lastUsed - b.lastUsed)
     for (const session of idle) {
       const { transport } = session
       if (await holdsLeases(connectionOf(transport.sessionId) ?? '')) continue
-      // It may have been used or ended while this was asked.
+      // The session may have been used or ended during the wait.
       if (session.open > 0 || !sessions.has(transport.sessionId ?? '')) continue
       transport.close().catch(onError)
       return true
@@ -212,7 +212,7 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
     handle(request, response, parsedBody) {
       countUse(request, response)
       const answer = toNodeHandler({ fetch: fetch.bind(undefined, response) }, { onerror: onError })
-      // The SDK's structural type demands what Node's own type leaves optional.
+      // The SDK's structural type requires what Node's own type leaves optional.
       return answer(request as Parameters<typeof answer>[0], response, parsedBody)
     },
     sessionCount: () => sessions.size,
@@ -224,7 +224,7 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
   }
 }
 
-/** The SDK neither answers a cancelled request nor ends the stream that waits for the answer: both would stay for as long as the session. */
+/** The SDK neither answers a cancelled request nor ends the stream that waits for the answer: both would stay as long as the session. */
 function endCancelled(transport: WebStandardStreamableHTTPServerTransport, id: string | number): void {
   transport.closeSSEStream(id)
   transport.send({ jsonrpc: '2.0', id, error: { code: -32800, message: 'Request cancelled' } }).catch(() => {})

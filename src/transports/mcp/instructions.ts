@@ -1,4 +1,4 @@
-// What a model is told about this server when it connects. Clients cut it at 2,000 characters.
+// The text that a model gets about this server when it connects. Clients cut it at 2,000 characters.
 export const instructions = `Many agents and people change this working tree at the same time. Use these tools instead of your native file tools for every file below the roots, so that nobody's work is lost:
 
 - async_read instead of Read; keep the hash it gives. With known_hash you get only what has changed.

@@ -1,4 +1,4 @@
-// Which files the clients of this process are subscribed to: one look at each event, however many they are.
+// The files that the clients of this process are subscribed to: one lookup per event, however many clients there are.
 import type { FileStore } from '../../engine/files/file-store.ts'
 import { OperationError } from '../../errors.ts'
 import type { Events, Following } from '../../engine/events/event-hub.ts'
@@ -13,18 +13,18 @@ export interface ResourceUpdatesOptions {
 }
 
 export interface ResourceUpdates {
-  /** @throws OperationError for what is no file below the roots */
+  /** @throws OperationError for anything but a file below the roots */
   readonly check: (uri: string) => void
-  /** To be awaited before `watch`. @throws OperationError */
+  /** Await it before `watch`. @throws OperationError */
   readonly ready: () => Promise<void>
   /**
-   * Tells of each change of the file from now on, and where changes may have been missed.
-   * @returns ends it @throws OperationError for what is no file below the roots, and OVERLOADED
+   * Calls `onUpdated` for each change of the file from now on, and when changes may have been missed.
+   * @returns a function that ends it @throws OperationError for anything but a file below the roots, and OVERLOADED
    */
   readonly watch: (uri: string, onUpdated: () => void) => () => void
 }
 
-/** Of all clients together. */
+/** Over all clients. */
 const maxWatches = 100_000
 
 export function createResourceUpdates({ events, files, bringEvents }: ResourceUpdatesOptions): ResourceUpdates {
@@ -38,7 +38,7 @@ export function createResourceUpdates({ events, files, bringEvents }: ResourceUp
 
   function onEvent(event: TreeEvent): void {
     if ('path' in event) return tell(event.path)
-    // Of very many changes, and of a gap, nobody knows which files they are about.
+    // A gap or an event of very many changes does not say which files it is about.
     for (const path of watches.keys()) tell(path)
   }
 

@@ -5,12 +5,12 @@ import { OperationError } from '../../errors.ts'
 /** Longer ones name no file. */
 const maxUriLength = 16_384
 
-/** @throws OperationError INVALID_REQUEST for what is no address of a file */
+/** @throws OperationError INVALID_REQUEST for anything but the address of a file */
 export function toPath(uri: string): string {
   try {
     if (uri.startsWith('file:///') && uri.length <= maxUriLength) return fileURLToPath(uri)
   } catch {
-    // Escapes that are none, or an escaped slash.
+    // Invalid escapes, or an escaped slash.
   }
   const message = `Not the address of a file: ${uri.slice(0, 200)}. Resources are file:/// and the absolute path, with escapes such as %20.`
   throw new OperationError('INVALID_REQUEST', message)

@@ -1,4 +1,4 @@
-// Files as MCP resources: listed as far as their versions are known, read like async_read.
+// Files as MCP resources: lists those with a known version, reads them like async_read.
 import { ProtocolError, type ListResourcesResult, type ReadResourceResult } from '@modelcontextprotocol/server'
 import { basename } from 'node:path'
 import { OperationError, toOperationError } from '../../errors.ts'
@@ -11,10 +11,10 @@ export type ListFiles = (after: string | undefined, limit: number) => Promise<Tr
 
 const pageSize = 500
 const mimeType = 'text/plain'
-/** Names of ours in `_meta`. */
+/** Our names in `_meta`. */
 const hashKey = 'async-crud-mcp/hash'
 const noticesKey = 'async-crud-mcp/notices'
-/** The code of MCP for a resource that is not there. */
+/** MCP's code for a missing resource. */
 const notFound = -32602
 
 export const resourceTemplates = [
@@ -55,7 +55,7 @@ export async function readResource(
   }
 }
 
-/** A failure in the words of the error table, as the protocol has them. */
+/** A failure in the words of the error table, in the form of the protocol. */
 export function toProtocolError(error: unknown, uri?: string): ProtocolError {
   const failure = toOperationError(error)
   const { code, message, data } = envelopes.status.rpcError(failure, {})
@@ -67,7 +67,7 @@ function encodeCursor(path: string): string {
   return Buffer.from(path, 'utf8').toString('base64url')
 }
 
-/** @throws OperationError INVALID_REQUEST for what no answer has given */
+/** @throws OperationError INVALID_REQUEST for a cursor that no answer contained */
 function decodeCursor(cursor: string): string {
   const path = Buffer.from(cursor, 'base64url').toString('utf8')
   if (encodeCursor(path) === cursor) return path

@@ -22,22 +22,22 @@ export interface McpServerOptions {
   readonly updates: ResourceUpdates
   /** Files that one session, connection or stream can be subscribed to. */
   readonly maxResources: number
-  /** Who calls where neither header nor `_meta` nor session says it. */
+  /** The caller if neither header nor `_meta` nor session names one. */
   readonly caller: Caller
 }
 
-/** Progress notifications, and who calls, in a client's `_meta`. */
+/** Progress notifications, and the agent's name, in a client's `_meta`. */
 const agentIdKey = 'async-crud-mcp/agent_id'
 
-/** What a server can know of the client that it is for alone. */
+/** What a server for one client can know of that client. */
 export interface ClientLink {
-  /** Told of a request that the client has cancelled: the SDK sends no answer to it. */
+  /** Called with a request that the client has cancelled: the SDK sends no answer to it. */
   readonly onCancelled?: (requestId: string | number) => void
   /** True while the client has not read what it was sent. Default: never. */
   readonly isBehind?: () => boolean
-  /** True while there is nothing over which it could be told of changes. Default: never. */
+  /** True while no connection could carry a notice to the client. Default: never. */
   readonly isAway?: () => boolean
-  /** Given what is to be called when there is again. */
+  /** Gets the function to call when there is one again. */
   readonly onWaker?: (wake: () => void) => void
 }
 
@@ -71,7 +71,7 @@ function serveResources(server: Server, options: McpServerOptions): void {
   })
 }
 
-/** Of the 2025 era; later clients listen, which the SDK serves. */
+/** For the 2025 era; later clients listen, which the SDK serves. */
 function serveSubscriptions(server: Server, options: McpServerOptions, link: ClientLink): void {
   const { isBehind = () => false, isAway = () => false, onWaker } = link
   const { updates, maxResources } = options
@@ -80,7 +80,7 @@ function serveSubscriptions(server: Server, options: McpServerOptions, link: Cli
     maxResources,
     isBehind,
     isAway,
-    // A client that has gone is noticed by the end of its session.
+    // The end of its session shows that a client has gone.
     send: (uri) => void server.sendResourceUpdated({ uri }).catch(() => {})
   })
   onWaker?.(subscriptions.wake)
@@ -106,7 +106,7 @@ async function orProtocolError<Result>(answer: Promise<Result>, uri?: string): P
 async function callTool(options: McpServerOptions, name: string, input: unknown, context: ServerContext) {
   const { call, operations } = options
   const operation = operations.find((known) => known.name === name)
-  // Of the request, not of a tool: each revision of MCP asks for an error of the protocol, which clients need not show their model.
+  // An error of the request, not of a tool: each revision of MCP asks for a protocol error, which clients need not show their model.
   if (operation === undefined) throw toProtocolError(unknownTool(name, operations))
   try {
     return toToolResult(await call(name, input, callOf(options, context)))
@@ -115,7 +115,7 @@ async function callTool(options: McpServerOptions, name: string, input: unknown,
   }
 }
 
-/** Who calls, until when, and whether he wants to hear of progress. */
+/** The caller, its time limit, and whether it wants progress. */
 function callOf({ caller, maxWaitSeconds }: McpServerOptions, context: ServerContext): Parameters<CallOperation>[2] {
   const progress = progressOf(context)
   return {
@@ -132,7 +132,7 @@ function callOf({ caller, maxWaitSeconds }: McpServerOptions, context: ServerCon
 
 let cachedTools: { operations: readonly Operation[]; tools: ReturnType<typeof toTool>[] } | undefined
 
-/** The tools of the registry, converted once: the modern era makes a server for each request. */
+/** The tools of the registry, converted once: the modern era makes a server per request. */
 function toolsOf(operations: readonly Operation[]): ReturnType<typeof toTool>[] {
   if (cachedTools?.operations !== operations) cachedTools = { operations, tools: operations.map(toTool) }
   return cachedTools.tools
@@ -147,7 +147,7 @@ function agentIdOf({ http, mcpReq, sessionId }: ServerContext): string | undefin
   return connectionOf(sessionId)
 }
 
-/** The name of a 2025-era session. Its id itself would let whoever sees it in an answer speak for the session. */
+/** The name of a 2025-era session. With the session's id itself, any reader of an answer could speak for the session. */
 export function connectionOf(sessionId: string | undefined): string | undefined {
   return sessionId && `session-${createHash('sha256').update(sessionId).digest('hex').slice(0, 8)}`
 }
@@ -158,7 +158,7 @@ function signalOf({ http, mcpReq }: ServerContext): AbortSignal {
   return connection === undefined ? mcpReq.signal : AbortSignal.any([mcpReq.signal, connection])
 }
 
-/** Sends progress where the client asked for it; the numbers only have to grow. */
+/** Sends progress if the client asked for it; the numbers only have to grow. */
 function progressOf({ mcpReq }: ServerContext): ((message: string) => void) | undefined {
   const progressToken = mcpReq._meta?.progressToken
   if (progressToken === undefined) return undefined
@@ -166,7 +166,7 @@ function progressOf({ mcpReq }: ServerContext): ((message: string) => void) | un
   return (message) => {
     progress += 1
     const notification = { method: 'notifications/progress' as const, params: { progressToken, progress, message } }
-    // A client that has gone is noticed by its signal.
+    // Its signal shows that a client has gone.
     mcpReq.notify(notification).catch(() => {})
   }
 }

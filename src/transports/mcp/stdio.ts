@@ -1,4 +1,4 @@
-// MCP on a stream that something else reads and writes: the SDK decides the era of the connection by its first message.
+// MCP on a stream that another module reads and writes: the SDK decides the era of the connection by its first message.
 import {
   isJSONRPCErrorResponse,
   isJSONRPCNotification,
@@ -65,13 +65,13 @@ export function createMcpStream({ send, isBehind, onError, ...options }: McpStre
   const listening = createStreamListening({
     ...options,
     isBehind,
-    // The SDK passes it on to those who listen for it.
+    // The SDK passes it on to the requests that listen for it.
     send: (uri) => void server?.sendResourceUpdated({ uri }).catch(() => {})
   })
   const handle = serveStdio(() => (server = createMcpServer(options, { isBehind })), { transport, onerror: onError })
 
   return {
-    /** Resolves when a request has been answered or cancelled; anything else at once. @throws Error where it is no message of MCP */
+    /** Resolves when a request has been answered or cancelled; anything else at once. @throws Error if it is not a message of MCP */
     async receive(value: object): Promise<void> {
       const message: JSONRPCMessage = parseJSONRPCMessage(value)
       const answered = isAnswered(message)
@@ -97,7 +97,7 @@ export function createMcpStream({ send, isBehind, onError, ...options }: McpStre
   }
 }
 
-/** A subscription stays open for as long as the connection. */
+/** A subscription stays open as long as the connection. */
 function isAnswered(message: JSONRPCMessage): message is Extract<JSONRPCMessage, { id: RequestId; method: string }> {
   return isJSONRPCRequest(message) && message.method !== 'subscriptions/listen'
 }

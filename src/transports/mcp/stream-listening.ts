@@ -1,4 +1,4 @@
-// subscriptions/listen on a stream that one client has for itself: which files its requests to listen have named.
+// subscriptions/listen on a stream with one client: the files that its requests to listen have named.
 import type { RequestId } from '@modelcontextprotocol/server'
 import { urisOf } from './http-listen.ts'
 import { toProtocolError } from './resources.ts'
@@ -17,10 +17,10 @@ export function createStreamListening(options: SubscriptionsOptions) {
   }
 
   return {
-    /** @returns the answer to a request that is refused */
+    /** @returns the answer to a refused request */
     async begin(id: RequestId, message: unknown): Promise<object | undefined> {
       const uris = urisOf(message)
-      // Noted first: it may be cancelled meanwhile.
+      // Recorded first: it may be cancelled meanwhile.
       listening.set(id, uris)
       try {
         await subscriptions.subscribe(uris, () => listening.get(id) === uris)
@@ -31,7 +31,7 @@ export function createStreamListening(options: SubscriptionsOptions) {
         return { jsonrpc: '2.0', id, error: { code, message: text, data } }
       }
     },
-    /** False where it was cancelled before it could begin. */
+    /** False if it was cancelled before it could begin. */
     has: (id: RequestId): boolean => listening.has(id),
     end,
     close: subscriptions.close

@@ -1,28 +1,28 @@
-// The files that one session, connection or stream is subscribed to, and the telling: never more than its client reads.
+// The files that one session, connection or stream is subscribed to, and its notices: never more than the client reads.
 import { OperationError } from '../../errors.ts'
 import type { ResourceUpdates } from './resource-updates.ts'
 
 export interface SubscriptionsOptions {
   readonly updates: ResourceUpdates
-  /** Bound on the files. */
+  /** Maximum number of files. */
   readonly maxResources: number
-  /** Tells the client that this one has another version. */
+  /** Notifies the client that this file has another version. */
   readonly send: (uri: string) => void
-  /** True while the client has not read what it was sent: what changes meanwhile is told once, later. */
+  /** True while the client has not read what it was sent: changes in that time are sent once, later. */
   readonly isBehind: () => boolean
-  /** True while there is nothing over which the client could be told; who ends that calls `wake`. Default: never. */
+  /** True while nothing can carry a notice to the client; call `wake` when that ends. Default: never. */
   readonly isAway?: () => boolean
 }
 
 export type Subscriptions = ReturnType<typeof createSubscriptions>
 
-/** A file that changes all the time is told of so often. */
+/** Shortest time between two notices of a file that changes all the time. */
 const pauseMs = 100
 
 export function createSubscriptions(options: SubscriptionsOptions) {
   const { updates, maxResources, send, isBehind, isAway = () => false } = options
   const ends = new Map<string, () => void>()
-  /** Changed since they were told of; no more than there are subscriptions. */
+  /** Changed since their last notice; no more than there are subscriptions. */
   const changed = new Set<string>()
   let pause: NodeJS.Timeout | undefined
   let isClosed = false
@@ -55,7 +55,7 @@ export function createSubscriptions(options: SubscriptionsOptions) {
     for (const uri of ends.keys()) remove(uri)
   }
 
-  /** @throws OperationError; then it is subscribed to none of them that it was not before */
+  /** @throws OperationError; then no subscription has been added */
   function add(uris: readonly string[]): void {
     const added: string[] = []
     try {
@@ -77,18 +77,18 @@ export function createSubscriptions(options: SubscriptionsOptions) {
   return {
     /**
      * Subscribing again changes nothing.
-     * @param isWanted false where it has been cancelled before it could begin
-     * @throws OperationError; then it is subscribed to none of them that it was not before
+     * @param isWanted false if it has been cancelled before it could begin
+     * @throws OperationError; then no subscription has been added
      */
     async subscribe(uris: readonly string[], isWanted = () => true): Promise<void> {
       const others = new Set(uris.filter((uri) => !ends.has(uri)))
-      // What is refused asks nobody for events.
+      // Checked first: a refused request causes no call for events.
       if (ends.size + others.size > maxResources) throw tooMany(maxResources)
       for (const uri of others) updates.check(uri)
       await updates.ready()
       if (!isClosed && isWanted()) add(uris)
     },
-    /** The client can be told again. */
+    /** Notices can reach the client again. */
     wake: (): void => {
       if (pause === undefined) flush()
     },

@@ -38,7 +38,7 @@ export function toTool(operation: Operation): Tool {
   }
 }
 
-/** One plain object that every outcome satisfies: of the properties only `status` is always there, where the envelope has one. */
+/** One plain object that every outcome satisfies. Only `status` is always there, if the envelope has one. */
 function outputSchemaOf({ output, contends, envelope }: Operation): JsonObjectSchema {
   const outcomes: TObject[] = contends ? [output, Contention, envelope.schema] : [output, envelope.schema]
   const properties: Record<string, TSchema> = {}

@@ -5,15 +5,15 @@ import { OperationError } from '../../errors.ts'
 import { hasTcpTable, readTcpTable, type TableName, type TcpTable } from './tcp-table.ts'
 
 export interface SameUserCheck {
-  /** Undefined where the connection may be used. It is looked up once; a connection from another machine is none of its business. */
+  /** Undefined if the connection may be used. It is looked up once; a connection from another machine is not checked. */
   refusalOf(socket: Socket): OperationError | undefined | Promise<OperationError | undefined>
 }
 
 const root = 0
-/** The table is not listed in one moment: a row can be missed while others come and go. */
+/** The table is not read in one moment: a row can be missed while others come and go. */
 const attempts = 2
 
-/** Undefined where the system does not tell whose a connection is: Linux does. */
+/** Undefined if the system does not say which user a connection belongs to: Linux does. */
 export function createSameUserCheck(): SameUserCheck | undefined {
   const own = process.geteuid?.()
   return own === undefined || !hasTcpTable() ? undefined : createCheck(own)
@@ -32,7 +32,7 @@ function createCheck(own: number): SameUserCheck {
   return {
     refusalOf(socket) {
       if (known.has(socket)) return known.get(socket)
-      // Without an address it is already closed, and nobody can say whose it was.
+      // Without an address it is already closed, and its user can no longer be found.
       const isRemote = socket.localAddress !== undefined && !isLoopback(socket.localAddress)
       return isRemote ? undefined : lookUp(socket)
     }
@@ -47,8 +47,8 @@ async function findUser(
   for (let attempt = 0; attempt < attempts; attempt += 1) {
     for (const name of tables) {
       const table = await readTable(name)
-      // The system is asked for the other end only now, and answers only while the connection lives. So nobody else can have
-      // had these two ends when the table was read, such as somebody who got the port of a client that was already gone.
+      // The system is asked for the other end only now, and answers only while the connection lives. So no other process can have
+      // had these two ends when the table was read, such as one that got the port of a client that was already gone.
       const { remoteAddress, remotePort, localAddress, localPort } = socket
       if (remoteAddress === undefined || remotePort === undefined) return undefined
       if (localAddress === undefined || localPort === undefined) return undefined
@@ -71,7 +71,7 @@ function judge(user: number | undefined, own: number): OperationError | undefine
   return new OperationError('FORBIDDEN_USER', message)
 }
 
-/** Calls that come before a read has begun share it; those that come later need a newer one, which shows their connection too. */
+/** Calls that come before a read has begun share it. Later calls need a newer read, which shows their connection too. */
 function shareReads(read: (name: TableName) => Promise<TcpTable>): (name: TableName) => Promise<TcpTable> {
   const running = new Map<TableName, Promise<unknown>>()
   const next = new Map<TableName, Promise<TcpTable>>()

@@ -1,11 +1,11 @@
-// The TCP connections of this machine with the users whose processes hold them, as Linux lists them in /proc/net.
+// The TCP connections of this machine and the users of their processes, as Linux lists them in /proc/net.
 import { closeSync, openSync, readSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { isIPv4 } from 'node:net'
 import { endianness } from 'node:os'
 import { isErrno } from '../../support/errno.ts'
 
-/** `tcp6` also has the IPv4 connections of sockets that were made for IPv6. */
+/** `tcp6` also has the IPv4 connections of IPv6 sockets. */
 export type TableName = 'tcp' | 'tcp6'
 
 /** One end of a connection. */
@@ -15,21 +15,21 @@ export interface End {
 }
 
 export interface TcpTable {
-  /** User id of the process that holds the first of these two ends; undefined where none does, such as when it has closed it. */
+  /** User id of the process that holds the first of these two ends; undefined if none does, such as after its close. */
   userOf(end: End, otherEnd: End): number | undefined
 }
 
 const pageBytes = 4096
 const pathOf = (name: TableName) => `/proc/net/${name}`
 
-/** False where the system has no such table, or does not show it. */
+/** False if the system has no such table, or does not show it. */
 export function hasTcpTable(): boolean {
   let fd: number | undefined
   try {
     fd = openSync(pathOf('tcp'), 'r')
     const start = Buffer.alloc(pageBytes)
     readSync(fd, start)
-    // Where it is masked, as in some containers, something else stands there.
+    // If it is masked, as in some containers, something else is there.
     return start.includes('local_address')
   } catch {
     return false
@@ -38,14 +38,14 @@ export function hasTcpTable(): boolean {
   }
 }
 
-/** Takes milliseconds, most of them in the kernel, which walks all its connections: a thread of the pool waits for that. */
+/** Takes milliseconds, mostly in the kernel, which walks all its connections: a thread of the pool waits for that. */
 export async function readTcpTable(name: TableName): Promise<TcpTable> {
   const text = await readAll(name)
   const key = ({ address, port }: End) => `${toHex(address, name)}:${port.toString(16).padStart(4, '0').toUpperCase()}`
   return { userOf: (end, otherEnd) => findUser(text, `${key(end)} ${key(otherEnd)}`) }
 }
 
-/** The kernel fills a page with rows; only where there are no more of them is there room for this. */
+/** The kernel fills a page with rows; space for this is left only after the last row. */
 const roomBytes = 512
 const sliceMs = 0.5
 
@@ -66,7 +66,7 @@ async function readAll(name: TableName): Promise<string> {
   try {
     for (;;) {
       if (take((await file.read(page, 0, pageBytes)).bytesRead)) return text
-      // Where there are many rows the next page takes less than the way to a thread and back.
+      // If there are many rows, the next page takes less time than the way to a thread and back.
       const start = performance.now()
       while (performance.now() - start < sliceMs) if (take(readSync(file.fd, page))) return text
     }
@@ -75,19 +75,19 @@ async function readAll(name: TableName): Promise<string> {
   }
 }
 
-/** Somebody tries to make a connection with these ends: it is not the one that exists. */
+/** A process is still trying to connect with these ends: it is not the existing connection. */
 const synSent = '02'
 
 function findUser(text: string, ends: string): number | undefined {
   for (let at = text.indexOf(ends); at !== -1; at = text.indexOf(ends, at + 1)) {
     const [state, , , , uid, , inode] = text.slice(at + ends.length + 1, at + ends.length + 100).split(/ +/)
-    // Inode 0 has a socket that its process has closed, or that is only waited for: its user id is 0 too, and does not mean root.
+    // A socket that its process has closed, or that is only waited for, has inode 0. Its user id is 0 too, which does not mean root.
     if (inode !== '0' && state !== synSent) return Number(uid)
   }
   return undefined
 }
 
-/** As the table writes it: words of 32 bits in the byte order of the machine. */
+/** As in the table: words of 32 bits in the byte order of the machine. */
 function toHex(address: string, table: TableName): string {
   const ipv4 = address.replace(/^::ffff:(?=\d+\.)/i, '')
   const isShort = isIPv4(ipv4)

@@ -1,10 +1,10 @@
-// JSON-RPC 2.0 messages: what has come, told apart once.
+// JSON-RPC 2.0 messages: classifies each incoming message once.
 import { OperationError } from '../../errors.ts'
 import { envelopes, type RpcError } from '../../operations/definition/envelopes.ts'
 
 export type Id = string | number | null
 
-/** A request, or a notification where it has no id. */
+/** A request, or a notification if it has no id. */
 export interface Call {
   readonly id: Id | undefined
   readonly method: string
@@ -22,7 +22,7 @@ export type Message =
   | { readonly kind: 'call'; readonly call: Call }
   /** The answer to a request of the server's own. */
   | { readonly kind: 'response' }
-  /** What has no method, a wrong version or an impossible id. `answer` is undefined for a notification: those are never answered. */
+  /** No method, a wrong version or an impossible id. `answer` is undefined for a notification: those are never answered. */
   | { readonly kind: 'invalid'; readonly answer: Response | undefined }
 
 export function readMessage(value: unknown): Message {
@@ -45,7 +45,7 @@ function faultOf(jsonrpc: unknown, id: unknown, isNotification: boolean): string
   return 'id must be a string, null, or a number that JSON keeps exactly.'
 }
 
-/** A whole number beyond 2^53 has lost its last digits by the time it is read; an answer to another id would go astray. */
+/** A whole number beyond 2^53 has lost its last digits when it is read; the answer would have another id. */
 function isId(id: unknown): id is Id {
   if (typeof id === 'number') return Number.isFinite(id) && (!Number.isInteger(id) || Number.isSafeInteger(id))
   return typeof id === 'string' || id === null
@@ -55,12 +55,12 @@ function refuse(id: Id, reason: string): Message {
   return { kind: 'invalid', answer: failure(id, invalidRequest(reason)) }
 }
 
-/** -32600: the message is JSON, yet no request. */
+/** -32600: the message is JSON, but not a request. */
 export function invalidRequest(reason: string): OperationError {
   return new OperationError('INVALID_REQUEST', `Invalid request: ${reason}`, { jsonRpcCode: -32600 })
 }
 
-/** What never reaches an operation is told in the form of FES 3.3. */
+/** The FES 3.3 form for failures that never reach an operation. */
 export function failure(id: Id, error: OperationError, operation?: string): Response {
   return { jsonrpc: '2.0', id, error: envelopes.bare.rpcError(error, { operation }) }
 }

@@ -48,7 +48,7 @@ export function createMethods({ operations, call, caller }: MethodsOptions) {
       for (const [controller] of meant) controller.abort(cancelled('The call was cancelled; nothing was changed.'))
       return meant.length > 0
     },
-    /** Cancels everything: nobody is there to read the answers. */
+    /** Cancels every call: no client is there to read the answers. */
     cancelAll(): void {
       for (const controller of running.keys()) controller.abort(cancelled('The client has gone; nothing was changed.'))
     }

@@ -1,4 +1,4 @@
-// One stream for everything: the plain methods are answered here, the rest is MCP.
+// One stream for everything: plain methods are answered here, all other messages are MCP.
 import { PassThrough, pipeline, type Readable, type Writable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ByteBudget } from '../../engine/byte-budget.ts'
@@ -12,7 +12,7 @@ import { createWriter } from './writer.ts'
 
 /** The MCP server on the other side of the same stream. */
 export interface McpPeer {
-  /** Resolves when a request has been answered or cancelled; anything else at once. @throws Error where it is no message of MCP */
+  /** Resolves when a request has been answered or cancelled; anything else at once. @throws Error if it is not a message of MCP */
   receive(message: object): Promise<void>
   close(): Promise<void>
 }
@@ -20,38 +20,38 @@ export interface McpPeer {
 export interface StdioOptions extends MethodsOptions {
   readonly input: Readable
   readonly output: Writable
-  /** Called when the first message for it comes, and again where that failed. `send` writes one message; `isBehind` is true while the client does not read. */
+  /** Called for the first MCP message, and again after a failure. `send` writes one message; `isBehind` is true while the client does not read. */
   readonly openMcp: (send: (message: object) => void, isBehind: () => boolean) => Promise<McpPeer>
-  /** Told why `openMcp` has failed; undefined once it has not. */
+  /** Called with the failure of `openMcp`; with undefined once it succeeds. */
   readonly onMcpTrouble: (error: unknown) => void
   /** Longest line in bytes. */
   readonly maxLineBytes: number
-  /** Messages under way at once, and messages in a batch. Beyond it reading pauses. */
+  /** Messages in progress at once, and messages in a batch. Beyond it reading pauses. */
   readonly maxCalls: number
-  /** Characters of the answers to one batch, about; beyond it no further call of the batch is made. */
+  /** Approximate characters of the answers to one batch; beyond it no further call of the batch is made. */
   readonly maxBatchAnswer: number
-  /** Of the bytes of lines under way; a line beyond it is refused. */
+  /** For the bytes of lines in progress; a line beyond it is refused. */
   readonly budget: ByteBudget
-  /** When the input has ended, calls under way get this long to finish, and a client that is behind this long to take an answer. */
+  /** After the end of the input, calls in progress get this long to finish, and a slow client gets this long to take an answer. */
   readonly drainMs: number
-  /** What goes wrong beside the calls; their failures are their answers. */
+  /** Called with failures outside the calls; a failed call has its own answer. */
   readonly onError: (error: unknown) => void
-  /** Nothing more will be asked. */
+  /** No further request will come. */
   readonly onInputEnd: () => void
-  /** No client reads the output any more; with the error where it is one. */
+  /** No client reads the output any more; called with the error if there is one. */
   readonly onGone: (error?: Error) => void
 }
 
 export interface StdioConnection {
   /** Resolves when the input has ended and everything asked has been answered, or when the reader of the output has gone. */
   readonly ended: Promise<void>
-  /** Reads nothing more, and ends when what is under way has been answered, or after `limitMs`. */
+  /** Stops reading, and ends when the calls in progress have been answered, or after `limitMs`. */
   close(limitMs: number): Promise<void>
 }
 
 /**
- * So much is read ahead of what is carried out. While the client reads no answers its calls wait, and its end would go
- * unnoticed behind them: what is unread when it closes is what a pipe holds, at most 1 MiB.
+ * This many bytes are read ahead of the calls. While the client reads no answers its calls wait, and the end of the input would go
+ * unnoticed behind them: when the client closes, what is unread is what a pipe holds, at most 1 MiB.
  */
 const aheadBytes = 1_048_576
 
@@ -67,7 +67,7 @@ export function serveStdio(options: StdioOptions): StdioConnection {
   const ahead = new PassThrough({ highWaterMark: aheadBytes })
   let patience: NodeJS.Timeout | undefined
   input.once('end', () => (patience = setTimeout(abandon, drainMs)))
-  // The reader of the lines sees the failure.
+  // The reader of the lines gets the failure.
   pipeline(input, ahead, () => {})
   const ended = serve()
 
@@ -93,7 +93,7 @@ export function serveStdio(options: StdioOptions): StdioConnection {
         await untilBelow(maxCalls)
       }
     } catch (error) {
-      // The input broke off, or was destroyed: what was asked so far is answered all the same.
+      // The input broke off, or was destroyed: the requests so far are answered all the same.
       if (!isErrno(error, 'ERR_STREAM_PREMATURE_CLOSE')) onError(error)
     }
     clearTimeout(patience)
@@ -101,13 +101,13 @@ export function serveStdio(options: StdioOptions): StdioConnection {
     if (!stop.signal.aborted) await untilDone(drainMs)
   }
 
-  /** Until everything asked has been answered and the answers have gone out, or the time is over. */
+  /** Until every request has been answered and the answers have gone out, or the time is over. */
   async function untilDone(limitMs: number): Promise<void> {
     const done = untilBelow(1).then(() => writer.flushed())
     await Promise.race([done, delay(limitMs, undefined, { ref: false })])
   }
 
-  /** A client that asks faster than we answer is not read from for a while. */
+  /** Pauses reading from a client that asks faster than we answer. */
   async function untilBelow(limit: number): Promise<void> {
     for (;;) {
       if (underWay < limit || stop.signal.aborted) return
@@ -132,7 +132,7 @@ export function serveStdio(options: StdioOptions): StdioConnection {
     void answered
       .then((answer) => answer !== undefined && writer.answer(answer))
       .catch(onError)
-      // An answer that is not yet read takes its place for as long.
+      // An unread answer keeps its place.
       .then(() => writer.ready(stop.signal))
       .finally(() => {
         release()
@@ -141,7 +141,7 @@ export function serveStdio(options: StdioOptions): StdioConnection {
       })
   }
 
-  /** @returns gives them back; undefined when there is no room, and each call of the line has been told */
+  /** @returns a function that gives them back; undefined if there is no room: then each call of the line has got an error */
   function takeBytes(bytes: number, value: unknown): (() => void) | undefined {
     try {
       return budget.take(bytes)
@@ -193,7 +193,7 @@ export function serveStdio(options: StdioOptions): StdioConnection {
     return answerPlain(readMessage(value), (call) => passOn(value, call))
   }
 
-  /** @param other answers what is no plain method */
+  /** @param other answers every message that is not a plain method */
   async function answerPlain(
     message: Message,
     other: (call: Call | undefined) => Promise<Response | undefined>
@@ -244,7 +244,7 @@ const cancelMethod = 'notifications/cancelled'
 /** Calls of one batch that run at once. */
 const batchWorkers = 8
 
-/** About as long as it will be as JSON; only text counts. */
+/** Approximate length as JSON; only text counts. */
 function sizeOf(value: unknown): number {
   if (typeof value === 'string') return value.length
   if (typeof value !== 'object' || value === null) return 0
@@ -258,14 +258,14 @@ function refuse(message: Message, error: OperationError): Response | undefined {
   return id === undefined ? undefined : failure(id, error, method)
 }
 
-/** Messages of MCP are sent one by one: its current revisions know no batches. */
+/** Messages of MCP must come one by one: its current revisions know no batches. */
 async function refuseInBatch(call: Call | undefined): Promise<Response | undefined> {
   if (call?.id === undefined) return undefined
   const reason = 'messages of MCP cannot be sent in a batch. Send one message a line.'
   return failure(call.id, invalidRequest(reason), call.method)
 }
 
-/** MCP's methods have a slash, but for these two. */
+/** MCP's methods have a slash, except for these two. */
 function isMcpMethod(method: string): boolean {
   return method.includes('/') || method === 'initialize' || method === 'ping'
 }

@@ -6,7 +6,7 @@ import { failure, type Response } from './messages.ts'
 
 export type Writer = ReturnType<typeof createWriter>
 
-/** @param onGone called once, when nobody reads the output any more */
+/** @param onGone called once, when no client reads the output any more */
 export function createWriter(output: Writable, onGone: (error?: Error) => void) {
   let isGone = false
   let draining: Promise<unknown> | undefined
@@ -27,7 +27,7 @@ export function createWriter(output: Writable, onGone: (error?: Error) => void) 
   return {
     /** @throws RangeError for a message that is too long for a text */
     send: (message: object): void => write(`${JSON.stringify(message)}\n`),
-    /** One answer, or those of a batch as an array; written one by one, since together they may be too long for a text. */
+    /** One answer, or those of a batch as an array; written one by one, since the array may be too long for a text. */
     answer(answer: Response | readonly Response[]): void {
       const lines = (Array.isArray(answer) ? answer : [answer]).map(stringify)
       if (!Array.isArray(answer)) return write(`${lines[0]}\n`)
@@ -38,14 +38,14 @@ export function createWriter(output: Writable, onGone: (error?: Error) => void) 
     /** Resolves when there is room again. */
     async ready(signal: AbortSignal): Promise<void> {
       if (!output.writableNeedDrain || isGone) return
-      // Many wait for the one event.
+      // Many writers wait for the one event.
       draining ??= once(output, 'drain', { signal }).then(
         () => (draining = undefined),
         () => (draining = undefined)
       )
       await draining
     },
-    /** Resolves when everything has gone out, or nobody is there to take it. */
+    /** Resolves when everything has gone out, or no client is there to read it. */
     flushed(): Promise<void> {
       if (isGone || output.writableLength === 0) return Promise.resolve()
       return new Promise((resolve) => {

@@ -5,20 +5,20 @@ import type { TreeEvent } from '../../engine/events/tree-event.ts'
 
 export interface EventStreamOptions {
   readonly output: Writable
-  /** What may be left unread of what happens from now on. */
+  /** Bound on the unread bytes of new events. */
   readonly maxBytes: number
-  /** @returns the event that ends the stream of one who reads too slowly; who comes back to its id gets what follows the last event he was sent */
+  /** @returns the event that ends the stream of a slow reader. A client that comes back to its id gets the events after the last one sent to it */
   readonly makeGap: (id: string) => TreeEvent
   /** Called once, when no further events are taken. */
   readonly onEnd: () => void
 }
 
-/** What the stream begins with. */
+/** The beginning of the stream. */
 export interface Opening {
   readonly ready: Ready
-  /** The event before the first that will be sent: where the stream begins, or where the last one of its client ended. */
+  /** The event before the first that will be sent: where the stream begins, or where the client's last stream ended. */
   readonly position: string
-  /** By one who comes back; undefined for one who is new. */
+  /** For a client that comes back; undefined for a new one. */
   readonly missed?: Missed | undefined
 }
 
@@ -31,17 +31,17 @@ export interface Missed {
 
 export type EventStream = ReturnType<typeof createEventStream>
 
-/** Who has been cut off gets this long to read what has been sent to him. */
+/** A client that was cut off gets this long to read what has been sent to it. */
 const lingerMs = 5000
-/** Nothing else of this process is kept waiting for longer by the search for what was missed. */
+/** The search for missed events blocks this process no longer than this at a time. */
 const sliceMs = 5
 /** After a break clients come back no sooner, in milliseconds. */
 const retryMs = 1000
 
 export function createEventStream({ output, maxBytes, makeGap, onEnd }: EventStreamOptions) {
-  /** Not yet given to the connection. The bytes are those of all streams, so that many slow ones cost little more than one. */
+  /** Not yet given to the connection. All streams share the bytes, so that many slow ones cost little more than one. */
   let waiting: Frame[] = []
-  /** Comes before what waits, and is taken as fast as it is read: it is kept for all of them anyhow. */
+  /** Sent before `waiting`, as fast as the client reads: the server keeps these events for all streams anyway. */
   let missed: Missed = { events: [], isWanted: () => true }
   let fed = 0
   let turn: NodeJS.Immediate | undefined
@@ -51,7 +51,7 @@ export function createEventStream({ output, maxBytes, makeGap, onEnd }: EventStr
   let isEnded = false
   output.on('drain', flush)
   output.once('close', end)
-  // A failure of the connection is followed by its close.
+  // A close follows every failure of the connection.
   output.on('error', () => {})
 
   function end(): void {
@@ -68,7 +68,7 @@ export function createEventStream({ output, maxBytes, makeGap, onEnd }: EventStr
     lastId = frame.id ?? lastId
   }
 
-  /** @returns false where some of it is still to be sent */
+  /** @returns false if some of it is still to be sent */
   function feed(): boolean {
     const end = performance.now() + sliceMs
     while (fed < missed.events.length) {
@@ -127,7 +127,7 @@ export function createEventStream({ output, maxBytes, makeGap, onEnd }: EventStr
   return {
     open({ ready, position, missed: toFeed }: Opening): void {
       lastId = position
-      // Who comes back from here before he has got what he missed goes on where he was.
+      // A client that comes back from here before it has got all missed events continues where it was.
       const id = toFeed === undefined ? position : undefined
       put({ bytes: Buffer.from(`retry: ${retryMs}\n${textOf(ready, id)}`), id })
       if (toFeed === undefined) return
@@ -135,7 +135,7 @@ export function createEventStream({ output, maxBytes, makeGap, onEnd }: EventStr
       flush()
     },
     send: (event: TreeEvent): void => write(frameOf(event)),
-    /** @param position the last event that was looked at for this stream: who comes back misses nothing of what is not followed */
+    /** @param position the last event that was checked for this stream, so that unwanted events cause a client that comes back no gap */
     beat(position: string): void {
       if (isIdle()) write({ bytes: Buffer.from(`: alive\nid: ${position}\n\n`), id: position })
     },
@@ -148,7 +148,7 @@ interface Frame {
   readonly id: string | undefined
 }
 
-/** Written once, however many it is sent to. */
+/** Written once, however many streams get it. */
 const frames = new WeakMap<TreeEvent, Frame>()
 
 function frameOf(event: TreeEvent): Frame {

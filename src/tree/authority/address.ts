@@ -1,4 +1,4 @@
-// Where the authority of a tree is spoken to: a socket that this user alone can reach.
+// The address of a tree's authority: a socket that only this user can reach.
 import { createHash, randomBytes } from 'node:crypto'
 import { chmodSync, lstatSync, mkdirSync, renameSync, rmSync, type BigIntStats } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,24 +6,24 @@ import { join } from 'node:path'
 import type { StateDirectory } from '../state/state-directory.ts'
 
 export interface Address {
-  /** To be connected to, until `close`: whoever has the tree listens at one of them. */
+  /** Where to connect, until `close`: the authority of the tree listens at one of them. */
   readonly paths: readonly string[]
-  /** Listens at the first of them where that works, in the place of whatever a killed process has left there. */
+  /** Listens at the first path that works, and replaces what a killed process has left there. */
   bind(listen: (path: string) => Promise<void>): Promise<void>
-  /** False where what was bound is no longer what others find. */
+  /** False if other processes no longer find what was bound here. */
   isInPlace(): boolean
-  /** Takes away what was bound. */
+  /** Removes what was bound. */
   close(): void
 }
 
 const socketName = 'authority.sock'
-/** Systems cut the path of a socket off, macOS after 103 bytes. */
+/** Systems truncate the path of a socket, macOS after 103 bytes. */
 const maxPathBytes = 103
 const isWindows = process.platform === 'win32'
 
 /**
- * In our own folder; some file systems have no sockets, and elsewhere than on Linux its path may be too long: then in a folder of this user
- * below that of temporary files.
+ * In our own folder. Some file systems have no sockets, and except on Linux the path may be too long: then the socket is in a folder of
+ * this user below the temporary folder.
  * @param root real path of the first root. @throws Error that says what is in the way
  */
 export function openAddress(root: string, directory: StateDirectory): Address {
@@ -35,7 +35,7 @@ export function openAddress(root: string, directory: StateDirectory): Address {
       : [folder.at(socketName), ...pathBeside(`${name}.sock`)].filter(isShort)
   let bound: { readonly path: string; readonly stat: BigIntStats } | undefined
 
-  /** Under a name of its own first: it has the right mode before anybody finds it, and the end of its server removes that name alone. */
+  /** Binds a name of its own first: the socket has the right mode before another process finds it, and closing its server removes only that name. */
   async function bindAt(path: string, listen: (path: string) => Promise<void>): Promise<void> {
     const ownName = nameFor(path)
     await listen(ownName)
@@ -81,7 +81,7 @@ function isShort(path: string): boolean {
   return Buffer.byteLength(nameFor(path)) <= maxPathBytes
 }
 
-/** None where somebody else has put something in the place of the folder. */
+/** None if another user has put something in place of the folder. */
 function pathBeside(name: string): string[] {
   const user = process.getuid?.()
   const folder = join(tmpdir(), `async-crud-mcp-${user}`)

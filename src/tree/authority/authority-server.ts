@@ -25,25 +25,25 @@ interface AuthorityServerOptions {
   /** Real paths. */
   readonly roots: readonly string[]
   readonly settings: () => EngineSettings
-  /** Of the bytes of requests under way, those of relays among them. */
+  /** Of the bytes of requests in progress, those of relays included. */
   readonly budget: ByteBudget
-  /** Told when a relay has come or gone. */
+  /** Called when a relay has joined or left. */
   readonly onMembersChange: () => void
-  /** Told of connections that could not be accepted. */
+  /** Called with the error of a connection that could not be accepted. */
   readonly onError: (error: Error) => void
 }
 
 /** A relay, as seen from here. */
 interface Peer {
   readonly channel: Channel<AuthorityMessage>
-  /** Undefined until it has been welcomed. */
+  /** Undefined until the relay has been welcomed. */
   member: Member | undefined
   readonly running: Map<number, AbortController>
-  /** Sessions and connections of its clients: they end with it. */
+  /** Sessions and connections of the relay's clients: they end with it. */
   readonly connections: Set<string>
-  /** Undefined while it is told of no events. */
+  /** Undefined while the relay gets no events. */
   endFeed: (() => void) | undefined
-  /** Resolves when it asks nothing more. */
+  /** Resolves when the relay asks nothing more. */
   readonly silent: Promise<void>
   readonly markSilent: () => void
 }
@@ -115,7 +115,7 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
     let release = () => {}
     try {
       release = budget.take(bytes)
-      // Where this process stood still, the end of the relay may lie in the socket right behind the call: nobody waits for it then.
+      // If this process was suspended, the end of the relay may be in the socket right behind the call: then no relay waits for the answer.
       await setImmediate()
       if (!peers.has(peer)) return
       if (request.type === 'call' && request.caller.connection !== undefined) connections.add(request.caller.connection)
@@ -167,19 +167,19 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
       next.on('error', onError)
       server = next
     },
-    /** Relays that are connected stay so. */
+    /** Relays that are connected stay connected. */
     stopListening(): void {
       server?.close()
       server = undefined
     },
     /** The processes that relay to this one, in the order in which they came. */
     members: (): Member[] => [...peers].flatMap(({ member }) => member ?? []),
-    /** Tells the relays. Resolves when none of them asks anything more, or after this time. */
+    /** Notifies the relays. Resolves when none of them asks anything more, or after this time. */
     async announceLeaving(limitMs: number): Promise<void> {
       for (const { channel } of peers) channel.send({ type: 'leaving' })
       const silent = [...peers].map((peer) => peer.silent)
       await Promise.race([Promise.all(silent), delay(limitMs, undefined, { ref: false })])
-      // If this process stood still meanwhile, what was asked in that time still lies in the sockets. It is read, and so answered.
+      // If this process was suspended meanwhile, requests of that time are still in the sockets. They are read, and so answered.
       await setImmediate()
       await setImmediate()
     },

@@ -5,15 +5,15 @@ import { readLines } from '../../support/read-lines.ts'
 export interface Channel<Sent> {
   /** Does nothing once the socket has closed. @throws RangeError for a message that is too long for a text */
   readonly send: (message: Sent) => void
-  /** Bytes that were sent and have not gone out yet. */
+  /** Bytes sent that have not left this process yet. */
   readonly unread: () => number
-  /** What was sent goes out first. */
+  /** Sends what is queued first. */
   readonly close: () => void
-  /** At once, whatever is under way. */
+  /** Closes at once, whatever is in progress. */
   readonly destroy: () => void
 }
 
-/** Whoever leaves so much unread has stopped reading: he ends as if he had gone, before the memory does. */
+/** A process that leaves this much unread has stopped reading. The channel ends as if that process had died, before memory runs out. */
 const maxUnreadBytes = 268_435_456
 
 /**
@@ -33,7 +33,7 @@ export function openChannel<Sent>(
   }
 
   socket.on('error', () => {})
-  // A failure is an end like any other: the process on the other side has gone, or is not one of ours.
+  // A failure is an end like any other: the process on the other side has died, or is not one of ours.
   read()
     .catch(() => {})
     .finally(() => {

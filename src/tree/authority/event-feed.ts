@@ -1,8 +1,8 @@
-// Brings the events of the tree to the hub of this process, whoever the authority is.
+// Brings the events of the tree to the hub of this process, whichever process is the authority.
 import type { Events } from '../../engine/events/event-hub.ts'
 import type { EngineLink } from '../../engine/engine-link.ts'
 
-/** @param onError told where the events of an authority cannot be had: it has gone, and another takes over */
+/** @param onError called if the events of an authority cannot be had: it has gone, and another takes over */
 export function createEventFeed(events: Events, onError: (error: unknown) => void) {
   let source: { readonly relay: EngineLink; readonly feeding: Promise<() => void> } | undefined
   events.addSource(() => end)
@@ -13,7 +13,7 @@ export function createEventFeed(events: Events, onError: (error: unknown) => voi
     const begun = source
     try {
       await begun.feeding
-      // The feed ends where nobody follows after all.
+      // Without a follower the feed ends after all.
       events.expect()
     } catch (error) {
       if (source === begun) source = undefined
@@ -34,10 +34,10 @@ export function createEventFeed(events: Events, onError: (error: unknown) => voi
     /** This process relays to another authority than before. */
     changeTo(relay: EngineLink): void {
       if (!events.isFollowed) return
-      // Told last: whoever looks again then misses nothing.
+      // Sent last: a follower that looks again then misses nothing.
       begin(relay).then(() => events.gap('authority_changed'), onError)
     },
-    /** The engine of this process, which tells the hub itself, is that of the tree from now on. */
+    /** The engine of this process is that of the tree from now on, and notifies the hub itself. */
     takeOver(): void {
       if (source === undefined) return
       source = undefined

@@ -1,9 +1,9 @@
-// All events of the authority for one relay, within bounds of memory: one that does not read is told that events are missing.
+// All events of the authority for one relay, within bounds of memory: a relay that does not read is told that events are missing.
 import type { EventListener, TreeEvent } from '../../engine/events/tree-event.ts'
 import type { Channel } from './channel.ts'
 import type { AuthorityMessage } from './messages.ts'
 
-/** A relay that has left so much unread gets no further events until it has read half of it. */
+/** A relay that leaves this much unread gets no further events until it has read half of it. */
 const maxUnreadBytes = 16_777_216
 
 export function createFeed({ send, unread }: Channel<AuthorityMessage>): EventListener {
@@ -15,7 +15,7 @@ export function createFeed({ send, unread }: Channel<AuthorityMessage>): EventLi
 
   return (event) => {
     const isTooMuch = unread() > (isBehind ? maxUnreadBytes / 2 : maxUnreadBytes)
-    // Told where events begin to be missing, and again where they go on: whoever looks again after the first sees too little.
+    // Sent when events begin to be missing, and again when they resume: a follower that looks again after the first only sees too little.
     if (isTooMuch !== isBehind) send({ type: 'event', event: gapBefore(event) })
     isBehind = isTooMuch
     if (!isTooMuch) send({ type: 'event', event })

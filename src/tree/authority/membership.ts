@@ -1,4 +1,4 @@
-// Whose engine this process uses: its own where it is the authority of the tree, that of another process otherwise. Nothing is owned before the first call.
+// Which engine this process uses: its own if it is the authority of the tree, else that of the authority. It owns nothing before the first call.
 import { setTimeout as delay } from 'node:timers/promises'
 import { TreeConflict, type AuthorityLock } from '../state/authority-lock.ts'
 import { cancellationOf, OperationError, serverStopping } from '../../errors.ts'
@@ -26,22 +26,22 @@ export interface MembershipOptions {
   readonly onWatch: () => void
   /** Our folder has been removed, and could not be put back so far. */
   readonly onTrouble: (error: unknown) => void
-  /** Another process has taken the tree, since our folder was removed under us: what is held here is worth nothing. */
+  /** Another process took the tree after our folder was removed: the locks and leases held here are void. */
   readonly onDisplaced: () => void
 }
 
 export type Role = 'none' | 'authority' | 'relay'
 
-/** Between two looks at a tree whose authority is just starting or ending; twice as long after each, up to `maxRetryMs`. */
+/** Delay between two looks at a tree whose authority is starting or ending; doubles each time, up to `maxRetryMs`. */
 const retryMs = 15
 const maxRetryMs = 200
-/** What somebody's look at a lock may bring about for a moment is not believed before so many looks. */
+/** Another process's look at a lock can hold it for a moment. This many looks must agree before it is believed. */
 const looks = 4
-/** An authority that lives welcomes a relay sooner; the lock is looked at again then. */
+/** A live authority welcomes a relay sooner. After this time the lock is looked at again. */
 const welcomeMs = 1000
-/** A process that holds the lock looks this often whether it still is in its place. */
+/** How often a process that holds the lock checks that the lock file is still in its place. */
 const watchMs = 1000
-/** A relay that lives has heard by then that the authority leaves, on a busy machine too. */
+/** By then a live relay has heard that the authority leaves, on a busy machine too. */
 const leaveMs = 1000
 
 // Longer than 150 lines: the states of a process and all ways between them, in one place.
@@ -59,13 +59,13 @@ export function createMembership(options: MembershipOptions) {
   let address: Address | undefined
   let watch: NodeJS.Timeout | undefined
 
-  /** The engine to call, where nothing has to be waited for; what stands in the way, `link` tells. */
+  /** The engine to call, if no wait is needed; `link` says what is in the way. */
   function current(): EngineLink | undefined {
     if (role === 'authority' && isSurelyInPlace()) return engine
     return role === 'relay' && relay?.isLeaving() === false ? relay : undefined
   }
 
-  /** The engine to call. @param signal ends the wait for it. @throws OperationError where there is none */
+  /** The engine to call. @param signal ends the wait for it. @throws OperationError if there is none */
   async function link(signal?: AbortSignal): Promise<EngineLink> {
     await ensurePlace()
     if (role === 'authority') return engine
@@ -83,7 +83,7 @@ export function createMembership(options: MembershipOptions) {
   }
 
   async function join(): Promise<EngineLink> {
-    // It still answers what it was asked; its lock is free only then.
+    // It still answers what it was asked; its lock is free only after that.
     await relay?.closed
     let conflicts = 0
     for (let pause = retryMs; !ended.signal.aborted; pause = Math.min(2 * pause, maxRetryMs)) {
@@ -125,7 +125,7 @@ export function createMembership(options: MembershipOptions) {
     await server.listen(address)
   }
 
-  /** Undefined where nobody answers: the authority is just starting or ending, or hangs. */
+  /** Undefined if no process answers: the authority is starting or ending, or hangs. */
   async function tryRelay(): Promise<Relay | undefined> {
     const target = openAddress()
     // Not AbortSignal.timeout: nothing keeps such a signal from being collected before its time.
@@ -151,24 +151,24 @@ export function createMembership(options: MembershipOptions) {
     }
   }
 
-  /** The tree has lost its authority: some process must take over, whether or not anybody asks for something. */
+  /** The tree has lost its authority: a process must take over, whether or not a client asks for something. */
   function rejoin(): void {
     role = 'none'
     relay = undefined
     if (!ended.signal.aborted) link().catch(onTrouble)
   }
 
-  /** Somebody may have removed our folder, and with it the lock that keeps others away. */
+  /** Another program may have removed our folder, and with it the lock that excludes other processes. */
   async function ensurePlace(): Promise<void> {
     if (isDisplaced) throw authorityLost()
     if (opening !== undefined) await opening
     if (role !== 'authority' || lock.isInPlace()) return
-    // Whoever calls meanwhile waits for the same.
+    // Calls that come meanwhile wait for the same attempt.
     retaking ??= retakePlace().finally(() => (retaking = undefined))
     await retaking
   }
 
-  /** Without it nobody can come; those who are here stay. */
+  /** Without the address no new relay can join; those that are connected stay. */
   async function ensureAddress(): Promise<void> {
     if (role === 'authority' && address?.isInPlace() === false) await takeAddress()
   }
@@ -187,7 +187,7 @@ export function createMembership(options: MembershipOptions) {
     onAuthority()
   }
 
-  /** @throws Error where our folder cannot be made: nobody else can have taken the tree then */
+  /** @throws Error if our folder cannot be made: then no other process can have taken the tree either */
   function tryRetake(): boolean {
     try {
       return lock.tryAcquire()
@@ -214,34 +214,34 @@ export function createMembership(options: MembershipOptions) {
     current,
     link,
     ensurePlace,
-    /** What keeps calls from an answer, found out within this time; undefined where nothing does. */
+    /** What keeps calls from an answer, found out within this time; undefined if nothing does. */
     async findObstacle(limitMs: number): Promise<string | undefined> {
       if (role === 'authority' || (role === 'none' && joining === undefined)) return undefined
       const found = relay === undefined ? joining : relay.isAnswering()
       const limit = delay(limitMs, false, { ref: false })
-      // What keeps this process from joining is told by those who wait for it.
+      // The calls that wait for this process to join report what keeps it from joining.
       const isAnswering = await Promise.race([found?.then(Boolean, () => true), limit])
       return isAnswering === false ? noAuthority(relay?.pid ?? lock.holder()).message : undefined
     },
-    /** Without any wait, for the moment before a change. @throws OperationError AUTHORITY_LOST */
+    /** Does not wait: for the moment before a change. @throws OperationError AUTHORITY_LOST */
     assertInPlace(): void {
       if (role !== 'authority' || !lock.isInPlace()) throw authorityLost()
     },
     role: (): Role => role,
     /** Process id of the authority; null while it is not known. */
     authorityPid: (): number | null => (role === 'authority' ? process.pid : (relay?.pid ?? null)),
-    /** Says anew who this process is. */
+    /** If this process is a relay, sends its authority the current facts of this process. */
     introduce(): void {
       relay?.introduce(hello())
     },
-    /** Before the engine stops. Relays keep for the next authority what they are asked from now on; this process, as a relay, takes back what it has asked. */
+    /** Before the engine stops. Relays keep further requests for the next authority; this process, as a relay, withdraws what it has asked. */
     async announceLeaving(): Promise<void> {
       relay?.withdraw()
       if (role !== 'authority') return
       server.stopListening()
       await server.announceLeaving(leaveMs)
     },
-    /** Leaves the tree to the others. Nobody waits for this process any more. */
+    /** Leaves the tree to the other processes. No client waits for this process any more. */
     leave(): void {
       ended.abort()
       clearInterval(watch)

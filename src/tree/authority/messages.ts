@@ -4,7 +4,7 @@ import type { ErrorOnWire } from '../../errors.ts'
 import type { Caller, OperationResult } from '../../engine/context.ts'
 import type { TreeEvent } from '../../engine/events/tree-event.ts'
 
-/** Grows with every change that an older process would misunderstand. */
+/** Increases with every change that an older process would misunderstand. */
 export const protocol = 2
 
 export interface Hello {
@@ -34,21 +34,21 @@ export type RelayMessage =
   /** Once answered, all events are sent as they happen. */
   | { readonly type: 'follow'; readonly id: number }
   | { readonly type: 'unfollow' }
-  /** It is answered all the same: what was done before this came is done. */
+  /** The request is answered all the same: what was done before this message came stays done. */
   | { readonly type: 'cancel'; readonly id: number; readonly reason: ErrorOnWire }
   | { readonly type: 'disconnect'; readonly connection: string }
   /** Are you there? */
   | { readonly type: 'ping' }
-  /** It knows that the authority leaves: it asks nothing more. */
+  /** The relay knows that the authority leaves: it asks nothing more. */
   | { readonly type: 'left' }
 
-/** What is answered by a result or an error. */
+/** The requests that a result or an error answers. */
 export type RelayRequest = Extract<
   RelayMessage,
   { type: 'call' | 'holds_leases' | 'list_locks' | 'list_files' | 'follow' }
 >
 
-/** Settings of the engine; where those of a relay differ, these count. */
+/** Settings of the engine; if those of a relay differ, these count. */
 export type EngineSettings = Readonly<Record<'crud' | 'locks', Readonly<Record<string, unknown>>>>
 
 export type AuthorityMessage =
@@ -59,5 +59,5 @@ export type AuthorityMessage =
   | { readonly type: 'error'; readonly id: number; readonly error: ErrorOnWire }
   | { readonly type: 'event'; readonly event: TreeEvent }
   | { readonly type: 'pong' }
-  /** It stops: it answers what it was asked, and is to be asked nothing more. */
+  /** The authority stops: it answers what it was asked, and must be asked nothing more. */
   | { readonly type: 'leaving' }

@@ -17,13 +17,13 @@ export interface Relay extends EngineLink {
   readonly settings: EngineSettings
   /** Resolves when the authority has gone. Calls that it had not answered have failed with AUTHORITY_LOST by then. */
   readonly closed: Promise<void>
-  /** True once the authority carries out nothing more: it has said so, or has gone. */
+  /** True once the authority carries out nothing more: it has announced its leaving, or has gone. */
   readonly isLeaving: () => boolean
-  /** Asks the authority. True once it is heard of, false once it has gone. */
+  /** Asks the authority for a sign of life. True once one comes, false once the authority has gone. */
   readonly isAnswering: () => Promise<boolean>
-  /** Says anew who this process is. */
+  /** Sends the authority the current facts of this process. */
   readonly introduce: (hello: Hello) => void
-  /** This process stops: what the authority has not done yet is not to be done any more. */
+  /** This process stops: requests that the authority has not begun must not be carried out any more. */
   readonly withdraw: () => void
   readonly close: () => void
 }
@@ -32,7 +32,7 @@ export interface ConnectOptions {
   readonly hello: Hello
   /** Ends the attempt. */
   readonly signal: AbortSignal
-  /** An authority that has not been heard of for so long, although it was asked something, is given up. In milliseconds. */
+  /** In milliseconds. An authority that stays silent this long after a request is given up. */
   readonly silenceMs: () => number
 }
 
@@ -40,7 +40,7 @@ interface Pending {
   readonly resolve: (result: never) => void
   readonly reject: (error: OperationError) => void
   readonly progress: ((message: string) => void) | undefined
-  /** The one called, if any. */
+  /** The operation called, if any. */
   readonly operation: string | undefined
 }
 
@@ -52,12 +52,12 @@ interface AskOptions {
 
 type Question = RelayRequest extends infer Request ? (Request extends unknown ? Omit<Request, 'id'> : never) : never
 
-/** The authority answers, and refuses: what it says is for whoever started this process. */
+/** The authority answers, and refuses. Its message is for the user who started this process. */
 export class RefusedByAuthority extends Error {}
 
 /**
- * Connects at the first of these paths where somebody answers.
- * @throws RefusedByAuthority; any other error means that nobody is there, or not any more
+ * Connects at the first of these paths at which a process answers.
+ * @throws RefusedByAuthority; any other error means that no process listens there, or none any more
  */
 export async function connectFirst([path = '', ...others]: readonly string[], options: ConnectOptions): Promise<Relay> {
   try {
@@ -105,7 +105,7 @@ async function connectRelay(path: string, { hello, signal, silenceMs }: ConnectO
       case 'progress':
         return pending.get(message.id)?.progress?.(message.message)
       case 'result':
-        // Of the type that was asked for: the authority is of the same protocol.
+        // Of the type asked for: the authority speaks the same protocol.
         return settle(message.id)?.resolve(message.result as never)
       case 'error':
         return settle(message.id)?.reject(OperationError.fromWire(message.error))
@@ -137,9 +137,9 @@ async function connectRelay(path: string, { hello, signal, silenceMs }: ConnectO
     markClosed()
   }
 
-  /** @throws OperationError OVERLOADED where the authority cannot be asked any more: nothing was done, and the next one can be asked */
+  /** @throws OperationError OVERLOADED if the authority cannot be asked any more: nothing was done, and the next authority can be asked */
   async function ask<Result>(question: Question, { progress, signal }: AskOptions = {}): Promise<Result> {
-    // If this process stood still, the authority's leaving may already lie in the socket: it is read first.
+    // If this process was suspended, the authority's `leaving` may already be in the socket: it is read first.
     await nextTurn()
     if (isLeaving || isClosed) throw serverStopping()
     if (signal?.aborted === true) throw cancellationOf(signal)
@@ -202,7 +202,7 @@ async function connectRelay(path: string, { hello, signal, silenceMs }: ConnectO
   }
 }
 
-/** @param operation that was called; undefined for what no agent has asked for */
+/** @param operation that was called; undefined if no agent asked for it */
 export function authorityLost(operation = ''): OperationError {
   const message = 'The process that carried out this call has ended, or does not answer any more.'
   return new OperationError('AUTHORITY_LOST', `${message} ${adviceAfterLoss(operation)}`)
@@ -226,7 +226,7 @@ interface Silence {
   readonly giveUp: () => void
 }
 
-/** Looks four times in the time that is allowed; asks, and gives up where that brings no answer in the time. */
+/** Looks four times within the allowed time; pings, and gives the authority up if the ping brings no answer in time. */
 function watchSilence({ isAsked, heardAt, silenceMs, ask, giveUp }: Silence): NodeJS.Timeout {
   let askedAt: number | undefined
   return setInterval(() => {
@@ -238,7 +238,7 @@ function watchSilence({ isAsked, heardAt, silenceMs, ask, giveUp }: Silence): No
     }
     if (performance.now() - askedAt < silenceMs()) return
     const since = askedAt
-    // It may have been this process that stood still: what has come meanwhile is read first.
+    // This process itself may have been suspended: what has come meanwhile is read first.
     setImmediate(() => heardAt() < since && giveUp())
   }, silenceMs() / 4).unref()
 }

@@ -19,15 +19,15 @@ import { messageOf } from '../../support/error-message.ts'
 export interface TreeOptions {
   /** Of this process. */
   readonly engine: EngineLink
-  /** Of the bytes of requests under way in this process. */
+  /** Of the bytes of requests in progress in this process. */
   readonly budget: ByteBudget
-  /** Those who follow the tree through this process. */
+  /** The clients that follow the tree through this process. */
   readonly events: Events
   /** Real paths; the first names the tree. */
   readonly roots: readonly [string, ...string[]]
-  /** Whether an operation concerns this process alone, and whether it changes nothing. */
+  /** Whether an operation concerns only this process, and whether it changes nothing. */
   readonly natureOf: (operation: string) => { readonly isLocal: boolean; readonly isReadOnly: boolean }
-  /** Those that count now. */
+  /** The current settings. */
   readonly config: () => Config
   /** This process, as it can be reached right now. */
   readonly member: () => Member
@@ -35,26 +35,26 @@ export interface TreeOptions {
   readonly openState: () => Promise<void>
   /** Called each time the engine of this process becomes that of the tree. */
   readonly onAuthority: () => void
-  /** Called when another process has taken the tree although this one had it: nothing that is held here counts any more. */
+  /** Called when another process has taken the tree from this one: the locks and leases held here are void. */
   readonly onDisplaced: () => void
-  /** Says how a part is: undefined where all is well. */
+  /** Reports the condition of a part: undefined if all is well. */
   readonly degrade: (part: string, message: string | undefined) => void
   readonly log: Logger
 }
 
 /** The engine of the tree, wherever it runs. */
 export interface Tree extends Omit<EngineLink, 'feed'>, TreeFacts {
-  /** Joins the tree where that has not been done yet. @throws Error that says what is in the way */
+  /** Joins the tree if this process has not joined yet. @throws Error that says what is in the way */
   readonly join: () => Promise<unknown>
-  /** Before somebody follows `events`: from then on those of the tree reach it. @throws OperationError as a call */
+  /** Before a client follows `events`: resolves once those of the tree reach it. @throws OperationError as a call */
   readonly bringEvents: () => Promise<void>
-  /** What keeps calls from an answer, found out within this time; undefined where nothing does. */
+  /** The reason why calls get no answer, found within this time; undefined if there is none. */
   readonly findObstacle: (limitMs: number) => Promise<string | undefined>
-  /** This process has begun to listen: those who look for the tree are told. */
+  /** This process has begun to listen: updates what programs that look for the tree find. */
   readonly introduce: () => void
-  /** Before the engine of this process stops. Resolves when nobody asks it anything more. */
+  /** Before the engine of this process stops. Resolves when no relay asks it anything more. */
   readonly announceLeaving: () => Promise<void>
-  /** After it has stopped. */
+  /** After the engine has stopped. */
   readonly leave: () => void
 }
 
@@ -112,7 +112,7 @@ export function createTree(options: TreeOptions): Tree {
     onDisplaced
   })
 
-  /** Told once, and not at every look. */
+  /** Logs it once, and not at every look. */
   function onTrouble(error: unknown): void {
     const trouble = messageOf(error)
     if (trouble !== lastTrouble) log.error({ err: error }, `the tree is not served from here: ${trouble}`)
@@ -125,7 +125,7 @@ export function createTree(options: TreeOptions): Tree {
     degrade('tree', undefined)
   }
 
-  /** What comes from a relay is carried out only where this process still has the tree. */
+  /** A relay's request is carried out only if this process still has the tree. */
   async function onThisEngine<Result>(use: () => Promise<Result>): Promise<Result> {
     try {
       await membership.ensurePlace()
@@ -135,17 +135,17 @@ export function createTree(options: TreeOptions): Tree {
     return use()
   }
 
-  /** Why this process cannot serve the tree now, as an operation would tell it. */
+  /** Why this process cannot serve the tree now, as the error of an operation. */
   function explainObstacle(error: unknown): OperationError {
     if (error instanceof OperationError) return error
-    // The root has gone, or may not be entered any more.
+    // The root has gone, or this process may no longer enter it.
     const told = error instanceof Error ? explainRootError(error.cause ?? error, roots[0]) : error
     if (told instanceof OperationError) return told
     const message = `This process cannot take part in serving ${roots[0]}: ${messageOf(error)}. Nothing was done.`
     return new OperationError('SERVER_ERROR', message, { cause: error })
   }
 
-  /** Tells other programs where clients reach the tree: here, else at a relay that listens. */
+  /** Publishes to other programs where clients reach the tree: here, else at a relay that listens. */
   function announce(): void {
     if (membership.role() !== 'authority') return
     const self = member()
@@ -153,7 +153,7 @@ export function createTree(options: TreeOptions): Tree {
     onStateFiles((file) => file.write(reachable ?? self), 'write')
   }
 
-  /** Who cannot say where the tree is serves it all the same. */
+  /** A process that cannot write where the tree is served serves it all the same. */
   function onStateFiles(act: (file: StateFile) => void, what: string): void {
     let trouble: string | undefined
     for (const file of stateFiles) {
@@ -166,7 +166,7 @@ export function createTree(options: TreeOptions): Tree {
     degrade('state file', trouble)
   }
 
-  /** @param isReadOnly what only reads is asked again, once, where the authority is lost: whether a change was made is not known then */
+  /** @param isReadOnly after the loss of the authority only such a call is asked again, once: a change may have been made */
   async function ask<Result>(
     use: (link: EngineLink) => Promise<Result>,
     { isReadOnly, signal }: { isReadOnly: boolean; signal?: AbortSignal }
@@ -176,7 +176,7 @@ export function createTree(options: TreeOptions): Tree {
       try {
         return await use(link)
       } catch (error) {
-        // What a leaving authority has refused was not done: the next one is asked.
+        // A request that a leaving authority refused was not done: the next authority is asked.
         if (isOperationError(error, 'OVERLOADED') && link.isLeaving?.() === true) continue
         losses += 1
         if (!isOperationError(error, 'AUTHORITY_LOST') || !isReadOnly || losses > 1) throw error
@@ -199,7 +199,7 @@ export function createTree(options: TreeOptions): Tree {
       return ask((link) => link.call(name, input, call), { isReadOnly, signal: call.signal })
     },
     disconnect(connection) {
-      // Whoever has not called has taken no lease, and owns nothing.
+      // A process that has made no call has taken no lease, and owns nothing.
       if (membership.role() === 'none') return
       membership.link().then(
         (link) => link.disconnect(connection),
@@ -227,7 +227,7 @@ export function createTree(options: TreeOptions): Tree {
   }
 }
 
-/** Of a process without a root: every call is refused anyhow, and there is nothing to be the authority of. */
+/** For a process without a root: every call is refused anyway, and there is no tree to be the authority of. */
 export function createRootlessTree(engine: EngineLink): Tree {
   return {
     ...engine,

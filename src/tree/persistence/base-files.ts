@@ -1,4 +1,4 @@
-// The bytes of versions for good: compressed, each in a file that is named after their hash, so that nothing has to be loaded at the start.
+// Permanent storage for the bytes of versions: one compressed file each, named after the hash, so that nothing is loaded at the start.
 import { randomBytes } from 'node:crypto'
 import { closeSync, lstatSync, mkdirSync, readdirSync, readFile, utimesSync } from 'node:fs'
 import { lstat, readdir, rename, unlink, writeFile } from 'node:fs/promises'
@@ -27,11 +27,11 @@ const readFileAsync = promisify(readFile)
 const plain = 0
 const deflated = 1
 const temporarySuffix = '.new'
-/** Nobody writes one file for so long. */
+/** No process takes this long to write one file. */
 const abandonedMs = 3_600_000
-/** When a file was last used is noted no more often. */
+/** The time of last use is updated at most this often. */
 const touchEachMs = 86_400_000
-/** After making room this share is taken, so that it is not made again at once. */
+/** Making room goes down to this share of the limit, so that the next write does not need room again. */
 const roomyShare = 0.9
 
 /** @param folder that is there. Hashes are 64 hex digits here */
@@ -49,7 +49,7 @@ export function createBaseFiles(folder: string, { maxBytes, maxAgeMs }: BaseLimi
         if (found?.isFile() !== true) continue
         const isTemporary = name.endsWith(temporarySuffix)
         if (!isTemporary) yield { path, size: found.blocks * 512, usedMs: found.mtimeMs }
-        // A process has died over it.
+        // A process has died while writing it.
         else if (Date.now() - found.mtimeMs > abandonedMs) await unlink(path).catch(() => {})
       }
     }
@@ -69,20 +69,20 @@ export function createBaseFiles(folder: string, { maxBytes, maxAgeMs }: BaseLimi
     try {
       utimesSync(path, now, now)
     } catch {
-      // It goes by its earlier time.
+      // It keeps its earlier time of use.
     }
   }
 
   return {
     has: (hash: string): boolean => lastUse(pathOf(hash)) !== undefined,
-    /** They are handed out. @returns whether they are there */
+    /** Marks the bytes as used. @returns whether they are there */
     use(hash: string): boolean {
       const path = pathOf(hash)
       const usedMs = lastUse(path)
       if (usedMs !== undefined && Date.now() - usedMs > Math.min(touchEachMs, maxAgeMs / 2)) touch(path)
       return usedMs !== undefined
     },
-    /** Not looked at: whether they still are what they were. Undefined where there are none that can be read. */
+    /** Does not check that the bytes still match the hash. Undefined if there are none that can be read. */
     async get(hash: string): Promise<Buffer | undefined> {
       const path = pathOf(hash)
       try {
@@ -96,7 +96,7 @@ export function createBaseFiles(folder: string, { maxBytes, maxAgeMs }: BaseLimi
         return undefined
       }
     },
-    /** @throws Error where they are not stored */
+    /** @throws Error if they are not stored */
     async put(hash: string, bytes: Buffer): Promise<void> {
       const packed = await deflate(bytes, { level: 3 })
       const [kind, content] = packed.length < bytes.length ? [deflated, packed] : [plain, bytes]
@@ -115,7 +115,7 @@ export function createBaseFiles(folder: string, { maxBytes, maxAgeMs }: BaseLimi
     remove: (hash: string): Promise<void> => unlink(pathOf(hash)).catch(() => {}),
     /** True at first, and after much has been written. */
     mayNeedRoom: (): boolean => writtenBytes > maxBytes * (1 - roomyShare),
-    /** Removes what has not been used for too long, and of the rest the least recently used as far as it is too much. @returns how many files */
+    /** Removes what has been unused for too long, then the least recently used until the rest fits. @returns how many files */
     async makeRoom(signal: AbortSignal): Promise<number> {
       writtenBytes = 0
       const oldest = Date.now() - maxAgeMs

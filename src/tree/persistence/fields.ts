@@ -1,4 +1,4 @@
-// Reads records that another process has written: what does not have the form of ours is no record.
+// Reads records that another process has written: a value that does not have our form is no record.
 
 export type Fields = Readonly<Record<string, unknown>>
 
@@ -9,7 +9,7 @@ export function isFields(value: unknown): value is Fields {
 /** Whether each of these fields has the type that the model has. */
 export function hasTypes(value: unknown, model: Readonly<Record<string, 'string' | 'number' | 'boolean'>>): boolean {
   if (!isFields(value)) return false
-  // Asked of each of very many records: nothing is made for it.
+  // Called for each of very many records: it allocates nothing.
   for (const name in model) if (typeof value[name] !== model[name]) return false
   return true
 }

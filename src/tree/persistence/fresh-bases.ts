@@ -1,4 +1,4 @@
-// The bytes of versions as they come, appended to a file: one write each, after which they outlive the process. They are compressed later.
+// The bytes of new versions, appended to a file with one write each. After that they outlive the process. They are compressed later.
 import { closeSync, constants, fsync, openSync, readSync, read, unlinkSync, writevSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -6,7 +6,7 @@ import { listFolder } from '../../support/list-folder.ts'
 import { openOwn } from './open-own.ts'
 import { isAt } from './place.ts'
 
-/** Where the bytes behind a hash stand. */
+/** Where the bytes of a hash are. */
 interface Entry {
   readonly log: Log
   readonly offset: number
@@ -23,7 +23,7 @@ interface Log {
 
 const noFollow = constants.O_NOFOLLOW ?? 0
 const logName = /^fresh-(\d{1,15})$/
-/** A number above is none of ours: to count on from there would soon count no more. */
+/** A higher number is none of ours: counting on from it would soon lose precision. */
 const maxTakenNumber = 1e12
 /** Length of the bytes, and the 32 bytes of their hash. */
 const headBytes = 36
@@ -37,7 +37,7 @@ export function createFreshBases(folder: string) {
   let current: Log | undefined
   let lastNumber = 0
 
-  /** What cannot be read is left where it is. */
+  /** A file that cannot be read is left where it is. */
   function takeUp(path: string): void {
     let log: Log | undefined
     try {
@@ -53,7 +53,7 @@ export function createFreshBases(folder: string) {
     const head = Buffer.alloc(headBytes)
     for (let offset = 0; readSync(log.fd, head, 0, headBytes, offset) === headBytes;) {
       const length = head.readUInt32LE(0)
-      // It was being written when the process died.
+      // The process died while writing this entry.
       if (offset + headBytes + length > log.size) break
       note(head.toString('hex', 4), { log, offset: offset + headBytes, length })
       offset += headBytes + length
@@ -85,12 +85,12 @@ export function createFreshBases(folder: string) {
   function drop(log: Log): void {
     logs.delete(log)
     if (log === current) current = undefined
-    // Its folder may have gone, and another one have come.
+    // The folder may have been removed, and another one made in its place.
     if (isAt(log.path, log.fd)) unlinkSync(log.path)
     closeSync(log.fd)
   }
 
-  /** What is there stays, for the next process. */
+  /** The files stay for the next process. */
   function close(): void {
     for (const { fd } of logs) closeSync(fd)
     logs.clear()
@@ -99,7 +99,7 @@ export function createFreshBases(folder: string) {
   }
 
   return {
-    /** Takes up what an earlier process has left. What is open stays so, wherever its folder is by now. @throws Error */
+    /** Takes up what an earlier process has left. Open files stay open, wherever their folder is by now. @throws Error */
     open(): void {
       current = undefined
       const known = new Set(Array.from(logs, ({ path }) => path))
@@ -112,7 +112,7 @@ export function createFreshBases(folder: string) {
       }
     },
     has: (hash: string): boolean => entries.has(hash),
-    /** @throws Error where they are not written */
+    /** @throws Error if they are not written */
     put(hash: string, bytes: Buffer): void {
       current ??= begin()
       const log = current
@@ -120,12 +120,12 @@ export function createFreshBases(folder: string) {
       head.writeUInt32LE(bytes.length)
       head.write(hash, 4, 'hex')
       const written = writevSync(log.fd, [head, bytes], log.size)
-      // Beyond `size` nothing is looked at: the next one goes over it.
+      // Bytes beyond `size` are never read: the next entry overwrites them.
       if (written < headBytes + bytes.length) throw new Error('the disk is full')
       note(hash, { log, offset: log.size + headBytes, length: bytes.length })
       log.size += written
     },
-    /** Not looked at: whether they still are what they were. */
+    /** Does not check that the bytes still match the hash. */
     async get(hash: string): Promise<Buffer | undefined> {
       const entry = entries.get(hash)
       if (entry === undefined) return undefined
@@ -133,12 +133,12 @@ export function createFreshBases(folder: string) {
       const { bytesRead } = await readAsync(entry.log.fd, bytes, 0, entry.length, entry.offset)
       return bytesRead === entry.length ? bytes : undefined
     },
-    /** The hashes there are, oldest first. What comes from now on is appended to another file. */
+    /** The hashes present, oldest first. Later bytes are appended to another file. */
     seal(): string[] {
       current = undefined
       return [...entries.keys()]
     },
-    /** They are stored elsewhere, or given up. A file of which nothing is left goes. */
+    /** The bytes are stored elsewhere, or given up. A file with no entries left is removed. */
     forget(hash: string): void {
       const entry = entries.get(hash)
       if (entry === undefined) return
@@ -146,7 +146,7 @@ export function createFreshBases(folder: string) {
       entry.log.left -= 1
       if (entry.log.left === 0 && entry.log !== current) drop(entry.log)
     },
-    /** Bytes that all of them take. */
+    /** Bytes of all files together. */
     get size(): number {
       let size = 0
       for (const log of logs) size += log.size

@@ -1,4 +1,4 @@
-// The versions of the files, and who made them.
+// The versions of the files, and which agents made them.
 import { external, type FileHistory, type History, type Version } from '../../engine/versions/history.ts'
 import { hasTypes, isFields } from './fields.ts'
 import { inSlices, type Change, type PersistedPart } from './part.ts'
@@ -14,7 +14,7 @@ export function createHistoryPart(history: History): PersistedPart {
     if (!isRestoring) tell({ key: path, record: () => unwritten(path), isUrgent })
   }
 
-  /** Before the file is restored these are versions of this process alone: read back, they come after the others. */
+  /** Before the file is restored these are versions of this process only: read back, they come after the earlier ones. */
   function unwritten(path: string): FileHistory | undefined {
     const versions = history.versions(path)
     const fresh = versions.slice(indexOf(versions, written.get(path)) + 1)
@@ -29,7 +29,7 @@ export function createHistoryPart(history: History): PersistedPart {
     history.restore({ path, versions })
     isRestoring = false
     const last = versions.at(-1)
-    // What this process has written meanwhile is written, unless the restore has found that it was known before.
+    // What this process has recorded meanwhile is written, unless the restore has found that it was known before.
     const isLaterWritten = indexOf(history.versions(path), written.get(path)) !== -1
     if (last !== undefined && !isLaterWritten) written.set(path, last.seq)
   }
@@ -55,11 +55,11 @@ export function createHistoryPart(history: History): PersistedPart {
     },
     onChange(next) {
       tell = next
-      // Above those of earlier processes, whose versions are restored while this one makes new ones.
+      // Above the numbers of earlier processes, whose versions are restored while this one makes new ones.
       history.continueFrom(Date.now() * 1000)
       const ends = [
         history.onTrack((path) => note(path)),
-        // Who has made a change cannot be found out later; that a file is there, or was changed from outside, can.
+        // Which agent made a change cannot be found out later. That a file exists, or was changed from outside, can.
         history.onChange(({ path, operation }) => note(path, operation !== external.operation))
       ]
       return () => {
@@ -78,7 +78,7 @@ function gather(files: Map<string, Version[]>, { path, versions }: FileHistory):
   const known = files.get(path) ?? []
   files.delete(path)
   for (const version of versions) {
-    // Seen first by a process that did not know yet what was there before.
+    // First seen by a process that did not know yet what was there before.
     if (!version.isFirstSight || known.length === 0) known.push(version)
     else if (known.at(-1)?.hash !== version.hash) known.push({ ...version, isFirstSight: false })
   }

@@ -1,4 +1,4 @@
-// The journal: one file, to which records are appended, and which is written anew where it has grown long.
+// The journal: one file, to which records are appended. It is rewritten when it has grown long.
 import {
   closeSync,
   constants,
@@ -17,7 +17,7 @@ import { isAt } from './place.ts'
 import { JournalFault, LineWriter, scan, type Fault, type Scan } from './records.ts'
 
 export interface Opened extends Pick<Scan, 'records' | 'count'> {
-  /** Bytes at the end that were still being written when the process or the machine died. */
+  /** Bytes at the end whose write was cut off when the process or the machine died. */
   readonly tornBytes: number
 }
 
@@ -38,21 +38,21 @@ const chunkCharacters = 262_144
 const unusable = ['EACCES', 'EPERM', 'ELOOP', 'EISDIR', 'ENXIO', 'EMLINK', 'ERR_FS_FILE_TOO_LARGE']
 
 export interface JournalOptions {
-  /** True where somebody has named the file: it may belong to a server of another tree, which comes back for it. */
+  /** True if a setting names the file: it may belong to a server of another tree, which comes back for it. */
   readonly leavesForeign?: boolean
 }
 
 /** @param tree real path of the first root. The caller holds the lock of the state. */
 export function createJournal(path: string, tree: string, { leavesForeign = false }: JournalOptions = {}) {
-  /** Of the file being written anew; there is only ever one, and one that was left behind is removed. */
+  /** The file of the rewrite. There is only ever one, and one that was left behind is removed. */
   const temporary = `${path}.new`
   let fd: number | undefined
   let writer = new LineWriter()
   let generation = 0
   let size = 0
-  /** Size when it was last written anew. */
+  /** Size after the last rewrite. */
   let baseSize = 0
-  /** Records since the rewrite that goes on has begun. */
+  /** Records since the current rewrite began. */
   let meanwhile: string[] | undefined
 
   function openExisting(): Opened | undefined {
@@ -81,7 +81,7 @@ export function createJournal(path: string, tree: string, { leavesForeign = fals
     baseSize = itsSize
   }
 
-  /** Begins an empty one. It takes its place whole. */
+  /** Makes an empty journal. It appears in its place whole. */
   function create(): void {
     const lines = new LineWriter()
     const text = lines.header({ tree, generation: generation + 1 }) + lines.endOfSnapshot()
@@ -97,7 +97,7 @@ export function createJournal(path: string, tree: string, { leavesForeign = fals
     adopt(created, lines, generation + 1, Buffer.byteLength(text))
   }
 
-  /** Gives a file that cannot be used another name. @throws Error where that is not possible */
+  /** Renames a file that cannot be used. @throws Error if that is not possible */
   function setAside(error: unknown): SetAside {
     const fault = error instanceof JournalFault ? error.fault : 'damaged'
     const aside = `${path}.${fault}-${Date.now()}`
@@ -123,7 +123,7 @@ export function createJournal(path: string, tree: string, { leavesForeign = fals
     } finally {
       await file.close()
     }
-    // From here to the rename nothing is awaited: no record can come between.
+    // No await from here to the rename: no record can come between.
     const opened = openSync(temporary, constants.O_RDWR | noFollow)
     try {
       const late = (meanwhile ?? []).map((json) => lines.line(json)).join('')
@@ -138,9 +138,9 @@ export function createJournal(path: string, tree: string, { leavesForeign = fals
 
   return {
     /**
-     * Opens what earlier processes have left, or begins anew.
-     * @returns what stands in it; what was set aside, since it could not be used. @throws Error where none can be had,
-     * JournalFault where it is left to another tree
+     * Opens the journal that earlier processes have left, or makes a new one.
+     * @returns its content, and what was set aside since it could not be used. @throws Error if there can be none,
+     * JournalFault if the file is left to another tree
      */
     open(): { opened?: Opened | undefined; aside?: SetAside } {
       let aside: SetAside | undefined
@@ -148,7 +148,7 @@ export function createJournal(path: string, tree: string, { leavesForeign = fals
         const opened = openExisting()
         if (opened !== undefined) return { opened }
       } catch (error) {
-        // What the system lacks for the moment says nothing about the file.
+        // A temporary lack of the system says nothing about the file.
         if (!(error instanceof JournalFault) && !isErrno(error, ...unusable)) throw error
         if (leavesForeign && error instanceof JournalFault && error.fault === 'foreign') throw error
         aside = setAside(error)
@@ -156,11 +156,11 @@ export function createJournal(path: string, tree: string, { leavesForeign = fals
       create()
       return aside === undefined ? {} : { aside }
     },
-    /** They are in the next rewrite alone, if one goes on. */
+    /** If a rewrite is in progress, adds the records to that rewrite only. */
     remember(records: readonly string[]): void {
       meanwhile?.push(...records)
     },
-    /** Once this returns, the records outlive the process. @throws Error where they are not written: then none of them is */
+    /** Once this returns, the records outlive the process. @throws Error if it cannot write them: then none of them is written */
     append(records: readonly string[]): void {
       meanwhile?.push(...records)
       if (fd === undefined) throw new Error('the journal is closed')
@@ -174,8 +174,8 @@ export function createJournal(path: string, tree: string, { leavesForeign = fals
       }
     },
     /**
-     * Writes it anew from these records, and what is appended meanwhile. The old one counts until the new one is whole.
-     * @throws Error; the old one goes on then
+     * Rewrites it from these records and what is appended meanwhile. The old journal counts until the new one is complete.
+     * @throws Error; the old journal stays in use then
      */
     async rewrite(records: Iterable<string>): Promise<void> {
       meanwhile = []
@@ -189,10 +189,10 @@ export function createJournal(path: string, tree: string, { leavesForeign = fals
         meanwhile = undefined
       }
     },
-    /** True where most of it is out of date. */
+    /** True if most of it is obsolete. */
     isLong: (): boolean => size > 2 * baseSize + 1_048_576,
     isInPlace: (): boolean => fd !== undefined && isAt(path, fd),
-    /** Makes what was appended survive a power loss. */
+    /** Makes the appended records survive a power loss. */
     async sync(): Promise<void> {
       const file = await open(path, constants.O_RDWR | noFollow)
       try {
@@ -226,7 +226,7 @@ async function append(
   return bytes.length
 }
 
-/** The new name survives a power loss, too. Not every system can do that with a folder. */
+/** Makes the new name survive a power loss, too. Not every system can do that with a folder. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(dirname(path), constants.O_RDONLY).catch(() => undefined)
   await folder?.sync().catch(() => {})

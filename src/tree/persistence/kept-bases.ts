@@ -1,4 +1,4 @@
-// The second level of the bases: on the disk, for processes to come.
+// The second level of the bases: on the disk, for later processes.
 import { mkdirSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isErrno } from '../../support/errno.ts'
@@ -10,25 +10,25 @@ import { createFreshBases } from './fresh-bases.ts'
 export interface KeptBasesOptions extends BaseLimits {
   /** How long fresh bytes are gathered before they are compressed. */
   readonly debounceMs: number
-  /** Told of what keeps bytes from being kept; undefined when that is over. */
+  /** Called with what keeps bytes from being stored; undefined when that is over. */
   readonly onTrouble: (error: Error | undefined) => void
 }
 
 export interface KeptBases extends BaseStore {
-  /** Again where the folder had gone. @throws Error where it cannot be made or read */
+  /** Also called again after the folder had gone. @throws Error if it cannot be made or read */
   readonly open: () => void
-  /** Makes what was put survive a power loss, as far as it is not compressed. */
+  /** Makes the bytes that are not yet compressed survive a power loss. */
   readonly sync: () => Promise<void>
-  /** Resolves when what is too large to be written in one go is stored, and after this time at the latest. */
+  /** Resolves when the bytes too large for one write are stored, and after this time at the latest. */
   readonly settle: (limitMs: number) => Promise<void>
   readonly close: () => void
 }
 
 const prefix = 'sha256:'
-/** What is larger survives the process a moment later: written at once it would keep everybody waiting. */
+/** Larger bytes survive the process a moment later: written at once, they would block every other call. */
 const maxSyncBytes = 1_048_576
 const makeRoomEachMs = 3_600_000
-/** Before what could not be stored is stored again. */
+/** Delay before bytes that could not be stored are stored again. */
 const retryMs = 2000
 /** Bound on the bytes that wait for that. */
 const maxMissedBytes = 16_777_216
@@ -78,7 +78,7 @@ export function createKeptBases(folder: string, options: KeptBasesOptions): Kept
       try {
         if (bytes !== undefined && isWhole(hash, bytes)) await files.put(hash, bytes)
       } catch (error) {
-        // Something else is in its place: the others can be stored.
+        // Something else is in its place: the other bytes can be stored.
         if (!isErrno(error, 'EISDIR', 'ENOTDIR', 'EEXIST')) throw error
         failure = error
       }
@@ -98,7 +98,7 @@ export function createKeptBases(folder: string, options: KeptBasesOptions): Kept
   function miss(hash: string, bytes: Buffer, error: Error): void {
     if (!isOpen) return
     onTrouble(error)
-    // One at least: with it is found out whether that is over.
+    // At least one is kept: storing it again shows whether the trouble is over.
     if (!missed.has(hash) && (missed.size === 0 || missedBytes + bytes.length <= maxMissedBytes)) {
       missed.set(hash, bytes)
       missedBytes += bytes.length
@@ -111,7 +111,7 @@ export function createKeptBases(folder: string, options: KeptBasesOptions): Kept
     if (missed.delete(hash)) missedBytes -= bytes?.length ?? 0
   }
 
-  /** Too large to be written in one go: they are compressed at once. */
+  /** Too large for one write: they are compressed at once. */
   async function putLarge(hash: string, bytes: Buffer): Promise<void> {
     large.set(hash, bytes)
     largeBytes += bytes.length
@@ -166,7 +166,7 @@ export function createKeptBases(folder: string, options: KeptBasesOptions): Kept
     async get(hash) {
       if (!isOpen) return undefined
       const hex = hash.slice(prefix.length)
-      // Compressed while they are read, they may be read from a file that is closed, and are where they were not a moment ago.
+      // While they are read, they may be compressed: then their file is closed, and they are where they were not a moment ago.
       const recent = large.get(hex) ?? (await fresh.get(hex).catch(() => undefined))
       if (recent !== undefined && isWhole(hex, recent)) return recent
       const stored = await files.get(hex)

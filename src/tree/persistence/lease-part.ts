@@ -19,7 +19,7 @@ interface Ended {
 }
 
 export interface LeasePart extends PersistedPart {
-  /** What an agent has got back on a path. */
+  /** The lease that was restored to an agent on a path. */
   readonly restored: (agentId: string, path: string) => LeaseRequest | undefined
 }
 
@@ -30,7 +30,7 @@ interface Parts {
 }
 
 export function createLeasePart({ locks, lostLeases, log }: Parts): LeasePart {
-  /** By fencing token: what of it must not be lost. */
+  /** By fencing token: the part of the record that must not be lost. */
   const written = new Map<number, string>()
   const requests = new Map<string, LeaseRequest>()
   let isRestoring = false
@@ -44,7 +44,7 @@ export function createLeasePart({ locks, lostLeases, log }: Parts): LeasePart {
     const isUrgent = !isHeld || written.get(fencingToken) !== state
     if (isHeld) written.set(fencingToken, state)
     else written.delete(fencingToken)
-    // Where it only lasts longer, losing that makes it end a moment earlier.
+    // If the lease only lasts longer, losing that makes it end a moment earlier.
     tell({ key: fencingToken, record: () => (lease.isHeld ? toKept(lease) : ended(fencingToken)), isUrgent })
   }
 
@@ -58,13 +58,13 @@ export function createLeasePart({ locks, lostLeases, log }: Parts): LeasePart {
     return true
   }
 
-  /** What has ended while no process was there is told to its holder, as it would have been. */
+  /** The holder gets the same notice of a lease that ended while no process ran as it would have got then. */
   function lose(kept: Kept): void {
     const isExpired = kept.expiresAt <= Date.now()
     const end = isExpired
       ? { cause: 'expired' as const }
       : { cause: 'broken' as const, reason: notRestored, by: undefined }
-    // Nobody was ever told that he had it.
+    // A parked lease: its holder never heard of the grant.
     if (!kept.isParked) lostLeases.record(kept, end, isExpired ? kept.expiresAt : Date.now())
     tell({ key: kept.fencingToken, record: () => ended(kept.fencingToken) })
   }

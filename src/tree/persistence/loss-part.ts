@@ -1,10 +1,10 @@
-// Leases that have ended against the will of their holders, who have not been told or do not know yet what the file is now.
+// Leases that ended against the will of their holders, which have not been notified yet or do not know the current version.
 import { lockKey } from '../../engine/files/lock-key.ts'
 import type { LossState, LostLeases } from '../../engine/leases/lost-leases.ts'
 import { hasTypes } from './fields.ts'
 import type { PersistedPart } from './part.ts'
 
-/** That there is nothing more to tell. */
+/** The holder needs no further notice. */
 interface Gone {
   readonly agentId: string
   readonly path: string
@@ -28,7 +28,7 @@ export function createLossPart(lostLeases: LostLeases): PersistedPart {
     },
     onChange: (tell) =>
       lostLeases.onChange((agentId, key) => {
-        // An agent that is told twice takes no harm; one that is not told at all may.
+        // A second notice does an agent no harm; a missing one may.
         const isUrgent = lostLeases.state(agentId, key)?.isTold === false
         tell({
           key: `${agentId}\0${key}`,

@@ -1,33 +1,33 @@
-// What a part of the engine is that outlives the process: leases, histories, and whatever else is remembered.
+// A part of the engine that outlives the process: leases, histories, and whatever else is remembered.
 
-/** Something has changed that a later process must know. */
+/** A change that a later process must know. */
 export interface Change {
-  /** What has changed: of several changes of one thing that are gathered, one record is written. */
+  /** The changed thing: several changes with one key that are gathered become one record. */
   readonly key: unknown
-  /** Plain JSON. Asked for when it is written; undefined writes nothing. */
+  /** Plain JSON. Called at the time of the write; undefined writes nothing. */
   readonly record: () => unknown
-  /** Written before this returns, and not gathered with others. It survives the death of the process from then on. */
+  /** Written before `tell` returns, not gathered with others. From then on it survives the death of the process. */
   readonly isUrgent?: boolean
 }
 
 export interface PersistedPart {
-  /** Of its records, for ever: letters alone. */
+  /** Of its records, never changed: letters only. */
   readonly name: string
-  /** True where no call may be carried out before it is restored. Such a part is small, and restored without a pause. */
+  /** True if no call may be carried out before the part is restored. Such a part is small, and restored without a pause. */
   readonly isNeededAtOnce: boolean
-  /** True where nothing that happens to it while the process stops is to be remembered. */
+  /** True if changes while the process stops must not be remembered. */
   readonly isFrozenByStop?: boolean
-  /** The records that bring about the same again: plain JSON, which nobody changes later. */
+  /** The records that restore the current state: plain JSON, never changed later. */
   readonly dump: () => Iterable<unknown>
-  /** Takes up what earlier processes have written, in that order. Calls may have changed a part that is not needed at once by then. */
+  /** Restores the records of earlier processes, in their order. Calls may have changed a part that is not needed at once by then. */
   readonly restore: (records: Iterable<unknown>) => void | Promise<void>
-  /** @returns ends it */
+  /** @returns a function that ends it */
   readonly onChange: (tell: (change: Change) => void) => () => void
 }
 
 const sliceMs = 4
 
-/** Goes through very many things without keeping others waiting for long. */
+/** Goes through very many items without blocking other calls for long. */
 export async function inSlices<Item>(items: Iterable<Item>, use: (item: Item) => void): Promise<void> {
   let until = performance.now() + sliceMs
   for (const item of items) {

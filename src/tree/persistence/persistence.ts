@@ -1,4 +1,4 @@
-// What of the engine survives a restart, put together: the parts, where they are kept, and whether they are at all.
+// The parts of the engine that survive a restart, where they are kept, and whether they are kept at all.
 import { existsSync } from 'node:fs'
 import type { Config } from '../../../schemas/config.ts'
 import type { Bases } from '../../engine/versions/bases.ts'
@@ -20,11 +20,11 @@ import { createTicketPart } from './ticket-part.ts'
 import { createViewPart } from './view-part.ts'
 
 export interface Persistence {
-  /** This process has become the authority: resolves when what earlier ones have left is restored. Never fails. */
+  /** This process has become the authority: resolves when the state of earlier ones is restored. Never fails. */
   readonly open: () => Promise<void>
-  /** Before those who wait are sent away. */
+  /** Called before the waiters are sent away. */
   readonly beginStop: () => void
-  /** After the last operation has ended. */
+  /** Called after the last operation has ended. */
   readonly close: () => Promise<void>
   /** Another process has the tree. */
   readonly abandon: () => void
@@ -34,7 +34,7 @@ export interface Persistence {
 
 export interface PersistenceOptions {
   readonly settings: Config['persistence']
-  /** True where nobody has said whether: then what another process keeps of this tree is gone on with, and nothing is begun. */
+  /** True if no setting says whether: then this process continues what another one keeps of this tree, and begins nothing. */
   readonly followsOthers: boolean
   /** Of this user. */
   readonly dataFolder: string
@@ -46,7 +46,7 @@ export interface PersistenceOptions {
   readonly tickets: Tickets
   readonly reads: ReadTracker
   readonly log: Logger
-  /** Told of what does not work as it should, in a sentence; undefined when that is over. */
+  /** Called with a sentence about what does not work; undefined when that is over. */
   readonly onTrouble: (about: Trouble, message: string | undefined) => void
 }
 

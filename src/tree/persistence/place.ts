@@ -1,4 +1,4 @@
-// Where the state of a tree lies, and the lock that keeps a second process from writing to it.
+// Where the state of a tree is, and the lock that keeps a second process from writing to it.
 import { createHash } from 'node:crypto'
 import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -7,7 +7,7 @@ import { findRootAbove } from '../../config/outside-roots.ts'
 import { ownFolder } from '../../engine/files/temporary-names.ts'
 
 export interface StateLock {
-  /** False once somebody has removed or replaced it: another process may have locked what stands there now. */
+  /** False once another program has removed or replaced it: another process may have locked what is there now. */
   readonly isInPlace: () => boolean
   readonly release: () => void
 }
@@ -15,7 +15,7 @@ export interface StateLock {
 const lockFlags = constants.O_RDWR | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
 /**
- * The journal; what belongs to it lies beside it, under names that begin with its own.
+ * The journal; the files that belong to it are beside it, under names that begin with its own.
  * @param roots real paths; the first names the tree
  * @param stateFile of the settings; null is a place of the server's own
  */
@@ -28,7 +28,7 @@ export function statePathOf(
   const [tree] = roots
   const name = createHash('sha256').update(tree).digest('hex').slice(0, 16)
   const path = join(dataFolder, 'trees', name, 'state')
-  // Below a root every agent could read it, but in the folder that operations do not reach.
+  // Below a root every agent could read it, except in the folder that operations do not reach.
   return findRootAbove(path, roots) === undefined ? path : join(tree, ownFolder, 'state', 'state')
 }
 
@@ -37,7 +37,7 @@ export function makeStateFolder(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
 }
 
-/** @returns undefined where another process has it. @throws Error */
+/** @returns undefined if another process has it. @throws Error */
 export function lockState(path: string): StateLock | undefined {
   const lockPath = `${path}.lock`
   const fd = openSync(lockPath, lockFlags, 0o600)
@@ -53,7 +53,7 @@ export function lockState(path: string): StateLock | undefined {
   return { isInPlace: () => isAt(lockPath, fd), release: () => closeSync(fd) }
 }
 
-/** Whether the open file is the one that stands at the path. */
+/** Whether the open file is the one that is at the path. */
 export function isAt(path: string, fd: number): boolean {
   const [there, open] = [lstatSync(path, { bigint: true, throwIfNoEntry: false }), fstatSync(fd, { bigint: true })]
   return there?.ino === open.ino && there.dev === open.dev

@@ -5,11 +5,11 @@ import { crc32 } from 'node:zlib'
 export interface Header {
   /** Real path of the first root. */
   readonly tree: string
-  /** How often the journal has been written anew. */
+  /** How often the journal has been rewritten. */
   readonly generation: number
 }
 
-/** Why a file is not a journal of ours: it becomes part of the name under which the file is kept. */
+/** Why a file is not a journal of ours. It becomes part of the name under which the file is kept. */
 export type Fault = 'damaged' | 'foreign' | 'newer'
 
 export class JournalFault extends Error {
@@ -22,13 +22,13 @@ export class JournalFault extends Error {
 
 export interface Scan {
   readonly header: Header
-  /** Of each part, in their order; parsed as they are gone through. */
+  /** Of each part, in their order; parsed on iteration. */
   readonly records: (part: string) => Iterable<unknown>
   /** Number of records of all parts. */
   readonly count: number
-  /** Bytes that hold. What follows was being written when the process or the machine died. */
+  /** Number of valid bytes. The write of what follows was cut off when the process or the machine died. */
   readonly end: number
-  /** Of the last line that holds. */
+  /** Of the last valid line. */
   readonly checksum: number
 }
 
@@ -37,10 +37,10 @@ const version = 1
 /** Checksum, space. */
 const prefixBytes = 9
 const lineEnd = 10
-/** After the records that the journal began with: what follows are changes. */
+/** Ends the records with which the journal began: changes follow. */
 const endOfSnapshot = '["end"]'
 
-/** Lines of one journal, one after the other. */
+/** Builds the lines of one journal, in their order. */
 export class LineWriter {
   checksum: number
 
@@ -67,7 +67,7 @@ export function toJson(part: string, record: unknown): string {
 }
 
 /**
- * @param tree whose journal it should be
+ * @param tree that the journal should belong to
  * @throws JournalFault
  */
 export function scan(bytes: Buffer, tree: string): Scan {
@@ -98,7 +98,7 @@ export function scan(bytes: Buffer, tree: string): Scan {
 }
 
 interface Line {
-  /** After its line end. */
+  /** Offset after its line end. */
   readonly end: number
   readonly checksum: number
 }
@@ -107,7 +107,7 @@ function prefixOf(checksum: number): string {
   return `${checksum.toString(16).padStart(8, '0')} `
 }
 
-/** The line that begins there; undefined where none does that holds. */
+/** The line at this offset; undefined if none there is valid. */
 function lineAt(bytes: Buffer, start: number, before: number): Line | undefined {
   const stop = bytes.indexOf(lineEnd, start)
   if (stop < start + prefixBytes) return undefined
@@ -116,7 +116,7 @@ function lineAt(bytes: Buffer, start: number, before: number): Line | undefined 
   return isStated ? { end: stop + 1, checksum } : undefined
 }
 
-/** Whether anything after the first line that does not hold was written as it is: then that one was changed later. */
+/** Whether a valid line follows the first invalid one: then the invalid one was changed after it was written. */
 function hasLineAfter(bytes: Buffer, from: number): boolean {
   for (let start = from; ;) {
     const stop = bytes.indexOf(lineEnd, start)
@@ -149,7 +149,7 @@ function readHeader(bytes: Buffer, { end }: Line, tree: string): Header {
   return { tree, generation: Number.isSafeInteger(generation) ? Number(generation) : 0 }
 }
 
-/** A later version may make its lines otherwise, and says so in the first one. */
+/** A later version may use another form for its lines, and says so in the first one. */
 function explainFirst(bytes: Buffer): JournalFault {
   if (bytes.length === 0) return new JournalFault('damaged', 'it is empty')
   const text = bytes.toString('utf8', 0, Math.min(bytes.length, 4096)).split('\n', 1)[0] ?? ''

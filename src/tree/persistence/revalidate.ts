@@ -1,4 +1,4 @@
-// After a restart: whether the files still are what they were when the last process saw them. What is not was changed from outside.
+// After a restart: compares the files with what the last process saw. A file that differs was changed from outside.
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises'
 import { external } from '../../engine/versions/history.ts'
 import type { Logger } from '../../engine/context.ts'
@@ -8,16 +8,16 @@ interface Parts extends ExamineParts {
   readonly log: Logger
 }
 
-/** Paths that the log names; of more only the number. */
+/** Number of paths that the log names; of more it gives only the count. */
 const maxNamed = 20
-/** After so many, nobody is told of each. */
+/** After this many changes, subscribers get no event for each. */
 const manyChanges = 100
 const passes = 5
-/** Before those that somebody works on are looked at again. */
+/** Pause before files that a program is working on are looked at again. */
 const pauseMs = 100
 
 /**
- * To be made before the histories are restored: the watcher looks at a file as soon as its history is there, and may come before.
+ * Create it before the histories are restored: the watcher looks at a file as soon as its history is there, and may be first.
  * @param signal ends it
  */
 export function createRevalidation(parts: Parts, signal: AbortSignal) {
@@ -28,7 +28,7 @@ export function createRevalidation(parts: Parts, signal: AbortSignal) {
   })
   signal.addEventListener('abort', end)
 
-  /** Looks at one file after the other, in the background. */
+  /** Looks at the files one by one, in the background. */
   async function look(paths: readonly string[]): Promise<void> {
     let left = paths
     for (let pass = 1; left.length > 0 && pass <= passes && !signal.aborted; pass += 1) {
@@ -48,7 +48,7 @@ export function createRevalidation(parts: Parts, signal: AbortSignal) {
   }
 }
 
-/** @returns those that are to be looked at again */
+/** @returns those to look at again */
 async function examineAll(
   paths: readonly string[],
   areMany: () => boolean,

@@ -1,4 +1,4 @@
-// The state of a tree on the disk: read when this process becomes its authority, written while it is.
+// The state of a tree on disk: read when this process becomes its authority, written while it is.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '../../engine/context.ts'
 import { createJournal, type JournalOptions, type Opened, type SetAside } from './journal.ts'
@@ -16,10 +16,10 @@ export interface StateOptions extends JournalOptions {
   readonly parts: readonly PersistedPart[]
   readonly bases: KeptBases
   readonly debounceMs: number
-  /** How long the first call waits for what it can do without: the histories, and what agents have read. Default 250 ms. */
+  /** How long the first call waits for what it can do without: histories, and what agents have read. Default 250 ms. */
   readonly graceMs?: number
   readonly log: Logger
-  /** Told of what somebody should look at; `message` is undefined when that is over. */
+  /** Called with what a user should look at; `message` is undefined when that is over. */
   readonly onTrouble: (about: Trouble, message: string | undefined) => void
   /** Called when everything has been restored. */
   readonly onRestored: () => void
@@ -30,12 +30,12 @@ export type Trouble = 'journal' | 'bases' | 'set-aside'
 
 export type State = ReturnType<typeof createState>
 
-/** An authority that has just died holds the lock for a moment longer than that of its tree. */
+/** A dead authority's lock of the state is released a moment later than its lock of the tree. */
 const lockTries = 40
 const lockRetryMs = 5
-/** Between two attempts to write again. */
+/** Delay between two attempts to write again. */
 const healMs = 2000
-/** As long as the file is another tree's: whoever comes back for it must not find it locked. */
+/** Interval while the file is another tree's: a server of that tree that comes back must not find it locked. */
 const foreignMs = 60_000
 /** At a stop, for bytes that are still being compressed. */
 const settleMs = 5000
@@ -51,7 +51,7 @@ export function createState(options: StateOptions) {
   let restoring: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
   let healing: NodeJS.Timeout | undefined
-  /** True while the journal does not hold what it should: then it is written anew. */
+  /** True while the journal lacks something: then it is rewritten. */
   let isBroken = false
   let isRewriting = false
   let isClosed = false
@@ -67,7 +67,7 @@ export function createState(options: StateOptions) {
       }
       if (isClosed) return unlock()
       begin()
-      // Of a state that is not large, whoever calls first finds all of it.
+      // If the state is small, the first call finds all of it.
       await Promise.race([restoring, delay(graceMs, undefined, { ref: false })])
     } catch (error) {
       unlock()
@@ -80,7 +80,7 @@ export function createState(options: StateOptions) {
     const { opened, aside } = journal.open()
     if (aside !== undefined) logSetAside(aside)
     openBases()
-    // What ends while it is restored is a change like any other.
+    // A lease or place that ends while it is restored is a change like any other.
     for (const part of parts)
       listening.set(
         part,
@@ -130,11 +130,11 @@ export function createState(options: StateOptions) {
     gathered.get(part)?.delete(key)
     const made = record()
     if (made !== undefined) append([toJson(part.name, made)])
-    // What is not gathered reaches the disk with the next of what is.
+    // A record that is not gathered reaches the disk with the next gathered ones.
     timer ??= setTimeout(flushAndSync, debounceMs).unref()
   }
 
-  /** Never throws: whatever is not written here, the next rewrite holds. */
+  /** Never throws: the next rewrite contains whatever is not written here. */
   function append(records: readonly string[]): void {
     if (lock === undefined) return
     if (isBroken) return journal.remember(records)
@@ -170,7 +170,7 @@ export function createState(options: StateOptions) {
   async function rewrite(): Promise<void> {
     if (isRewriting) return
     isRewriting = true
-    // Together, without an await: what is gathered now is in both, and what comes later in neither.
+    // Together, without an await: records gathered now are in both, and later ones in neither.
     flush()
     const records = parts.flatMap((part) => Array.from(part.dump(), (record): [string, unknown] => [part.name, record]))
     try {
@@ -210,7 +210,7 @@ export function createState(options: StateOptions) {
     await restoring
     if (isClosed) return
     if (lock?.isInPlace() === true) return rewrite()
-    // Our folder has gone, or we never had it.
+    // Our folder has been removed, or never was ours.
     const hadAll = lock !== undefined
     unlock()
     try {
@@ -232,7 +232,7 @@ export function createState(options: StateOptions) {
     } else {
       openBases()
     }
-    // With what has happened while nothing could be written.
+    // Contains what has happened while nothing could be written.
     if (!isClosed) await rewrite()
   }
 
@@ -263,7 +263,7 @@ export function createState(options: StateOptions) {
       opening ??= openNow().finally(() => (opening = undefined))
       return opening
     },
-    /** What the stop takes away is not taken from the state. */
+    /** What the stop ends is not removed from the state. */
     beginStop(): void {
       flush()
       for (const [part, unsubscribe] of listening) {
@@ -272,7 +272,7 @@ export function createState(options: StateOptions) {
         listening.delete(part)
       }
     },
-    /** Writes all there is, and leaves the state to the next process. */
+    /** Writes everything, and leaves the state to the next process. */
     async close(): Promise<void> {
       await opening
       if (isClosed) return
@@ -285,7 +285,7 @@ export function createState(options: StateOptions) {
       await bases.settle(settleMs)
       end()
     },
-    /** The tree is another process's by now, and with it the state: nothing more is written. */
+    /** Another process has the tree by now, and with it the state: nothing more is written. */
     abandon: end
   }
 }

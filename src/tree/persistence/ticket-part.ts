@@ -1,4 +1,4 @@
-// Places in queues that are kept for a ticket, in their order. The ticket is good after a restart as it was before.
+// Queue places that are kept for a ticket, in their order. The ticket stays valid over a restart.
 import { lockKey } from '../../engine/files/lock-key.ts'
 import type { LeaseRequest } from '../../engine/locks/lease-request.ts'
 import type { LockManager } from '../../engine/locks/lock-manager.ts'
@@ -9,7 +9,7 @@ import { hasTypes, isFields } from './fields.ts'
 import type { LeasePart } from './lease-part.ts'
 import type { PersistedPart } from './part.ts'
 
-/** That no place is kept for it any more. */
+/** No place is kept for it any more. */
 interface Gone {
   readonly id: string
   readonly isGone: true
@@ -19,9 +19,9 @@ interface Options {
   readonly tickets: Tickets
   readonly locks: LockManager
   readonly lostLeases: LostLeases
-  /** Restored before. */
+  /** Restored before this part. */
   readonly leases: LeasePart
-  /** How much longer than it would have been kept a place is kept over a restart. */
+  /** Factor by which a restart lengthens the time that a place is kept. */
   readonly ttlMultiplier: number
 }
 
@@ -30,12 +30,12 @@ export function createTicketPart({ tickets, locks, lostLeases, leases, ttlMultip
     const places = states.flatMap(({ group: { options, members } }) =>
       members.flatMap((member) => (member.place === undefined ? [] : [{ options, member, place: member.place }]))
     )
-    // Of one file, in the order of its queue.
+    // Within one file, in the order of its queue.
     places.sort((one, other) => one.place.order - other.place.order)
     const restored = new Map<MemberState, LeaseRequest | undefined>()
     for (const { options, member, place } of places) {
       const { path, name } = member
-      // Granted after the place was written: then that is what there is.
+      // Granted after the place was written: then the grant counts.
       const granted = leases.restored(options.agentId, path)
       const keptUntil = place.queuedAt + (place.keptUntil - place.queuedAt) * ttlMultiplier
       const state = { note: undefined, ...options, ...place, keptUntil, path, name, key: lockKey(path) }
@@ -47,7 +47,7 @@ export function createTicketPart({ tickets, locks, lostLeases, leases, ttlMultip
   return {
     name: 'ticket',
     isNeededAtOnce: true,
-    // The stop takes all who wait out of their queues: that is no end of their places.
+    // The stop removes all waiters from their queues: their places do not end by that.
     isFrozenByStop: true,
     dump: () => Array.from(tickets.ids(), (id) => tickets.state(id)).filter((state) => state !== undefined),
     restore(records) {
@@ -74,7 +74,7 @@ export function createTicketPart({ tickets, locks, lostLeases, leases, ttlMultip
       const ends = [
         tickets.onChange(note),
         locks.onLeaseChange(({ agentId, isParked }) => {
-          // A place that is kept was granted, or given up.
+          // A kept place was granted, or given up.
           if (isParked) for (const id of tickets.ids(agentId)) note(id)
         })
       ]

@@ -1,9 +1,9 @@
-// What each agent has been shown: so that it is told what has changed over a restart.
+// What each agent has been shown, so that it gets notices of changes over a restart.
 import type { SeenRange, AgentView, ReadTracker } from '../../engine/versions/read-tracker.ts'
 import { hasTypes, isFields } from './fields.ts'
 import { inSlices, type PersistedPart } from './part.ts'
 
-/** To be restored after the history, which says what has changed since. */
+/** Restore it after the history, which says what has changed since. */
 export function createViewPart(reads: ReadTracker): PersistedPart {
   return {
     name: 'view',

@@ -7,24 +7,24 @@ import { createStateDirectory, type OpenFile, type StateDirectory } from './stat
 
 export interface AuthorityLock {
   /**
-   * Takes the lock of every root; those that are still held stay so. @returns false where another process has the tree
+   * Takes the lock of every root and keeps those that it already holds. @returns false if another process has the tree
    * @throws TreeConflict; any other Error says what is in the way
    */
   tryAcquire(): boolean
-  /** False where a locked file is no longer the one that other processes find: somebody has removed our folder. */
+  /** False if other processes no longer find a locked file in its place: another program has removed our folder. */
   isInPlace(): boolean
-  /** Process id of whoever has the tree; undefined where that is not known. */
+  /** Process id of the process that has the tree; undefined if that is not known. */
   holder(): number | undefined
-  /** Removes the files too: whoever has opened one meanwhile finds that it is not in its place. */
+  /** Also removes the files: a process that has opened one meanwhile finds that it is not in its place. */
   release(): void
 }
 
-/** A root belongs to another tree that is being served. It may be so for a moment only, while somebody looks or comes or goes. */
+/** A root belongs to another tree that is being served. This may last a moment only, while a process looks, comes or goes. */
 export class TreeConflict extends Error {}
 
 /** What the locked file says. */
 interface Holder {
-  /** The root that it stands in: elsewhere it is the copy of a tree that shares the file. */
+  /** The root that the file was written in; below any other root it is a copy, made with a tree. */
   readonly root: string
   /** First root of the tree. */
   readonly tree: string
@@ -73,7 +73,7 @@ export function createAuthorityLock(roots: readonly [string, ...string[]]): Auth
         throw error
       }
       for (const [place, file] of taken) {
-        // The file that was locked before has gone from its place.
+        // The file that was locked before is no longer in its place.
         if (place.locked !== undefined) closeSync(place.locked.fd)
         place.locked = file
         sayHolder(file.fd, { root: place.root, tree, pid: process.pid })
@@ -89,7 +89,7 @@ export function createAuthorityLock(roots: readonly [string, ...string[]]): Auth
   }
 }
 
-/** @returns the locked file; undefined where another process has it */
+/** @returns the locked file; undefined if another process has it */
 function lockAt({ root, directory }: RootLock): OpenFile | undefined {
   for (;;) {
     const file = directory.openLock(fileName)
@@ -101,9 +101,9 @@ function lockAt({ root, directory }: RootLock): OpenFile | undefined {
       const holder = isShared ? readHolder(directory) : undefined
       isTaken = isLocked && !isShared && directory.isAt(fileName, file)
       if (isTaken) return file
-      // The file has another name: it was copied with its tree, or is somebody else's. It is not written, and only its name here is ours.
+      // The file has another name too: it was copied with its tree, or is not ours. It is not written; only its name here is removed.
       if (isShared && (isLocked || (holder !== undefined && holder.root !== root))) directory.remove(fileName)
-      // Whoever had it may also have removed it between our opening and our locking.
+      // The process that had it may also have removed it between our open and our lock.
       else if (!isLocked) return undefined
     } finally {
       if (!isTaken) closeSync(fd)
@@ -127,23 +127,23 @@ function giveBack(files: ReadonlyMap<RootLock, OpenFile>): void {
     try {
       if (directory.isAt(fileName, file)) directory.remove(fileName)
     } catch {
-      // It is only a name; the lock is what counts.
+      // It is only a name; the lock counts.
     }
     closeSync(file.fd)
   }
 }
 
-/** So that others can say who is in their way. The lock counts without it, on a full disk for instance. */
+/** So that other processes can name the holder. The lock counts without it, such as on a full disk. */
 function sayHolder(fd: number, holder: Holder): void {
   try {
     ftruncateSync(fd)
     writeSync(fd, JSON.stringify(holder), 0)
   } catch {
-    // Others say then that somebody is.
+    // Then other processes report a holder without its process id.
   }
 }
 
-/** Undefined where somebody is just coming or going, and on systems that let nobody read a locked file. */
+/** Undefined if a process is just coming or going, and on systems on which a locked file cannot be read. */
 function readHolder(directory: StateDirectory): Holder | undefined {
   try {
     const { root, tree, pid } = JSON.parse(directory.read(fileName) ?? '') as { [Name in keyof Holder]?: unknown }
@@ -162,7 +162,7 @@ function refuseOtherTree({ root, directory }: RootLock, tree: string): void {
   )
 }
 
-/** Two engines must not serve the same files, the one as a tree and the other as a part of it. */
+/** Two engines must not serve the same files, one as a tree and the other as part of a larger tree. */
 function refuseNested(roots: readonly string[]): void {
   for (const root of roots) {
     for (let above = dirname(root); above !== dirname(above); above = dirname(above)) {

@@ -1,18 +1,18 @@
-// Fencing tokens: numbers that only grow, also across restarts and kill -9. Durable before a lease gets one, free for everything else.
+// Fencing tokens: numbers that only grow, also across restarts and kill -9. Durable before a lease gets one, without a write for anything else.
 import { OperationError } from '../../errors.ts'
 import type { FencingTokens } from '../../engine/locks/tokens.ts'
 import type { StateDirectory } from './state-directory.ts'
 import { messageOf } from '../../support/error-message.ts'
 
 interface FencingTokensOptions {
-  /** Told of what somebody should look at: the tokens go on growing, but a file was not as it should be. */
+  /** Called with what a user should look at: the tokens go on growing, but a file was not as it should be. */
   readonly onWarning: (message: string) => void
 }
 
 const fileName = 'fencing-tokens.json'
 /** Tokens that one write to the disk covers. */
 const blockSize = 1_000_000
-/** No file of ours comes near, and above it enough numbers are left that a double holds exactly. */
+/** No file of ours comes near. Above it enough numbers are left that a double holds exactly. */
 const maxReserved = 2 ** 52
 
 /** `next` touches the disk at its very first call only. */
@@ -36,7 +36,7 @@ export function createFencingTokens(
   function reserve(): void {
     try {
       const found = readReserved()
-      // Another process on this tree has reserved since: what lies below is its own.
+      // Another process on this tree has reserved since: the tokens below are its own.
       if (found > reserved) last = Math.max(last, found)
       const bound = last + blockSize
       stateDirectory.write(fileName, `${JSON.stringify({ version: 1, reserved: bound })}\n`, { isDurable: true })
@@ -54,7 +54,7 @@ export function createFencingTokens(
     } catch (error) {
       return startAnew(messageOf(error))
     }
-    // There was none, or it was removed with all that had been given.
+    // There was no file, or it was removed with the record of all tokens given.
     if (text === undefined) return aboveAnyCount()
     const { version, reserved } = parseObject(text)
     const isBound = Number.isSafeInteger(reserved) && Number(reserved) >= 0 && Number(reserved) <= maxReserved
@@ -62,7 +62,7 @@ export function createFencingTokens(
     return startAnew('its content is none that this version writes', isBound ? Number(reserved) : 0)
   }
 
-  /** The file says nothing that can be relied on: begins above whatever may have been given, and keeps the file for somebody to look at. */
+  /** The file is not reliable: starts above any token that may have been given, and keeps the file for a user to look at. */
   function startAnew(reason: string, least = 0): number {
     const start = Math.max(aboveAnyCount(), least)
     const aside = `${fileName}.broken-${Date.now()}`
@@ -70,7 +70,7 @@ export function createFencingTokens(
     try {
       stateDirectory.rename(fileName, aside)
     } catch (error) {
-      // Told once, at the start; after that a lease is what needs the file, and its refusal tells.
+      // Reported once, at the start. After that the refusal of a lease, which needs the file, reports it.
       if (isLoaded) throw error
       outcome = `it could not be set aside (${messageOf(error)})`
     }
@@ -96,7 +96,7 @@ export function createFencingTokens(
 }
 
 /**
- * Larger than every token counted from 0 or from an earlier such start: a block would have to be used up, or a process
+ * Larger than every token counted from 0 or from an earlier such start: passing it takes a block used up, or a process
  * started, every second since. Exact in a double until the year 2255.
  */
 function aboveAnyCount(): number {

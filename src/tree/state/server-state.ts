@@ -5,23 +5,23 @@ export interface ServerState {
   /** Of this format. */
   readonly version: '1.0.0'
   readonly transport: 'http' | 'dual' | 'stdio'
-  /** Null where no process of the tree listens. */
+  /** Null if no process of the tree listens. */
   readonly port: number | null
   /** To connect to: an address of this machine. */
   readonly host: string
   readonly path: '/mcp'
-  /** `http://<host>:<port>/mcp`; the other routes stand beside /mcp. Null without a port. */
+  /** `http://<host>:<port>/mcp`; the other routes are beside /mcp. Null without a port. */
   readonly url: string | null
   readonly pid: number
   /** ISO 8601. */
   readonly started_at: string
-  /** Tells the process from a later one with the same pid; null where the system does not tell. Not in DUAL. */
+  /** Tells the process from a later one with the same pid; null if the system does not say. Not in DUAL. */
   readonly process_start: string | null
   readonly project: {
     readonly name: string
     /** The first root, absolute. */
     readonly root: string
-    /** All roots, each of which has this state. Undefined in the state of a server before 0.2: the first alone. Not in DUAL. */
+    /** All roots, each of which has this state. Undefined in the state of a server before 0.2: it has the first only. Not in DUAL. */
     readonly roots?: readonly string[]
   }
 }
@@ -54,7 +54,7 @@ export function parseServerState(text: string): ServerState | undefined {
   return isState ? (state as ServerState) : undefined
 }
 
-/** An address to connect to, for one that was bound: a wildcard stands for loopback. */
+/** An address to connect to, for one that was bound: loopback for a wildcard. */
 export function toClientHost(bound: string): string {
   return clientHosts[bound] ?? bound
 }
@@ -63,7 +63,7 @@ export function urlOf(host: string, port: number | null): string | null {
   return port === null ? null : `http://${host.includes(':') ? `[${host}]` : host}:${port}/mcp`
 }
 
-/** Somebody who can write a state file must not lead its readers, and their tokens, to another machine. */
+/** A user who can write a state file must not lead its readers, and their tokens, to another machine. */
 function isThisMachine(host: string): boolean {
   if (host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)) return true
   return Object.values(networkInterfaces()).some((addresses) => addresses?.some(({ address }) => address === host))

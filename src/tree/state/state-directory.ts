@@ -23,36 +23,36 @@ import { replaceFile } from '../../support/replace-file.ts'
 export interface StateDirectory {
   /** For messages. */
   readonly path: string
-  /** The text of a file; undefined where neither it nor the folder exists. */
+  /** The text of a file; undefined if neither it nor the folder exists. */
   read(name: string): string | undefined
   /** Replaces a file whole. `isDurable`: it survives a power loss once this returns. */
   write(name: string, text: string, options: { readonly isDurable: boolean }): void
-  /** Gives whatever stands at `name` another name. */
+  /** Renames whatever is at `name`. */
   rename(name: string, newName: string): void
   remove(name: string): void
-  /** Opens a file to be locked, empty where there is none yet. The caller closes it. */
+  /** Opens a file to be locked, empty if there is none yet. The caller closes it. */
   openLock(name: string): OpenFile
-  /** Whether the open file is the one that stands at `name`. */
+  /** Whether the open file is the one that is at `name`. */
   isAt(name: string, file: OpenFile): boolean
-  /** The folder, opened, made where it is missing: names in it can be given to system calls until it is closed. */
+  /** Opens the folder, makes it if it is missing: names in it can be given to system calls until it is closed. */
   hold(): Directory
 }
 
 export interface OpenFile {
   readonly fd: number
-  /** Which file it is, whatever becomes of its name. */
+  /** Identifies the file, whatever becomes of its name. */
   readonly stat: BigIntStats
 }
 
-/** Nothing that is kept here comes near. */
+/** No file kept here comes near. */
 const maxFileBytes = 65_536
 const noFollow = constants.O_NOFOLLOW ?? 0
-/** O_NONBLOCK: opening a FIFO that somebody has put there returns at once. */
+/** O_NONBLOCK: opening a FIFO that another user has put there returns at once. */
 const readFlags = constants.O_RDONLY | noFollow | (constants.O_NONBLOCK ?? 0)
 const lockFlags = constants.O_RDWR | constants.O_CREAT | noFollow | (constants.O_NONBLOCK ?? 0)
 const createFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | noFollow
 
-/** @param root real path of a root; nothing is made or looked at yet */
+/** @param root real path of a root; it is not accessed yet */
 export function createStateDirectory(root: string): StateDirectory {
   const path = join(root, ownFolder)
 
@@ -121,14 +121,14 @@ function makeIn(top: Directory): void {
   top.syncNow()
 }
 
-/** Made by hand, or with a copy of the tree, it may be open to others. */
+/** If a user made it, or it came with a copy of the tree, other users may have access. */
 function closeToOthers(directory: Directory): void {
   const stat = directory.stat('.')
   const isOwn = stat !== undefined && stat.uid === BigInt(process.geteuid?.() ?? -1)
   if (isOwn && (stat.mode & 0o077n) !== 0n) chmodSync(directory.self, 0o700)
 }
 
-/** Looked for at every write: a process may have been killed between the folder and this. */
+/** Checked at every write: a process may have been killed between making the folder and this. */
 function hideFromGit(directory: Directory): void {
   let fd: number | undefined
   try {
@@ -166,8 +166,8 @@ function replace(directory: Directory, name: string, text: string, isDurable: bo
 }
 
 /**
- * Somebody who can change the tree may have put a link here, or, in a folder that everybody can write, a file of his own.
- * What this user or root has made is trusted; for root everything is, since he serves the trees of others.
+ * A user who can change the tree may have put a link here, or, in a folder that everyone can write, their own file.
+ * Files of this user or root are trusted. A process of root trusts all files, since it serves the trees of other users.
  */
 function refuseForeign(stat: BigIntStats | undefined, kind: 'directory' | 'file', path: string): void {
   if (stat === undefined) return

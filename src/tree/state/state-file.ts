@@ -1,4 +1,4 @@
-// The state file: by it other processes find the server of a tree (DUAL 2.1).
+// The state file, by which other processes find the server of a tree (DUAL 2.1).
 import { realpathSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { projectName } from '../../support/project/name.ts'
@@ -11,13 +11,13 @@ import { createStateDirectory } from './state-directory.ts'
 export interface Member extends Pick<ServerState, 'transport' | 'pid' | 'started_at' | 'process_start'> {
   /** As bound; a wildcard stands for loopback. */
   readonly host: string
-  /** Null where it does not listen. */
+  /** Null if it does not listen. */
   readonly port: number | null
 }
 
 const fileName = '.mcp_server_state.json'
 
-/** What tells this process from every other one. */
+/** Distinguishes this process from every other one. */
 export const thisProcess = {
   pid: process.pid,
   started_at: startedAt,
@@ -36,7 +36,7 @@ export function createStateFile(root: string, roots: readonly string[] = [root])
   let written: string | undefined
 
   return {
-    /** Undefined where there is none, or none that can be believed. */
+    /** Undefined if there is none, or none that can be believed. */
     read(): ServerState | undefined {
       try {
         const text = directory.read(fileName)
@@ -64,7 +64,7 @@ export function createStateFile(root: string, roots: readonly string[] = [root])
       directory.write(fileName, text, { isDurable: false })
       written = text
     },
-    /** Whether it says what was last written here. */
+    /** Whether it still contains what was last written here. */
     isInPlace(): boolean {
       try {
         return written !== undefined && directory.read(fileName) === written
@@ -72,7 +72,7 @@ export function createStateFile(root: string, roots: readonly string[] = [root])
         return false
       }
     },
-    /** Removes it where it still is what was written here. @throws Error that says what is in the way */
+    /** Removes it if it still is what was written here. @throws Error that says what is in the way */
     removeOwn(): void {
       if (written !== undefined && directory.read(fileName) === written) directory.remove(fileName)
       written = undefined
@@ -81,8 +81,8 @@ export function createStateFile(root: string, roots: readonly string[] = [root])
 }
 
 /**
- * The running server whose state file stands in the folder or nearest above it.
- * @param onStale told of each that names a process which does not run any more
+ * The running server whose state file is in the folder or nearest above it.
+ * @param onStale called with each that names a process which does not run any more
  */
 export function findServer(folder: string, onStale?: (state: ServerState) => void): ServerState | undefined {
   let here = realFolder(resolve(folder))
@@ -108,7 +108,7 @@ function isSameFolder(one: string, other: string): boolean {
   return first !== undefined && first.ino === second?.ino && first.dev === second.dev
 }
 
-/** The real path of the deepest folder on the way that exists. */
+/** The real path of the deepest existing folder on the way. */
 function realFolder(folder: string): string {
   try {
     return realpathSync.native(folder)
