@@ -87,7 +87,7 @@ export function planRemoval(
   }
 }
 
-/** Whether our place is as we wrote it, whatever that says: the user may have put something else there since. */
+/** True if the file still contains the text that was inserted. The user may have replaced it since. */
 function isAsInserted(text: string, record: EditRecord | undefined): boolean {
   return record?.inserted !== undefined && text.includes(record.inserted)
 }
