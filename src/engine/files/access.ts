@@ -9,7 +9,7 @@ const modes = {
 /** Looked up once: a server does not change its user while it runs, and the lookup is a system call. */
 let ownUid: bigint | undefined
 
-/** For the owner the mode decides; for all other users the system, which knows groups and access lists. */
+/** True if the mode permits it to the owner. Otherwise the system decides, which knows groups and access lists. */
 export function mayAccess(path: string, { uid, mode }: BigIntStats, way: keyof typeof modes): boolean {
   const { owner, access } = modes[way]
   ownUid ??= BigInt(process.geteuid?.() ?? -1)
