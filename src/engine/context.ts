@@ -54,7 +54,7 @@ export interface TreeFacts {
   readonly assertInPlace: () => void
 }
 
-/** What async_status tells of the process. */
+/** What async_status reports about the process. */
 export interface ServerFacts {
   readonly version: string
   /** Undefined until the server listens. */

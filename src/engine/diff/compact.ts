@@ -16,7 +16,7 @@ interface Side {
 /**
  * The same difference with each run of removed or added lines slid down as far as it goes, or to the last place where
  * lines of the other side change as well; runs that meet become one. It is what git does (xdl_change_compact), so that a
- * merge conflicts where people expect it to.
+ * merge conflicts in the expected places.
  */
 export function compactHunks(
   baseLines: readonly Line[],

@@ -17,7 +17,7 @@ export interface LineDiff {
   readonly coarse: boolean
 }
 
-/** A line, or a number that stands for it: equal ones are the same. */
+/** A line, or a number for it: equal ones are the same. */
 export type Line = string | number
 
 /**

@@ -25,7 +25,7 @@ export interface LineEditFailure {
   readonly message: string
 }
 
-/** A request that contradicts neither itself nor the rules; whether its lines exist, only the text can tell. */
+/** A request that contradicts neither itself nor the rules; only the text shows whether its lines exist. */
 export interface LineChanges {
   /** By line, ascending. */
   readonly changes: readonly LineChange[]

@@ -87,7 +87,7 @@ function countBreaks(text: string, end: number): number {
 
 /**
  * The place of most of the wanted lines, spaces around them aside; else of a line that resembles the longest of them.
- * @param isWhole false where `wanted` is only the beginning: then nothing can be said about how the rest differs
+ * @param isWhole false if `wanted` is only the beginning: then nothing can be said about how the rest differs
  */
 function findSimilar(lines: readonly string[], wanted: string, isWhole: boolean): Found | undefined {
   const wantedLines = splitLines(wanted).map((line) => line.trim())

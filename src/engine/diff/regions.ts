@@ -56,7 +56,7 @@ function createCursor(hunks: readonly Hunk[]) {
     nextStart: () => hunks[index]?.baseStart ?? Infinity,
     /** How far lines after the hunks taken so far are from their place in the base. */
     offset: () => offset,
-    /** Takes the next hunk. @returns where it ends in the base */
+    /** Takes the next hunk. @returns its end in the base */
     take(): number {
       const { baseEnd, currentEnd } = hunks[index++]!
       offset = currentEnd - baseEnd

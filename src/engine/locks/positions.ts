@@ -1,4 +1,4 @@
-// Reports their positions to those waiters of one queue that asked for it.
+// Reports positions to those waiters of one queue that asked for them.
 
 export interface Standing {
   /** Order of joining the queue. */
