@@ -126,7 +126,7 @@ export function isWanted(event: TreeEvent, filter: EventFilter, answers?: Map<st
   const { types, agentId, matchesPath, pathKey } = filter
   if (types !== undefined && !types.has(event.type)) return false
   if (agentId !== undefined && event.agent_id !== agentId) return false
-  // An event of very many files does not name them.
+  // An event of very many files does not name them all.
   if (matchesPath === undefined || !('path' in event)) return true
   if (pathKey === undefined || answers === undefined) return matchesPath(event.path)
   const known = answers.get(pathKey)

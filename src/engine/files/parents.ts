@@ -60,7 +60,7 @@ function note({ directory, missing }: OpenEntry, unfinished: Unfinished | undefi
   return unfinished?.begin({ kind: 'folders', paths })
 }
 
-/** True if it made the directory, false if another process just had. */
+/** True if it made the directory, false if another operation or program just had. */
 function makeDirectory(parent: Directory, name: string): boolean {
   try {
     mkdirSync(parent.at(name))
