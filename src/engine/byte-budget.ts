@@ -1,11 +1,11 @@
-// How many bytes of requests this process holds at once, however they come: beyond it requests are refused, not memory used.
+// Bounds the bytes of requests that this process holds at once, over all transports: beyond it requests are refused.
 import { OperationError } from '../errors.ts'
 
 /** The bytes of one request that is still arriving. */
 export interface Share {
-  /** @returns false when there is no room: the share has been refused */
+  /** @returns false if there is no room: the share is refused then */
   readonly add: (bytes: number) => boolean
-  /** The request is whole: it makes room for no other any more. */
+  /** The request is whole: it no longer makes room for another. */
   readonly settle: () => void
   /** Harmless when called again. */
   readonly release: () => void

@@ -1,4 +1,4 @@
-// What an operation is given besides its input. It knows no transport.
+// What an operation gets besides its input. It knows no transport.
 import type { Differ } from './diff/differ.ts'
 import type { Bases } from './versions/bases.ts'
 import type { History } from './versions/history.ts'
@@ -10,14 +10,14 @@ import type { LostLeases } from './leases/lost-leases.ts'
 import type { Tickets } from './leases/tickets.ts'
 import type { ReadTracker } from './versions/read-tracker.ts'
 
-/** Who calls, as the transport knows it. */
+/** The caller, as the transport knows it. */
 export interface Caller {
-  /** Undefined where nobody said; `agent_id` in the input comes first. */
+  /** Undefined if the client named none; `agent_id` in the input comes first. */
   readonly agentId?: string | undefined
   readonly transport: 'rest' | 'mcp' | 'stdio' | 'internal'
-  /** The session or connection that ends one day, if the transport has such; a lease taken over it ends with it. */
+  /** The session or connection, if the transport has one; a lease taken over it ends with it. */
   readonly connection?: string | undefined
-  /** Longest wait for a lock that this client survives, in seconds; undefined where it has no limit of its own. */
+  /** Longest wait for a lock that this client survives, in seconds; undefined if it has no limit of its own. */
   readonly maxWaitSeconds?: number | undefined
 }
 
@@ -50,26 +50,26 @@ export interface TreeFacts {
   readonly role: () => 'none' | 'authority' | 'relay'
   /** Process id; null while it is not known. */
   readonly authorityPid: () => number | null
-  /** For the moment before a change: throws where the files are another process's to change by now. @throws OperationError AUTHORITY_LOST */
+  /** Call it right before a change. @throws OperationError AUTHORITY_LOST if another process may change the files by now */
   readonly assertInPlace: () => void
 }
 
-/** What async_status tells of the process. */
+/** What async_status reports about the process. */
 export interface ServerFacts {
   readonly version: string
   /** Undefined until the server listens. */
   port: number | undefined
-  /** Disabled until something is kept. */
+  /** Disabled until something is stored. */
   persistence: 'enabled' | 'disabled'
   readonly transport: string
-  /** Operations that agents are offered. */
+  /** Number of operations offered to agents. */
   readonly toolCount: number
 }
 
 /** `status` is `ok` or `contention` in the PRD's envelope, and absent in that of FES. */
 export type OperationResult = Readonly<Record<string, unknown>> & { readonly status?: string }
 
-/** Calls an operation by name on the engine; what every transport is a layer over. */
+/** Calls an operation by name on the engine; every transport is a layer over this. */
 export type CallOperation = (
   name: string,
   input: unknown,
@@ -80,7 +80,7 @@ export interface OperationContext extends Engine {
   readonly caller: Caller
   /** Aborted when the call is cancelled or its client has gone. */
   readonly signal: AbortSignal
-  /** Tells the client how far a wait has come, where it asked for that. */
+  /** Reports the progress of a wait to the client, if it asked for that. */
   readonly progress?: ((message: string) => void) | undefined
   readonly log: Logger
 }

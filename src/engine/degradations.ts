@@ -1,4 +1,4 @@
-// What does not work as it should while the service goes on without it, for /health and the log.
+// What does not work while the service goes on without it, for /health and the log.
 import type { Logger } from './context.ts'
 
 export interface Degradation {
@@ -14,7 +14,7 @@ export function createDegradations(log: Logger) {
   const messages = new Map<string, string>()
 
   return {
-    /** Says how a part is: undefined where all is well. A change from well to not well, and back, is logged. */
+    /** Sets the state of a part: undefined if all is well. A change from well to not well, and back, is logged. */
     set(part: string, message: string | undefined): void {
       const wasWell = !messages.has(part)
       if (message !== undefined) messages.set(part, message)

@@ -1,4 +1,4 @@
-// What transports and relays need of the engine of a tree, wherever it runs.
+// What transports and relays need from the engine of a tree, in this process or another.
 import type { LockList } from '../../schemas/locks.ts'
 import type { CallOperation } from './context.ts'
 import type { EventListener } from './events/tree-event.ts'
@@ -6,16 +6,16 @@ import type { TrackedFiles } from './versions/tracked-files.ts'
 
 export interface EngineLink {
   readonly call: CallOperation
-  /** Ends the leases that were taken over a session or connection which has ended. */
+  /** Ends the leases of a session or connection that has ended. */
   readonly disconnect: (connection: string) => void
-  /** True where leases would end with the session or connection. */
+  /** True if leases would end with the session or connection. */
   readonly holdsLeases: (connection: string) => Promise<boolean>
-  /** True once its process stops while this one does not: what it refuses now, the next authority answers. */
+  /** True once its process stops while this one does not: the next authority answers what it refuses now. */
   readonly isLeaving?: () => boolean
   /** @param limit of files listed */
   readonly listLocks: (limit: number) => Promise<LockList>
-  /** Files whose versions are known, by path. @param after path of the last one that is known already */
+  /** Files whose versions are known, by path. @param after path of the last file of the page before */
   readonly listFiles: (after: string | undefined, limit: number) => Promise<TrackedFiles>
-  /** Tells of every event from the moment it resolves. @returns ends it */
+  /** Reports every event from the moment it resolves. @returns ends it */
   readonly feed: (listener: EventListener) => Promise<() => void>
 }

@@ -1,7 +1,7 @@
 // Turns in arrival order: so many at once, so many waiting behind them, the rest refused.
 
 export interface Turns {
-  /** Resolves when it is the caller's turn, who then must `end` it. Rejects at once where too many wait, and on abort. */
+  /** Resolves when it is the caller's turn; the caller must then `end` it. Rejects at once if too many wait, and on abort. */
   readonly begin: (signal: AbortSignal) => Promise<void>
   readonly end: () => void
 }
@@ -31,7 +31,7 @@ export function createTurns(maxRunning: number, maxWaiting: number): Turns {
     })
   }
 
-  /** The turn goes to whoever waits longest, so that `running` stays as it is. */
+  /** The turn goes to the longest waiter, so that `running` stays as it is. */
   function end(): void {
     const [next] = waiting
     if (next === undefined) {

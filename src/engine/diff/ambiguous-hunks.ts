@@ -1,7 +1,7 @@
-// Hunks that could stand in several places, because of repeated lines, where the other side has changed one of these places.
+// Hunks that repeated lines allow in several places, one of which the other side has changed.
 import type { Hunk, Line } from './hunks.ts'
 
-// Parts of a run that are tried, beside all of it; it keeps the costs linear.
+// The longest part of a run that is tried besides the whole run; this keeps the costs linear.
 const maxPart = 32
 
 /** One side of a merge, as it differs from the base. */
@@ -11,8 +11,8 @@ export interface SideDiff {
 }
 
 /**
- * The same difference with each hunk whose place is in doubt widened over all the places where its lines
- * could stand, if the other side changed something between them: where it belongs decides what becomes of that change.
+ * The same difference, with each hunk whose place is in doubt widened over all possible places of its lines, if the
+ * other side changed something between them: the place of the hunk decides what becomes of that change.
  * Such a hunk may then touch its neighbour.
  */
 export function widenDoubtful(baseLines: readonly Line[], side: SideDiff, otherSide: SideDiff): Hunk[] {
@@ -26,7 +26,7 @@ export function widenDoubtful(baseLines: readonly Line[], side: SideDiff, otherS
     while (next < otherSide.hunks.length && otherSide.hunks[next]!.baseEnd < start) next++
     for (let at = next; at < otherSide.hunks.length && otherSide.hunks[at]!.baseStart <= end; at++) {
       const other = otherSide.hunks[at]!
-      // One that it could stand right beside leaves all the places to it, unless both add the same: then it may be one addition.
+      // A change right beside the possible places leaves all of them open, unless both add the same: then it may be one addition.
       const isBetween = other.baseEnd > start && other.baseStart < end
       if (!isBetween && !addsAlike(lines, hunk, otherSide.lines, other)) continue
       return {
@@ -50,7 +50,7 @@ interface Reach {
   readonly down: number
 }
 
-/** How many lines up and down lines that it adds or removes could stand as well; undefined where none could. */
+/** How many lines up and down the lines that a hunk adds or removes could move; undefined if none could. */
 function reachOf(
   baseLines: readonly Line[],
   sideLines: readonly Line[],

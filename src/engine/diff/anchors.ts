@@ -1,4 +1,4 @@
-// Anchors of a patience diff: elements that stand exactly once on either side, as many as keep their order.
+// Anchors of a patience diff: elements that occur exactly once on either side, as many as keep their order.
 
 export interface Anchor {
   readonly base: number
@@ -16,7 +16,7 @@ export function uniqueAnchors(base: readonly number[], current: readonly number[
   return longestIncreasing(pairs)
 }
 
-/** Where each element that occurs once stands, in the order of the positions. */
+/** The positions of elements that occur once, ascending. */
 function uniquePositions(ids: readonly number[]): Map<number, number> {
   const positions = new Map<number, number>()
   const repeated = new Set<number>()

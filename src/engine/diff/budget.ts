@@ -1,6 +1,6 @@
-// A bound on synchronous work, counted in characters looked at or written: what patches cost shows only while they are applied.
+// A bound on synchronous work, counted in characters read or written: the cost of patches shows only while they are applied.
 
-/** The work would go beyond its bound: it has to be done elsewhere, or not at all. Nothing has been changed by it. */
+/** The work would exceed its bound: do it elsewhere, or not at all. It has changed nothing. */
 export class OutOfBudget extends Error {}
 
 export interface Budget {

@@ -1,7 +1,7 @@
-// Moves hunks that could stand in several places, because of repeated lines, to the place where git puts them.
+// Moves hunks that repeated lines allow in several places to the place where git puts them.
 import type { Hunk, Line } from './hunks.ts'
 
-/** A run of changed lines on one side, possibly empty: one stands between any two unchanged lines, and at either end. */
+/** A run of changed lines on one side, possibly empty: there is one between any two unchanged lines, and at either end. */
 interface Group {
   start: number
   end: number
@@ -16,7 +16,7 @@ interface Side {
 /**
  * The same difference with each run of removed or added lines slid down as far as it goes, or to the last place where
  * lines of the other side change as well; runs that meet become one. It is what git does (xdl_change_compact), so that a
- * merge conflicts where people expect it to.
+ * merge conflicts in the expected places.
  */
 export function compactHunks(
   baseLines: readonly Line[],
@@ -37,7 +37,7 @@ export function compactHunks(
 function slideGroups(side: Side, other: Side): void {
   const group = firstGroup(side)
   const opposite = firstGroup(other)
-  // Groups of both sides correspond: as many unchanged lines stand before them.
+  // Groups of both sides correspond: as many unchanged lines precede them.
   do {
     if (group.end > group.start) slideGroup(side, group, other, opposite)
   } while (toNext(side, group) && toNext(other, opposite))

@@ -23,11 +23,11 @@ export interface ComparisonTask {
 }
 
 export interface Comparison {
-  /** Base -> current; null where it would take more than `maxDiffBytes`, and where it is coarse under `minimalOnly`. */
+  /** Base -> current; null if it would take more than `maxDiffBytes`, or is coarse under `minimalOnly`. */
   readonly diff: Diff | null
-  /** True where the diff is too large to be worth it: reading the file again is cheaper. False where nothing has found out. */
+  /** True if the diff is too large to be worth it: reading the file again is cheaper. False if that is not known. */
   readonly tooLarge: boolean
-  /** True where the bound was reached: a diff is true, yet larger than it need be. */
+  /** True if the bound was reached: a diff is correct, yet larger than necessary. */
   readonly coarse: boolean
 }
 
@@ -64,9 +64,9 @@ export function compareTexts({
   const baseLines = splitLines(base)
   const currentLines = splitLines(current)
   const { hunks, coarse } = diffLines(baseLines, currentLines, bound)
-  // The caller has a better place for more.
+  // The caller continues elsewhere.
   if (coarse && bound.minimalOnly === true) return { diff: null, tooLarge: false, coarse }
-  // Looked at before anything is built, so that a hopeless one costs nothing.
+  // Checked before anything is built, so that a hopeless one costs nothing.
   if (leastBytes(baseLines, currentLines, hunks, format) > maxDiffBytes) return { diff: null, tooLarge: true, coarse }
   const diff: Diff = {
     format,

@@ -1,4 +1,4 @@
-// The differ: compares two texts, small ones at once, large ones on a thread of its pool, always within a bound.
+// The differ: compares two texts within a bound, small ones at once, large ones on a thread of its pool.
 import { availableParallelism } from 'node:os'
 import type { Patch } from '../../../schemas/contention.ts'
 import { createBudget, OutOfBudget, type Budget } from './budget.ts'
@@ -29,9 +29,9 @@ export interface DifferOptions {
   readonly maxDiffBytes?: number
   /** The limit for the text that patches give, in UTF-8 bytes: beyond it they are not applicable. Default none. */
   readonly maxTextBytes?: number
-  /** Told why a comparison was done coarsely here instead of on a thread. */
+  /** Called with the reason why a comparison was done coarsely here instead of on a thread. */
   readonly onFallback?: (reason: unknown) => void
-  /** Told why there are no threads; undefined once there are. */
+  /** Called with the reason why there are no threads, and with undefined once there are. */
   readonly onTrouble?: (error: unknown) => void
 }
 
@@ -59,18 +59,18 @@ export interface MergeInput extends Pick<MergeTask, 'base' | 'current' | 'incomi
 }
 
 export interface Differ {
-  /** The difference base -> current, and whether the patches still do. Rejects only with the reason of the signal. */
+  /** The difference base -> current, and whether the patches still apply. Rejects only with the reason of the signal. */
   readonly compare: (input: CompareInput) => Promise<Comparison & { readonly judgement?: PatchJudgement }>
   /**
-   * `applyPatches` with `maxTextBytes`, large ones on a thread. Rejects with the reason of the signal, and where no thread
+   * `applyPatches` with `maxTextBytes`, large ones on a thread. Rejects with the reason of the signal, and if no thread
    * answers and the event loop would be blocked for long.
    */
   readonly apply: (input: ApplyInput) => Promise<ApplyResult>
   /** `editLines`, of a large text on a thread. Rejects as `apply` does. */
   readonly edit: (input: EditInput) => Promise<EditResult>
   /**
-   * What both sides have made of the base, or where they collide; without any conflict named where there was no time to
-   * find out. Rejects only with the reason of the signal.
+   * The merge of both sides, or their conflicts; names no conflict if there was no time to find them. Rejects only with
+   * the reason of the signal.
    */
   readonly merge: (input: MergeInput) => Promise<MergeResult>
   /** Ends the threads; comparisons under way and later ones are answered coarsely. */
@@ -82,11 +82,11 @@ const inlineEditLength = 100
 const inlineMs = 10
 // Steps of patches on the event loop: about 1 ms. Judging them costs the same again.
 const maxInlineSteps = 1024 * 1024
-// As a last resort; beyond it everybody else would wait too long.
+// As a last resort: beyond it all other calls would wait too long.
 const maxFallbackSteps = 32 * maxInlineSteps
-// Edits by lines, in steps for each character: of texts of nothing but line breaks.
+// Edits by lines, in steps for each character: measured with texts of nothing but line breaks.
 const editStepsPerChar = 8
-// A merge compares four times, and looks for other places of each change: 1 us a line.
+// A merge compares four times, and searches other places for each change: 1 us a line.
 const maxInlineMergeLines = 6_000
 // Merging as a last resort: one hunk a side, 10 ms for a million characters in lines of usual length.
 const maxFallbackMerge = 4 * 1024 * 1024
@@ -95,7 +95,7 @@ const maxFallbackMergeLines = 60_000
 const patienceMs = 5_000
 const noSearch = { maxEditLength: 0, timeoutMs: 0 }
 const undecided: MergeResult = { conflicts: [], further: 0, hasContents: false, coarse: true }
-// For judging patches here, as a last resort: those that can be judged by then.
+// Time for judging patches here, as a last resort.
 const fallbackMs = 20
 
 export function createDiffer(options: DifferOptions = {}): Differ {
@@ -150,7 +150,7 @@ export function createDiffer(options: DifferOptions = {}): Differ {
     return await withBudget('edit', task, make, signal)
   }
 
-  /** On the event loop as far as that goes unnoticed, else on a thread, and without one as far as can be borne. */
+  /** Within a small budget on the event loop, else on a thread, else within a larger budget on the event loop. */
   async function withBudget<Name extends keyof Jobs>(
     name: Name,
     task: Jobs[Name]['task'],
@@ -190,7 +190,7 @@ export function createDiffer(options: DifferOptions = {}): Differ {
     return await onThread('merge', task, fallback, signal)
   }
 
-  /** Where no thread has the answer, `fallback` gives one. */
+  /** If no thread answers, `fallback` does. */
   async function onThread<Name extends keyof Jobs>(
     name: Name,
     task: Jobs[Name]['task'],

@@ -1,4 +1,4 @@
-// The hunks between two arrays of lines: minimal where the bound allows it, else coarse; applied to the base they always give current.
+// The hunks between two arrays of lines: minimal if the bound allows it, else coarse; applied to the base they always give current.
 import type { Run } from './myers.ts'
 import { findRuns, type DiffBound } from './runs.ts'
 
@@ -13,16 +13,16 @@ export interface Hunk {
 export interface LineDiff {
   /** In order; two hunks never touch. */
   readonly hunks: readonly Hunk[]
-  /** True where the bound was reached: the diff is true, yet larger than it need be. */
+  /** True if the bound was reached: the diff is correct, yet larger than necessary. */
   readonly coarse: boolean
 }
 
-/** A line, or a number that stands for it: equal ones are the same. */
+/** A line, or a number for it: equal ones are the same. */
 export type Line = string | number
 
 /**
- * What must change in the base to become current. Costs: linear for the common start and end and for lines that stand
- * on one side only; what is left is searched within the bound.
+ * What must change in the base to become current. Costs: linear for the common start and end and for lines that are
+ * on one side only; the rest is searched within the bound.
  */
 export function diffLines(baseLines: readonly Line[], currentLines: readonly Line[], bound: DiffBound): LineDiff {
   const whole = trimCommonEnds(baseLines, currentLines)
@@ -52,12 +52,12 @@ function trimCommonEnds(base: readonly Line[], current: readonly Line[]): Hunk {
 interface InternedLines {
   /** Equal lines have equal ids, counted from 0. */
   readonly ids: number[]
-  /** Where the line with that id stands in the array of lines. */
+  /** The index of the line with that id in the array of lines. */
   readonly positions: number[]
 }
 
 /**
- * The lines that stand on both sides, as integers. A line that stands on one side only is in no common subsequence,
+ * The lines that are on both sides, as integers. A line that is on one side only is in no common subsequence,
  * so that leaving it out changes no result and often leaves nothing to search.
  */
 function internSharedLines(baseLines: readonly Line[], currentLines: readonly Line[], whole: Hunk) {

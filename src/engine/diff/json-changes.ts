@@ -3,12 +3,12 @@ import type { Change, DiffSummary } from '../../../schemas/contention.ts'
 import type { Hunk } from './hunks.ts'
 import { withoutTerminator } from './lines.ts'
 
-// A context line is there to recognise the place by; one longer than this (a minified bundle) would only cost.
+// A context line serves to recognise the place; one longer than this (a minified bundle) would only cost.
 const maxContextLineChars = 2_000
 
 /**
  * One change for each hunk, with up to `contextLines` unchanged lines on either side, none of them of another change.
- * `skippedLines` stand above the lines given, equal on both sides.
+ * `skippedLines` precede the given lines, equal on both sides.
  */
 export function toJsonChanges(
   baseLines: readonly string[],

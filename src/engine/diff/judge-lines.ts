@@ -19,7 +19,7 @@ const nothingJudged: PatchJudgement = {
   applicable_patches: []
 }
 
-/** No patch is judged where the budget does not suffice, or only a minimal diff was wanted and there was no time for it. */
+/** No patch is judged if the budget does not suffice, or if only a minimal diff was wanted and there was no time for it. */
 export function judgeLinePatches(task: LineJudgeTask, budget: Budget): PatchJudgement {
   try {
     return judge(task, budget)
@@ -51,13 +51,13 @@ function judge(task: LineJudgeTask, budget: Budget): PatchJudgement {
       applicable_patches.push({ patch_index, start_line: start_line + shift, end_line: end_line + shift })
     }
   }
-  // Sent again as they are, they mean the same numbers of the current text.
+  // Sent again unchanged, the patches mean the same line numbers in the current text.
   const patches_applicable =
     non_conflicting_patches.length === patches.length && 'text' in applyLinePatches(current, patches, maxBytes, budget)
   return { patches_applicable, conflicts, non_conflicting_patches, applicable_patches }
 }
 
-/** What has become of its lines, and how far they have moved. */
+/** Why the patch's lines are not the same, if so, and how far they have moved. */
 function place(
   hunks: readonly Hunk[],
   { start_line, end_line }: LinePatch,
@@ -68,7 +68,7 @@ function place(
   let isContextChanged = false
   for (const { baseStart, baseEnd, currentEnd } of hunks) {
     if (baseStart > end_line + contextLines) break
-    // A change that touches the lines is one of them: who knew of it might have meant other lines.
+    // A change that touches the lines counts: an author that knew of it might have meant other lines.
     if (baseStart <= end_line && baseEnd >= start) return { reason: 'lines_changed', shift: 0 }
     if (baseEnd > start - contextLines) isContextChanged = true
     if (baseEnd <= start) shift = currentEnd - baseEnd

@@ -1,4 +1,4 @@
-// Whether the patches of a late update would still do on the current text what their author saw them do on the base.
+// Whether the patches of a late update still do on the current text what they do on the base.
 import type { ApplicablePatch, PatchConflict, StringPatch } from '../../../schemas/contention.ts'
 import { OutOfBudget, unlimited, type Budget } from './budget.ts'
 import { judgeLinePatches } from './judge-lines.ts'
@@ -10,7 +10,7 @@ import type { JudgeTask, PatchJudgement } from './judgement.ts'
 
 /**
  * Judges the patches on the texts without their byte order marks, as `applyPatches` applies them. Patches for which the
- * budget does not suffice are treated as those for which the time does not.
+ * budget does not suffice are treated like those for which the time does not.
  */
 export function judgePatches(task: JudgeTask, budget = unlimited): PatchJudgement {
   const { patches } = task
@@ -28,7 +28,7 @@ interface StringJudgeTask extends JudgeTask {
 
 /**
  * Judges each patch on the running text, as a re-submission would, passing over those that fail. The same patches are
- * applied to the base alongside, so that an edit of this request stands on both sides and is no change of context.
+ * applied to the base alongside, so that an edit of this request is on both sides and is no change of context.
  */
 function judgeStringPatches(task: StringJudgeTask, budget: Budget): PatchJudgement {
   const { patches, bound } = task
@@ -57,7 +57,7 @@ interface RunningTexts {
   readonly current: string
 }
 
-/** Undefined where the text would become too large: what comes after it cannot be judged. @throws OutOfBudget */
+/** Undefined if the text would become too large: later patches cannot be judged. @throws OutOfBudget */
 function judgePatch(
   { base, current, maxBytes, contextLines }: StringJudgeTask,
   running: RunningTexts,
@@ -103,7 +103,7 @@ interface Applied {
   readonly places: AppliedPatch
 }
 
-/** True where old_string stands in both texts equally often and each time with the same lines around it. */
+/** True if old_string occurs in both texts equally often and each time with the same lines around it. */
 function hasSameSurroundings(
   base: Applied,
   current: Applied,
@@ -112,7 +112,7 @@ function hasSameSurroundings(
   budget: Budget
 ): boolean {
   const { count, offsets } = base.places
-  // More places than are known are not compared: caution.
+  // Out of caution, places beyond the known ones are not compared.
   if (count !== current.places.count || count > offsets.length) return false
   return offsets.every((offset, index) => {
     const was = surroundings(base.text, offset, length, contextLines)
@@ -123,7 +123,7 @@ function hasSameSurroundings(
   })
 }
 
-/** What stands around a place: the rest of its first and last line, and the context lines beyond them. */
+/** What surrounds a place: the rest of its first and last line, and the context lines beyond them. */
 function surroundings(text: string, offset: number, length: number, contextLines: number) {
   const end = offset + length
   let contextStart = lineStart(text, offset)
@@ -135,7 +135,7 @@ function surroundings(text: string, offset: number, length: number, contextLines
   return { before: text.slice(contextStart, offset), after: text.slice(end, contextEnd) }
 }
 
-/** The lines where old_string stands once, or first if all places are meant. */
+/** The lines of the only place of old_string, or of the first if all places are meant. */
 function linesOf(text: string, { old_string, replace_all }: StringPatch, budget: Budget) {
   budget.spend(2 * text.length)
   const [offset, another] = occurrences(text, old_string, 'overlapping')

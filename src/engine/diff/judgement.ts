@@ -1,4 +1,4 @@
-// What to judge patches by, and what comes of it.
+// The task of judging patches, and its result.
 import type { ApplicablePatch, Patch, PatchConflict } from '../../../schemas/contention.ts'
 import type { DiffBound } from './runs.ts'
 
@@ -20,6 +20,6 @@ export interface JudgeTask {
   readonly contextLines: number
   /** The limit given to `applyPatches`, in UTF-8 bytes. */
   readonly maxBytes: number
-  /** Patches not judged in its time are in neither list, and `patches_applicable` is false. Those by lines need the diff. */
+  /** Patches not judged in time are in neither list, and `patches_applicable` is false. Those by lines need the diff. */
   readonly bound: DiffBound
 }

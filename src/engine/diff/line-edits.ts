@@ -1,4 +1,4 @@
-// Edits by line number (FES 2.3): bytes that no edit touches stay as they are, whatever line ends they have.
+// Edits by line number (FES 2.3): bytes that no edit touches stay, whatever their line ends.
 import type { LineEdit } from '../../../schemas/file-editing.ts'
 import {
   breakOf,
@@ -15,7 +15,7 @@ import {
 export interface LineEditRequest {
   /** Their line numbers mean the text as it is before; several inserts at one line keep their order. */
   readonly edits: readonly LineEdit[]
-  /** Lines put behind the last one. */
+  /** Lines added after the last one. */
   readonly append: string
 }
 
@@ -25,12 +25,12 @@ export interface LineEditFailure {
   readonly message: string
 }
 
-/** A request that contradicts neither itself nor the rules; whether its lines exist, only the text can tell. */
+/** A request that contradicts neither itself nor the rules; only the text shows whether its lines exist. */
 export interface LineChanges {
   /** By line, ascending. */
   readonly changes: readonly LineChange[]
   readonly appended: Block
-  /** The first line break in what was handed in; \n where there is none. */
+  /** The first line break in the request; \n if there is none. */
   readonly handedBreak: string
 }
 
@@ -50,7 +50,7 @@ export interface EditTask {
 
 export type EditResult = EditedLines | { readonly failure: LineEditFailure }
 
-/** Lines handed in, as one text: their breaks still as they came, one at the end or not. Undefined where there are none. */
+/** Lines of the request, as one text: with their original breaks, one at the end or not. Undefined if there are none. */
 type Block = string | undefined
 
 /** All edits that mean one line. */
@@ -59,13 +59,13 @@ interface LineChange {
   /** Index of the first edit in the request that needs this line, or the place behind the last one, to be there. */
   readonly editIndex: number
   readonly inserted: string[]
-  /** What stands in its place, nothing for a deletion; undefined where the line stays. */
+  /** What replaces the line, nothing for a deletion; undefined if the line stays. */
   replacement?: { readonly block: Block }
 }
 
 const anyBreak = /\r\n?|\n/g
 
-/** What can be said of a request before anybody looks at the file: of how it is made, not of how many lines it brings. */
+/** Checks the form of a request without the file, but not how many lines it brings. */
 export function readLineEdits({ edits, append }: LineEditRequest): LineChanges | { readonly failure: LineEditFailure } {
   const byLine = new Map<number, LineChange>()
   for (const [editIndex, { line, operation, content }] of edits.entries()) {
@@ -95,7 +95,7 @@ export function editLines({ text, changes, isNew }: EditTask): EditResult {
   const edited = editBody(body, changes, isNew)
   if ('failure' in edited) return edited
   const whole = mark + edited.text
-  // A byte order mark that is put in alone is no line either.
+  // An inserted byte order mark with nothing else is no line either.
   return { ...edited, text: whole, totalLines: splitMark(whole).body === '' ? 0 : edited.totalLines }
 }
 
@@ -123,7 +123,7 @@ function editBody(text: string, { changes, appended, handedBreak }: LineChanges,
   return { text: output.finish(isNew || endsWithBreak(text)), ...countChanges(changes, appended, total) }
 }
 
-/** Characters handed in. */
+/** Characters in the request. */
 export function sizeOfEdits({ changes, appended }: LineChanges): number {
   const blocks = changes.flatMap(({ inserted, replacement }) => [...inserted, replacement?.block ?? ''])
   return blocks.reduce((sum, block) => sum + block.length, appended?.length ?? 0)
@@ -198,7 +198,7 @@ function createOutput(text: string, handedBreak: string) {
     keep(from: number, to: number): void {
       push(text.slice(from, to))
     },
-    /** @param replaced the line in whose place they stand, with its line end, which they take */
+    /** @param replaced the line that they replace, with its line end, which they take */
     add(block: Block, offset: number, replaced = ''): void {
       if (block === undefined) return
       const body = withoutTerminator(block)
@@ -217,12 +217,12 @@ function createOutput(text: string, handedBreak: string) {
   }
 }
 
-/** One line break at the end of a text handed in is not a further line. */
+/** One line break at the end of a text in the request is not a further line. */
 function linesIn(block: Block): number {
   return block === undefined ? 0 : Math.max(1, countLines(block))
 }
 
-/** The line end just before an offset; "" where something else stands there. */
+/** The line end just before an offset; "" if there is none. */
 function breakBefore(text: string, offset: number): string {
   return breakOf(text.slice(Math.max(0, offset - 2), offset))
 }

@@ -1,4 +1,4 @@
-// Why a patch by lines cannot be made, with what its author needs to mend it.
+// Why a patch by lines cannot be made, with what its author needs to fix it.
 
 /** Fit for `details` of an error. Line numbers are 1-based, of the text before any patch. */
 export type LinePatchFailure =
@@ -10,9 +10,9 @@ export type LinePatchFailure =
       readonly reason: 'unexpected_lines'
       readonly start_line: number
       readonly end_line: number
-      /** What stands there, without the last line's terminator: at most twenty lines, at most 2,000 characters. */
+      /** The lines there, without the last one's terminator: at most twenty lines, at most 2,000 characters. */
       readonly text: string
-      /** True where `text` is not all of it. */
+      /** True if `text` is not all of it. */
       readonly clipped?: boolean
     }
 

@@ -67,7 +67,7 @@ function sizeOf({ new_content, expected_lines = '' }: LinePatch): number {
   return new_content.length + expected_lines.length
 }
 
-/** What is wrong with one patch, whatever the others are. Linear in the patch, however many lines it replaces. */
+/** What is wrong with one patch, regardless of the others. Linear in the patch, however many lines it replaces. */
 export function findFault(
   lines: readonly string[],
   { start_line, end_line, new_content, expected_lines }: LinePatch,
@@ -117,11 +117,11 @@ function findOverlap(ordered: readonly Numbered[]): LinePatchFailure | undefined
   return undefined
 }
 
-/** The new content, with the line end of what it replaces where it brings none. */
+/** The new content; without a line end of its own, it takes that of what it replaces. */
 function withLineEnd(lines: readonly string[], { start_line, end_line, new_content }: LinePatch): string {
   if (new_content === '' || endsWithBreak(new_content)) return new_content
   if (end_line >= start_line) return new_content + breakOf(lines[end_line - 1]!)
-  // Behind a last line without a line end, what is inserted has none either.
+  // After a last line without a line end, an insertion has none either.
   const neighbour = lines[start_line - 2] ?? lines[start_line - 1] ?? ''
   return new_content + breakOf(neighbour)
 }

@@ -1,4 +1,4 @@
-// The conflicts of a merge as the wire tells them: where they stand in all three texts and, where there is room, what stands there.
+// The conflicts of a merge in their wire form: their places in all three texts and, if there is room, the lines there.
 import type { MergeConflict } from '../../../schemas/contention.ts'
 import type { MergeConflicts, MergeLines, Clash } from './merge-result.ts'
 import type { Span } from './regions.ts'
@@ -10,7 +10,7 @@ export function describeConflicts(lines: MergeLines, clashes: readonly Clash[], 
   const conflicts = clashes.slice(0, Math.max(1, Math.floor(maxBytes / placeBytes)))
   const further = clashes.length - conflicts.length
   const places = conflicts.map((clash) => describe(clash, () => ({})))
-  // Looked at before anything is built, so that a hopeless one costs nothing.
+  // Checked before anything is built, so that a hopeless one costs nothing.
   if (leastBytes(lines, conflicts) > maxBytes) return { conflicts: places, further, hasContents: false }
   const full = conflicts.map((clash) => describe(clash, (side, span) => ({ content: contentOf(lines[side], span) })))
   const fits = Buffer.byteLength(JSON.stringify(full)) <= maxBytes

@@ -1,4 +1,4 @@
-// What to merge, and what comes of it.
+// The task of a merge, and its result.
 import type { MergeConflict } from '../../../schemas/contention.ts'
 import type { Region } from './regions.ts'
 import type { DiffBound } from './runs.ts'
@@ -8,25 +8,25 @@ export interface MergeTask {
   readonly base: string
   readonly current: string
   readonly incoming: string
-  /** True where the result must be JSON if all three are. */
+  /** True if the result must be JSON when all three are. */
   readonly isJson: boolean
-  /** Of both differences together, as far as time goes. */
+  /** The time limit is for both differences together. */
   readonly bound: DiffBound
   /** The most bytes the conflicts may take as JSON. */
   readonly maxConflictBytes: number
 }
 
 export interface MergeConflicts {
-  /** In order, those that there is room for. */
+  /** In order, as many as there is room for. */
   readonly conflicts: MergeConflict[]
   /** How many more there are. */
   readonly further: number
-  /** False where there is room for their places alone. */
+  /** False if there is room for their places only. */
   readonly hasContents: boolean
 }
 
 export type MergeResult = ({ readonly text: string } | MergeConflicts) & {
-  /** True where the bound was reached: what each side has changed is true, yet larger than it need be, and collides sooner. */
+  /** True if the bound was reached: the changes of each side are correct, yet larger than necessary, and collide sooner. */
   readonly coarse: boolean
 }
 
@@ -39,7 +39,7 @@ export interface MergeLines {
 
 export type NotMerged = Exclude<MergeResult, { readonly text: string }>
 
-/** Where the two sides cannot both be had. */
+/** A place where the two sides conflict. */
 export interface Clash extends Pick<Region, 'base' | 'current' | 'incoming'> {
   readonly reason: MergeConflict['reason']
 }

@@ -1,4 +1,4 @@
-// The three-way merge: what two sides have made of one base, line by line, where that leaves no doubt. Pure and synchronous.
+// The three-way merge: combines what two sides have made of one base, line by line, if that leaves no doubt. Pure and synchronous.
 import { compactHunks } from './compact.ts'
 import { widenDoubtful } from './ambiguous-hunks.ts'
 import { diffLines, type Line, type LineDiff } from './hunks.ts'
@@ -11,7 +11,7 @@ import type { Clash, MergeLines, MergeResult, MergeTask } from './merge-result.t
 
 /**
  * Takes what only one side has changed, and once what both have changed alike. Everything else is a conflict, and so is a
- * change that touches one of the other side, or whose place is in doubt. Of two sides it does not matter which is which.
+ * change that touches one of the other side, or whose place is in doubt. The sides are interchangeable.
  * The byte order marks are merged apart from the lines.
  */
 export function mergeTexts(task: MergeTask): MergeResult {
@@ -28,14 +28,14 @@ function mergeBodies(task: MergeTask): MergeResult {
   if (base === current) return { text: incoming, coarse: false }
   const lines = { base: splitLines(base), current: splitLines(current), incoming: splitLines(incoming) }
   const { text, clashes, coarse } = mergeLines(lines, task)
-  // Of a small bound the caller has a better place for more.
+  // With a small bound the caller continues elsewhere.
   if (coarse && task.bound.minimalOnly === true) return { conflicts: [], further: 0, hasContents: false, coarse }
   if (text !== undefined) return { text, coarse }
   return { ...describeConflicts(lines, clashes, task.maxConflictBytes), coarse }
 }
 
 interface Outcome {
-  /** Undefined where there are clashes. */
+  /** Undefined if there are clashes. */
   readonly text?: string
   readonly clashes: readonly Clash[]
   readonly coarse: boolean
@@ -43,7 +43,7 @@ interface Outcome {
 
 /**
  * Lines that occur several times can be matched in several ways, of which a diff picks one. So the texts are compared from
- * their ends as well: what does not come out the same is a guess.
+ * their ends as well: a different result is a guess.
  */
 function mergeLines(lines: MergeLines, { base, current, incoming, isJson, bound }: MergeTask): Outcome {
   const numbers = numberLines(lines)
@@ -60,7 +60,7 @@ function mergeLines(lines: MergeLines, { base, current, incoming, isJson, bound 
   return { clashes: [wholeOf(first.regions, 'invalid_json')], coarse }
 }
 
-/** A number for each line of the three texts, equal for equal ones: they are compared many times. */
+/** A number for each line of the three texts, equal for equal lines: they are compared many times. */
 interface Numbers {
   readonly base: readonly number[]
   readonly current: readonly number[]
@@ -137,7 +137,7 @@ function toClash({ base, current, incoming }: Region): Clash {
   return { base, current, incoming, reason: 'overlap' }
 }
 
-/** Those of the first that are not among the second. */
+/** The regions of the first that are not among the second. */
 function differing(first: readonly Region[], second: readonly Region[]): readonly Region[] {
   const keyOf = ({ base, current, incoming }: Region) =>
     [base, current, incoming].map(({ start, end }) => `${start}-${end}`).join()
@@ -146,7 +146,7 @@ function differing(first: readonly Region[], second: readonly Region[]): readonl
   return found.length > 0 ? found : first
 }
 
-/** From the first of these changes to the last: each fits, and yet all together do not. */
+/** From the first of these changes to the last: each fits, but all together do not. */
 function wholeOf(regions: readonly Region[], reason: Clash['reason']): Clash {
   const first = regions[0]!
   const last = regions.at(-1)!

@@ -1,8 +1,8 @@
-// Whether a merge of JSON texts is still JSON, and says what both sides said.
+// Whether a merge of JSON texts is still JSON, and keeps what both sides said.
 
 /**
- * True where all the inputs are JSON and the merged text is not, or names a property of one object twice where neither side
- * did: of the two values, readers would see one.
+ * True if all the inputs are JSON and the merged text is not, or names a property of one object twice and neither side
+ * did: readers would see only one of the two values.
  */
 export function breaksJson(merged: string, inputs: readonly string[]): boolean {
   if (!inputs.every((input) => parse(input) !== undefined)) return false
@@ -22,7 +22,7 @@ function parse(text: string): { value: unknown } | undefined {
   }
 }
 
-/** A parser keeps one of two properties of the same name: by so many the text has more of them than the value. */
+/** A parser keeps one of two properties of the same name: by this many properties the text exceeds the value. */
 function surplusNames(text: string, value: unknown): number {
   return countColons(text) - countProperties(value)
 }

@@ -1,6 +1,6 @@
 // Myers' search for a smallest edit script ("An O(ND) Difference Algorithm and Its Variations", 1986), forward and greedy.
 
-/** How a search came to be where it is: one cell for each diagonal and each number of edits. */
+/** The path of a search: one cell for each diagonal and each number of edits. */
 interface Cells {
   /** Elements of the base consumed. */
   x: Int32Array
@@ -21,7 +21,7 @@ export interface Run {
 const maxCells = 4_000_000
 
 /**
- * The runs of equal elements of a longest common subsequence, ascending; undefined where more than `maxEditLength` elements are
+ * The runs of equal elements of a longest common subsequence, ascending; undefined if more than `maxEditLength` elements are
  * inserted and deleted, or at the deadline (of `performance.now()`).
  */
 export function longestCommonRuns(
@@ -32,7 +32,7 @@ export function longestCommonRuns(
 ): Run[] | undefined {
   const most = Math.min(maxEditLength, base.length + current.length)
   const cells = createCells()
-  // Index of the furthest cell on each diagonal; -1 where there is none.
+  // Index of the furthest cell on each diagonal; -1 if there is none.
   const offset = most + 1
   const furthest = new Int32Array(2 * offset + 1).fill(-1)
   const extend = (x: number, diagonal: number) => {

@@ -9,18 +9,18 @@ export interface Nearest {
   readonly start_line: number
   readonly end_line: number
   readonly difference: Difference
-  /** These lines as they stand in the text, without the last one's terminator: at most ten, at most 1,000 characters. */
+  /** These lines as they are in the text, without the last one's terminator: at most ten, at most 1,000 characters. */
   readonly text: string
-  /** True where `text` is not all of them. */
+  /** True if `text` is not all of them. */
   readonly clipped?: boolean
 }
 
 const maxShownLines = 10
 const maxShownChars = 1_000
-// A text is normalised four times, 10 ms/MB each, a window of a larger one alone; comparing line by line takes 10 ms/MB.
+// A text is normalised four times, 10 ms/MB each, only a window of a larger one; comparing line by line takes 10 ms/MB.
 const maxNormalizedChars = 256 * 1024
 const maxComparedChars = 4 * 1024 * 1024
-// A longer comparison is of no use to a reader; of a longer string only the beginning is looked for.
+// A longer comparison is useless to a reader; of a longer string only the beginning is searched for.
 const maxWantedChars = 64 * 1024
 const minSimilarity = 0.5
 
@@ -39,7 +39,7 @@ export function costOfNearest(text: string, wanted: string): number {
   return 4 * (Math.min(text.length, maxComparedChars) + Math.min(wanted.length, maxWantedChars))
 }
 
-/** Undefined where nothing is similar, in the first 4 Mi characters of a large text. Linear in the text. */
+/** Undefined if nothing is similar, in the first 4 Mi characters of a large text. Linear in the text. */
 export function findNearest(text: string, wanted: string): Nearest | undefined {
   const beginning = wanted.slice(0, maxWantedChars)
   if (beginning.trim() === '') return undefined
@@ -60,13 +60,13 @@ export function findNearest(text: string, wanted: string): Nearest | undefined {
 }
 
 interface Found {
-  /** 0-based line; it may lie outside the text where only the end of the wanted lines has a counterpart. */
+  /** 0-based line; it may lie outside the text if only the end of the wanted lines has a counterpart. */
   readonly start: number
   readonly count: number
   readonly difference: Difference
 }
 
-/** Where the wanted string stands but for line ends, whitespace or case; undefined too where the text is too large to say. */
+/** The place of the wanted string apart from line ends, whitespace or case; undefined also if the text is too large. */
 function findNormalized(text: string, wanted: string): Found | undefined {
   if (text.length > maxNormalizedChars) return undefined
   for (const { difference, normalize } of normalizations) {
@@ -86,8 +86,8 @@ function countBreaks(text: string, end: number): number {
 }
 
 /**
- * Where most of the wanted lines stand, spaces around them aside; else where a line resembles the longest of them.
- * @param isWhole false where `wanted` is only the beginning: then nothing can be said about how the rest differs
+ * The place of most of the wanted lines, spaces around them aside; else of a line that resembles the longest of them.
+ * @param isWhole false if `wanted` is only the beginning: then nothing can be said about how the rest differs
  */
 function findSimilar(lines: readonly string[], wanted: string, isWhole: boolean): Found | undefined {
   const wantedLines = splitLines(wanted).map((line) => line.trim())

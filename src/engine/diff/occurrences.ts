@@ -1,10 +1,10 @@
-// Where a string occurs in a text, in time linear in both, whatever they are.
+// Where a string occurs in a text, always in time linear in both.
 
 // The native search is the fastest, yet its worst case is the product of the lengths: a needle of 500 characters like
 // aaaabaaaa in a million a's takes half a second. Beyond 30 ms Knuth-Morris-Pratt, always linear, takes over.
 const maxNativeSteps = 32_000_000
 
-/** The offsets of `needle`, ascending; where two overlap, both or only the first of them. An empty needle occurs nowhere. */
+/** The offsets of `needle`, ascending; if two overlap, both or only the first of them. An empty needle occurs nowhere. */
 export function occurrences(text: string, needle: string, overlap: 'overlapping' | 'disjoint'): Iterable<number> {
   if (needle === '' || needle.length > text.length) return []
   const isCheap = text.length * needle.length <= maxNativeSteps

@@ -62,9 +62,9 @@ function applyStringPatches(
 
 export interface AppliedPatch {
   readonly text: string
-  /** How often old_string stood in the text: once, or with `replace_all` any number of times. */
+  /** How often old_string occurred in the text: once, or with `replace_all` any number of times. */
   readonly count: number
-  /** Where it stood, the first thousand places. */
+  /** The offsets of the first thousand places. */
   readonly offsets: readonly number[]
 }
 
@@ -84,12 +84,12 @@ export function applyPatch(
   for (const offset of occurrences(text, old_string, replace_all === true ? 'disjoint' : 'overlapping')) {
     if (++count > 1 && replace_all !== true) return { fault: 'ambiguous' }
     budget.spend(stepsPerPlace)
-    // The places that are left can only make it larger.
+    // The remaining places can only make it larger.
     if (replace_all === true && growth > 0 && text.length + count * growth > limit) return { fault: 'too_large' }
     if (count <= maxOffsets) offsets.push(offset)
   }
   if (count === 0) return { fault: 'not_found' }
-  // Known before anything is built: a small request must not fill the memory.
+  // Checked before anything is built: a small request must not fill the memory.
   const length = text.length + count * growth
   if (length > limit) return { fault: 'too_large' }
   budget.spend(length)
@@ -107,7 +107,7 @@ function replaceAt(text: string, offsets: Iterable<number>, length: number, repl
   for (const offset of offsets) {
     pieces.push(text.slice(from, offset), replacement)
     from = offset + length
-    // Joined now and then: a million places would otherwise make millions of pieces.
+    // Joined from time to time: a million places would otherwise make millions of pieces.
     if (pieces.length >= 10_000) result += pieces.splice(0).join('')
   }
   return result + pieces.join('') + text.slice(from)

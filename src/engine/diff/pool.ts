@@ -1,4 +1,4 @@
-// The threads that run large jobs: started when first needed, so many at once, none waiting for ever.
+// The threads that run large jobs: started when first needed, limited in number, with no job waiting for ever.
 import type { Piscina } from 'piscina'
 import { installed } from '../../support/installation.ts'
 import { assertInstalled, createLazy } from '../../support/lazy.ts'
@@ -7,14 +7,14 @@ import type { Jobs } from './worker.ts'
 
 interface PoolOptions {
   readonly maxThreads: number
-  /** Milliseconds after which a job is given up, waiting for its turn included. */
+  /** Milliseconds after which a job is given up, the wait for its turn included. */
   readonly patienceMs: number
-  /** Told why there are no threads, or one fails while it has nothing to do; undefined once a job has been done. */
+  /** Called with the reason why there are no threads, or an idle one fails; with undefined once a job is done. */
   readonly onTrouble: (error: unknown) => void
 }
 
 export interface ThreadPool {
-  /** Rejects where the queue is full, the thread fails or takes too long, the pool is closed, or on abort. */
+  /** Rejects if the queue is full, the thread fails or takes too long, the pool is closed, or on abort. */
   readonly run: <Name extends keyof Jobs>(
     name: Name,
     task: Jobs[Name]['task'],
@@ -29,7 +29,7 @@ const waitingPerThread = 8
 
 export function createPool({ maxThreads, patienceMs, onTrouble }: PoolOptions): ThreadPool {
   // Piscina's own queue is kept empty: tasks with a signal are not counted in it, and without minimum threads it starts
-  // none for those who wait behind a task that was aborted.
+  // none for tasks that wait behind an aborted one.
   const turns = createTurns(maxThreads, maxThreads * waitingPerThread)
   const threads = createLazy(
     () => startThreads(maxThreads, onTrouble),
@@ -67,7 +67,7 @@ export function createPool({ maxThreads, patienceMs, onTrouble }: PoolOptions): 
     }
   }
 
-  /** Running jobs reject, and as they end those who wait do. */
+  /** Running jobs reject, and so do the waiting ones as these end. */
   async function close(): Promise<void> {
     closed = true
     await (await threads.settled())?.destroy()

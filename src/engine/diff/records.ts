@@ -1,4 +1,4 @@
-// Hunks over records, the lines of a unified diff: a record ends with \n alone, so that a lone \r stands inside of it.
+// Hunks over records, the lines of a unified diff: a record ends only with \n, so that a lone \r is inside of it.
 import type { Hunk } from './hunks.ts'
 
 export interface RecordDiff {
@@ -64,7 +64,7 @@ function widen(baseLines: readonly string[], currentLines: readonly string[], hu
       baseStart--
       currentStart--
     }
-    // Where two hunks meet inside a record, all of it goes to the second: `recordsBefore` counts whole ones.
+    // If two hunks meet inside a record, all of it goes to the second: `recordsBefore` counts whole ones.
     const ceiling = hunks[index + 1]?.baseStart ?? baseLines.length
     while (baseEnd < ceiling && !isWhole(baseEnd, currentEnd)) {
       baseEnd++

@@ -1,4 +1,4 @@
-// Lays the changes of two sides over their common base: which stand alone, which are the same, which collide.
+// Lays the changes of two sides over their common base: which are on one side only, which are the same, which collide.
 import type { Hunk } from './hunks.ts'
 
 /** Lines of one text: offsets, 0-based, the end excluded. */
@@ -7,7 +7,7 @@ export interface Span {
   readonly end: number
 }
 
-/** A stretch of the base that one side has changed, or both, with what stands there instead. */
+/** A stretch of the base that one side has changed, or both, with its replacement. */
 export interface Region {
   readonly base: Span
   readonly current: Span
@@ -54,9 +54,9 @@ function createCursor(hunks: readonly Hunk[]) {
   let offset = 0
   return {
     nextStart: () => hunks[index]?.baseStart ?? Infinity,
-    /** How far lines behind the hunks taken so far stand from their place in the base. */
+    /** How far lines after the hunks taken so far are from their place in the base. */
     offset: () => offset,
-    /** Takes the next hunk. @returns where it ends in the base */
+    /** Takes the next hunk. @returns its end in the base */
     take(): number {
       const { baseEnd, currentEnd } = hunks[index++]!
       offset = currentEnd - baseEnd

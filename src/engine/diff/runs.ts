@@ -1,4 +1,4 @@
-// The runs of equal elements that a diff leaves standing: a longest common subsequence within a bound, else lines unique to both sides.
+// The runs of equal elements that a diff keeps: a longest common subsequence within a bound, else lines unique to both sides.
 import { uniqueAnchors } from './anchors.ts'
 import { longestCommonRuns, type Run } from './myers.ts'
 
@@ -17,7 +17,7 @@ const maxComparisons = 200_000_000
 // What differs at most in a gap between anchors; small enough that all gaps together cost linear time.
 const gapEditLength = 64
 
-/** Runs in ascending order on both sides; half of the time goes to the minimal ones, what is left to the coarse ones. */
+/** Runs in ascending order on both sides; half of the time goes to the minimal ones, the rest to the coarse ones. */
 export function findRuns(
   base: readonly number[],
   current: readonly number[],
@@ -29,7 +29,7 @@ export function findRuns(
   return { runs: minimalOnly ? [] : coarseRuns(base, current, deadline), minimal: false }
 }
 
-/** A longest common subsequence (Myers), or undefined where the bound is reached first. */
+/** A longest common subsequence (Myers), or undefined if the bound is reached first. */
 function minimalRuns(base: readonly number[], current: readonly number[], bound: DiffBound): Run[] | undefined {
   if (base.length === 0 || current.length === 0) return []
   const affordable = Math.floor(maxComparisons / (base.length + current.length))

@@ -10,7 +10,7 @@ export interface TrimmedTexts {
 const chunkChars = 16 * 1024
 
 /**
- * Cuts behind a \n only, where a line of a unified diff ends as well, and leaves `contextLines` of these on either side.
+ * Cuts only after a \n, where a line of a unified diff ends as well, and leaves `contextLines` of these on either side.
  */
 export function trimTexts(base: string, current: string, contextLines: number): TrimmedTexts {
   const prefix = commonPrefix(base, current)

@@ -5,8 +5,8 @@ import { toRecords, type RecordDiff } from './records.ts'
 const header = '--- expected\n+++ current\n'
 
 /**
- * "" where nothing differs. Changes less than two contexts apart share one section, as in `diff -u`.
- * `skippedLineFeeds` stand above the lines given, equal on both sides.
+ * "" if nothing differs. Changes less than two contexts apart share one section, as in `diff -u`.
+ * `skippedLineFeeds` precede the given lines, equal on both sides.
  */
 export function toUnified(
   baseLines: readonly string[],

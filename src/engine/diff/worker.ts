@@ -17,7 +17,7 @@ export interface Jobs {
   edit: { task: EditTask; result: EditResult }
 }
 
-/** Its time is looked at between two patches only, and one of them may compare lines as long as the text a thousand times. */
+/** Its time is checked only between two patches, and one patch may compare lines as long as the text a thousand times. */
 const maxJudgeSteps = 1_000_000_000
 
 export const compare = (task: ComparisonTask): Comparison => compareTexts(task)

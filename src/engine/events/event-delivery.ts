@@ -1,13 +1,13 @@
-// Telling events to those who follow: in order, in a later turn and a slice at a time, so that whoever makes an event never waits for them.
+// Delivers events to followers: in order, in a later turn and a slice at a time, so that the publisher never waits for them.
 import type { EventFilter, EventListener, TreeEvent } from './tree-event.ts'
 
 export interface Follower {
   readonly filter: EventFilter
   readonly listener: EventListener
   readonly onStop: (() => void) | undefined
-  /** The last event that was looked at for this one. */
+  /** The last event that was examined for this follower. */
   position: string
-  /** Number of the last event that was there before this one followed. */
+  /** Number of the last event before this follower was added. */
   readonly since: number
 }
 
@@ -16,22 +16,22 @@ interface Numbered {
   readonly number: number
 }
 
-/** One event on its way: who is to be looked at next, and what other filters with the same paths have said of it. */
+/** One event on its way: the followers still to come, and the answers of filters by their paths. */
 interface Round extends Numbered {
   readonly others: Iterator<Follower>
   readonly answers: Map<string, boolean>
 }
 
-/** Nothing else of this process is kept waiting for longer, apart from the one listener that is being told. */
+/** The rest of this process waits no longer than this, apart from the one listener that is running. */
 const sliceMs = 5
-/** Events that wait to be told; whoever makes them faster than they can be told leaves a gap. */
+/** Events that wait for delivery; if more are published than can be delivered, a gap replaces them. */
 const maxWaiting = 10_000
 
-/** @param makeGap the event that takes the place of those after the one with this id, which are told to nobody */
+/** @param makeGap the event that replaces those after the one with this id, which reach no follower */
 export function createEventDelivery(makeGap: (id: string) => TreeEvent) {
   const followers = new Set<Follower>()
   let waiting: Numbered[] = []
-  /** How many of those that wait have been taken from the front: shifting a long list would cost more. */
+  /** How many waiting events have been taken from the front: shifting a long list would cost more. */
   let taken = 0
   let count = 0
   let round: Round | undefined
@@ -68,7 +68,7 @@ export function createEventDelivery(makeGap: (id: string) => TreeEvent) {
     }
     taken += 1
     lastTold = next.event.id
-    // Who follows from now on comes later in it, and is passed over by his number.
+    // A follower added from now on comes later in it, and is skipped by its number.
     return { ...next, others: followers.values(), answers: new Map() }
   }
 
@@ -92,25 +92,25 @@ export function createEventDelivery(makeGap: (id: string) => TreeEvent) {
   }
 
   return {
-    /** Number of those who follow. */
+    /** Number of followers. */
     get followers(): number {
       return followers.size
     },
     put,
-    /** From the next event on. @param position the last event that there was */
+    /** Follows from the next event on. @param position the last event so far */
     add(following: Pick<Follower, 'filter' | 'listener' | 'onStop'>, position: string): Follower {
       if (followers.size === 0) lastTold = position
       const follower = { ...following, position, since: count }
       followers.add(follower)
       return follower
     },
-    /** @returns false where it is none any more */
+    /** @returns false if it was removed before */
     remove(follower: Follower): boolean {
       const isKnown = followers.delete(follower)
       if (followers.size === 0) clear()
       return isKnown
     },
-    /** Tells what one slice has room for, and then that this was all. */
+    /** Delivers what fits into one slice, then calls every `onStop`. */
     close(): void {
       deliverSlice()
       clear()
@@ -120,13 +120,13 @@ export function createEventDelivery(makeGap: (id: string) => TreeEvent) {
   }
 }
 
-/** @param answers to which the filter's is added */
+/** @param answers gains the filter's answer */
 export function isWanted(event: TreeEvent, filter: EventFilter, answers?: Map<string, boolean>): boolean {
   if (event.type === 'gap') return true
   const { types, agentId, matchesPath, pathKey } = filter
   if (types !== undefined && !types.has(event.type)) return false
   if (agentId !== undefined && event.agent_id !== agentId) return false
-  // Nobody knows which of very many files are meant.
+  // An event of very many files does not name them all.
   if (matchesPath === undefined || !('path' in event)) return true
   if (pathKey === undefined || answers === undefined) return matchesPath(event.path)
   const known = answers.get(pathKey)

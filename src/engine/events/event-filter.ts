@@ -1,4 +1,4 @@
-// What somebody wants to follow, as he spelt it: types, paths and patterns, and one agent.
+// What a client wants to follow, as it spelt it: types, paths and patterns, and one agent.
 import { isAbsolute, sep } from 'node:path'
 import { eventTypes, type EventType } from '../../../schemas/events.ts'
 import { OperationError } from '../../errors.ts'
@@ -17,13 +17,13 @@ export interface FilterInput {
 
 interface Matcher {
   readonly matches: (path: string) => boolean
-  /** The same of two that always say the same. */
+  /** Equal for two matchers that always agree. */
   readonly key: string
-  /** What each character of a path costs; a name costs next to nothing. */
+  /** Cost for each character of a path; next to nothing for a name. */
   readonly steps: number
 }
 
-/** Each is tried at each event. */
+/** Every one is tried at every event. */
 const maxPaths = 50
 const maxPathLength = 4096
 /** Of all paths together: more does not fit into the 16 KB of address and headers that Node takes. */
@@ -76,7 +76,7 @@ function toMatchers(path: string, files: FileStore): Matcher[] {
   return [...(pattern === undefined ? [] : [pattern]), toPrefixMatcher(path, files)]
 }
 
-/** Undefined for a file such as "a[b", which is there though its name is no pattern. */
+/** Undefined for an existing file such as "a[b", whose name is not a pattern. */
 function toPatternUnlessName(path: string, files: FileStore): Matcher | undefined {
   try {
     return toPatternMatcher(path, files)
@@ -97,7 +97,7 @@ function isThere(path: string, files: FileStore): boolean {
   }
 }
 
-/** The file that the path leads to, the link that it names, or whatever is below it. */
+/** The file that the path leads to, the link that it names, and everything below. */
 function toPlace(path: string, files: FileStore): Matcher {
   const places = [files.resolve(path, 'target').path, files.resolve(path, 'entry').path]
   return {
@@ -119,7 +119,7 @@ function toPrefixMatcher(path: string, files: FileStore): Matcher {
   }
 }
 
-/** Relative to every root; an absolute one to the root that it begins with. */
+/** A relative pattern is relative to every root, an absolute one to the root that it begins with. */
 function toPatternMatcher(pattern: string, files: FileStore): Matcher {
   const roots = files.roots.map(({ real }) => real)
   if (pattern.split('/').includes('..')) throw outside(pattern)

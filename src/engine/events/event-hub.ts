@@ -1,4 +1,4 @@
-// The hub of events: what happens to files and locks goes in, whoever follows it is told. Costs nothing while nobody follows.
+// The hub of events: takes what happens to files and locks, and delivers it to followers. Costs nothing without followers.
 import { randomBytes } from 'node:crypto'
 import type { Event, Gap } from '../../../schemas/events.ts'
 import { serverStopping } from '../../errors.ts'
@@ -9,23 +9,23 @@ import type { EventListener, EventFilter, TreeEvent } from './tree-event.ts'
 /** An event before it has its place in the stream. */
 export type NewEvent = Event extends infer One ? (One extends Event ? Omit<One, 'id' | 'at'> : never) : never
 
-/** Something that tells the hub of events while somebody follows. @returns ends it */
+/** Publishes events to the hub while it has followers. @returns ends it */
 export type EventSource = (publish: (event: NewEvent) => void) => () => void
 
 export interface Following {
-  /** What came after the event that was named, oldest first, for whomever; begins with a gap where not all of it is kept. */
+  /** What came after the named event, oldest first and unfiltered; begins with a gap if not all of it is kept. */
   readonly missed: readonly TreeEvent[]
-  /** Which of what came before passes the filter. */
+  /** Whether a missed event passes the filter. */
   readonly isWanted: (event: TreeEvent) => boolean
-  /** The last event that was looked at: who comes back from here misses nothing. */
+  /** The last event that was examined: a client that comes back from here misses nothing. */
   readonly position: () => string
   readonly end: () => void
 }
 
 export interface EventsOptions {
-  /** Events kept for those who come back. */
+  /** Events kept for clients that come back. */
   readonly maxKept?: () => number
-  /** How long they are kept, and made, for them after the last one has gone, in milliseconds. */
+  /** How long events are made and kept after the last follower has gone, in milliseconds. */
   readonly keepMs?: number
   readonly now?: () => number
 }
@@ -33,9 +33,9 @@ export interface EventsOptions {
 export type Events = ReturnType<typeof createEvents>
 
 export interface FollowOptions {
-  /** The event that was seen last, by somebody who comes back. */
+  /** The event that a returning client saw last. */
   readonly after?: string | undefined
-  /** Told when there will be no events any more, since the server stops. */
+  /** Called when the server stops, so that no more events come. */
   readonly onStop?: (() => void) | undefined
 }
 
@@ -61,7 +61,7 @@ export function createEvents({ maxKept = () => 1000, keepMs = 60_000, now = Date
     for (const source of sources.keys()) sources.set(source, source(publish))
   }
 
-  /** Where nobody follows any more, or not yet: for the while that he may need. */
+  /** Without a follower, goes on for `keepMs`, so that a client can come or come back. */
   function rest(): void {
     clearTimeout(resting)
     if (delivery.followers > 0) return
@@ -69,7 +69,7 @@ export function createEvents({ maxKept = () => 1000, keepMs = 60_000, now = Date
     resting.unref()
   }
 
-  /** Ids of this time lead nowhere from now on: what happens until the next one comes is told to nobody. */
+  /** From now on the ids of this series are unknown: what happens until the next follower comes reaches no client. */
   function stop(): void {
     clearTimeout(resting)
     if (!isActive) return
@@ -90,7 +90,7 @@ export function createEvents({ maxKept = () => 1000, keepMs = 60_000, now = Date
     if (isActive) pass({ ...event, id: nextId(), at: timestamp(now()) })
   }
 
-  /** An event that has its place already: another process has made it. */
+  /** An event that already has its id: another process made it. */
   function pass(event: TreeEvent): void {
     if (!isActive) return
     kept.push(event)
@@ -120,31 +120,31 @@ export function createEvents({ maxKept = () => 1000, keepMs = 60_000, now = Date
     const index = kept.findLastIndex((event) => event.id === id)
     const isKnown = index !== -1 || id === before
     const later = kept.slice(index + 1)
-    // The gap takes the place of what is missing: whoever comes back from there gets what follows it.
+    // The gap replaces what is missing: a client that comes back from there gets what follows.
     return isKnown ? later : [makeGap('not_kept', before), ...later]
   }
 
   return {
-    /** True where an event would be told to somebody, or kept for him. What costs anything to find out is found out only then. */
+    /** True if an event would be delivered or kept. Costly work for an event is done only then. */
     get isFollowed(): boolean {
       return isActive
     },
-    /** Number of those who follow. */
+    /** Number of followers. */
     get followers(): number {
       return delivery.followers
     },
-    /** The last event there was. */
+    /** The last event so far. */
     get position(): string {
       return lastId()
     },
     publish,
     pass,
-    /** Tells everybody that events are missing. */
+    /** Tells every follower that events are missing. */
     gap: (reason: Gap['reason']): void => {
       if (isActive) pass(makeGap(reason))
     },
     makeGap,
-    /** It is asked for events from the moment somebody follows until some time after nobody does. */
+    /** The source runs from the first follower until `keepMs` after the last one. */
     addSource(source: EventSource): void {
       sources.set(source, isActive ? source(publish) : undefined)
     },
@@ -163,13 +163,13 @@ export function createEvents({ maxKept = () => 1000, keepMs = 60_000, now = Date
         }
       }
     },
-    /** Somebody is about to follow: where he does not, it is as if he had gone. */
+    /** A client is about to follow. If it does not, the hub acts as if it had gone. */
     expect(): void {
       if (isClosed) return
       begin()
       rest()
     },
-    /** The server stops: those who follow are told. */
+    /** The server stops: every follower learns of it. */
     close(): void {
       isClosed = true
       delivery.close()

@@ -2,7 +2,7 @@
 import type { History, VersionChange } from '../versions/history.ts'
 import type { NewEvent } from './event-hub.ts'
 
-/** Changes that are part of very many are left to whoever tells of all of them at once. @returns ends it */
+/** Skips changes that are part of very many: they are reported together elsewhere. @returns ends it */
 export function followHistory(history: History, publish: (event: NewEvent) => void): () => void {
   return history.onChange((change) => {
     if (!change.isBulk) publish(toFileChanged(change))

@@ -7,7 +7,7 @@ import type { NewEvent } from './event-hub.ts'
 export function followLocks(locks: LockManager, publish: (event: NewEvent) => void): () => void {
   const observer: LockObserver = {
     onRelease(release) {
-      // That an operation is over concerns nobody but those who wait for it.
+      // The end of an operation concerns only requests that wait for it.
       if (release.isLease || release.waiting > 0) publish(toLockReleased(release))
       const expired = toLeaseExpired(release)
       if (expired !== undefined) publish(expired)
@@ -29,7 +29,7 @@ function toLockReleased({ path, agentId, isLease, mode, cause, waiting }: Releas
   }
 }
 
-/** Undefined of what its holder released, and of what nobody was ever told that he had. */
+/** Undefined for a lease that its holder released, or that its agent never learned of. */
 function toLeaseExpired({ path, agentId, isLease, cause, fencingToken, isParked }: Release): NewEvent | undefined {
   if (!isLease || cause === 'released' || isParked) return undefined
   if (agentId === undefined || fencingToken === undefined) return undefined

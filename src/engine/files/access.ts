@@ -6,10 +6,10 @@ const modes = {
   write: { owner: 0o200n, access: constants.W_OK }
 } as const
 
-/** Asked for once: a server does not change its user while it runs, and the question is a system call. */
+/** Looked up once: a server does not change its user while it runs, and the lookup is a system call. */
 let ownUid: bigint | undefined
 
-/** Its owner is told by the mode; everybody else by the system, which knows groups and access lists. */
+/** True if the mode permits it to the owner. Otherwise the system decides, which knows groups and access lists. */
 export function mayAccess(path: string, { uid, mode }: BigIntStats, way: keyof typeof modes): boolean {
   const { owner, access } = modes[way]
   ownUid ??= BigInt(process.geteuid?.() ?? -1)

@@ -1,15 +1,15 @@
-// What comes after a change is in the tree: nothing of it takes the change back, and what fails is told as doubt about a change that was made.
+// The steps after a change is in the tree. None of them takes the change back; a failure is reported as doubt about a change that was made.
 import { OperationError } from '../../errors.ts'
 import type { FileIdentity } from './identity.ts'
 
-/** A change that is in the tree. The operation records it first, and only then throws what is unsure. */
+/** A change that is in the tree. The operation records it first, and only then throws the doubt. */
 export interface Made {
-  /** Undefined where no file stands at the name now, and where the system would not say which. */
+  /** Undefined if no file has the name now, or the system did not say which. */
   readonly identity: FileIdentity | undefined
   readonly unsure: OperationError | undefined
 }
 
-/** What a step that failed leaves open. */
+/** What a failed step leaves open. */
 interface Doubt {
   /** After "The change was made, but". */
   readonly message: string
@@ -29,7 +29,7 @@ export const notLookedAt: Doubt = {
 
 export type AfterChange = ReturnType<typeof createAfterChange>
 
-/** The steps after one change. A doubt noted before the change counts as one too, and is told only if the change is made. */
+/** The steps after one change. A doubt noted before the change counts too, and is reported only if the change is made. */
 export function createAfterChange() {
   const doubts: (Doubt & { readonly cause: unknown })[] = []
 
@@ -37,7 +37,7 @@ export function createAfterChange() {
 
   return {
     note,
-    /** @returns undefined where the step fails */
+    /** @returns undefined if the step fails */
     attempt<Result>(step: () => Result, doubt: Doubt): Result | undefined {
       try {
         return step()
@@ -49,7 +49,7 @@ export function createAfterChange() {
     get isSure(): boolean {
       return doubts.length === 0
     },
-    /** @param hashOf gives the hash of what is there now; asked for only where something is unsure */
+    /** @param hashOf gives the hash of what is there now; called only if there is a doubt */
     toError(code: 'WRITE_ERROR' | 'DELETE_ERROR' | 'RENAME_ERROR', path: string, hashOf: () => string | undefined) {
       if (doubts.length === 0) return undefined
       const hash = hashOf()

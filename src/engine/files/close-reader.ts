@@ -2,7 +2,7 @@
 import { closeSync } from 'node:fs'
 import { isErrno } from '../../support/errno.ts'
 
-/** It has nothing to lose, so a failure says nothing about the operation; but a descriptor that is none is a fault of ours. */
+/** A reader has no data to lose, so a failure says nothing about the operation; but an invalid descriptor is a bug of the server. */
 export function closeReader(fd: number): void {
   try {
     closeSync(fd)

@@ -51,7 +51,7 @@ export class Directory {
     return descriptorPaths ? `/proc/self/fd/${this.#fd}/${name}` : join(this.path, name)
   }
 
-  /** True where entries are reached through the open descriptor, so that nothing can be swapped between looking and opening. */
+  /** True if entries are reached through the open descriptor, so that nothing can be swapped between looking and opening. */
   get isHeld(): boolean {
     return descriptorPaths
   }
@@ -61,7 +61,7 @@ export class Directory {
     return descriptorPaths ? `/proc/self/fd/${this.#fd}` : this.path
   }
 
-  /** What stands at `name`, links not followed; undefined where nothing does. */
+  /** What is at `name`, links not followed; undefined if nothing is. */
   stat(name: string): BigIntStats | undefined {
     return lstatSync(this.#reach(name), { bigint: true, throwIfNoEntry: false })
   }

@@ -1,5 +1,5 @@
-// When what is synced, and in which order. Before a name leads to new bytes, the bytes; after it, the folder that has gained a name, then
-// the one that has lost it; of new folders each before anything is made in it.
+// What is synced, when and in which order. The bytes are synced before a name leads to them. Then the folder that has gained a name is
+// synced, then the one that has lost it. A new folder is synced before anything is made in it.
 import { fsync } from 'node:fs'
 import { promisify } from 'node:util'
 import { notDurable, type AfterChange } from './after-change.ts'
@@ -10,20 +10,20 @@ const fsyncAsync = promisify(fsync)
 
 export type Durability = ReturnType<typeof createDurability>
 
-/** @param setting crud.durability: with anything but `full` nothing is synced, and a power loss may take changes back */
+/** @param setting crud.durability: with any value but `full` nothing is synced, and a power loss may undo changes */
 export function createDurability(setting: string) {
   const isFull = setting === 'full'
   return {
     isFull,
-    /** Of a file that has no name of its own yet. @throws Error of the file system: nothing has been changed then */
+    /** Before the file has its own name. @throws Error of the file system: nothing has been changed then */
     async syncContent(fd: number): Promise<void> {
       if (isFull) await fsyncAsync(fd)
     },
-    /** Before anything else runs: whoever finds the folder need not know that it is new. */
+    /** Before anything else runs: another operation that finds the folder need not know that it is new. */
     syncNewFolder(parent: Directory): void {
       if (isFull) parent.syncNow()
     },
-    /** After the change. @param places the one that has gained a name first */
+    /** After the change. @param places first the one that has gained a name */
     async syncNames(places: readonly OpenEntry[], after: AfterChange): Promise<void> {
       if (!isFull) return
       for (const { directory } of places) {

@@ -1,4 +1,4 @@
-// The changes of files, each whole or not at all: what is looked at last before it, the change, what makes it last, and what is unsure after.
+// The changes of files, each atomic: the last checks before it, the change, the syncs that make it durable, and the doubts after it.
 import { unlinkSync } from 'node:fs'
 import { sep } from 'node:path'
 import { isErrno, OperationError } from '../../errors.ts'
@@ -20,9 +20,9 @@ export interface FileChangesOptions {
   readonly maxFileBytes: number
   /** Bytes; see ReadLimits. */
   readonly maxSyncBytes: number
-  /** Whether a file with several names may be changed, which parts them: crud.hardlinks. */
+  /** Whether a file with several names may be changed, which separates them: crud.hardlinks. */
   readonly hardlinks: string
-  /** Undefined where changes of several steps are not noted. */
+  /** Undefined if changes of several steps are not noted. */
   readonly unfinished: Unfinished | undefined
 }
 
@@ -37,7 +37,7 @@ export function createFileChanges(options: FileChangesOptions) {
   const { durability, unfinished } = options
   const writer = createWriter(options)
 
-  /** What can be said against replacing a version before anything is written. @throws OperationError FILE_TOO_LARGE, ACCESS_DENIED */
+  /** Checks before anything is written that a version can be replaced. @throws OperationError FILE_TOO_LARGE, ACCESS_DENIED */
   function checkReplaceable(path: string, current: FileVersion, bytes: Buffer): void {
     checkSize(bytes.length, path, options, 'Nothing was changed: the file would have')
     checkHardlinks(current, path)
@@ -69,7 +69,7 @@ export function createFileChanges(options: FileChangesOptions) {
     return { identity, unsure: after.toError('WRITE_ERROR', request.path, () => contentHash(request.bytes)) }
   }
 
-  /** Creates a file, with its parents where `createDirs` allows; a failure leaves neither. */
+  /** Creates a file, with its parents if `createDirs` allows; a failure leaves neither. */
   async function create(
     place: OpenEntry,
     path: string,
@@ -88,7 +88,7 @@ export function createFileChanges(options: FileChangesOptions) {
     })
   }
 
-  /** Creates a symbolic link as it was before. @throws StaleFileError where something is there */
+  /** Creates a symbolic link as it was before. @throws StaleFileError if something is there */
   async function createLink(place: OpenEntry, path: string, target: string, { createDirs, assertHeld }: CreateOptions) {
     return inParents(place, path, createDirs, async (parent): Promise<Made> => {
       assertHeld()
@@ -118,8 +118,8 @@ export function createFileChanges(options: FileChangesOptions) {
   }
 
   /**
-   * Deletes the entry. `current` is the version that is meant; a link is deleted, not its target.
-   * @returns `link`: what it said
+   * Deletes the entry. `current` is the version to delete; a link is deleted, not its target.
+   * @returns `link`: the target of a deleted link
    */
   async function remove(
     place: OpenEntry,

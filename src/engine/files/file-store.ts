@@ -47,7 +47,7 @@ export function createFileStore(options: FileStoreOptions) {
   const unfinished = ownFolder && createUnfinished(ownFolder, durability)
   const changes = createFileChanges({ ...options, durability, unfinished })
 
-  /** The place of the file that a path leads to right now. The caller closes it. @throws OperationError NOT_A_FILE where the path means a folder */
+  /** The place of the file that a path leads to right now. The caller closes it. @throws OperationError NOT_A_FILE if the path means a folder */
   function open(path: string, reach: Reach): OpenEntry {
     const place = reachPlace(path, reach)
     if (!place.isFolder) return place
@@ -81,7 +81,7 @@ export function createFileStore(options: FileStoreOptions) {
     protection.checkWritable(relativeTo(place), path)
   }
 
-  /** What a lease can stand for: a regular file that may be changed, or a name not yet taken. @throws OperationError NOT_A_FILE, ACCESS_DENIED */
+  /** What can be leased: a regular file that may be changed, or a name not yet taken. @throws OperationError NOT_A_FILE, ACCESS_DENIED */
   function checkLockable(place: OpenEntry, path: string): void {
     checkWritable(place, path)
     if (place.stat !== undefined) requireRegular(place.stat, path)
@@ -128,7 +128,7 @@ export function createFileStore(options: FileStoreOptions) {
     roots: roots.list,
     open,
     resolve,
-    /** The name under which a lease is asked for, whatever it leads to. */
+    /** The name under which a lease is requested, whatever it leads to. */
     nameOf: createSpelling(roots.list),
     checkWritable,
     checkLockable,
@@ -138,10 +138,10 @@ export function createFileStore(options: FileStoreOptions) {
       { ...options, isProtected: protection.isProtected },
       { open, withDirectory, relativeTo }
     ),
-    /** What was left by changes of a killed process is cleared away; returns a sentence for whatever cannot be. */
+    /** Clears away what changes of a killed process left; returns a sentence for each thing that it cannot clear. */
     settleUnfinished: async (): Promise<readonly string[]> =>
       ownFolder === undefined ? [] : settleUnfinished(ownFolder, (path) => reachPlace(path, 'entry')),
-    /** Refuses further changes and removes temporary files that are still there. */
+    /** Refuses further changes and removes the remaining temporary files. */
     close(): void {
       changes.close()
       listing.close()

@@ -1,4 +1,4 @@
-// Finds the entries below a directory that are looked for, as deep as need be. Links are found, never followed.
+// Finds the matching entries below a directory, as deep as needed. Links are found, never followed.
 import { isErrno, OperationError } from '../../errors.ts'
 import type { Directory } from './directory.ts'
 import { isIgnored, readIgnoreRules, type IgnoreRules } from './ignore-rules.ts'
@@ -7,7 +7,7 @@ import { compareNames, showName } from './raw-name.ts'
 import { readFolder, type EntryType, type FolderEntry } from './read-folder.ts'
 import { sortInTurns, type Turn } from './turns.ts'
 
-/** What is looked for. Paths are relative to the directory, with `/` between names. */
+/** What to find. Paths are relative to the directory, with `/` between names. */
 export interface Search {
   readonly matches: (path: string, type: EntryType) => boolean
   /** Whether anything below this directory may match. */
@@ -20,7 +20,7 @@ export interface FindOptions {
   readonly search: Search
   /** True: what .gitignore files exclude, and .git, is left out. */
   readonly ignore: boolean
-  /** Entries looked at before giving up. */
+  /** Entries examined before giving up. */
   readonly maxEntries: number
   readonly signal: AbortSignal
 }
@@ -32,7 +32,7 @@ export interface Findings {
   readonly unreadable: readonly string[]
 }
 
-/** @throws whatever the system does where the directory, or one below it that may be listed, cannot be read now: never an incomplete result */
+/** @throws the system's error if the directory, or one below it that may be listed, cannot be read now: never an incomplete result */
 export async function findEntries(
   directory: Directory,
   path: string,
@@ -45,7 +45,7 @@ export async function findEntries(
   return { found, unreadable: walk.unreadable }
 }
 
-/** What one search shares over all its directories. */
+/** The state of one search over all its directories. */
 interface Walk {
   readonly path: string
   readonly options: FindOptions
@@ -99,7 +99,7 @@ async function collectBelow(
   }
 }
 
-/** Undefined where the directory has vanished or has become a link. */
+/** Undefined if the directory has vanished or has become a link. */
 export function openIfThere(directory: Directory, name: string): Directory | undefined {
   try {
     return directory.openChild(name)

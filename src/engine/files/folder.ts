@@ -1,4 +1,4 @@
-// The flat folder of FES: the files directly in the first root, with what list_files tells of them.
+// The flat folder of FES: the files directly in the first root, with the facts that list_files gives.
 import { OperationError } from '../../errors.ts'
 import { mayAccess } from './access.ts'
 import type { Directory } from './directory.ts'
@@ -16,7 +16,7 @@ interface Doors {
 
 export interface FolderListing {
   readonly count: LineCounter
-  /** Entries looked at before giving up. */
+  /** Entries examined before giving up. */
   readonly maxEntries: number
   readonly signal: AbortSignal
 }
@@ -61,7 +61,7 @@ export function createFolderSurvey(options: SurveyOptions, { open, withDirectory
     }
   }
 
-  /** Undefined where a link leads nowhere, or out of the roots. */
+  /** Undefined if a link leads nowhere, or out of the roots. */
   function openIfReachable(path: string): OpenEntry | undefined {
     try {
       return open(path, 'target')

@@ -1,13 +1,13 @@
-// Telling whether a file is still the one that was read, from what stat says.
+// Whether a file is still the one that was read, according to stat.
 import type { BigIntStats } from 'node:fs'
 
-/** What tells one version of a file from another. */
+/** Distinguishes one version of a file from another. */
 type Stamps = Pick<BigIntStats, 'dev' | 'ino' | 'size' | 'mtimeNs' | 'ctimeNs'>
 
 export interface FileIdentity extends Readonly<Stamps> {
-  /** Permission bits; of no account for telling one version from another. Undefined where the file was not looked at. */
+  /** Permission bits; they do not distinguish versions. Undefined if the file was not examined. */
   readonly mode?: number
-  /** False where the file had changed so shortly before that a further change may carry the very same times. */
+  /** False if the file had changed so shortly before that a further change may carry the very same times. */
   readonly isTrusted: boolean
 }
 
@@ -19,7 +19,7 @@ export function identityOf({ dev, ino, size, mtimeNs, ctimeNs, mode }: BigIntSta
   return { dev, ino, size, mtimeNs, ctimeNs, mode: Number(mode) & 0o7777, isTrusted }
 }
 
-/** Of a file that could not be looked at: it is the same as no other, so that the next look reads the bytes. */
+/** Of a file that could not be examined: it equals no other, so that the next look reads the bytes. */
 export const unknownIdentity: FileIdentity = { dev: 0n, ino: 0n, size: -1n, mtimeNs: 0n, ctimeNs: 0n, isTrusted: false }
 
 export function isSameIdentity(a: Stamps, b: Stamps): boolean {

@@ -1,4 +1,4 @@
-// What .gitignore files exclude, as far as it can be told without a pattern that hangs the matcher.
+// What .gitignore files exclude, leaving out patterns that would hang the matcher.
 import ignore, { type Ignore } from 'ignore'
 import type { Directory } from './directory.ts'
 import type { EntryType, FolderEntry } from './read-folder.ts'
@@ -13,7 +13,7 @@ export interface IgnoreRules {
 const maxIgnoreBytes = 262_144
 const maxIgnoreLine = 256
 
-/** The rules of a directory. A line that would make the matcher backtrack for long is left out: the file may be anybody's. */
+/** The rules of a directory. A line that would make the matcher backtrack for long is left out: the file may come from an attacker. */
 export function readIgnoreRules(
   directory: Directory,
   prefix: string,
@@ -27,7 +27,7 @@ export function readIgnoreRules(
   return [{ prefix, rules: ignore().add(harmless) }]
 }
 
-/** The innermost .gitignore that has an opinion decides, as in git. */
+/** The innermost .gitignore with a matching rule decides, as in git. */
 export function isIgnored(all: readonly IgnoreRules[], name: string, type: EntryType): boolean {
   for (const { prefix, rules } of all.toReversed()) {
     const relative = name.slice(prefix.length) + (type === 'directory' ? '/' : '')

@@ -12,7 +12,7 @@ export async function sweepLeftovers(roots: readonly Root[], signal: AbortSignal
   return removed
 }
 
-/** By open directories alone: one that is swapped for a link to the outside meanwhile is not entered. */
+/** Uses only open directories: one that is swapped for a link to the outside meanwhile is not entered. */
 async function sweepIn(open: () => Directory, signal: AbortSignal): Promise<number> {
   const directory = orUndefined(open)
   if (directory === undefined) return 0
@@ -30,7 +30,7 @@ async function sweepIn(open: () => Directory, signal: AbortSignal): Promise<numb
   }
 }
 
-/** What cannot be opened or removed is left to the next start. */
+/** The next start tries again what cannot be opened or removed. */
 function orUndefined<Result>(step: () => Result): Result | undefined {
   try {
     return step()

@@ -8,7 +8,7 @@ export function readLink({ directory, name }: OpenEntry): string {
   return readlinkSync(directory.at(name))
 }
 
-/** @throws StaleFileError where the name is taken, by the system's own look */
+/** @throws StaleFileError if the system finds that the name is taken */
 export function makeLink({ directory, name, path }: OpenEntry, target: string): void {
   try {
     symlinkSync(target, directory.at(name))

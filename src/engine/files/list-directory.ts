@@ -1,4 +1,4 @@
-// Lists a directory page by page. What was found for the first page is kept a while, so that the next ones need not look again.
+// Lists a directory page by page. The result for the first page is kept for a while, so that the next pages need no new search.
 import type { BigIntStats } from 'node:fs'
 import { LRUCache } from 'lru-cache'
 import type { Directory } from './directory.ts'
@@ -15,7 +15,7 @@ export interface ListedEntry {
 }
 
 export interface ListOptions extends FindOptions {
-  /** The same for the same search. */
+  /** Equal for equal searches. */
   readonly searchKey: string
   /** Names up to and including this one are left out. */
   readonly after: string | undefined
@@ -24,15 +24,15 @@ export interface ListOptions extends FindOptions {
 
 export interface Page {
   readonly entries: readonly ListedEntry[]
-  /** The number of entries that match in all. */
+  /** The number of all matching entries. */
   readonly total: number
   readonly unreadable: readonly string[]
-  /** Of the page, where there are more behind it: what vanished since the names were read is not in the page, yet its name counts as passed. */
+  /** Of the page, if more follow: what vanished since the names were read is not in the page, yet its name counts as passed. */
   readonly lastName: string | undefined
 }
 
 const maxKeptBytes = 64 * 1024 * 1024
-/** A listing is of one moment, no older than this; a later request for the next page is answered from a new look. */
+/** A listing is a snapshot no older than this; a later request for the next page searches again. */
 const maxAgeMs = 60_000
 const entryBytes = 100
 
@@ -76,7 +76,7 @@ function firstBehind(found: readonly FolderEntry[], name: string): number {
   return low
 }
 
-/** What stat says of each entry, its directories opened one by one again: a link put in the middle of a path is not followed. */
+/** The stat of each entry. Its directories are opened one by one again, so that a link put into a path is not followed. */
 async function describeAll(directory: Directory, page: readonly FolderEntry[], turn: Turn): Promise<ListedEntry[]> {
   const entries: ListedEntry[] = []
   const parents = createParentChain(directory)
@@ -102,7 +102,7 @@ function createParentChain(root: Directory) {
     names = names.slice(0, length)
   }
   return {
-    /** The directory at a relative path; undefined where it is no longer there. */
+    /** The directory at a relative path; undefined if it is gone. */
     open(path: string): Directory | undefined {
       const wanted = path === '' ? [] : path.split('/')
       const different = wanted.findIndex((name, index) => name !== names[index])

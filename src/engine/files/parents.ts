@@ -8,7 +8,7 @@ import type { Unfinished } from './unfinished.ts'
 import type { OpenEntry } from './walk.ts'
 import { explainWriteError } from './write-file.ts'
 
-/** Missing parents that were just made: where the file goes, and how to take them back when the write fails. */
+/** Missing parents that were just made: the place of the file, and how to remove them if the write fails. */
 export interface MadeParents {
   readonly place: OpenEntry
   /** Removes the new directories again, as far as they are still empty. */
@@ -16,8 +16,8 @@ export interface MadeParents {
 }
 
 /**
- * Creates the missing parents of a place, each durable before anybody else can see it: who builds on it need not know that it is new.
- * The place returned takes the old one's part: it must be closed, and the old one too.
+ * Creates the missing parents of a place, each durable before another operation can see it: that operation need not know that it is new.
+ * The returned place replaces the old one. Close both.
  */
 export function makeParents(
   place: OpenEntry,
@@ -60,7 +60,7 @@ function note({ directory, missing }: OpenEntry, unfinished: Unfinished | undefi
   return unfinished?.begin({ kind: 'folders', paths })
 }
 
-/** True where it made the directory, false where somebody else just had. */
+/** True if it made the directory, false if another operation or program just had. */
 function makeDirectory(parent: Directory, name: string): boolean {
   try {
     mkdirSync(parent.at(name))
@@ -75,6 +75,6 @@ function removeEmptyDirectory(parent: Directory, name: string): void {
   try {
     rmdirSync(parent.at(name))
   } catch {
-    // A file was put into it meanwhile, or it is gone already; whatever else it was, the reason for the undo is the one to be told.
+    // It got a file meanwhile, or is gone already. Whatever the failure, the reason for the undo is the one to report.
   }
 }

@@ -1,4 +1,4 @@
-// The last looks before a change, each in the same tick as the change itself.
+// The last checks before a change, each in the same tick as the change itself.
 import { OperationError } from '../../errors.ts'
 import { identityOf, isSameIdentity } from './identity.ts'
 import { hashNow, type FileVersion } from './read-file.ts'
@@ -7,7 +7,7 @@ import type { OpenEntry } from './walk.ts'
 /** Thrown by a change whose file is no longer the version it was based on; the operation reads again and answers contention. */
 export class StaleFileError extends Error {}
 
-/** In the same tick as the change: is the file still the one that was read? Where times cannot tell, its bytes do. */
+/** In the same tick as the change: is the file still the one that was read? If its times cannot tell, its bytes do. */
 export function assertUnchanged(place: OpenEntry, { identity, hash }: FileVersion): void {
   const stat = place.directory.stat(place.name)
   if (stat !== undefined) {
@@ -19,11 +19,11 @@ export function assertUnchanged(place: OpenEntry, { identity, hash }: FileVersio
 }
 
 /**
- * @param hint what the caller can do where a file is in the way
+ * @param hint what the caller can do if a file is in the way
  * @throws OperationError FILE_EXISTS
  */
 export function requireAbsent(place: OpenEntry, path: string, hint: string): void {
-  // Where parents are missing, `directory` is not the one that the name will stand in, and nothing is in the way.
+  // If parents are missing, `directory` is not the one that the name will be in, and nothing is in the way.
   const stat = place.missing.length > 0 ? undefined : place.directory.stat(place.name)
   if (stat === undefined) return
   throw new OperationError(

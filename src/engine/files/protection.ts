@@ -1,4 +1,4 @@
-// Which paths the server keeps its hands off: its own folder always, and what the operator protects from writing.
+// Which paths operations may not touch: the server's own folder, and for writing what the operator protects.
 import { OperationError } from '../../errors.ts'
 import { ownFolder, temporaryPrefix, temporarySuffix } from './temporary-names.ts'
 import { compileFileGlob } from './glob/plain-pattern.ts'
@@ -42,11 +42,11 @@ export function isOwnName(name: string): boolean {
   return folded === ownFolder || (folded.startsWith(temporaryPrefix) && folded.endsWith(temporarySuffix))
 }
 
-/** The usual name: ASCII without anything that is dropped below. Told first, since every path of every call comes through here. */
+/** The usual name: ASCII without anything that is dropped below. Checked first, since every path of every call comes through here. */
 const isPlainName = /^[\w+,@=-]*(?:\.[\w+,@=-]+)*$/
 
 /**
- * The one name that stands for all names which some file system takes for the same: compatibility forms and case are folded,
+ * One name for all names that some file system treats as equal: compatibility forms and case are folded,
  * characters that HFS+ ignores are dropped, and so are the trailing dots, spaces and streams that NTFS ignores; git's short name is spelt out.
  */
 function foldName(name: string): string {

@@ -16,7 +16,7 @@ export function toName(bytes: Buffer): string {
   return name
 }
 
-/** The bytes that the system knows it by. */
+/** The bytes of the name in the system. */
 export function toBytes(name: string): Buffer {
   if (name.isWellFormed()) return Buffer.from(name, 'utf8')
   const parts = Array.from(name, (character) =>
@@ -34,7 +34,7 @@ export function showName(name: string): { name: string; isEscaped: boolean } {
   return { name: escaped, isEscaped: true }
 }
 
-/** What to add to the news that nothing is at a path, if its spelling may come from a listing. */
+/** What to add to the message that nothing is at a path, if its spelling may come from a listing. */
 export function explainEscapes(path: string): string {
   if (!/\\x[89a-f][0-9a-f]/.test(path)) return ''
   return ' In a listing with name_escaped, \\xHH is a byte that is not UTF-8: no operation reaches such a name. Have it renamed on the system first.'

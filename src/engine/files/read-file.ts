@@ -11,7 +11,7 @@ import { explainEscapes } from './raw-name.ts'
 import { explainWalkError } from './walk-error.ts'
 import type { OpenEntry } from './walk.ts'
 
-/** One version of a file: its bytes and what it was when they were read. */
+/** One version of a file: its bytes and its state when they were read. */
 export interface FileVersion {
   readonly bytes: Buffer
   /** `sha256:` and 64 hex digits. */
@@ -34,7 +34,7 @@ export interface ReadLimits {
 }
 
 const readAsync = promisify(read)
-/** O_NONBLOCK: should a FIFO have taken the file's place since the walk, opening it returns at once instead of blocking a thread for ever. */
+/** O_NONBLOCK: if a FIFO has replaced the file since the walk, opening it returns at once instead of blocking a thread for ever. */
 const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 const maxTornReads = 5
 
@@ -56,7 +56,7 @@ export async function readFile(place: OpenEntry, path: string, limits: ReadLimit
       checkSize(Number(before.size), path, limits)
       const bytes = await readWhole(fd, Number(before.size), limits)
       const after = fstatSync(fd, { bigint: true })
-      // Somebody outside writes in place right now: what was read may be torn.
+      // Another program writes in place right now: the read may be torn.
       const isWhole = isSameIdentity(identityOf(before), identityOf(after)) && bytes.length === Number(after.size)
       if (isWhole || attempt === maxTornReads) return versionOf(bytes, after, place)
     }
@@ -67,7 +67,7 @@ export async function readFile(place: OpenEntry, path: string, limits: ReadLimit
   }
 }
 
-/** The hash of the file at a place right now, in one tick; undefined where no regular file can be read there. */
+/** The hash of the file at a place right now, in one tick; undefined if no regular file can be read there. */
 export function hashNow({ directory, name }: OpenEntry): string | undefined {
   const bytes = readNow(directory, name, Infinity)
   return bytes === undefined ? undefined : contentHash(bytes)
@@ -78,11 +78,11 @@ export interface OpenedEntry {
   readonly stat: BigIntStats
   /** Taken before the bytes were read: a change meanwhile is another identity. */
   readonly identity: FileIdentity
-  /** Undefined where it is no regular file, or larger than `maxFileBytes`. */
+  /** Undefined if it is no regular file, or larger than `maxFileBytes`. */
   readonly bytes: Buffer | undefined
 }
 
-/** @throws whatever the system does, such as EACCES */
+/** @throws the system's error, such as EACCES */
 export async function readEntry(directory: Directory, name: string, limits: ReadLimits): Promise<OpenedEntry> {
   const fd = openSync(directory.at(name), readFlags)
   try {
@@ -95,7 +95,7 @@ export async function readEntry(directory: Directory, name: string, limits: Read
   }
 }
 
-/** The bytes of a regular file of a directory, in one tick; undefined where it is none, cannot be read or is larger. */
+/** The bytes of a regular file of a directory, in one tick; undefined if it is none, cannot be read or is larger. */
 export function readNow(directory: Directory, name: string, maxBytes: number): Buffer | undefined {
   let fd: number | undefined
   try {
@@ -157,7 +157,7 @@ function openForReading(place: OpenEntry, path: string): number {
   }
 }
 
-/** What was opened must be regular. The walk may have seen another file there: an editor's rename in between is fine where descriptors are held. */
+/** What was opened must be regular. The walk may have seen another file there: an editor's rename in between is fine if descriptors are held. */
 function checkOpened(stat: BigIntStats, place: OpenEntry, path: string): void {
   requireRegular(stat, path)
   const isSeen = place.stat !== undefined && stat.ino === place.stat.ino && stat.dev === place.stat.dev

@@ -15,10 +15,10 @@ export interface FolderEntry {
 /** Read whole, the names of so large a folder would hold the event loop: it is read piece by piece, which costs a small one four times as much. */
 const largeFolderBytes = 65_536
 const entriesPerRead = 1024
-/** What Node puts in place of bytes that are not UTF-8; some names really contain it. */
+/** Node's replacement for bytes that are not UTF-8; some names really contain it. */
 const replacement = '\ufffd'
 
-/** @throws whatever the system does, such as EACCES or EMFILE */
+/** @throws the system's error, such as EACCES or EMFILE */
 export async function readFolder(directory: Directory): Promise<FolderEntry[]> {
   const isLarge = (directory.stat('.')?.size ?? 0n) > largeFolderBytes
   const entries = isLarge ? await readInPieces(directory) : await readdir(directory.self, { withFileTypes: true })
@@ -32,7 +32,7 @@ async function readInPieces(directory: Directory): Promise<Dirent[]> {
   return entries
 }
 
-/** The names as bytes: much dearer, yet nothing is lost. */
+/** The names as bytes: much slower, yet nothing is lost. */
 async function readRawNames(directory: Directory): Promise<FolderEntry[]> {
   const entries = await readdir(directory.self, { withFileTypes: true, encoding: 'buffer' })
   return entries.map((entry) => ({ name: toName(entry.name), type: typeOf(entry) }))

@@ -16,7 +16,7 @@ export interface RenameSource {
   readonly place: OpenEntry
   /** As the caller spelt it. */
   readonly path: string
-  /** The version that is meant; undefined for a link and for a file too large to read. */
+  /** The version to rename; undefined for a link and for a file too large to read. */
   readonly current: FileVersion | undefined
 }
 
@@ -27,7 +27,7 @@ export interface RenameTarget {
 }
 
 /**
- * `unchanged`: both are names of one file, and both stay. `copied`: the target lies on another file system; `source-left`: there, too, yet
+ * `unchanged`: both are names of one file, and both stay. `copied`: the target lies on another file system. `source-left`: copied, but
  * the source could not be removed.
  */
 export type RenameOutcome = 'unchanged' | 'renamed' | 'copied' | 'source-left'
@@ -72,7 +72,7 @@ function checkRename(from: RenameSource, to: RenameTarget, assertHeld: () => voi
   if (existing !== undefined && !existing.isSymbolicLink()) requireRegular(existing, path)
 }
 
-/** A link in the place of the file that it leads to would lead to itself, and the content would be gone. */
+/** A link that replaces its target would lead to itself, and the content would be gone. */
 function refuseLinkToItself({ place, path }: RenameSource, to: RenameTarget): void {
   if (place.directory.stat(place.name)?.isSymbolicLink() !== true) return
   const leadsToName = resolve(to.place.directory.path, readLink(place)) === to.place.path
@@ -121,7 +121,7 @@ function bothThere({ path }: RenameSource, { path: newPath }: RenameTarget, isCo
   }
 }
 
-/** Better refused before anything is copied. */
+/** Refuses before anything is copied. */
 function requireRemovable({ place, path }: RenameSource): void {
   try {
     accessSync(place.directory.self, constants.W_OK)
@@ -130,7 +130,7 @@ function requireRemovable({ place, path }: RenameSource): void {
   }
 }
 
-/** The link takes its new name in one step, so that what it replaces is there until then. @returns what the link says */
+/** The link gets its new name in one step, so that what it replaces is there until then. @returns the target of the link */
 function copyLink(from: RenameSource, { place, path, overwrite }: RenameTarget, check: () => void): string {
   requireLink(from.place, from.path)
   const target = readLink(from.place)
@@ -168,7 +168,7 @@ function requireLink({ stat }: OpenEntry, path: string): void {
   )
 }
 
-/** False where the two lie on different file systems. */
+/** False if the two lie on different file systems. */
 function renameInPlace({ place: from, path }: RenameSource, { place: to, path: newPath }: RenameTarget): boolean {
   try {
     renameSync(from.directory.at(from.name), to.directory.at(to.name))
@@ -180,7 +180,7 @@ function renameInPlace({ place: from, path }: RenameSource, { place: to, path: n
   }
 }
 
-/** Whether entries of the folder of a place can be made and taken away. */
+/** Whether entries of a place's folder can be created and removed. */
 function isWritable({ directory }: OpenEntry): boolean {
   try {
     accessSync(directory.self, constants.W_OK)
@@ -190,7 +190,7 @@ function isWritable({ directory }: OpenEntry): boolean {
   }
 }
 
-/** A copy that cannot be written is a rename that failed. */
+/** A copy that cannot be written is a failed rename. */
 function failRename(error: unknown): never {
   if (!isOperationError(error, 'WRITE_ERROR')) throw error
   const { message, path, details, cause } = error
@@ -207,7 +207,7 @@ function isOneFile(one: Found, other: Found): one is BigIntStats {
   return one !== undefined && other !== undefined && one.ino === other.ino && one.dev === other.dev
 }
 
-/** What the link leads to as the system follows it, outside the roots too; nothing of it is told. */
+/** The target of the link as the system follows it, outside the roots too; no answer shows it. */
 function statTarget({ directory, name }: OpenEntry): Found {
   try {
     return statSync(directory.at(name), { bigint: true })

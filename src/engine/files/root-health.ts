@@ -1,4 +1,4 @@
-// Whether the roots can be worked on right now, within a bounded time: a file system that is gone may never answer.
+// Whether the roots are usable right now, within a bounded time: a file system that is gone may never answer.
 import { constants } from 'node:fs'
 import { access, lstat } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -6,7 +6,7 @@ import { isErrno } from '../../support/errno.ts'
 import type { Root } from './roots.ts'
 import { explainRootError } from './walk-error.ts'
 
-/** @returns looks at all roots; its answer says what is wrong with those that cannot be worked on */
+/** @returns checks all roots and says what is wrong with the unusable ones */
 export function createRootProbe(roots: readonly Root[]): (limitMs: number) => Promise<string | undefined> {
   let underWay: Promise<string | undefined> | undefined
 
@@ -16,7 +16,7 @@ export function createRootProbe(roots: readonly Root[]): (limitMs: number) => Pr
   }
 
   return async (limitMs) => {
-    // One at a time: each look at a file system that hangs takes a thread of Node's pool for good.
+    // One at a time: each look at a hanging file system takes a thread of Node's pool for good.
     underWay ??= look().finally(() => (underWay = undefined))
     const late = `A root does not answer within ${limitMs} ms: see whether its file system hangs.`
     return Promise.race([underWay, delay(limitMs, late, { ref: false })])
@@ -25,7 +25,7 @@ export function createRootProbe(roots: readonly Root[]): (limitMs: number) => Pr
 
 async function troubleOf({ given, real }: Root): Promise<string | undefined> {
   try {
-    // A link in its place is not followed by operations either.
+    // Operations do not follow a link in its place either.
     if (!(await lstat(real)).isDirectory()) return gone(given)
     await access(real, constants.R_OK | constants.W_OK | constants.X_OK)
     return undefined

@@ -10,7 +10,7 @@ export interface Root {
   readonly real: string
 }
 
-/** A place below a root, not yet looked at. */
+/** A place below a root, not examined yet. */
 export interface Location {
   readonly root: Root
   /** Names below the root, as `namesOf` gives them. Empty for the root itself. */
@@ -45,7 +45,7 @@ export function createRoots(directories: readonly string[]) {
     return location
   }
 
-  /** The location of an absolute path by its names; undefined where no root's names come first. */
+  /** The location of an absolute path by its names; undefined if it begins with the names of no root. */
   function within(names: readonly string[]): Location | undefined {
     for (const { root, spellings } of known) {
       for (const base of spellings) {
@@ -58,7 +58,7 @@ export function createRoots(directories: readonly string[]) {
   /** The same with the deepest existing folder by its real path, for spellings that reach a root through a link above it. */
   function withinReal(names: readonly string[]): Location | undefined {
     const up = names.indexOf('..')
-    // The last name is left to the walk: it may be a link that is meant itself.
+    // The last name is left to the walk: the path may mean the link itself.
     for (let count = up === -1 ? names.length - 1 : up; count > 0; count -= 1) {
       try {
         const real = realpathSync.native(resolve(sep, ...names.slice(0, count)))
@@ -79,8 +79,8 @@ export function createRoots(directories: readonly string[]) {
 }
 
 /**
- * The names of a path, without empty ones and ".". One "." stays at the end of a path that ends in a slash, or in "/.": what it leads
- * to must be a folder.
+ * The names of a path, without empty ones and ".". One "." stays at the end of a path that ends in a slash, or in "/.": its target
+ * must be a folder.
  */
 export function namesOf(path: string): string[] {
   const parts = path.split(process.platform === 'win32' ? /[\\/]/ : '/')
@@ -121,7 +121,7 @@ function refuseOverlap(roots: readonly Root[]): void {
   }
 }
 
-/** The names that lead from `base` down to `path`; undefined where `path` is not below it. */
+/** The names that lead from `base` down to `path`; undefined if `path` is not below it. */
 export function segmentsBelow(base: string, path: string): readonly string[] | undefined {
   if (path === base) return []
   const prefix = base.endsWith(sep) ? base : base + sep

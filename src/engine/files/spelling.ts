@@ -7,7 +7,7 @@ const separators = process.platform === 'win32' ? /[\\/]/ : '/'
 
 /**
  * Absolute, below the real paths of the roots, folded as lock keys are. A path without links has its lock key as its name.
- * A ".." stays: what it takes back depends on links, which may lead elsewhere tomorrow.
+ * A ".." stays: which name it removes depends on links, which may lead elsewhere tomorrow.
  */
 export function createSpelling(roots: readonly Root[]): (path: string) => string {
   return (path) => {

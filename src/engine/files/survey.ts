@@ -1,4 +1,4 @@
-// What list_files tells of the files of one folder (FES 2.2). What was found out about a file is kept for as long as the file is the same.
+// The facts that list_files gives of one folder's files (FES 2.2). The facts of a file are kept while the file is the same.
 import type { BigIntStats } from 'node:fs'
 import { isErrno } from '../../errors.ts'
 import { mayAccess } from './access.ts'
@@ -15,11 +15,11 @@ export interface SurveyedFile {
   readonly modified: string
   readonly isReadable: boolean
   readonly isWritable: boolean
-  /** What the counter gave; -1 where the file cannot be read or is larger than the limit. */
+  /** The counter's result; -1 if the file cannot be read or is larger than the limit. */
   readonly lines: number
 }
 
-/** Number of lines, -1 where the bytes are not text. */
+/** Number of lines, -1 if the bytes are not text. */
 export type LineCounter = (bytes: Buffer) => number
 
 export interface SurveyOptions extends ReadLimits {
@@ -30,21 +30,21 @@ export interface SurveyOptions extends ReadLimits {
 
 interface Facts {
   readonly identity: FileIdentity
-  /** Where it stood. */
+  /** Its path then. */
   readonly path: string
   readonly file: SurveyedFile
 }
 
-/** Where one listed file stands: an entry of an open directory. */
+/** The place of one listed file: an entry of an open directory. */
 interface SurveyEntry {
   readonly name: string
   readonly stat: BigIntStats
   readonly directory: Directory
-  /** Its name in the directory; another one where `name` is a link. */
+  /** Its name in the directory; differs from `name` if that is a link. */
   readonly entryName: string
-  /** Where it really stands, relative to its root. */
+  /** Its real path, relative to its root. */
   readonly path: string
-  /** False where its directory may not be written. */
+  /** False if its directory may not be written. */
   readonly isReplaceable: boolean
 }
 
@@ -69,7 +69,7 @@ export function createSurveyor(options: SurveyOptions) {
         const [size, modified] = [Number(stat.size), stat.mtime.toISOString()]
         files.push({ name: showName(name).name, size, modified, isReadable: false, isWritable: false, lines: -1 })
       },
-      /** The files in the order of their adding. Facts of files that are gone are forgotten. */
+      /** The files in the order in which they were added. Facts of files that are gone are forgotten. */
       finish(): readonly SurveyedFile[] {
         known = found
         return files
@@ -83,7 +83,7 @@ export function createSurveyor(options: SurveyOptions) {
     return facts !== undefined && facts.path === path && isSameIdentity(facts.identity, stat) ? facts : undefined
   }
 
-  /** All facts are of the file as it was opened, even where it has changed since `stat`. */
+  /** All facts are of the file as it was opened, even if it has changed since `stat`. */
   async function look(entry: SurveyEntry, count: LineCounter): Promise<Facts> {
     const { directory, entryName } = entry
     try {
@@ -92,7 +92,7 @@ export function createSurveyor(options: SurveyOptions) {
     } catch (error) {
       // Whether the process may open another file says nothing about this one.
       if (isErrno(error, 'EMFILE', 'ENFILE')) throw error
-      // What fails for any other reason may succeed the next time.
+      // A failure for any other reason may succeed the next time.
       const identity = identityOf(entry.stat)
       const isLasting = isErrno(error, 'EACCES', 'EPERM')
       return describe(entry, entry.stat, { ...identity, isTrusted: identity.isTrusted && isLasting }, -1)

@@ -1,4 +1,4 @@
-// What the server's own files below a root are called.
+// The names of the server's own files below a root.
 import { randomBytes } from 'node:crypto'
 import { isAlive } from '../../support/process-identity.ts'
 
@@ -8,7 +8,7 @@ export const ownFolder = '.async-crud-mcp'
 export const temporaryPrefix = '.async-crud-mcp-'
 export const temporarySuffix = '.tmp'
 
-/** Start of this process: with the pid it tells a living process's temporary files from a dead one's. */
+/** Start of this process: with the pid it distinguishes the temporary files of living processes from those of dead ones. */
 const startedAt = Math.trunc(performance.timeOrigin).toString(36)
 
 /** A name that no other file has. */

@@ -1,4 +1,4 @@
-// What bytes that are not text in the encoding named seem to be, and what to do about it.
+// What bytes that are not text in the named encoding seem to be, and what to do about it.
 import { isUtf8 } from 'node:buffer'
 
 const marks: readonly [bytes: readonly number[], encoding: string][] = [
@@ -13,7 +13,7 @@ const backspace = 0x08
 const carriageReturn = 0x0d
 const escape = 0x1b
 const space = 0x20
-/** Of the high bytes in UTF-16, at least so many are zero where the text is mostly Latin. */
+/** Of the high bytes in UTF-16, at least so many are zero if the text is mostly Latin. */
 const minZeroShare = 0.5
 
 export function describeBytes(bytes: Buffer, encoding: string): string {

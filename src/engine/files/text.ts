@@ -1,4 +1,4 @@
-// Bytes to text and back, strictly: what is not valid in its encoding is an error, never repaired, and a round trip gives the same bytes.
+// Bytes to text and back, strictly: invalid input is an error, never repaired, and a round trip gives the same bytes.
 import { isUtf8 } from 'node:buffer'
 import iconv from 'iconv-lite'
 import { OperationError } from '../../errors.ts'
@@ -35,9 +35,9 @@ export function decodeText(bytes: Buffer, encoding: string, path: string): strin
 }
 
 /**
- * The bytes of a text. "utf-16" and "utf-32" take the byte order of `like`; text of a file that has had none begins with a byte order mark.
+ * The bytes of a text. "utf-16" and "utf-32" take the byte order of `like`; text of a file that had none begins with a byte order mark.
  * @param like what the file contains already
- * @throws OperationError ENCODING_ERROR where the encoding is unknown or has no form for a character
+ * @throws OperationError ENCODING_ERROR if the encoding is unknown or cannot represent a character
  */
 export function encodeText(text: string, encoding: string, path: string, like: Buffer = Buffer.alloc(0)): Buffer {
   const codec = codecName(encoding, like, path)
@@ -67,7 +67,7 @@ export function keepMark(content: string, version: Buffer, encoding: string, pat
   return isMarked ? byteOrderMark + content : content
 }
 
-/** The codec of an encoding, where `bytes` decide on a byte order that its name leaves open. */
+/** The codec of an encoding; `bytes` decide on a byte order that its name leaves open. */
 function codecName(encoding: string, bytes: Buffer, path: string): string {
   const name = plainName(encoding)
   if (utf8Names.has(name)) return 'utf-8'
@@ -109,7 +109,7 @@ function notValid(bytes: Buffer, encoding: string, path: string): OperationError
   return new OperationError('ENCODING_ERROR', message, { path })
 }
 
-/** Bytes as text; undefined where they are gone or are not text in this encoding. */
+/** Bytes as text; undefined if they are gone or are not text in this encoding. */
 export function decodeIfText(bytes: Buffer | undefined, encoding: string, path: string): string | undefined {
   if (bytes === undefined) return undefined
   try {

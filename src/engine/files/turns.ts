@@ -1,7 +1,7 @@
 // Long work on the event loop in turns: after each, everything else can run.
 import { setImmediate } from 'node:timers/promises'
 
-/** To be awaited between two pieces of work. @throws the reason of the signal */
+/** Await it between two pieces of work. @throws the reason of the signal */
 export type Turn = () => Promise<void>
 
 const turnMs = 5

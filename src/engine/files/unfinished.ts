@@ -1,4 +1,4 @@
-// Notes of changes of several steps, kept in the server's own folder while they last: what a killed process leaves is found by them.
+// Notes of changes of several steps, kept in the server's own folder while they last: they show what a killed process has left.
 import { rmdirSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import type { Directory } from './directory.ts'
@@ -15,7 +15,7 @@ export type UnfinishedChange =
     }
   | {
       readonly kind: 'copy'
-      /** The source, which goes last. */
+      /** The source, which is removed last. */
       readonly from: string
       readonly to: string
     }
@@ -29,7 +29,7 @@ export interface RecordFolder {
 }
 
 export interface Unfinished {
-  /** Notes a change that begins. Where it cannot be noted it is made all the same. @returns ends the note */
+  /** Notes a change that begins. If the note fails, the change is made all the same. @returns ends the note */
   begin(change: UnfinishedChange): () => void
 }
 
@@ -47,7 +47,7 @@ export function createUnfinished(folder: RecordFolder, { isFull }: Durability): 
 }
 
 /**
- * Takes back the empty folders of changes that a killed process has begun. A copy whose source is still there is kept and told, at each
+ * Removes the empty folders of changes that a killed process began. A copy whose source is still there is kept and reported, at each
  * start, until one of the two is gone.
  * @param open the place of an entry; the caller closes it
  * @returns a sentence for each copy
@@ -89,7 +89,7 @@ function at(path: string, open: (path: string) => OpenEntry, use: (place: OpenEn
   }
 }
 
-/** Undefined for what no server has written whole. */
+/** Undefined for a note that was not written completely. */
 function parse(text: string | undefined): UnfinishedChange | undefined {
   try {
     const value = JSON.parse(text ?? '') as Partial<Record<string, unknown>>

@@ -1,4 +1,4 @@
-// What the system says while a path is walked, in the words of the error table.
+// Turns errors of the system during a walk into those of the error table.
 import { isErrno, OperationError } from '../../errors.ts'
 
 /** @param root as the operator spelt it */
@@ -8,7 +8,7 @@ export function explainRootError(error: unknown, root: string): unknown {
   return new OperationError('DIR_NOT_FOUND', message, { cause: error })
 }
 
-/** @returns an OperationError for whatever the system has answered, else the error itself */
+/** @returns an OperationError for an error of the system, else the error itself */
 export function explainWalkError(error: unknown, path: string): unknown {
   if (!isSystemError(error)) return error
   if (isDenial(error)) {
@@ -23,7 +23,7 @@ export function isDenial({ code }: NodeJS.ErrnoException): boolean {
   return code === 'EACCES' || code === 'EPERM' || code === 'EROFS'
 }
 
-/** What can be wrong with the way to a file, whatever is done there. */
+/** What can be wrong with the path to a file, for any operation. */
 export function explainWay(error: NodeJS.ErrnoException, path: string): OperationError | undefined {
   if (isErrno(error, 'ENAMETOOLONG')) {
     const message = `A name in the path is longer than the file system allows: ${path}. Choose a shorter one.`
@@ -40,7 +40,7 @@ export function explainWay(error: NodeJS.ErrnoException, path: string): Operatio
   return undefined
 }
 
-/** True for what a call to the system has failed with. An error of Node or of ours may have a code, too. */
+/** True for the error of a system call. An error of Node or of this server may have a code, too. */
 export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && 'code' in error && 'syscall' in error
 }

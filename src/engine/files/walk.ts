@@ -6,7 +6,7 @@ import { Directory } from './directory.ts'
 import { namesOf, type Location, type Root, type Roots } from './roots.ts'
 import { explainRootError, explainWalkError } from './walk-error.ts'
 
-/** The end of a walk: an entry of an open directory. Whoever gets it closes it. */
+/** The end of a walk: an entry of an open directory. The caller closes it. */
 export interface OpenEntry {
   readonly root: Root
   /** The deepest directory on the way that exists. */
@@ -15,9 +15,9 @@ export interface OpenEntry {
   readonly name: string
   /** Names of the missing directories between `directory` and `name`. */
   readonly missing: readonly string[]
-  /** True where the path, or the link that it ends in, has a slash at its end: then no file is meant. */
+  /** True if the path, or the link that it ends in, has a slash at its end: then it does not mean a file. */
   readonly isFolder: boolean
-  /** What stands there, links not followed; undefined where nothing does. */
+  /** What is there, links not followed; undefined if nothing is. */
   readonly stat: BigIntStats | undefined
   /** Canonical path. */
   readonly path: string
@@ -33,8 +33,8 @@ const maxLinks = 40
 const opensWithoutFollowing = constants.O_NOFOLLOW !== undefined
 
 /**
- * @throws OperationError PATH_OUTSIDE_BASE where a link or ".." leaves the roots, NOT_A_FILE where a file stands in the middle of the path,
- * DIR_NOT_FOUND where a folder before ".." is missing, ACCESS_DENIED where a directory cannot be searched
+ * @throws OperationError PATH_OUTSIDE_BASE if a link or ".." leaves the roots, NOT_A_FILE if a file is in the middle of the path,
+ * DIR_NOT_FOUND if a folder before ".." is missing, ACCESS_DENIED if a directory cannot be searched
  */
 export function walk(roots: Roots, location: Location, path: string, options: WalkOptions): OpenEntry {
   try {
@@ -48,7 +48,7 @@ class Walk {
   readonly #roots: Roots
   readonly #spelling: string
   readonly #followLast: boolean
-  /** Directories from the root down to where the walk stands. */
+  /** Directories from the root down to the walk's current one. */
   #open: Directory[] = []
   #root: Root
   #todo: string[]
@@ -88,7 +88,7 @@ class Walk {
     this.#todo = [...segments]
   }
 
-  /** One name further; a place where the walk has ended. */
+  /** Goes one name further; returns a place if the walk has ended. */
   #step(name: string): OpenEntry | undefined {
     if (name === '.') {
       this.#isFolder = this.#todo.length === 0
@@ -125,7 +125,7 @@ class Walk {
     })
   }
 
-  /** Nothing stands at the first of these names. */
+  /** Nothing is at the first of these names. */
   #atMissing(rest: readonly string[]): OpenEntry {
     const up = rest.indexOf('..')
     if (up !== -1) {
@@ -138,13 +138,13 @@ class Walk {
     return this.#place(names.slice(0, -1), names.at(-1) as string, undefined)
   }
 
-  /** Leaves the folder that the walk has led to. Above its root the way may still lead into another one. */
+  /** Leaves the walk's current folder. Above its root the path may still lead into another root. */
   #up(): void {
     const left = this.#open.pop() as Directory
     left.close()
     if (this.#open.length > 0) return
     let above = dirname(this.#root.real)
-    // What stands above a real path is real too, so that these can be cut from the text.
+    // The folders above a real path are real too, so that these can be cut from the text.
     for (; this.#todo[0] === '..'; this.#todo.shift()) above = dirname(above)
     this.#enter([...namesOf(above), ...this.#todo])
   }
@@ -167,7 +167,7 @@ class Walk {
     this.#enter([...namesOf(target), ...this.#todo])
   }
 
-  /** Undefined where something else has taken its place since it was looked at. */
+  /** Undefined if something else has replaced it since the look. */
   #readLink(name: string): string | undefined {
     try {
       return readlinkSync(this.#here.at(name))
@@ -177,7 +177,7 @@ class Walk {
     }
   }
 
-  /** Goes on at an absolute path. Nothing outside the roots is looked at: what leaves them must come back by the names of a root. */
+  /** Goes on at an absolute path. It examines nothing outside the roots: a path that leaves them must come back by the names of a root. */
   #enter(names: readonly string[]): void {
     const location = this.#roots.within(names)
     if (location === undefined) throw this.#escape()

@@ -32,9 +32,9 @@ export interface WriteRequest {
   /** As the caller spelt it, for messages. */
   readonly path: string
   readonly bytes: Buffer
-  /** The version that is replaced, whose mode and owner are kept; undefined creates. */
+  /** The replaced version, whose mode and owner are kept; undefined creates. */
   readonly replaces: FileVersion | undefined
-  /** Of a new file, where it was there before. */
+  /** Of a new file that was there before. */
   readonly mode?: number | undefined
   /** Runs in the same tick as the rename, immediately before it; throws to refuse. */
   readonly check: () => void
@@ -54,7 +54,7 @@ export function createWriter({ durability, maxSyncBytes }: WriteSettings) {
   let isClosed = false
 
   /**
-   * The bytes are at the place once this returns; `after` takes what fails from then on.
+   * The bytes are at the place once this returns; `after` takes later failures.
    * @throws OperationError WRITE_ERROR, ACCESS_DENIED, FILE_EXISTS (creating only), or what `check` throws; then the file is as it was
    */
   async function writeFile(
@@ -70,7 +70,7 @@ export function createWriter({ durability, maxSyncBytes }: WriteSettings) {
       await fill(fd, bytes)
       copyModeAndOwner(fd, replaces, mode)
       await durability.syncContent(fd)
-      // No await between the checks and the rename: no other operation of this process can come in between.
+      // No await between the checks and the rename, so that no other operation of this process comes in between.
       if (isClosed) throw stopping(path)
       check()
       if (replaces === undefined) createLink(temporary, place.directory.at(place.name), path)
@@ -89,7 +89,7 @@ export function createWriter({ durability, maxSyncBytes }: WriteSettings) {
   /** After the change. */
   function settle(fd: number, after: AfterChange): FileIdentity | undefined {
     const stat = after.attempt(() => fstatSync(fd, { bigint: true }), notLookedAt)
-    // Without an fsync before, some file systems tell only now that the bytes could not be written.
+    // Without an fsync before, some file systems report only now that the bytes could not be written.
     after.attempt(() => closeSync(fd), notDurable)
     return stat === undefined ? undefined : identityOf(stat)
   }
@@ -104,7 +104,7 @@ export function createWriter({ durability, maxSyncBytes }: WriteSettings) {
 
   return {
     writeFile,
-    /** Refuses every further rename and removes the temporary files that are still there. */
+    /** Refuses every further rename and removes the remaining temporary files. */
     close(): void {
       isClosed = true
       for (const remove of temporaries) tidy(remove)
@@ -113,8 +113,8 @@ export function createWriter({ durability, maxSyncBytes }: WriteSettings) {
 }
 
 /**
- * Mode and, where permitted, owner of the version that is replaced; a new file gets 0666 minus the umask, and one that was there before its
- * mode. Set-user and set-group bits meant an owner that is not known any more.
+ * Mode and, if permitted, owner of the replaced version. A new file gets 0666 minus the umask, and one that was there before its old
+ * mode. Set-user and set-group bits meant an owner that is no longer known.
  */
 function copyModeAndOwner(fd: number, replaces: FileVersion | undefined, newMode = 0o666 & ~process.umask()): void {
   if (replaces === undefined) {
@@ -135,7 +135,7 @@ function copyModeAndOwner(fd: number, replaces: FileVersion | undefined, newMode
   fchmodSync(fd, mode)
 }
 
-/** A new name by link: unlike rename it fails where somebody outside has just created the file. */
+/** A new name by link: unlike rename it fails if another program has just created the file. */
 function createLink(temporary: string, target: string, path: string): void {
   try {
     linkSync(temporary, target)
@@ -159,12 +159,12 @@ function removeIfThere(path: string): void {
   }
 }
 
-/** For what is cleared away after a failure: that failure is the one to be told. */
+/** For cleaning up after a failure: that failure is the one to report. */
 function tidy(step: () => void): void {
   try {
     step()
   } catch {
-    // The next start sweeps what stays.
+    // The next start removes what stays.
   }
 }
 
@@ -185,7 +185,7 @@ const reasons: Readonly<Record<string, string>> = {
   EIO: 'the disk failed. Have it checked before you try again'
 }
 
-/** @returns an OperationError for whatever the system has answered before the change was made, else the error itself */
+/** @returns an OperationError for an error of the system before the change was made, else the error itself */
 export function explainWriteError(
   error: unknown,
   path: string,

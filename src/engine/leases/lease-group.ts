@@ -1,4 +1,4 @@
-// The files of one lock_try or lock_wait: asked for together, in canonical order, each with its own outcome.
+// The files of one lock_try or lock_wait: requested together, in canonical order, each with its own outcome.
 import type { LockResult } from '../../../schemas/locks.ts'
 import { OperationError, toOperationError } from '../../errors.ts'
 import type { LeaseRequest } from '../locks/lease-request.ts'
@@ -21,11 +21,11 @@ interface Wait extends Pick<LeaseWaitOptions, 'timeoutMs' | 'graceMs' | 'connect
 
 interface Member {
   readonly file: LockFile
-  /** Undefined where nothing was asked for, since it was not free. */
+  /** Undefined if nothing was requested, since the lease was not free. */
   request: LeaseRequest | undefined
-  /** True once the agent has been told that the lease is its: then it is not given back without being asked. */
+  /** True once the agent knows that the lease is its own: then it is given back only on request. */
   isTold: boolean
-  /** True once the agent has given it up: it is not asked for again, and not restored. */
+  /** True once the agent has given it up: it is not requested again, and not restored. */
   isGivenUp: boolean
 }
 
@@ -34,12 +34,12 @@ export interface MemberState {
   readonly filepath: string
   /** Canonical. */
   readonly path: string
-  /** Comparable with other spellings; undefined where it is that of the path. */
+  /** Comparable with other spellings; undefined if it equals that of the path. */
   readonly name?: string | undefined
   readonly isTold: boolean
-  /** Undefined where nobody waits in it any more. */
+  /** Undefined if no request waits in it any more. */
   readonly place: Pick<PlaceState, 'graceMs' | 'queuedAt' | 'order' | 'keptUntil'> | undefined
-  /** True where the group has brought a lease. */
+  /** True if the group holds a lease on it. */
   readonly isGranted: boolean
 }
 
@@ -64,7 +64,7 @@ export class LeaseGroup {
     this.#members = files.map(toMember)
   }
 
-  /** @param requestOf what stands in the lock table for a file, put back there before */
+  /** @param requestOf the request for a file, restored in the lock table before */
   static restore(
     { options, members }: GroupState,
     requestOf: (file: LockFile) => LeaseRequest | undefined,
@@ -101,7 +101,7 @@ export class LeaseGroup {
     return { options, members }
   }
 
-  /** True while somebody waits, or has been granted something that nobody has come for yet. */
+  /** True while a request of the group waits, or the lease it was granted is held. */
   get isAlive(): boolean {
     return this.#wanted.some(({ request }) => request !== undefined && isAlive(request))
   }
@@ -111,12 +111,12 @@ export class LeaseGroup {
     return this.#members.filter(({ isGivenUp }) => isGivenUp).map(({ file }) => file.filepath)
   }
 
-  /** True where the agent holds every one of the files. */
+  /** True if the agent holds every file. */
   get isComplete(): boolean {
     return this.#members.every((member) => this.#isHeld(member))
   }
 
-  /** Takes what is free right now, and waits for nothing. @throws OperationError where a lease cannot be given at all */
+  /** Takes what is free right now, and waits for nothing. @throws OperationError if a lease cannot be granted at all */
   take(): void {
     const { mode, allOrNothing } = this.options
     const requests = this.#members.map(({ file }) => toRequest(file, mode))
@@ -128,8 +128,8 @@ export class LeaseGroup {
   }
 
   /**
-   * Waits for every file that is not held yet; those asked for before keep their places, and those given up before are left out.
-   * @throws OperationError DEADLOCK, OVERLOADED or CANCELLED; what this group has taken is given back then
+   * Waits for every file that is not held yet. Files requested before keep their places; files given up before are left out.
+   * @throws OperationError DEADLOCK, OVERLOADED or CANCELLED; then this group gives back what it has taken
    */
   async wait({ timeoutMs, graceMs, connection, signal, progress }: Wait): Promise<void> {
     signal.throwIfAborted()
@@ -139,7 +139,7 @@ export class LeaseGroup {
       const onPosition = progress && positionTeller(file, this.#members.length, progress)
       const call = { timeoutMs, graceMs, connection, onPosition }
       if (request !== undefined && isAlive(request)) request.resume(call)
-      // What the agent knew to be its own, and has lost, it may not want again.
+      // The agent may not want again a lease that it knew to hold and has lost.
       else if (!member.isTold)
         member.request = this.#locks.requestLease(toRequest(file, this.options.mode), { ...this.options, ...call })
       this.#failIfRefused(member)
@@ -150,10 +150,10 @@ export class LeaseGroup {
       await Promise.all(
         this.#members.map(async (member) => {
           await member.request?.settled()
-          // All cannot be had any more.
+          // The agent can no longer get all of them.
           if (member.isGivenUp && this.options.allOrNothing) this.leave()
           this.#failIfRefused(member)
-          // Whatever comes first must still be there when the last has come.
+          // The first lease must still be held when the last one is granted.
           member.request?.keepFor(timeoutMs)
         })
       )
@@ -169,12 +169,12 @@ export class LeaseGroup {
     }
   }
 
-  /** True where the wait was cut, and places are kept. */
+  /** True if the wait was cut, and places are kept. */
   get isParked(): boolean {
     return this.#members.some(({ request }) => request?.isWaiting === true && request.isParked)
   }
 
-  /** Keeps the places of these files alone, and of the others what the agent has been told; files that are new to the group will be asked for. */
+  /** Keeps only the places of these files, and of the others the leases that the agent knows of. New files are requested with the next wait. */
   narrow(files: readonly LockFile[]): void {
     const known = new Map(this.#wanted.map((member) => [member.file.key, member]))
     this.#members = files.map((file) => known.get(file.key) ?? toMember(file))
@@ -182,7 +182,7 @@ export class LeaseGroup {
     undoUntold(known.values())
   }
 
-  /** Leaves the queues of these files, or all, and asks for them no more; what is held stays. @param names or keys */
+  /** Leaves the queues of these files, or all, and requests them no more; held leases stay. @param names or keys */
   leave(names?: ReadonlySet<string>): void {
     const isMeant = ({ file }: Member) => names === undefined || names.has(file.key) || names.has(file.name ?? file.key)
     for (const member of this.#members.filter(isMeant)) {
@@ -191,12 +191,12 @@ export class LeaseGroup {
     }
   }
 
-  /** Leaves every queue, and gives back what the group has brought. */
+  /** Leaves every queue, and gives back the group's leases that the agent does not know of. */
   undo(cause?: unknown): void {
     undoUntold(this.#members, cause)
   }
 
-  /** @param explain what there is to say of a lease that is held */
+  /** @param explain gives the message for a held lease */
   results(explain: (file: LockFile) => Pick<LockResult, 'message'> = () => ({})): LockResult[] {
     return this.#members.map((member) => {
       const result = this.#describe(member)

@@ -1,4 +1,4 @@
-// The files of a lock operation, and how the lock table is asked about them.
+// The files of a lock operation, and their requests to the lock table.
 import type { HolderStatus, KeyStatus, LeaseTarget } from '../locks/lock.ts'
 
 export interface LockFile {
@@ -7,7 +7,7 @@ export interface LockFile {
   /** Canonical. */
   readonly path: string
   readonly key: string
-  /** As the caller spelt it first, comparable with other spellings; undefined where that is the key. */
+  /** As the caller spelt it first, comparable with other spellings; undefined if that is the key. */
   readonly name?: string | undefined
 }
 
@@ -19,7 +19,7 @@ export function toRequest({ key, path, name }: LockFile, mode: 'shared' | 'exclu
   return { key, path, name, mode }
 }
 
-/** Whom others meet at a file: the first lease that is not the asker's, else his own, else whoever works on it. */
+/** The holder to show for a file: the first lease of another agent, else the asker's own, else an operation on it. */
 export function mainHolder({ holders }: KeyStatus, agentId: string): HolderStatus | undefined {
   const isOther = (holder: HolderStatus) => holder.agentId !== agentId
   return (
@@ -30,7 +30,7 @@ export function mainHolder({ holders }: KeyStatus, agentId: string): HolderStatu
   )
 }
 
-/** Somebody without a name is called by what he does. */
+/** A holder without an agent id is named by its operation. */
 export function nameOf(holder: HolderStatus | undefined): string | null {
   return holder === undefined ? null : (holder.agentId ?? holder.operation)
 }

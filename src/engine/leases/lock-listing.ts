@@ -1,4 +1,4 @@
-// The lock table in the words of the contract: who holds a file, who waits for it.
+// The lock table in the words of the contract: the holders of a file, and its waiters.
 import type { LockList } from '../../../schemas/locks.ts'
 import type { Holder, PendingRequest } from '../../../schemas/status.ts'
 import type { Static } from '../../../schemas/typebox.ts'
@@ -20,7 +20,7 @@ function toHolder(holder: HolderStatus): Static<typeof Holder> {
   }
 }
 
-/** As an agent sees it: the token of a lock is for its holder alone, who proves by it what it holds. */
+/** As an agent sees it: only the holder sees its fencing token, which proves that it holds the lock. */
 export function toOwnHolder(holder: HolderStatus, agentId: string | undefined): Static<typeof Holder> {
   const isOwn = agentId !== undefined && holder.agentId === agentId
   return toHolder(isOwn ? holder : { ...holder, fencingToken: undefined })
@@ -39,7 +39,7 @@ export function toPendingRequest(waiter: WaiterStatus): Static<typeof PendingReq
   }
 }
 
-/** Everything held and waited for. @param limit of files listed; only these are described */
+/** Every file with a holder or a waiter. @param limit of files listed; only these are described */
 export function listLocks(locks: LockManager, limit: number): LockList {
   const { paths, shared, exclusive, leases, waiting } = locks.summary()
   const entries = [...locks.paths()].sort(([one], [other]) => (one < other ? -1 : 1))

@@ -1,4 +1,4 @@
-// Leases that have ended against the will of their holders: the holder is told with its next answer, and does not write on unawares.
+// Leases that ended without a release: the holder learns of it with its next answer, and does not write on unawares.
 import { LRUCache } from 'lru-cache'
 import type { Notice } from '../../../schemas/notices.ts'
 import { lockKey } from '../files/lock-key.ts'
@@ -13,12 +13,12 @@ export interface LostLease {
   /** Milliseconds since the epoch. */
   readonly at: number
   isTold: boolean
-  /** True once the agent has read the file since. */
+  /** True once the agent has read the file after the loss. */
   isRead: boolean
 }
 
 interface Losses {
-  /** By key. Kept until the agent has been told and has read the file, or has a new lease, or has released it. */
+  /** By key. Kept until the agent knows of it and has read the file, or has a new lease, or has released it. */
   readonly byKey: Map<string, LostLease>
   /** Not yet told. */
   readonly untold: LostLease[]
@@ -29,15 +29,15 @@ export interface LossState extends LostLease {
   readonly agentId: string
 }
 
-/** Told in one answer; of more only the count (DESIGN, notices). */
+/** Notices in one answer; of more only the count (DESIGN, notices). */
 const maxTold = 5
-/** Beyond these the oldest are forgotten: agents, and losses of one agent. */
+/** Limits of agents, and of losses for each agent: beyond these the oldest are forgotten. */
 const maxAgents = 1000
 const maxLosses = 1000
 
 export type LostLeases = ReturnType<typeof createLostLeases>
 
-/** @param rememberMs how long an agent is kept from writing on; 0 remembers nothing */
+/** @param rememberMs how long an agent is kept from writing on, in milliseconds; 0 remembers nothing */
 export function createLostLeases(rememberMs: number) {
   const agents = new LRUCache<string, Losses>({ max: maxAgents, ttl: Math.max(1, rememberMs) })
   const listeners = new Set<(agentId: string, key: string) => void>()
@@ -46,7 +46,7 @@ export function createLostLeases(rememberMs: number) {
     for (const listener of listeners) listener(agentId, key)
   }
 
-  /** Nearly always nobody has lost anything. */
+  /** Nearly always no agent has lost anything. */
   function lossesOf(agentId: string | undefined): Losses | undefined {
     return agentId === undefined || agents.size === 0 ? undefined : agents.get(agentId)
   }
@@ -74,7 +74,7 @@ export function createLostLeases(rememberMs: number) {
 
   return {
     record,
-    /** What this agent has not been told yet; from now on it counts as told. */
+    /** The losses that this agent does not know of yet; from now on they count as told. */
     takeNotices(agentId: string | undefined): { notices: Notice[]; further_notices?: number } | undefined {
       const untold = lossesOf(agentId)?.untold.splice(0)
       if (untold === undefined || untold.length === 0) return undefined
@@ -85,19 +85,19 @@ export function createLostLeases(rememberMs: number) {
       const further = untold.length - maxTold
       return { notices: untold.slice(0, maxTold).map(toNotice), ...(further > 0 && { further_notices: further }) }
     },
-    /** The lease that this agent has lost on the key, and may still believe to hold. */
+    /** The lease on the key that this agent has lost, and may still believe it holds. */
     find(agentId: string | undefined, key: string): LostLease | undefined {
       const loss = lossesOf(agentId)?.byKey.get(key)
       return loss?.isTold === true && loss.isRead ? undefined : loss
     },
-    /** The agent sees what the file is now. */
+    /** The agent has read the current file. */
     read(agentId: string | undefined, key: string): void {
       const loss = lossesOf(agentId)?.byKey.get(key)
       if (loss === undefined) return
       loss.isRead = true
       tell(agentId as string, key)
     },
-    /** The agent is refused for it, and so told. */
+    /** The agent is refused because of the loss, and so learns of it. */
     refuse(agentId: string, key: string): void {
       const losses = lossesOf(agentId)
       const loss = losses?.byKey.get(key)
@@ -113,12 +113,12 @@ export function createLostLeases(rememberMs: number) {
       for (const lost of key === undefined ? [...(byKey?.keys() ?? [])] : [key])
         if (byKey?.delete(lost) === true) tell(agentId, lost)
     },
-    /** Told of every loss that is new, or is known better to its agent than before. @returns ends it */
+    /** Reports every loss that is new, told, read or forgotten. @returns removes the listener */
     onChange(listener: (agentId: string, key: string) => void): () => void {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    /** Undefined where the agent need not be told or kept from anything any more. */
+    /** Undefined if the agent knows of the loss and has read the file. */
     state(agentId: string, key: string): LossState | undefined {
       const loss = agents.peek(agentId)?.byKey.get(key)
       return loss === undefined || (loss.isTold && loss.isRead) ? undefined : { ...loss, agentId }
@@ -127,7 +127,7 @@ export function createLostLeases(rememberMs: number) {
       for (const [agentId, { byKey }] of agents.entries())
         for (const loss of byKey.values()) if (!loss.isTold || !loss.isRead) yield { ...loss, agentId }
     },
-    /** Takes up one of an earlier process. */
+    /** Restores a loss of an earlier process. */
     restore({ agentId, ...loss }: LossState): void {
       if (isRemembered(loss.at)) add(agentId, loss)
     }

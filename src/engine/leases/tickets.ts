@@ -1,4 +1,4 @@
-// Tickets of lock_wait: the places of a wait that was cut, until somebody goes on waiting in them.
+// Tickets of lock_wait: the places of a wait that was cut, until a client goes on waiting in them.
 import { randomBytes } from 'node:crypto'
 import type { GroupState, LeaseGroup } from './lease-group.ts'
 
@@ -15,12 +15,12 @@ export interface TicketState {
 
 export type Tickets = ReturnType<typeof createTickets>
 
-/** Only its agent can use a ticket. One whose places have all been given up is forgotten. */
+/** Only its agent can use a ticket. A ticket is forgotten once all its places are given up. */
 export function createTickets() {
   const groups = new Map<string, LeaseGroup>()
-  /** Those that are being waited with. */
+  /** Tickets that a call waits with. */
   const claimed = new Map<string, LeaseGroup>()
-  /** Those that are being waited for, with a ticket or without. */
+  /** Groups that a call waits for, with a ticket or without. */
   const waiting = new Set<LeaseGroup>()
   const listeners = new Set<(id: string) => void>()
 
@@ -38,7 +38,7 @@ export function createTickets() {
   }
 
   return {
-    /** @param id of the ticket with which the group was waited for before, if there was one */
+    /** @param id of the ticket that the call waited with, if there was one */
     keep(group: LeaseGroup, id = `ticket-${randomBytes(8).toString('hex')}`): string {
       for (const [known, { isAlive }] of groups) if (!isAlive) forget(known)
       claimed.delete(id)
@@ -46,7 +46,7 @@ export function createTickets() {
       tell(id)
       return id
     },
-    /** Takes it out: nobody else can wait with it now. Undefined where it is not known, or another agent's. */
+    /** Takes it out: no other call can wait with it now. Undefined if it is not known, or another agent's. */
     claim(id: string, agentId: string): Ticket | undefined {
       const group = groups.get(id)
       if (group === undefined || group.options.agentId !== agentId) return undefined
@@ -55,16 +55,16 @@ export function createTickets() {
       tell(id)
       return group.isAlive ? { id, group } : undefined
     },
-    /** Nobody waits with it any more, and no place is kept. */
+    /** No call waits with it any more, and no place is kept. */
     end(id: string): void {
       if (claimed.delete(id)) tell(id)
     },
-    /** A call waits for it: what its agent gives up meanwhile is waited for no more. @returns ends it */
+    /** A call waits for it, and no longer waits for what its agent gives up meanwhile. @returns ends it */
     follow(group: LeaseGroup): () => void {
       waiting.add(group)
       return () => waiting.delete(group)
     },
-    /** Gives up the places of this agent at these keys or under these names, or all: those that are kept, and those that it waits in. */
+    /** Gives up the places of this agent at these keys or under these names, or all: both kept places and those of waiting calls. */
     leave(agentId: string, names?: ReadonlySet<string>): void {
       for (const group of waiting) if (group.options.agentId === agentId) group.leave(names)
       for (const [id, group] of all()) {
@@ -74,12 +74,12 @@ export function createTickets() {
         else forget(id)
       }
     },
-    /** Told of every ticket that is kept, claimed or ended, or whose places have changed. @returns ends it */
+    /** Reports every ticket that is kept, claimed or ended, or whose places have changed. @returns removes the listener */
     onChange(listener: (id: string) => void): () => void {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    /** Undefined where no place is kept for it. */
+    /** Undefined if no place is kept for it. */
     state(id: string): TicketState | undefined {
       const group = groups.get(id) ?? claimed.get(id)
       return group?.isAlive === true ? { id, group: group.state } : undefined
@@ -88,7 +88,7 @@ export function createTickets() {
     *ids(agentId?: string): Generator<string, undefined> {
       for (const [id, { options }] of all()) if (agentId === undefined || options.agentId === agentId) yield id
     },
-    /** Takes up one of an earlier process. */
+    /** Restores a ticket of an earlier process. */
     restore(id: string, group: LeaseGroup): void {
       groups.set(id, group)
     }

@@ -14,9 +14,9 @@ interface AcquisitionOptions {
 }
 
 /**
- * It takes its keys one after the other in canonical order and waits in one queue at a time. Who waits at a key holds
- * only keys before it, so operations cannot wait for each other in a circle; and the wait-for graph stands in the
- * table: from `waitsAt` to the holders of its queue and the waiters ahead of it.
+ * It takes its keys one after the other in canonical order and waits in one queue at a time. An acquisition that waits
+ * at a key holds only keys before it, so operations cannot wait for each other in a cycle. The table is the wait-for
+ * graph: from `waitsAt` to the holders of its queue and the waiters ahead of it.
  */
 export class Acquisition implements Deadline {
   readonly operation: string
@@ -34,11 +34,11 @@ export class Acquisition implements Deadline {
   /** How many of its places have been granted. */
   granted = 0
   fencingToken: number | undefined
-  /** Of a lease: shown to others. */
+  /** Of a lease: shown to other agents. */
   note: string | undefined
-  /** Of a lease: true from the end of its timeout, while its place is kept though nobody waits for the answer. */
+  /** Of a lease: true from the end of its timeout, while its place is kept although no client waits for the answer. */
   isParked = false
-  /** Takes the listener off the caller's signal. */
+  /** Removes the listener from the caller's signal. */
   detach: (() => void) | undefined
   /** The timeout while it waits, the end of the TTL once it is held. */
   endsAt: number

@@ -1,4 +1,4 @@
-// Whose requests stand in the table: the leases that an agent holds, and what it waits for.
+// The requests in the table by agent: the leases that it holds, and what it waits for.
 import type { Acquisition } from './acquisition.ts'
 import { LeaseAcquisition } from './lease-acquisition.ts'
 
@@ -12,7 +12,7 @@ interface Entries {
 
 const none: Entries = { leases: new Set(), waits: new Set(), leaseWaits: 0 }
 
-/** An agent without any costs no memory. Requests of callers without an identity are not in it. */
+/** An agent without requests costs no memory. Requests without an agentId are not in it. */
 export class Agents {
   readonly #entries = new Map<string, Entries>()
   /** Of all agents. */
@@ -26,7 +26,7 @@ export class Agents {
     return (this.#entries.get(agentId) ?? none).waits
   }
 
-  /** True where its agent holds a lease, or waits for one besides, so that others may wait for it. */
+  /** True if its agent holds a lease, or waits for another one, so that other requests may wait for the agent. */
   hasOtherLease(acquisition: Acquisition): boolean {
     const { leases, waits, leaseWaits } = this.#entries.get(acquisition.agentId ?? '') ?? none
     return leases.size > 0 || leaseWaits > (acquisition.isLease && waits.has(acquisition) ? 1 : 0)

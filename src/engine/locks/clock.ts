@@ -10,7 +10,7 @@ export interface Clock {
 
 /**
  * Counts from the wall clock at the start of the process, but does not follow its corrections: a wall clock set back by
- * an hour would let a lock whose holder is gone stand for an hour, one set forward would end every lock at once.
+ * an hour would keep a lock whose holder is gone for an hour, one set forward would end every lock at once.
  */
 export const systemClock: Clock = {
   now: () => Math.floor(performance.timeOrigin + performance.now()),

@@ -14,12 +14,12 @@ const stopRetrySeconds = 5
 /** Holders listed in one answer; a thousand readers would make it as long as the file. */
 const maxListedHolders = 10
 
-/** What stands in a circle for an operation of nobody. */
+/** Names an operation without an agent in a cycle. */
 const unnamed = /^\w+ without agent_id$/
 
 const maxDateMs = 8.64e15
 
-/** `place` waits in `queue`, or has just found that it would have to and must not. */
+/** `place` waits in `queue`, or would have to wait and must not. */
 export function lockTimeout(place: QueueEntry, queue: KeyQueue, now: number): OperationError {
   const { acquisition, path, mode } = place
   const isQueued = place.queue === queue
@@ -72,7 +72,7 @@ export function agentQueueFull({ acquisition, path }: QueueEntry, limit: number)
   )
 }
 
-/** @param cycle begins with the one who is refused */
+/** @param cycle begins with the refused request */
 export function deadlock(place: QueueEntry, cycle: readonly Wait[]): OperationError {
   const { acquisition, path } = place
   const names = cycle.flatMap(({ agent, path }) => [unnamed.test(agent) ? agent : quoteName(agent), path])
@@ -138,7 +138,7 @@ function leasesFirst(holders: readonly HolderStatus[]): HolderStatus[] {
 }
 
 function describeHolders([first, ...others]: readonly HolderStatus[], now: number): string {
-  // Nobody holds it when the waiters ahead are about to be granted or refused in this very turn.
+  // The lock has no holder while the waiters ahead are granted or refused in this very turn.
   if (first === undefined) return 'Others are ahead in its queue.'
   const { operation, agentId, mode, acquiredAt, waitsFor } = first
   if (first.isLease) return describeLease(first, others.length, now)
@@ -156,7 +156,7 @@ function describeLease(lease: HolderStatus, others: number, now: number) {
   return `Agent ${nameOf(lease)} has leased it${more} (${mode}) since ${toIso(acquiredAt)}${end}${said}.`
 }
 
-/** Most who run into their own lease have forgotten to say who they are. */
+/** Most agents that run into their own lease have forgotten their agent_id. */
 function adviseAfter([first]: readonly HolderStatus[], { agentId }: Acquisition): string {
   if (first?.isLease !== true) return 'try again, with a longer timeout if the file is busy.'
   const who = agentId === undefined ? 'without an agent_id' : `as agent ${quoteName(agentId)}`
@@ -175,7 +175,7 @@ function toDetail({ isLease, operation, agentId, mode, note, acquiredAt, expires
   }
 }
 
-/** Who has leases, or is counted by its name, has one. */
+/** A request with leases, or counted by its agent, has an agentId. */
 function nameOf({ agentId = '' }: { readonly agentId?: string | undefined }): string {
   return quoteName(agentId)
 }
@@ -184,7 +184,7 @@ function pathOf(places: readonly QueueEntry[]): string {
   return places.map((place) => place.path).join(', ')
 }
 
-/** Beyond the range of Date is a lock without an end, which has none to show. */
+/** Null beyond the range of Date: such a lock has no end to show. */
 function toIso(ms: number): string | null {
   return Math.abs(ms) <= maxDateMs ? new Date(ms).toISOString() : null
 }

@@ -3,7 +3,7 @@ import type { Acquisition } from './acquisition.ts'
 import { lockExpired, lockReleased } from './errors.ts'
 import type { Lock } from './lock.ts'
 
-/** What a lock asks of the table that it stands in. */
+/** What a lock needs from its table. */
 interface Table {
   catchUp(): void
   release(acquisition: Acquisition): void

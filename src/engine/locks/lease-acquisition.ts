@@ -10,17 +10,17 @@ export class LeaseAcquisition extends Acquisition implements Lease {
   graceMs: number
   connection: string | undefined
   names: readonly string[]
-  /** Given the lease: this one, or the one that its agent had on the key already. */
+  /** Called with the lease: this one, or the one that its agent already had on the key. */
   readonly onGrant: (lease: LeaseAcquisition) => void
-  /** How many requests have brought or renewed it and have not been undone, by what they asked for. */
+  /** How many requests were granted this lease and are not undone, by the mode they requested. */
   readonly claims: Record<LockMode, number> = { shared: 0, exclusive: 0 }
-  /** How many requests have renewed it and have not been undone since. */
+  /** Grows with each renewal. Undoing the latest one restores the number before. */
   renewals = 0
-  /** What its agent had said of the lease that this request has renewed; undefined where it is a lease of its own. */
+  /** What this request replaced in the lease that it renewed; undefined if it renewed none. */
   replaced: Pick<LeaseAcquisition, 'note' | 'connection' | 'names' | 'ttlMs' | 'renewals'> | undefined
-  /** What an earlier process has granted; undefined where this one has to. */
+  /** The grant of an earlier process; undefined if this process has to grant. */
   restored: Pick<LeaseState, 'fencingToken' | 'expiresAt' | 'acquiredAt' | 'names'> | undefined
-  /** Told when it is parked. */
+  /** Called when it is parked. */
   onPark: (() => void) | undefined
 
   constructor(
@@ -55,7 +55,7 @@ export class LeaseAcquisition extends Acquisition implements Lease {
     return this.place.mode
   }
 
-  /** True where its agent has been granted it by one request only, or all but one have been undone. */
+  /** True if all but one of the requests that were granted this lease are undone. */
   get hasOneClaim(): boolean {
     return this.claims.shared + this.claims.exclusive === 1
   }

@@ -1,4 +1,4 @@
-// A lease as the one who asks for it sees it: waited for, parked, granted or refused.
+// A lease from the requester's side: waiting, parked, granted or refused.
 import { requireDuration } from './acquisition.ts'
 import { cancelled } from './errors.ts'
 import { LeaseAcquisition } from './lease-acquisition.ts'
@@ -6,7 +6,7 @@ import type { Lease, LeaseTarget, LeaseWaitOptions, LockMode, PlaceState } from 
 import type { LockTable } from './lock-table.ts'
 
 type OnPosition = LeaseWaitOptions['onPosition']
-/** Without `graceMs` it has the same grace as before. */
+/** Without `graceMs` the grace period stays. */
 type ResumeOptions = Pick<LeaseWaitOptions, 'timeoutMs' | 'connection' | 'onPosition'> &
   Partial<Pick<LeaseWaitOptions, 'graceMs'>>
 
@@ -60,12 +60,12 @@ export class LeaseRequest {
     return this.acquisition.state === 'waiting'
   }
 
-  /** True from the end of its timeout until somebody waits for it again, granted meanwhile or not. */
+  /** True from the end of its timeout until a client waits for it again, granted meanwhile or not. */
   get isParked(): boolean {
     return this.acquisition.isParked
   }
 
-  /** The place it waits in, as another process can restore it; undefined where it does not wait. */
+  /** The place it waits in, as another process can restore it; undefined if it does not wait. */
   get placeState(): PlaceState | undefined {
     if (!this.isWaiting) return undefined
     const { key, path, names, mode, agentId, operation, note, ttlMs, graceMs, timeoutAt, isParked, place } =
@@ -85,7 +85,7 @@ export class LeaseRequest {
     while (this.isWaiting && !this.isParked) await new Promise<void>((resolve) => this.#listeners.push(resolve))
   }
 
-  /** Somebody waits for it again, perhaps over another connection. Positions are told only where they were asked for from the start. */
+  /** A client waits for it again, perhaps over another connection. Positions are reported only if the first call asked for them. */
   resume({ timeoutMs, graceMs, connection, onPosition }: ResumeOptions): void {
     this.#table.catchUp()
     const lease = this.#lease ?? this.acquisition
@@ -95,19 +95,19 @@ export class LeaseRequest {
     this.#table.resume(this.acquisition, requireDuration('timeoutMs', timeoutMs), this.#lease)
   }
 
-  /** What it has brought lasts at least this long, since the call that asked for it goes on. */
+  /** Keeps the granted lease for at least this long, since the call that requested it goes on. */
   keepFor(ms: number): void {
     if (this.#lease !== undefined) this.#table.prolong(this.#lease, ms)
   }
 
-  /** Its agent is told of it: the time of the lease begins. What another request was promised is not shortened. */
+  /** Its agent learns of the lease, so the TTL begins. The time that another request was promised is not shortened. */
   begin(): void {
     const lease = this.#lease
     if (lease?.hasOneClaim === true) this.#table.renew(lease, lease.ttlMs)
     else if (lease !== undefined) this.#table.prolong(lease, lease.ttlMs)
   }
 
-  /** What it has brought is kept no longer than a place would be, until somebody waits for it again. */
+  /** Keeps the granted lease no longer than a place, until a client waits for it again. */
   keepForGrace(): void {
     if (this.#lease === this.acquisition) this.#table.keepForGrace(this.acquisition)
   }
@@ -118,8 +118,8 @@ export class LeaseRequest {
   }
 
   /**
-   * Leaves the queue, or gives back what it has brought: the lease, or its stronger mode. What another request of its agent has
-   * brought, or has been granted too, stays.
+   * Leaves the queue, or gives back what it was granted: the lease, or its stronger mode. What another request of its agent
+   * was granted stays.
    */
   undo(cause?: unknown): void {
     this.cancel(cause)
@@ -132,7 +132,7 @@ export class LeaseRequest {
     for (const listener of this.#listeners.splice(0)) listener()
   }
 
-  /** Nobody is told while nobody waits for the answer. A listener that throws fails its own request and nobody else's. */
+  /** Calls no listener while no client waits for the answer. A listener that throws fails only its own request. */
   #notifyPosition(position: number, total: number): void {
     if (this.isParked) return
     try {

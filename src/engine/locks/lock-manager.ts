@@ -1,4 +1,4 @@
-// The lock manager: which operation may touch which path, and who is next. Pure: it knows keys and a clock, no files.
+// The lock manager: which operation may touch which path, and which is next. Pure: it knows keys and a clock, no files.
 import { Acquisition } from './acquisition.ts'
 import { systemClock, type Clock } from './clock.ts'
 import { cancelled, stopping } from './errors.ts'
@@ -30,11 +30,11 @@ export type { LockManager }
 export interface LockManagerOptions {
   readonly clock?: Clock | undefined
   readonly limits?: Partial<LockLimits> | undefined
-  /** Default: they grow for as long as the process lives. */
+  /** Default: a counter that lives as long as the process. */
   readonly tokens?: FencingTokens | undefined
-  /** False makes leases advisory: they keep other leases out, and no operation. Default true. */
+  /** False makes leases advisory: they block other leases, but no operation. Default true. */
   readonly leasesBindOperations?: boolean | undefined
-  /** Told of every lease that ends without having been released. */
+  /** Called for every lease that ends without a release. */
   readonly onLeaseEnd?: ((lease: Lease, end: LeaseEnd) => void) | undefined
 }
 
@@ -89,7 +89,7 @@ class LockManager {
     })
   }
 
-  /** The lock, where all keys are free right now; undefined, and nothing changed, where one must be waited for. */
+  /** The lock if all keys are free right now; otherwise undefined, and nothing changes. */
   tryAcquire(requests: readonly LockRequest[], options: TryAcquireOptions): Lock | undefined {
     const now = this.#clock.now()
     this.#table.catchUp()
@@ -100,7 +100,7 @@ class LockManager {
     return lock
   }
 
-  /** Releases one key of the lock with this token. False, and nothing changed, when that token does not hold that key. */
+  /** Releases one key of the lock with this token. False, and nothing changes, if that token does not hold that key. */
   release(key: string, fencingToken: number): boolean {
     const place = this.#table.queues.get(key)?.holderWith(fencingToken)
     if (place === undefined) return false
@@ -109,8 +109,8 @@ class LockManager {
   }
 
   /**
-   * Asks for a lease, and waits for it where it is not free. An agent has one lease on a key: asking again renews it, and makes it
-   * exclusive where that is asked for. Never throws; what refuses it stands in the request.
+   * Requests a lease, and waits if it is not free. An agent has one lease on a key: another request renews it, and makes it
+   * exclusive if the request is. A refusal does not throw; it is the request's `error`.
    */
   requestLease(request: LeaseTarget, options: LeaseWaitOptions): LeaseRequest {
     const now = this.#clock.now()
@@ -121,14 +121,14 @@ class LockManager {
     return asked
   }
 
-  /** The lease, where it is free right now; undefined, and nothing changed, where it must be waited for. */
+  /** The request for the lease if that is free right now; otherwise undefined, and nothing changes. */
   tryLease(request: LeaseTarget, options: LeaseOptions): LeaseRequest | undefined {
     return this.isLeasable(request, options)
       ? this.requestLease(request, { ...options, timeoutMs: 0, graceMs: 0 })
       : undefined
   }
 
-  /** True where `tryLease` would bring a lease. */
+  /** True if the lease is free right now, so that `tryLease` would request it. */
   isLeasable(request: LockRequest, options: LeaseOptions): boolean {
     const now = this.#clock.now()
     this.#table.catchUp(now)
@@ -145,9 +145,9 @@ class LockManager {
   }
 
   /**
-   * Puts back a lease that an earlier process has granted, as it was, but bound to no connection. Where the clock was set back
-   * meanwhile, it lasts no longer than it has been given in all.
-   * @returns undefined, and nothing changed, where somebody has come before, or there are too many leases
+   * Restores a lease that an earlier process granted, as it was, but bound to no connection. If the clock was set back
+   * meanwhile, the lease lasts no longer than its whole term.
+   * @returns undefined, and nothing changes, if it has expired, another request came first or there are too many leases
    */
   restoreLease(state: LeaseState): LeaseRequest | undefined {
     const now = this.#clock.now()
@@ -168,7 +168,7 @@ class LockManager {
     return request.lease === undefined ? undefined : request
   }
 
-  /** Puts back a place that an earlier process has kept; behind those that are there. Undefined where it is not kept any more. */
+  /** Restores a place that an earlier process kept, behind the present waiters. Undefined if its time is over or it is refused. */
   restorePlace(state: PlaceState): LeaseRequest | undefined {
     const now = this.#clock.now()
     this.#table.catchUp(now)
@@ -184,7 +184,7 @@ class LockManager {
     return request.error === undefined ? request : undefined
   }
 
-  /** Told of every change of a lease, its grant and its end included, and of every kept place that is given up. @returns ends it */
+  /** Reports every change of a lease, its grant and end included, and every kept place that is given up. @returns removes the listener */
   onLeaseChange(listener: (lease: Lease) => void): () => void {
     this.#table.leaseListeners.add(listener)
     return () => this.#table.leaseListeners.delete(listener)
@@ -202,21 +202,21 @@ class LockManager {
     return this.#table.queues.get(key)?.leaseOf(agentId)
   }
 
-  /** From now on it lasts this long, and as long again after each use. Undefined where the agent holds none. */
+  /** Sets the TTL: the lease lasts this long from now, and again from each use. Undefined if the agent holds none. */
   renewLease(key: string, agentId: string, ttlMs?: number): Lease | undefined {
     const lease = this.#leaseOf(key, agentId)
     if (lease !== undefined) this.#table.renew(lease, ttlMs ?? lease.ttlMs)
     return lease
   }
 
-  /** False where the agent holds none. */
+  /** False if the agent holds none. */
   releaseLease(key: string, agentId: string): boolean {
     const lease = this.#leaseOf(key, agentId)
     if (lease !== undefined) this.#table.endLease(lease)
     return lease !== undefined
   }
 
-  /** Releases whatever the agent holds. @returns how many leases */
+  /** Releases every lease that the agent holds. @returns how many */
   releaseAll(agentId: string): number {
     this.#table.catchUp()
     const leases = [...this.#table.agents.leasesOf(agentId)]
@@ -225,8 +225,8 @@ class LockManager {
   }
 
   /**
-   * Finds leases by their keys, and by the other names under which they were asked for.
-   * @param agentId whose; undefined means those of all agents
+   * Finds leases by their keys, and by the other names under which they were requested.
+   * @param agentId the holder; undefined means all agents
    */
   leaseFinder(agentId?: string): (names: ReadonlySet<string>) => Lease[] {
     this.#table.catchUp()
@@ -240,7 +240,7 @@ class LockManager {
     }
   }
 
-  /** Ends leases on a key against the will of their holders: all, or those that are meant. @returns them */
+  /** Ends leases on a key against the will of their holders: all, or those that `isMeant` selects. @returns them */
   breakLeases(key: string, end: LeaseEnd, isMeant: (lease: Lease) => boolean = () => true): Lease[] {
     this.#table.catchUp()
     const leases = [...(this.#table.queues.get(key)?.leases ?? [])]
@@ -249,7 +249,7 @@ class LockManager {
     return meant
   }
 
-  /** Ends the leases that were taken over a connection which has ended, and the requests for leases. @returns how many leases */
+  /** Ends the leases and the lease requests of a connection that has ended. @returns how many leases */
   disconnect(connection: string): number {
     this.#table.catchUp()
     const requests = [...this.#table.agents.leaseRequests()].filter((request) => request.connection === connection)
@@ -259,7 +259,7 @@ class LockManager {
     return leases.length
   }
 
-  /** True where `disconnect` would end a lease. */
+  /** True if `disconnect` would end a lease. */
   hasLeases(connection: string): boolean {
     this.#table.catchUp()
     for (const lease of this.#table.agents.leases()) if (lease.connection === connection) return true
@@ -279,7 +279,7 @@ class LockManager {
     for (const queue of this.#table.queues.values()) yield [queue.key, queue.path, toKeyStatus(queue)]
   }
 
-  /** Key and path alone. */
+  /** Key and path only. */
   *paths(): Generator<[key: string, path: string]> {
     for (const { key, path } of this.#table.queues.values()) yield [key, path]
   }
@@ -291,7 +291,7 @@ class LockManager {
     this.#table.stop((acquisition) => stopping(acquisition, reason))
   }
 
-  /** Lets one look on; whoever did so before does no longer. @returns ends it */
+  /** Sets the only observer, which replaces the one before. @returns removes it */
   observe(observer: LockObserver): () => void {
     const watch = new LockWatch(observer)
     this.#table.watch?.end()
@@ -312,7 +312,7 @@ class LockManager {
     return this.#table.queues.get(key)?.leaseOf(agentId)
   }
 
-  /** A listener that throws fails its own acquire and nobody else's. */
+  /** A listener that throws fails only its own acquire. */
   #prepareToNotify(acquisition: Acquisition, { onPosition }: AcquireOptions): void {
     if (onPosition === undefined) return
     acquisition.onPosition = (position, total) => {
@@ -324,7 +324,7 @@ class LockManager {
     }
   }
 
-  /** Only who has to wait pays for a deadline and for a listener on the caller's signal. */
+  /** Only a waiter pays for a deadline and for a listener on the caller's signal. */
   #prepareToGiveUp(acquisition: Acquisition, { signal }: AcquireOptions): void {
     this.#table.endInTime(acquisition)
     if (signal === undefined) return

@@ -12,7 +12,7 @@ import { KeyQueue, type QueueEntry } from './queue.ts'
 import type { FencingTokens } from './tokens.ts'
 import { findCycle, hasCycle, type Wait } from './wait-for.ts'
 
-/** Of one lease. */
+/** Names kept for one lease. */
 const maxNames = 4
 
 export interface LockTableOptions {
@@ -20,7 +20,7 @@ export interface LockTableOptions {
   readonly limits: LockLimits
   readonly tokens: FencingTokens
   readonly leasesBindOperations: boolean
-  /** Told of every lease that ends without having been released. */
+  /** Called for every lease that ends without a release. */
   readonly onLeaseEnd: (lease: LeaseAcquisition, end: LeaseEnd) => void
 }
 
@@ -31,9 +31,9 @@ export interface LockTableOptions {
  */
 export class LockTable {
   readonly agents = new Agents()
-  /** Undefined while nobody looks on. */
+  /** Undefined while there is no observer. */
   watch: LockWatch | undefined
-  /** Told of whatever changes a lease that was granted, and of a parked request that is given up. */
+  /** Called on every change of a granted lease, and for a parked request that is given up. */
   readonly leaseListeners = new Set<(lease: LeaseAcquisition) => void>()
   readonly #clock: Clock
   readonly #options: LockTableOptions
@@ -53,7 +53,7 @@ export class LockTable {
     return this.#queues
   }
 
-  /** Ends what is overdue by the clock, should the event loop have been too busy for the timer. */
+  /** Ends what is overdue by the clock, in case a busy event loop has delayed the timer. */
   catchUp(now = this.#clock.now()): void {
     this.#deadlines.catchUp(now)
   }
@@ -72,7 +72,7 @@ export class LockTable {
     this.#grant(acquisition, now)
   }
 
-  /** True where `enter` would grant at once. Asking first spares the words of a refusal that nobody reads. */
+  /** True if `enter` would grant at once. Asking first saves writing a refusal that no caller reads. */
   isFreeFor({ places }: Acquisition): boolean {
     return places.every((place) => this.#queues.get(place.key)?.isFreeFor(place) ?? true)
   }
@@ -81,7 +81,7 @@ export class LockTable {
     this.#deadlines.add(acquisition)
   }
 
-  /** The only way out without a lock. Too late, it does nothing: the caller has the lock and releases it. */
+  /** The only way out without a lock. Does nothing after the grant: the caller then has the lock and releases it. */
   fail(acquisition: Acquisition, error: unknown): void {
     if (acquisition.state !== 'waiting') return
     this.#settle(acquisition, 'failed')
@@ -100,14 +100,14 @@ export class LockTable {
     this.#notifyChange(acquisition)
   }
 
-  /** Ends a lease; its holder is told why unless it released it itself. */
+  /** Ends a lease. The holder learns the cause unless it released the lease itself. */
   endLease(lease: LeaseAcquisition, end?: LeaseEnd): void {
     if (lease.state !== 'held') return
     this.release(lease, end?.cause)
     if (end !== undefined) this.#options.onLeaseEnd(lease, end)
   }
 
-  /** From now on it lasts this long, and as long again after each use. */
+  /** Sets the TTL: the lease lasts this long from now, and again from each use. */
   renew(lease: LeaseAcquisition, ttlMs: number): void {
     if (lease.state !== 'held') return
     lease.ttlMs = ttlMs
@@ -115,8 +115,8 @@ export class LockTable {
   }
 
   /**
-   * A request for it in this mode is undone, and what it has said of the lease unless another has said something since. With the
-   * last one the lease ends, with the last exclusive one it becomes shared.
+   * Undoes a request for the lease in this mode, and what it set on the lease unless a later request has renewed the lease.
+   * The lease ends with its last request, and becomes shared with its last exclusive one.
    */
   withdrawRequest(lease: LeaseAcquisition, mode: LockMode, request: LeaseAcquisition): void {
     const { claims, place, state } = lease
@@ -130,18 +130,18 @@ export class LockTable {
     this.#notifyChange(lease)
   }
 
-  /** It lasts at least this long from now on. */
+  /** The lease lasts at least this long from now. */
   prolong(lease: LeaseAcquisition, ms: number): void {
     if (lease.state === 'held') this.#extend(lease, this.#clock.now() + ms)
   }
 
-  /** Nobody may ever come back for it. To another request its time has been promised. */
+  /** Shortens an unclaimed lease to its grace period unless another request relies on it. */
   keepForGrace(lease: LeaseAcquisition): void {
     const endsAt = this.#clock.now() + lease.graceMs
     if (lease.state === 'held' && lease.hasOneClaim && endsAt < lease.endsAt) this.#endAt(lease, endsAt)
   }
 
-  /** Somebody waits again for what was parked. @param lease that it has been granted meanwhile */
+  /** A client waits again for a parked request. @param lease granted to the request meanwhile */
   resume(request: LeaseAcquisition, timeoutMs: number, lease: LeaseAcquisition | undefined): void {
     const now = this.#clock.now()
     request.isParked = false
@@ -159,7 +159,7 @@ export class LockTable {
     if (queue?.release(place) === true) this.#promote(queue)
   }
 
-  /** Fails all waiters; from now on nobody is promoted. */
+  /** Fails all waiters; from now on no waiter is promoted. */
   stop(toError: (acquisition: Acquisition) => unknown): void {
     this.#isStopping = true
     const waiting = Array.from(this.#queues.values(), (queue) => [...queue.waiters()]).flat()
@@ -180,7 +180,7 @@ export class LockTable {
     this.agents.addWait(acquisition)
   }
 
-  /** Why it cannot wait there. */
+  /** Why the place cannot wait in the queue; undefined if it can. */
   #refusalOf(place: QueueEntry, queue: KeyQueue, now: number): unknown {
     const { acquisition } = place
     const { maxWaitersPerKey, maxWaitersPerAgent } = this.#options.limits
@@ -198,7 +198,7 @@ export class LockTable {
     return cycle === undefined ? undefined : deadlock(place, cycle)
   }
 
-  /** Why there can be no further lease for its agent. */
+  /** Why its agent can have no further lease; undefined if it can. */
   #tooManyFor(place: QueueEntry): unknown {
     const { maxLeasesPerAgent, maxLeases } = this.#options.limits
     const agentId = place.acquisition.agentId as string
@@ -246,7 +246,7 @@ export class LockTable {
     this.#notifyChange(request)
   }
 
-  /** Grants a request as the lease that its agent has on the key already, made to fit it. The fencing token stays. */
+  /** Merges a request into the lease that its agent already has on the key. The fencing token stays. */
   #merge(request: LeaseAcquisition, own: LeaseAcquisition, now: number): void {
     const queue = own.place.queue as KeyQueue
     if (request.mode === 'exclusive') queue.changeMode(own, 'exclusive')
@@ -305,13 +305,13 @@ export class LockTable {
     if (acquisition.state === 'held') this.#notifyChange(acquisition)
   }
 
-  /** Due when the table is consistent again, as all calls of foreign code are. */
+  /** Call it only when the table is consistent again, like all foreign code. */
   #notifyChange(acquisition: Acquisition): void {
     if (this.leaseListeners.size === 0 || !(acquisition instanceof LeaseAcquisition)) return
     for (const listener of this.leaseListeners) listener(acquisition)
   }
 
-  /** Takes it out of every queue, whether it holds or waits there, then lets those behind it run. */
+  /** Takes it out of every queue in which it holds or waits, then promotes the waiters behind it. */
   #withdraw(acquisition: Acquisition): void {
     const left: KeyQueue[] = []
     for (const place of acquisition.places) {
@@ -327,8 +327,8 @@ export class LockTable {
   }
 
   /**
-   * Grants whatever in the queue is no longer blocked, and forgets a queue that nobody uses. Due after each end, and after each grant
-   * of a lease: what its agent waits for passes others from then on.
+   * Grants every waiter that is no longer blocked, and drops an unused queue. Due after each end, and after each grant
+   * of a lease: the other requests of its agent pass waiters from then on.
    */
   #promote(queue: KeyQueue): void {
     if (queue.isPromoting) return
@@ -336,7 +336,7 @@ export class LockTable {
     do this.#grantAll(queue)
     while (this.#breakCycle(queue))
     queue.isPromoting = false
-    // The promotion of another key may have forgotten this queue already, and another may stand in its place.
+    // The promotion of another key may have dropped this queue already, and a new one may have taken its place.
     if (!queue.isUnused || this.#queues.get(queue.key) !== queue) return
     this.#queues.delete(queue.key)
     if (this.#queues.size === 0) for (const callback of this.#whenEmpty.splice(0)) callback()
@@ -355,14 +355,14 @@ export class LockTable {
   }
 
   /**
-   * Where leases come, go or change, somebody who passed another may no longer do so, and that can close a circle although nobody
-   * has come. @returns whether somebody had to leave for it
+   * When leases come, go or change, a waiter that passed another may no longer pass it. That can close a cycle without a new waiter.
+   * @returns whether a victim had to leave
    */
   #breakCycle(queue: KeyQueue): boolean {
     if (!queue.hasLeasesChanged) return false
     queue.hasLeasesChanged = false
     if (!hasCycle(queue, this.agents)) return false
-    // Whoever is in the shortest leaves: one that leads round it may end with it.
+    // The victim is in the shortest cycle: a longer one around it may end with it.
     let victim: { place: QueueEntry; cycle: readonly Wait[] } | undefined
     for (const place of queue.waiters()) {
       const cycle = findCycle(place, queue, this.agents)
@@ -383,13 +383,13 @@ export class LockTable {
   }
 }
 
-/** An agent may spell a path in ever new ways: the latest count. */
+/** An agent may spell a path in ever new ways: keep the latest. */
 function addNames(known: readonly string[], more: readonly string[]): readonly string[] {
   if (more.every((name) => known.includes(name))) return known
   return [...new Set([...known, ...more])].slice(-maxNames)
 }
 
-/** Nobody may ever come for what was granted while nobody waited. */
+/** A client may never come back for a lease that was granted to its parked request. */
 function lifetimeOf({ isParked, ttlMs, graceMs }: LeaseAcquisition): number {
   return isParked ? Math.min(ttlMs, graceMs) : ttlMs
 }

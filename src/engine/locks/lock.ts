@@ -1,4 +1,4 @@
-// What callers of the lock manager see: what they ask for, what they get, and what stands in the table.
+// What callers of the lock manager see: what they request, what they get, and the status of the table.
 
 export type LockMode = 'shared' | 'exclusive'
 
@@ -12,7 +12,7 @@ export interface LockRequest {
 
 /** A request for a lease. */
 export interface LeaseTarget extends LockRequest {
-  /** Folded like the key: how its agent calls the file, where that is not the key. The lease is found under it, too. */
+  /** The agent's name for the file if it differs from the key, folded like the key. The lease is found under it, too. */
   readonly name?: string | undefined
 }
 
@@ -22,52 +22,52 @@ export interface AcquireOptions {
   readonly agentId?: string | undefined
   /** How long to wait, over all keys together. 0 does not wait; a free lock is granted whatever the timeout. */
   readonly timeoutMs: number
-  /** How long the lock lasts from its grant. At its end it is taken away and `lock.signal` aborts with LEASE_LOST. */
+  /** How long the lock lasts from its grant. Then it expires and `lock.signal` aborts with LEASE_LOST. */
   readonly ttlMs: number
   /** Its abort leaves the queue at once; the acquire fails with CANCELLED. After the grant it has no effect. */
   readonly signal?: AbortSignal | undefined
   /**
    * Called while waiting, first after queueing and then after each change of either number, at most once a tick; never
-   * after the grant or a failure. Position 1 is next. Of several keys, it is the queue waited in now. What it throws
-   * fails the acquire.
+   * after the grant or a failure. Position 1 is next. With several keys, it is the queue waited in now. A listener that
+   * throws fails the acquire.
    */
   readonly onPosition?: ((position: number, total: number) => void) | undefined
 }
 
-/** Who does not wait needs nothing that concerns waiting. */
+/** Without the options that concern waiting. */
 export type TryAcquireOptions = Pick<AcquireOptions, 'operation' | 'agentId' | 'ttlMs'>
 
-/** What an agent asks for that wants to reserve a path beyond one operation. */
+/** What an agent passes to reserve a path beyond one operation. */
 export interface LeaseOptions {
   /** Name of the operation that asks; shown while it waits. */
   readonly operation: string
   readonly agentId: string
-  /** Of its grant, and of each renewal. */
+  /** From its grant, and from each renewal. */
   readonly ttlMs: number
-  /** Shown to others. */
+  /** Shown to other agents. */
   readonly note?: string | undefined
-  /** Where the holder is reached: the lease ends with it. Undefined for callers without one. */
+  /** The holder's connection: the lease ends with it. Undefined for callers without one. */
   readonly connection?: string | undefined
 }
 
 export interface LeaseWaitOptions extends LeaseOptions {
-  /** How long somebody waits for the answer. */
+  /** How long the client waits for the answer. */
   readonly timeoutMs: number
-  /** How long the place in the queue, and what it may be granted, is then kept for whoever comes back. 0 keeps nothing. */
+  /** How long the place in the queue, or the lease granted to it, is then kept for the client. 0 keeps nothing. */
   readonly graceMs: number
   /** Called as in AcquireOptions. */
   readonly onPosition?: ((position: number, total: number) => void) | undefined
 }
 
-/** What of a lease can be known to another process. Times are milliseconds of the manager's clock. */
+/** The part of a lease that another process can know. Times are milliseconds of the manager's clock. */
 export interface LeaseState {
   readonly key: string
   readonly path: string
-  /** Other names than the key under which its agent has asked for it, the latest last. */
+  /** Names other than the key under which its agent requested it, the latest last. */
   readonly names?: readonly string[] | undefined
   readonly agentId: string
   readonly mode: LockMode
-  /** Name of the operation that asked for it. */
+  /** Name of the operation that requested it. */
   readonly operation: string
   readonly note: string | undefined
   /** Larger than that of every lock granted before, whatever its key. */
@@ -77,7 +77,7 @@ export interface LeaseState {
   readonly graceMs: number
   readonly acquiredAt: number
   readonly expiresAt: number
-  /** True where it was granted while nobody waited for the answer, and nobody has come for it since. */
+  /** True if it was granted while no client waited for the answer, and no client has claimed it since. */
   readonly isParked: boolean
 }
 
@@ -88,7 +88,7 @@ export interface Lease extends LeaseState {
   readonly isHeld: boolean
 }
 
-/** A place in a queue that is kept though nobody waits for the answer. Times are milliseconds of the manager's clock. */
+/** A place in a queue that is kept although no client waits for the answer. Times are milliseconds of the manager's clock. */
 export interface PlaceState extends Pick<
   LeaseState,
   'key' | 'path' | 'agentId' | 'mode' | 'operation' | 'note' | 'ttlMs'
@@ -102,7 +102,7 @@ export interface PlaceState extends Pick<
   readonly keptUntil: number
 }
 
-/** Why a lease ended before its holder released it. */
+/** Why a lease ended without a release by its holder. */
 export type LeaseEnd =
   | { readonly cause: 'expired' }
   | { readonly cause: 'disconnected' }
@@ -117,7 +117,7 @@ export interface Lock {
   readonly signal: AbortSignal
   /**
    * Throws LEASE_LOST unless every key is still held. It looks at the clock, not at whether the timer has come, so no
-   * `await` may stand between it and the rename that it protects.
+   * `await` may come between it and the rename that it protects.
    */
   assertHeld(): void
   /** Releases all keys; again, or after the TTL, it does nothing. */
@@ -139,7 +139,7 @@ export interface HolderStatus {
   readonly fencingToken: number | undefined
   /** Path of the other key that the holder waits for, if it does. */
   readonly waitsFor: string | undefined
-  /** What the holder of a lease wants others to know. */
+  /** The note of the lease's holder for other agents. */
   readonly note: string | undefined
 }
 

@@ -1,20 +1,20 @@
-// Tells somebody who looks on what is released and where the waiters stand, once the table is at rest.
+// Reports releases and queue positions to an observer, once the table is consistent.
 import type { Acquisition } from './acquisition.ts'
 import type { LeaseEnd, LockMode } from './lock.ts'
 import type { KeyQueue, QueueEntry } from './queue.ts'
 
 export type ReleaseCause = 'released' | LeaseEnd['cause']
 
-/** One key that is no longer held by one who held it. */
+/** One key that a holder no longer holds. */
 export interface Release {
   readonly path: string
   readonly agentId: string | undefined
   readonly isLease: boolean
   readonly mode: LockMode
   readonly cause: ReleaseCause
-  /** Of a lock that had all its keys. */
+  /** Undefined if the lock did not have all its keys yet. */
   readonly fencingToken: number | undefined
-  /** True of a lease that nobody was ever told of. */
+  /** True for a lease that its agent has not learned of. */
   readonly isParked: boolean
   /** How many waited for the key when it was released. */
   readonly waiting: number
@@ -32,16 +32,16 @@ export interface QueueStanding {
 /** Called after the tick in which something happened. Must not throw. */
 export interface LockObserver {
   onRelease(release: Release): void
-  /** Told of each waiter when it has joined a queue, and of each among the first hundred whose position has changed. */
+  /** Called for each waiter that has joined a queue, and for each of the first hundred whose position has changed. */
   onPosition(standing: QueueStanding): void
 }
 
-/** Of a thousand waiters all positions change with each grant: those behind are told as they come nearer. */
+/** Each grant changes all positions of a thousand waiters: those further back are reported as they come nearer. */
 const maxTold = 100
 
 /**
- * It only notes what happens while the table changes, since no foreign code runs then. Without an observer there is none of these, and
- * nothing is noted.
+ * It only records what happens while the table changes, since no foreign code runs then. Without an observer there is no LockWatch,
+ * and nothing is recorded.
  */
 export class LockWatch {
   readonly #observer: LockObserver
@@ -55,7 +55,7 @@ export class LockWatch {
     this.#observer = observer
   }
 
-  /** It is about to leave all queues in which it waits or holds. */
+  /** The acquisition is about to leave all queues in which it waits or holds. */
   leaves(acquisition: Acquisition, cause: ReleaseCause): void {
     for (const place of acquisition.places) {
       const { queue } = place
@@ -65,14 +65,14 @@ export class LockWatch {
     }
   }
 
-  /** It is about to release this key. */
+  /** The place is about to release this key. */
   releases({ acquisition, isLease, mode }: QueueEntry, { path, depth }: KeyQueue, cause: ReleaseCause): void {
     const { agentId, fencingToken, isParked } = acquisition
     this.#releases.push({ path, agentId, isLease, mode, cause, fencingToken, isParked, waiting: depth })
     this.#notifySoon()
   }
 
-  /** Somebody has come to the queue of waiters, or leaves it. */
+  /** A waiter has joined the queue or leaves it. */
   moves(queue: KeyQueue): void {
     this.#changed.add(queue)
     this.#notifySoon()

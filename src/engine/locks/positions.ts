@@ -1,4 +1,4 @@
-// Tells those waiters of one queue that asked for it where they stand.
+// Reports positions to those waiters of one queue that asked for them.
 
 export interface Standing {
   /** Order of joining the queue. */
@@ -10,8 +10,8 @@ export interface Standing {
 }
 
 /**
- * Positions are counted down for the listeners alone, so that waiters who did not ask cost nothing. Listeners are called
- * from a microtask: several changes in one tick become one call, and no foreign code runs amid a change of the queue.
+ * Positions are counted down for the listeners only, so that waiters that did not ask cost nothing. Listeners are called
+ * from a microtask: several changes in one tick become one call, and no foreign code runs during a change of the queue.
  */
 export class Positions {
   /** In queue order. */
@@ -27,7 +27,7 @@ export class Positions {
     this.#listeners.delete(listener)
   }
 
-  /** Somebody joined the end of the queue, which now has `total` waiters. */
+  /** A waiter joined the end of the queue, which now has `total` waiters. */
   joined(total: number): void {
     this.#total = total
     this.#notifySoon()
@@ -46,7 +46,7 @@ export class Positions {
     queueMicrotask(() => this.#tell())
   }
 
-  /** Whoever was granted or failed since then is no longer among the listeners, and so is not called. */
+  /** A waiter that was granted or failed since then is no longer among the listeners, so it is not called. */
   #tell(): void {
     this.#isTelling = false
     for (const listener of this.#listeners) {

@@ -1,4 +1,4 @@
-// One key's FIFO queue: who holds the lock, who waits for it, and the rule by which it is granted.
+// One key's FIFO queue: its holders, its waiters, and the rule by which it grants.
 import type { Acquisition } from './acquisition.ts'
 import type { LeaseAcquisition } from './lease-acquisition.ts'
 import type { LockMode, LockRequest } from './lock.ts'
@@ -10,7 +10,7 @@ export class QueueEntry {
   readonly key: string
   readonly path: string
   readonly isLease: boolean
-  /** Changes for a lease alone, which its agent can ask to be stronger. */
+  /** Changes for a lease only: its agent can request a stronger one. */
   mode: LockMode
   /** The queue it waits in or holds; undefined before and after. */
   queue: KeyQueue | undefined
@@ -31,27 +31,27 @@ export class QueueEntry {
 }
 
 /**
- * Operations and leases stand in one line. Two shared ones never conflict. Two operations otherwise do, and so do the leases of
- * two agents. A lease keeps the writes of other agents out; reads, and whatever its own agent does, pass it.
+ * Operations and leases wait in one queue. Two shared requests never conflict. Otherwise two operations conflict, and so do the
+ * leases of two agents. A lease blocks the writes of other agents; reads, and all requests of its own agent, pass it.
  *
- * Nobody overtakes whom he conflicts with, but for two cases in which waiting would serve nobody: an operation passes operations
- * that a lease keeps from running; and who has a lease here passes those who ask for one, who wait for its end anyway. For those
- * behind it in the line, a lease that is asked for counts like one that is held.
+ * A waiter never overtakes a request that it conflicts with, except in two cases in which waiting would be useless. An operation
+ * passes operations that a lease keeps from running. An agent that has a lease here passes requests for leases, which wait for
+ * the end of its lease anyway. To waiters behind it, a requested lease counts like a held one.
  *
- * Waiters are a linked list: whoever gives up in the middle of 10,000 leaves in constant time.
+ * Waiters are a linked list: a waiter in the middle of 10,000 leaves in constant time.
  */
 export class KeyQueue {
   readonly key: string
-  /** As the first who came spelt it. */
+  /** As the first request spelt it. */
   readonly path: string
   readonly holders = new Set<QueueEntry>()
-  /** Those of the holders that are leases, one an agent; nearly always none or one. */
+  /** The holders that are leases, one per agent; nearly always none or one. */
   readonly leases: LeaseAcquisition[] = []
   /** Number of waiters. */
   depth = 0
   /** True while the manager grants from it; keeps a grant that fails on its next key from granting here a second time. */
   isPromoting = false
-  /** True since the leases, held or asked for, were last looked at for what their change means to the waiters. */
+  /** True if the leases, held or requested, have changed since the last search for cycles. */
   hasLeasesChanged = false
   #first: QueueEntry | undefined
   #last: QueueEntry | undefined
@@ -60,7 +60,7 @@ export class KeyQueue {
   #leaseWaiters = 0
   #tickets = 0
   #positions: Positions | undefined
-  /** False where leases are advisory: then they keep other leases out, and no operation. */
+  /** False if leases are advisory: then they block other leases, but no operation. */
   readonly #bindsOperations: boolean
 
   constructor(key: string, path: string, bindsOperations: boolean) {
@@ -73,14 +73,14 @@ export class KeyQueue {
     return this.depth === 0 && this.holders.size === 0
   }
 
-  /** True where somebody who comes now, or has waited until now, is granted. */
+  /** True if the place, new or waiting, can be granted now. */
   isFreeFor(place: QueueEntry): boolean {
-    // Among operations alone the first waiter decides for all: nobody overtakes.
+    // Without leases the first waiter decides for all: no operation overtakes another.
     if (!this.#knowsLeases && !place.isLease) return this.depth === 0 && this.#admits(place.mode)
     return this.blockersOf(place).next().done === true
   }
 
-  /** Those who keep it from being granted: a waiter, or one who would have to join. Holders first, then waiters in their order. */
+  /** What blocks the grant of a place, which waits or would have to join: holders first, then waiters in their order. */
   *blockersOf(place: QueueEntry): Generator<QueueEntry, undefined> {
     for (const holder of this.holders) if (this.#conflicts(place, holder)) yield holder
     let hasLease = this.leaseOf(place.acquisition.agentId) !== undefined
@@ -123,7 +123,7 @@ export class KeyQueue {
     return true
   }
 
-  /** Makes a lease stronger or weaker where it stands. */
+  /** Makes a held lease stronger or weaker in place. */
   changeMode(lease: LeaseAcquisition, mode: LockMode): void {
     if (lease.place.mode === mode) return
     lease.place.mode = mode
@@ -164,7 +164,7 @@ export class KeyQueue {
     this.#positions?.left(place.ticket, this.depth)
   }
 
-  /** Makes the first waiter whom nothing blocks a holder; adjacent readers follow one another this way. */
+  /** Makes the first unblocked waiter a holder; adjacent readers follow one another this way. */
   grantNext(now: number): QueueEntry | undefined {
     const next = this.#nextToGrant()
     if (next === undefined) return undefined
@@ -178,7 +178,7 @@ export class KeyQueue {
     return undefined
   }
 
-  /** 1 is next. Counts its way, so it is for messages only. */
+  /** 1 is next. Takes linear time, so it is for messages only. */
   positionOf(place: QueueEntry): number {
     let position = 1
     for (let other = place.ahead; other !== undefined; other = other.ahead) position += 1
@@ -199,7 +199,7 @@ export class KeyQueue {
     return undefined
   }
 
-  /** What `conflicts` comes to among operations alone. */
+  /** `#conflicts` with the holders if all of them are operations. */
   #admits(mode: LockMode): boolean {
     return this.holders.size === 0 || (mode === 'shared' && this.#exclusive === 0)
   }
@@ -214,13 +214,13 @@ export class KeyQueue {
   }
 
   /**
-   * True where one of the leases has to end before the operation runs.
-   * @param leases held, and asked for ahead of the operation, in this order
+   * True if one of the leases has to end before the operation runs.
+   * @param leases the held ones, then those requested ahead of the operation
    */
   #isKeptBy(leases: readonly QueueEntry[], operation: QueueEntry): boolean {
     let hasOwn = false
     for (const lease of leases) {
-      // Whoever has a lease himself passes those who ask for one after him.
+      // An agent that has a lease passes later requests for one.
       if (hasOwn && !this.holders.has(lease)) return false
       if (this.#conflicts(operation, lease)) return true
       hasOwn ||= isSameAgent(operation, lease)
@@ -228,7 +228,7 @@ export class KeyQueue {
     return false
   }
 
-  /** True of two requests for leases where the agent of the first has asked for a shared one too, which the second keeps from nothing. */
+  /** True for two lease requests if the agent of the first also waits for a shared lease, which the second does not block. */
   #willShareBefore(place: QueueEntry, other: QueueEntry): boolean {
     if (!place.isLease || !other.isLease || other.mode === 'exclusive' || this.#leaseWaiters < 2) return false
     for (const own of this.waiters()) if (own.isLease && own.mode === 'shared' && isSameAgent(own, place)) return true
@@ -244,7 +244,7 @@ export class KeyQueue {
   }
 }
 
-/** Of two of which one is a lease, which none is without an agent. */
+/** One of the two is a lease, which always has an agent: two missing agents are never compared. */
 function isSameAgent(one: QueueEntry, other: QueueEntry): boolean {
   return one.acquisition.agentId === other.acquisition.agentId
 }

@@ -1,4 +1,4 @@
-// What agents say of themselves stands in messages that others read: quoted, so that it is not taken for the server's words.
+// Quotes what agents say of themselves in messages, so that no reader takes it for the server's words.
 
 const plainName = /^[\w.@:/+-]+$/
 

@@ -1,4 +1,4 @@
-// The lock table as others see it.
+// The lock table as clients see it.
 import type { HolderStatus, KeyStatus, LockSummary, WaiterStatus } from './lock.ts'
 import type { KeyQueue, QueueEntry } from './queue.ts'
 
@@ -11,7 +11,7 @@ export function toKeyStatus(queue: KeyQueue | undefined): KeyStatus {
   }
 }
 
-/** Counted when asked for: nothing that could drift from the table. */
+/** Counted on demand, so that it cannot drift from the table. */
 export function toSummary(queues: ReadonlyMap<string, KeyQueue>): LockSummary {
   const summary = { paths: queues.size, shared: 0, exclusive: 0, leases: 0, waiting: 0 }
   for (const { holders, leases, depth } of queues.values()) {

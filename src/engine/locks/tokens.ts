@@ -5,7 +5,7 @@ export interface FencingTokens {
   next(): number
   /**
    * For a lease: larger than every token before, those of leases in earlier processes included.
-   * @throws OperationError WRITE_ERROR where that cannot be promised
+   * @throws OperationError WRITE_ERROR if that cannot be guaranteed
    */
   nextForLease(): number
 }

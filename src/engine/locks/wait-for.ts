@@ -1,17 +1,17 @@
-// The wait-for graph, read off the lock table: who would wait for himself if he waited here.
+// The wait-for graph, read off the lock table: which request would wait for itself if it waited here.
 import type { Acquisition } from './acquisition.ts'
 import type { Agents } from './agents.ts'
 import type { KeyQueue, QueueEntry } from './queue.ts'
 
-/** One edge: who waits, for which path. */
+/** One edge: the agent that waits, and the path. */
 export interface Wait {
   readonly agent: string
   readonly path: string
 }
 
 /**
- * Behind an operation stands that operation, which waits at one place at most; behind a lease stands its agent, who will not let go
- * of it before everything that he waits for has come.
+ * The node of an operation is the operation itself, which waits at one place at most. The node of a lease is its agent, which
+ * keeps the lease until everything that the agent waits for is granted.
  */
 type Node = Acquisition | string
 
@@ -24,13 +24,13 @@ interface Step {
 
 /**
  * @param place waits in the queue, or is about to
- * @returns the shortest cycle through the place, beginning with it; undefined where there is none
+ * @returns the shortest cycle through the place, beginning with it; undefined if there is none
  */
 export function findCycle(place: QueueEntry, queue: KeyQueue, agents: Agents): readonly Wait[] | undefined {
   const { acquisition } = place
   if (!isWaitedFor(acquisition, queue, agents)) return undefined
   const seen = new Set<Node>()
-  // Grows while it is gone through.
+  // Grows during the iteration.
   const steps: Step[] = [{ place, queue, from: undefined }]
   for (const step of steps) {
     for (const blocker of step.queue.blockersOf(step.place)) {
@@ -46,7 +46,7 @@ export function findCycle(place: QueueEntry, queue: KeyQueue, agents: Agents): r
   return undefined
 }
 
-/** Whether any waiter of the queue is in a cycle: gone through once for all of them, which `findCycle` for each would not be. */
+/** Whether any waiter of the queue is in a cycle. One traversal serves all waiters; `findCycle` would need one for each. */
 export function hasCycle(queue: KeyQueue, agents: Agents): boolean {
   const isDone = new Map<Node, boolean>()
   for (const place of queue.waiters()) {
@@ -75,9 +75,9 @@ function* nodesBehind(node: Node, agents: Agents): Generator<Node, undefined> {
 }
 
 /**
- * Whether it, or its agent, has more that another could wait for than its place in the line. Every circle leads through somebody who
- * has; he is the one to leave, and all others, which is nearly everybody, are spared the search. In a long line it is worth asking
- * besides whether anybody does wait for it: of those of a circle who stand in this line, the last is waited for elsewhere.
+ * Whether the request or its agent has more that another request could wait for than its place in this queue. Every cycle contains
+ * such a request. It becomes the victim, and nearly all other requests skip the search. In a long queue, check also that a request
+ * does wait for it: of the members of a cycle in this queue, the last is waited for elsewhere.
  */
 function isWaitedFor(acquisition: Acquisition, queue: KeyQueue, agents: Agents): boolean {
   const { agentId, granted } = acquisition

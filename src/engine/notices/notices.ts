@@ -1,4 +1,4 @@
-// What an agent is told with an answer, though it did not ask: leases that it has lost, files that others have changed since it read them.
+// What an answer tells an agent unasked: leases that it has lost, files that others have changed since it read them.
 import type { Notice } from '../../../schemas/notices.ts'
 import type { Version } from '../versions/history.ts'
 import { quoteName } from '../locks/quote.ts'
@@ -15,16 +15,16 @@ interface Told {
   readonly further_notices?: number
 }
 
-/** Told in one answer; of more only the count (DESIGN, notices). */
+/** Notices in one answer; of more only the count (DESIGN, notices). */
 const maxNotices = 5
-/** Views that one answer looks at, and the time it takes for that, in milliseconds. */
+/** Views that one answer examines, and the time it takes for that, in milliseconds. */
 const maxLooks = 20
 const budgetMs = 250
 const maxLines = 20
 const maxAuthors = 5
 const maxPaths = 20
 
-/** Undefined where there is nothing to tell, which is nearly always. */
+/** Undefined if there is nothing to tell, which is nearly always. */
 export function collectNotices(
   agentId: string | undefined,
   context: OperationContext
@@ -72,7 +72,7 @@ async function withinBudget(use: (budget: AbortSignal) => Promise<void>): Promis
   }
 }
 
-/** Settled before it is looked at: what changes meanwhile is told with the next answer, and no answer beside this one tells the same. */
+/** Cleared before it is examined: the next answer tells what changes meanwhile, and no parallel answer tells the same. */
 async function noticeFor(view: AgentView, context: OperationContext, budget: AbortSignal): Promise<Notice | undefined> {
   if (!context.reads.clearPending(view)) return undefined
   const last = context.history.last(view.path)
@@ -113,7 +113,7 @@ function describeChange(
   }
 }
 
-/** From now on these views count from what is there: what has changed until now is told by this. */
+/** From now on these views count from the current versions: this notice tells what has changed until now. */
 function describeBulk(bulk: readonly AgentView[], { reads, history }: OperationContext): Notice {
   for (const view of bulk) {
     reads.clearPending(view)

@@ -1,8 +1,8 @@
-// How a canonical path is shown where no caller has spelt it.
+// How to show a canonical path that no caller has spelt.
 import { sep } from 'node:path'
 import type { FileStore } from '../files/file-store.ts'
 
-/** Relative to the first root where it lies below it, else absolute: either way a path that can be passed to an operation. */
+/** Relative to the first root if it lies below it, else absolute: operations accept either path. */
 export function shownPath(canonicalPath: string, { roots }: FileStore): string {
   const [first] = roots
   const isBelow = first !== undefined && canonicalPath.startsWith(first.real + sep)

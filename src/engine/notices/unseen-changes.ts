@@ -1,4 +1,4 @@
-// What others have changed of what an agent has seen: followed from version to version, so that lines are counted as they are now.
+// What others have changed of what an agent has seen. It follows lines from version to version, so that they are counted as they are now.
 import type { Change } from '../../../schemas/contention.ts'
 import type { Version } from '../versions/history.ts'
 import { decodeText } from '../files/text.ts'
@@ -10,7 +10,7 @@ import type { SeenRange, AgentView } from '../versions/read-tracker.ts'
 export interface UnseenChanges {
   /** Oldest first. */
   readonly versions: readonly Version[]
-  /** In the current version, in order; undefined where that is not known. An insertion is a range of its lines, a removal one that ends before it starts. */
+  /** In the current version, in order; undefined if not known. An insertion is the range of its lines, a removal ends before it starts. */
   readonly lines: readonly LineRange[] | undefined
 }
 
@@ -23,8 +23,8 @@ interface Step {
 }
 
 /**
- * Undefined where nothing of it has been changed by others. From now on the view counts from the current version.
- * @param budget aborted when lines are not worth more time: a notice without them is one, too
+ * Undefined if others have changed nothing of it. From now on the view counts from the current version.
+ * @param budget aborted when lines are not worth more time: then the notice comes without them
  */
 export async function findUnseenChanges(
   view: AgentView,
@@ -38,7 +38,7 @@ export async function findUnseenChanges(
   const hunksOf = createHunkFinder(context, budget)
   const followed: Followed[] = []
   for (const sight of sights) followed.push(await follow(sight, stepsAfter(sight, versions, view), hunksOf))
-  // Unless it has read meanwhile.
+  // The agent may have read it meanwhile.
   if (view.sights === sights)
     context.reads.advance(
       view,
@@ -48,7 +48,7 @@ export async function findUnseenChanges(
         lines: lines && followed[index]?.lines
       }))
     )
-  // What it has read again since is no news.
+  // What the agent has read again since is no news.
   const fresh = sights.flatMap(({ seq, lines }) => (seq === last.seq && lines !== undefined ? [lines] : []))
   const news = followed.filter(({ isNews, changed }) => isNews && !isCovered(changed, fresh))
   if (news.length === 0) return undefined
@@ -68,7 +68,7 @@ function stepsAfter(
   versions: readonly Version[],
   { agentId, learnedSeq }: AgentView
 ): Step[] {
-  // Where the history had been dropped meanwhile, the same bytes may have been seen again.
+  // If the history was dropped meanwhile, the same bytes may have been seen again.
   const start = versions.findIndex((version) => version.seq === seq || (version.seq > seq && version.hash === hash))
   const steps: Step[] = []
   // A version that is no longer listed: what came since is all that is known.
@@ -88,9 +88,9 @@ function stepsAfter(
 
 interface Followed {
   readonly isNews: boolean
-  /** Where the lines stand now. */
+  /** The lines in the current version. */
   readonly lines: LineRange | undefined
-  /** Undefined where it is not known. */
+  /** Undefined if not known. */
   readonly changed: readonly LineRange[] | undefined
   readonly authors: ReadonlySet<Version>
 }
@@ -106,7 +106,7 @@ async function follow(sight: SeenRange, steps: readonly Step[], hunksOf: HunkFin
     const hunks = step.from === step.to ? [] : await hunksOf(step.from, step.to)
     const touched = hunks?.filter((hunk) => lines === undefined || touches(hunk, lines))
     changed = hunks && changed?.map((range) => carry(range, hunks))
-    // What came back to what it was is no news.
+    // A change that was undone is no news.
     if (step.isNews && touched?.length !== 0) {
       isNews = true
       for (const version of step.versions) authors.add(version)
@@ -168,7 +168,7 @@ function toLines({ currentStart, currentEnd }: Hunk): LineRange {
   return { start: currentStart + 1, end: currentEnd }
 }
 
-/** Where lines stand after these hunks; what a hunk touches grows by all of it. */
+/** The lines after these hunks; a range that a hunk touches grows by the whole hunk. */
 function carry({ start, end }: LineRange, hunks: readonly Hunk[]): LineRange {
   let first = start - 1
   let last = end

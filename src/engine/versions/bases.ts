@@ -1,12 +1,12 @@
-// The bytes behind the hashes that the server has handed out: from them come the diffs, merges and versions of the past.
+// The bytes behind the hashes that the server has handed out, for diffs, merges and past versions.
 import { LRUCache } from 'lru-cache'
 
 /** Where bytes are kept beyond the memory of this process. */
 export interface BaseStore {
-  /** Undefined where they are not kept, or no longer what they were. */
+  /** Undefined if they are not kept, or no longer match. */
   readonly get: (hash: string) => Promise<Buffer | undefined>
   readonly has: (hash: string) => boolean
-  /** Takes them in its own time; cheap where it has them. */
+  /** Stores them in its own time; cheap if it has them. */
   readonly put: (hash: string, bytes: Buffer) => void
 }
 
@@ -28,13 +28,13 @@ export function createBases({ maxBytes }: BasesOptions) {
     keep(hash: string, bytes: Buffer): void {
       const known = contents?.get(hash)
       if (known === undefined) contents?.set(hash, unpooled(bytes))
-      // It may not have taken them the last time, and goes by when they were last handed out.
+      // The store may not have taken them before, and ranks them by when they were last handed out.
       store?.put(hash, known ?? bytes)
     },
-    /** The bytes behind a hash, or undefined where they are no longer kept. */
+    /** The bytes behind a hash, or undefined if they are no longer kept. */
     get: async (hash: string): Promise<Buffer | undefined> => contents?.get(hash) ?? store?.get(hash),
     has: (hash: string): boolean => contents?.has(hash) === true || store?.has(hash) === true,
-    /** From now on, what is kept is kept there, too. */
+    /** From now on, what is kept here is stored there, too. */
     attach(next: BaseStore): void {
       store = next
     }

@@ -1,4 +1,4 @@
-// Which lines of its latest version of a file an agent has been given: of these alone an answer may say that there is nothing to send.
+// Which lines of its latest version of a file an agent has been given: only for these may an answer say that there is nothing to send.
 import { union, type LineRange } from './line-ranges.ts'
 
 export type GivenLines = 'all' | readonly LineRange[]
@@ -8,14 +8,14 @@ interface Given {
   readonly lines: GivenLines
 }
 
-/** More pieces than an agent reads of one file; beyond it the first ones are sent again. */
+/** More pieces than an agent reads of one file; beyond it the first pieces are sent again. */
 const maxRanges = 100
 
-/** Goes by view: one agent and one file. It is not kept over a restart: then nothing is remembered. */
+/** Keyed by view: one agent and one file. Nothing of it survives a restart. */
 export function createGivenLines() {
   const byView = new WeakMap<object, Given>()
 
-  /** Undefined where nothing is remembered of this version. */
+  /** Undefined if nothing is remembered of this version. */
   function of(view: object, hash: string | null): GivenLines | undefined {
     const given = byView.get(view)
     return given?.hash === hash ? given.lines : undefined
@@ -31,11 +31,11 @@ export function createGivenLines() {
         lines: lines === undefined ? 'all' : union([...(known ?? []), lines]).slice(-maxRanges)
       })
     },
-    /** The agent knows what differs between two versions: it has the whole of the later one where it had the whole of the earlier one. */
+    /** The agent knows what differs between two versions: it has the whole of the later one if it had the whole of the earlier one. */
     follow(view: object, from: string, hash: string): void {
       if (from !== hash) byView.set(view, { hash, lines: of(view, from) === 'all' ? 'all' : [] })
     },
-    /** The agent has changed a version that it has only a part of. What it has of the new one is not known. */
+    /** The agent has changed a version of which it has only a part. What it has of the new one is not known. */
     unsettle(view: object, from: string | null, hash: string): void {
       if (Array.isArray(of(view, from))) byView.set(view, { hash, lines: [] })
     },

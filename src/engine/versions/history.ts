@@ -1,64 +1,64 @@
-// Which versions each file has had, as far as known, and who made them.
+// The known versions of each file, and the author of each.
 import { LRUCache } from 'lru-cache'
 import type { FileIdentity } from '../files/identity.ts'
 
-/** Who made a version. */
+/** The agent and the operation that made a version. */
 export interface Author {
   /** `external` for a change made outside the server. */
   readonly agentId: string
   readonly operation: string
 }
 
-/** What a file that is gone was besides its bytes. */
+/** What a deleted file was besides its bytes. */
 export interface Was {
   /** Permission bits. */
   readonly mode?: number
-  /** Where it was a symbolic link: what it said. */
+  /** The target, if it was a symbolic link. */
   readonly link?: string
 }
 
 /** One state of a file. */
 export interface Version extends Author {
-  /** Null where the file was gone. */
+  /** Null if the file was gone. */
   readonly hash: string | null
-  /** True for a version that was there when the file was first looked at: nobody is known to have made it. */
+  /** True for a version that was there when the file was first examined: its author is not known. */
   readonly isFirstSight: boolean
   /** Milliseconds since the epoch. */
   readonly at: number
   /** Larger than that of every version recorded before, whatever its path. */
   readonly seq: number
-  /** The path under which it stood until then. */
+  /** The path that it had until then. */
   readonly renamedFrom?: string
-  /** The path under which it stands since then. */
+  /** The path that it has since then. */
   readonly renamedTo?: string
-  /** Only where the file was gone. */
+  /** Only if the file was gone. */
   readonly was?: Was
 }
 
-/** What everybody who follows the files is told. */
+/** What every listener gets. */
 export interface VersionChange extends Version {
   /** Canonical. */
   readonly path: string
-  /** Null where the file was not there; undefined where that is not known. */
+  /** Null if the file was not there; undefined if that is not known. */
   readonly previousHash: string | null | undefined
-  /** True for one of very many changes that were noticed together: whoever tells people of changes tells of all of them at once. */
+  /** True for one of very many changes that were noticed together: agents and clients get one report of them all. */
   readonly isBulk: boolean
 }
 
 interface RecordOptions {
-  /** Undefined where nobody here has made the version. */
+  /** Undefined if no operation of the server made the version. */
   readonly author?: Author
   readonly renamedFrom?: string
   readonly renamedTo?: string
-  /** What it said, of a symbolic link that was deleted. */
+  /** The target of a symbolic link that was deleted. */
   readonly link?: string | undefined
   readonly isBulk?: boolean
 }
 
 interface TrackedFile {
-  /** As the file was when its last version was seen; undefined where it is gone, and where nobody has looked since a restart. */
+  /** Of the file when its last version was seen; undefined if it is gone, or has not been examined since a restart. */
   identity: FileIdentity | undefined
-  /** Permission bits that it had when it was last looked at. */
+  /** Permission bits when it was last examined. */
   mode?: number | undefined
   /** Oldest first; the last one is the version known to be there. */
   readonly versions: Version[]
@@ -110,7 +110,7 @@ export function createHistory({ maxFiles, maxVersions, now = Date.now }: History
     for (const listener of changeListeners) listener(change)
   }
 
-  /** Notes which version stands at this path. Without an author a hash that was not known before is an external change. */
+  /** Records the version at this path. Without an author a hash other than the last one is an external change. */
   function record(
     path: string,
     hash: string,
@@ -130,12 +130,12 @@ export function createHistory({ maxFiles, maxVersions, now = Date.now }: History
     add(path, tracked, made, isBulk)
   }
 
-  /** When somebody outside has written it, as far as that can be: a time of writing may be set to anything, and moves with the file. */
+  /** The time of an external change, kept within what is possible: an mtime can be set to anything, and moves with the file. */
   function timeOfChange({ mtimeNs }: FileIdentity, last: Version | undefined): number {
     return Math.max(Math.min(Number(mtimeNs / 1_000_000n), now()), last?.at ?? 0)
   }
 
-  /** Notes that no file stands at this path any more. Without an author somebody outside has removed it. */
+  /** Records that no file is at this path any more. Without an author it is an external change. */
   function recordGone(path: string, { author = external, renamedTo, link, isBulk }: RecordOptions = {}): void {
     const known = files.get(path)
     // A link has no versions of its own, since a reader of its path gets those of its target; yet it can be brought back.
@@ -168,7 +168,7 @@ export function createHistory({ maxFiles, maxVersions, now = Date.now }: History
         : { hash, identity: tracked.identity }
     },
     last: (path: string): Version | undefined => files.peek(path)?.versions.at(-1),
-    /** What a file that is not there now was when it was, as far as known. */
+    /** What a file that is gone was before, as far as known. */
     was(path: string): Was | undefined {
       const tracked = files.peek(path)
       const last = tracked?.versions.at(-1)
@@ -178,7 +178,7 @@ export function createHistory({ maxFiles, maxVersions, now = Date.now }: History
     versions: (path: string): readonly Version[] => files.peek(path)?.versions ?? [],
     /**
      * The versions of a path after it had this hash, oldest first, as far as known.
-     * @param isKnown whether the hash is one that the server has handed out
+     * @param isKnown whether the server has handed out the hash
      */
     since(path: string, hash: string, isKnown: boolean): Version[] {
       const versions = files.peek(path)?.versions ?? []
@@ -193,17 +193,17 @@ export function createHistory({ maxFiles, maxVersions, now = Date.now }: History
     get trackedFiles(): number {
       return files.size
     },
-    /** Told of every change from now on, whoever made it. @returns ends it */
+    /** Reports every change from now on, external ones included. @returns removes the listener */
     onChange(listener: (change: VersionChange) => void): () => void {
       changeListeners.add(listener)
       return () => changeListeners.delete(listener)
     },
-    /** Told of every path whose history begins. @returns ends it */
+    /** Reports every path whose history begins. @returns removes the listener */
     onTrack(listener: (path: string) => void): () => void {
       trackListeners.add(listener)
       return () => trackListeners.delete(listener)
     },
-    /** Told of every path whose history is no longer kept. @returns ends it */
+    /** Reports every path whose history is no longer kept. @returns removes the listener */
     onForget(listener: (path: string) => void): () => void {
       forgetListeners.add(listener)
       return () => forgetListeners.delete(listener)
@@ -212,18 +212,18 @@ export function createHistory({ maxFiles, maxVersions, now = Date.now }: History
     *dump(): Generator<FileHistory> {
       for (const path of files.rkeys()) yield { path, versions: files.peek(path)?.versions ?? [] }
     },
-    /** From now on versions have larger numbers than this. */
+    /** From now on versions have a larger `seq` than this. */
     continueFrom(least: number): void {
       seq = Math.max(seq, least)
     },
-    /** Takes up what was known before this process; what it has learnt itself comes after that. */
+    /** Restores what an earlier process knew; what this process has learnt comes after that. */
     restore({ path, versions }: FileHistory): void {
       if (versions.length === 0) return
       seq = versions.reduce((most, version) => Math.max(most, version.seq), seq)
       const known = files.peek(path)
       if (known === undefined) return track(path, { identity: undefined, versions: versions.slice(-maxVersions) })
       const [first, ...others] = known.versions.splice(0)
-      // What was seen first here is what was there before, or else has been changed while nobody looked.
+      // The first version seen here is the last one known before, or else the file has changed while no server ran.
       const isSame = first?.isFirstSight === true && first.hash === versions.at(-1)?.hash
       const own = first === undefined || isSame ? others : [{ ...first, isFirstSight: false }, ...others]
       known.versions.push(...[...versions, ...own].slice(-maxVersions))

@@ -18,7 +18,7 @@ export function union(ranges: readonly LineRange[]): LineRange[] {
   return result
 }
 
-/** True where one of the ranges has all of these lines. */
+/** True if one of the ranges has all of these lines. */
 export function contains(ranges: readonly LineRange[], { start, end }: LineRange): boolean {
   return ranges.some((range) => range.start <= start && end <= range.end)
 }

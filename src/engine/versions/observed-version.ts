@@ -1,4 +1,4 @@
-// What may be concluded from reading a file: its version is recorded, unless something newer has been learnt by the end of the read.
+// Records the version that a read has found, unless something newer was recorded before the read ended.
 import { lstatSync } from 'node:fs'
 import type { LockManager } from '../locks/lock-manager.ts'
 import type { Bases } from './bases.ts'
@@ -14,9 +14,9 @@ export interface ObservationParts {
 }
 
 interface Observation {
-  /** False where somebody changes the file through the server, or has changed it since: what is seen may be his work. */
+  /** False if an operation changes the file, or has changed it since: the look may have seen that change. */
   readonly isSound: boolean
-  /** Keeps the bytes, and records the version where that is sound. */
+  /** Keeps the bytes, and records the version if that is sound. */
   record(version: FileVersion, isBulk?: boolean): void
 }
 
@@ -32,7 +32,7 @@ export function beginObservation(path: string, { bases, history }: Omit<Observat
   }
 }
 
-/** The same without the lock, so that nobody waits for whoever looks. A write under way would be taken for a change from outside. */
+/** The same without the lock, so that no operation waits for it. A write under way would look like an external change. */
 export function beginGlance(path: string, { bases, history, locks }: ObservationParts): Observation {
   const key = lockKey(path)
   const isBeingChanged = () => locks.status(key).holders.some(({ mode, isLease }) => mode === 'exclusive' && !isLease)
@@ -55,12 +55,12 @@ function whileLatest(path: string, history: History): () => boolean {
   return () => seq() === before
 }
 
-/** Whether this very version stands at its path right now, by what stat says. */
+/** Whether this very version is at its path right now, according to stat. */
 function isStillThere(path: string, { identity }: FileVersion): boolean {
   try {
     return isSameIdentity(lstatSync(path, { bigint: true }), identity)
   } catch {
-    // Whatever is in the way there: it is not what has been read.
+    // Whatever the error, this is not the file that was read.
     return false
   }
 }

@@ -1,4 +1,4 @@
-// What each agent has been shown: which version of which file, whole or by lines. Who has seen an older version than the one that is there is told.
+// What each agent has been shown: which version of which file, whole or by lines. An agent that has seen an older version gets a notice.
 import { LRUCache } from 'lru-cache'
 import type { History, Version, VersionChange } from './history.ts'
 import { createGivenLines, type GivenLines } from './given-lines.ts'
@@ -22,9 +22,9 @@ export interface AgentView {
   readonly given: string
   /** Oldest first; together they are what it has seen. */
   sights: readonly SeenRange[]
-  /** Hash of the last version that it knows as a whole. */
+  /** Hash of the last version that the agent knows as a whole. */
   knownHash: string | undefined
-  /** Up to this version it knows what others have changed. */
+  /** The agent knows what others have changed up to this version. */
   learnedSeq: number
 }
 
@@ -39,13 +39,13 @@ export interface Shown {
   readonly lines?: LineRange | undefined
 }
 
-/** What an answer lets its caller know of a file without showing it. */
+/** What an answer tells its caller of a file without showing it. */
 export interface Known extends Omit<Shown, 'lines'> {
-  /** The version from which it knows the difference; absent where it knows the content, since it has sent it. */
+  /** The version from which the caller knows the difference; absent if the caller sent the content. */
   readonly from?: string
 }
 
-/** What one agent has not been told yet. */
+/** The changes that one agent does not know of yet. */
 interface Untold {
   /** Files that have changed one by one. */
   readonly views: Set<AgentView>
@@ -53,14 +53,14 @@ interface Untold {
   readonly bulk: Set<AgentView>
 }
 
-/** Parts of one file that are remembered one by one. */
+/** Parts of one file that are remembered separately. */
 const maxSights = 8
 
 export type ReadTracker = ReturnType<typeof createReadTracker>
 
-/** @param maxViews files times agents that are remembered, the most recently used ones; 0 remembers none */
+/** @param maxViews pairs of file and agent to remember, the most recently used ones; 0 remembers none */
 export function createReadTracker(history: History, maxViews: number) {
-  // A count that is given as a size takes no room before it is used.
+  // LRUCache allocates for `max` at once, but not for `maxSize`.
   const bound = { maxSize: maxViews, sizeCalculation: () => 1 }
   const views = maxViews > 0 ? new LRUCache<string, AgentView>({ ...bound, dispose: forgetView }) : undefined
   const byPath = new Map<string, Set<AgentView>>()
@@ -78,7 +78,7 @@ export function createReadTracker(history: History, maxViews: number) {
       }
       if (hash !== null) givenLines.unsettle(view, previousHash ?? null, hash)
       if (hash !== null && previousHash === view.knownHash) {
-        // It has changed what it knew, and so knows the outcome.
+        // The agent changed what it knew, so it knows the outcome.
         view.knownHash = hash
         const [sight, another] = view.sights
         const isWhole = sight?.hash === previousHash && sight?.lines === undefined && another === undefined
@@ -96,7 +96,7 @@ export function createReadTracker(history: History, maxViews: number) {
     } else if (!single.has(view)) bulk.add(view)
   }
 
-  /** A file whose history had been dropped begins another one: who knows another version than the one that is there is told. */
+  /** A file whose history was dropped begins a new one: an agent that knows another version than the current one gets a notice. */
   function noteNewHistory(path: string): void {
     if (!byPath.has(path)) return
     queueMicrotask(() => {
@@ -123,7 +123,7 @@ export function createReadTracker(history: History, maxViews: number) {
     clearPending(view)
   }
 
-  /** There is nothing to tell of it any more. @returns whether there was */
+  /** Drops what is still to tell of the view. @returns whether there was anything */
   function clearPending(view: AgentView): boolean {
     const { agentId } = view
     const known = untold.get(agentId)
@@ -133,7 +133,7 @@ export function createReadTracker(history: History, maxViews: number) {
     return wasUntold
   }
 
-  /** Shortly after it was read or written: among the versions known. */
+  /** Called shortly after the version was read or written, so that it is among the known ones. */
   function versionOf(path: string, hash: string): Version | undefined {
     return history.versions(path).findLast((version) => version.hash === hash)
   }
@@ -173,7 +173,7 @@ export function createReadTracker(history: History, maxViews: number) {
       else if (view.sights.every(({ seq }) => seq === version.seq)) clearPendingAt(view, version)
       touch(view)
     },
-    /** An answer tells the agent all that differs from what it knew: by that it knows this version. */
+    /** An answer tells the agent all that differs from what it knew, so the agent knows this version. */
     recordKnown(agentId: string | undefined, { path, given, hash, from }: Known): void {
       const version = versionOf(path, hash)
       if (agentId === undefined || views === undefined || version === undefined) return
@@ -184,17 +184,17 @@ export function createReadTracker(history: History, maxViews: number) {
       know(view, version)
       touch(view)
     },
-    /** Which lines of this version the agent has been given; undefined where nothing of it is remembered. */
+    /** Which lines of this version the agent has been given; undefined if nothing of it is remembered. */
     givenLines(agentId: string | undefined, path: string, hash: string): GivenLines | undefined {
       const view = agentId === undefined ? undefined : views?.peek(keyOf(agentId, path))
       return view && givenLines.of(view, hash)
     },
-    /** The version that the agent knows, as a whole or in part; undefined where that is not known here. */
+    /** The version that the agent knows, as a whole or in part; undefined if that is not known here. */
     knownHash(agentId: string | undefined, path: string): string | undefined {
       const view = agentId === undefined ? undefined : views?.peek(keyOf(agentId, path))
       return view?.knownHash ?? view?.sights.at(-1)?.hash
     },
-    /** A file has another name now: whoever knew it knows it by that. @param agentId who has renamed it */
+    /** A file has a new name: the agents that knew the file know it by that. @param agentId the agent that renamed it */
     move(source: string, target: string, given: string, agentId: string | undefined): void {
       const version = history.last(target)
       for (const view of byPath.get(source) ?? []) {
@@ -206,12 +206,12 @@ export function createReadTracker(history: History, maxViews: number) {
           givenLines.move(view, moved)
           touch(moved)
         }
-        // Others are told first that the old name is gone.
+        // The views of other agents stay until those learn that the old name is gone.
         if (view.agentId === agentId) views?.delete(keyOf(agentId, source))
       }
     },
     hasUntold: (agentId: string): boolean => untold.has(agentId),
-    /** Files of which the agent has not been told, in the order in which they changed. They stay until they are settled. */
+    /** Changed files that the agent does not know of, in the order of their changes. They stay until `clearPending`. */
     untold: (agentId: string): readonly AgentView[] => [...(untold.get(agentId)?.views ?? [])],
     countUntold: (agentId: string): number => {
       const known = untold.get(agentId)
@@ -220,17 +220,17 @@ export function createReadTracker(history: History, maxViews: number) {
     /** Those that changed among very many at once. */
     untoldBulk: (agentId: string): readonly AgentView[] => [...(untold.get(agentId)?.bulk ?? [])],
     clearPending,
-    /** It has been told that others have changed the file up to this version, and not what. */
+    /** The agent knows that others have changed the file up to this version, but not what. */
     markNotified(view: AgentView, seq: number): void {
       view.learnedSeq = Math.max(view.learnedSeq, seq)
       touch(view)
     },
-    /** From now on the agent's knowledge counts from these versions: it has been told what came before. */
+    /** From now on the agent's knowledge counts from these versions: the agent knows what came before. */
     advance(view: AgentView, sights: readonly SeenRange[]): void {
       view.sights = sights
       touch(view)
     },
-    /** Told of every view that has changed. @returns ends it */
+    /** Reports every view that has changed. @returns removes the listener */
     onChange(listener: (view: AgentView) => void): () => void {
       listeners.add(listener)
       return () => listeners.delete(listener)
@@ -243,10 +243,10 @@ export function createReadTracker(history: History, maxViews: number) {
         if (view !== undefined) yield view
       }
     },
-    /** Takes up what was known before this process; what has changed since is told. */
+    /** Restores a view of an earlier process; what has changed since is still to tell. */
     restore(saved: AgentView): void {
       const { agentId, path } = saved
-      // Whoever has called meanwhile knows better, and of a file without a history nothing could be told.
+      // A view made by a call meanwhile is newer, and a file without a history has nothing to tell.
       if (views === undefined || views.has(keyOf(agentId, path)) || history.last(path) === undefined) return
       const view = Object.assign(viewOf(agentId, saved), saved)
       const since = newest(view)
@@ -264,7 +264,7 @@ function keyOf(agentId: string, path: string): string {
   return `${agentId}\0${path}`
 }
 
-/** With those of the same version that it touches it becomes one, and it replaces older ones of its own lines; a whole one of the same version says it already. */
+/** Joins sights of the same version that it touches, and replaces older ones of its own lines. A whole sight of the same version covers it. */
 function addSight(sights: readonly SeenRange[], added: SeenRange): readonly SeenRange[] {
   let { start, end } = added.lines ?? { start: 1, end: 0 }
   const others: SeenRange[] = []

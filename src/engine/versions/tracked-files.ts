@@ -4,7 +4,7 @@ import type { History } from './history.ts'
 export interface TrackedFile {
   /** Canonical. */
   readonly path: string
-  /** Of the last version that is known. */
+  /** Of the last known version. */
   readonly hash: string
 }
 
@@ -14,7 +14,7 @@ export interface TrackedFiles {
   readonly hasMore: boolean
 }
 
-/** @param after path of the last one that is known already */
+/** @param after path of the last file of the page before */
 export function listTracked(history: History, after: string | undefined, limit: number): TrackedFiles {
   const paths: string[] = []
   for (const path of history.paths()) if (after === undefined || path > after) paths.push(path)

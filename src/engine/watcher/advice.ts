@@ -1,4 +1,4 @@
-// What is said where not all folders can be watched: what that means, and what to do.
+// The message when not all folders can be watched: what that means, and what to do.
 import type { WatchShortage } from './watcher.ts'
 
 export function explainShortage({ code, path, folders, watchedFolders, rescanMs }: WatchShortage): string {

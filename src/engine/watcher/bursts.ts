@@ -1,4 +1,4 @@
-// Tells very many changes at once from the few of a person who edits: the many are told as one.
+// Separates very many changes at once from the few of an editor: the many are reported as one.
 
 /** Very many changes noticed together. */
 export interface BulkChange {
@@ -12,11 +12,11 @@ export interface BulkChange {
 }
 
 interface BurstsOptions {
-  /** More changes than this within a second are a burst. It ends when they are no longer more: some file may change for ever. */
+  /** More changes than this within a second are a burst. It ends when the rate falls below that: some file may change for ever. */
   readonly files: number
-  /** Changes that are known of and not recorded yet. */
+  /** Counts changes that are known but not recorded yet. */
   readonly countPending: () => number
-  /** Looks once more at everything, before what has changed is told: in a burst the system drops notices. */
+  /** Examines every file again before the report: in a burst the system drops notices. */
   readonly lookAgain: () => Promise<void>
   readonly onEnd: (change: BulkChange) => void
 }
@@ -26,11 +26,11 @@ export type Bursts = ReturnType<typeof createBursts>
 const windowMs = 1000
 const maxExamples = 5
 const checkMs = 500
-/** One that does not end is told now and then. */
+/** A burst that does not end is reported this often. */
 const maxBurstMs = 30_000
 
 export function createBursts({ files, countPending, lookAgain, onEnd }: BurstsOptions) {
-  /** When the last changes were noticed, the oldest first; one more than it takes for a burst. */
+  /** When the last changes were noticed, the oldest first; at most `files` + 1. */
   let recent: number[] = []
   let paths: Set<string> | undefined
   let from = 0
@@ -86,7 +86,7 @@ export function createBursts({ files, countPending, lookAgain, onEnd }: BurstsOp
     expect(count: number): void {
       if (paths === undefined && count + countRecent() > files) begin()
     },
-    /** A change by somebody outside has been recorded. */
+    /** An external change has been recorded. */
     note(path: string): void {
       recent.push(performance.now())
       if (recent.length > files + 1) recent.shift()

@@ -1,4 +1,4 @@
-// The look that counts: by content, and without the lock. What nobody here has made is recorded as a change from outside.
+// Examines the content of a file, without the lock. A version that no operation made is recorded as an external change.
 import type { ErrorCode } from '../../../schemas/errors.ts'
 import { OperationError } from '../../errors.ts'
 import type { FileStore } from '../files/file-store.ts'
@@ -10,16 +10,16 @@ export interface ExamineParts extends ObservationParts {
 }
 
 /**
- * `busy`: somebody changes the file; to be tried again. `unreadable`: too large, no right to read it, the root is gone; whoever uses the
- * file is told.
+ * `busy`: an operation changes the file; try again. `unreadable`: too large, no right to read it, or the root is gone; the next
+ * operation on the file reports that.
  */
 export type Examination = 'done' | 'busy' | 'unreadable'
 
-/** What leads there is a file now, or a link out of the roots: no file of ours stands at the path. */
+/** A folder on the way is a file now, or a link out of the roots: no file below the roots is at the path. */
 const goneCodes = new Set<ErrorCode>(['NOT_A_FILE', 'PATH_OUTSIDE_BASE'])
 
 /**
- * Nobody ever waits for this look: it takes no lock, and sees nothing in what an operation is changing, which compares the content itself.
+ * No operation waits for this: it takes no lock, and ignores a file that an operation is changing, which compares the content itself.
  * @param isBulk asked when a change is recorded
  */
 export async function examine(path: string, isBulk: () => boolean, parts: ExamineParts): Promise<Examination> {
@@ -50,6 +50,6 @@ export async function examine(path: string, isBulk: () => boolean, parts: Examin
 function outcomeOf(error: unknown): Examination | 'gone' {
   if (!(error instanceof OperationError)) throw error
   if (goneCodes.has(error.code)) return 'gone'
-  // It went, or was replaced, in this very moment: the next look sees what has come of it.
+  // It went, or was replaced, at this very moment: the next look sees the result.
   return error.code === 'FILE_NOT_FOUND' ? 'busy' : 'unreadable'
 }

@@ -1,4 +1,4 @@
-// One folder of the tree of watched ones: the system's watch on it, and whether that is still a watch on what stands at its path.
+// One watched folder: the system's watch on it, and whether that still watches what is at its path.
 import { lstatSync, watch, type BigIntStats, type FSWatcher } from 'node:fs'
 import { basename } from 'node:path'
 import { isErrno } from '../../support/errno.ts'
@@ -6,13 +6,13 @@ import { isErrno } from '../../support/errno.ts'
 type Stamp = Pick<BigIntStats, 'dev' | 'ino' | 'birthtimeNs'>
 
 export interface FolderEvents {
-  /** Something has happened to an entry, or to the folder itself. Undefined where the system does not say to which. */
+  /** Something has happened to an entry, or to the folder itself. Undefined if the system does not say to which. */
   readonly onEvent: (folder: Folder, name: string | undefined, isRenamed: boolean) => void
   /** The watch has ended by itself. */
   readonly onLost: (folder: Folder) => void
 }
 
-/** What came of an attempt to watch: an error other than that nothing is there. */
+/** The outcome of an attempt to watch. That nothing is there is `missing`, not an error. */
 export type WatchOutcome = 'kept' | 'opened' | 'missing' | NodeJS.ErrnoException
 
 export class Folder {
@@ -38,12 +38,12 @@ export class Folder {
     return this.#watcher !== undefined
   }
 
-  /** True where no folder stood at its path, or at one above, when they were last looked at: there may be a link. */
+  /** True if no folder was at its path, or at one above, at the last look: there may be a link. */
   get isCutOff(): boolean {
     return this.#isMissing || this.parent?.isCutOff === true
   }
 
-  /** A watch follows the folder and not its path: what has taken its place must be watched anew. */
+  /** A watch follows the folder, not its path: a folder that has replaced it needs a new watch. */
   open(): WatchOutcome {
     const stamp = stampOf(this.path)
     this.#isMissing = stamp === undefined
@@ -67,7 +67,7 @@ export class Folder {
       if (isErrno(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) return 'missing'
       return error as NodeJS.ErrnoException
     }
-    // Replaced between the look and the watch: whoever did that causes another look.
+    // If the folder is replaced between the look and the watch, that causes another look.
     this.#stamp = stamp
     return 'opened'
   }
@@ -79,7 +79,7 @@ export class Folder {
   }
 }
 
-/** Undefined where no directory stands there; a link is none, since the paths of files are canonical. */
+/** Undefined if no directory is there. A link is none, since the paths of files are canonical. */
 function stampOf(path: string): Stamp | undefined {
   try {
     const stat = lstatSync(path, { bigint: true })
@@ -89,7 +89,7 @@ function stampOf(path: string): Stamp | undefined {
   }
 }
 
-/** Numbers of inodes are given again at once by some file systems; the time of birth is not. */
+/** Some file systems reuse inode numbers at once, but not the time of birth. */
 function isSame(one: Stamp, other: Stamp): boolean {
   return one.dev === other.dev && one.ino === other.ino && one.birthtimeNs === other.birthtimeNs
 }

@@ -1,4 +1,4 @@
-// The watched folders: those of the tracked files, and the ones above them up to the root, whose change of name changes everything below.
+// The watched folders: those of the tracked files, and their parents up to the root, since a rename there changes everything below.
 import { basename, dirname, join } from 'node:path'
 import { Folder } from './folder.ts'
 import type { Slice } from './slice.ts'
@@ -10,7 +10,7 @@ interface FoldersOptions {
   readonly onFile: (path: string) => void
   /** A folder may have gone, come or been replaced. */
   readonly onFolder: (path: string) => void
-  /** A folder has had so many notices that its watch has ended: to be looked at, and watched again, after a while. */
+  /** The watch of a folder was closed because of too many notices: examine and watch the folder again after a while. */
   readonly onAsleep: (path: string) => void
   /** So many notices have come that the system may have dropped others. */
   readonly onFlood: () => void
@@ -28,8 +28,8 @@ export type Folders = ReturnType<typeof createFolders>
 /** Far fewer than the system keeps for a reader that is busy: 16,384 on Linux, by default. */
 const floodEvents = 1000
 /**
- * Notices worked off in one turn of the event loop. The system calls back until none is left, and under a flood new ones come as fast:
- * without a limit the turn would last as long as the flood. A folder without a watch has none.
+ * Notices handled in one turn of the event loop. The system calls back until none is left, and in a flood new ones come as fast:
+ * without a limit the turn would last as long as the flood. Beyond the limit, the folder's watch is closed.
  */
 const maxTurnNotices = 1000
 /** Errors that the next folder would meet as well. */
@@ -53,11 +53,11 @@ export function createFolders({ roots, onFile, onFolder, onAsleep, onFlood }: Fo
     if (!isRenamed) return
     const child = folder.folders.get(name)
     if (child !== undefined) {
-      // Even where it comes back with the same number: the watch is on the one that went.
+      // Even if it comes back with the same inode number: the watch is on the folder that went.
       child.close()
       onFolder(child.path)
     } else if (name === folder.name) {
-      // Of its own end or change of name the system tells under its own name.
+      // The system reports a folder's own end or rename under the folder's own name.
       folder.close()
       onFolder(folder.path)
     }
@@ -109,16 +109,16 @@ export function createFolders({ roots, onFile, onFolder, onAsleep, onFlood }: Fo
       folder?.files.delete(basename(path))
       prune(folder)
     },
-    /** True where a folder above the file was none when it was last looked at. */
+    /** True if a folder above the file was missing, or no folder, at the last look. */
     isCutOff: (path: string): boolean => folders.get(dirname(path))?.isCutOff === true,
-    /** Looks at a folder again, and at those below it where it is another one now. @returns the files that may have changed with it */
+    /** Examines a folder again, and those below it if it is another one now. @returns the files that may have changed with it */
     recheck(path: string): string[] {
       const folder = folders.get(path)
       if (folder === undefined || !open(folder)) return []
       const below = [...folder.folders.values()].flatMap((child) => [...recheckBelow(child, open)])
       return [...filesOf(folder), ...below]
     },
-    /** Looks at all folders again, as after changes that nobody was told of. */
+    /** Examines all folders again, since notices may have been lost. */
     async recheckAll(slice: Slice): Promise<void> {
       shortage = undefined
       for (const folder of folders.values()) {

@@ -1,13 +1,13 @@
-// Gathers the notices of one path into one, which is passed on when the path has been left alone for a while.
+// Gathers the notices of one path into one, which is passed on once the path has been quiet for a while.
 
 interface GatherOptions {
   readonly quietMs: number
   readonly onDue: (paths: string[]) => void
 }
 
-/** Notices that never end are passed on after so many times the quiet. */
+/** Notices that never end are passed on after this many times `quietMs`. */
 const patience = 10
-/** Between two looks at what is due: ten thousand paths that fall due one by one are not ten thousand timers. */
+/** Between two checks of what is due: ten thousand paths that fall due one by one must not cost ten thousand timers. */
 const leastMs = 10
 
 export function createGather({ quietMs, onDue }: GatherOptions) {
@@ -33,7 +33,7 @@ export function createGather({ quietMs, onDue }: GatherOptions) {
   }
 
   return {
-    /** @param waitMs instead of the usual time, for a path to come back to */
+    /** @param waitMs replaces `quietMs` for a path to try again later */
     add(path: string, waitMs = quietMs): void {
       const now = performance.now()
       const known = pending.get(path)
@@ -42,7 +42,7 @@ export function createGather({ quietMs, onDue }: GatherOptions) {
       else known.dueAt = Math.min(now + waitMs, known.lastAt)
       if (timer === undefined) arm(waitMs)
     },
-    /** Those that are not due yet. */
+    /** The paths that are not due yet. */
     paths: (): Iterable<string> => pending.keys(),
     get size(): number {
       return pending.size

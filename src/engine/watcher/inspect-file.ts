@@ -1,4 +1,4 @@
-// A first look at a tracked file, by stat alone: whether its content has to be looked at.
+// A first look at a tracked file, by stat only: whether its content has to be examined.
 import { lstatSync } from 'node:fs'
 import { isErrno } from '../../support/errno.ts'
 import type { History } from '../versions/history.ts'

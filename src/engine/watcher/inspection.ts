@@ -1,4 +1,4 @@
-// Looks at files that may have changed: first at all by stat, which is cheap and tells how many they are, then at the content of the suspects.
+// Examines files that may have changed: first all by stat, which is cheap and tells how many they are, then the content of the suspects.
 import type { Bursts } from './bursts.ts'
 import { examine, type ExamineParts } from './examine.ts'
 import { inspectFile } from './inspect-file.ts'
@@ -7,11 +7,11 @@ import { createSlice, type Slice } from './slice.ts'
 interface InspectionOptions {
   readonly parts: ExamineParts
   readonly bursts: Bursts
-  /** Before a tracked file is looked at, so that no change falls between the look and the watch. */
+  /** Called before a look at a tracked file, so that no change falls between the look and the watch. */
   readonly beforeLook: (path: string) => void
-  /** True where a folder above is known to be none: what a look by path finds there is not the file. */
+  /** True if a folder above is known to be none: what a look by path finds there is not the file. */
   readonly isCutOff: (path: string) => boolean
-  /** Of changes still to come that are known already. */
+  /** The paths of known changes that are still to be examined. */
   readonly pending: () => Iterable<string>
   readonly onBusy: (path: string) => void
   /** There is nothing more to look at. */
@@ -21,7 +21,7 @@ interface InspectionOptions {
 
 export type Inspection = ReturnType<typeof createInspection>
 
-/** Of the changes to come, so many are looked at to tell whether a burst has begun. */
+/** Pending paths that are examined to tell whether a burst has begun. */
 const maxSample = 400
 
 export function createInspection(options: InspectionOptions) {
@@ -33,7 +33,7 @@ export function createInspection(options: InspectionOptions) {
 
   async function work(): Promise<void> {
     const slice = createSlice()
-    // Never within the call that has noticed something: it may not have recorded yet what it has done.
+    // Never within the call that added a path: it may not have recorded its change yet.
     await slice.next()
     while (looks.size + suspects.size > 0) {
       const changed = await lookAtAll(slice)
@@ -62,7 +62,7 @@ export function createInspection(options: InspectionOptions) {
     return last.hash !== null && isCutOff(path) ? 'different' : inspectFile(path, parts.history)
   }
 
-  /** Until all are examined, or others are to be looked at first. */
+  /** Until all are examined, or new paths need a look first. */
   async function examineSome(slice: Slice): Promise<void> {
     for (const path of suspects) {
       if (looks.size > 0) return
@@ -93,7 +93,7 @@ export function createInspection(options: InspectionOptions) {
       .finally(() => {
         working = undefined
         if (isClosed) return
-        // Something may have come in while it was ending.
+        // A path may have been added while it was ending.
         if (looks.size > 0) start()
         else onDone()
       })
@@ -104,9 +104,9 @@ export function createInspection(options: InspectionOptions) {
       looks.add(path)
       start()
     },
-    /** Of the changes still to come, those that are certain, up to a limit. */
+    /** Counts the pending changes that are certain, up to a limit. */
     countPending,
-    /** Resolves when there is nothing to look at. */
+    /** Resolves when there is nothing to examine. */
     async done(): Promise<void> {
       await working
       if (working !== undefined) await this.done()

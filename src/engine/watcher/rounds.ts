@@ -1,10 +1,10 @@
-// Looks at all tracked files from time to time: what the system did not tell is found that way.
+// Examines all tracked files from time to time, to find what the system did not report.
 import type { Folders } from './folders.ts'
 import type { Inspection } from './inspection.ts'
 import { createSlice } from './slice.ts'
 
 interface RoundsOptions {
-  /** Asked before each; 0 ends them until the next one that is asked for. */
+  /** Asked before each round; 0 ends the rounds until the next call of `now` or `soon`. */
   readonly periodMs: () => number
   readonly folders: Folders
   readonly paths: () => Iterable<string>
@@ -43,9 +43,9 @@ export function createRounds({ periodMs, folders, paths, inspection }: RoundsOpt
 
   arm()
   return {
-    /** Resolves when all have been looked at, and those that had changed were recorded. */
+    /** Resolves when all files are examined and the changes are recorded. */
     now,
-    /** Once, a little later. */
+    /** One round, a little later. */
     soon(): void {
       soonTimer ??= setTimeout(() => {
         soonTimer = undefined

@@ -1,4 +1,4 @@
-// Long work in slices: after each, everybody else has a turn.
+// Long work in slices: after each, other work has a turn.
 import { setImmediate } from 'node:timers/promises'
 
 export type Slice = ReturnType<typeof createSlice>

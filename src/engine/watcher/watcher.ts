@@ -1,4 +1,4 @@
-// Notices changes that other programs make to files in use. A hint and never the truth: operations compare what they find anyhow.
+// Notices changes that other programs make to files in use. It gives hints, never the truth: operations compare the content anyhow.
 import { external, type VersionChange } from '../versions/history.ts'
 import { createBursts, type BulkChange } from './bursts.ts'
 import type { ExamineParts } from './examine.ts'
@@ -10,39 +10,39 @@ import { createRounds } from './rounds.ts'
 export interface WatcherOptions extends ExamineParts {
   /** Real paths. */
   readonly roots: readonly string[]
-  /** How long a path must have been left alone. */
+  /** How long a path must have been quiet. */
   readonly debounceMs: number
-  /** Between two looks at all tracked files; 0 never looks. */
+  /** Between two rounds over all tracked files; 0 means none. */
   readonly rescanMs: number
-  /** More changes than this within a second are told as one. */
+  /** More changes than this within a second are reported as one. */
   readonly bulkFiles: number
-  /** Told when folders cannot be watched, and when they can again. */
+  /** Called when folders cannot be watched, and when they can again. */
   readonly onShortage: (shortage: WatchShortage | undefined) => void
-  /** A failure that nobody foresaw. */
+  /** Called on an unexpected failure. */
   readonly onError: (error: unknown) => void
 }
 
 export interface WatchShortage extends Shortage {
   readonly folders: number
   readonly watchedFolders: number
-  /** Between two looks at all tracked files; 0 where nobody looks. */
+  /** Between two rounds over all tracked files; 0 means none. */
   readonly rescanMs: number
 }
 
 export type Watcher = ReturnType<typeof createWatcher>
 
-/** A file that is held is tried again after this time. */
+/** A file that an operation is changing is tried again after this time. */
 const retryMs = 100
-/** For a folder with a flood of notices: so often at most it is looked at as a whole. */
+/** A folder with a flood of notices is examined as a whole at most this often. */
 const sleepMs = 1000
-/** Where not all folders are watched, all files are looked at this often at least. */
+/** If not all folders are watched, all files are examined at least this often. */
 const degradedRescanMs = 5000
 
 /** Watches nothing until the first file is tracked. */
 export function createWatcher(options: WatcherOptions) {
   const { roots, debounceMs, rescanMs, bulkFiles, history, onShortage, onError } = options
   const bulkListeners = new Set<(change: BulkChange) => void>()
-  /** As it was told last. */
+  /** As last passed to `onShortage`. */
   let shortage: WatchShortage | undefined
 
   const gather = createGather({
@@ -102,15 +102,15 @@ export function createWatcher(options: WatcherOptions) {
   for (const path of history.paths()) inspection.add(path)
 
   return {
-    /** How many folders the system watches for it. */
+    /** Number of folders that the system watches. */
     get watchedFolders(): number {
       return folders.watched
     },
-    /** Why not all folders are watched; undefined where they are. */
+    /** Why not all folders are watched; undefined if they are. */
     get shortage(): WatchShortage | undefined {
       return shortage
     },
-    /** Told of very many changes at once, when they have come to an end; the history has each, as `isBulk`. @returns ends it */
+    /** Reports very many changes at once, when they have ended; the history has each, as `isBulk`. @returns removes the listener */
     onBulk(listener: (change: BulkChange) => void): () => void {
       bulkListeners.add(listener)
       return () => bulkListeners.delete(listener)

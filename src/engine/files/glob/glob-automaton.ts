@@ -18,7 +18,7 @@ export interface Automaton {
   readonly steps: number
 }
 
-/** @param states begins with the first one; the last one accepts nothing, and whoever ends there has matched */
+/** @param states begins with the first one; the last one consumes nothing, and a run that ends there has matched */
 export function createAutomaton(states: readonly State[]): Automaton {
   const consuming = states.flatMap(({ accepts }, index) => (accepts === undefined ? [] : [index]))
   const placeOf = new Map(consuming.map((index, place) => [index, place]))
@@ -45,13 +45,13 @@ const moveSize = 4
 
 interface Program {
   readonly start: Int32Array
-  /** One behind the other. */
+  /** In sequence. */
   readonly moves: Int32Array
   readonly acceptedBy: (codePoint: number) => Int32Array
   readonly words: number
 }
 
-/** The states that are active behind the text. */
+/** The states that are active after the text. */
 function run({ start, moves, acceptedBy, words }: Program, text: string): Int32Array {
   let active = Int32Array.from(start)
   let following = new Int32Array(active.length)
@@ -104,7 +104,7 @@ function toMoves(follows: readonly Iterable<number>[]): Int32Array {
   return Int32Array.from([...moves.values()].flat())
 }
 
-/** @returns the places of all that a state reaches without consuming */
+/** @returns the places of all states that a state reaches without consuming */
 function createClosures(states: readonly State[], placeOf: ReadonlyMap<number, number>) {
   const known = new Map<number, readonly number[]>()
   return (first: number): readonly number[] => {
@@ -130,7 +130,7 @@ function createClosures(states: readonly State[], placeOf: ReadonlyMap<number, n
   }
 }
 
-/** Characters between two bounds of ranges are all alike: the states that accept them are found out once. */
+/** Characters between two bounds of ranges are all alike: the states that accept them are computed once. */
 function createAlphabet(accepts: readonly Ranges[], words: number): (codePoint: number) => Int32Array {
   const bounds = new Set([0])
   for (const [from, to] of accepts.flat()) bounds.add(from).add(to + 1)

@@ -104,7 +104,7 @@ class Compiler {
     return /^[?*+@!]\(/.test(this.#pattern.slice(this.#at, this.#at + 2))
   }
 
-  /** Whole, where it is one of two halves. */
+  /** The whole character, if it is one of two halves. */
   #characterAt(index: number): string {
     return String.fromCodePoint(this.#pattern.codePointAt(index) as number)
   }
@@ -259,7 +259,7 @@ function toRange(from: string, to = from): [number, number] {
   return [from.codePointAt(0) as number, to.codePointAt(0) as number]
 }
 
-/** All that is in none of the ranges; one whose ends are the wrong way round has nothing in it. */
+/** All that is in none of the ranges; a range with reversed ends is empty. */
 function complement(ranges: Ranges): Ranges {
   const others: [number, number][] = []
   let from = 0
@@ -272,7 +272,7 @@ function complement(ranges: Ranges): Ranges {
   return others
 }
 
-/** The items of `1..3` or `a..e`; undefined where the braces hold no range. */
+/** The items of `1..3` or `a..e`; undefined if the braces hold no range. */
 function rangeOf(body: string): string[] | undefined {
   const numbers = /^(-?\d{1,9})\.\.(-?\d{1,9})$/.exec(body)
   const letters = /^([a-zA-Z])\.\.([a-zA-Z])$/.exec(body)

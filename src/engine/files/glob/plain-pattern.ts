@@ -8,7 +8,7 @@ export interface PlainPattern {
   readonly text: string
   /** True: it means the path relative to the directory; false: the name, at every depth. */
   readonly isPath: boolean
-  /** True where a slash at its end means a directory. */
+  /** True if a slash at its end means a directory. */
   readonly isFolder: boolean
 }
 
