@@ -399,7 +399,7 @@ t.test('an entry of a clone is ours, by the file that it starts now and by the o
 t.test('the guard joins other hooks, and a group that somebody has put together is left alone', (t) => {
   const target = createHookTarget('node /p/dist/main.cjs guard')
   const text = readFileSync(installed('README.md'), 'utf8')
-  const block = JSON.parse(/the hooks in `[^]*?```json\n([^]*?)```/.exec(text)?.[1] ?? '') as object
+  const block = JSON.parse(/to the hooks in\s`[^]*?```json\n([^]*?)```/.exec(text)?.[1] ?? '') as object
   t.notOk(addEntry(JSON.stringify(block), target).inserted, 'the one of the README is replaced, not doubled')
   const mixed =
     '{"hooks":{"PreToolUse":[{"matcher":"Edit","hooks":[{"command":"async-crud-mcp guard"},{"command":"other"}]}]}}'
