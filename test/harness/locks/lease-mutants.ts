@@ -350,12 +350,7 @@ export const leaseMutants: readonly Mutant[] = [
   {
     fault: 'whoever looks for a lease believes the timer',
     file: 'lock-manager',
-    edits: [
-      [
-        'leaseOf(key, agentId) {\n        this.#table.catchUp();\n        return this.#table.queues.get(key)?.leaseOf(agentId);\n    }\n    /** From',
-        'leaseOf(key, agentId) {\n        return this.#table.queues.get(key)?.leaseOf(agentId);\n    }\n    /** From'
-      ]
-    ],
+    edits: [[' leaseOf(key, agentId) {\n        this.#table.catchUp();', ' leaseOf(key, agentId) {']],
     breaks: 'a lease ends at its very millisecond, for whoever looks, also where the timer comes late'
   },
   {
