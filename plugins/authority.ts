@@ -78,7 +78,7 @@ export default fp<Options>(
       setTimeout(() => app.server.closeAllConnections(), 200).unref()
     })
   },
-  { name: 'authority', dependencies: ['degradations', 'request-budget', 'operations', 'persistence'] }
+  { name: 'authority', dependencies: ['degradations', 'request-budget', 'engine', 'persistence'] }
 )
 
 function natureOf(name: string) {

@@ -84,5 +84,5 @@ export default fp<{ config: Config; version: string }>(
       }
     } satisfies LocalEngine)
   },
-  { name: 'operations', dependencies: ['settings', 'locks', 'files', 'event-hub', 'differ'] }
+  { name: 'engine', dependencies: ['settings', 'locks', 'files', 'event-hub', 'differ'] }
 )

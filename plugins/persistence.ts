@@ -41,5 +41,5 @@ export default fp<Options>(
       }
     })
   },
-  { name: 'persistence', dependencies: ['degradations', 'files', 'locks', 'operations'] }
+  { name: 'persistence', dependencies: ['degradations', 'files', 'locks', 'engine'] }
 )

@@ -21,39 +21,59 @@ export const layers = [
   'schemas/'
 ]
 
-/** Folders of a layer that know none of their neighbours. */
-const alone = { 'src/engine/locks/': 'src/engine/', 'src/engine/diff/': 'src/engine/' }
+const service = ['src/app.ts', 'plugins/', 'src/transports/', 'src/operations/']
 
-/** What only some parts may import: packages by how their names begin, and files. */
-const reserved = [
-  { names: ['fastify', '@fastify/'], mayImport: ['src/program/', 'src/app.ts', 'plugins/'] },
-  { names: ['@modelcontextprotocol/'], mayImport: ['src/transports/mcp/'] }
+/** What the layers allow, and is refused all the same: folders, files, packages by how their names begin, `*` for any package. */
+const bans = [
+  { from: ['schemas/'], to: ['*'], allowed: '@sinclair/typebox', why: 'The contract imports TypeBox only.' },
+  { from: ['src/client/'], to: ['*'], why: 'The client depends on nothing at run time.' },
+  { from: ['src/client/'], to: ['src/'], why: 'The client imports types of schemas/ only.' },
+  { from: ['src/engine/locks/', 'src/engine/diff/'], to: ['src/engine/'], why: 'They know none of their neighbours.' },
+  {
+    from: ['src/engine/files/'],
+    to: ['src/engine/locks/', 'src/engine/diff/'],
+    why: 'Files know no lock and no diff.'
+  },
+  { from: ['src/tree/state/'], to: ['src/engine/diff/'], why: 'The state of a tree compares no texts.' },
+  {
+    from: ['src/program/setup/', 'src/program/service/'],
+    to: [...service, 'src/engine/locks/', 'src/engine/diff/'],
+    why: 'What is set up outside of the server loads nothing of the server.'
+  },
+  {
+    from: ['src/program/guard/', 'src/program/cli/guard.ts', 'src/program/cli/discover.ts'],
+    to: [...service, 'src/config/', 'src/engine/locks/', 'src/engine/diff/', 'src/errors.ts', 'schemas/'],
+    why: 'Harnesses run them before every edit: they load nothing of the service.'
+  },
+  {
+    from: ['src/'],
+    exempt: ['src/program/cli/', 'src/app.ts'],
+    to: ['fastify', '@fastify/'],
+    why: 'Only the service and its plugins import Fastify.'
+  },
+  {
+    from: ['src/', 'plugins/'],
+    exempt: ['src/transports/mcp/'],
+    to: ['@modelcontextprotocol/'],
+    why: 'Only src/transports/mcp imports the MCP SDK.'
+  }
 ]
 
-/** Run before every edit of a harness: they load nothing of the service. */
-const light = ['src/program/guard/', 'src/program/cli/guard.ts', 'src/program/cli/discover.ts']
-const heavy = ['src/app.ts', 'plugins/', 'src/transports/', 'src/operations/', 'src/config/', 'schemas/']
-
-/** @returns what is wrong with an import, or undefined. @param from,to paths below the project, or the name of a package */
-export function findFault(from, to) {
-  const isIn = (path, part) => (part.endsWith('/') ? path.startsWith(part) : path === part)
-  const isAny = (path, parts) => parts.some((part) => isIn(path, part))
-  const layerOf = (path) => layers.findIndex((layer) => isIn(path, layer))
-  const [own, other] = [layerOf(from), layerOf(to)]
+/** @returns why an import is refused, or undefined. @param from,to paths below the project, or the name of a package */
+function findFault(from, to, isFile) {
+  const [own, other] = [from, isFile ? to : ''].map((path) => layers.findIndex((layer) => path.startsWith(layer)))
   if (own === -1) return undefined
-  for (const { names, mayImport } of reserved)
-    if (names.some((name) => to.startsWith(name)) && !isAny(from, mayImport))
-      return `${to} may be imported by ${mayImport.join(', ')} alone.`
-  if (other === -1) return undefined
-  if (other < own)
+  if (other !== -1 && other < own)
     return `${layers[own]} lies below ${layers[other]}: imports run down the list in scripts/lint/layers.mjs.`
-  for (const [folder, neighbours] of Object.entries(alone))
-    if (isIn(from, folder) && isIn(to, neighbours) && !isIn(to, folder))
-      return `${folder} knows nothing of ${neighbours}.`
-  if (isAny(from, light) && isAny(to, heavy)) return 'The guard and discover load nothing of the service.'
-  if (isIn(from, 'src/client/') && !isIn(to, 'src/client/') && !isIn(to, 'schemas/'))
-    return 'The client imports its own files, and types of schemas/.'
-  return undefined
+  return bans.find((ban) => isBanned(ban, from, to, isFile))?.why
+}
+
+/** The own folder of a ban's source is never meant. */
+function isBanned({ from: sources, exempt = [], to: targets, allowed }, from, to, isFile) {
+  const source = sources.find((part) => from.startsWith(part))
+  if (source === undefined || exempt.some((part) => from.startsWith(part))) return false
+  if (isFile) return !to.startsWith(source) && targets.some((part) => to.startsWith(part))
+  return to !== allowed && targets.some((name) => name === '*' || to.startsWith(name))
 }
 
 const rule = {
@@ -64,8 +84,10 @@ const rule = {
       const isFile = source.value.startsWith('.')
       const to = isFile ? toPath(resolve(dirname(context.filename), source.value)) : source.value
       const message =
-        findFault(from, to) ??
-        (from.startsWith('src/client/') && isOutside(to) && (node.importKind ?? node.exportKind) !== 'type'
+        findFault(from, to, isFile) ??
+        (from.startsWith('src/client/') &&
+        !to.startsWith('src/client/') &&
+        (node.importKind ?? node.exportKind) !== 'type'
           ? 'The client depends on nothing at run time: import type.'
           : undefined)
       if (message !== undefined) context.report({ node: source, message })
@@ -78,8 +100,6 @@ const rule = {
     }
   }
 }
-
-const isOutside = (path) => !path.startsWith('src/client/')
 
 const toPath = (path) => relative(root, path).split(sep).join('/')
 

@@ -6,11 +6,11 @@ import type { AppendInput, AppendOutput } from '../../schemas/append.ts'
 import { splitMark, withoutTerminator } from '../engine/diff/lines.ts'
 import type { OperationContext } from '../engine/context.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
-import { createMissing, goneMeanwhile, linksBroken, notToBeCreated } from './change/file-version.ts'
+import { assertMayCreate, createMissing, linksBroken } from './change/file-version.ts'
 import { timestamp } from '../support/timestamp.ts'
 import type { LockedTurn } from './change/change-file.ts'
 import { changeContent } from './change/change-content.ts'
-import { describeMerge, findTexts, type Merged, type Rebased, type StaleChange } from './change/stale-change.ts'
+import { describeMerge, findTexts, type Rebased, type StaleChange } from './change/stale-change.ts'
 import { VersionTexts } from './change/version-texts.ts'
 
 type Appended = Static<typeof AppendOutput>
@@ -35,9 +35,12 @@ async function append(input: AppendInput, context: OperationContext): Promise<Ap
     return Buffer.concat([version, texts.encode(body === '' ? content : separator + content, version)])
   }
 
-  async function rebase(stale: StaleChange): Promise<Rebased> {
-    const merged = on_contention === 'merge' ? await mergeAtEnd(context, stale, texts) : undefined
-    return merged === undefined ? { notMerged: undefined } : { bytes: await change(stale.current.bytes), merged }
+  /** The text goes behind what other agents have made of the file. */
+  async function merge(stale: StaleChange): Promise<Rebased> {
+    const known = await findTexts(context, stale, texts)
+    if (known === undefined || leavesLineOpen(known.base, splitMark(known.current).body))
+      return { notMerged: undefined }
+    return { merged: describeMerge(context, stale, known), bytes: await change(stale.current.bytes) }
   }
 
   return changeContent<Appended>(context, {
@@ -50,8 +53,8 @@ async function append(input: AppendInput, context: OperationContext): Promise<Ap
     expectedHash: () => expected_hash ?? undefined,
     create: (turn) => create(turn, input, texts, context),
     change,
-    rebase,
-    knowsNow: ({ hash }) => (expected_hash === hash ? { from: hash } : undefined),
+    onContention: on_contention,
+    merge,
     answer: ({ current, hash, bytes, isChanged }) => ({
       ...answer(path, hash, bytes.length - current.bytes.length, bytes.length),
       ...(isChanged && linksBroken(current))
@@ -65,22 +68,10 @@ async function create(
   texts: VersionTexts,
   context: OperationContext
 ): Promise<Appended> {
-  if (typeof expected_hash === 'string') throw goneMeanwhile(path)
-  if (!create_if_missing) throw notToBeCreated(path, 'async_list')
+  assertMayCreate(path, expected_hash, create_if_missing, 'async_list')
   const bytes = texts.encode(content)
   const hash = await createMissing(context, 'async_append', turn, path, bytes, { createDirs: create_dirs })
   return { ...answer(path, hash, bytes.length, bytes.length), changed: true }
-}
-
-/** Undefined if the text cannot simply follow what other writers have made of the file. */
-async function mergeAtEnd(
-  context: OperationContext,
-  stale: StaleChange,
-  texts: VersionTexts
-): Promise<Merged | undefined> {
-  const known = await findTexts(context, stale, texts)
-  if (known === undefined || leavesLineOpen(known.base, splitMark(known.current).body)) return undefined
-  return describeMerge(context, stale, known)
 }
 
 /** If another writer has left the last line without its end, the text would become part of that line. */

@@ -11,7 +11,6 @@ import { changeErrors, defineOperation } from './definition/define.ts'
 import { linksBroken } from './change/file-version.ts'
 import { timestamp } from '../support/timestamp.ts'
 import { changeContent } from './change/change-content.ts'
-import { mergeStale, type StaleChange } from './change/stale-change.ts'
 import { VersionTexts } from './change/version-texts.ts'
 
 export const asyncUpdate = defineOperation({
@@ -41,7 +40,6 @@ export async function updateOne(
   requireOneForm(input)
   const { path, expected_hash, patches, on_contention, timeout, diff_format, fencing_token } = input
   const texts = new VersionTexts(input.encoding ?? context.config.crud.default_encoding, path)
-  const change = (version: Buffer) => newText(input, version, texts, context)
   return changeContent<Updated>(context, {
     operation: 'async_update',
     path,
@@ -51,9 +49,9 @@ export async function updateOne(
     texts,
     patches,
     expectedHash: () => expected_hash,
-    change,
-    ...(on_contention === 'merge' && { rebase: (stale: StaleChange) => mergeStale(context, stale, texts, change) }),
-    knowsNow: (current) => (input.content === undefined ? { from: current.hash } : {}),
+    onContention: on_contention,
+    change: (version) => newText(input, version, texts, context),
+    ...(input.content !== undefined && { knowsNow: () => ({}) }),
     answer: ({ current, hash, bytes, isChanged }) => ({
       status: 'ok',
       path,

@@ -9,10 +9,9 @@ import { encodeText } from '../engine/files/text.ts'
 import type { OperationContext } from '../engine/context.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
 import { lockSeconds, refuseLines, requireFileName } from './file-name.ts'
-import { createMissing, goneMeanwhile, notToBeCreated } from './change/file-version.ts'
+import { assertMayCreate, createMissing } from './change/file-version.ts'
 import type { LockedTurn } from './change/change-file.ts'
 import { changeContent } from './change/change-content.ts'
-import { mergeStale, type StaleChange } from './change/stale-change.ts'
 import { VersionTexts } from './change/version-texts.ts'
 
 export const editFile = defineOperation({
@@ -50,14 +49,12 @@ async function edit(input: EditFileInput, context: OperationContext): Promise<Ed
     texts,
     expectedHash: () => expected_hash ?? undefined,
     create: (turn) => create(turn, input, changes, context),
+    onContention: on_contention,
     change,
-    ...(on_contention === 'merge' && { rebase: (stale: StaleChange) => mergeStale(context, stale, texts, change) }),
-    knowsNow: ({ hash }) => (expected_hash === hash ? { from: hash } : undefined),
-    answer: ({ current, bytes, hash }) => ({
+    answer: ({ current, bytes, hash, isMerged }) => ({
       ...answer(edited!, false),
       ...(typeof expected_hash === 'string' && {
-        // After a merge this includes the lines of other agents.
-        new_total_lines: countByteLines(bytes),
+        ...(isMerged && { new_total_lines: countByteLines(bytes) }),
         previous_hash: current.hash,
         hash
       })
@@ -71,8 +68,7 @@ async function create(
   changes: LineChanges,
   context: OperationContext
 ): Promise<Edited> {
-  if (typeof expected_hash === 'string') throw goneMeanwhile(name)
-  if (!create_if_missing) throw notToBeCreated(name, 'list_files')
+  assertMayCreate(name, expected_hash, create_if_missing, 'list_files')
   const { differ, signal } = context
   const edited = orRefuse(name, await differ.edit({ text: '', changes, isNew: true, signal }))
   await createMissing(context, 'edit_file', turn, name, encodeText(edited.text, 'utf-8', name), { createDirs: false })

@@ -1,6 +1,7 @@
 // The uptime of this process, the same in every answer and file of the server.
+import { timestamp } from './timestamp.ts'
 
-export const startedAt = new Date(performance.timeOrigin).toISOString()
+export const startedAt = timestamp(performance.timeOrigin)
 
 /** To a tenth of a second, by a clock that cannot be set. */
 export function uptimeSeconds(): number {

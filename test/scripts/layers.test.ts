@@ -13,7 +13,7 @@ function lint(files: Readonly<Record<string, string>>): string {
     mkdirSync(dirname(tree.path(path)), { recursive: true })
     copyFileSync(installed(path), tree.path(path))
   }
-  const args = [installed('node_modules/oxlint/bin/oxlint'), '--format', 'unix', 'src', 'plugins']
+  const args = [installed('node_modules/oxlint/bin/oxlint'), '--format', 'unix', 'src', 'plugins', 'schemas']
   return spawnSync(process.execPath, args, { cwd: tree.root, encoding: 'utf8' }).stdout
 }
 
@@ -28,20 +28,33 @@ t.test('an import that runs down passes, one that runs up is told with both laye
     'src/engine/up.ts': uses('../../plugins/above.ts'),
     'src/engine/later.ts': "export const load = () => import('../../plugins/above.ts')\n",
     'src/engine/diff/neighbour.ts': uses('../below.ts'),
-    'src/tree/http.ts': "import fastify from 'fastify'\nexport const app = fastify()\n"
+    'src/tree/http.ts': "import fastify from 'fastify'\nexport const app = fastify()\n",
+    'src/engine/files/locking.ts': uses('../locks/lock.ts'),
+    'src/engine/locks/lock.ts': body,
+    'src/engine/locks/queue.ts': uses('./lock.ts'),
+    'src/program/guard/hook.ts': uses('../../errors.ts'),
+    'src/errors.ts': body,
+    'src/client/client.ts': "import { value } from 'some-package'\nexport const other = value\n",
+    'schemas/contract.ts': "import { sep } from 'node:path'\nexport const value = sep\n"
   })
   t.notMatch(found, /down\.ts/)
   t.match(found, /src\/engine\/up\.ts:1.*src\/engine\/ lies below plugins\//)
   t.match(found, /src\/engine\/later\.ts:1.*src\/engine\/ lies below plugins\//)
-  t.match(found, /src\/engine\/diff\/neighbour\.ts:1.*knows nothing of src\/engine\//)
-  t.match(found, /src\/tree\/http\.ts:1.*fastify may be imported by/)
+  t.match(found, /src\/engine\/diff\/neighbour\.ts:1.*know none of their neighbours/)
+  t.match(found, /src\/tree\/http\.ts:1.*Only the service and its plugins import Fastify/)
+  t.match(found, /src\/engine\/files\/locking\.ts:1.*Files know no lock/)
+  t.notMatch(found, /queue\.ts/)
+  t.match(found, /src\/program\/guard\/hook\.ts:1.*load nothing of the service/)
+  t.match(found, /src\/client\/client\.ts:1.*depends on nothing at run time/)
+  t.match(found, /schemas\/contract\.ts:1.*The contract imports TypeBox only/)
 })
 
 t.test('a circle of files is told, be it of types alone', async (t) => {
   const found = lint({
     'src/engine/one.ts': "import type { Two } from './two.ts'\nexport interface One {\n  two: Two\n}\n",
     'src/engine/two.ts': "import type { One } from './one.ts'\nexport interface Two {\n  one: One\n}\n",
-    'plugins/none.ts': body
+    'plugins/none.ts': body,
+    'schemas/none.ts': body
   })
   t.match(found, /src\/engine\/one\.ts:1.*cycle/)
 })

@@ -6,6 +6,7 @@ import type { HolderStatus } from './lock.ts'
 import type { KeyQueue, QueueEntry } from './queue.ts'
 import { toHolderStatus } from './status.ts'
 import type { Wait } from './wait-for.ts'
+import { timestamp } from '../../support/timestamp.ts'
 
 /** A queue that is full now has moved within a second; a server that stops is back, if at all, within a few. */
 const overloadRetrySeconds = 1
@@ -186,7 +187,7 @@ function pathOf(places: readonly QueueEntry[]): string {
 
 /** Null beyond the range of Date: such a lock has no end to show. */
 function toIso(ms: number): string | null {
-  return Math.abs(ms) <= maxDateMs ? new Date(ms).toISOString() : null
+  return Math.abs(ms) <= maxDateMs ? timestamp(ms) : null
 }
 
 function toSeconds(ms: number): number {

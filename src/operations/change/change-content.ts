@@ -4,7 +4,7 @@ import type { OpenEntry } from '../../engine/files/walk.ts'
 import type { OperationContext } from '../../engine/context.ts'
 import { changeFile, findStale, type FileChange, type LockedTurn, type Outcome } from './change-file.ts'
 import { readVersion, recordVersion } from './file-version.ts'
-import type { Rebased, StaleChange } from './stale-change.ts'
+import { mergeStale, type Rebased, type StaleChange } from './stale-change.ts'
 import type { VersionTexts } from './version-texts.ts'
 
 export interface ContentChange<Done> extends Pick<
@@ -21,10 +21,15 @@ export interface ContentChange<Done> extends Pick<
   readonly create?: (turn: LockedTurn) => Promise<Done>
   /** The text or bytes that it makes of a version. */
   readonly change: (version: Buffer) => Promise<string | Buffer>
-  /** What to write if the version is another one. Default: nothing. */
-  readonly rebase?: (stale: StaleChange) => Promise<Rebased>
-  /** What the caller knows of the new version by its change: all, or what differs from another version; undefined: nothing. */
-  readonly knowsNow: (current: FileVersion) => { readonly from?: string } | undefined
+  /** What to do if the file is another version: `merge`, else nothing is written. */
+  readonly onContention?: string
+  /** How the change is merged. Default: line by line, with the text that it makes of the expected version. */
+  readonly merge?: (stale: StaleChange) => Promise<Rebased>
+  /**
+   * What the caller knows of the new version by its change: all of it, or what differs from another version. Default: the
+   * difference, if the caller named the version that it changed.
+   */
+  readonly knowsNow?: () => { readonly from?: string }
   readonly answer: (made: MadeContent) => Done
 }
 
@@ -35,46 +40,61 @@ export interface MadeContent {
   readonly hash: string
   /** False if the change makes no difference. */
   readonly isChanged: boolean
+  readonly isMerged: boolean
 }
 
 export async function changeContent<Done extends { readonly hash?: string }>(
   context: OperationContext,
-  { path, fencingToken, ...request }: ContentChange<Done>
+  request: ContentChange<Done>
 ) {
-  const { operation, texts, create, change, rebase = refuse, knowsNow, answer } = request
+  const { operation, path, timeout, fencingToken, diffFormat, patches, texts, create, change, onContention } = request
+  const { merge = (stale) => mergeStale(context, stale, texts, textOf), knowsNow, answer } = request
   const { files, reads, caller } = context
 
-  async function bytesFor({ bytes }: FileVersion): Promise<Buffer> {
+  async function bytesOf({ bytes }: FileVersion): Promise<Buffer> {
     const content = await change(bytes)
     return typeof content === 'string' ? texts.encode(content, bytes) : content
+  }
+
+  async function textOf(version: Buffer): Promise<string> {
+    const content = await change(version)
+    return typeof content === 'string' ? content : texts.decode(content)
+  }
+
+  async function rebase(stale: StaleChange) {
+    return { stale, ...(onContention === 'merge' ? await merge(stale) : { notMerged: undefined }) }
   }
 
   async function make(turn: LockedTurn): Promise<Outcome<Done>> {
     const { place, assertHeld } = turn
     if (place.stat === undefined && create !== undefined) return { done: await create(turn) }
     const current = await readVersion(context, place, path)
-    const stale = findStale(place, path, current, request.expectedHash(place))
-    const next =
-      stale === undefined ? { bytes: await bytesFor(current), merged: undefined } : { stale, ...(await rebase(stale)) }
+    const expected = request.expectedHash(place)
+    const stale = findStale(place, path, current, expected)
+    const next = stale === undefined ? { bytes: await bytesOf(current), merged: undefined } : await rebase(stale)
     if ('notMerged' in next) return next
     const { bytes, merged } = next
+    const outcome = { current, bytes, isMerged: merged !== undefined }
     if (bytes.equals(current.bytes))
-      return { done: answer({ current, bytes, hash: current.hash, isChanged: false }), merged }
+      return { done: answer({ ...outcome, hash: current.hash, isChanged: false }), merged }
     const made = await files.replace(place, path, current, bytes, assertHeld)
     const hash = recordVersion(context, operation, place, bytes, made)
-    const known = merged === undefined ? knowsNow(current) : undefined
-    if (known !== undefined) reads.recordKnown(caller.agentId, { path: place.path, given: path, hash, ...known })
-    return { done: answer({ current, bytes, hash, isChanged: true }), merged }
+    // What the caller knows of a merged version, its answer decides.
+    if (merged === undefined && (knowsNow !== undefined || expected !== undefined)) {
+      const known = knowsNow?.() ?? { from: current.hash }
+      reads.recordKnown(caller.agentId, { path: place.path, given: path, hash, ...known })
+    }
+    return { done: answer({ ...outcome, hash, isChanged: true }), merged }
   }
 
   return changeFile(context, {
-    ...request,
+    operation,
     targets: [{ path, reach: 'target', fencingToken }],
-    rehearse: async (current) => files.checkReplaceable(path, current, await bytesFor(current)),
+    timeout,
+    diffFormat,
+    texts,
+    patches,
+    rehearse: async (current) => files.checkReplaceable(path, current, await bytesOf(current)),
     make
   })
-}
-
-async function refuse(): Promise<Rebased> {
-  return { notMerged: undefined }
 }

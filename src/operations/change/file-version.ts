@@ -79,16 +79,23 @@ export async function createMissing(
   }
 }
 
-/** For a call that may create its file, but was not told to. @param lister the operation that lists the files */
-export function notToBeCreated(path: string, lister: string): OperationError {
-  const message = `File does not exist: ${path}. Pass create_if_missing: true to create it; ${lister} shows what is there.`
-  return new OperationError('FILE_NOT_FOUND', message, { path })
-}
-
-/** For a call that names a version of a file that no longer exists. */
-export function goneMeanwhile(path: string): OperationError {
-  const message = `File does not exist any more: ${path}. expected_hash names a version of it; leave expected_hash out to create the file.`
-  return new OperationError('FILE_NOT_FOUND', message, { path })
+/**
+ * For a file that does not exist.
+ * @param lister the operation that shows the existing files
+ * @throws OperationError FILE_NOT_FOUND if the call names a version of the file, or was not told to create it
+ */
+export function assertMayCreate(
+  path: string,
+  expectedHash: string | null | undefined,
+  mayCreate: boolean,
+  lister: string
+): void {
+  if (typeof expectedHash !== 'string' && mayCreate) return
+  const message =
+    typeof expectedHash === 'string'
+      ? `File does not exist any more: ${path}. expected_hash names a version of it; leave expected_hash out to create the file.`
+      : `File does not exist: ${path}. Pass create_if_missing: true to create it; ${lister} shows what is there.`
+  throw new OperationError('FILE_NOT_FOUND', message, { path })
 }
 
 /** For answers of changing operations: the number of other names that keep the old bytes. */

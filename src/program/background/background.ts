@@ -8,6 +8,7 @@ import type { BackgroundRecord, BackgroundRecords } from './background-records.t
 import { askHealth, isServing } from './probe-server.ts'
 import { isRunning, startOf } from '../../support/process-identity.ts'
 import { createStateFile } from '../../tree/state/state-file.ts'
+import { timestamp } from '../../support/timestamp.ts'
 
 export interface BackgroundStart {
   /** Node, main.js and what comes before the flags. */
@@ -52,7 +53,7 @@ export async function startInBackground(
     roots: start.roots,
     pid: child.pid ?? 0,
     process_start: child.pid === undefined ? null : startOf(child.pid),
-    started_at: new Date().toISOString(),
+    started_at: timestamp(),
     args: start.args,
     ...(start.token !== undefined && { token: start.token }),
     ...(start.logFile !== undefined && { log_file: start.logFile }),

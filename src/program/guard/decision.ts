@@ -1,6 +1,7 @@
 // The answer of the hook, in the format of Claude Code, which Cursor, Codex and VS Code read too.
 import type { NativeEdit } from './hook-input.ts'
 import type { Lease, Standing } from './leases.ts'
+import { timestamp } from '../../support/timestamp.ts'
 
 /** No output leaves the decision to the harness. */
 export type Decision =
@@ -71,7 +72,7 @@ function until(expires: string | null): string {
   const time = Date.parse(expires ?? '')
   if (Number.isNaN(time)) return ''
   const seconds = Math.max(0, Math.ceil((time - Date.now()) / 1000))
-  return `, until ${new Date(time).toISOString()} (${seconds} s from now)`
+  return `, until ${timestamp(time)} (${seconds} s from now)`
 }
 
 function quote(words: string): string {

@@ -186,7 +186,7 @@ export function createState(options: StateOptions) {
 
   function fail(error: unknown): void {
     const isForeign = error instanceof JournalFault
-    if (!isBroken || isForeign) onTrouble('journal', isForeign ? reportForeign(error) : reportFailure(error))
+    if (!isBroken || isForeign) onTrouble('journal', isForeign ? describeForeign(error) : describeFailure(error))
     isBroken = true
     healing ??= setTimeout(
       () => {
@@ -197,11 +197,11 @@ export function createState(options: StateOptions) {
     ).unref()
   }
 
-  function reportFailure(error: unknown): string {
+  function describeFailure(error: unknown): string {
     return `the state ${path} cannot be written: ${messageOf(error)}. Operations go on; what happens now would not survive a restart.`
   }
 
-  function reportForeign({ message }: JournalFault): string {
+  function describeForeign({ message }: JournalFault): string {
     return `nothing is kept over a restart: ${path} is left as it is, since ${message}. Give each tree a persistence.state_file of its own, or remove that one.`
   }
 
