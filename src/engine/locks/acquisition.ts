@@ -27,7 +27,7 @@ export class Acquisition implements Deadline {
   readonly resolve: (lock: Lock) => void
   readonly reject: (error: unknown) => void
   /** One for each key, in canonical order. */
-  readonly places: readonly QueueEntry[]
+  readonly entries: readonly QueueEntry[]
   onPosition: ((position: number, total: number) => void) | undefined
   /** From waiting to held and then to released or expired, or from waiting to failed; never back. */
   state: AcquisitionState = 'waiting'
@@ -60,7 +60,7 @@ export class Acquisition implements Deadline {
     this.ttlMs = requireDuration('ttlMs', options.ttlMs)
     this.resolve = resolve
     this.reject = reject
-    this.places =
+    this.entries =
       'key' in requests
         ? [new QueueEntry(this, requests)]
         : inCanonicalOrder(requests).map((request) => new QueueEntry(this, request))
@@ -74,15 +74,15 @@ export class Acquisition implements Deadline {
 
   /** The place it waits at or is about to take; undefined once it has them all. */
   get waitsAt(): QueueEntry | undefined {
-    return this.places[this.granted]
+    return this.entries[this.granted]
   }
 
   get isWhole(): boolean {
-    return this.state === 'held' && this.places.every((place) => place.queue !== undefined)
+    return this.state === 'held' && this.entries.every((entry) => entry.queue !== undefined)
   }
 
-  holdsNothingBut(place: QueueEntry): boolean {
-    return this.state === 'held' && this.places.every((other) => other === place || other.queue === undefined)
+  holdsNothingBut(entry: QueueEntry): boolean {
+    return this.state === 'held' && this.entries.every((other) => other === entry || other.queue === undefined)
   }
 
   /** Made when first asked for: most operations are over before anything could abort. */

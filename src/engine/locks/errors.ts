@@ -21,12 +21,12 @@ const unnamed = /^\w+ without agent_id$/
 const maxDateMs = 8.64e15
 
 /** `place` waits in `queue`, or would have to wait and must not. */
-export function lockTimeout(place: QueueEntry, queue: KeyQueue, now: number): OperationError {
-  const { acquisition, path, mode } = place
-  const isQueued = place.queue === queue
+export function lockTimeout(entry: QueueEntry, queue: KeyQueue, now: number): OperationError {
+  const { acquisition, path, mode } = entry
+  const isQueued = entry.queue === queue
   const depth = isQueued ? queue.depth : queue.depth + 1
-  const position = isQueued ? queue.positionOf(place) : depth
-  const blockers = [...queue.blockersOf(place)].filter((blocker) => queue.holders.has(blocker))
+  const position = isQueued ? queue.positionOf(entry) : depth
+  const blockers = [...queue.blockersOf(entry)].filter((blocker) => queue.holders.has(blocker))
   const holders = leasesFirst((blockers.length > 0 ? blockers : [...queue.holders]).map(toHolderStatus))
   const waited = acquisition.timeoutMs === 0 ? 'at once (timeout 0)' : `within ${toSeconds(acquisition.timeoutMs)} s`
   return new OperationError(
@@ -46,8 +46,8 @@ export function lockTimeout(place: QueueEntry, queue: KeyQueue, now: number): Op
   )
 }
 
-export function cancelled({ operation, places, waitsAt }: Acquisition, cause: unknown): OperationError {
-  const path = waitsAt?.path ?? pathOf(places)
+export function cancelled({ operation, entries, waitsAt }: Acquisition, cause: unknown): OperationError {
+  const path = waitsAt?.path ?? pathOf(entries)
   return new OperationError(
     'CANCELLED',
     `${operation} was cancelled before it got the lock on ${path}. Nothing was changed; call again if it is still wanted.`,
@@ -74,8 +74,8 @@ export function agentQueueFull({ acquisition, path }: QueueEntry, limit: number)
 }
 
 /** @param cycle begins with the refused request */
-export function deadlock(place: QueueEntry, cycle: readonly Wait[]): OperationError {
-  const { acquisition, path } = place
+export function deadlock(entry: QueueEntry, cycle: readonly Wait[]): OperationError {
+  const { acquisition, path } = entry
   const names = cycle.flatMap(({ agent, path }) => [unnamed.test(agent) ? agent : quoteName(agent), path])
   const circle = [...names, names[0]].join(' -> ')
   return new OperationError(
@@ -104,8 +104,8 @@ export function tooManyLeasesInAll({ acquisition, path }: QueueEntry, limit: num
   )
 }
 
-export function stopping({ operation, places, waitsAt }: Acquisition, reason: string): OperationError {
-  const path = waitsAt?.path ?? pathOf(places)
+export function stopping({ operation, entries, waitsAt }: Acquisition, reason: string): OperationError {
+  const path = waitsAt?.path ?? pathOf(entries)
   return new OperationError(
     'OVERLOADED',
     `${operation} of ${path} was not started: ${reason}. Nothing was changed; try again in ${stopRetrySeconds} s.`,
@@ -113,8 +113,8 @@ export function stopping({ operation, places, waitsAt }: Acquisition, reason: st
   )
 }
 
-export function lockExpired({ operation, places, endsAt, ttlMs, fencingToken }: Acquisition): OperationError {
-  const path = pathOf(places)
+export function lockExpired({ operation, entries, endsAt, ttlMs, fencingToken }: Acquisition): OperationError {
+  const path = pathOf(entries)
   return new OperationError(
     'LEASE_LOST',
     `${operation} lost its lock on ${path}: it ended at ${toIso(endsAt)}, ${toSeconds(ttlMs)} s after the grant, before ` +
@@ -123,8 +123,8 @@ export function lockExpired({ operation, places, endsAt, ttlMs, fencingToken }: 
   )
 }
 
-export function lockReleased({ operation, places, fencingToken }: Acquisition): OperationError {
-  const path = pathOf(places)
+export function lockReleased({ operation, entries, fencingToken }: Acquisition): OperationError {
+  const path = pathOf(entries)
   return new OperationError(
     'LEASE_LOST',
     `${operation} no longer holds its lock on ${path}: it was released before the change was made. ` +
@@ -181,8 +181,8 @@ function nameOf({ agentId = '' }: { readonly agentId?: string | undefined }): st
   return quoteName(agentId)
 }
 
-function pathOf(places: readonly QueueEntry[]): string {
-  return places.map((place) => place.path).join(', ')
+function pathOf(entries: readonly QueueEntry[]): string {
+  return entries.map((entry) => entry.path).join(', ')
 }
 
 /** Null beyond the range of Date: such a lock has no end to show. */

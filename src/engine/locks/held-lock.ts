@@ -22,7 +22,7 @@ export class HeldLock implements Lock {
   }
 
   get keys(): readonly string[] {
-    return this.#acquisition.places.map((place) => place.key)
+    return this.#acquisition.entries.map((entry) => entry.key)
   }
 
   get signal(): AbortSignal {

@@ -6,7 +6,7 @@ import type { QueueEntry } from './queue.ts'
 export class LeaseAcquisition extends Acquisition implements Lease {
   declare readonly agentId: string
   declare fencingToken: number
-  readonly place: QueueEntry
+  readonly entry: QueueEntry
   graceMs: number
   connection: string | undefined
   names: readonly string[]
@@ -32,7 +32,7 @@ export class LeaseAcquisition extends Acquisition implements Lease {
   ) {
     super(request, options, now, ignore, reject)
     this.onGrant = onGrant
-    this.place = this.places[0] as QueueEntry
+    this.entry = this.entries[0] as QueueEntry
     this.graceMs = requireDuration('graceMs', options.graceMs)
     this.note = options.note
     this.names = request.name === undefined ? [] : [request.name]
@@ -44,15 +44,15 @@ export class LeaseAcquisition extends Acquisition implements Lease {
   }
 
   get key(): string {
-    return this.place.key
+    return this.entry.key
   }
 
   get path(): string {
-    return this.place.path
+    return this.entry.path
   }
 
   get mode(): LockMode {
-    return this.place.mode
+    return this.entry.mode
   }
 
   /** True if all but one of the requests that were granted this lease are undone. */
@@ -61,7 +61,7 @@ export class LeaseAcquisition extends Acquisition implements Lease {
   }
 
   get acquiredAt(): number {
-    return this.place.since
+    return this.entry.since
   }
 
   get expiresAt(): number {

@@ -68,10 +68,10 @@ export class LeaseRequest {
   /** The place it waits in, as another process can restore it; undefined if it does not wait. */
   get placeState(): PlaceState | undefined {
     if (!this.isWaiting) return undefined
-    const { key, path, names, mode, agentId, operation, note, ttlMs, graceMs, timeoutAt, isParked, place } =
+    const { key, path, names, mode, agentId, operation, note, ttlMs, graceMs, timeoutAt, isParked, entry } =
       this.acquisition
     const keptUntil = isParked ? timeoutAt : timeoutAt + graceMs
-    const { since: queuedAt, ticket: order } = place
+    const { since: queuedAt, ticket: order } = entry
     return { key, path, name: names[0], mode, agentId, operation, note, ttlMs, graceMs, queuedAt, order, keptUntil }
   }
 

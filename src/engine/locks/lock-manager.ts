@@ -102,9 +102,9 @@ class LockManager {
 
   /** Releases one key of the lock with this token. False, and nothing changes, if that token does not hold that key. */
   release(key: string, fencingToken: number): boolean {
-    const place = this.#table.queues.get(key)?.holderWith(fencingToken)
-    if (place === undefined) return false
-    this.#table.releasePlace(place)
+    const entry = this.#table.queues.get(key)?.holderWith(fencingToken)
+    if (entry === undefined) return false
+    this.#table.releasePlace(entry)
     return true
   }
 
@@ -180,7 +180,7 @@ class LockManager {
     const request = new LeaseRequest({ key, path, name, mode }, options, now, this.#table)
     request.acquisition.isParked = true
     request.enter(now)
-    if (request.isWaiting) request.acquisition.place.since = Math.min(queuedAt, now)
+    if (request.isWaiting) request.acquisition.entry.since = Math.min(queuedAt, now)
     return request.error === undefined ? request : undefined
   }
 

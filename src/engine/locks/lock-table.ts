@@ -60,21 +60,21 @@ export class LockTable {
 
   /** Takes key after key until all are held or one must be waited for. */
   enter(acquisition: Acquisition, now: number): void {
-    for (let place = acquisition.waitsAt; place !== undefined; place = acquisition.waitsAt) {
-      const queue = this.#queueOf(place)
+    for (let entry = acquisition.waitsAt; entry !== undefined; entry = acquisition.waitsAt) {
+      const queue = this.#queueOf(entry)
       const own = queue.leaseOf(acquisition.agentId)
       if (own !== undefined) this.#extend(own, now + own.ttlMs)
-      if (!queue.isFreeFor(place)) return this.#wait(place, queue, now)
-      if (own !== undefined && place.isLease) return this.#merge(acquisition as LeaseAcquisition, own, now)
-      queue.hold(place, now)
+      if (!queue.isFreeFor(entry)) return this.#wait(entry, queue, now)
+      if (own !== undefined && entry.isLease) return this.#merge(acquisition as LeaseAcquisition, own, now)
+      queue.hold(entry, now)
       acquisition.granted += 1
     }
     this.#grant(acquisition, now)
   }
 
   /** True if `enter` would grant at once. Asking first saves writing a refusal that no caller reads. */
-  isFreeFor({ places }: Acquisition): boolean {
-    return places.every((place) => this.#queues.get(place.key)?.isFreeFor(place) ?? true)
+  isFreeFor({ entries }: Acquisition): boolean {
+    return entries.every((entry) => this.#queues.get(entry.key)?.isFreeFor(entry) ?? true)
   }
 
   endInTime(acquisition: Acquisition): void {
@@ -119,14 +119,14 @@ export class LockTable {
    * The lease ends with its last request, and becomes shared with its last exclusive one.
    */
   withdrawRequest(lease: LeaseAcquisition, mode: LockMode, request: LeaseAcquisition): void {
-    const { claims, place, state } = lease
+    const { claims, entry, state } = lease
     claims[mode] -= 1
-    if (state !== 'held' || place.queue === undefined) return
+    if (state !== 'held' || entry.queue === undefined) return
     if (request.replaced?.renewals === lease.renewals - 1) Object.assign(lease, request.replaced)
     if (claims.exclusive > 0) return this.#notifyChange(lease)
     if (claims.shared === 0) return this.release(lease)
-    place.queue.changeMode(lease, 'shared')
-    this.#promote(place.queue)
+    entry.queue.changeMode(lease, 'shared')
+    this.#promote(entry.queue)
     this.#notifyChange(lease)
   }
 
@@ -152,11 +152,11 @@ export class LockTable {
   }
 
   /** Releases one key; with the last one the lock itself is released. */
-  releasePlace(place: QueueEntry): void {
-    const { acquisition, queue } = place
-    if (acquisition.holdsNothingBut(place)) return this.release(acquisition)
-    if (queue !== undefined) this.watch?.releases(place, queue, 'released')
-    if (queue?.release(place) === true) this.#promote(queue)
+  releasePlace(entry: QueueEntry): void {
+    const { acquisition, queue } = entry
+    if (acquisition.holdsNothingBut(entry)) return this.release(acquisition)
+    if (queue !== undefined) this.watch?.releases(entry, queue, 'released')
+    if (queue?.release(entry) === true) this.#promote(queue)
   }
 
   /** Fails all waiters; from now on no waiter is promoted. */
@@ -171,39 +171,39 @@ export class LockTable {
     else this.#whenEmpty.push(callback)
   }
 
-  #wait(place: QueueEntry, queue: KeyQueue, now: number): void {
-    const { acquisition } = place
-    const refusal = this.#refusalOf(place, queue, now)
+  #wait(entry: QueueEntry, queue: KeyQueue, now: number): void {
+    const { acquisition } = entry
+    const refusal = this.#refusalOf(entry, queue, now)
     if (refusal !== undefined) return this.fail(acquisition, refusal)
-    queue.join(place, now)
+    queue.join(entry, now)
     this.watch?.moves(queue)
     this.agents.addWait(acquisition)
   }
 
   /** Why the place cannot wait in the queue; undefined if it can. */
-  #refusalOf(place: QueueEntry, queue: KeyQueue, now: number): unknown {
-    const { acquisition } = place
+  #refusalOf(entry: QueueEntry, queue: KeyQueue, now: number): unknown {
+    const { acquisition } = entry
     const { maxWaitersPerKey, maxWaitersPerAgent } = this.#options.limits
-    if (now >= acquisition.timeoutAt) return lockTimeout(place, queue, now)
-    if (queue.depth >= maxWaitersPerKey) return queueFull(place, maxWaitersPerKey)
+    if (now >= acquisition.timeoutAt) return lockTimeout(entry, queue, now)
+    if (queue.depth >= maxWaitersPerKey) return queueFull(entry, maxWaitersPerKey)
     if (acquisition.agentId !== undefined) {
       if (this.agents.waitsOf(acquisition.agentId).size >= maxWaitersPerAgent)
-        return agentQueueFull(place, maxWaitersPerAgent)
+        return agentQueueFull(entry, maxWaitersPerAgent)
     }
-    if (place.isLease && queue.leaseOf(acquisition.agentId) === undefined) {
-      const tooMany = this.#tooManyFor(place)
+    if (entry.isLease && queue.leaseOf(acquisition.agentId) === undefined) {
+      const tooMany = this.#tooManyFor(entry)
       if (tooMany !== undefined) return tooMany
     }
-    const cycle = findCycle(place, queue, this.agents)
-    return cycle === undefined ? undefined : deadlock(place, cycle)
+    const cycle = findCycle(entry, queue, this.agents)
+    return cycle === undefined ? undefined : deadlock(entry, cycle)
   }
 
   /** Why its agent can have no further lease; undefined if it can. */
-  #tooManyFor(place: QueueEntry): unknown {
+  #tooManyFor(entry: QueueEntry): unknown {
     const { maxLeasesPerAgent, maxLeases } = this.#options.limits
-    const agentId = place.acquisition.agentId as string
-    if (this.agents.leasesOf(agentId).size >= maxLeasesPerAgent) return tooManyLeases(place, maxLeasesPerAgent)
-    return this.agents.leaseCount >= maxLeases ? tooManyLeasesInAll(place, maxLeases) : undefined
+    const agentId = entry.acquisition.agentId as string
+    if (this.agents.leasesOf(agentId).size >= maxLeasesPerAgent) return tooManyLeases(entry, maxLeasesPerAgent)
+    return this.agents.leaseCount >= maxLeases ? tooManyLeasesInAll(entry, maxLeases) : undefined
   }
 
   #grant(acquisition: Acquisition, now: number): void {
@@ -216,14 +216,14 @@ export class LockTable {
   }
 
   #grantLease(request: LeaseAcquisition, now: number): void {
-    const { place, agentId } = request
-    const queue = place.queue as KeyQueue
+    const { entry, agentId } = request
+    const queue = entry.queue as KeyQueue
     const own = queue.leases.find((lease) => lease !== request && lease.agentId === agentId)
     if (own !== undefined) {
-      queue.release(place)
+      queue.release(entry)
       return this.#merge(request, own, now)
     }
-    const tooMany = this.#tooManyFor(place)
+    const tooMany = this.#tooManyFor(entry)
     if (tooMany !== undefined) return this.fail(request, tooMany)
     const { restored } = request
     try {
@@ -235,7 +235,7 @@ export class LockTable {
     this.#settle(request, 'held')
     request.endsAt = restored?.expiresAt ?? now + lifetimeOf(request)
     if (restored !== undefined) {
-      place.since = restored.acquiredAt
+      entry.since = restored.acquiredAt
       request.names = restored.names ?? []
     }
     request.claims[request.mode] += 1
@@ -248,7 +248,7 @@ export class LockTable {
 
   /** Merges a request into the lease that its agent already has on the key. The fencing token stays. */
   #merge(request: LeaseAcquisition, own: LeaseAcquisition, now: number): void {
-    const queue = own.place.queue as KeyQueue
+    const queue = own.entry.queue as KeyQueue
     if (request.mode === 'exclusive') queue.changeMode(own, 'exclusive')
     own.claims[request.mode] += 1
     const { note, connection, names, ttlMs, renewals } = own
@@ -268,8 +268,8 @@ export class LockTable {
 
   /** Its timeout, or its TTL, is over. The signal aborts last, since its listeners may call back in here. */
   #end(acquisition: Acquisition): void {
-    const place = acquisition.waitsAt
-    if (place?.queue !== undefined) return this.#endWait(acquisition, place, place.queue)
+    const entry = acquisition.waitsAt
+    if (entry?.queue !== undefined) return this.#endWait(acquisition, entry, entry.queue)
     this.watch?.leaves(acquisition, 'expired')
     this.#withdraw(acquisition)
     acquisition.expire()
@@ -277,9 +277,9 @@ export class LockTable {
     this.#notifyChange(acquisition)
   }
 
-  #endWait(acquisition: Acquisition, place: QueueEntry, queue: KeyQueue): void {
+  #endWait(acquisition: Acquisition, entry: QueueEntry, queue: KeyQueue): void {
     if (!(acquisition instanceof LeaseAcquisition) || acquisition.isParked || acquisition.graceMs === 0) {
-      return this.fail(acquisition, lockTimeout(place, queue, acquisition.timeoutAt))
+      return this.fail(acquisition, lockTimeout(entry, queue, acquisition.timeoutAt))
     }
     acquisition.isParked = true
     acquisition.timeoutAt += acquisition.graceMs
@@ -314,12 +314,12 @@ export class LockTable {
   /** Takes it out of every queue in which it holds or waits, then promotes the waiters behind it. */
   #withdraw(acquisition: Acquisition): void {
     const left: KeyQueue[] = []
-    for (const place of acquisition.places) {
-      const { queue } = place
+    for (const entry of acquisition.entries) {
+      const { queue } = entry
       if (queue === undefined) continue
       left.push(queue)
-      if (queue.release(place)) continue
-      queue.leave(place)
+      if (queue.release(entry)) continue
+      queue.leave(entry)
       this.agents.deleteWait(acquisition)
     }
     if (acquisition instanceof LeaseAcquisition) this.agents.deleteLease(acquisition)
@@ -345,12 +345,12 @@ export class LockTable {
   #grantAll(queue: KeyQueue): void {
     const now = this.#clock.now()
     while (!this.#isStopping) {
-      const place = queue.grantNext(now)
-      if (place === undefined) return
+      const entry = queue.grantNext(now)
+      if (entry === undefined) return
       this.watch?.moves(queue)
-      this.agents.deleteWait(place.acquisition)
-      place.acquisition.granted += 1
-      this.enter(place.acquisition, now)
+      this.agents.deleteWait(entry.acquisition)
+      entry.acquisition.granted += 1
+      this.enter(entry.acquisition, now)
     }
   }
 
@@ -363,14 +363,14 @@ export class LockTable {
     queue.hasLeasesChanged = false
     if (!hasCycle(queue, this.agents)) return false
     // The victim is in the shortest cycle: a longer one around it may end with it.
-    let victim: { place: QueueEntry; cycle: readonly Wait[] } | undefined
-    for (const place of queue.waiters()) {
-      const cycle = findCycle(place, queue, this.agents)
-      if (cycle !== undefined && cycle.length < (victim?.cycle.length ?? Infinity)) victim = { place, cycle }
+    let victim: { entry: QueueEntry; cycle: readonly Wait[] } | undefined
+    for (const entry of queue.waiters()) {
+      const cycle = findCycle(entry, queue, this.agents)
+      if (cycle !== undefined && cycle.length < (victim?.cycle.length ?? Infinity)) victim = { entry, cycle }
     }
     if (victim === undefined) return false
     queue.hasLeasesChanged = true
-    this.fail(victim.place.acquisition, deadlock(victim.place, victim.cycle))
+    this.fail(victim.entry.acquisition, deadlock(victim.entry, victim.cycle))
     return true
   }
 

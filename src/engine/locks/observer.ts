@@ -57,10 +57,10 @@ export class LockWatch {
 
   /** The acquisition is about to leave all queues in which it waits or holds. */
   leaves(acquisition: Acquisition, cause: ReleaseCause): void {
-    for (const place of acquisition.places) {
-      const { queue } = place
+    for (const entry of acquisition.entries) {
+      const { queue } = entry
       if (queue === undefined) continue
-      if (queue.holders.has(place)) this.releases(place, queue, cause)
+      if (queue.holders.has(entry)) this.releases(entry, queue, cause)
       else this.moves(queue)
     }
   }
@@ -102,12 +102,12 @@ export class LockWatch {
   #notifyPositions(queue: KeyQueue): void {
     const { path, depth } = queue
     let position = 0
-    for (const place of queue.waiters()) {
+    for (const entry of queue.waiters()) {
       position += 1
-      const told = this.#told.get(place)
+      const told = this.#told.get(entry)
       if (told === position || (told !== undefined && position > maxTold)) continue
-      this.#told.set(place, position)
-      const { agentId, operation } = place.acquisition
+      this.#told.set(entry, position)
+      const { agentId, operation } = entry.acquisition
       this.#observer.onPosition({ path, agentId, operation, position, depth })
     }
   }

@@ -74,24 +74,24 @@ export class KeyQueue {
   }
 
   /** True if the place, new or waiting, can be granted now. */
-  isFreeFor(place: QueueEntry): boolean {
+  isFreeFor(entry: QueueEntry): boolean {
     // Without leases the first waiter decides for all: no operation overtakes another.
-    if (!this.#knowsLeases && !place.isLease) return this.depth === 0 && this.#admits(place.mode)
-    return this.blockersOf(place).next().done === true
+    if (!this.#knowsLeases && !entry.isLease) return this.depth === 0 && this.#admits(entry.mode)
+    return this.blockersOf(entry).next().done === true
   }
 
   /** What blocks the grant of a place, which waits or would have to join: holders first, then waiters in their order. */
-  *blockersOf(place: QueueEntry): Generator<QueueEntry, undefined> {
-    for (const holder of this.holders) if (this.#conflicts(place, holder)) yield holder
-    let hasLease = this.leaseOf(place.acquisition.agentId) !== undefined
-    const leases = this.leases.map((lease) => lease.place)
-    for (let other = this.#first; other !== undefined && other !== place; other = other.behind) {
+  *blockersOf(entry: QueueEntry): Generator<QueueEntry, undefined> {
+    for (const holder of this.holders) if (this.#conflicts(entry, holder)) yield holder
+    let hasLease = this.leaseOf(entry.acquisition.agentId) !== undefined
+    const leases = this.leases.map((lease) => lease.entry)
+    for (let other = this.#first; other !== undefined && other !== entry; other = other.behind) {
       const passes =
-        place.isLease || other.isLease ? hasLease || this.#willShareBefore(place, other) : this.#isKeptBy(leases, other)
-      if (!passes && this.#conflicts(place, other)) yield other
+        entry.isLease || other.isLease ? hasLease || this.#willShareBefore(entry, other) : this.#isKeptBy(leases, other)
+      if (!passes && this.#conflicts(entry, other)) yield other
       if (!other.isLease) continue
       leases.push(other)
-      hasLease ||= isSameAgent(other, place)
+      hasLease ||= isSameAgent(other, entry)
     }
   }
 
@@ -100,68 +100,68 @@ export class KeyQueue {
     return this.leases.find((lease) => lease.agentId === agentId)
   }
 
-  hold(place: QueueEntry, now: number): void {
-    this.holders.add(place)
-    if (place.mode === 'exclusive') this.#exclusive += 1
-    if (place.isLease) {
-      this.leases.push(place.acquisition as LeaseAcquisition)
+  hold(entry: QueueEntry, now: number): void {
+    this.holders.add(entry)
+    if (entry.mode === 'exclusive') this.#exclusive += 1
+    if (entry.isLease) {
+      this.leases.push(entry.acquisition as LeaseAcquisition)
       this.hasLeasesChanged = true
     }
-    place.queue = this
-    place.since = now
+    entry.queue = this
+    entry.since = now
   }
 
   /** False when the place does not hold this key. */
-  release(place: QueueEntry): boolean {
-    if (!this.holders.delete(place)) return false
-    if (place.mode === 'exclusive') this.#exclusive -= 1
-    if (place.isLease) {
-      this.leases.splice(this.leases.indexOf(place.acquisition as LeaseAcquisition), 1)
+  release(entry: QueueEntry): boolean {
+    if (!this.holders.delete(entry)) return false
+    if (entry.mode === 'exclusive') this.#exclusive -= 1
+    if (entry.isLease) {
+      this.leases.splice(this.leases.indexOf(entry.acquisition as LeaseAcquisition), 1)
       this.hasLeasesChanged = true
     }
-    place.queue = undefined
+    entry.queue = undefined
     return true
   }
 
   /** Makes a held lease stronger or weaker in place. */
   changeMode(lease: LeaseAcquisition, mode: LockMode): void {
-    if (lease.place.mode === mode) return
-    lease.place.mode = mode
+    if (lease.entry.mode === mode) return
+    lease.entry.mode = mode
     this.hasLeasesChanged = true
     this.#exclusive += mode === 'exclusive' ? 1 : -1
   }
 
-  join(place: QueueEntry, now: number): void {
+  join(entry: QueueEntry, now: number): void {
     this.depth += 1
-    if (place.isLease) this.#leaseWaiters += 1
+    if (entry.isLease) this.#leaseWaiters += 1
     this.#tickets += 1
-    place.queue = this
-    place.since = now
-    place.ticket = this.#tickets
-    place.ahead = this.#last
-    if (this.#last === undefined) this.#first = place
-    else this.#last.behind = place
-    this.#last = place
-    this.#listen(place)
+    entry.queue = this
+    entry.since = now
+    entry.ticket = this.#tickets
+    entry.ahead = this.#last
+    if (this.#last === undefined) this.#first = entry
+    else this.#last.behind = entry
+    this.#last = entry
+    this.#listen(entry)
     this.#positions?.joined(this.depth)
   }
 
-  leave(place: QueueEntry): void {
-    const { ahead, behind } = place
+  leave(entry: QueueEntry): void {
+    const { ahead, behind } = entry
     if (ahead === undefined) this.#first = behind
     else ahead.behind = behind
     if (behind === undefined) this.#last = ahead
     else behind.ahead = ahead
-    place.ahead = undefined
-    place.behind = undefined
-    place.queue = undefined
+    entry.ahead = undefined
+    entry.behind = undefined
+    entry.queue = undefined
     this.depth -= 1
-    if (place.isLease) {
+    if (entry.isLease) {
       this.#leaseWaiters -= 1
       this.hasLeasesChanged = true
     }
-    if (place.standing !== undefined) this.#positions?.delete(place.standing)
-    this.#positions?.left(place.ticket, this.depth)
+    if (entry.standing !== undefined) this.#positions?.delete(entry.standing)
+    this.#positions?.left(entry.ticket, this.depth)
   }
 
   /** Makes the first unblocked waiter a holder; adjacent readers follow one another this way. */
@@ -174,19 +174,19 @@ export class KeyQueue {
   }
 
   holderWith(fencingToken: number): QueueEntry | undefined {
-    for (const place of this.holders) if (place.acquisition.fencingToken === fencingToken) return place
+    for (const entry of this.holders) if (entry.acquisition.fencingToken === fencingToken) return entry
     return undefined
   }
 
   /** 1 is next. Takes linear time, so it is for messages only. */
-  positionOf(place: QueueEntry): number {
+  positionOf(entry: QueueEntry): number {
     let position = 1
-    for (let other = place.ahead; other !== undefined; other = other.ahead) position += 1
+    for (let other = entry.ahead; other !== undefined; other = other.ahead) position += 1
     return position
   }
 
   *waiters(): Iterable<QueueEntry> {
-    for (let place = this.#first; place !== undefined; place = place.behind) yield place
+    for (let entry = this.#first; entry !== undefined; entry = entry.behind) yield entry
   }
 
   get #knowsLeases(): boolean {
@@ -195,7 +195,7 @@ export class KeyQueue {
 
   #nextToGrant(): QueueEntry | undefined {
     if (!this.#knowsLeases) return this.#first !== undefined && this.#admits(this.#first.mode) ? this.#first : undefined
-    for (const place of this.waiters()) if (this.isFreeFor(place)) return place
+    for (const entry of this.waiters()) if (this.isFreeFor(entry)) return entry
     return undefined
   }
 
@@ -229,18 +229,18 @@ export class KeyQueue {
   }
 
   /** True for two lease requests if the agent of the first also waits for a shared lease, which the second does not block. */
-  #willShareBefore(place: QueueEntry, other: QueueEntry): boolean {
-    if (!place.isLease || !other.isLease || other.mode === 'exclusive' || this.#leaseWaiters < 2) return false
-    for (const own of this.waiters()) if (own.isLease && own.mode === 'shared' && isSameAgent(own, place)) return true
+  #willShareBefore(entry: QueueEntry, other: QueueEntry): boolean {
+    if (!entry.isLease || !other.isLease || other.mode === 'exclusive' || this.#leaseWaiters < 2) return false
+    for (const own of this.waiters()) if (own.isLease && own.mode === 'shared' && isSameAgent(own, entry)) return true
     return false
   }
 
-  #listen(place: QueueEntry): void {
-    const { onPosition } = place.acquisition
+  #listen(entry: QueueEntry): void {
+    const { onPosition } = entry.acquisition
     if (onPosition === undefined) return
-    place.standing = { ticket: place.ticket, onPosition, position: this.depth, toldPosition: 0, toldTotal: 0 }
+    entry.standing = { ticket: entry.ticket, onPosition, position: this.depth, toldPosition: 0, toldTotal: 0 }
     this.#positions ??= new Positions()
-    this.#positions.add(place.standing)
+    this.#positions.add(entry.standing)
   }
 }
 

@@ -16,7 +16,7 @@ export interface Wait {
 type Node = Acquisition | string
 
 interface Step {
-  readonly place: QueueEntry
+  readonly entry: QueueEntry
   readonly queue: KeyQueue
   /** The step that led here; undefined for the first. */
   readonly from: Step | undefined
@@ -26,20 +26,20 @@ interface Step {
  * @param place waits in the queue, or is about to
  * @returns the shortest cycle through the place, beginning with it; undefined if there is none
  */
-export function findCycle(place: QueueEntry, queue: KeyQueue, agents: Agents): readonly Wait[] | undefined {
-  const { acquisition } = place
+export function findCycle(entry: QueueEntry, queue: KeyQueue, agents: Agents): readonly Wait[] | undefined {
+  const { acquisition } = entry
   if (!isWaitedFor(acquisition, queue, agents)) return undefined
   const seen = new Set<Node>()
   // Grows during the iteration.
-  const steps: Step[] = [{ place, queue, from: undefined }]
+  const steps: Step[] = [{ entry, queue, from: undefined }]
   for (const step of steps) {
-    for (const blocker of step.queue.blockersOf(step.place)) {
+    for (const blocker of step.queue.blockersOf(step.entry)) {
       const node = nodeOf(blocker)
       if (node === acquisition || node === acquisition.agentId) return trace(step)
       if (seen.has(node)) continue
       seen.add(node)
       for (const next of waitsOf(node, agents)) {
-        if (next.queue !== undefined) steps.push({ place: next, queue: next.queue, from: step })
+        if (next.queue !== undefined) steps.push({ entry: next, queue: next.queue, from: step })
       }
     }
   }
@@ -49,9 +49,9 @@ export function findCycle(place: QueueEntry, queue: KeyQueue, agents: Agents): r
 /** Whether any waiter of the queue is in a cycle. One traversal serves all waiters; `findCycle` would need one for each. */
 export function hasCycle(queue: KeyQueue, agents: Agents): boolean {
   const isDone = new Map<Node, boolean>()
-  for (const place of queue.waiters()) {
-    const node = nodeOf(place)
-    if (isDone.has(node) || !isWaitedFor(place.acquisition, queue, agents)) continue
+  for (const entry of queue.waiters()) {
+    const node = nodeOf(entry)
+    if (isDone.has(node) || !isWaitedFor(entry.acquisition, queue, agents)) continue
     isDone.set(node, false)
     const path = [{ node, next: nodesBehind(node, agents) }]
     for (let last = path.at(-1); last !== undefined; last = path.at(-1)) {
@@ -69,8 +69,8 @@ export function hasCycle(queue: KeyQueue, agents: Agents): boolean {
 }
 
 function* nodesBehind(node: Node, agents: Agents): Generator<Node, undefined> {
-  for (const place of waitsOf(node, agents)) {
-    for (const blocker of place.queue?.blockersOf(place) ?? []) yield nodeOf(blocker)
+  for (const entry of waitsOf(node, agents)) {
+    for (const blocker of entry.queue?.blockersOf(entry) ?? []) yield nodeOf(blocker)
   }
 }
 
@@ -85,7 +85,7 @@ function isWaitedFor(acquisition: Acquisition, queue: KeyQueue, agents: Agents):
   if (agentId === undefined || !agents.hasOtherLease(acquisition)) return false
   const [leases, waits] = [agents.leasesOf(agentId), agents.waitsOf(agentId)]
   if (leases.size + waits.size > queue.depth) return true
-  for (const { place } of leases) if (place.queue === queue || (place.queue?.depth ?? 0) > 0) return true
+  for (const { entry } of leases) if (entry.queue === queue || (entry.queue?.depth ?? 0) > 0) return true
   for (const other of waits)
     if (other.isLease && other !== acquisition && other.waitsAt?.behind !== undefined) return true
   return false
@@ -103,7 +103,7 @@ function* waitsOf(node: Node, agents: Agents): Generator<QueueEntry, undefined> 
 function trace(last: Step): Wait[] {
   const waits: Wait[] = []
   for (let step: Step | undefined = last; step !== undefined; step = step.from) {
-    const { path, acquisition } = step.place
+    const { path, acquisition } = step.entry
     waits.push({ agent: acquisition.agentId ?? `${acquisition.operation} without agent_id`, path })
   }
   return waits.reverse()

@@ -7,7 +7,7 @@ export const deadlockMutants: readonly Mutant[] = [
     file: 'lock-table',
     edits: [
       [
-        'const cycle = findCycle(place, queue, this.agents);\n        return cycle === undefined',
+        'const cycle = findCycle(entry, queue, this.agents);\n        return cycle === undefined',
         'const cycle = undefined;\n        return cycle === undefined'
       ]
     ],
@@ -26,8 +26,8 @@ export const deadlockMutants: readonly Mutant[] = [
     file: 'queue',
     edits: [
       [
-        'this.leases.push(place.acquisition);\n            this.hasLeasesChanged = true;',
-        'this.leases.push(place.acquisition);'
+        'this.leases.push(entry.acquisition);\n            this.hasLeasesChanged = true;',
+        'this.leases.push(entry.acquisition);'
       ],
       ['this.#leaseWaiters -= 1;\n            this.hasLeasesChanged = true;', 'this.#leaseWaiters -= 1;']
     ],
@@ -38,8 +38,8 @@ export const deadlockMutants: readonly Mutant[] = [
     file: 'queue',
     edits: [
       [
-        'this.leases.splice(this.leases.indexOf(place.acquisition), 1);\n            this.hasLeasesChanged = true;',
-        'this.leases.splice(this.leases.indexOf(place.acquisition), 1);'
+        'this.leases.splice(this.leases.indexOf(entry.acquisition), 1);\n            this.hasLeasesChanged = true;',
+        'this.leases.splice(this.leases.indexOf(entry.acquisition), 1);'
       ]
     ],
     breaks: 'a circle that closes since a lease ends that let its agent pass is found in that turn'
@@ -53,7 +53,7 @@ export const deadlockMutants: readonly Mutant[] = [
   {
     fault: 'an upgrade does not count as a change',
     file: 'queue',
-    edits: [['lease.place.mode = mode;\n        this.hasLeasesChanged = true;', 'lease.place.mode = mode;']],
+    edits: [['lease.entry.mode = mode;\n        this.hasLeasesChanged = true;', 'lease.entry.mode = mode;']],
     breaks: 'a circle that closes since an upgrade is granted at once is found at once'
   },
   {
@@ -67,8 +67,8 @@ export const deadlockMutants: readonly Mutant[] = [
     file: 'lock-table',
     edits: [
       [
-        'queue.hasLeasesChanged = true;\n        this.fail(victim.place.acquisition',
-        'this.fail(victim.place.acquisition'
+        'queue.hasLeasesChanged = true;\n        this.fail(victim.entry.acquisition',
+        'this.fail(victim.entry.acquisition'
       ]
     ],
     breaks: 'of several circles that close at once each is broken'
@@ -151,8 +151,8 @@ export const deadlockMutants: readonly Mutant[] = [
     file: 'wait-for',
     edits: [
       [
-        'steps.push({ place: next, queue: next.queue, from: step });',
-        'steps.splice(steps.indexOf(step) + 1, 0, { place: next, queue: next.queue, from: step });'
+        'steps.push({ entry: next, queue: next.queue, from: step });',
+        'steps.splice(steps.indexOf(step) + 1, 0, { entry: next, queue: next.queue, from: step });'
       ]
     ],
     breaks: 'a circle of three agents is found where it closes, and the shortest one is named',
@@ -163,8 +163,8 @@ export const deadlockMutants: readonly Mutant[] = [
     file: 'wait-for',
     edits: [
       [
-        'for (const blocker of step.queue.blockersOf(step.place)) {',
-        'for (const blocker of step.queue.blockersOf(step.place)) {\n            if (!step.queue.holders.has(blocker))\n                continue;'
+        'for (const blocker of step.queue.blockersOf(step.entry)) {',
+        'for (const blocker of step.queue.blockersOf(step.entry)) {\n            if (!step.queue.holders.has(blocker))\n                continue;'
       ]
     ],
     breaks: 'who waits behind a waiter waits for all that the waiter waits for',
@@ -203,7 +203,7 @@ export const deadlockMutants: readonly Mutant[] = [
   {
     fault: 'a coming lease of its own agent opens nothing',
     file: 'queue',
-    edits: [['hasLease ||= isSameAgent(other, place);', '']],
+    edits: [['hasLease ||= isSameAgent(other, entry);', '']],
     breaks: 'who asks again for what he waits for is not in his own way',
     foundByHistories: true
   },
@@ -213,7 +213,7 @@ export const deadlockMutants: readonly Mutant[] = [
     edits: [
       [
         ': this.#isKeptBy(leases, other);',
-        ': this.#isKeptBy(leases.filter((lease) => this.holders.has(lease) || isSameAgent(lease, place)), other);'
+        ': this.#isKeptBy(leases.filter((lease) => this.holders.has(lease) || isSameAgent(lease, entry)), other);'
       ]
     ],
     breaks: 'an operation does not wait for one that a lease will keep from running before its turn'
@@ -229,8 +229,8 @@ export const deadlockMutants: readonly Mutant[] = [
     file: 'queue',
     edits: [
       [
-        'if (this.#conflicts(place, holder))\n                yield holder;',
-        'if (this.#conflicts(place, holder) && ![...this.waiters()].some((waiter) => waiter !== place && waiter.isLease && isSameAgent(waiter, place)))\n                yield holder;'
+        'if (this.#conflicts(entry, holder))\n                yield holder;',
+        'if (this.#conflicts(entry, holder) && ![...this.waiters()].some((waiter) => waiter !== entry && waiter.isLease && isSameAgent(waiter, entry)))\n                yield holder;'
       ]
     ],
     breaks: 'a lease to come is no way past those who hold the path already'
@@ -246,8 +246,8 @@ export const deadlockMutants: readonly Mutant[] = [
     file: 'queue',
     edits: [
       [
-        'const leases = this.leases.map((lease) => lease.place);',
-        'const leases = this.leases.map((lease) => lease.place);\n        for (const waiter of this.waiters())\n            if (waiter.isLease)\n                leases.push(waiter);'
+        'const leases = this.leases.map((lease) => lease.entry);',
+        'const leases = this.leases.map((lease) => lease.entry);\n        for (const waiter of this.waiters())\n            if (waiter.isLease)\n                leases.push(waiter);'
       ]
     ],
     breaks: 'an operation passes no other for the sake of a lease that is asked for behind it'
@@ -257,8 +257,8 @@ export const deadlockMutants: readonly Mutant[] = [
     file: 'wait-for',
     edits: [
       [
-        'for (const blocker of step.queue.blockersOf(step.place)) {',
-        'for (const blocker of [...step.queue.blockersOf(step.place)].slice(0, 1)) {'
+        'for (const blocker of step.queue.blockersOf(step.entry)) {',
+        'for (const blocker of [...step.queue.blockersOf(step.entry)].slice(0, 1)) {'
       ]
     ],
     breaks: 'a circle of agents that only wait is found, where one asks for two paths'
@@ -290,7 +290,7 @@ export const deadlockMutants: readonly Mutant[] = [
   {
     fault: 'operations pass whoever waits for the end of a lease',
     file: 'queue',
-    edits: [['place.isLease || other.isLease ? hasLease', 'place.isLease ? hasLease']],
+    edits: [['entry.isLease || other.isLease ? hasLease', 'entry.isLease ? hasLease']],
     breaks: 'a circle that closes since a lease ends that let its agent pass is found in that turn'
   },
   {
@@ -304,7 +304,7 @@ export const deadlockMutants: readonly Mutant[] = [
     file: 'wait-for',
     edits: [
       [
-        'for (const { place } of leases)\n        if (place.queue === queue || (place.queue?.depth ?? 0) > 0)\n            return true;',
+        'for (const { entry } of leases)\n        if (entry.queue === queue || (entry.queue?.depth ?? 0) > 0)\n            return true;',
         ''
       ]
     ],
@@ -324,7 +324,7 @@ export const deadlockMutants: readonly Mutant[] = [
   {
     fault: 'in a long line nobody waits for leases on other paths',
     file: 'wait-for',
-    edits: [[' || (place.queue?.depth ?? 0) > 0', '']],
+    edits: [[' || (entry.queue?.depth ?? 0) > 0', '']],
     breaks: 'who waits behind a waiter waits for all that the waiter waits for'
   },
   {
@@ -332,8 +332,8 @@ export const deadlockMutants: readonly Mutant[] = [
     file: 'wait-for',
     edits: [
       [
-        'for (const place of queue.waiters()) {\n        const node',
-        'for (const place of [...queue.waiters()].slice(0, 1)) {\n        const node'
+        'for (const entry of queue.waiters()) {\n        const node',
+        'for (const entry of [...queue.waiters()].slice(0, 1)) {\n        const node'
       ]
     ],
     breaks: 'a circle that closes since a lease ends that let its agent pass is found in that turn'
@@ -347,7 +347,7 @@ export const deadlockMutants: readonly Mutant[] = [
   {
     fault: 'a shared lease asked for behind another opens nothing',
     file: 'queue',
-    edits: [['hasLease || this.#willShareBefore(place, other)', 'hasLease']],
+    edits: [['hasLease || this.#willShareBefore(entry, other)', 'hasLease']],
     breaks: 'who asks for an exclusive lease and then for a shared one waits for no shared one of another'
   }
 ]

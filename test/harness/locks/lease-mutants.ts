@@ -82,21 +82,21 @@ export const leaseMutants: readonly Mutant[] = [
   {
     fault: 'who holds a lease does not pass those who wait for one',
     file: 'queue',
-    edits: [['? hasLease || this.#willShareBefore(place, other) :', '? false :']],
+    edits: [['? hasLease || this.#willShareBefore(entry, other) :', '? false :']],
     breaks: 'the operations of who holds a lease pass those who wait for one; those of others do not',
     foundByHistories: true
   },
   {
     fault: 'everybody passes those who wait for a lease',
     file: 'queue',
-    edits: [['? hasLease || this.#willShareBefore(place, other) :', '? true :']],
+    edits: [['? hasLease || this.#willShareBefore(entry, other) :', '? true :']],
     breaks: 'who waits for a lease is waited for by later leases and writes of others, and by no read',
     foundByHistories: true
   },
   {
     fault: 'an upgrade goes to the end of the line',
     file: 'queue',
-    edits: [['place.isLease || other.isLease ? hasLease', 'place.isLease ? false : other.isLease ? hasLease']],
+    edits: [['entry.isLease || other.isLease ? hasLease', 'entry.isLease ? false : other.isLease ? hasLease']],
     breaks: 'an upgrade waits for the other shared leases only, and goes before everybody who waits',
     foundByHistories: true
   },
@@ -120,7 +120,7 @@ export const leaseMutants: readonly Mutant[] = [
   {
     fault: 'who asks for a lease passes the operations that another keeps from running',
     file: 'queue',
-    edits: [['place.isLease || other.isLease ? hasLease', 'other.isLease ? hasLease']],
+    edits: [['entry.isLease || other.isLease ? hasLease', 'other.isLease ? hasLease']],
     breaks: 'a shared lease waits behind the write that another shared lease keeps from running'
   },
   {
@@ -165,8 +165,8 @@ export const leaseMutants: readonly Mutant[] = [
     file: 'queue',
     edits: [
       [
-        'for (const place of this.waiters())\n            if (this.isFreeFor(place))',
-        'for (const place of [...this.waiters()].slice(0, 1))\n            if (this.isFreeFor(place))'
+        'for (const entry of this.waiters())\n            if (this.isFreeFor(entry))',
+        'for (const entry of [...this.waiters()].slice(0, 1))\n            if (this.isFreeFor(entry))'
       ]
     ],
     breaks: 'an upgrade waits for the other shared leases only, and goes before everybody who waits',
@@ -175,14 +175,14 @@ export const leaseMutants: readonly Mutant[] = [
   {
     fault: 'a lease that was released stays among the leases',
     file: 'queue',
-    edits: [['this.leases.splice(this.leases.indexOf(place.acquisition), 1);', '']],
+    edits: [['this.leases.splice(this.leases.indexOf(entry.acquisition), 1);', '']],
     breaks: 'renewing sets how long a lease lasts, for now and for each use after, and brings none back',
     foundByHistories: true
   },
   {
     fault: 'a release takes the first of several leases from the list',
     file: 'queue',
-    edits: [['this.leases.splice(this.leases.indexOf(place.acquisition), 1);', 'this.leases.shift();']],
+    edits: [['this.leases.splice(this.leases.indexOf(entry.acquisition), 1);', 'this.leases.shift();']],
     breaks: 'an upgrade waits for the other shared leases only, and goes before everybody who waits'
   },
   {
@@ -195,7 +195,7 @@ export const leaseMutants: readonly Mutant[] = [
     fault: 'a stronger request beside a lease is a second lease',
     file: 'lock-table',
     edits: [
-      ['if (own !== undefined) {\n            queue.release(place);', 'if (false) {\n            queue.release(place);']
+      ['if (own !== undefined) {\n            queue.release(entry);', 'if (false) {\n            queue.release(entry);']
     ],
     breaks: 'an upgrade waits for the write that its own lease does not keep out',
     foundByHistories: true
@@ -271,7 +271,7 @@ export const leaseMutants: readonly Mutant[] = [
     edits: [
       [
         'this.#extend(own, now + own.ttlMs);',
-        'if (queue.isFreeFor(place))\n                    this.#extend(own, now + own.ttlMs);'
+        'if (queue.isFreeFor(entry))\n                    this.#extend(own, now + own.ttlMs);'
       ]
     ],
     breaks: 'a lease lasts anew from each operation of its agent on the path, also one that has to wait',
@@ -440,14 +440,14 @@ export const leaseMutants: readonly Mutant[] = [
   {
     fault: 'an upgrade stays when it is undone',
     file: 'lock-table',
-    edits: [["place.queue.changeMode(lease, 'shared');", '']],
+    edits: [["entry.queue.changeMode(lease, 'shared');", '']],
     breaks: 'undoing a request gives a new lease back, makes an upgraded one shared again, and leaves a queue',
     foundByHistories: true
   },
   {
     fault: 'those who wait for an upgrade that is undone are not granted',
     file: 'lock-table',
-    edits: [['this.#promote(place.queue);', '']],
+    edits: [['this.#promote(entry.queue);', '']],
     breaks: 'undoing a request gives a new lease back, makes an upgraded one shared again, and leaves a queue'
   },
   {
@@ -592,13 +592,13 @@ export const leaseMutants: readonly Mutant[] = [
   {
     fault: 'an upgrade counts as another lease',
     file: 'lock-table',
-    edits: [['place.isLease && queue.leaseOf(acquisition.agentId) === undefined', 'place.isLease']],
+    edits: [['entry.isLease && queue.leaseOf(acquisition.agentId) === undefined', 'entry.isLease']],
     breaks: 'an agent at its limit of leases is refused another with OVERLOADED, also one it waited for, but no upgrade'
   },
   {
     fault: 'who may not have another lease waits for it',
     file: 'lock-table',
-    edits: [['if (place.isLease && queue.leaseOf(acquisition.agentId) === undefined) {', 'if (false) {']],
+    edits: [['if (entry.isLease && queue.leaseOf(acquisition.agentId) === undefined) {', 'if (false) {']],
     breaks: 'an agent at its limit of leases is refused another with OVERLOADED, also one it waited for, but no upgrade'
   },
   {
@@ -666,7 +666,7 @@ export const leaseMutants: readonly Mutant[] = [
     edits: [
       [
         "acquisition.state = 'released';\n        this.#deadlines.delete(acquisition);",
-        "acquisition.state = 'released';\n        this.#deadlines.delete(acquisition);\n        if (acquisition.isLease)\n            for (const place of acquisition.place.queue.holders)\n                if (place.acquisition.agentId === acquisition.agentId)\n                    this.release(place.acquisition);"
+        "acquisition.state = 'released';\n        this.#deadlines.delete(acquisition);\n        if (acquisition.isLease)\n            for (const entry of acquisition.entry.queue.holders)\n                if (entry.acquisition.agentId === acquisition.agentId)\n                    this.release(entry.acquisition);"
       ]
     ],
     breaks: 'a lease that ends does not interrupt the operation that it covers; the lease of another waits for it',
@@ -689,8 +689,8 @@ export const leaseMutants: readonly Mutant[] = [
     file: 'lock-table',
     edits: [
       [
-        'if (!queue.isFreeFor(place))\n                return',
-        'if ((own === undefined || !place.isLease) && !queue.isFreeFor(place))\n                return'
+        'if (!queue.isFreeFor(entry))\n                return',
+        'if ((own === undefined || !entry.isLease) && !queue.isFreeFor(entry))\n                return'
       ]
     ],
     breaks: 'an upgrade waits for the other shared leases only, and goes before everybody who waits',

@@ -32,7 +32,7 @@ export const managerMutants: readonly Mutant[] = [
     file: 'acquisition',
     edits: [
       [
-        `return this.state === 'held' && this.places.every((place) => place.queue !== undefined);`,
+        `return this.state === 'held' && this.entries.every((entry) => entry.queue !== undefined);`,
         `return this.state === 'held';`
       ]
     ],
@@ -164,7 +164,7 @@ export const managerMutants: readonly Mutant[] = [
   {
     fault: 'a grant does not count back',
     file: 'lock-table',
-    edits: [['this.agents.deleteWait(place.acquisition);', '']],
+    edits: [['this.agents.deleteWait(entry.acquisition);', '']],
     breaks: 'one agent at its limit is refused with OVERLOADED, others are not, and every way out counts back'
   },
   {

@@ -5,7 +5,7 @@ export const queueMutants: readonly Mutant[] = [
   {
     fault: 'a newcomer that the holders admit overtakes the waiters',
     file: 'queue',
-    edits: [['return this.depth === 0 && this.#admits(place.mode);', 'return this.#admits(place.mode);']],
+    edits: [['return this.depth === 0 && this.#admits(entry.mode);', 'return this.#admits(entry.mode);']],
     breaks: 'a reader waits behind a queued writer, although only readers hold',
     foundBySchedules: true
   },
@@ -54,10 +54,10 @@ export const queueMutants: readonly Mutant[] = [
     file: 'queue',
     edits: [
       [
-        `            this.#last.behind = place;
-        this.#last = place;`,
-        `            { place.ahead = undefined; place.behind = this.#first; this.#first.ahead = place; this.#first = place; }
-        this.#last ??= place;`
+        `            this.#last.behind = entry;
+        this.#last = entry;`,
+        `            { entry.ahead = undefined; entry.behind = this.#first; this.#first.ahead = entry; this.#first = entry; }
+        this.#last ??= entry;`
       ]
     ],
     breaks: 'grants follow the order of arrival, adjacent readers together',
@@ -66,14 +66,14 @@ export const queueMutants: readonly Mutant[] = [
   {
     fault: 'a release takes any token',
     file: 'queue',
-    edits: [['if (place.acquisition.fencingToken === fencingToken)', 'if (place)']],
+    edits: [['if (entry.acquisition.fencingToken === fencingToken)', 'if (entry)']],
     breaks: 'a release with the wrong token or the wrong key is refused and changes nothing',
     foundBySchedules: true
   },
   {
     fault: 'a release takes older tokens too',
     file: 'queue',
-    edits: [['place.acquisition.fencingToken === fencingToken', 'place.acquisition.fencingToken >= fencingToken']],
+    edits: [['entry.acquisition.fencingToken === fencingToken', 'entry.acquisition.fencingToken >= fencingToken']],
     breaks: 'a release with the wrong token or the wrong key is refused and changes nothing',
     foundBySchedules: true
   },
@@ -92,7 +92,7 @@ export const queueMutants: readonly Mutant[] = [
   {
     fault: 'positions are told after the grant',
     file: 'queue',
-    edits: [['this.#positions?.delete(place.standing);', ';']],
+    edits: [['this.#positions?.delete(entry.standing);', ';']],
     breaks: 'nobody is told a position after the grant, a timeout or a cancellation, not even from the same turn'
   },
   {
@@ -112,8 +112,8 @@ export const queueMutants: readonly Mutant[] = [
     file: 'queue',
     edits: [
       [
-        'if (!this.holders.delete(place))\n            return false;',
-        'if (!this.holders.delete(place))\n            return false;\n        this.holders.clear();'
+        'if (!this.holders.delete(entry))\n            return false;',
+        'if (!this.holders.delete(entry))\n            return false;\n        this.holders.clear();'
       ]
     ],
     breaks: 'a writer behind two readers waits for both',

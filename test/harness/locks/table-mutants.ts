@@ -12,7 +12,7 @@ export const tableMutants: readonly Mutant[] = [
   {
     fault: 'nobody is promoted when a waiter leaves',
     file: 'lock-table',
-    edits: [['queue.leave(place);', 'queue.leave(place);\n            left.pop();']],
+    edits: [['queue.leave(entry);', 'queue.leave(entry);\n            left.pop();']],
     breaks: 'when a queued writer leaves, the readers behind it run at once',
     foundBySchedules: true
   },
@@ -21,8 +21,8 @@ export const tableMutants: readonly Mutant[] = [
     file: 'lock-table',
     edits: [
       [
-        '            if (queue.release(place))\n                continue;',
-        '            if (queue.release(place)) { left.pop(); continue; }'
+        '            if (queue.release(entry))\n                continue;',
+        '            if (queue.release(entry)) { left.pop(); continue; }'
       ]
     ],
     breaks: 'grants follow the order of arrival, adjacent readers together',
@@ -31,7 +31,7 @@ export const tableMutants: readonly Mutant[] = [
   {
     fault: 'a waiter that gave up stays in the queue',
     file: 'lock-table',
-    edits: [['queue.leave(place);', '']],
+    edits: [['queue.leave(entry);', '']],
     breaks: 'a waiter that times out or is cancelled at the very moment of the grant never leaves the lock held',
     foundBySchedules: true
   },
@@ -66,7 +66,7 @@ export const tableMutants: readonly Mutant[] = [
         `            if (queue === undefined)
                 continue;
             left.push(queue);`,
-        `            if (queue === undefined || (acquisition.state === 'failed' && queue.holders.has(place)))
+        `            if (queue === undefined || (acquisition.state === 'failed' && queue.holders.has(entry)))
                 continue;
             left.push(queue);`
       ]
@@ -80,7 +80,7 @@ export const tableMutants: readonly Mutant[] = [
     edits: [
       [
         "if (acquisition.state !== 'held')\n            return;\n        acquisition.state = 'released';",
-        "if (acquisition.state !== 'held') { for (const place of this.#queues.get(acquisition.places[0].key)?.holders ?? []) return this.release(place.acquisition); return; }\n        acquisition.state = 'released';"
+        "if (acquisition.state !== 'held') { for (const entry of this.#queues.get(acquisition.entries[0].key)?.holders ?? []) return this.release(entry.acquisition); return; }\n        acquisition.state = 'released';"
       ]
     ],
     breaks: 'releasing twice is harmless: the lock of the next holder stays',
@@ -198,7 +198,7 @@ export const tableMutants: readonly Mutant[] = [
   {
     fault: 'timeout 0 is refused even where the lock is free',
     file: 'lock-table',
-    edits: [['if (!queue.isFreeFor(place))', 'if (!queue.isFreeFor(place) || now >= acquisition.timeoutAt)']],
+    edits: [['if (!queue.isFreeFor(entry))', 'if (!queue.isFreeFor(entry) || now >= acquisition.timeoutAt)']],
     breaks: 'a free lock is granted in the same turn, also with timeout 0',
     foundBySchedules: true
   },
@@ -207,8 +207,8 @@ export const tableMutants: readonly Mutant[] = [
     file: 'lock-table',
     edits: [
       [
-        'place.acquisition.granted += 1;',
-        'place.acquisition.granted += 1;\n            this.#deadlines.delete(place.acquisition);\n            place.acquisition.endsAt = now + place.acquisition.timeoutMs;\n            this.#deadlines.add(place.acquisition);'
+        'entry.acquisition.granted += 1;',
+        'entry.acquisition.granted += 1;\n            this.#deadlines.delete(entry.acquisition);\n            entry.acquisition.endsAt = now + entry.acquisition.timeoutMs;\n            this.#deadlines.add(entry.acquisition);'
       ]
     ],
     breaks: 'one timeout counts over all keys, also for time spent waiting at the first'
