@@ -69,10 +69,10 @@ export default fp<{ config: Config; version: string }>(
       },
       disconnect(connection) {
         if (!config.locks.release_on_disconnect) return
-        const count = locks.disconnect(connection)
+        const count = locks.leases.disconnect(connection)
         if (count > 0) app.log.info({ connection, count }, 'leases ended with their connection')
       },
-      holdsLeases: async (connection) => config.locks.release_on_disconnect && locks.hasLeases(connection),
+      holdsLeases: async (connection) => config.locks.release_on_disconnect && locks.leases.hasConnection(connection),
       listLocks: async (limit) => listLocks(locks, limit),
       listFiles: async (after, limit) => listTracked(history, after, limit),
       feed: async (listener) => events.follow({}, listener).end,

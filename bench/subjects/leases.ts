@@ -67,7 +67,7 @@ function measureGrants(): void {
         floor: eachUs(others, (path) => facts.set(path, toFact(path, 'agent')) && facts.delete(path)),
         tried: eachUs(others, (path) => {
           take(manager, path, 'agent')
-          manager.releaseLease(path, 'agent')
+          manager.leases.release(path, 'agent')
         }),
         handed: handOver(manager, paths)
       }
@@ -98,7 +98,7 @@ function handOver(manager: LockManager, paths: readonly string[]): number {
   for (let repeat = 0; repeat < repeats; repeat += 1) {
     for (const [holder, next] of [['holder', 'next'] as const, ['next', 'holder'] as const]) {
       for (const [index, path] of some.entries()) wait(manager, path, `${next}-${index % agentCount}`)
-      total += eachUs(some, (path, index) => manager.releaseLease(path, `${holder}-${index % agentCount}`))
+      total += eachUs(some, (path, index) => manager.leases.release(path, `${holder}-${index % agentCount}`))
     }
   }
   return total / repeats / 2
@@ -116,8 +116,11 @@ function measureQueue(): void {
         take(manager, '/root/file', 'first')
         if (isHolding) for (const agent of agents) take(manager, `/root/of-${agent}`, agent)
         const joined = eachUs(agents, (agent) => wait(manager, '/root/file', agent))
-        const granted = eachUs(['first', ...agents.slice(0, -1)], (agent) => manager.releaseLease('/root/file', agent))
-        if (manager.leaseOf('/root/file', agents.at(-1)) === undefined) throw new Error('the last one was not granted')
+        const granted = eachUs(['first', ...agents.slice(0, -1)], (agent) =>
+          manager.leases.release('/root/file', agent)
+        )
+        if (manager.leases.find('/root/file', agents.at(-1)) === undefined)
+          throw new Error('the last one was not granted')
         if (round === 0) continue
         join.push(joined)
         grant.push(granted)
@@ -156,13 +159,13 @@ function holdAll(manager: LockManager, paths: readonly string[]): LockManager {
 }
 
 function take(manager: LockManager, path: string, agentId: string): void {
-  const request = manager.tryLease(toRequestOf(path), { operation: 'lock_try', agentId, ttlMs })
+  const request = manager.leases.tryRequest(toRequestOf(path), { operation: 'lock_try', agentId, ttlMs })
   if (request?.lease === undefined) throw new Error(`${path} was not free`)
 }
 
 /** @returns what its caller keeps of it */
 function wait(manager: LockManager, path: string, agentId: string): unknown {
-  return manager.requestLease(toRequestOf(path), {
+  return manager.leases.request(toRequestOf(path), {
     operation: 'lock_wait',
     agentId,
     ttlMs,

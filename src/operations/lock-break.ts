@@ -25,11 +25,11 @@ async function breakLeases(
 ): Promise<Static<typeof LockBreakOutput>> {
   const { locks, caller, log } = context
   const end = { cause: 'broken', reason, by: caller.agentId } as const
-  const find = locks.leaseFinder()
+  const find = locks.leases.finder()
   // All are found before the first is broken: a waiter that gets the grant has a lease from then on.
   const files = findNamedFiles(filepaths, context).map((file) => ({ file, leases: find(file.names) }))
   const broken = new Set(files.flatMap(({ leases }) => leases))
-  for (const lease of broken) locks.breakLeases(lease.key, end, (other) => other === lease)
+  for (const lease of broken) locks.leases.break(lease.key, end, (other) => other === lease)
   const results = files.map(({ file, leases }) => {
     const former_holders = [...new Set(leases.map(({ agentId }) => agentId))]
     const [first] = leases

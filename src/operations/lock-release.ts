@@ -29,11 +29,11 @@ async function release(
   const agentId = requireAgent(context, 'lock_release')
   const files = findNamedFiles(filepaths, context)
   tickets.leave(agentId, new Set(files.flatMap(({ names }) => [...names])))
-  const find = locks.leaseFinder(agentId)
+  const find = locks.leases.finder(agentId)
   const results = files.map((file) => {
     const { filepath, key, names } = file
     const held = find(names)
-    for (const lease of held) locks.releaseLease(lease.key, agentId)
+    for (const lease of held) locks.leases.release(lease.key, agentId)
     for (const lost of names) lostLeases.forget(agentId, lost)
     if (held.length > 0) return { filepath, released: true, holder: null }
     const holder = locks.status(key).holders.find(({ isLease }) => isLease)
@@ -57,5 +57,5 @@ async function releaseAll(_input: object, context: OperationContext): Promise<St
   const agentId = requireAgent(context, 'lock_release_all')
   context.tickets.leave(agentId)
   context.lostLeases.forget(agentId)
-  return { status: 'ok', count: context.locks.releaseAll(agentId), timestamp: timestamp() }
+  return { status: 'ok', count: context.locks.leases.releaseAll(agentId), timestamp: timestamp() }
 }

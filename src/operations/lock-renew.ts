@@ -28,12 +28,12 @@ async function renew(
   const { locks, config } = context
   const agentId = requireAgent(context, 'lock_renew')
   const ttlMs = ttl_seconds === undefined ? undefined : ttlSeconds(ttl_seconds, config) * 1000
-  const find = locks.leaseFinder(agentId)
+  const find = locks.leases.finder(agentId)
   const results = findNamedFiles(filepaths, context).map((file) => {
     const { filepath, key, names } = file
     const held = find(names)
     const told = explainName(file, held)
-    const lease = locks.renewLease(leaseThatCounts(file, held)?.key ?? key, agentId, ttlMs)
+    const lease = locks.leases.renew(leaseThatCounts(file, held)?.key ?? key, agentId, ttlMs)
     if (lease === undefined)
       return { filepath, renewed: false, holder: nameOf(mainHolder(locks.status(key), agentId)), ...told }
     const { fencingToken, expiresAt } = lease

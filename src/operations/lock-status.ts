@@ -27,7 +27,7 @@ async function show(
 ): Promise<Static<typeof LockStatusOutput>> {
   const { locks, config } = context
   const agentId = requireAgent(context, 'lock_status')
-  const find = locks.leaseFinder(agentId)
+  const find = locks.leases.finder(agentId)
   const results = findNamedFiles(filepaths, context).map((file) => {
     const held = find(file.names)
     const lease = leaseThatCounts(file, held)

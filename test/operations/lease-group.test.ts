@@ -14,7 +14,7 @@ for (const allOrNothing of [false, true]) {
       const clock = createFakeClock()
       const locks = createLockManager({ clock })
       const lease = { operation: 'lock_try', agentId: 'holder', ttlMs: 1600 }
-      locks.tryLease({ key: file.key, path: file.path, mode: 'exclusive' }, lease)
+      locks.leases.tryRequest({ key: file.key, path: file.path, mode: 'exclusive' }, lease)
       const options = {
         operation: 'lock_wait',
         agentId: 'next',
@@ -31,7 +31,7 @@ for (const allOrNothing of [false, true]) {
       await waiting
       const [result] = group.results()
       t.match(result, { acquired: true, expires_at: new Date(clock.now() + 10_000).toISOString() })
-      t.equal(locks.leaseOf(file.key, 'next')?.expiresAt, clock.now() + 10_000)
+      t.equal(locks.leases.find(file.key, 'next')?.expiresAt, clock.now() + 10_000)
     }
   )
 }

@@ -120,9 +120,9 @@ export class LeaseGroup {
   take(): void {
     const { mode, allOrNothing } = this.options
     const requests = this.#members.map(({ file }) => toRequest(file, mode))
-    if (allOrNothing && !requests.every((request) => this.#locks.isLeasable(request, this.options))) return
+    if (allOrNothing && !requests.every((request) => this.#locks.leases.isFree(request, this.options))) return
     for (const [index, member] of this.#members.entries()) {
-      member.request = this.#locks.tryLease(requests[index]!, this.options)
+      member.request = this.#locks.leases.tryRequest(requests[index]!, this.options)
       this.#failIfRefused(member)
     }
   }
@@ -141,7 +141,7 @@ export class LeaseGroup {
       if (request !== undefined && isAlive(request)) request.resume(call)
       // The agent may not want again a lease that it knew to hold and has lost.
       else if (!member.isTold)
-        member.request = this.#locks.requestLease(toRequest(file, this.options.mode), { ...this.options, ...call })
+        member.request = this.#locks.leases.request(toRequest(file, this.options.mode), { ...this.options, ...call })
       this.#failIfRefused(member)
     }
     const leave = () => this.undo(signal.reason)
@@ -209,7 +209,7 @@ export class LeaseGroup {
   }
 
   #isHeld({ file }: Member): boolean {
-    const lease = this.#locks.leaseOf(file.key, this.options.agentId)
+    const lease = this.#locks.leases.find(file.key, this.options.agentId)
     return lease !== undefined && (lease.mode === 'exclusive' || this.options.mode === 'shared')
   }
 
@@ -224,7 +224,7 @@ export class LeaseGroup {
   #describe(member: Member): LockResult {
     const { filepath, key } = member.file
     const { agentId } = this.options
-    const lease = this.#locks.leaseOf(key, agentId)
+    const lease = this.#locks.leases.find(key, agentId)
     if (lease !== undefined && this.#isHeld(member)) {
       const { mode, fencingToken, expiresAt } = lease
       this.#lostLeases.forget(agentId, key)

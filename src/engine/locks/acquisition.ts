@@ -1,8 +1,7 @@
-// One request from its start to its end, and the places it takes in the queues on the way.
+// One request from its start to its end, and its entries in the queues of its keys.
 import type { Deadline } from './deadlines.ts'
-import { lockExpired } from './errors.ts'
-import type { Lock, LockRequest } from './lock.ts'
-import { QueueEntry } from './queue.ts'
+import type { Lock, LockMode, LockRequest } from './lock.ts'
+import type { Standing } from './positions.ts'
 
 type AcquisitionState = 'waiting' | 'held' | 'released' | 'expired' | 'failed'
 
@@ -22,7 +21,6 @@ export class Acquisition implements Deadline {
   readonly operation: string
   readonly agentId: string | undefined
   timeoutMs: number
-  timeoutAt: number
   ttlMs: number
   readonly resolve: (lock: Lock) => void
   readonly reject: (error: unknown) => void
@@ -31,7 +29,7 @@ export class Acquisition implements Deadline {
   onPosition: ((position: number, total: number) => void) | undefined
   /** From waiting to held and then to released or expired, or from waiting to failed; never back. */
   state: AcquisitionState = 'waiting'
-  /** How many of its places have been granted. */
+  /** How many of its entries have been granted. */
   granted = 0
   fencingToken: number | undefined
   /** Of a lease: shown to other agents. */
@@ -40,11 +38,12 @@ export class Acquisition implements Deadline {
   isParked = false
   /** Removes the listener from the caller's signal. */
   detach: (() => void) | undefined
-  /** The timeout while it waits, the end of the TTL once it is held. */
-  endsAt: number
+  /** The end of its timeout while it waits, of its grace period while it is parked in a queue, of its TTL once it is held. */
+  dueAt: number
   slot = -1
   ticket = 0
   #controller: AbortController | undefined
+  #expiry: unknown
 
   constructor(
     requests: LockRequest | readonly LockRequest[],
@@ -56,7 +55,7 @@ export class Acquisition implements Deadline {
     this.operation = options.operation
     this.agentId = options.agentId
     this.timeoutMs = requireDuration('timeoutMs', options.timeoutMs)
-    this.timeoutAt = now + options.timeoutMs
+    this.dueAt = now + options.timeoutMs
     this.ttlMs = requireDuration('ttlMs', options.ttlMs)
     this.resolve = resolve
     this.reject = reject
@@ -64,7 +63,6 @@ export class Acquisition implements Deadline {
       'key' in requests
         ? [new QueueEntry(this, requests)]
         : inCanonicalOrder(requests).map((request) => new QueueEntry(this, request))
-    this.endsAt = this.timeoutAt
   }
 
   /** True for the reservation of a path for an agent, false for one operation on it. */
@@ -72,29 +70,62 @@ export class Acquisition implements Deadline {
     return false
   }
 
-  /** The place it waits at or is about to take; undefined once it has them all. */
+  /** The entry that waits or is about to be granted; undefined once all are. */
   get waitsAt(): QueueEntry | undefined {
     return this.entries[this.granted]
   }
 
+  /** What it waits for, otherwise all that it holds; for messages. */
+  get path(): string {
+    return this.waitsAt?.path ?? this.entries.map(({ path }) => path).join(', ')
+  }
+
   get isWhole(): boolean {
-    return this.state === 'held' && this.entries.every((entry) => entry.queue !== undefined)
+    return this.state === 'held' && this.entries.every(({ state }) => state === 'holding')
   }
 
   holdsNothingBut(entry: QueueEntry): boolean {
-    return this.state === 'held' && this.entries.every((other) => other === entry || other.queue === undefined)
+    return this.state === 'held' && this.entries.every((other) => other === entry || other.state !== 'holding')
   }
 
   /** Made when first asked for: most operations are over before anything could abort. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController()
-    if (this.state === 'expired') this.#controller.abort(lockExpired(this))
+    if (this.state === 'expired') this.#controller.abort(this.#expiry)
     return this.#controller.signal
   }
 
-  expire(): void {
+  /** @param reason what its signal aborts with */
+  expire(reason: unknown): void {
     this.state = 'expired'
-    this.#controller?.abort(lockExpired(this))
+    this.#expiry = reason
+    this.#controller?.abort(reason)
+  }
+}
+
+/** One key of one acquisition. */
+export class QueueEntry {
+  readonly acquisition: Acquisition
+  readonly key: string
+  readonly path: string
+  readonly isLease: boolean
+  /** Changes for a lease only: its agent can request a stronger one. */
+  mode: LockMode
+  /** What it is in the queue of its key: perhaps a waiter first, then a holder, then out of it again. */
+  state: 'out' | 'waiting' | 'holding' = 'out'
+  /** When it became what it is now: waiter or holder. */
+  since = 0
+  ticket = 0
+  standing: Standing | undefined
+  ahead: QueueEntry | undefined
+  behind: QueueEntry | undefined
+
+  constructor(acquisition: Acquisition, { key, path, mode }: LockRequest) {
+    this.acquisition = acquisition
+    this.key = key
+    this.path = path
+    this.isLease = acquisition.isLease
+    this.mode = mode
   }
 }
 

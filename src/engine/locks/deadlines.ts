@@ -1,9 +1,9 @@
 // Everything in the lock table that ends by itself (a waiter at its timeout, a lock at its TTL), under one timer.
 import type { Clock } from './clock.ts'
 
-/** The fields other than `endsAt` belong to Deadlines; `endsAt` is not changed while the entry is in it. */
+/** All fields belong to Deadlines while the entry is in it. */
 export interface Deadline {
-  endsAt: number
+  dueAt: number
   /** Index in the heap; -1 outside. */
   slot: number
   /** Of two that end in the same millisecond, the one added first ends first. */
@@ -33,11 +33,14 @@ export class Deadlines<Entry extends Deadline> {
     this.#onEnd = onEnd
   }
 
-  add(entry: Entry): void {
+  /** Adds the entry, or moves it. */
+  set(entry: Entry, dueAt: number): void {
+    this.delete(entry)
+    entry.dueAt = dueAt
     this.#tickets += 1
     entry.ticket = this.#tickets
     this.#lift(entry, this.#heap.length)
-    if (entry.endsAt < this.#armedFor) this.#arm(entry.endsAt)
+    if (entry.dueAt < this.#armedFor) this.#arm(entry.dueAt)
   }
 
   /** Does nothing for an entry that is not in it. */
@@ -61,17 +64,17 @@ export class Deadlines<Entry extends Deadline> {
     // An end may add and delete others, and may catch up: so the earliest is looked up anew each time, and #armedFor
     // stays in the past until all that is due has ended.
     for (let earliest = this.#heap[0]; earliest !== undefined; earliest = this.#heap[0]) {
-      if (earliest.endsAt > now) return this.#arm(earliest.endsAt)
+      if (earliest.dueAt > now) return this.#arm(earliest.dueAt)
       this.delete(earliest)
       this.#onEnd(earliest)
     }
     this.#disarm()
   }
 
-  #arm(endsAt: number): void {
+  #arm(dueAt: number): void {
     this.#disarm()
-    this.#armedFor = endsAt
-    const delay = Math.min(Math.ceil(endsAt - this.#clock.now()), longestDelayMs)
+    this.#armedFor = dueAt
+    const delay = Math.min(Math.ceil(dueAt - this.#clock.now()), longestDelayMs)
     this.#timer = this.#clock.setTimeout(() => this.#ring(), delay)
   }
 
@@ -116,5 +119,5 @@ export class Deadlines<Entry extends Deadline> {
 }
 
 function isBefore(one: Deadline, other: Deadline): boolean {
-  return one.endsAt < other.endsAt || (one.endsAt === other.endsAt && one.ticket < other.ticket)
+  return one.dueAt < other.dueAt || (one.dueAt === other.dueAt && one.ticket < other.ticket)
 }

@@ -1,12 +1,9 @@
 // The ways in which a lock is not granted or ends too early. Each message says what happened, where, and what to do next.
 import { OperationError } from '../../errors.ts'
-import type { Acquisition } from './acquisition.ts'
-import { quote, quoteName } from './quote.ts'
-import type { HolderStatus } from './lock.ts'
-import type { KeyQueue, QueueEntry } from './queue.ts'
-import { toHolderStatus } from './status.ts'
-import type { Wait } from './wait-for.ts'
 import { timestamp } from '../../support/timestamp.ts'
+import type { HolderStatus, LockMode } from './lock.ts'
+import { quote, quoteName } from './quote.ts'
+import type { Wait } from './wait-for.ts'
 
 /** A queue that is full now has moved within a second; a server that stops is back, if at all, within a few. */
 const overloadRetrySeconds = 1
@@ -20,20 +17,46 @@ const unnamed = /^\w+ without agent_id$/
 
 const maxDateMs = 8.64e15
 
-/** `place` waits in `queue`, or would have to wait and must not. */
-export function lockTimeout(entry: QueueEntry, queue: KeyQueue, now: number): OperationError {
-  const { acquisition, path, mode } = entry
-  const isQueued = entry.queue === queue
-  const depth = isQueued ? queue.depth : queue.depth + 1
-  const position = isQueued ? queue.positionOf(entry) : depth
-  const blockers = [...queue.blockersOf(entry)].filter((blocker) => queue.holders.has(blocker))
-  const holders = leasesFirst((blockers.length > 0 ? blockers : [...queue.holders]).map(toHolderStatus))
-  const waited = acquisition.timeoutMs === 0 ? 'at once (timeout 0)' : `within ${toSeconds(acquisition.timeoutMs)} s`
+/** The request that an error is about. */
+interface Request {
+  readonly operation: string
+  readonly path: string
+}
+
+/** Of an agent's request; one without an agent is never refused for what its agent has. */
+interface AgentRequest extends Request {
+  readonly agentId?: string | undefined
+}
+
+interface EndedLock extends Request {
+  readonly fencingToken: number | undefined
+}
+
+interface ExpiredLock extends EndedLock {
+  /** When it ended. */
+  readonly dueAt: number
+  readonly ttlMs: number
+}
+
+export interface BlockedRequest extends AgentRequest {
+  readonly mode: LockMode
+  readonly timeoutMs: number
+  /** In the queue; 1 is next. */
+  readonly position: number
+  readonly depth: number
+  /** Those that it waits for; all, if it waits for none of them. */
+  readonly holders: readonly HolderStatus[]
+}
+
+export function lockTimeout(request: BlockedRequest, now: number): OperationError {
+  const { operation, mode, path, position, depth, timeoutMs } = request
+  const holders = leasesFirst(request.holders)
+  const waited = timeoutMs === 0 ? 'at once (timeout 0)' : `within ${toSeconds(timeoutMs)} s`
   return new OperationError(
     'LOCK_TIMEOUT',
-    `${acquisition.operation} did not get the ${mode} lock on ${path} ${waited}. ${describeHolders(holders, now)} ` +
+    `${operation} did not get the ${mode} lock on ${path} ${waited}. ${describeHolders(holders, now)} ` +
       `This call was at position ${position} of ${depth} in the queue. Nothing was changed; ` +
-      adviseAfter(holders, acquisition),
+      adviseAfter(holders, request),
     {
       path,
       details: {
@@ -46,8 +69,7 @@ export function lockTimeout(entry: QueueEntry, queue: KeyQueue, now: number): Op
   )
 }
 
-export function cancelled({ operation, entries, waitsAt }: Acquisition, cause: unknown): OperationError {
-  const path = waitsAt?.path ?? pathOf(entries)
+export function cancelled({ operation, path }: Request, cause: unknown): OperationError {
   return new OperationError(
     'CANCELLED',
     `${operation} was cancelled before it got the lock on ${path}. Nothing was changed; call again if it is still wanted.`,
@@ -55,57 +77,57 @@ export function cancelled({ operation, entries, waitsAt }: Acquisition, cause: u
   )
 }
 
-export function queueFull({ acquisition, path }: QueueEntry, limit: number): OperationError {
+export function queueFull({ operation, path }: Request, limit: number): OperationError {
   return new OperationError(
     'OVERLOADED',
-    `${acquisition.operation} was refused: ${limit} calls already wait for the lock on ${path}, which is the limit. ` +
+    `${operation} was refused: ${limit} calls already wait for the lock on ${path}, which is the limit. ` +
       `Nothing was changed; try again in ${overloadRetrySeconds} s.`,
     { path, details: { retry_after_seconds: overloadRetrySeconds, limit } }
   )
 }
 
-export function agentQueueFull({ acquisition, path }: QueueEntry, limit: number): OperationError {
+export function agentQueueFull(request: AgentRequest, limit: number): OperationError {
+  const { operation, path } = request
   return new OperationError(
     'OVERLOADED',
-    `${acquisition.operation} of ${path} was refused: ${limit} calls of agent ${nameOf(acquisition)} already wait for locks, ` +
+    `${operation} of ${path} was refused: ${limit} calls of agent ${nameOf(request)} already wait for locks, ` +
       `which is the limit. Nothing was changed; let some of them finish, then try again.`,
     { path, details: { retry_after_seconds: overloadRetrySeconds, limit } }
   )
 }
 
 /** @param cycle begins with the refused request */
-export function deadlock(entry: QueueEntry, cycle: readonly Wait[]): OperationError {
-  const { acquisition, path } = entry
+export function deadlock({ operation, path }: Request, cycle: readonly Wait[]): OperationError {
   const names = cycle.flatMap(({ agent, path }) => [unnamed.test(agent) ? agent : quoteName(agent), path])
   const circle = [...names, names[0]].join(' -> ')
   return new OperationError(
     'DEADLOCK',
-    `${acquisition.operation} would wait for ever: ${circle}. Nothing was changed, and the leases held stay; ` +
+    `${operation} would wait for ever: ${circle}. Nothing was changed, and the leases held stay; ` +
       'release one that another waits for (lock_release), then try again.',
     { path, details: { cycle: circle, waits: cycle.map(({ agent, path }) => ({ agent_id: agent, waits_for: path })) } }
   )
 }
 
-export function tooManyLeases({ acquisition, path }: QueueEntry, limit: number): OperationError {
+export function tooManyLeases(request: AgentRequest, limit: number): OperationError {
+  const { operation, path } = request
   return new OperationError(
     'OVERLOADED',
-    `${acquisition.operation} of ${path} was refused: agent ${nameOf(acquisition)} already holds ${limit} leases, ` +
+    `${operation} of ${path} was refused: agent ${nameOf(request)} already holds ${limit} leases, ` +
       'which is the limit (locks.max_leases_per_agent). Release what is no longer needed (lock_release), then try again.',
     { path, details: { retry_after_seconds: overloadRetrySeconds, limit } }
   )
 }
 
-export function tooManyLeasesInAll({ acquisition, path }: QueueEntry, limit: number): OperationError {
+export function tooManyLeasesInAll({ operation, path }: Request, limit: number): OperationError {
   return new OperationError(
     'OVERLOADED',
-    `${acquisition.operation} of ${path} was refused: all agents together already hold ${limit} leases, ` +
+    `${operation} of ${path} was refused: all agents together already hold ${limit} leases, ` +
       'which is the limit (locks.max_leases). Try again when some have ended.',
     { path, details: { retry_after_seconds: overloadRetrySeconds, limit } }
   )
 }
 
-export function stopping({ operation, entries, waitsAt }: Acquisition, reason: string): OperationError {
-  const path = waitsAt?.path ?? pathOf(entries)
+export function stopping({ operation, path }: Request, reason: string): OperationError {
   return new OperationError(
     'OVERLOADED',
     `${operation} of ${path} was not started: ${reason}. Nothing was changed; try again in ${stopRetrySeconds} s.`,
@@ -113,18 +135,16 @@ export function stopping({ operation, entries, waitsAt }: Acquisition, reason: s
   )
 }
 
-export function lockExpired({ operation, entries, endsAt, ttlMs, fencingToken }: Acquisition): OperationError {
-  const path = pathOf(entries)
+export function lockExpired({ operation, path, dueAt, ttlMs, fencingToken }: ExpiredLock): OperationError {
   return new OperationError(
     'LEASE_LOST',
-    `${operation} lost its lock on ${path}: it ended at ${toIso(endsAt)}, ${toSeconds(ttlMs)} s after the grant, before ` +
+    `${operation} lost its lock on ${path}: it ended at ${toIso(dueAt)}, ${toSeconds(ttlMs)} s after the grant, before ` +
       'the change was made. Nothing was written; read the file again, then repeat the call.',
-    { path, details: { fencing_token: fencingToken, expired_at: toIso(endsAt) } }
+    { path, details: { fencing_token: fencingToken, expired_at: toIso(dueAt) } }
   )
 }
 
-export function lockReleased({ operation, entries, fencingToken }: Acquisition): OperationError {
-  const path = pathOf(entries)
+export function lockReleased({ operation, path, fencingToken }: EndedLock): OperationError {
   return new OperationError(
     'LEASE_LOST',
     `${operation} no longer holds its lock on ${path}: it was released before the change was made. ` +
@@ -158,10 +178,10 @@ function describeLease(lease: HolderStatus, others: number, now: number) {
 }
 
 /** Most agents that run into their own lease have forgotten their agent_id. */
-function adviseAfter([first]: readonly HolderStatus[], { agentId }: Acquisition): string {
+function adviseAfter([first]: readonly HolderStatus[], { agentId }: AgentRequest): string {
   if (first?.isLease !== true) return 'try again, with a longer timeout if the file is busy.'
   const who = agentId === undefined ? 'without an agent_id' : `as agent ${quoteName(agentId)}`
-  return `try again later, or wait for the lease with lock_wait. (This call came ${who}: whoever holds the lease passes its own agent_id.)`
+  return `try again later, or wait for the lease with lock_wait. (This call came ${who}: the holder of the lease passes its own agent_id.)`
 }
 
 function toDetail({ isLease, operation, agentId, mode, note, acquiredAt, expiresAt }: HolderStatus, now: number) {
@@ -179,10 +199,6 @@ function toDetail({ isLease, operation, agentId, mode, note, acquiredAt, expires
 /** A request with leases, or counted by its agent, has an agentId. */
 function nameOf({ agentId = '' }: { readonly agentId?: string | undefined }): string {
   return quoteName(agentId)
-}
-
-function pathOf(entries: readonly QueueEntry[]): string {
-  return entries.map((entry) => entry.path).join(', ')
 }
 
 /** Null beyond the range of Date: such a lock has no end to show. */

@@ -1,7 +1,6 @@
 // A lease in the table: a request for one key that, once granted, stays held for its agent.
-import { Acquisition, requireDuration } from './acquisition.ts'
+import { Acquisition, requireDuration, type QueueEntry } from './acquisition.ts'
 import type { Lease, LeaseState, LeaseTarget, LeaseWaitOptions, LockMode } from './lock.ts'
-import type { QueueEntry } from './queue.ts'
 
 export class LeaseAcquisition extends Acquisition implements Lease {
   declare readonly agentId: string
@@ -47,7 +46,7 @@ export class LeaseAcquisition extends Acquisition implements Lease {
     return this.entry.key
   }
 
-  get path(): string {
+  override get path(): string {
     return this.entry.path
   }
 
@@ -65,7 +64,7 @@ export class LeaseAcquisition extends Acquisition implements Lease {
   }
 
   get expiresAt(): number {
-    return this.endsAt
+    return this.dueAt
   }
 
   get isHeld(): boolean {

@@ -30,16 +30,16 @@ export class LeaseRequest {
       now,
       (lease) => {
         this.#lease = lease
-        this.#tell()
+        this.#wake()
       },
       (error) => {
         this.#error = error
-        this.#tell()
+        this.#wake()
       }
     )
     if (options.onPosition !== undefined)
       this.acquisition.onPosition = (position, total) => this.#notifyPosition(position, total)
-    this.acquisition.onPark = () => this.#tell()
+    this.acquisition.onPark = () => this.#wake()
   }
 
   get key(): string {
@@ -68,16 +68,16 @@ export class LeaseRequest {
   /** The place it waits in, as another process can restore it; undefined if it does not wait. */
   get placeState(): PlaceState | undefined {
     if (!this.isWaiting) return undefined
-    const { key, path, names, mode, agentId, operation, note, ttlMs, graceMs, timeoutAt, isParked, entry } =
+    const { key, path, names, mode, agentId, operation, note, ttlMs, graceMs, dueAt, isParked, entry } =
       this.acquisition
-    const keptUntil = isParked ? timeoutAt : timeoutAt + graceMs
+    const keptUntil = isParked ? dueAt : dueAt + graceMs
     const { since: queuedAt, ticket: order } = entry
     return { key, path, name: names[0], mode, agentId, operation, note, ttlMs, graceMs, queuedAt, order, keptUntil }
   }
 
   enter(now: number): void {
     this.#table.enter(this.acquisition, now)
-    if (this.isWaiting) this.#table.endInTime(this.acquisition)
+    if (this.isWaiting) this.#table.setDeadline(this.acquisition, this.acquisition.dueAt)
   }
 
   /** Resolves when it has been granted, refused or parked. */
@@ -92,24 +92,24 @@ export class LeaseRequest {
     lease.connection = connection
     this.#onPosition = onPosition
     if (graceMs !== undefined) this.acquisition.graceMs = requireDuration('graceMs', graceMs)
-    this.#table.resume(this.acquisition, requireDuration('timeoutMs', timeoutMs), this.#lease)
+    this.#table.leases.resume(this.acquisition, requireDuration('timeoutMs', timeoutMs), this.#lease)
   }
 
   /** Keeps the granted lease for at least this long, since the call that requested it goes on. */
   keepFor(ms: number): void {
-    if (this.#lease !== undefined) this.#table.prolong(this.#lease, ms)
+    if (this.#lease !== undefined) this.#table.leases.prolong(this.#lease, ms)
   }
 
   /** Its agent learns of the lease, so the TTL begins. The time that another request was promised is not shortened. */
   begin(): void {
     const lease = this.#lease
-    if (lease?.hasOneClaim === true) this.#table.renew(lease, lease.ttlMs)
-    else if (lease !== undefined) this.#table.prolong(lease, lease.ttlMs)
+    if (lease?.hasOneClaim === true) this.#table.leases.renew(lease, lease.ttlMs)
+    else if (lease !== undefined) this.#table.leases.prolong(lease, lease.ttlMs)
   }
 
   /** Keeps the granted lease no longer than a place, until a client waits for it again. */
   keepForGrace(): void {
-    if (this.#lease === this.acquisition) this.#table.keepForGrace(this.acquisition)
+    if (this.#lease === this.acquisition) this.#table.leases.keepForGrace(this.acquisition)
   }
 
   /** Leaves the queue; does nothing once it is granted. */
@@ -125,10 +125,10 @@ export class LeaseRequest {
     this.cancel(cause)
     if (this.#isUndone || this.#lease === undefined) return
     this.#isUndone = true
-    this.#table.withdrawRequest(this.#lease, this.#mode, this.acquisition)
+    this.#table.leases.withdraw(this.#lease, this.#mode, this.acquisition)
   }
 
-  #tell(): void {
+  #wake(): void {
     for (const listener of this.#listeners.splice(0)) listener()
   }
 

@@ -1,7 +1,7 @@
 // Reports releases and queue positions to an observer, once the table is consistent.
-import type { Acquisition } from './acquisition.ts'
+import type { Acquisition, QueueEntry } from './acquisition.ts'
 import type { LeaseEnd, LockMode } from './lock.ts'
-import type { KeyQueue, QueueEntry } from './queue.ts'
+import type { KeyQueue } from './queue.ts'
 
 export type ReleaseCause = 'released' | LeaseEnd['cause']
 
@@ -37,7 +37,7 @@ export interface LockObserver {
 }
 
 /** Each grant changes all positions of a thousand waiters: those further back are reported as they come nearer. */
-const maxTold = 100
+const maxReported = 100
 
 /**
  * It only records what happens while the table changes, since no foreign code runs then. Without an observer there is no LockWatch,
@@ -45,10 +45,10 @@ const maxTold = 100
  */
 export class LockWatch {
   readonly #observer: LockObserver
-  readonly #told = new WeakMap<QueueEntry, number>()
+  readonly #reported = new WeakMap<QueueEntry, number>()
   readonly #changed = new Set<KeyQueue>()
   #releases: Release[] = []
-  #isTelling = false
+  #isReporting = false
   #isEnded = false
 
   constructor(observer: LockObserver) {
@@ -56,11 +56,11 @@ export class LockWatch {
   }
 
   /** The acquisition is about to leave all queues in which it waits or holds. */
-  leaves(acquisition: Acquisition, cause: ReleaseCause): void {
-    for (const entry of acquisition.entries) {
-      const { queue } = entry
+  leaves({ entries }: Acquisition, queues: ReadonlyMap<string, KeyQueue>, cause: ReleaseCause): void {
+    for (const entry of entries) {
+      const queue = entry.state === 'out' ? undefined : queues.get(entry.key)
       if (queue === undefined) continue
-      if (queue.holders.has(entry)) this.releases(entry, queue, cause)
+      if (entry.state === 'holding') this.releases(entry, queue, cause)
       else this.moves(queue)
     }
   }
@@ -69,44 +69,44 @@ export class LockWatch {
   releases({ acquisition, isLease, mode }: QueueEntry, { path, depth }: KeyQueue, cause: ReleaseCause): void {
     const { agentId, fencingToken, isParked } = acquisition
     this.#releases.push({ path, agentId, isLease, mode, cause, fencingToken, isParked, waiting: depth })
-    this.#notifySoon()
+    this.#reportSoon()
   }
 
   /** A waiter has joined the queue or leaves it. */
   moves(queue: KeyQueue): void {
     this.#changed.add(queue)
-    this.#notifySoon()
+    this.#reportSoon()
   }
 
   end(): void {
     this.#isEnded = true
   }
 
-  #notifySoon(): void {
-    if (this.#isTelling) return
-    this.#isTelling = true
-    queueMicrotask(() => this.#tell())
+  #reportSoon(): void {
+    if (this.#isReporting) return
+    this.#isReporting = true
+    queueMicrotask(() => this.#report())
   }
 
-  #tell(): void {
-    this.#isTelling = false
+  #report(): void {
+    this.#isReporting = false
     const releases = this.#releases
     const queues = [...this.#changed]
     this.#releases = []
     this.#changed.clear()
     if (this.#isEnded) return
     for (const release of releases) this.#observer.onRelease(release)
-    for (const queue of queues) this.#notifyPositions(queue)
+    for (const queue of queues) this.#reportPositions(queue)
   }
 
-  #notifyPositions(queue: KeyQueue): void {
+  #reportPositions(queue: KeyQueue): void {
     const { path, depth } = queue
     let position = 0
     for (const entry of queue.waiters()) {
       position += 1
-      const told = this.#told.get(entry)
-      if (told === position || (told !== undefined && position > maxTold)) continue
-      this.#told.set(entry, position)
+      const reported = this.#reported.get(entry)
+      if (reported === position || (reported !== undefined && position > maxReported)) continue
+      this.#reported.set(entry, position)
       const { agentId, operation } = entry.acquisition
       this.#observer.onPosition({ path, agentId, operation, position, depth })
     }

@@ -5,8 +5,8 @@ export interface Standing {
   readonly ticket: number
   readonly onPosition: (position: number, total: number) => void
   position: number
-  toldPosition: number
-  toldTotal: number
+  reportedPosition: number
+  reportedTotal: number
 }
 
 /**
@@ -17,7 +17,7 @@ export class Positions {
   /** In queue order. */
   readonly #listeners = new Set<Standing>()
   #total = 0
-  #isTelling = false
+  #isReporting = false
 
   add(listener: Standing): void {
     this.#listeners.add(listener)
@@ -30,30 +30,30 @@ export class Positions {
   /** A waiter joined the end of the queue, which now has `total` waiters. */
   joined(total: number): void {
     this.#total = total
-    this.#notifySoon()
+    this.#reportSoon()
   }
 
   /** The waiter with this ticket left the queue, which now has `total` waiters. */
   left(ticket: number, total: number): void {
     this.#total = total
     for (const listener of this.#listeners) if (listener.ticket > ticket) listener.position -= 1
-    this.#notifySoon()
+    this.#reportSoon()
   }
 
-  #notifySoon(): void {
-    if (this.#isTelling || this.#listeners.size === 0) return
-    this.#isTelling = true
-    queueMicrotask(() => this.#tell())
+  #reportSoon(): void {
+    if (this.#isReporting || this.#listeners.size === 0) return
+    this.#isReporting = true
+    queueMicrotask(() => this.#report())
   }
 
   /** A waiter that was granted or failed since then is no longer among the listeners, so it is not called. */
-  #tell(): void {
-    this.#isTelling = false
+  #report(): void {
+    this.#isReporting = false
     for (const listener of this.#listeners) {
       const { position, onPosition } = listener
-      if (listener.toldPosition === position && listener.toldTotal === this.#total) continue
-      listener.toldPosition = position
-      listener.toldTotal = this.#total
+      if (listener.reportedPosition === position && listener.reportedTotal === this.#total) continue
+      listener.reportedPosition = position
+      listener.reportedTotal = this.#total
       onPosition(position, this.#total)
     }
   }

@@ -1,34 +1,8 @@
 // One key's FIFO queue: its holders, its waiters, and the rule by which it grants.
-import type { Acquisition } from './acquisition.ts'
+import type { QueueEntry } from './acquisition.ts'
 import type { LeaseAcquisition } from './lease-acquisition.ts'
-import type { LockMode, LockRequest } from './lock.ts'
-import { Positions, type Standing } from './positions.ts'
-
-/** One key of one acquisition: perhaps a waiter of the key's queue first, then a holder, then neither. */
-export class QueueEntry {
-  readonly acquisition: Acquisition
-  readonly key: string
-  readonly path: string
-  readonly isLease: boolean
-  /** Changes for a lease only: its agent can request a stronger one. */
-  mode: LockMode
-  /** The queue it waits in or holds; undefined before and after. */
-  queue: KeyQueue | undefined
-  /** When it became what it is now: waiter or holder. */
-  since = 0
-  ticket = 0
-  standing: Standing | undefined
-  ahead: QueueEntry | undefined
-  behind: QueueEntry | undefined
-
-  constructor(acquisition: Acquisition, { key, path, mode }: LockRequest) {
-    this.acquisition = acquisition
-    this.key = key
-    this.path = path
-    this.isLease = acquisition.isLease
-    this.mode = mode
-  }
-}
+import type { LockMode } from './lock.ts'
+import { Positions } from './positions.ts'
 
 /**
  * Operations and leases wait in one queue. Two shared requests never conflict. Otherwise two operations conflict, and so do the
@@ -107,7 +81,7 @@ export class KeyQueue {
       this.leases.push(entry.acquisition as LeaseAcquisition)
       this.hasLeasesChanged = true
     }
-    entry.queue = this
+    entry.state = 'holding'
     entry.since = now
   }
 
@@ -119,7 +93,7 @@ export class KeyQueue {
       this.leases.splice(this.leases.indexOf(entry.acquisition as LeaseAcquisition), 1)
       this.hasLeasesChanged = true
     }
-    entry.queue = undefined
+    entry.state = 'out'
     return true
   }
 
@@ -135,7 +109,7 @@ export class KeyQueue {
     this.depth += 1
     if (entry.isLease) this.#leaseWaiters += 1
     this.#tickets += 1
-    entry.queue = this
+    entry.state = 'waiting'
     entry.since = now
     entry.ticket = this.#tickets
     entry.ahead = this.#last
@@ -154,7 +128,7 @@ export class KeyQueue {
     else behind.ahead = ahead
     entry.ahead = undefined
     entry.behind = undefined
-    entry.queue = undefined
+    entry.state = 'out'
     this.depth -= 1
     if (entry.isLease) {
       this.#leaseWaiters -= 1
@@ -238,7 +212,7 @@ export class KeyQueue {
   #listen(entry: QueueEntry): void {
     const { onPosition } = entry.acquisition
     if (onPosition === undefined) return
-    entry.standing = { ticket: entry.ticket, onPosition, position: this.depth, toldPosition: 0, toldTotal: 0 }
+    entry.standing = { ticket: entry.ticket, onPosition, position: this.depth, reportedPosition: 0, reportedTotal: 0 }
     this.#positions ??= new Positions()
     this.#positions.add(entry.standing)
   }

@@ -52,7 +52,7 @@ function checkLease(term: LeaseTerm, { locks, lostLeases, caller, config }: Oper
   const isRequired = config.locks.enforcement === 'required' && leaseKey !== undefined
   if (mode === 'shared' || (fencingToken === undefined && !isRequired)) return
   const { agentId } = caller
-  const lease = locks.leaseOf(key, agentId)
+  const lease = locks.leases.find(key, agentId)
   if (fencingToken !== undefined && lease?.fencingToken !== fencingToken) {
     const loss = lostLeases.find(agentId, key)
     if (agentId !== undefined) lostLeases.refuse(agentId, key)

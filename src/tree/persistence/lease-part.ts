@@ -51,7 +51,7 @@ export function createLeasePart({ locks, lostLeases, log }: Parts): LeasePart {
   function restoreLease(kept: Kept): boolean {
     const { writtenAt = kept.acquiredAt, path } = kept
     const expiresAt = Math.min(kept.expiresAt, Date.now() + kept.expiresAt - writtenAt)
-    const request = locks.restoreLease({ ...kept, expiresAt, key: lockKey(path) })
+    const request = locks.leases.restore({ ...kept, expiresAt, key: lockKey(path) })
     if (request?.lease === undefined) return false
     requests.set(idOf(kept.agentId, kept.path), request)
     written.set(kept.fencingToken, '')
@@ -73,7 +73,7 @@ export function createLeasePart({ locks, lostLeases, log }: Parts): LeasePart {
     name: 'lease',
     isNeededAtOnce: true,
     restored: (agentId, path) => requests.get(idOf(agentId, path)),
-    dump: () => Array.from(locks.leases(), toKept),
+    dump: () => Array.from(locks.leases.all(), toKept),
     restore(records) {
       const leases = new Map<number, Kept>()
       for (const record of records) {
@@ -88,7 +88,7 @@ export function createLeasePart({ locks, lostLeases, log }: Parts): LeasePart {
     },
     onChange(next) {
       tell = next
-      return locks.onLeaseChange(note)
+      return locks.leases.onChange(note)
     }
   }
 }

@@ -39,7 +39,7 @@ export function createTicketPart({ tickets, locks, lostLeases, leases, ttlMultip
       const granted = leases.restored(options.agentId, path)
       const keptUntil = place.queuedAt + (place.keptUntil - place.queuedAt) * ttlMultiplier
       const state = { note: undefined, ...options, ...place, keptUntil, path, name, key: lockKey(path) }
-      restored.set(member, granted ?? locks.restorePlace(state))
+      restored.set(member, granted ?? locks.leases.restorePlace(state))
     }
     return restored
   }
@@ -73,7 +73,7 @@ export function createTicketPart({ tickets, locks, lostLeases, leases, ttlMultip
         tell({ key: id, record: () => tickets.state(id) ?? { id, isGone: true }, isUrgent: true })
       const ends = [
         tickets.onChange(note),
-        locks.onLeaseChange(({ agentId, isParked }) => {
+        locks.leases.onChange(({ agentId, isParked }) => {
           // A kept place was granted, or given up.
           if (isParked) for (const id of tickets.ids(agentId)) note(id)
         })

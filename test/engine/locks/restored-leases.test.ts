@@ -14,7 +14,7 @@ function twoProcesses(options: Omit<LockManagerOptions, 'clock'> = {}) {
   const make = () => createLockManager({ clock, onLeaseEnd, ...options })
   const [before, after] = [make(), make()]
   const ask = (manager: typeof before, agentId: string, choices: Partial<LeaseWaitOptions & { mode: 'shared' }> = {}) =>
-    manager.requestLease(
+    manager.leases.request(
       { key: 'f', path: '/f', mode: choices.mode ?? 'exclusive' },
       { operation: 'lock_wait', agentId, ttlMs: 5 * minuteMs, timeoutMs: 1000, graceMs: minuteMs, ...choices }
     )
@@ -34,12 +34,12 @@ t.test('a restored lease is the lease it was, keeps others out, and ends when it
   const { clock, before, after, ask, write, ends } = twoProcesses()
   const { lease } = ask(before, 'A', { note: 'mine', connection: 'c1' })
   clock.advance(4 * minuteMs)
-  t.ok(after.restoreLease(stateOf(lease as Lease)))
+  t.ok(after.leases.restore(stateOf(lease as Lease)))
   const fields = ['agentId', 'mode', 'note', 'fencingToken', 'ttlMs', 'acquiredAt', 'expiresAt'] as const
-  const restored = after.leaseOf('f', 'A') as Lease
+  const restored = after.leases.find('f', 'A') as Lease
   for (const field of fields) t.equal(restored[field], lease?.[field], field)
   t.equal(restored.connection, undefined)
-  t.equal(after.disconnect('c1'), 0)
+  t.equal(after.leases.disconnect('c1'), 0)
   t.equal(write('B'), undefined)
   write('A')?.release()
   t.equal(after.summary().leases, 1)
@@ -56,13 +56,13 @@ t.test('a lease that has expired, that somebody else has by now, or that is one 
   const { lease } = ask(before, 'A')
   const state = stateOf(lease as Lease)
   const other = ask(after, 'B', { timeoutMs: 0, graceMs: 0 })
-  t.equal(after.restoreLease(state), undefined)
-  t.equal(after.restoreLease({ ...state, key: 'g' }), undefined, 'one too many')
-  t.ok(after.releaseLease('f', 'B'))
-  t.equal(after.restoreLease({ ...state, expiresAt: clock.now() }), undefined)
-  t.ok(after.restoreLease(state))
-  t.equal(after.restoreLease({ ...state, fencingToken: 99 }), undefined, 'its agent has it already')
-  t.equal(after.leaseOf('f', 'A')?.fencingToken, state.fencingToken)
+  t.equal(after.leases.restore(state), undefined)
+  t.equal(after.leases.restore({ ...state, key: 'g' }), undefined, 'one too many')
+  t.ok(after.leases.release('f', 'B'))
+  t.equal(after.leases.restore({ ...state, expiresAt: clock.now() }), undefined)
+  t.ok(after.leases.restore(state))
+  t.equal(after.leases.restore({ ...state, fencingToken: 99 }), undefined, 'its agent has it already')
+  t.equal(after.leases.find('f', 'A')?.fencingToken, state.fencingToken)
   t.ok(other.lease)
   t.equal(after.summary().waiting, 0)
   t.end()
@@ -74,14 +74,14 @@ t.test('restored places are granted in their order, each kept as long as it was 
   const [first, second, third] = ['B', 'C', 'D'].map((agentId) => ask(before, agentId))
   clock.advance(1000)
   t.ok(third?.isParked)
-  after.restoreLease(stateOf(held.lease as Lease))
-  const places = [first, second, third].map((request) => after.restorePlace(request?.placeState as PlaceState))
+  after.leases.restore(stateOf(held.lease as Lease))
+  const places = [first, second, third].map((request) => after.leases.restorePlace(request?.placeState as PlaceState))
   t.strictSame(
     after.status('f').waiters.map(({ agentId, isParked, queuedAt }) => [agentId, isParked, queuedAt]),
     before.status('f').waiters.map(({ agentId, isParked, queuedAt }) => [agentId, isParked, queuedAt])
   )
   places[1]?.cancel()
-  after.releaseLease('f', 'A')
+  after.leases.release('f', 'A')
   t.ok(places[0]?.lease?.isParked)
   clock.advance(minuteMs - 1)
   t.ok(places[2]?.isWaiting)
@@ -89,7 +89,7 @@ t.test('restored places are granted in their order, each kept as long as it was 
   clock.advance(1)
   t.notOk(places[0]?.lease?.isHeld, 'nobody has come for it')
   t.match(places[2], { lease: { isHeld: true, isParked: false, connection: 'c2' } })
-  t.equal(after.restorePlace({ ...(third?.placeState as PlaceState), keptUntil: clock.now() }), undefined)
+  t.equal(after.leases.restorePlace({ ...(third?.placeState as PlaceState), keptUntil: clock.now() }), undefined)
   t.end()
 })
 
@@ -101,11 +101,11 @@ t.test('where the clock was set back, what is restored lasts no longer than it w
   clock.advance(1000)
   const state = stateOf(lease as Lease)
   const acquiredAt = state.acquiredAt + dayMs
-  after.restoreLease({ ...state, acquiredAt, expiresAt: state.expiresAt + dayMs })
-  const restored = after.leaseOf('f', 'A') as Lease
+  after.leases.restore({ ...state, acquiredAt, expiresAt: state.expiresAt + dayMs })
+  const restored = after.leases.find('f', 'A') as Lease
   t.match(restored, { acquiredAt: clock.now(), expiresAt: clock.now() + 5 * minuteMs })
   const { queuedAt, keptUntil, ...others } = place.placeState as PlaceState
-  const waiting = after.restorePlace({ ...others, queuedAt: queuedAt + dayMs, keptUntil: keptUntil + dayMs })
+  const waiting = after.leases.restorePlace({ ...others, queuedAt: queuedAt + dayMs, keptUntil: keptUntil + dayMs })
   t.match(after.status('f').waiters, [{ agentId: 'B', queuedAt: clock.now() }])
   clock.advance(keptUntil - queuedAt)
   t.notOk(waiting?.isWaiting)
@@ -115,7 +115,7 @@ t.test('where the clock was set back, what is restored lasts no longer than it w
 t.test('whoever listens is told of each change of a lease, once it is made, and of places that are given up', (t) => {
   const { clock, before, ask } = twoProcesses()
   const told: string[] = []
-  const end = before.onLeaseChange(({ agentId, isHeld, mode, expiresAt, fencingToken }) =>
+  const end = before.leases.onChange(({ agentId, isHeld, mode, expiresAt, fencingToken }) =>
     told.push(`${agentId} ${fencingToken ?? 'none'} ${isHeld ? mode : 'gone'} ${(expiresAt - clock.now()) / minuteMs}`)
   )
   const said = () => told.splice(0)
@@ -126,7 +126,7 @@ t.test('whoever listens is told of each change of a lease, once it is made, and 
   exclusive.undo()
   t.match(said().at(-1), 'A 1 shared 5')
   clock.advance(minuteMs)
-  before.renewLease('f', 'A')
+  before.leases.renew('f', 'A')
   t.strictSame(said(), ['A 1 shared 5'])
   ask(before, 'B')
   clock.advance(1000)
@@ -136,7 +136,7 @@ t.test('whoever listens is told of each change of a lease, once it is made, and 
   clock.advance(5 * minuteMs)
   t.strictSame(said(), ['A 1 gone 0'])
   ask(before, 'C')
-  before.releaseLease('f', 'C')
+  before.leases.release('f', 'C')
   t.match(said(), ['C 2 exclusive 5', 'C 2 gone 5'])
   end()
   ask(before, 'D')

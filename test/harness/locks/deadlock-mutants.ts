@@ -7,7 +7,7 @@ export const deadlockMutants: readonly Mutant[] = [
     file: 'lock-table',
     edits: [
       [
-        'const cycle = findCycle(entry, queue, this.agents);\n        return cycle === undefined',
+        'const cycle = this.#waitForGraph.findCycle(entry, queue);\n        return cycle === undefined',
         'const cycle = undefined;\n        return cycle === undefined'
       ]
     ],
@@ -58,8 +58,8 @@ export const deadlockMutants: readonly Mutant[] = [
   },
   {
     fault: 'an upgrade granted at once is not looked at',
-    file: 'lock-table',
-    edits: [['if (queue.hasLeasesChanged)\n            this.#promote(queue);', '']],
+    file: 'lease-transitions',
+    edits: [['if (queue.hasLeasesChanged)\n            this.#table.promote(queue);', '']],
     breaks: 'a circle that closes since an upgrade is granted at once is found at once'
   },
   {
@@ -75,7 +75,7 @@ export const deadlockMutants: readonly Mutant[] = [
   },
   {
     fault: 'the first in line leaves, however long his circle',
-    file: 'lock-table',
+    file: 'wait-for',
     edits: [['cycle.length < (victim?.cycle.length ?? Infinity)', 'victim === undefined']],
     breaks: 'who stands between those of a circle does not leave for it, whatever leases he has that nobody waits for'
   },
@@ -90,8 +90,8 @@ export const deadlockMutants: readonly Mutant[] = [
     file: 'wait-for',
     edits: [
       [
-        "typeof node === 'string' ? agents.waitsOf(node) : [node]",
-        "typeof node === 'string' ? [...agents.waitsOf(node)].slice(0, 1) : [node]"
+        "typeof node === 'string' ? this.#agents.waitsOf(node) : [node]",
+        "typeof node === 'string' ? [...this.#agents.waitsOf(node)].slice(0, 1) : [node]"
       ]
     ],
     breaks: 'all that an agent asks for in one turn counts as its waits, and only what closes a circle is refused'
@@ -101,8 +101,8 @@ export const deadlockMutants: readonly Mutant[] = [
     file: 'wait-for',
     edits: [
       [
-        "typeof node === 'string' ? agents.waitsOf(node) : [node]",
-        "typeof node === 'string' ? [...agents.waitsOf(node)].filter(({ isLease }) => isLease) : [node]"
+        "typeof node === 'string' ? this.#agents.waitsOf(node) : [node]",
+        "typeof node === 'string' ? [...this.#agents.waitsOf(node)].filter(({ isLease }) => isLease) : [node]"
       ]
     ],
     breaks: 'a write waits for a lease as another lease does, and its agent with it',
@@ -151,8 +151,8 @@ export const deadlockMutants: readonly Mutant[] = [
     file: 'wait-for',
     edits: [
       [
-        'steps.push({ entry: next, queue: next.queue, from: step });',
-        'steps.splice(steps.indexOf(step) + 1, 0, { entry: next, queue: next.queue, from: step });'
+        'steps.push({ entry: next, queue, from: step });',
+        'steps.splice(steps.indexOf(step) + 1, 0, { entry: next, queue, from: step });'
       ]
     ],
     breaks: 'a circle of three agents is found where it closes, and the shortest one is named',
@@ -175,8 +175,8 @@ export const deadlockMutants: readonly Mutant[] = [
     file: 'wait-for',
     edits: [
       [
-        'for (const { waitsAt } of waiting)\n        if (waitsAt !== undefined)',
-        'for (const { waitsAt, isParked } of waiting)\n        if (waitsAt !== undefined && !isParked)'
+        "for (const { waitsAt } of waiting)\n            if (waitsAt?.state === 'waiting')",
+        "for (const { waitsAt, isParked } of waiting)\n            if (waitsAt?.state === 'waiting' && !isParked)"
       ]
     ],
     breaks: 'a parked request still waits, and still can be the one that another waits for in a circle'
@@ -186,8 +186,8 @@ export const deadlockMutants: readonly Mutant[] = [
     file: 'lock-table',
     edits: [
       [
-        "this.#settle(acquisition, 'failed');",
-        "this.#settle(acquisition, 'failed');\n        if (error?.code === 'DEADLOCK')\n            for (const lease of this.agents.leasesOf(acquisition.agentId))\n                this.release(lease);"
+        "this.settle(acquisition, 'failed');",
+        "this.settle(acquisition, 'failed');\n        if (error?.code === 'DEADLOCK')\n            for (const lease of this.agents.leasesOf(acquisition.agentId))\n                this.release(lease);"
       ]
     ],
     breaks: 'of two upgrades on one path the second is refused, and the first is granted when the other lease ends',
@@ -304,7 +304,7 @@ export const deadlockMutants: readonly Mutant[] = [
     file: 'wait-for',
     edits: [
       [
-        'for (const { entry } of leases)\n        if (entry.queue === queue || (entry.queue?.depth ?? 0) > 0)\n            return true;',
+        'for (const { key } of leases)\n            if (key === queue.key || (this.#queues.get(key)?.depth ?? 0) > 0)\n                return true;',
         ''
       ]
     ],
@@ -315,7 +315,7 @@ export const deadlockMutants: readonly Mutant[] = [
     file: 'wait-for',
     edits: [
       [
-        'for (const other of waits)\n        if (other.isLease && other !== acquisition && other.waitsAt?.behind !== undefined)\n            return true;',
+        'for (const other of waits)\n            if (other.isLease && other !== acquisition && other.waitsAt?.behind !== undefined)\n                return true;',
         ''
       ]
     ],
@@ -324,7 +324,7 @@ export const deadlockMutants: readonly Mutant[] = [
   {
     fault: 'in a long line nobody waits for leases on other paths',
     file: 'wait-for',
-    edits: [[' || (entry.queue?.depth ?? 0) > 0', '']],
+    edits: [[' || (this.#queues.get(key)?.depth ?? 0) > 0', '']],
     breaks: 'who waits behind a waiter waits for all that the waiter waits for'
   },
   {
@@ -332,8 +332,8 @@ export const deadlockMutants: readonly Mutant[] = [
     file: 'wait-for',
     edits: [
       [
-        'for (const entry of queue.waiters()) {\n        const node',
-        'for (const entry of [...queue.waiters()].slice(0, 1)) {\n        const node'
+        'for (const entry of queue.waiters()) {\n            const node',
+        'for (const entry of [...queue.waiters()].slice(0, 1)) {\n            const node'
       ]
     ],
     breaks: 'a circle that closes since a lease ends that let its agent pass is found in that turn'

@@ -25,7 +25,7 @@ export const deadlockProperties: readonly LockProperty[] = [
         { agent_id: 'A', waits_for: 'b.txt' }
       ])
       assert.deepEqual([leaseFrom(first).isHeld, leaseFrom(second).isHeld, waiting.isWaiting], [true, true, true])
-      world.locks.releaseLease('b', 'B')
+      world.locks.leases.release('b', 'B')
       assert.equal(leaseFrom(waiting).isHeld, true)
       assert.equal(world.lease('B', 'a').isWaiting, true)
     }
@@ -99,7 +99,7 @@ export const deadlockProperties: readonly LockProperty[] = [
       const operation = closedByOperation.write('C', 'a b')
       const waiting = closedByOperation.lease('A', 'a')
       const behind = closedByOperation.write('B', 'c')
-      closedByOperation.locks.releaseLease('a', 'B')
+      closedByOperation.locks.leases.release('a', 'B')
       await settled()
       assertCycle(operation, 'C -> b.txt -> A -> a.txt -> C')
       assert.equal(leaseFrom(waiting).isHeld, true, 'what the refused one held goes to the next')
@@ -133,7 +133,7 @@ export const deadlockProperties: readonly LockProperty[] = [
       const first = world.lease('A', 'a')
       assertCycle(world.lease('B', 'a'), 'B -> a.txt -> A -> a.txt -> B')
       assert.equal(leaseFrom(other).isHeld, true)
-      world.locks.releaseLease('a', 'B')
+      world.locks.leases.release('a', 'B')
       assert.equal(leaseFrom(first).mode, 'exclusive')
     }
   },
@@ -207,7 +207,7 @@ export const deadlockProperties: readonly LockProperty[] = [
       const write = world.write('A', 'a')
       world.lease('A', 'b')
       assert.equal(world.lease('B', 'b').isWaiting, true)
-      world.locks.releaseLease('a', 'A')
+      world.locks.leases.release('a', 'A')
       await settled()
       assertCycle(write, 'A -> a.txt -> B -> b.txt -> A')
     }
@@ -238,7 +238,7 @@ export const deadlockProperties: readonly LockProperty[] = [
       const upgrade = world.lease('A', 'a')
       world.lease('A', 'b')
       assert.equal(world.lease('B', 'b').isWaiting, true)
-      world.locks.releaseLease('a', 'A')
+      world.locks.leases.release('a', 'A')
       await settled()
       for (const refused of [write, upgrade]) assertCycle(refused, 'A -> a.txt -> B -> b.txt -> A')
       assert.deepEqual(world.waiters('a'), ['lease of B'])
@@ -319,12 +319,12 @@ export const deadlockProperties: readonly LockProperty[] = [
         await settled()
         assert.deepEqual([lease.error, write.outcome], [undefined, 'pending'])
         running?.lock.release()
-        world.locks.releaseLease('a', 'B')
+        world.locks.leases.release('a', 'B')
         assert.deepEqual(world.holders('a'), ['lease of A', 'write of A'])
         await settled()
         write.lock.release()
         assert.equal(between.outcome, 'pending')
-        world.locks.releaseLease('a', 'A')
+        world.locks.leases.release('a', 'A')
         assert.deepEqual(world.holders('a'), ['write of C'])
         await settled()
       }
@@ -342,7 +342,7 @@ export const deadlockProperties: readonly LockProperty[] = [
       const again = world.lease('A', 'a')
       const write = world.write('A', 'a')
       assert.deepEqual([again.error, world.locks.status('a').depth], [undefined, 5])
-      world.locks.releaseLease('a', 'B')
+      world.locks.leases.release('a', 'B')
       assert.equal(leaseFrom(again), leaseFrom(first))
       assert.deepEqual(world.holders('a'), ['lease of A', 'write of A'])
       await settled()
@@ -383,7 +383,7 @@ export const deadlockProperties: readonly LockProperty[] = [
         write.lock.release()
         await settled()
         read.lock.release()
-        world.locks.releaseAll('B')
+        world.locks.leases.releaseAll('B')
         assert.equal(leaseFrom(waiting).isHeld, true)
       }
     }
@@ -400,11 +400,11 @@ export const deadlockProperties: readonly LockProperty[] = [
       const shared = world.sharedLease('C', 'a')
       const waiting = world.lease('A', 'c')
       assert.equal(waiting.isWaiting, true)
-      world.locks.releaseLease('a', 'B')
+      world.locks.leases.release('a', 'B')
       assert.equal(leaseFrom(exclusive), leaseFrom(shared))
       await settled()
       write.lock.release()
-      world.locks.releaseAll('C')
+      world.locks.leases.releaseAll('C')
       assert.deepEqual([leaseFrom(other).isHeld, leaseFrom(waiting).isHeld], [true, true])
     }
   },
@@ -423,8 +423,8 @@ export const deadlockProperties: readonly LockProperty[] = [
       await settled()
       read.lock.assertHeld()
       assert.equal(group[0]?.lease?.isHeld, true)
-      world.locks.releaseLease('c', 'C')
-      assert.deepEqual([world.locks.releaseAll('A'), kept.outcome], [2, 'pending'])
+      world.locks.leases.release('c', 'C')
+      assert.deepEqual([world.locks.leases.releaseAll('A'), kept.outcome], [2, 'pending'])
       read.lock.release()
       assert.deepEqual(world.holders('a'), ['write of B'])
     }
@@ -442,7 +442,7 @@ export const deadlockProperties: readonly LockProperty[] = [
       const write = world.write('A', 'a')
       world.lease('A', 'b')
       world.lease('B', 'b')
-      world.locks.releaseLease('a', 'A')
+      world.locks.leases.release('a', 'A')
       await settled()
       assertCycle(write, 'A -> a.txt -> B -> b.txt -> A')
       assert.equal(between.outcome, 'pending')

@@ -10,19 +10,19 @@ export const leaseEndingProperties: readonly LockProperty[] = [
       const world = createLeaseWorld(create)
       for (const key of ['a', 'b', 'c', 'd', 'e', 'f']) world.lease('A', key, { ttlMs: key === 'f' ? 10 : 1000 })
       world.lease('A', 'g', { connection: 'session' })
-      world.locks.releaseLease('a', 'A')
-      world.locks.release('b', world.locks.leaseOf('b', 'A')?.fencingToken ?? 0)
+      world.locks.leases.release('a', 'A')
+      world.locks.release('b', world.locks.leases.find('b', 'A')?.fencingToken ?? 0)
       world.lease('A', 'h').undo()
       assert.deepEqual(world.ends, [])
-      const [broken] = world.locks.breakLeases('c', { cause: 'broken', reason: 'it is in the way', by: undefined })
+      const [broken] = world.locks.leases.break('c', { cause: 'broken', reason: 'it is in the way', by: undefined })
       assert.equal(broken?.isHeld, false)
-      assert.deepEqual(world.locks.breakLeases('c', { cause: 'expired' }), [])
-      world.locks.disconnect('session')
-      world.locks.disconnect('session')
+      assert.deepEqual(world.locks.leases.break('c', { cause: 'expired' }), [])
+      world.locks.leases.disconnect('session')
+      world.locks.leases.disconnect('session')
       world.clock.advance(10)
       assert.deepEqual(world.ends.splice(0), ['A lost c: broken', 'A lost g: disconnected', 'A lost f: expired'])
-      assert.equal(world.locks.releaseAll('A'), 2)
-      assert.equal(world.locks.releaseAll('A'), 0)
+      assert.equal(world.locks.leases.releaseAll('A'), 2)
+      assert.equal(world.locks.leases.releaseAll('A'), 0)
       world.clock.advance(1_000_000)
       assert.deepEqual(world.ends, [])
       world.assertEmpty()
@@ -38,12 +38,12 @@ export const leaseEndingProperties: readonly LockProperty[] = [
       world.clock.advance(1)
       assert.deepEqual([lease.isHeld, world.ends], [false, ['A lost a: expired']])
       for (const look of [
-        () => world.locks.leaseOf('a', 'A'),
-        () => world.locks.renewLease('a', 'A'),
-        () => world.locks.releaseLease('a', 'A') || undefined,
-        () => world.locks.releaseAll('A') || undefined,
-        () => world.locks.breakLeases('a', { cause: 'disconnected' })[0],
-        () => world.locks.disconnect('session') || undefined,
+        () => world.locks.leases.find('a', 'A'),
+        () => world.locks.leases.renew('a', 'A'),
+        () => world.locks.leases.release('a', 'A') || undefined,
+        () => world.locks.leases.releaseAll('A') || undefined,
+        () => world.locks.leases.break('a', { cause: 'disconnected' })[0],
+        () => world.locks.leases.disconnect('session') || undefined,
         () => world.lease('B', 'a', { timeoutMs: 0 }).error
       ]) {
         world.ends.splice(0)
@@ -51,12 +51,12 @@ export const leaseEndingProperties: readonly LockProperty[] = [
         world.clock.stall(1000)
         assert.equal(look(), undefined, String(look))
         assert.deepEqual(world.ends, ['A lost a: expired'], String(look))
-        world.locks.releaseAll('B')
+        world.locks.leases.releaseAll('B')
       }
       world.lease('A', 'a', { ttlMs: 1000 })
       world.clock.stall(1000)
       const request = { key: 'a', path: 'a.txt', mode: 'exclusive' } as const
-      assert.equal(world.locks.isLeasable(request, { operation: 'lock_try', agentId: 'B', ttlMs: 1 }), true)
+      assert.equal(world.locks.leases.isFree(request, { operation: 'lock_try', agentId: 'B', ttlMs: 1 }), true)
     }
   },
   {
@@ -121,18 +121,18 @@ export const leaseEndingProperties: readonly LockProperty[] = [
       const lease = leaseFrom(world.lease('A', 'a', { ttlMs: 1000 }))
       world.clock.advance(10)
       const now = world.clock.now()
-      assert.equal(world.locks.renewLease('a', 'A'), lease)
+      assert.equal(world.locks.leases.renew('a', 'A'), lease)
       assert.equal(lease.expiresAt, now + 1000)
-      world.locks.renewLease('a', 'A', 100)
+      world.locks.leases.renew('a', 'A', 100)
       assert.equal(lease.expiresAt, now + 100)
       world.clock.advance(50)
       world.read('A', 'a').controller.abort()
       assert.equal(lease.expiresAt, now + 150)
-      assert.equal(world.locks.renewLease('a', 'B', 5000), undefined)
+      assert.equal(world.locks.leases.renew('a', 'B', 5000), undefined)
       world.clock.advance(100)
       assert.equal(lease.isHeld, false)
-      assert.equal(world.locks.renewLease('a', 'A', 5000), undefined)
-      assert.equal(world.locks.releaseLease('a', 'A'), false)
+      assert.equal(world.locks.leases.renew('a', 'A', 5000), undefined)
+      assert.equal(world.locks.leases.release('a', 'A'), false)
       await settled()
     }
   },
@@ -146,11 +146,11 @@ export const leaseEndingProperties: readonly LockProperty[] = [
       world.lease('C', 'c')
       world.write('C', 'c')
       const leases = () => ['a', 'b', 'c'].map((key) => world.holders(key))
-      assert.equal(world.locks.disconnect('first'), 1)
+      assert.equal(world.locks.leases.disconnect('first'), 1)
       assert.deepEqual(leases(), [['lease of B'], ['lease of A'], ['lease of C', 'write of C']])
-      assert.equal(world.locks.releaseAll('A'), 1)
+      assert.equal(world.locks.leases.releaseAll('A'), 1)
       assert.deepEqual(leases(), [['lease of B'], [], ['lease of C', 'write of C']])
-      const ended = world.locks.breakLeases('c', { cause: 'broken', reason: 'it is in the way', by: 'operator' })
+      const ended = world.locks.leases.break('c', { cause: 'broken', reason: 'it is in the way', by: 'operator' })
       assert.deepEqual(
         ended.map(({ agentId }) => agentId),
         ['C']
@@ -166,7 +166,7 @@ export const leaseEndingProperties: readonly LockProperty[] = [
       world.lease('A', 'a')
       const requests = ['first', 'second'].map((connection) => world.lease('B', 'a', { connection, graceMs: 100 }))
       const write = world.write('B', 'a')
-      assert.equal(world.locks.disconnect('first'), 0)
+      assert.equal(world.locks.leases.disconnect('first'), 0)
       assert.deepEqual(
         requests.map(({ isWaiting }) => isWaiting),
         [false, true]
@@ -174,7 +174,7 @@ export const leaseEndingProperties: readonly LockProperty[] = [
       assert.equal(errorFrom(requests[0] ?? assert.fail()).code, 'CANCELLED')
       world.clock.advance(30_000)
       assert.equal(requests[1]?.isParked, true)
-      world.locks.disconnect('second')
+      world.locks.leases.disconnect('second')
       assert.deepEqual([requests[1]?.isWaiting, world.waiters('a')], [false, []])
       await settled()
       assert.equal(write.error.code, 'LOCK_TIMEOUT')
@@ -192,9 +192,9 @@ export const leaseEndingProperties: readonly LockProperty[] = [
         await settled()
         tokens.push(write.lock.fencingToken, leaseFrom(request).fencingToken)
         write.lock.release()
-        world.locks.releaseLease('a', 'A')
+        world.locks.leases.release('a', 'A')
         tokens.push(leaseFrom(next).fencingToken)
-        world.locks.releaseLease('a', 'B')
+        world.locks.leases.release('a', 'B')
       }
       assert.deepEqual(
         tokens,
@@ -254,7 +254,7 @@ export const leaseEndingProperties: readonly LockProperty[] = [
       world.clock.advance(10)
       assert.deepEqual([held.isHeld, held.mode, other.isHeld], [true, 'shared', false])
       assert.deepEqual(world.ends, ['B lost a: expired'])
-      world.locks.releaseLease('a', 'A')
+      world.locks.leases.release('a', 'A')
       await world.locks.idle()
       world.assertEmpty()
     }
@@ -277,7 +277,7 @@ export const leaseEndingProperties: readonly LockProperty[] = [
         ]
         deadlocked.push(world.lease('B', 'b'))
         world.clock.advance(2)
-        world.locks.breakLeases('b', { cause: 'broken', reason: 'it is in the way', by: undefined })
+        world.locks.leases.break('b', { cause: 'broken', reason: 'it is in the way', by: undefined })
         leaseFrom(first)
         const codes = [timed, parked, cancelled, deadlocked[2] ?? first, deadlocked[3] ?? first].map(
           (request) => errorFrom(request).code

@@ -95,7 +95,7 @@ async function take(step: Step, stage: Stage): Promise<void> {
   switch (step.do) {
     case 'lease': {
       const { key, mode, do: _, ...options } = step
-      const request = locks.requestLease({ key, path: key, mode }, { operation: name, ...options })
+      const request = locks.leases.request({ key, path: key, mode }, { operation: name, ...options })
       model.ask({ name, isLease: true, keys: [{ key, mode }], ...options })
       leases.set(last(model), request)
       return
@@ -125,18 +125,18 @@ async function take(step: Step, stage: Stage): Promise<void> {
     }
     case 'release': {
       const lease = model.leaseOf(step.key, step.agentId)
-      assert.equal(locks.releaseLease(step.key, step.agentId), lease !== undefined)
+      assert.equal(locks.leases.release(step.key, step.agentId), lease !== undefined)
       return lease && model.release(lease)
     }
     case 'release all': {
       const held = model.leasesOf(step.agentId)
-      assert.equal(locks.releaseAll(step.agentId), held.length)
+      assert.equal(locks.leases.releaseAll(step.agentId), held.length)
       for (const lease of held) model.release(lease)
       return
     }
     case 'renew': {
       const lease = model.leaseOf(step.key, step.agentId)
-      assert.equal(locks.renewLease(step.key, step.agentId, step.ttlMs) !== undefined, lease !== undefined)
+      assert.equal(locks.leases.renew(step.key, step.agentId, step.ttlMs) !== undefined, lease !== undefined)
       return lease && model.renew(lease, step.ttlMs)
     }
     case 'cancel': {
@@ -159,7 +159,7 @@ async function take(step: Step, stage: Stage): Promise<void> {
       return model.resume(request, step.timeoutMs)
     }
     case 'break': {
-      locks.breakLeases(step.key, { cause: 'broken', reason: 'it is in the way', by: undefined })
+      locks.leases.break(step.key, { cause: 'broken', reason: 'it is in the way', by: undefined })
       return model.breakLeases(step.key)
     }
     case 'advance': {
@@ -183,7 +183,7 @@ async function letAllFinish(stage: Stage): Promise<void> {
       model.requests.some((request) => request.agentId === agentId && request.state === 'waiting')
     const lease = model.requests.find((request) => request.state === 'held' && !isWaiting(request.agentId))
     if (lease?.agentId === undefined) break
-    world.locks.releaseAll(lease.agentId)
+    world.locks.leases.releaseAll(lease.agentId)
     for (const held of model.leasesOf(lease.agentId)) model.release(held)
     assertSame(stage)
   }

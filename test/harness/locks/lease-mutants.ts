@@ -193,7 +193,7 @@ export const leaseMutants: readonly Mutant[] = [
   },
   {
     fault: 'a stronger request beside a lease is a second lease',
-    file: 'lock-table',
+    file: 'lease-transitions',
     edits: [
       ['if (own !== undefined) {\n            queue.release(entry);', 'if (false) {\n            queue.release(entry);']
     ],
@@ -202,14 +202,14 @@ export const leaseMutants: readonly Mutant[] = [
   },
   {
     fault: 'an upgrade does not change the mode',
-    file: 'lock-table',
+    file: 'lease-transitions',
     edits: [["if (request.mode === 'exclusive')\n            queue.changeMode(own, 'exclusive');", '']],
     breaks: 'a shared lease that is the only one becomes exclusive where it stands, and keeps its token',
     foundByHistories: true
   },
   {
     fault: 'asking again for less makes a lease weaker',
-    file: 'lock-table',
+    file: 'lease-transitions',
     edits: [
       [
         "if (request.mode === 'exclusive')\n            queue.changeMode(own, 'exclusive');",
@@ -221,47 +221,47 @@ export const leaseMutants: readonly Mutant[] = [
   },
   {
     fault: 'a lease granted at once does not let what else its agent waits for run',
-    file: 'lock-table',
-    edits: [['request.onGrant(request);\n        this.#promote(queue);', 'request.onGrant(request);']],
+    file: 'lease-transitions',
+    edits: [['request.onGrant(request);\n        this.#table.promote(queue);', 'request.onGrant(request);']],
     breaks: 'an exclusive lease waited for becomes an upgrade when its agent is granted a shared one at once'
   },
   {
     fault: 'asking again forgets the note',
-    file: 'lock-table',
+    file: 'lease-transitions',
     edits: [['own.note = request.note ?? own.note;', 'own.note = request.note;']],
     breaks: 'asking again renews a lease without shortening it, and keeps its token and its note'
   },
   {
     fault: 'asking again keeps the old connection',
-    file: 'lock-table',
+    file: 'lease-transitions',
     edits: [['own.connection = request.connection;', '']],
     breaks: 'asking again renews a lease without shortening it, and keeps its token and its note'
   },
   {
     fault: 'asking again does not change how long each use renews for',
-    file: 'lock-table',
+    file: 'lease-transitions',
     edits: [['own.ttlMs = request.ttlMs;', '']],
     breaks: 'asking again renews a lease without shortening it, and keeps its token and its note',
     foundByHistories: true
   },
   {
     fault: 'asking again does not renew',
-    file: 'lock-table',
+    file: 'lease-transitions',
     edits: [['this.#extend(own, now + lifetimeOf(request));', '']],
     breaks: 'asking again renews a lease without shortening it, and keeps its token and its note',
     foundByHistories: true
   },
   {
     fault: 'a renewal shortens',
-    file: 'lock-table',
-    edits: [['if (endsAt > lease.endsAt)', 'if (lease)']],
+    file: 'lease-transitions',
+    edits: [['if (expiresAt > lease.expiresAt)', 'if (lease)']],
     breaks: 'asking again renews a lease without shortening it, and keeps its token and its note',
     foundByHistories: true
   },
   {
     fault: 'an operation of its agent does not renew a lease',
     file: 'lock-table',
-    edits: [['this.#extend(own, now + own.ttlMs);', '']],
+    edits: [['this.leases.use(own, now);', '']],
     breaks: 'a lease lasts anew from each operation of its agent on the path, also one that has to wait',
     foundByHistories: true
   },
@@ -269,37 +269,34 @@ export const leaseMutants: readonly Mutant[] = [
     fault: 'only operations that need not wait renew a lease',
     file: 'lock-table',
     edits: [
-      [
-        'this.#extend(own, now + own.ttlMs);',
-        'if (queue.isFreeFor(entry))\n                    this.#extend(own, now + own.ttlMs);'
-      ]
+      ['this.leases.use(own, now);', 'if (queue.isFreeFor(entry))\n                    this.leases.use(own, now);']
     ],
     breaks: 'a lease lasts anew from each operation of its agent on the path, also one that has to wait',
     foundByHistories: true
   },
   {
     fault: 'a renewal does not count for later uses',
-    file: 'lock-table',
+    file: 'lease-transitions',
     edits: [['lease.ttlMs = ttlMs;', '']],
     breaks: 'renewing sets how long a lease lasts, for now and for each use after, and brings none back'
   },
   {
     fault: 'a renewal only ever lengthens',
-    file: 'lock-table',
-    edits: [['this.#endAt(lease, this.#clock.now() + ttlMs);', 'this.#extend(lease, this.#clock.now() + ttlMs);']],
+    file: 'lease-transitions',
+    edits: [['this.#setExpiry(lease, this.#now() + ttlMs);', 'this.#extend(lease, this.#now() + ttlMs);']],
     breaks: 'renewing sets how long a lease lasts, for now and for each use after, and brings none back',
     foundByHistories: true
   },
   {
     fault: 'the end of a lease is not told',
-    file: 'lock-table',
-    edits: [["this.#options.onLeaseEnd(acquisition, { cause: 'expired' });", ';']],
+    file: 'lease-transitions',
+    edits: [["this.#options.onLeaseEnd(lease, { cause: 'expired' });", ';']],
     breaks: 'the end of a lease is told once and with its cause, unless its agent released it',
     foundByHistories: true
   },
   {
     fault: 'a release is told as an end',
-    file: 'lock-table',
+    file: 'lease-transitions',
     edits: [
       [
         'if (end !== undefined)\n            this.#options.onLeaseEnd(lease, end);',
@@ -311,26 +308,26 @@ export const leaseMutants: readonly Mutant[] = [
   },
   {
     fault: 'a broken lease is a released one',
-    file: 'lock-manager',
-    edits: [['this.#table.endLease(lease, end);', 'this.#table.endLease(lease);']],
+    file: 'lease-manager',
+    edits: [['this.#table.leases.end(lease, end);', 'this.#table.leases.end(lease);']],
     breaks: 'the end of a lease is told once and with its cause, unless its agent released it',
     foundByHistories: true
   },
   {
     fault: 'a disconnect is told as an expiry',
-    file: 'lock-manager',
+    file: 'lease-manager',
     edits: [["{ cause: 'disconnected' }", "{ cause: 'expired' }"]],
     breaks: 'the end of a lease is told once and with its cause, unless its agent released it'
   },
   {
     fault: 'a disconnect ends all leases',
-    file: 'lock-manager',
+    file: 'lease-manager',
     edits: [['.filter((lease) => lease.connection === connection)', '']],
     breaks: 'a release of all, a disconnect and a break end what they name, and nothing else'
   },
   {
     fault: 'a release of all leaves one',
-    file: 'lock-manager',
+    file: 'lease-manager',
     edits: [
       [
         'const leases = [...this.#table.agents.leasesOf(agentId)];',
@@ -342,42 +339,42 @@ export const leaseMutants: readonly Mutant[] = [
   },
   {
     fault: 'a break ends one lease of several',
-    file: 'lock-manager',
+    file: 'lease-manager',
     edits: [['?.leases ?? [])];', '?.leases ?? [])].slice(1);']],
     breaks: 'however a lease ends, those whom it kept waiting are granted in their order',
     foundByHistories: true
   },
   {
     fault: 'whoever looks for a lease believes the timer',
-    file: 'lock-manager',
-    edits: [[' leaseOf(key, agentId) {\n        this.#table.catchUp();', ' leaseOf(key, agentId) {']],
+    file: 'lease-manager',
+    edits: [[' find(key, agentId) {\n        this.#table.catchUp();', ' find(key, agentId) {']],
     breaks: 'a lease ends at its very millisecond, for whoever looks, also where the timer comes late'
   },
   {
     fault: 'whoever asks for a lease believes the timer',
-    file: 'lock-manager',
+    file: 'lease-manager',
     edits: [['this.#table.catchUp(now);\n        const asked', 'const asked']],
     breaks: 'a lease ends at its very millisecond, for whoever looks, also where the timer comes late'
   },
   {
     fault: 'a break believes the timer',
-    file: 'lock-manager',
+    file: 'lease-manager',
     edits: [['this.#table.catchUp();\n        const leases = [...(this', 'const leases = [...(this']],
     breaks: 'a lease ends at its very millisecond, for whoever looks, also where the timer comes late'
   },
   {
     fault: 'leases take the tokens of operations',
-    file: 'lock-table',
+    file: 'lease-transitions',
     edits: [['tokens.nextForLease();', 'tokens.next();']],
     breaks: 'where no token can be promised a lease is refused, and the next in line runs'
   },
   {
     fault: 'a lease has the token of the one before',
-    file: 'lock-table',
+    file: 'lease-transitions',
     edits: [
       [
-        'request.fencingToken = this.#options.tokens.nextForLease();',
-        'request.fencingToken = this.last ??= this.#options.tokens.nextForLease();'
+        'restored?.fencingToken ?? this.#options.tokens.nextForLease();',
+        '(this.last ??= this.#options.tokens.nextForLease());'
       ]
     ],
     breaks: 'the token of a lease is larger than any before, and a lease that ended gives the next one another',
@@ -385,10 +382,10 @@ export const leaseMutants: readonly Mutant[] = [
   },
   {
     fault: 'a lease without a token stands in the way',
-    file: 'lock-table',
+    file: 'lease-transitions',
     edits: [
       [
-        'catch (error) {\n            return this.fail(request, error);',
+        'catch (error) {\n            return this.#table.fail(request, error);',
         'catch (error) {\n            return request.reject(error);'
       ]
     ],
@@ -396,20 +393,23 @@ export const leaseMutants: readonly Mutant[] = [
   },
   {
     fault: 'a request to a stopping manager never settles',
-    file: 'lock-manager',
+    file: 'lease-manager',
     edits: [
       [
-        'this.#table.fail(asked.acquisition, stopping(asked.acquisition, this.#stopReason));',
-        'asked.acquisition.reject(stopping(asked.acquisition, this.#stopReason));'
+        'this.#table.fail(asked.acquisition, stopping(asked.acquisition, this.#table.stopReason));',
+        'asked.acquisition.reject(stopping(asked.acquisition, this.#table.stopReason));'
       ]
     ],
     breaks: 'a stopping manager refuses the leases waited for and those to come, and leaves what is held until its end'
   },
   {
     fault: 'a stopping manager gives leases',
-    file: 'lock-manager',
+    file: 'lease-manager',
     edits: [
-      ['if (this.#stopReason === undefined)\n            asked.enter(now);', 'if (now)\n            asked.enter(now);']
+      [
+        'if (this.#table.stopReason === undefined)\n            asked.enter(now);',
+        'if (now)\n            asked.enter(now);'
+      ]
     ],
     breaks: 'a stopping manager refuses the leases waited for and those to come, and leaves what is held until its end'
   },
@@ -418,15 +418,15 @@ export const leaseMutants: readonly Mutant[] = [
     file: 'lease-request',
     edits: [
       [
-        'this.#table.withdrawRequest(this.#lease, this.#mode,',
-        'this.#table.withdrawRequest(this.#lease, this.acquisition.mode,'
+        'this.#table.leases.withdraw(this.#lease, this.#mode,',
+        'this.#table.leases.withdraw(this.#lease, this.acquisition.mode,'
       ]
     ],
     breaks: 'undoing a request leaves a lease that its agent had before, or has asked for since'
   },
   {
     fault: 'undoing ends the lease, whoever else has been granted it',
-    file: 'lock-table',
+    file: 'lease-transitions',
     edits: [['if (claims.shared === 0)\n            return', 'if (claims)\n            return']],
     breaks: 'undoing a request leaves a lease that its agent had before, or has asked for since',
     foundByHistories: true
@@ -439,15 +439,17 @@ export const leaseMutants: readonly Mutant[] = [
   },
   {
     fault: 'an upgrade stays when it is undone',
-    file: 'lock-table',
-    edits: [["entry.queue.changeMode(lease, 'shared');", '']],
+    file: 'lease-transitions',
+    edits: [["queue.changeMode(lease, 'shared');", '']],
     breaks: 'undoing a request gives a new lease back, makes an upgraded one shared again, and leaves a queue',
     foundByHistories: true
   },
   {
     fault: 'those who wait for an upgrade that is undone are not granted',
-    file: 'lock-table',
-    edits: [['this.#promote(entry.queue);', '']],
+    file: 'lease-transitions',
+    edits: [
+      ["queue.changeMode(lease, 'shared');\n        this.#table.promote(queue);", "queue.changeMode(lease, 'shared');"]
+    ],
     breaks: 'undoing a request gives a new lease back, makes an upgraded one shared again, and leaves a queue'
   },
   {
@@ -459,25 +461,25 @@ export const leaseMutants: readonly Mutant[] = [
   },
   {
     fault: 'a request that brings no new lease counts for nothing',
-    file: 'lock-table',
+    file: 'lease-transitions',
     edits: [['own.claims[request.mode] += 1;', '']],
     breaks: 'undoing a request leaves a lease that its agent had before, or has asked for since',
     foundByHistories: true
   },
   {
     fault: 'of two requests granted together the second stands for both',
-    file: 'lock-table',
+    file: 'lease-transitions',
     edits: [['request.claims[request.mode] += 1;', '']],
     breaks: 'of two requests that waited together, undoing the stronger leaves the weaker one its lease',
     foundByHistories: true
   },
   {
     fault: 'undoing looks for the lease that its agent has now',
-    file: 'lock-table',
+    file: 'lease-transitions',
     edits: [
       [
         'claims[mode] -= 1;',
-        'claims[mode] -= 1;\n        for (const now of this.agents.leasesOf(lease.agentId))\n            if (now !== lease)\n                this.release(now);'
+        'claims[mode] -= 1;\n        for (const now of this.#table.agents.leasesOf(lease.agentId))\n            if (now !== lease)\n                this.#table.release(now);'
       ]
     ],
     breaks: 'undoing a request whose lease has ended does not touch the lease that came after',
@@ -485,11 +487,11 @@ export const leaseMutants: readonly Mutant[] = [
   },
   {
     fault: 'an upgrade keeps the lease that has ended',
-    file: 'lock-table',
+    file: 'lease-transitions',
     edits: [
       [
-        'this.agents.addLease(request);',
-        'this.agents.addLease(request);\n        request.fencingToken = (this.last ??= request).agentId === agentId ? this.last.fencingToken : request.fencingToken;'
+        'this.#table.agents.addLease(request);',
+        'this.#table.agents.addLease(request);\n        request.fencingToken = (this.last ??= request).agentId === agentId ? this.last.fencingToken : request.fencingToken;'
       ]
     ],
     breaks: 'an upgrade whose lease ends meanwhile brings a new lease with a new token',
@@ -498,51 +500,51 @@ export const leaseMutants: readonly Mutant[] = [
   {
     fault: 'no place is kept',
     file: 'lock-table',
-    edits: [['acquisition.isParked || acquisition.graceMs === 0)', 'acquisition)']],
+    edits: [['acquisition.graceMs > 0)', 'false)']],
     breaks: 'a request whose timeout ends keeps its place for its grace, and then leaves with LOCK_TIMEOUT',
     foundByHistories: true
   },
   {
     fault: 'a place is kept for ever',
     file: 'lock-table',
-    edits: [['acquisition.isParked || acquisition.graceMs === 0)', 'acquisition.graceMs === 0)']],
+    edits: [['else if (acquisition.isParked)', 'else if (false)']],
     breaks: 'a request whose timeout ends keeps its place for its grace, and then leaves with LOCK_TIMEOUT',
     foundByHistories: true
   },
   {
     fault: 'what was granted while nobody waited lasts its whole time',
-    file: 'lock-table',
+    file: 'lease-transitions',
     edits: [['return isParked ? Math.min(ttlMs, graceMs) : ttlMs;', 'return ttlMs;']],
     breaks: 'what is granted while nobody waits for it lasts no longer than the grace, until somebody comes for it',
     foundByHistories: true
   },
   {
     fault: 'the grace prolongs a short lease',
-    file: 'lock-table',
+    file: 'lease-transitions',
     edits: [['Math.min(ttlMs, graceMs)', 'graceMs']],
     breaks: 'what is granted while nobody waits for it lasts no longer than the grace, until somebody comes for it',
     foundByHistories: true
   },
   {
     fault: 'coming back prolongs only a lease of its own',
-    file: 'lock-table',
+    file: 'lease-transitions',
     edits: [
       [
-        "if (lease?.state === 'held')\n            this.#extend(lease, now + lease.ttlMs);",
-        "if (request.state === 'held')\n            this.#extend(request, now + request.ttlMs);"
+        "if (lease?.state === 'held')\n            this.use(lease, now);",
+        "if (request.state === 'held')\n            this.use(request, now);"
       ]
     ],
     breaks: 'an upgrade granted while nobody waits for it lasts its whole time once somebody comes for it'
   },
   {
     fault: 'coming back does not prolong the wait',
-    file: 'lock-table',
-    edits: [["if (request.state === 'waiting')\n            this.#endAt(request, request.timeoutAt);", '']],
+    file: 'lease-transitions',
+    edits: [["if (request.state === 'waiting')\n            this.#table.setDeadline(request, now + timeoutMs);", '']],
     breaks: 'whoever comes back for a kept place waits anew from there, and can go away again'
   },
   {
     fault: 'whoever comes back is taken for gone',
-    file: 'lock-table',
+    file: 'lease-transitions',
     edits: [['request.isParked = false;', '']],
     breaks: 'whoever comes back for a kept place waits anew from there, and can go away again'
   },
@@ -560,8 +562,8 @@ export const leaseMutants: readonly Mutant[] = [
   },
   {
     fault: 'parking is not told',
-    file: 'lock-table',
-    edits: [['acquisition.onPark?.();', '']],
+    file: 'lease-transitions',
+    edits: [['request.onPark?.();', '']],
     breaks: 'everybody who awaits the outcome of a request is told of its grant, its refusal and its parking'
   },
   {
@@ -592,22 +594,22 @@ export const leaseMutants: readonly Mutant[] = [
   {
     fault: 'an upgrade counts as another lease',
     file: 'lock-table',
-    edits: [['entry.isLease && queue.leaseOf(acquisition.agentId) === undefined', 'entry.isLease']],
+    edits: [['isLease && queue.leaseOf(agentId) === undefined', 'isLease']],
     breaks: 'an agent at its limit of leases is refused another with OVERLOADED, also one it waited for, but no upgrade'
   },
   {
     fault: 'who may not have another lease waits for it',
     file: 'lock-table',
-    edits: [['if (entry.isLease && queue.leaseOf(acquisition.agentId) === undefined) {', 'if (false) {']],
+    edits: [['if (isLease && queue.leaseOf(agentId) === undefined) {', 'if (false) {']],
     breaks: 'an agent at its limit of leases is refused another with OVERLOADED, also one it waited for, but no upgrade'
   },
   {
     fault: 'the limit of leases is one too many',
-    file: 'lock-table',
+    file: 'lease-transitions',
     edits: [
       [
-        'this.agents.leasesOf(agentId).size >= maxLeasesPerAgent',
-        'this.agents.leasesOf(agentId).size > maxLeasesPerAgent'
+        'agents.leasesOf(request.agentId).size >= maxLeasesPerAgent',
+        'agents.leasesOf(request.agentId).size > maxLeasesPerAgent'
       ]
     ],
     breaks: 'an agent at its limit of leases is refused another with OVERLOADED, also one it waited for, but no upgrade'
@@ -638,7 +640,7 @@ export const leaseMutants: readonly Mutant[] = [
   },
   {
     fault: 'LOCK_TIMEOUT names the caller\u2019s own lease',
-    file: 'errors',
+    file: 'status',
     edits: [['(blockers.length > 0 ? blockers : [...queue.holders])', '[...queue.holders]']],
     breaks: 'LOCK_TIMEOUT names the holder of the lease, its note, until when, and how to be the one who holds it'
   },
@@ -674,8 +676,8 @@ export const leaseMutants: readonly Mutant[] = [
   },
   {
     fault: 'trying for a lease waits',
-    file: 'lock-manager',
-    edits: [['return this.isLeasable(request, options)\n            ? this', 'return options\n            ? this']],
+    file: 'lease-manager',
+    edits: [['return this.isFree(request, options) ? this', 'return options ? this']],
     breaks: 'trying a lease takes what is free or held already, and otherwise changes nothing'
   },
   {
@@ -698,14 +700,14 @@ export const leaseMutants: readonly Mutant[] = [
   },
   {
     fault: 'the leases of others are not counted',
-    file: 'lock-table',
-    edits: [['this.agents.leaseCount >= maxLeases ?', 'false ?']],
+    file: 'lease-transitions',
+    edits: [['agents.leaseCount >= maxLeases ?', 'false ?']],
     breaks: 'all agents together at the limit of leases are refused another with OVERLOADED, and none that is there'
   },
   {
     fault: 'the limit of all leases is one too many',
-    file: 'lock-table',
-    edits: [['this.agents.leaseCount >= maxLeases ?', 'this.agents.leaseCount > maxLeases ?']],
+    file: 'lease-transitions',
+    edits: [['agents.leaseCount >= maxLeases ?', 'agents.leaseCount > maxLeases ?']],
     breaks: 'all agents together at the limit of leases are refused another with OVERLOADED, and none that is there'
   },
   {
@@ -728,14 +730,14 @@ export const leaseMutants: readonly Mutant[] = [
   {
     fault: 'what nobody may come for is kept for its whole time',
     file: 'lease-request',
-    edits: [['this.#table.keepForGrace(this.acquisition);', ';']],
+    edits: [['this.#table.leases.keepForGrace(this.acquisition);', ';']],
     breaks:
       'what a request has brought can be kept for its grace alone, until somebody comes for it or it is asked for again'
   },
   {
     fault: 'keeping a lease for its grace prolongs it',
-    file: 'lock-table',
-    edits: [[' && endsAt < lease.endsAt)', ')']],
+    file: 'lease-transitions',
+    edits: [[' && expiresAt < lease.expiresAt)', ')']],
     breaks:
       'what a request has brought can be kept for its grace alone, until somebody comes for it or it is asked for again'
   },
@@ -758,40 +760,40 @@ export const leaseMutants: readonly Mutant[] = [
   },
   {
     fault: 'keeping a lease for its grace revives it',
-    file: 'lock-table',
+    file: 'lease-transitions',
     edits: [["if (lease.state === 'held' && lease.hasOneClaim", 'if (lease.hasOneClaim']],
     breaks:
       'what a request has brought can be kept for its grace alone, until somebody comes for it or it is asked for again'
   },
   {
     fault: 'what another request was promised is kept for the grace alone',
-    file: 'lock-table',
+    file: 'lease-transitions',
     edits: [['lease.hasOneClaim && ', '']],
     breaks:
       'what a request has brought can be kept for its grace alone, until somebody comes for it or it is asked for again'
   },
   {
     fault: 'what an undone request has said of a lease stays',
-    file: 'lock-table',
+    file: 'lease-transitions',
     edits: [['Object.assign(lease, request.replaced);', ';']],
     breaks: 'undoing a request takes back what it said of a lease, unless the agent has said something else since'
   },
   {
     fault: 'undoing takes back what was said since',
-    file: 'lock-table',
+    file: 'lease-transitions',
     edits: [['if (request.replaced?.renewals === lease.renewals - 1)', 'if (request)']],
     breaks: 'undoing a request takes back what it said of a lease, unless the agent has said something else since'
   },
   {
     fault: 'a lease may end before the call that brings it',
     file: 'lease-request',
-    edits: [['this.#table.prolong(this.#lease, ms);', ';']],
+    edits: [['this.#table.leases.prolong(this.#lease, ms);', ';']],
     breaks: 'a lease lasts as long as the call that brings it, and its time begins when its agent is told'
   },
   {
     fault: 'the time of a lease begins at its grant',
     file: 'lease-request',
-    edits: [['this.#table.renew(lease, lease.ttlMs);', ';']],
+    edits: [['this.#table.leases.renew(lease, lease.ttlMs);', ';']],
     breaks: 'a lease lasts as long as the call that brings it, and its time begins when its agent is told'
   },
   {
@@ -802,7 +804,7 @@ export const leaseMutants: readonly Mutant[] = [
   },
   {
     fault: 'requests outlive their connection',
-    file: 'lock-manager',
+    file: 'lease-manager',
     edits: [
       [
         "for (const request of requests)\n            this.#table.fail(request, cancelled(request, 'its connection has ended'));",
@@ -813,7 +815,7 @@ export const leaseMutants: readonly Mutant[] = [
   },
   {
     fault: 'a connection ends the requests of all',
-    file: 'lock-manager',
+    file: 'lease-manager',
     edits: [['.filter((request) => request.connection === connection)', '']],
     breaks: 'with a connection the requests for leases end that were made over it, parked or not'
   }

@@ -7,12 +7,12 @@ const modes = ['shared', 'exclusive'] as const
 
 /** Each brings the lease of A on a to its end. */
 const endings: Record<string, (world: LeaseWorld) => unknown> = {
-  release: ({ locks }) => locks.releaseLease('a', 'A'),
-  'release of all': ({ locks }) => locks.releaseAll('A'),
-  'release by token': ({ locks }) => locks.release('a', locks.leaseOf('a', 'A')?.fencingToken ?? 0),
+  release: ({ locks }) => locks.leases.release('a', 'A'),
+  'release of all': ({ locks }) => locks.leases.releaseAll('A'),
+  'release by token': ({ locks }) => locks.release('a', locks.leases.find('a', 'A')?.fencingToken ?? 0),
   expiry: ({ clock }) => clock.advance(1000),
-  break: ({ locks }) => locks.breakLeases('a', { cause: 'broken', reason: 'it is in the way', by: 'operator' }),
-  disconnect: ({ locks }) => locks.disconnect('session')
+  break: ({ locks }) => locks.leases.break('a', { cause: 'broken', reason: 'it is in the way', by: 'operator' }),
+  disconnect: ({ locks }) => locks.leases.disconnect('session')
 }
 
 export const leaseProperties: readonly LockProperty[] = [
@@ -50,9 +50,9 @@ export const leaseProperties: readonly LockProperty[] = [
         }
       ])
       assert.deepEqual(world.locks.summary(), { paths: 1, shared: 0, exclusive: 1, leases: 1, waiting: 0 })
-      assert.equal(world.locks.leaseOf('a', 'A'), request.lease)
-      assert.equal(world.locks.leaseOf('a', 'B'), undefined)
-      assert.equal(world.locks.leaseOf('a', undefined), undefined)
+      assert.equal(world.locks.leases.find('a', 'A'), request.lease)
+      assert.equal(world.locks.leases.find('a', 'B'), undefined)
+      assert.equal(world.locks.leases.find('a', undefined), undefined)
       assert.deepEqual([request.isWaiting, request.isParked, request.error], [false, false, undefined])
     }
   },
@@ -119,7 +119,7 @@ export const leaseProperties: readonly LockProperty[] = [
         const lease = world.lease('C', 'a')
         world.write('D', 'a')
         world.clock.advance(999)
-        world.locks.renewLease('a', 'A', 1000)
+        world.locks.leases.renew('a', 'A', 1000)
         world.clock.advance(999)
         assert.deepEqual(world.holders('a'), ['lease of A'], how)
         end(world)
@@ -164,7 +164,7 @@ export const leaseProperties: readonly LockProperty[] = [
       const kept = world.write('B', 'a')
       const passing = world.read('C', 'a')
       assert.deepEqual(world.waiters('a'), ['write of B'])
-      world.locks.releaseLease('a', 'A')
+      world.locks.leases.release('a', 'A')
       world.read('D', 'a')
       assert.deepEqual([world.holders('a'), world.waiters('a')], [['read of C'], ['write of B', 'read of D']])
       await settled()
@@ -205,7 +205,7 @@ export const leaseProperties: readonly LockProperty[] = [
       const write = world.write('B', 'a')
       const shared = world.sharedLease('C', 'a')
       assert.deepEqual(world.waiters('a'), ['write of B', 'lease of C'])
-      world.locks.releaseLease('a', 'A')
+      world.locks.leases.release('a', 'A')
       assert.deepEqual(world.holders('a'), ['write of B'])
       await settled()
       write.lock.release()
@@ -255,7 +255,7 @@ export const leaseProperties: readonly LockProperty[] = [
       assert.deepEqual(world.holders('a'), ['lease of A', 'write of A'])
       await settled()
       own.lock.release()
-      world.locks.releaseLease('a', 'A')
+      world.locks.leases.release('a', 'A')
       assert.deepEqual([world.holders('a'), world.waiters('a')], [['lease of B'], ['write of C']])
       assert.equal(other.outcome, 'pending')
     }
@@ -268,7 +268,7 @@ export const leaseProperties: readonly LockProperty[] = [
         const request = world.lease('A', 'a', { connection: 'session' })
         const write = world.write('A', 'a')
         const next = world.lease('B', 'a')
-        world.locks.renewLease('a', 'A', 1000)
+        world.locks.leases.renew('a', 'A', 1000)
         await settled()
         end(world)
         assert.equal(leaseFrom(request).isHeld, false, how)
@@ -289,7 +289,7 @@ export const leaseProperties: readonly LockProperty[] = [
       world.read('D', 'a')
       assert.deepEqual(world.holders('a'), ['lease of A', 'write of C'])
       assert.deepEqual(world.waiters('a'), ['lease of B', 'read of D'])
-      world.locks.releaseLease('a', 'A')
+      world.locks.leases.release('a', 'A')
       assert.deepEqual([world.holders('a'), world.waiters('a')], [['write of C', 'lease of B'], ['read of D']])
       await settled()
       write.lock.release()
@@ -302,14 +302,14 @@ export const leaseProperties: readonly LockProperty[] = [
       const { locks } = createLeaseWorld(create)
       const options = (agentId: string) => ({ operation: 'lock_try', agentId, ttlMs: 1000 })
       const request = (mode: 'shared' | 'exclusive') => ({ key: 'a', path: 'a.txt', mode })
-      assert.equal(locks.isLeasable(request('exclusive'), options('A')), true)
+      assert.equal(locks.leases.isFree(request('exclusive'), options('A')), true)
       assert.equal(locks.summary().paths, 0)
-      const first = locks.tryLease(request('exclusive'), options('A'))
-      assert.equal(locks.tryLease(request('shared'), options('B')), undefined)
-      assert.equal(locks.isLeasable(request('shared'), options('B')), false)
+      const first = locks.leases.tryRequest(request('exclusive'), options('A'))
+      assert.equal(locks.leases.tryRequest(request('shared'), options('B')), undefined)
+      assert.equal(locks.leases.isFree(request('shared'), options('B')), false)
       for (const mode of modes) {
-        assert.equal(locks.isLeasable(request(mode), options('A')), true)
-        assert.equal(locks.tryLease(request(mode), options('A'))?.lease, leaseFrom(first))
+        assert.equal(locks.leases.isFree(request(mode), options('A')), true)
+        assert.equal(locks.leases.tryRequest(request(mode), options('A'))?.lease, leaseFrom(first))
       }
       assert.deepEqual(locks.summary(), { paths: 1, shared: 0, exclusive: 1, leases: 1, waiting: 0 })
     }

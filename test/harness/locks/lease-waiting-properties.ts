@@ -38,7 +38,7 @@ export const leaseWaitingProperties: readonly LockProperty[] = [
           world.lease('A', 'a')
           const parked = world.lease('B', 'a', { timeoutMs: 100, graceMs, ttlMs })
           world.clock.advance(120)
-          world.locks.releaseLease('a', 'A')
+          world.locks.leases.release('a', 'A')
           const lease = leaseFrom(parked)
           const grantedAt = world.clock.now()
           assert.deepEqual([lease.expiresAt, parked.isParked], [grantedAt + keptMs, true])
@@ -62,14 +62,14 @@ export const leaseWaitingProperties: readonly LockProperty[] = [
       world.sharedLease('A', 'a')
       const parked = world.lease('B', 'a', { timeoutMs: 100, graceMs: 500, ttlMs: 1000 })
       world.clock.advance(100)
-      world.locks.releaseLease('a', 'A')
+      world.locks.leases.release('a', 'A')
       assert.equal(leaseFrom(parked), lease)
       assert.deepEqual([lease.mode, lease.expiresAt], ['exclusive', world.clock.now() + 500])
       world.clock.advance(10)
       parked.resume({ timeoutMs: 100 })
       assert.equal(lease.expiresAt, world.clock.now() + 1000)
       parked.resume({ timeoutMs: 100 })
-      world.locks.renewLease('a', 'B', 5000)
+      world.locks.leases.renew('a', 'B', 5000)
       parked.resume({ timeoutMs: 100 })
       assert.equal(lease.expiresAt, world.clock.now() + 5000, 'never shortened')
     }
@@ -91,7 +91,7 @@ export const leaseWaitingProperties: readonly LockProperty[] = [
       world.clock.advance(49)
       request.resume({ timeoutMs: 1000 })
       world.clock.advance(999)
-      world.locks.releaseLease('a', 'A')
+      world.locks.leases.release('a', 'A')
       const lease = leaseFrom(request)
       assert.equal(lease.expiresAt, world.clock.now() + 300_000)
       assert.deepEqual([world.holders('a'), world.waiters('a')], [['lease of B'], ['lease of C']])
@@ -138,7 +138,7 @@ export const leaseWaitingProperties: readonly LockProperty[] = [
       world.clock.advance(50)
       assert.deepEqual(world.ends, ['A lost b: expired', 'A lost a: expired'])
       const released = world.lease('A', 'c', { graceMs: 50 })
-      world.locks.releaseLease('c', 'A')
+      world.locks.leases.release('c', 'A')
       released.keepForGrace()
       world.clock.advance(50)
       assert.equal(world.ends.length, 2)
@@ -158,11 +158,11 @@ export const leaseWaitingProperties: readonly LockProperty[] = [
       world.clock.advance(500)
       request.begin()
       assert.equal(leaseFrom(request).expiresAt, start + 600)
-      world.locks.renewLease('a', 'A', 5000)
+      world.locks.leases.renew('a', 'A', 5000)
       const again = world.lease('A', 'a', { ttlMs: 100 })
       again.begin()
       assert.equal(leaseFrom(again).expiresAt, start + 5500, 'never shortened')
-      world.locks.releaseLease('a', 'A')
+      world.locks.leases.release('a', 'A')
       for (const late of [request, again]) late.begin()
       assert.equal(again.lease?.isHeld, false)
       world.assertEmpty()
@@ -212,7 +212,7 @@ export const leaseWaitingProperties: readonly LockProperty[] = [
       void listen('again', granted)
       await settled()
       assert.deepEqual(told, [])
-      world.locks.releaseLease('a', 'A')
+      world.locks.leases.release('a', 'A')
       void listen('late', granted)
       await settled()
       assert.deepEqual(new Set(told), new Set(['again', 'late']))
@@ -294,7 +294,7 @@ export const leaseWaitingProperties: readonly LockProperty[] = [
       const refused = [world.lease('A', 'd'), world.lease('A', 'c')]
       const behind = world.lease('C', 'c')
       assert.deepEqual(world.waiters('c'), ['lease of A', 'lease of C'])
-      world.locks.releaseLease('c', 'B')
+      world.locks.leases.release('c', 'B')
       for (const request of [...refused, waiting]) {
         assert.equal(errorFrom(request).code, 'OVERLOADED')
         assert.deepEqual(errorFrom(request).details, { retry_after_seconds: 1, limit: 2 })
@@ -307,7 +307,7 @@ export const leaseWaitingProperties: readonly LockProperty[] = [
       shared.undo()
       assert.equal(leaseFrom(upgrade), kept.lease)
       leaseFrom(world.lease('A', 'b'))
-      world.locks.releaseLease('b', 'A')
+      world.locks.leases.release('b', 'A')
       leaseFrom(world.lease('A', 'd'))
     }
   },
@@ -325,7 +325,7 @@ export const leaseWaitingProperties: readonly LockProperty[] = [
       }
       const upgrade = world.lease('B', 'a')
       assert.deepEqual([upgrade.isWaiting, leaseFrom(world.sharedLease('A', 'a'))], [true, first.lease])
-      world.locks.releaseLease('a', 'A')
+      world.locks.leases.release('a', 'A')
       assert.equal(leaseFrom(upgrade).mode, 'exclusive')
       leaseFrom(world.lease('C', 'c'))
       assert.equal(errorFrom(world.lease('D', 'd')).code, 'OVERLOADED')
@@ -367,7 +367,7 @@ export const leaseWaitingProperties: readonly LockProperty[] = [
         'write of C did not get the exclusive lock on a.txt within 30 s. Agent A has leased it with 2 more (shared) since ' +
           '2026-01-01T00:00:00.000Z until 2026-01-01T00:01:30.000Z, 59 s from now, with the note "a refactoring". This call was ' +
           'at position 1 of 2 in the queue. Nothing was changed; try again later, or wait for the lease with lock_wait. (This ' +
-          'call came as agent C: whoever holds the lease passes its own agent_id.)'
+          'call came as agent C: the holder of the lease passes its own agent_id.)'
       )
       const acquired_at = '2026-01-01T00:00:00.000Z'
       const first = {
@@ -392,7 +392,7 @@ export const leaseWaitingProperties: readonly LockProperty[] = [
       assert(Array.isArray(holders))
       assert.deepEqual(holders.slice(0, 2), [first, second], 'before the read, which came before them')
       assert.equal(holders[2]?.operation, 'read of D')
-      assert.match(unnamed.error.message, /\(This call came without an agent_id: whoever holds/)
+      assert.match(unnamed.error.message, /\(This call came without an agent_id: the holder of the lease passes/)
       const { details, message } = errorFrom(own)
       assert.deepEqual([details?.['holder_count'], details?.['holders']], [1, [first]], 'not its own')
       assert.match(

@@ -3,10 +3,11 @@ import assert from 'node:assert/strict'
 import type { OperationError } from '../../../src/errors.ts'
 import { isOperationError } from './is-operation-error.ts'
 import type { AcquireOptions, Lease, LeaseWaitOptions, LockLimits, LockMode } from '../../../src/engine/locks/lock.ts'
-import type { LockManager, LockManagerOptions } from '../../../src/engine/locks/lock-manager.ts'
+import type { LeaseRequest } from '../../../src/engine/locks/lease-request.ts'
+import type { LockManagerOptions } from '../../../src/engine/locks/lock-manager.ts'
 import { createLockWorld, type Attempt, type CreateLockManager, type LockWorld } from './lock-world.ts'
 
-export type LeaseRequest = ReturnType<LockManager['requestLease']>
+export type { LeaseRequest }
 
 interface LeaseChoices extends Partial<LeaseWaitOptions> {
   readonly mode?: LockMode
@@ -33,7 +34,7 @@ export function createLeaseWorld(
     void ends.push(`${agentId} lost ${key}: ${cause}`)
   const world = createLockWorld(create, limits, { ...options, onLeaseEnd })
   const lease: LeaseWorld['lease'] = (agentId, key, { mode = 'exclusive', ...choices } = {}) =>
-    world.locks.requestLease(
+    world.locks.leases.request(
       { key, path: `${key}.txt`, mode },
       { operation: nameOf('lease', agentId), agentId, timeoutMs: 30_000, graceMs: 0, ttlMs: 300_000, ...choices }
     )

@@ -32,7 +32,7 @@ export const managerMutants: readonly Mutant[] = [
     file: 'acquisition',
     edits: [
       [
-        `return this.state === 'held' && this.entries.every((entry) => entry.queue !== undefined);`,
+        `return this.state === 'held' && this.entries.every(({ state }) => state === 'holding');`,
         `return this.state === 'held';`
       ]
     ],
@@ -66,7 +66,7 @@ export const managerMutants: readonly Mutant[] = [
   {
     fault: 'waiters have no timeout',
     file: 'lock-manager',
-    edits: [['this.#table.endInTime(acquisition);', '']],
+    edits: [['this.#table.setDeadline(acquisition, acquisition.dueAt);', '']],
     breaks: 'a waiter times out at its very millisecond, and only if it still waits',
     foundBySchedules: true
   },
@@ -80,28 +80,28 @@ export const managerMutants: readonly Mutant[] = [
   {
     fault: 'a stopping manager grants what is free',
     file: 'lock-manager',
-    edits: [['this.#stopReason !== undefined)\n                throw', 'false)\n                throw']],
+    edits: [['this.#table.stopReason !== undefined)\n                throw', 'false)\n                throw']],
     breaks:
       'a stopping manager fails the waiting and the coming with OVERLOADED, and what is held stays until its release'
   },
   {
     fault: 'the timer is not set for an earlier end',
     file: 'deadlines',
-    edits: [['if (entry.endsAt < this.#armedFor)', 'if (this.#armedFor === Infinity)']],
+    edits: [['if (entry.dueAt < this.#armedFor)', 'if (this.#armedFor === Infinity)']],
     breaks: 'whatever the order of many ends and releases, each end comes at its own millisecond',
     foundBySchedules: true
   },
   {
     fault: 'the timer rings once only',
     file: 'deadlines',
-    edits: [['return this.#arm(earliest.endsAt);', 'return;']],
+    edits: [['return this.#arm(earliest.dueAt);', 'return;']],
     breaks: 'whatever the order of many ends and releases, each end comes at its own millisecond',
     foundBySchedules: true
   },
   {
     fault: 'every grant sets a timer',
     file: 'deadlines',
-    edits: [['if (entry.endsAt < this.#armedFor)', 'if (entry)']],
+    edits: [['if (entry.dueAt < this.#armedFor)', 'if (entry)']],
     breaks: 'the usual grant sets no timer of its own',
     foundBySchedules: true
   },
@@ -176,7 +176,7 @@ export const managerMutants: readonly Mutant[] = [
   {
     fault: 'a stopping manager still promotes',
     file: 'lock-table',
-    edits: [['this.#isStopping = true;', '']],
+    edits: [['while (this.stopReason === undefined) {', 'while (queue) {']],
     breaks:
       'a stopping manager fails the waiting and the coming with OVERLOADED, and what is held stays until its release'
   },
@@ -203,7 +203,7 @@ export const managerMutants: readonly Mutant[] = [
   {
     fault: 'trying takes a lock while stopping',
     file: 'lock-manager',
-    edits: [['this.#stopReason === undefined && this.#table', 'this.#table']],
+    edits: [['this.#table.stopReason === undefined && this.#table', 'this.#table']],
     breaks: 'trying takes what is free, in one turn, and otherwise changes nothing'
   }
 ]

@@ -98,7 +98,7 @@ export const queueMutants: readonly Mutant[] = [
   {
     fault: 'every change is told, also one that changes neither number',
     file: 'positions',
-    edits: [['if (listener.toldPosition === position && listener.toldTotal === this.#total)', 'if (false)']],
+    edits: [['if (listener.reportedPosition === position && listener.reportedTotal === this.#total)', 'if (false)']],
     breaks: 'a waiter that asks is told its position and the total after queueing and after each change'
   },
   {
@@ -128,7 +128,7 @@ export const queueMutants: readonly Mutant[] = [
   {
     fault: 'status shows the timeout of a half granted acquisition as its end',
     file: 'status',
-    edits: [['fencingToken === undefined ? undefined : endsAt', 'endsAt']],
+    edits: [['fencingToken === undefined ? undefined : dueAt', 'dueAt']],
     breaks: 'a holder that still waits for another key has no token and no end yet, and says what it waits for'
   }
 ]

@@ -5,7 +5,12 @@ export const tableMutants: readonly Mutant[] = [
   {
     fault: 'only the first of adjacent readers is granted',
     file: 'lock-table',
-    edits: [['while (!this.#isStopping) {', 'for (let once = !this.#isStopping; once; once = false) {']],
+    edits: [
+      [
+        'while (this.stopReason === undefined) {',
+        'for (let once = this.stopReason === undefined; once; once = false) {'
+      ]
+    ],
     breaks: 'grants follow the order of arrival, adjacent readers together',
     foundBySchedules: true
   },
@@ -39,7 +44,10 @@ export const tableMutants: readonly Mutant[] = [
     fault: 'a cancellation after the grant still fails the acquisition',
     file: 'lock-table',
     edits: [
-      ["if (acquisition.state !== 'waiting')", "if (acquisition.state === 'failed')"],
+      [
+        "if (acquisition.state !== 'waiting')\n            return;",
+        "if (acquisition.state === 'failed')\n            return;"
+      ],
       ['acquisition.detach?.();', '']
     ],
     breaks: 'a waiter that times out or is cancelled at the very moment of the grant never leaves the lock held',
@@ -48,7 +56,12 @@ export const tableMutants: readonly Mutant[] = [
   {
     fault: 'a lock ends at the timeout of its wait',
     file: 'lock-table',
-    edits: [['acquisition.endsAt = now + acquisition.ttlMs;', 'acquisition.endsAt = acquisition.timeoutAt;']],
+    edits: [
+      [
+        'this.#deadlines.set(acquisition, now + acquisition.ttlMs);',
+        'this.#deadlines.set(acquisition, acquisition.dueAt);'
+      ]
+    ],
     breaks: 'a waiter that times out or is cancelled at the very moment of the grant never leaves the lock held',
     foundBySchedules: true
   },
@@ -63,12 +76,10 @@ export const tableMutants: readonly Mutant[] = [
     file: 'lock-table',
     edits: [
       [
-        `            if (queue === undefined)
-                continue;
-            left.push(queue);`,
-        `            if (queue === undefined || (acquisition.state === 'failed' && queue.holders.has(entry)))
-                continue;
-            left.push(queue);`
+        `            if (entry.state === 'out')
+                continue;`,
+        `            if (entry.state === 'out' || (acquisition.state === 'failed' && entry.state === 'holding'))
+                continue;`
       ]
     ],
     breaks: 'of several keys all are held or none: a failure at the second releases the first',
@@ -156,8 +167,8 @@ export const tableMutants: readonly Mutant[] = [
     file: 'lock-table',
     edits: [
       [
-        'acquisition.endsAt = now + acquisition.ttlMs;',
-        'acquisition.endsAt = acquisition.timeoutAt - acquisition.timeoutMs + acquisition.ttlMs;'
+        'this.#deadlines.set(acquisition, now + acquisition.ttlMs);',
+        'this.#deadlines.set(acquisition, acquisition.dueAt - acquisition.timeoutMs + acquisition.ttlMs);'
       ]
     ],
     breaks:
@@ -167,10 +178,7 @@ export const tableMutants: readonly Mutant[] = [
     fault: 'no TTL is set',
     file: 'lock-table',
     edits: [
-      [
-        'acquisition.endsAt = now + acquisition.ttlMs;\n        this.#deadlines.add(acquisition);',
-        'acquisition.endsAt = now + acquisition.ttlMs;'
-      ]
+      ['this.#deadlines.set(acquisition, now + acquisition.ttlMs);', 'acquisition.dueAt = now + acquisition.ttlMs;']
     ],
     breaks:
       'at the end of its TTL a lock is taken away, its signal aborts and the next waiter runs, all at that millisecond'
@@ -178,27 +186,27 @@ export const tableMutants: readonly Mutant[] = [
   {
     fault: 'a TTL aborts the signal and leaves the lock in place',
     file: 'lock-table',
-    edits: [['        this.#withdraw(acquisition);\n        acquisition.expire();', '        acquisition.expire();']],
+    edits: [["this.#withdraw(acquisition, 'expired');", '']],
     breaks:
       'at the end of its TTL a lock is taken away, its signal aborts and the next waiter runs, all at that millisecond'
   },
   {
     fault: 'a TTL takes the lock and says nothing',
     file: 'lock-table',
-    edits: [['acquisition.expire();', `acquisition.state = 'expired';`]],
+    edits: [['acquisition.expire(lockExpired(acquisition));', `acquisition.state = 'expired';`]],
     breaks:
       'at the end of its TTL a lock is taken away, its signal aborts and the next waiter runs, all at that millisecond'
   },
   {
     fault: 'timeout 0 waits',
     file: 'lock-table',
-    edits: [['if (now >= acquisition.timeoutAt)', 'if (false)']],
+    edits: [['if (now >= acquisition.dueAt)', 'if (false)']],
     breaks: 'with timeout 0 a lock that is not free is refused at once'
   },
   {
     fault: 'timeout 0 is refused even where the lock is free',
     file: 'lock-table',
-    edits: [['if (!queue.isFreeFor(entry))', 'if (!queue.isFreeFor(entry) || now >= acquisition.timeoutAt)']],
+    edits: [['if (!queue.isFreeFor(entry))', 'if (!queue.isFreeFor(entry) || now >= acquisition.dueAt)']],
     breaks: 'a free lock is granted in the same turn, also with timeout 0',
     foundBySchedules: true
   },
@@ -208,7 +216,7 @@ export const tableMutants: readonly Mutant[] = [
     edits: [
       [
         'entry.acquisition.granted += 1;',
-        'entry.acquisition.granted += 1;\n            this.#deadlines.delete(entry.acquisition);\n            entry.acquisition.endsAt = now + entry.acquisition.timeoutMs;\n            this.#deadlines.add(entry.acquisition);'
+        'entry.acquisition.granted += 1;\n            this.#deadlines.set(entry.acquisition, now + entry.acquisition.timeoutMs);'
       ]
     ],
     breaks: 'one timeout counts over all keys, also for time spent waiting at the first'

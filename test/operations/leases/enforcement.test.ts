@@ -254,7 +254,7 @@ for (const [index, transport] of transports.entries()) {
         const before = contentsOf(tree)
         const change = ann.call(operation, input({ fencing_token: results[0].fencing_token }))
         await untilWaiting(server, 1)
-        server.app.locks.breakLeases(lockKey(tree.path(file)), { cause: 'broken', reason: 'test', by: undefined })
+        server.app.locks.leases.break(lockKey(tree.path(file)), { cause: 'broken', reason: 'test', by: undefined })
         reader.release()
         t.equal(outcomeOf(await change), 'LEASE_LOST', title)
         t.strictSame(contentsOf(tree), before)
@@ -279,7 +279,7 @@ t.test('a lease that ends while its change is being written stops it before the 
     const busy = Array.from({ length: 8 }, () => new Promise((done) => pbkdf2('x', 'y', 40_000, 64, 'sha512', done)))
     const change = ann.call(operation, input(withToken ? { fencing_token: results[0].fencing_token } : {}))
     while (!server.app.locks.status(key).holders.some(({ isLease }) => !isLease)) await new Promise(setImmediate)
-    server.app.locks.breakLeases(key, { cause: 'broken', reason: 'test', by: undefined })
+    server.app.locks.leases.break(key, { cause: 'broken', reason: 'test', by: undefined })
     const title = `${enforcement}, ${withToken ? 'with' : 'without'} fencing_token`
     t.match(await change, { error_code: 'LEASE_LOST', details: { cause: 'broken' } }, title)
     await Promise.all(busy)

@@ -216,14 +216,14 @@ t.test('where the clock was set back, a lease lasts no longer than it had left w
   }
   const [before, after] = [makeProcess(), makeProcess()]
   const options = { operation: 'lock_try', agentId: 'ann', ttlMs: 60_000, timeoutMs: 0, graceMs: 0 }
-  const { lease } = before.locks.requestLease({ key: '/f', path: '/f', mode: 'exclusive' }, options)
+  const { lease } = before.locks.leases.request({ key: '/f', path: '/f', mode: 'exclusive' }, options)
   const [record] = [...before.part.dump()] as Record<'acquiredAt' | 'expiresAt' | 'writtenAt', number>[]
   const hourMs = 3_600_000
   const { acquiredAt = 0, expiresAt = 0, writtenAt = 0 } = record ?? {}
   const renewed = { ...record, acquiredAt: acquiredAt - hourMs }
   const ahead = { ...renewed, expiresAt: expiresAt + hourMs, writtenAt: writtenAt + hourMs }
   void after.part.restore([ahead])
-  const [restored] = [...after.locks.leases()]
+  const [restored] = [...after.locks.leases.all()]
   t.equal(restored?.fencingToken, lease?.fencingToken)
   t.ok(restored && restored.expiresAt <= systemClock.now() + 60_000)
   t.end()
