@@ -5,7 +5,7 @@ import { countLines, splitLines } from '../../src/engine/diff/lines.ts'
 import { applyPatches } from '../../src/engine/diff/patches.ts'
 import { compileGlob } from '../../src/engine/files/glob/glob.ts'
 import { seededRandom } from '../../test/engine/diff/fixtures/texts.ts'
-import type { Bound, Sample } from './bounds.ts'
+import type { Bound, Sample } from './bound.ts'
 import type { Owner } from '../owner.ts'
 import { elapsedMs } from '../load/trials.ts'
 

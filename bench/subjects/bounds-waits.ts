@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect, type TestClient } from '../../test/fixtures/clients.ts'
 import { startProgram, type RunningProgram } from '../../test/fixtures/server.ts'
 import { makeTree } from '../../test/fixtures/tree.ts'
-import type { Bound } from './bounds.ts'
+import type { Bound } from './bound.ts'
 import type { Owner } from '../owner.ts'
 import { elapsedMs } from '../load/trials.ts'
 

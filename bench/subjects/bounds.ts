@@ -1,25 +1,10 @@
 // What is promised about time, each as a ratio to the least work there is, taken in the same round: within the promise, or exceeded.
+import type { Bound, Sample } from './bound.ts'
 import { textBounds } from './bounds-texts.ts'
 import { waitBounds } from './bounds-waits.ts'
 import { withOwner } from '../owner.ts'
 import { median } from '../statistics.ts'
 import { figure, printTable, type Row } from '../table.ts'
-
-/** One promise. */
-export interface Bound {
-  readonly what: string
-  /** The least work there is, in words. */
-  readonly floor: string
-  /** The most that the ratio may be. */
-  readonly promised: number
-  /** Milliseconds of both sides of one round, one after the other. */
-  readonly measure: () => Promise<Sample> | Sample
-}
-
-export interface Sample {
-  readonly floor: number
-  readonly ours: number
-}
 
 const rounds = 3
 

@@ -1,5 +1,7 @@
 // Glob patterns as picomatch understands them with `dot: true`, matched in time linear in the name: a client's pattern cannot hang the server.
 import { OperationError } from '../../../errors.ts'
+import { anything, membersOf, notSlash, slashAlone, toRange } from './glob-characters.ts'
+import { closingBrace, commasAtTop, maxRangeItems, rangeOf } from './glob-braces.ts'
 import { createAutomaton, type Automaton, type Ranges, type State } from './glob-automaton.ts'
 
 export type GlobMatcher = (relativePath: string) => boolean
@@ -12,14 +14,6 @@ export interface CompiledGlob extends GlobMatcher {
 export const maxPatternLength = 256
 const maxStates = 1000
 const maxSteps = 4096
-const maxRangeItems = 100
-const slash = 0x2f
-const lastCodePoint = 0x10ffff
-const notSlash: Ranges = [
-  [0, slash - 1],
-  [slash + 1, lastCodePoint]
-]
-const anything: Ranges = [[0, lastCodePoint]]
 
 /**
  * Compiles `*`, `?`, `[a-z]`, `[!a-z]`, `**`, `{a,b}`, `{1..3}` and `\` escapes. A pattern without `/` and without `**` is matched
@@ -159,7 +153,7 @@ class Compiler {
     this.#states.push({ next: start + 1, other: start + 5 })
     this.#consume(notSlash)
     this.#loop(notSlash)
-    this.#states.push({ accepts: [[slash, slash]], next: start })
+    this.#states.push({ accepts: slashAlone, next: start })
   }
 
   #characterClass(): void {
@@ -170,14 +164,10 @@ class Compiler {
     this.#at = end + 1
     if (body.startsWith('[:'))
       throw invalidPattern(this.#pattern, 'uses a POSIX class such as [[:alpha:]]', 'Use ranges: [a-z]')
-    const negated = body.startsWith('!') || body.startsWith('^')
-    const members = classOf(negated ? body.slice(1) : body)
-    if (members.some(([from, to]) => from > to))
+    const members = membersOf(body)
+    if (members === undefined)
       throw invalidPattern(this.#pattern, 'has a range from a higher to a lower character', 'Turn it round: [a-z]')
-    // No class matches a slash.
-    this.#consume(
-      negated ? complement([...members, [slash, slash]]) : complement([...complement(members), [slash, slash]])
-    )
+    this.#consume(members)
   }
 
   /** The closing bracket; one right behind the opening bracket (or its `!`) is a member. */
@@ -188,7 +178,7 @@ class Compiler {
   }
 
   #braces(depth: number): void {
-    const close = this.#closingBrace()
+    const close = closingBrace(this.#pattern, this.#at)
     if (close === -1)
       throw invalidPattern(this.#pattern, 'has a { that no } closes', 'Close it, or write \\{ for the character itself')
     const body = this.#pattern.slice(this.#at, close)
@@ -201,14 +191,15 @@ class Compiler {
         range.map((item) => () => Array.from(item).forEach((character) => this.#literal(character)))
       )
     }
-    if (!hasCommaAtTop(body)) return this.#literal('{')
+    const commas = commasAtTop(body)
+    if (commas === 0) return this.#literal('{')
     if (depth >= 8) throw invalidPattern(this.#pattern, 'nests braces too deeply', 'Use several patterns')
     const first = () => this.#sequence(depth + 1)
     const rest = () => {
       this.#at += 1
       this.#sequence(depth + 1)
     }
-    this.#alternatives([first, ...Array.from({ length: commasAtTop(body) }, () => rest)])
+    this.#alternatives([first, ...Array.from({ length: commas }, () => rest)])
     this.#at += 1
   }
 
@@ -226,82 +217,4 @@ class Compiler {
     })
     for (const end of ends) end.next = this.#states.length
   }
-
-  #closingBrace(): number {
-    let depth = 1
-    for (let index = this.#at; index < this.#pattern.length; index += 1) {
-      const character = this.#pattern[index]
-      if (character === '\\') index += 1
-      else if (character === '{') depth += 1
-      else if (character === '}' && --depth === 0) return index
-    }
-    return -1
-  }
-}
-
-function classOf(body: string): Ranges {
-  const characters = Array.from(body)
-  const ranges: [number, number][] = []
-  for (let index = 0; index < characters.length; index += 1) {
-    const from =
-      characters[index] === '\\' && index + 1 < characters.length
-        ? (characters[++index] as string)
-        : (characters[index] as string)
-    const isRange = characters[index + 1] === '-' && index + 2 < characters.length
-    const to = isRange ? (characters[index + 2] as string) : from
-    if (isRange) index += 2
-    ranges.push(toRange(from, to))
-  }
-  return ranges
-}
-
-function toRange(from: string, to = from): [number, number] {
-  return [from.codePointAt(0) as number, to.codePointAt(0) as number]
-}
-
-/** All that is in none of the ranges; a range with reversed ends is empty. */
-function complement(ranges: Ranges): Ranges {
-  const others: [number, number][] = []
-  let from = 0
-  for (const [first, last] of [...ranges].sort((a, b) => a[0] - b[0])) {
-    if (first > last) continue
-    if (first > from) others.push([from, first - 1])
-    from = Math.max(from, last + 1)
-  }
-  if (from <= lastCodePoint) others.push([from, lastCodePoint])
-  return others
-}
-
-/** The items of `1..3` or `a..e`; undefined if the braces hold no range. */
-function rangeOf(body: string): string[] | undefined {
-  const numbers = /^(-?\d{1,9})\.\.(-?\d{1,9})$/.exec(body)
-  const letters = /^([a-zA-Z])\.\.([a-zA-Z])$/.exec(body)
-  const match = numbers ?? letters
-  if (match === null) return undefined
-  const valueOf = (text: string) => (numbers === null ? text.charCodeAt(0) : Number(text))
-  const [from, to] = [valueOf(match[1] as string), valueOf(match[2] as string)]
-  const length = Math.min(Math.abs(to - from) + 1, maxRangeItems + 1)
-  const step = to < from ? -1 : 1
-  return Array.from({ length }, (_, index) => {
-    const value = from + index * step
-    return numbers === null ? String.fromCharCode(value) : String(value)
-  })
-}
-
-function hasCommaAtTop(body: string): boolean {
-  return commasAtTop(body) > 0
-}
-
-/** Commas that separate alternatives of these braces, not of nested ones. */
-function commasAtTop(body: string): number {
-  let depth = 0
-  let commas = 0
-  for (let index = 0; index < body.length; index += 1) {
-    const character = body[index]
-    if (character === '\\') index += 1
-    else if (character === '{') depth += 1
-    else if (character === '}') depth -= 1
-    else if (character === ',' && depth === 0) commas += 1
-  }
-  return commas
 }
