@@ -2,7 +2,7 @@
 import { AgentId, DiffFormat, StatusOk, Timeout } from './common.ts'
 import { Contention, OnContention } from './contention.ts'
 import { ErrorEnvelope } from './errors.ts'
-import { told } from './notices.ts'
+import { withNotices } from './notices.ts'
 import { ReadOutput, readItem } from './read.ts'
 import { inputObject, Type, type Static, type TProperties, type TSchema } from './typebox.ts'
 import { UpdateOutput, updateItem } from './update.ts'
@@ -69,8 +69,12 @@ const batchOutput = <Outcomes extends TSchema[], Counts extends TProperties>(
     { title, description: 'Never all-or-nothing: look at each result.' }
   )
 
-export const BatchReadOutput = batchOutput([told(ReadOutput), ErrorEnvelope], 'BatchReadOutput', {})
-export const BatchWriteOutput = batchOutput([told(WriteOutput), ErrorEnvelope], 'BatchWriteOutput', {})
-export const BatchUpdateOutput = batchOutput([told(UpdateOutput), Contention, ErrorEnvelope], 'BatchUpdateOutput', {
-  contention: count('Files that had changed; nothing was written to them.')
-})
+export const BatchReadOutput = batchOutput([withNotices(ReadOutput), ErrorEnvelope], 'BatchReadOutput', {})
+export const BatchWriteOutput = batchOutput([withNotices(WriteOutput), ErrorEnvelope], 'BatchWriteOutput', {})
+export const BatchUpdateOutput = batchOutput(
+  [withNotices(UpdateOutput), Contention, ErrorEnvelope],
+  'BatchUpdateOutput',
+  {
+    contention: count('Files that had changed; nothing was written to them.')
+  }
+)

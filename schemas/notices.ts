@@ -73,7 +73,7 @@ export const notices = {
 }
 
 /** The output of an operation with the properties that every answer with a status carries. */
-export function told<Properties extends TProperties>(
+export function withNotices<Properties extends TProperties>(
   output: TObject<Properties>
 ): TObject<Properties & typeof notices> {
   const { title, description } = output

@@ -32,10 +32,10 @@ async function renew(
   const results = findNamedFiles(filepaths, context).map((file) => {
     const { filepath, key, names } = file
     const held = find(names)
-    const told = explainName(file, held)
+    const explanation = explainName(file, held)
     const lease = locks.renewLease(leaseThatCounts(file, held)?.key ?? key, agentId, ttlMs)
     if (lease === undefined)
-      return { filepath, renewed: false, holder: nameOf(mainHolder(locks.status(key), agentId)), ...told }
+      return { filepath, renewed: false, holder: nameOf(mainHolder(locks.status(key), agentId)), ...explanation }
     const { fencingToken, expiresAt } = lease
     return {
       filepath,
@@ -43,7 +43,7 @@ async function renew(
       holder: agentId,
       fencing_token: fencingToken,
       expires_at: timestamp(expiresAt),
-      ...told
+      ...explanation
     }
   })
   return {

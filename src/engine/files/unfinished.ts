@@ -57,9 +57,9 @@ export async function settleUnfinished(folder: RecordFolder, open: (path: string
   const names = await readdir(own.self).finally(() => own.close())
   return names.filter(isRecordOfDead).flatMap((name) => {
     const change = parse(folder.read(name))
-    const told = change === undefined ? undefined : settle(change, open)
-    if (told === undefined) succeeds(() => folder.remove(name))
-    return told ?? []
+    const reported = change === undefined ? undefined : settle(change, open)
+    if (reported === undefined) succeeds(() => folder.remove(name))
+    return reported ?? []
   })
 }
 

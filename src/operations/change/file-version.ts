@@ -16,10 +16,10 @@ export async function readVersion(
   place: OpenEntry,
   path: string
 ): Promise<FileVersion> {
-  const sighting = beginObservation(place.path, context)
+  const observation = beginObservation(place.path, context)
   try {
     const version = await context.files.read(place, path)
-    sighting.record(version)
+    observation.record(version)
     return version
   } catch (error) {
     // If something else has taken its place, such as a folder, the file is gone too.

@@ -101,8 +101,8 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
     try {
       const result = (await handle(taken, { ...context, caller: { ...context.caller, agentId } })) as OperationResult
       context.log.debug({ ...facts, status: result.status, ms: performance.now() - start }, 'operation')
-      const told = await noticesFor(agentId, context)
-      return told === undefined ? result : { ...result, ...told }
+      const notices = await noticesFor(agentId, context)
+      return notices === undefined ? result : { ...result, ...notices }
     } catch (error) {
       const failure = toFailure(error, name, context.signal)
       logFailure(failure, { ...facts, code: failure.code, ms: performance.now() - start }, context)

@@ -96,11 +96,11 @@ export function createTree(options: TreeOptions): Tree {
       onAuthority()
     },
     onRelay(relay) {
-      const { pid, settings: theirs } = relay
+      const { pid, settings: authoritySettings } = relay
       endTrouble()
       eventFeed.changeTo(relay)
       log.info({ root: roots[0], authority_pid: pid }, 'relaying to the authority of the tree')
-      const differing = differingSettings(settings(), theirs)
+      const differing = differingSettings(settings(), authoritySettings)
       if (differing.length > 0)
         log.warn({ settings: differing }, 'these settings are other ones in the authority of the tree, and its count')
     },
@@ -139,8 +139,8 @@ export function createTree(options: TreeOptions): Tree {
   function explainObstacle(error: unknown): OperationError {
     if (error instanceof OperationError) return error
     // The root has gone, or this process may no longer enter it.
-    const told = error instanceof Error ? explainRootError(error.cause ?? error, roots[0]) : error
-    if (told instanceof OperationError) return told
+    const explained = error instanceof Error ? explainRootError(error.cause ?? error, roots[0]) : error
+    if (explained instanceof OperationError) return explained
     const message = `This process cannot take part in serving ${roots[0]}: ${messageOf(error)}. Nothing was done.`
     return new OperationError('SERVER_ERROR', message, { cause: error })
   }
@@ -243,11 +243,11 @@ export function createRootlessTree(engine: EngineLink): Tree {
   }
 }
 
-function differingSettings(own: EngineSettings, theirs: EngineSettings): string[] {
+function differingSettings(own: EngineSettings, authority: EngineSettings): string[] {
   const sections = ['crud', 'locks'] as const
   return sections.flatMap((section) =>
     Object.entries(own[section])
-      .filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(theirs[section][name]))
+      .filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(authority[section][name]))
       .map(([name]) => `${section}.${name}`)
   )
 }

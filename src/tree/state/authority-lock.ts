@@ -76,7 +76,7 @@ export function createAuthorityLock(roots: readonly [string, ...string[]]): Auth
         // The file that was locked before is no longer in its place.
         if (place.locked !== undefined) closeSync(place.locked.fd)
         place.locked = file
-        sayHolder(file.fd, { root: place.root, tree, pid: process.pid })
+        writeHolder(file.fd, { root: place.root, tree, pid: process.pid })
       }
       return true
     },
@@ -134,7 +134,7 @@ function giveBack(files: ReadonlyMap<RootLock, OpenFile>): void {
 }
 
 /** So that other processes can name the holder. The lock counts without it, such as on a full disk. */
-function sayHolder(fd: number, holder: Holder): void {
+function writeHolder(fd: number, holder: Holder): void {
   try {
     ftruncateSync(fd)
     writeSync(fd, JSON.stringify(holder), 0)

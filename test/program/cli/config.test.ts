@@ -176,9 +176,9 @@ t.test('validate tells every fault, for scripts too, by its exit code', async (t
     `async-crud-mcp: ${bad}:1:19: daemon.port must be`,
     `async-crud-mcp: ${bad}:2:1: daemon.prot is no setting`
   ]
-  const told = await runProgram(['config', 'validate'], { ASYNC_CRUD_MCP_CONFIG: bad })
-  t.match(told, { code: 1, stdout: '' })
-  lines.forEach((line, index) => t.ok(told.stderr.split('\n')[index]?.startsWith(line), told.stderr))
+  const outcome = await runProgram(['config', 'validate'], { ASYNC_CRUD_MCP_CONFIG: bad })
+  t.match(outcome, { code: 1, stdout: '' })
+  lines.forEach((line, index) => t.ok(outcome.stderr.split('\n')[index]?.startsWith(line), outcome.stderr))
   const json = await runCommand(['config', 'validate', '--json', '--config', bad])
   t.equal(json.code, 1)
   t.match(JSON.parse(json.stdout), {

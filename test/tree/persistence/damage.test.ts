@@ -199,9 +199,9 @@ for (const { title, apply, fault, reason } of damages) {
     t.match(await call('lock_try', { filepaths: ['x.txt'], agent_id: 'eve' }), { all_acquired: true })
     const aside = readdirSync(dirname(path)).filter((name) => name.startsWith(`state.${fault}-`))
     t.equal(aside.length, 1)
-    const told = log.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ level }) => level === 40)
-    t.match(told, [{ part: 'persistence: set-aside', msg: reason }])
-    t.match(told[0]?.['msg'], join(dirname(path), aside[0] as string))
+    const warnings = log.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ level }) => level === 40)
+    t.match(warnings, [{ part: 'persistence: set-aside', msg: reason }])
+    t.match(warnings[0]?.['msg'], join(dirname(path), aside[0] as string))
     t.match(await (await fetch(`${url}/health`)).json(), {
       status: 'degraded',
       degraded: [{ part: 'persistence: set-aside', message: reason }]
