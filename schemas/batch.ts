@@ -32,7 +32,7 @@ export type BatchWriteInput = Static<typeof BatchWriteInput>
 const batchUpdateItem = {
   ...updateItem,
   on_contention: Type.Optional(
-    Type.String({ enum: ['report', 'merge'], description: 'For this file, in place of what the call says.' })
+    Type.String({ enum: ['report', 'merge'], description: 'For this file, instead of the value of the call.' })
   )
 }
 
@@ -55,7 +55,9 @@ const batchOutput = <Outcomes extends TSchema[], Counts extends TProperties>(
   Type.Object(
     {
       status: StatusOk,
-      results: Type.Array(Type.Union(outcomes), { description: 'One result a file, in the order of the request.' }),
+      results: Type.Array(Type.Union(outcomes), {
+        description: 'One result for each file, in the order of the request.'
+      }),
       summary: Type.Object(
         {
           total: count('Files in the request.'),
