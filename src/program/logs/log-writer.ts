@@ -46,7 +46,7 @@ export function createLogWriter({ path, maxBytes, keepMs, fallback, now = Date.n
   let file = open(path)
   let isFailing = false
   const report = (what: string, error: unknown) => fallback.write(`async-crud-mcp: ${what}: ${messageOf(error)}\n`)
-  const onError = (error: unknown) => report(`cannot tidy up behind the log file ${path}`, error)
+  const onError = (error: unknown) => report(`cannot clean up after the log file ${path}`, error)
   const keeper = createLogKeeper({ path, keepMs, settleMs, now, onError })
 
   /** Makes `file` the one that this path names, with room for the line. */

@@ -72,7 +72,7 @@ t.test('what a killed server left behind is skipped, with a line that says so', 
   const { code, stdout, stderr } = await runCommand(['discover', '--dir', tree.path('inner/deep')])
   t.equal(code, 0)
   t.equal((JSON.parse(stdout) as ServerState).port, 8720)
-  t.match(stderr, /^async-crud-mcp: skipped the state file in .*inner, since its process \d+ is gone\n$/)
+  t.match(stderr, /^async-crud-mcp: skipped the state file in .*inner, because its process \d+ is gone\n$/)
   createStateFile(tree.root).write({ ...here, port: 8720, pid: 2 ** 31 - 1 })
   const none = await runProgram(['discover', '--url', '--dir', join(tree.root, 'inner')])
   t.match(none, { code: 1, stdout: '', stderr: /gone\n.*gone\n.*no server runs/ })

@@ -92,7 +92,7 @@ t.test('an address that this machine does not have is named, with what to do', a
   for (const host of ['192.0.2.1', 'no-such-host.invalid']) {
     const { code, stderr } = await runProgram(['--dir', root, '--host', host, '--token', 'secret'])
     t.equal(code, 1)
-    t.match(stderr.trimEnd().split('\n').at(-1), new RegExp(`--host ${host} is no address of this machine: .*127`))
+    t.match(stderr.trimEnd().split('\n').at(-1), new RegExp(`--host ${host} is not an address of this machine: .*127`))
   }
 })
 
