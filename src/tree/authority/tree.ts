@@ -65,7 +65,9 @@ export function createTree(options: TreeOptions): Tree {
   const stateFiles = roots.map((root) => createStateFile(root, roots))
   const settings = (): EngineSettings => ({ crud: config().crud, locks: config().locks })
   let lastTrouble: string | undefined
-  const eventFeed = createEventFeed(events, (error) => log.warn({ err: error }, 'no events of the tree can be had'))
+  const eventFeed = createEventFeed(events, (error) =>
+    log.warn({ err: error }, 'the events of the tree cannot be received')
+  )
   const server = createAuthorityServer({
     engine: {
       ...engine,
@@ -102,7 +104,10 @@ export function createTree(options: TreeOptions): Tree {
       log.info({ root: roots[0], authority_pid: pid }, 'relaying to the authority of the tree')
       const differing = differingSettings(settings(), authoritySettings)
       if (differing.length > 0)
-        log.warn({ settings: differing }, 'these settings are other ones in the authority of the tree, and its count')
+        log.warn(
+          { settings: differing },
+          'the authority of the tree has other values for these settings, and its values are in force'
+        )
     },
     onWatch() {
       endTrouble()
@@ -115,7 +120,7 @@ export function createTree(options: TreeOptions): Tree {
   /** Logs it once, and not at every look. */
   function onTrouble(error: unknown): void {
     const trouble = messageOf(error)
-    if (trouble !== lastTrouble) log.error({ err: error }, `the tree is not served from here: ${trouble}`)
+    if (trouble !== lastTrouble) log.error({ err: error }, `this process cannot serve the tree: ${trouble}`)
     lastTrouble = trouble
     degrade('tree', explainObstacle(error).message)
   }
@@ -141,7 +146,7 @@ export function createTree(options: TreeOptions): Tree {
     // The root has gone, or this process may no longer enter it.
     const explained = error instanceof Error ? explainRootError(error.cause ?? error, roots[0]) : error
     if (explained instanceof OperationError) return explained
-    const message = `This process cannot take part in serving ${roots[0]}: ${messageOf(error)}. Nothing was done.`
+    const message = `This process cannot help to serve ${roots[0]}: ${messageOf(error)}. Nothing was done.`
     return new OperationError('SERVER_ERROR', message, { cause: error })
   }
 
@@ -160,7 +165,7 @@ export function createTree(options: TreeOptions): Tree {
       try {
         act(file)
       } catch (error) {
-        trouble = `The server could not ${what} a state file: ${messageOf(error)}. It serves the tree, yet discover and the guard may not find it.`
+        trouble = `The server could not ${what} a state file: ${messageOf(error)}. It serves the tree, but discover and the guard may not find it.`
       }
     }
     degrade('state file', trouble)

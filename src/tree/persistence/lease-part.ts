@@ -93,7 +93,7 @@ export function createLeasePart({ locks, lostLeases, log }: Parts): LeasePart {
   }
 }
 
-const notRestored = 'the server was started anew, and the file is taken'
+const notRestored = 'the server was restarted, and the file is taken'
 
 function idOf(agentId: string, path: string): string {
   return `${agentId}\0${path}`

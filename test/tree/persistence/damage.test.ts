@@ -154,13 +154,13 @@ const damages: readonly Damage[] = [
     title: 'no journal at all',
     apply: (path) => writeFileSync(path, 'hello\nworld\n'),
     fault: 'damaged',
-    reason: /it is no state of this server/
+    reason: /it is not a state of this server/
   },
   {
     title: 'changed in the middle',
     apply: (path) => writeFileSync(path, readFileSync(path, 'utf8').replace('"lock_try"', '"lock_tri"')),
     fault: 'damaged',
-    reason: /a record in it is not what was written/
+    reason: /a record in it is damaged/
   },
   {
     title: 'of a later version',
@@ -224,7 +224,7 @@ t.test('the state of another tree is left to it, nothing is kept in its place, a
   t.match(app.degradations.list(), [
     {
       part: 'persistence: journal',
-      message: /left as it is, since it is the state of another tree.*a persistence\.state_file of its own/
+      message: /left as it is, because it is the state of another tree.*its own persistence\.state_file/
     }
   ])
   await app.close()
