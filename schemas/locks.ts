@@ -93,7 +93,7 @@ export const LockResult = Type.Object(
     ),
     queue_depth: Type.Optional(queueDepth),
     message: Type.Optional(
-      Type.String({ description: 'Present if the name leads elsewhere since you waited: what to do.' })
+      Type.String({ description: 'Present if the name leads elsewhere after the wait: what to do.' })
     )
   },
   { title: 'LockResult', description: 'Outcome for one file.' }

@@ -98,6 +98,6 @@ function describeForeignAnswer(
   contentType: string | null,
   isJson: boolean
 ): string {
-  const what = isJson ? 'is JSON, yet not in the form of an async-crud-mcp server' : 'is not JSON'
-  return `The answer to ${operation} (HTTP ${httpStatus}, ${contentType ?? 'no content type'}) ${what}. Check the url of the client and what stands between.`
+  const what = isJson ? 'is JSON, but not in the form of an async-crud-mcp server' : 'is not JSON'
+  return `The answer to ${operation} (HTTP ${httpStatus}, ${contentType ?? 'no content type'}) ${what}. Check the url of the client and any proxy between.`
 }

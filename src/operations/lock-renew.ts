@@ -14,7 +14,7 @@ export const lockRenew = defineOperation({
   name: 'lock_renew',
   title: 'Prolong leases',
   description:
-    'Starts the time of your leases anew, from now on with ttl_seconds where that is given. Reading or changing the file does the same; this is for long work without such a call. renewed: false means that you hold no lease on the file: read it again and take a new one with lock_try.',
+    'Restarts the time of your leases, from now on with ttl_seconds if given. Reading or changing the file does the same; this is for long work without such a call. renewed: false means that you hold no lease on the file: read it again and take a new one with lock_try.',
   ...contract.lock_renew,
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   errors: pathErrors,

@@ -76,7 +76,7 @@ for (const transport of transports) {
         status: 'contention',
         current_hash,
         base_known: true,
-        message: /not merged: it conflicts in one place/,
+        message: /not merged: it conflicts at one place/,
         diff: { changes: [{ type: 'added' }, { start_line: 5 }] },
         merge_conflicts: [
           {

@@ -71,7 +71,7 @@ function settle(change: UnfinishedChange, open: (path: string) => OpenEntry): st
   }
   const { from, to } = change
   if (!isThere(from, open) || !isThere(to, open)) return undefined
-  return `The server was killed while it moved ${from} to ${to} on another file system: both are there. Compare them and delete one.`
+  return `The server was killed while it moved ${from} to ${to} on another file system: both exist. Compare them and delete one.`
 }
 
 function isThere(path: string, open: (path: string) => OpenEntry): boolean {

@@ -93,11 +93,11 @@ function describeChange(
   const target = last.hash === null ? last.renamedTo : undefined
   const renamedTo = target && shownPath(target, files)
   const where = lines === undefined || lines.length === 0 ? '' : `: ${describeLines(lines)}`
-  const difference = knownHash === undefined ? '' : ' (with known_hash you get the difference alone)'
+  const difference = knownHash === undefined ? '' : ' (with known_hash you get only the difference)'
   const message =
     last.hash === null
       ? `${who} ${renamedTo === undefined ? 'removed' : 'renamed'} ${name}, which you have read${renamedTo === undefined ? '' : `, to ${quoteName(renamedTo)}`}.`
-      : `${who} changed ${name} since you read it${where}. Read it again before you build on it${difference}.`
+      : `${who} changed ${name} since you read it${where}. Read it again before you rely on it${difference}.`
   return {
     type: 'file_changed',
     path: given,
@@ -121,7 +121,7 @@ function describeBulk(bulk: readonly AgentView[], { reads, history }: OperationC
   }
   const [first] = bulk
   const last = history.last(first?.path ?? '')
-  const message = `${bulk.length} files that you have read were changed from outside at once (a checkout, a formatter, or the like). Read each again before you build on it; async_list with include_hashes shows which differ from the hashes you hold.`
+  const message = `${bulk.length} files that you have read were changed from outside at once (a checkout, a formatter, or the like). Read each again before you rely on it; async_list with include_hashes shows which differ from the hashes you hold.`
   return {
     type: 'files_changed',
     path: first?.given ?? '',
@@ -134,12 +134,12 @@ function describeBulk(bulk: readonly AgentView[], { reads, history }: OperationC
 
 function describeAuthors(versions: readonly Version[]): string {
   const names = new Set(
-    versions.map(({ agentId }) => (agentId === 'external' ? 'somebody outside the server' : quoteName(agentId)))
+    versions.map(({ agentId }) => (agentId === 'external' ? 'someone outside the server' : quoteName(agentId)))
   )
-  const [first = 'somebody', ...others] = names
+  const [first = 'someone', ...others] = names
   const all =
     others.length === 0 ? first : `${first} and ${others.length === 1 ? others[0] : `${others.length} others`}`
-  return all.startsWith('somebody') ? all.replace('s', 'S') : all
+  return all.startsWith('someone') ? all.replace('s', 'S') : all
 }
 
 function describeLines(ranges: readonly LineRange[]): string {

@@ -133,7 +133,7 @@ function createHunkFinder({ bases, differ, config, log }: OperationContext, sign
       return diff?.changes?.map(toHunk)
     } catch (error) {
       // Not text, or too much to compare in time.
-      log.debug({ err: error }, 'a notice goes without lines')
+      log.debug({ err: error }, 'a notice has no lines')
       return undefined
     }
   }

@@ -93,8 +93,8 @@ export function assertMayCreate(
   if (typeof expectedHash !== 'string' && mayCreate) return
   const message =
     typeof expectedHash === 'string'
-      ? `File does not exist any more: ${path}. expected_hash names a version of it; leave expected_hash out to create the file.`
-      : `File does not exist: ${path}. Pass create_if_missing: true to create it; ${lister} shows what is there.`
+      ? `File no longer exists: ${path}. expected_hash names a version of it; leave expected_hash out to create the file.`
+      : `File does not exist: ${path}. Pass create_if_missing: true to create it; ${lister} shows the files there.`
   throw new OperationError('FILE_NOT_FOUND', message, { path })
 }
 

@@ -151,7 +151,7 @@ const reserved: ReadonlySet<string> = new Set(['external', 'anonymous'])
 /** @throws OperationError INVALID_REQUEST */
 function refuseReserved(agentId: string | undefined): string | undefined {
   if (agentId === undefined || !reserved.has(agentId.toLowerCase())) return agentId
-  const message = `No agent can be called "${agentId}": the server calls changes so that no agent has made. Pass another agent_id.`
+  const message = `"${agentId}" cannot be an agent_id: it marks changes made outside the server. Pass another agent_id.`
   throw new OperationError('INVALID_REQUEST', message)
 }
 

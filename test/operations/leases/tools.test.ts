@@ -71,7 +71,7 @@ for (const [index, door] of doors.entries()) {
         { acquired: false, holder: null },
         { acquired: false, holder: bob.name }
       ],
-      message: /none was taken/
+      message: /none was leased/
     })
     t.match(await bob.call('lock_try', { filepaths: [at('a'), at('b')], all_or_nothing: true }), { all_acquired: true })
   })

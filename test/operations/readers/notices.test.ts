@@ -44,7 +44,7 @@ for (const transport of transports)
       {
         type: 'file_changed',
         path: 'f',
-        message: /^"?bob"? changed f since you read it: line 3\. Read it again before you build on it/,
+        message: /^"?bob"? changed f since you read it: line 3\. Read it again before you rely on it/,
         hash: hashOf(tree.read('f')),
         known_hash: hash,
         lines: [{ start_line: 3, end_line: 3 }],
@@ -61,7 +61,7 @@ for (const transport of transports)
     const second = await ask(ann)
     t.match(second.notices, [
       {
-        message: /^Somebody outside the server changed f since you read it: line 8\./,
+        message: /^Someone outside the server changed f since you read it: line 8\./,
         hash: hashOf(tree.read('f')),
         known_hash: hash,
         lines: [{ start_line: 8, end_line: 8 }],
@@ -133,7 +133,7 @@ t.test('a file that is removed or renamed is told, and one that comes back', asy
   const { notices } = await ask(ann)
   t.match(notices, [
     { path: 'f', hash: null, renamed_to: 'h', message: /renamed f, which you have read, to h\./ },
-    { path: 'g', hash: null, message: /Somebody outside the server removed g/ }
+    { path: 'g', hash: null, message: /Someone outside the server removed g/ }
   ])
 })
 
@@ -285,7 +285,7 @@ t.test('where the history of a file was dropped meanwhile its readers are told a
   const { notices } = await ask(ann)
   t.match(notices, [
     { path: 'f0', message: /^bob changed f0 since you read it: line 3\./, modified_by: [{ agent_id: 'bob' }] },
-    { path: 'f1', message: /^Somebody changed f1/, modified_by: [] }
+    { path: 'f1', message: /^Someone changed f1/, modified_by: [] }
   ])
   t.equal(notices.length, 2)
 })

@@ -173,7 +173,7 @@ class Compiler {
     const negated = body.startsWith('!') || body.startsWith('^')
     const members = classOf(negated ? body.slice(1) : body)
     if (members.some(([from, to]) => from > to))
-      throw invalidPattern(this.#pattern, 'has a range from a higher to a lower character', 'Turn it round: [a-z]')
+      throw invalidPattern(this.#pattern, 'has a range from a higher to a lower character', 'Reverse it: [a-z]')
     // No class matches a slash.
     this.#consume(
       negated ? complement([...members, [slash, slash]]) : complement([...complement(members), [slash, slash]])
