@@ -50,7 +50,7 @@ function strictly(t: Test, settings: Shown['settings'], name: string, value: unk
 t.test('without anything every setting is the default of the page', async (t) => {
   const { file, settings } = await show([])
   t.equal(file, null)
-  for (const [, name = '', byDefault = ''] of page.matchAll(/^\| (\w+\.\w+) \| `(.*?)` \|/gm))
+  for (const [, name = '', byDefault = ''] of page.matchAll(/^- `(\w+\.\w+)`: default\s+`(.*?)`,/gm))
     strictly(t, settings, name, JSON.parse(byDefault), { source: 'default' })
 })
 
@@ -174,7 +174,7 @@ t.test('validate tells every fault, for scripts too, by its exit code', async (t
   t.match(await runCommand(['config', 'validate', good]), { code: 0, stdout: `${good}: valid\n`, stderr: '' })
   const lines = [
     `async-crud-mcp: ${bad}:1:19: daemon.port must be`,
-    `async-crud-mcp: ${bad}:2:1: daemon.prot is no setting`
+    `async-crud-mcp: ${bad}:2:1: daemon.prot is not a setting`
   ]
   const outcome = await runProgram(['config', 'validate'], { ASYNC_CRUD_MCP_CONFIG: bad })
   t.match(outcome, { code: 1, stdout: '' })
