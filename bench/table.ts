@@ -1,4 +1,4 @@
-// Tables as Markdown, so that what is printed can stand in docs/performance.md as it is.
+// Tables as Markdown, so that docs/benchmarks.md can show what is printed.
 
 export type Row = readonly string[]
 

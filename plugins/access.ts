@@ -55,12 +55,14 @@ export default fp<{ config: Config }>(
     app.addHook('onRequest', async (request, reply) => {
       const refusal = await app.refusalOf(request)
       if (refusal === undefined) return undefined
-      app.log.debug({ code: refusal.code, path: pathOf(request).slice(0, 200) }, 'refused at the door')
+      app.log.debug({ code: refusal.code, path: pathOf(request).slice(0, 200) }, 'access refused')
       return sendError(request, reply, refusal)
     })
     app.addHook('onListen', () => {
       if (same_user_only && sameUser === undefined && app.settings.current.daemon.token === '')
-        app.log.warn('this system does not tell whose a connection is: every user of this machine can call the server')
+        app.log.warn(
+          'this system does not show which user a connection belongs to: every user of this machine can call the server'
+        )
     })
   },
   { name: 'access', dependencies: ['settings', 'errors'] }
@@ -104,7 +106,7 @@ function checkToken({ headers, socket }: FastifyRequest, token: string): Operati
   if (token === '') {
     // No such server starts, but a token can be removed while it runs.
     if (isLoopback(socket.localAddress ?? '')) return undefined
-    return new OperationError('UNAUTHORIZED', 'Without a token this server answers on loopback addresses alone.')
+    return new OperationError('UNAUTHORIZED', 'Without a token this server answers only on loopback addresses.')
   }
   const expected = Buffer.from(token)
   // The name of a scheme ignores case (RFC 9110, 11.1).

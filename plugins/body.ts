@@ -34,6 +34,6 @@ function checkCharset(contentType = ''): void {
 function checkEncoding(contentEncoding = ''): void {
   if (/^(identity)?$/i.test(contentEncoding)) return
   const given = JSON.stringify(contentEncoding.slice(0, 100))
-  const message = `Content-Encoding ${given} is not understood: send the JSON as it is, not compressed, without this header.`
+  const message = `Content-Encoding ${given} is not supported: send the JSON uncompressed, without this header.`
   throw new OperationError('UNSUPPORTED_MEDIA_TYPE', message)
 }

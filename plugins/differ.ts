@@ -17,7 +17,7 @@ export default fp<{ config: Config }>(
       timeoutMs: crud.diff_timeout_ms,
       maxDiffBytes: crud.diff_max_bytes,
       maxTextBytes: crud.max_file_size_bytes,
-      onFallback: (reason) => app.log.warn({ err: reason }, 'a comparison was done coarsely'),
+      onFallback: (reason) => app.log.warn({ err: reason }, 'a comparison was made coarsely'),
       onTrouble(error) {
         const meaning = 'Large versions are compared and merged coarsely or not at all.'
         const trouble =

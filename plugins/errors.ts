@@ -26,7 +26,7 @@ export default fp(
 
     app.server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => latest.set(socket, response))
     app.server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
-      const failure = new OperationError('INVALID_REQUEST', 'The only Expect header understood is 100-continue.')
+      const failure = new OperationError('INVALID_REQUEST', 'The only supported Expect header is 100-continue.')
       response.writeHead(417, { 'content-type': jsonType }).end(JSON.stringify(failure.toEnvelope()))
     })
 

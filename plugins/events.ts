@@ -101,7 +101,7 @@ function toList(value: string | string[] | undefined): string[] {
 function readLastId({ headers: { 'last-event-id': id } }: FastifyRequest): string | undefined {
   if (id === undefined || id === '') return undefined
   if (typeof id === 'string' && id.length <= maxIdLength) return id
-  throw new OperationError('INVALID_REQUEST', 'Last-Event-ID is none: pass the id of the event that came last.')
+  throw new OperationError('INVALID_REQUEST', 'Last-Event-ID is not valid: pass the id of the last event.')
 }
 
 function describe({ paths, agentId }: FilterInput, { types }: EventFilter): Ready {

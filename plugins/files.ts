@@ -33,7 +33,7 @@ export default fp<{ config: Config }>(
     app.decorate('history', createHistory({ maxFiles: crud.max_history_files, maxVersions: crud.max_file_versions }))
     const sweep = new AbortController()
     app.decorate('sweepLeftovers', () => {
-      clearAway().catch((error: unknown) => app.log.warn({ err: error }, 'could not look for what was left behind'))
+      clearAway().catch((error: unknown) => app.log.warn({ err: error }, 'could not look for leftover temporary files'))
     })
     async function clearAway(): Promise<void> {
       const removed = await sweepLeftovers(files.roots, sweep.signal)

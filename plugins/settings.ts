@@ -36,7 +36,8 @@ export default fp<{ config: Config; reload?: ReloadOptions | undefined }>(
         } catch (error) {
           if (!(error instanceof ConfigError))
             app.log.error({ err: error }, 'the configuration could not be read again')
-          else app.log.error(`the changed configuration is not taken up, the last good one counts on: ${error.message}`)
+          else
+            app.log.error(`the changed configuration is not used, the last valid one stays in force: ${error.message}`)
         }
       }
     })
@@ -46,7 +47,7 @@ export default fp<{ config: Config; reload?: ReloadOptions | undefined }>(
       const { host } = settings.current.daemon
       if (next.daemon.token === '' && !isLoopback(host)) {
         app.log.error(
-          `the changed configuration is not taken up: it has no daemon.token, and ${host} is reachable from other machines`
+          `the changed configuration is not used: it has no daemon.token, and ${host} is reachable from other machines`
         )
         return
       }
@@ -56,8 +57,8 @@ export default fp<{ config: Config; reload?: ReloadOptions | undefined }>(
       if (severity(log_level) < severity(app.log.level)) app.log.level = log_level
       for (const { setting, value, needsRestart } of changes) {
         if (needsRestart)
-          app.log.warn({ setting, value }, `${setting} has changed in the configuration: restart the server for it`)
-        else app.log.info({ setting, value }, `${setting} has changed in the configuration and counts from now on`)
+          app.log.warn({ setting, value }, `${setting} has changed in the configuration: restart the server to use it`)
+        else app.log.info({ setting, value }, `${setting} has changed in the configuration and is in force from now on`)
       }
       app.log.level = log_level
     }

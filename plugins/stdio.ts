@@ -64,7 +64,7 @@ export default fp<{ config: Config; version: string }>(
         // A call that only waits for a lease waits for something that its client can no longer use.
         onInputEnd: disconnect,
         onGone: (error) => {
-          if (error === undefined || isErrno(error, 'EPIPE')) app.log.info('nobody reads standard output any more')
+          if (error === undefined || isErrno(error, 'EPIPE')) app.log.info('standard output is no longer read')
           else app.log.error({ err: error }, 'answers are lost: standard output cannot be written')
         }
       })

@@ -29,7 +29,7 @@ export default fp<{ config: Config }>(
       rescanMs: settings.rescan_seconds * 1000,
       bulkFiles: settings.bulk_files,
       onShortage: (shortage) => degradations.set('watcher', shortage && explainShortage(shortage)),
-      onError: (error) => app.log.error({ err: error }, 'a file that may have changed could not be looked at')
+      onError: (error) => app.log.error({ err: error }, 'a file that may have changed could not be examined')
     })
     watcher.onBulk(({ count, examples }) => {
       const { agentId, operation } = external

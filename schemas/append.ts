@@ -21,15 +21,15 @@ export const AppendInput = inputObject({
   path: Path,
   content: Type.String({ description: 'Text to add, exactly as it is.' }),
   encoding: Encoding,
-  create_if_missing: Type.Boolean({ default: false, description: 'Create the file where there is none.' }),
+  create_if_missing: Type.Boolean({ default: false, description: 'Create the file if there is none.' }),
   create_dirs: CreateDirs,
   separator: Type.String({
     default: '',
     maxLength: 10000,
-    description: 'Put between what is there and the new text; not into an empty file.'
+    description: 'Put between the existing text and the new text; not into an empty file.'
   }),
   expected_hash: ExpectedHash(
-    'The version that you know, where the end of the file matters to what you add: another version there is contention. Without it an append never contends.'
+    'The version that you know, if the end of the file matters to what you add: another version is contention. Without it an append never contends.'
   ),
   on_contention: OnContention,
   diff_format: DiffFormat,

@@ -2,7 +2,7 @@
 import { AgentId, DiffFormat, StatusOk, Timeout } from './common.ts'
 import { Contention, OnContention } from './contention.ts'
 import { ErrorEnvelope } from './errors.ts'
-import { told } from './notices.ts'
+import { withNotices } from './notices.ts'
 import { ReadOutput, readItem } from './read.ts'
 import { inputObject, Type, type Static, type TProperties, type TSchema } from './typebox.ts'
 import { UpdateOutput, updateItem } from './update.ts'
@@ -32,7 +32,7 @@ export type BatchWriteInput = Static<typeof BatchWriteInput>
 const batchUpdateItem = {
   ...updateItem,
   on_contention: Type.Optional(
-    Type.String({ enum: ['report', 'merge'], description: 'For this file, in place of what the call says.' })
+    Type.String({ enum: ['report', 'merge'], description: 'For this file, instead of the value of the call.' })
   )
 }
 
@@ -55,7 +55,9 @@ const batchOutput = <Outcomes extends TSchema[], Counts extends TProperties>(
   Type.Object(
     {
       status: StatusOk,
-      results: Type.Array(Type.Union(outcomes), { description: 'One result a file, in the order of the request.' }),
+      results: Type.Array(Type.Union(outcomes), {
+        description: 'One result for each file, in the order of the request.'
+      }),
       summary: Type.Object(
         {
           total: count('Files in the request.'),
@@ -69,8 +71,12 @@ const batchOutput = <Outcomes extends TSchema[], Counts extends TProperties>(
     { title, description: 'Never all-or-nothing: look at each result.' }
   )
 
-export const BatchReadOutput = batchOutput([told(ReadOutput), ErrorEnvelope], 'BatchReadOutput', {})
-export const BatchWriteOutput = batchOutput([told(WriteOutput), ErrorEnvelope], 'BatchWriteOutput', {})
-export const BatchUpdateOutput = batchOutput([told(UpdateOutput), Contention, ErrorEnvelope], 'BatchUpdateOutput', {
-  contention: count('Files that had changed; nothing was written to them.')
-})
+export const BatchReadOutput = batchOutput([withNotices(ReadOutput), ErrorEnvelope], 'BatchReadOutput', {})
+export const BatchWriteOutput = batchOutput([withNotices(WriteOutput), ErrorEnvelope], 'BatchWriteOutput', {})
+export const BatchUpdateOutput = batchOutput(
+  [withNotices(UpdateOutput), Contention, ErrorEnvelope],
+  'BatchUpdateOutput',
+  {
+    contention: count('Files that had changed; nothing was written to them.')
+  }
+)

@@ -53,7 +53,7 @@ export const AgentId = Type.Optional(
     minLength: 1,
     maxLength: 200,
     pattern: shownText,
-    description: 'Who is calling; shown to others. Agents that share a connection each pass their own.'
+    description: 'Your name; shown to other agents. Agents that share a connection each pass their own.'
   })
 )
 
@@ -61,20 +61,20 @@ export const FencingToken = Type.Optional(
   Type.Integer({
     minimum: 0,
     description:
-      'The fencing_token of your lease on the file (lock_try, lock_wait): where that lease has ended meanwhile, nothing is written.'
+      'The fencing_token of your lease on the file (lock_try, lock_wait): if that lease has ended meanwhile, nothing is written.'
   })
 )
 
 export const ExpectedHash = (description: string) => Type.Optional(Type.Union([Hash, Type.Null()], { description }))
 
 /** Properties of the answer of every operation that changes a file. */
-export const Changed = Type.Boolean({ description: 'False where the file already was as asked: nothing was written.' })
+export const Changed = Type.Boolean({ description: 'False if the file already was as asked: nothing was written.' })
 export const LinksBroken = Type.Optional(
   Type.Integer({ minimum: 1, description: 'Other names (hard links) of the file that still show the old bytes.' })
 )
 export const BytesWritten = Type.Integer({
   minimum: 0,
-  description: 'Size of the new version in bytes; 0 where nothing was written.'
+  description: 'Size of the new version in bytes; 0 if nothing was written.'
 })
 export const StatusOk = Type.Literal('ok', { description: 'It is done, and on disk.' })
 
@@ -83,10 +83,10 @@ export const treeRole = {
   role: Type.String({
     enum: ['none', 'authority', 'relay'],
     description:
-      'Where several processes serve one tree, one of them, the authority, runs the engine, and the others relay to it; none before the first call.'
+      'If several processes serve one tree, one of them, the authority, runs the engine, and the others relay to it; none before the first call.'
   }),
   authority_pid: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
-    description: 'Process id of the authority; null while it is not known.'
+    description: 'Process id of the authority; null while unknown.'
   })
 }
 

@@ -10,7 +10,7 @@ export const StringPatch = inputObject(
     old_string: Type.String({
       minLength: 1,
       description:
-        'Text to find, exactly as it stands in the file. It must occur exactly once, or replace_all must be true.'
+        'Text to find, exactly as it is in the file. It must occur exactly once, or replace_all must be true.'
     }),
     new_string: Type.String({ description: 'Text to put in its place; "$" has no special meaning. "" deletes.' }),
     replace_all: Type.Optional(
@@ -34,12 +34,12 @@ export const LinePatch = inputObject(
     }),
     new_content: Type.String({
       description:
-        'What stands there instead, exactly; "" deletes the lines. Without a line end at its end it takes that of the last line replaced.'
+        'The lines to put there, exactly; "" deletes the lines. If it does not end with a line end, it gets that of the last line replaced.'
     }),
     expected_lines: Type.Optional(
       Type.String({
         description:
-          'The lines as you know them, joined by line ends: where others stand there, nothing is changed. Of line ends only their number counts.'
+          'The lines as you know them, joined by line ends of any kind: if the file has other lines there, nothing is changed.'
       })
     )
   },
@@ -63,10 +63,10 @@ export const Change = Type.Object(
     ),
     end_line: lineNumber('Last line, inclusive, counted like start_line.'),
     base_start_line: lineNumber(
-      'Where the change stands in the base, 1-based; for "added", the line before which it was inserted.'
+      'Where the change is in the base, 1-based; for "added", the line before which it was inserted.'
     ),
     current_start_line: lineNumber(
-      'Where the change stands in the current version, 1-based; for "removed", the line before which the lines stood.'
+      'Where the change is in the current version, 1-based; for "removed", the line before which the lines were.'
     ),
     old_content: Type.Optional(
       Type.String({ description: 'The base\'s lines, without the last line\'s terminator. Absent for "added".' })
@@ -77,7 +77,7 @@ export const Change = Type.Object(
     context_before: Type.String({ description: "Unchanged lines above, without the last line's terminator." }),
     context_after: Type.String({ description: "Unchanged lines below, without the last line's terminator." }),
     terminators_only: Type.Optional(
-      Type.Boolean({ description: 'True where only line ends or the final newline differ.' })
+      Type.Boolean({ description: 'True if only line ends or the final newline differ.' })
     )
   },
   { title: 'Change', description: 'One region that differs between the base and the current version.' }
@@ -107,7 +107,7 @@ export const Diff = Type.Object(
     coarse: Type.Optional(
       Type.Boolean({
         description:
-          'True where the versions were too large or too different for a minimal diff within the bound: the diff is true, yet larger than it need be.'
+          'True if the versions were too large or too different for a minimal diff within the time limit: the diff is correct, but larger than necessary.'
       })
     )
   },
@@ -121,9 +121,9 @@ export const PatchConflict = Type.Object(
     reason: Type.String({
       enum: ['not_found', 'ambiguous', 'context_changed', 'lines_changed', 'lines_moved'],
       description:
-        'not_found: old_string is not in the current version; of a patch by lines, the base has no such lines. ambiguous: old_string occurs several times. context_changed: what it replaces is there, yet the lines around it differ from the base. lines_changed: the lines have changed. lines_moved: they are unchanged, with other numbers now (applicable_patches).'
+        'not_found: old_string is not in the current version; for a patch by lines, the base has no such lines. ambiguous: old_string occurs several times. context_changed: what it replaces is there, but the lines around it differ from the base. lines_changed: the lines have changed. lines_moved: they are unchanged, but have other numbers now (applicable_patches).'
     }),
-    base_start_line: Type.Optional(lineNumber('Where it applies in the base, 1-based, where known.')),
+    base_start_line: Type.Optional(lineNumber('Where it applies in the base, 1-based, if known.')),
     base_end_line: Type.Optional(lineNumber('Its last line in the base, inclusive.'))
   },
   {
@@ -137,7 +137,7 @@ export const ApplicablePatch = Type.Object(
   {
     patch_index: Type.Integer({ minimum: 0, description: "Index in the request's patches, 0-based." }),
     start_line: lineNumber(
-      'First line in the current version; of a patch by lines, the start_line to send it with. With replace_all, where old_string stands first.'
+      'First line in the current version; for a patch by lines, the start_line to send it with. With replace_all, where old_string occurs first.'
     ),
     end_line: lineNumber('Last line, inclusive, or start_line - 1 for an insertion.')
   },
@@ -150,11 +150,11 @@ const mergeSide = (title: string, description: string) =>
     {
       start_line: lineNumber('First line, 1-based.'),
       end_line: lineNumber(
-        'Last line, inclusive; start_line - 1 where this version has no line here, just before start_line.'
+        'Last line, inclusive; start_line - 1 if this version has no line here, just before start_line.'
       ),
       content: Type.Optional(
         Type.String({
-          description: 'The lines with their line ends, exactly. Absent where the conflicts are too large to send.'
+          description: 'The lines with their line ends, exactly. Absent if the conflicts are too large to send.'
         })
       )
     },
@@ -166,13 +166,13 @@ export const MergeConflict = Type.Object(
     reason: Type.String({
       enum: ['overlap', 'doubtful', 'invalid_json'],
       description:
-        'overlap: both changed these lines, or lines that touch. doubtful: because of repeated lines a change here could mean several places, and the results differ. invalid_json: the changes fit, yet the result would be no JSON, or name a property twice.'
+        'overlap: both changed these lines, or lines that touch. doubtful: because of repeated lines a change here could mean several places, and the results differ. invalid_json: the changes fit, but the result would not be JSON, or would name a property twice.'
     }),
     base: mergeSide('MergeBase', 'The lines in the version you named.'),
     current: mergeSide('MergeCurrent', 'The same place in the current version.'),
-    incoming: mergeSide('MergeIncoming', 'The same place as your change would have it.')
+    incoming: mergeSide('MergeIncoming', 'The same place in your change.')
   },
-  { title: 'MergeConflict', description: 'A place where two changes of one version cannot both stand.' }
+  { title: 'MergeConflict', description: 'A place where two changes of one version cannot both be made.' }
 )
 export type MergeConflict = Static<typeof MergeConflict>
 
@@ -184,11 +184,11 @@ export const Contention = Type.Object(
     current_hash: Hash,
     message: Type.String({ description: 'What happened and what to do next.' }),
     base_known: Type.Boolean({
-      description: 'False where the bytes behind expected_hash are no longer kept: diff is null, read the file again.'
+      description: 'False if the bytes behind expected_hash are no longer kept: diff is null, read the file again.'
     }),
     diff: Type.Union([Diff, Type.Null()], {
       description:
-        'The difference from expected_hash to current_hash; null where the base is not known, where either is not text in the encoding, and where it is too large: message says which.'
+        'The difference from expected_hash to current_hash; null if the base is not known, if either is not text in the encoding, or if it is too large: message says which.'
     }),
     modified_by: Type.Array(Modification, {
       description: 'The changes since the base, oldest first, as far as known.'
@@ -199,22 +199,20 @@ export const Contention = Type.Object(
           'Only with patches: true guarantees that the same patches succeed on current_hash; false is caution.'
       })
     ),
-    conflicts: Type.Optional(
-      Type.Array(PatchConflict, { description: 'Only with patches: the ones to look at again.' })
-    ),
+    conflicts: Type.Optional(Type.Array(PatchConflict, { description: 'Only with patches: the ones to review.' })),
     non_conflicting_patches: Type.Optional(
       Type.Array(Type.Integer({ minimum: 0 }), { description: 'Only with patches: indices of those without conflict.' })
     ),
     applicable_patches: Type.Optional(
       Type.Array(ApplicablePatch, {
         description:
-          'Only with patches: those that still apply, with where they stand in the current version. One whose old_string an earlier patch brings has no place there yet.'
+          'Only with patches: those that still apply, with their place in the current version. One whose old_string comes from an earlier patch has no place there yet.'
       })
     ),
     merge_conflicts: Type.Optional(
       Type.Array(MergeConflict, {
         description:
-          'Only with on_contention "merge": where your change and the others\' cannot both stand, in order. Empty where the server was too busy to merge.'
+          'Only with on_contention "merge": where your change and the others\' cannot both be made, in order. Empty if the server was too busy to merge.'
       })
     ),
     further_merge_conflicts: Type.Optional(
@@ -223,7 +221,7 @@ export const Contention = Type.Object(
     merge_coarse: Type.Optional(
       Type.Boolean({
         description:
-          'True where the versions were too large or too different for a minimal diff within the bound: the conflicts are larger than they need be.'
+          'True if the versions were too large or too different for a minimal diff within the time limit: the conflicts are larger than necessary.'
       })
     ),
     timestamp: Timestamp,
@@ -237,7 +235,7 @@ export const OnContention = Type.String({
   enum: ['report', 'merge'],
   default: 'report',
   description:
-    'Where the file is not the version expected: "report" writes nothing and answers with the diff; "merge" merges your change with the others\' where they do not touch, and otherwise reports.'
+    'If the file is not the version expected: "report" writes nothing and answers with the diff; "merge" merges your change with the others\' where they do not touch, and otherwise reports.'
 })
 
 /** Properties of the answer to a change that was merged with other agents' changes. */
@@ -245,16 +243,16 @@ export const mergedAnswer = {
   merged: Type.Optional(
     Type.Literal(true, {
       description:
-        'The file had changed since the version you named. Your change is in, beside those of others: diff shows these.'
+        'The file had changed since the version you named. Your change was made, beside those of others: diff shows these.'
     })
   ),
   diff: Type.Optional(
     Type.Union([Diff, Type.Null()], {
       description:
-        'Only where merged: what others had changed, from expected_hash to previous_hash; null where too large to send (read the file if you need it).'
+        'Only if merged: what others had changed, from expected_hash to previous_hash; null if too large to send (read the file if you need it).'
     })
   ),
   modified_by: Type.Optional(
-    Type.Array(Modification, { description: 'Only where merged: who had changed it, oldest first, as far as known.' })
+    Type.Array(Modification, { description: 'Only if merged: who had changed it, oldest first, as far as known.' })
   )
 }

@@ -35,7 +35,7 @@ import {
   LockWaitInput,
   LockWaitOutput
 } from './locks.ts'
-import { told } from './notices.ts'
+import { withNotices } from './notices.ts'
 import { ReadInput, ReadOutput } from './read.ts'
 import { RenameInput, RenameOutput } from './rename.ts'
 import { ServerInfoInput, ServerInfoOutput } from './server-info.ts'
@@ -64,28 +64,28 @@ const contending = { contends: true, envelope: 'status' } as const
 const bare = { contends: false, envelope: 'bare' } as const
 
 export const contract = {
-  async_read: { input: ReadInput, output: told(ReadOutput), ...plain },
-  async_write: { input: WriteInput, output: told(WriteOutput), ...plain },
-  async_update: { input: UpdateInput, output: told(UpdateOutput), ...contending },
-  async_delete: { input: DeleteInput, output: told(DeleteOutput), ...contending },
-  async_rename: { input: RenameInput, output: told(RenameOutput), ...contending },
-  async_append: { input: AppendInput, output: told(AppendOutput), ...contending },
-  async_list: { input: ListInput, output: told(ListOutput), ...plain },
-  async_status: { input: StatusInput, output: told(StatusOutput), ...plain },
-  get_server_info: { input: ServerInfoInput, output: told(ServerInfoOutput), ...plain },
-  async_batch_read: { input: BatchReadInput, output: told(BatchReadOutput), ...plain },
-  async_batch_write: { input: BatchWriteInput, output: told(BatchWriteOutput), ...plain },
-  async_batch_update: { input: BatchUpdateInput, output: told(BatchUpdateOutput), ...plain },
-  async_history: { input: HistoryInput, output: told(HistoryOutput), ...plain },
-  async_diff: { input: DiffInput, output: told(DiffOutput), ...plain },
-  async_restore: { input: RestoreInput, output: told(RestoreOutput), ...contending },
-  lock_try: { input: LockTryInput, output: told(LockTryOutput), ...plain },
-  lock_wait: { input: LockWaitInput, output: told(LockWaitOutput), ...plain },
-  lock_renew: { input: LockRenewInput, output: told(LockRenewOutput), ...plain },
-  lock_release: { input: LockReleaseInput, output: told(LockReleaseOutput), ...plain },
-  lock_release_all: { input: LockReleaseAllInput, output: told(LockReleaseAllOutput), ...plain },
-  lock_status: { input: LockStatusInput, output: told(LockStatusOutput), ...plain },
-  lock_break: { input: LockBreakInput, output: told(LockBreakOutput), ...plain },
+  async_read: { input: ReadInput, output: withNotices(ReadOutput), ...plain },
+  async_write: { input: WriteInput, output: withNotices(WriteOutput), ...plain },
+  async_update: { input: UpdateInput, output: withNotices(UpdateOutput), ...contending },
+  async_delete: { input: DeleteInput, output: withNotices(DeleteOutput), ...contending },
+  async_rename: { input: RenameInput, output: withNotices(RenameOutput), ...contending },
+  async_append: { input: AppendInput, output: withNotices(AppendOutput), ...contending },
+  async_list: { input: ListInput, output: withNotices(ListOutput), ...plain },
+  async_status: { input: StatusInput, output: withNotices(StatusOutput), ...plain },
+  get_server_info: { input: ServerInfoInput, output: withNotices(ServerInfoOutput), ...plain },
+  async_batch_read: { input: BatchReadInput, output: withNotices(BatchReadOutput), ...plain },
+  async_batch_write: { input: BatchWriteInput, output: withNotices(BatchWriteOutput), ...plain },
+  async_batch_update: { input: BatchUpdateInput, output: withNotices(BatchUpdateOutput), ...plain },
+  async_history: { input: HistoryInput, output: withNotices(HistoryOutput), ...plain },
+  async_diff: { input: DiffInput, output: withNotices(DiffOutput), ...plain },
+  async_restore: { input: RestoreInput, output: withNotices(RestoreOutput), ...contending },
+  lock_try: { input: LockTryInput, output: withNotices(LockTryOutput), ...plain },
+  lock_wait: { input: LockWaitInput, output: withNotices(LockWaitOutput), ...plain },
+  lock_renew: { input: LockRenewInput, output: withNotices(LockRenewOutput), ...plain },
+  lock_release: { input: LockReleaseInput, output: withNotices(LockReleaseOutput), ...plain },
+  lock_release_all: { input: LockReleaseAllInput, output: withNotices(LockReleaseAllOutput), ...plain },
+  lock_status: { input: LockStatusInput, output: withNotices(LockStatusOutput), ...plain },
+  lock_break: { input: LockBreakInput, output: withNotices(LockBreakOutput), ...plain },
   list_files: { input: ListFilesInput, output: ListFilesOutput, ...bare },
   read_file: { input: ReadFileInput, output: ReadFileOutput, ...bare },
   edit_file: { input: EditFileInput, output: EditFileOutput, contends: true, envelope: 'bare' }

@@ -5,7 +5,7 @@ import { inputObject, Type, type Static } from './typebox.ts'
 export const DeleteInput = inputObject({
   path: Path,
   expected_hash: ExpectedHash(
-    'Delete only this version; another one is answered with contention. null deletes whatever is there.'
+    'Delete only this version; the answer for another one is contention. null deletes any version.'
   ),
   timeout: Timeout,
   fencing_token: FencingToken,

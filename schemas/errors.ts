@@ -111,19 +111,19 @@ export const errorTable = {
     httpStatus: 400,
     jsonRpcCode: invalidParams,
     retryable: false,
-    meaning: 'The request cannot be read, or its input breaks the schema or does not fit the file.'
+    meaning: 'The request cannot be read, or its input violates the schema or does not fit the file.'
   },
   NOT_A_FILE: {
     httpStatus: 400,
     jsonRpcCode: fileSystemError,
     retryable: false,
-    meaning: 'A directory, FIFO, socket or device stands where a regular file is wanted.'
+    meaning: 'The path is a directory, FIFO, socket or device, not a regular file.'
   },
   VERSION_NOT_KEPT: {
     httpStatus: 404,
     jsonRpcCode: fileSystemError,
     retryable: false,
-    meaning: 'The bytes behind the hash are not kept any more, or were never known.'
+    meaning: 'The bytes behind the hash are no longer kept, or were never known.'
   },
   INVALID_PATTERN: {
     httpStatus: 400,
@@ -167,7 +167,7 @@ export const errorTable = {
     jsonRpcCode: internalError,
     retryable: true,
     meaning:
-      'The process that carried out the call has ended, or does not answer any more. Whether the change was made, the file tells.'
+      'The process that carried out the call has ended, or does not answer any more. Read the file to see whether the change was made.'
   },
   UNAUTHORIZED: {
     httpStatus: 401,
@@ -214,7 +214,7 @@ export const ErrorEnvelope = Type.Object(
   {
     status: Type.Literal('error', { description: 'Always "error".' }),
     error_code: Type.String({ enum: Object.keys(errorTable), description: 'What went wrong, from the error table.' }),
-    message: Type.String({ description: 'What happened, on which path, and what to do next.' }),
+    message: Type.String({ description: 'What happened, to which path, and what to do next.' }),
     path: Type.Optional(Type.String({ description: 'The path as the caller spelt it.' })),
     details: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), { description: 'Facts for programs; the keys depend on the code.' })

@@ -31,19 +31,19 @@ export const FileChanged = event('FileChangedEvent', 'file_changed', 'A file has
   path: EventPath,
   agent_id: Type.String({ description: 'Who made the version; "external" for a change made outside the server.' }),
   operation: Type.String({ description: 'The operation that made it; "external" as above.' }),
-  hash: VersionHash('Of the new version; null where the file is gone.'),
+  hash: VersionHash('Of the new version; null if the file is gone.'),
   previous_hash: Type.Optional(
-    VersionHash('Of the version before; null where there was no file, absent where that is not known.')
+    VersionHash('Of the version before; null if there was no file, absent if that is not known.')
   ),
-  renamed_from: Type.Optional(Type.String({ description: 'The path under which it stood until then.' }))
+  renamed_from: Type.Optional(Type.String({ description: 'Its path until then.' }))
 })
 
 export const FilesChanged = event(
   'FilesChangedEvent',
   'file_changed',
-  'Very many files have changed at once, as by a checkout: look again at those you use.',
+  'Very many files have changed at once, for example by a checkout: look again at those you use.',
   {
-    bulk: Type.Literal(true, { description: 'One event for all of them. It is told whatever paths are followed.' }),
+    bulk: Type.Literal(true, { description: 'One event for all of them, sent whichever paths are followed.' }),
     agent_id: Type.String({ description: 'Who changed them; "external" for changes made outside the server.' }),
     operation: Type.String({ description: 'The operation that changed them; "external" as above.' }),
     count: Type.Integer({ minimum: 1, description: 'How many files have changed.' }),
@@ -54,16 +54,16 @@ export const FilesChanged = event(
 export const LockReleased = event(
   'LockReleasedEvent',
   'lock_released',
-  'A file is no longer held: by a lease, or by an operation for which somebody waited.',
+  'A file is no longer held: by a lease, or by an operation for which a request waited.',
   {
     path: EventPath,
-    agent_id: SomeAgent('Who held it; null for an operation of nobody in particular.'),
+    agent_id: SomeAgent('Who held it; null for an operation without an agent id.'),
     held_as: Type.String({ enum: ['lease', 'operation'], description: 'What it was held by.' }),
-    mode: Type.String({ enum: ['shared', 'exclusive'], description: 'Whom it kept out.' }),
+    mode: Type.String({ enum: ['shared', 'exclusive'], description: 'Kind of lock.' }),
     cause: Type.String({
       enum: ['released', 'expired', 'broken', 'disconnected'],
       description:
-        'Its holder released it; its time was over; an operator broke it; the connection over which it was taken ended.'
+        'Its holder released it; it expired; an operator broke it; the connection over which it was taken ended.'
     }),
     waiting: Type.Integer({ minimum: 0, description: 'How many waited for the file at that moment.' })
   }
@@ -72,11 +72,11 @@ export const LockReleased = event(
 export const QueuePosition = event(
   'QueuePositionEvent',
   'queue_position',
-  'Somebody who waits for a file stands elsewhere in its queue. Told of who joins, and then of the first hundred.',
+  'A waiter has another position in the queue of a file. Sent for each waiter that joins, then for the first hundred.',
   {
     path: EventPath,
-    agent_id: SomeAgent('Who waits; null for an operation of nobody in particular.'),
-    operation: Type.String({ description: 'For which it waits.' }),
+    agent_id: SomeAgent('Who waits; null for an operation without an agent id.'),
+    operation: Type.String({ description: 'The operation that waits.' }),
     position: Type.Integer({ minimum: 1, description: '1 is next.' }),
     queue_depth: Type.Integer({ minimum: 1, description: 'How many wait.' })
   }
@@ -88,11 +88,11 @@ export const LeaseExpired = event(
   'A lease ended without its holder releasing it.',
   {
     path: EventPath,
-    agent_id: Type.String({ description: 'Who had it.' }),
+    agent_id: Type.String({ description: 'Its holder.' }),
     fencing_token: Type.Integer({ minimum: 0, description: 'Of the lease that ended.' }),
     cause: Type.String({
       enum: ['expired', 'broken', 'disconnected'],
-      description: 'Its time was over; an operator broke it; the connection over which it was taken ended.'
+      description: 'It expired; an operator broke it; the connection over which it was taken ended.'
     })
   }
 )
@@ -100,13 +100,13 @@ export const LeaseExpired = event(
 export const ContentionMet = event(
   'ContentionEvent',
   'contention',
-  'Somebody wanted to change a version that was no longer there.',
+  'An operation wanted to change a version that was no longer current.',
   {
     path: EventPath,
-    agent_id: SomeAgent('Who came too late; null where nobody said.'),
+    agent_id: SomeAgent('Who came too late; null without an agent id.'),
     expected_hash: Hash,
     current_hash: Hash,
-    merged: Type.Boolean({ description: 'True where the change was merged with what was there and written.' })
+    merged: Type.Boolean({ description: 'True if the change was merged with the current version and written.' })
   }
 )
 
@@ -129,13 +129,13 @@ export type Gap = Static<typeof Gap>
 /** The first event of each stream. */
 export const Ready = Type.Object(
   {
-    type: Type.Literal('ready', { description: 'From now on events are told.' }),
+    type: Type.Literal('ready', { description: 'Events are sent from now on.' }),
     at: Timestamp,
     types: Type.Array(Type.String({ enum: eventTypes }), { description: 'Those that are followed.' }),
     paths: Type.Union([Type.Array(Type.String()), Type.Null()], {
-      description: 'Paths and patterns that are followed; null where all are.'
+      description: 'Paths and patterns that are followed; null if all are.'
     }),
-    agent_id: SomeAgent('Whose doings are followed; null where those of all.')
+    agent_id: SomeAgent('The agent that is followed; null if all are.')
   },
   { title: 'ReadyEvent', description: 'What this stream follows.' }
 )

@@ -97,7 +97,7 @@ export const EditFileInput = inputObject({
   append: Type.Optional(Type.String({ description: 'Content to append to end of file.' })),
   create_if_missing: Type.Boolean({ default: false, description: "Create file if it doesn't exist." }),
   expected_hash: ExpectedHash(
-    'The version whose lines you mean, by its hash (async_read gives it): where the file is another one by now, nothing is written and the answer is contention with the diff. Without it line numbers mean the file as it is when the call gets its turn.'
+    'The version whose lines you mean, by its hash (async_read gives it): if the file is another one by now, nothing is written and the answer is contention with the diff. Without it line numbers mean the file as it is when the call gets its turn.'
   ),
   on_contention: OnContention,
   diff_format: DiffFormat,
@@ -119,7 +119,7 @@ export const EditFileOutput = Type.Object(
   {
     ...closed,
     title: 'EditFileOutput',
-    description: 'The edits are in the file, and on disk. With expected_hash it names the versions, too.'
+    description: 'The edits are in the file, and on disk. With expected_hash the answer also names the versions.'
   }
 )
 

@@ -8,7 +8,7 @@ export const Health = Type.Object(
   {
     status: Type.String({
       enum: ['healthy', 'degraded'],
-      description: 'The process answers; degraded where a part of it does not work as it should, and the rest goes on.'
+      description: 'The process answers; degraded if a part of it does not work as it should while the rest goes on.'
     }),
     degraded: Type.Array(
       Type.Object({
@@ -33,7 +33,7 @@ export const Health = Type.Object(
         state: Type.String({
           enum: ['watching', 'degraded', 'off'],
           description:
-            'Whether changes by other programs are noticed when they happen: degraded where not all folders can be watched, off where it is switched off or another process runs the engine of the tree.'
+            'Whether changes by other programs are noticed when they happen: degraded if not all folders can be watched, off if it is switched off or another process runs the engine of the tree.'
         }),
         watched_directories: Type.Integer({ minimum: 0, description: 'Folders that the system watches.' }),
         tracked_files: Type.Integer({ minimum: 0, description: 'Files in use, whose versions are remembered.' })
@@ -43,6 +43,6 @@ export const Health = Type.Object(
     ...treeRole,
     mcp_sessions: Type.Integer({ minimum: 0, description: 'Sessions of 2025-era MCP clients.' })
   },
-  { title: 'Health', description: 'How the process is.' }
+  { title: 'Health', description: 'State of the process.' }
 )
 export type Health = Static<typeof Health>

@@ -28,9 +28,14 @@ export const HistoryInput = inputObject({
       description: 'Only versions that this agent has made; "external" for those made outside the server.'
     })
   ),
-  limit: Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'Most versions in one answer.' }),
+  limit: Type.Integer({
+    minimum: 1,
+    maximum: 100,
+    default: 20,
+    description: 'Maximum number of versions in one answer.'
+  }),
   cursor: Type.Optional(
-    Type.String({ maxLength: 32, description: 'next_cursor of the answer before, to go on where it ended.' })
+    Type.String({ maxLength: 32, description: 'next_cursor of the previous answer, to continue where it ended.' })
   ),
   agent_id: AgentId
 })
@@ -41,20 +46,20 @@ const lineCount = (description: string) => Type.Integer({ minimum: 0, descriptio
 export const HistoryVersion = Type.Object(
   {
     path: Path,
-    hash: Type.Union([Hash, Type.Null()], { description: 'Null where the file was gone from then on.' }),
+    hash: Type.Union([Hash, Type.Null()], { description: 'Null if the file was gone from then on.' }),
     previous_hash: Type.Optional(
       Type.Union([Hash, Type.Null()], {
-        description: 'The version before; null where there was no file, absent where it is not known.'
+        description: 'The version before; null if there was no file, absent if it is not known.'
       })
     ),
     agent_id: Type.Union([Type.String(), Type.Null()], {
-      description: 'Who made it; "external" for a change made outside the server, null where it was there before.'
+      description: 'Who made it; "external" for a change made outside the server, null if it was there before.'
     }),
     operation: Type.Union([Type.String(), Type.Null()], {
       description: 'The operation that made it; "external" and null as for agent_id.'
     }),
     at: Timestamp,
-    kept: Type.Boolean({ description: 'True where its bytes are kept: async_diff and async_restore can use it.' }),
+    kept: Type.Boolean({ description: 'True if its bytes are kept: async_diff and async_restore can use it.' }),
     lines: Type.Optional(
       Type.Object(
         {
@@ -65,12 +70,12 @@ export const HistoryVersion = Type.Object(
         {
           title: 'LinesChanged',
           description:
-            'Against the version before, where both are kept, are text in crud.default_encoding, and there was time to count.'
+            'Compared with the version before, if both are kept, are text in crud.default_encoding, and there was time to count.'
         }
       )
     ),
-    renamed_from: Type.Optional(Type.String({ description: 'The path under which it stood until then.' })),
-    renamed_to: Type.Optional(Type.String({ description: 'The path under which it stands since then.' }))
+    renamed_from: Type.Optional(Type.String({ description: 'Its path until then.' })),
+    renamed_to: Type.Optional(Type.String({ description: 'Its path since then.' }))
   },
   { title: 'HistoryVersion', description: 'One version of one file.' }
 )
@@ -80,16 +85,16 @@ export const HistoryOutput = Type.Object(
   {
     status: StatusOk,
     versions: Type.Array(HistoryVersion, { description: 'The newest first.' }),
-    next_cursor: Type.Optional(Type.String({ description: 'There are older ones: pass it as cursor.' })),
+    next_cursor: Type.Optional(Type.String({ description: 'Present if there are older versions: pass it as cursor.' })),
     timestamp: Timestamp
   },
-  { title: 'HistoryOutput', description: 'Versions that the server knows of.' }
+  { title: 'HistoryOutput', description: 'Versions that the server knows.' }
 )
 
 export const DiffInput = inputObject({
   path: Path,
   from_hash: HashOf('The version to start from. Its bytes must be kept (async_history says kept).'),
-  to_hash: Type.Optional(HashOf('The version to end with; without it, the one that is there now.')),
+  to_hash: Type.Optional(HashOf('The version to end with; default: the current one.')),
   encoding: Type.Optional(
     Type.String({ minLength: 1, maxLength: 100, description: 'Encoding of both. Default: crud.default_encoding.' })
   ),
@@ -105,7 +110,7 @@ export const DiffOutput = Type.Object(
     from_hash: Hash,
     to_hash: Hash,
     diff: Type.Union([Diff, Type.Null()], {
-      description: 'The difference from from_hash to to_hash; null where it is larger than crud.diff_max_bytes.'
+      description: 'The difference from from_hash to to_hash; null if it is larger than crud.diff_max_bytes.'
     }),
     modified_by: Type.Array(Modification, {
       description: 'The changes of this path after from_hash up to to_hash, oldest first, as far as known.'
@@ -119,7 +124,7 @@ export const RestoreInput = inputObject({
   path: Path,
   hash: HashOf('The version to bring back. Its bytes must be kept (async_history says kept).'),
   expected_hash: ExpectedHash(
-    'Restore over this version only; another one is answered with contention. Without it, over the version that you have read last. null restores over whatever is there.'
+    'Restore over this version only; the answer for another one is contention. Without it, over the version that you read last. null restores over any version.'
   ),
   create_dirs: CreateDirs,
   timeout: Timeout,
@@ -133,7 +138,7 @@ export const RestoreOutput = Type.Object(
   {
     status: StatusOk,
     path: Path,
-    previous_hash: Type.Union([Hash, Type.Null()], { description: 'What was there; null where there was no file.' }),
+    previous_hash: Type.Union([Hash, Type.Null()], { description: 'The version before; null if there was no file.' }),
     hash: Hash,
     bytes_written: BytesWritten,
     changed: Changed,

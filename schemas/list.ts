@@ -8,23 +8,28 @@ export const ListInput = inputObject({
     minLength: 1,
     default: '*',
     description:
-      'Glob. Without "/" and "**" it is matched against the name, else against the relative path, as deep as it reaches.'
+      'Glob. Without "/" and "**" it is matched against the name, otherwise against the relative path, as deep as the pattern goes.'
   }),
   recursive: Type.Boolean({
     default: false,
-    description: 'List subdirectories too; .git only where path or pattern names it.'
+    description: 'List subdirectories too; .git only if path or pattern names it.'
   }),
   include_hashes: Type.Boolean({
     default: false,
     description: 'Give the hash of files that were read or written before and are unchanged since.'
   }),
   ignore: Type.Boolean({ default: false, description: 'Leave out .git and what .gitignore files exclude.' }),
-  limit: Type.Integer({ minimum: 1, maximum: 100000, default: 10000, description: 'Most entries in the answer.' }),
+  limit: Type.Integer({
+    minimum: 1,
+    maximum: 100000,
+    default: 10000,
+    description: 'Maximum number of entries in the answer.'
+  }),
   cursor: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 8192,
-      description: 'next_cursor of the answer before, to go on behind it.'
+      description: 'next_cursor of the previous answer, to continue after it.'
     })
   ),
   agent_id: AgentId
@@ -48,7 +53,7 @@ export const Entry = Type.Object(
     modified: Timestamp,
     hash: Type.Optional(
       Type.Union([Hash, Type.Null()], {
-        description: 'With include_hashes, files only; null where the server does not know it.'
+        description: 'With include_hashes, files only; null if the server does not know it.'
       })
     )
   },
@@ -66,13 +71,11 @@ export const ListOutput = Type.Object(
     recursive: Type.Boolean({ description: 'As asked.' }),
     unreadable_directories: Type.Optional(
       Type.Array(Type.String(), {
-        description: 'Directories that the system denies listing, 100 at most: what is in them is missing here.'
+        description: 'Directories that the system refuses to list, 100 at most: their entries are missing here.'
       })
     ),
-    next_cursor: Type.Optional(
-      Type.String({ description: 'Present where there are more entries: pass it as cursor.' })
-    ),
+    next_cursor: Type.Optional(Type.String({ description: 'Present if there are more entries: pass it as cursor.' })),
     timestamp: Timestamp
   },
-  { title: 'ListOutput', description: 'What is in a directory at one moment.' }
+  { title: 'ListOutput', description: 'The entries of a directory at one moment.' }
 )

@@ -23,7 +23,7 @@ const Note = Type.Optional(
     minLength: 1,
     maxLength: 500,
     pattern: shownText,
-    description: 'What you are doing; shown to whoever meets the lease.'
+    description: 'What you are doing; shown to agents that the lease blocks.'
   })
 )
 
@@ -32,12 +32,12 @@ const reservation = {
     enum: ['exclusive', 'shared'],
     default: 'exclusive',
     description:
-      '"exclusive": the file is reserved for you alone. "shared": others can have shared leases too. Both make changes by others wait; while another has a shared lease, your own changes wait as well.'
+      '"exclusive": the file is reserved for you alone. "shared": others can hold shared leases too. Both make changes by others wait; while another agent holds a shared lease, your own changes wait as well.'
   }),
   all_or_nothing: Type.Boolean({
     default: false,
     description:
-      'True: all of the files, or none. Where one cannot be had, none of the others is kept, but for leases that you had before.'
+      'True: all of the files, or none. If one cannot be leased, none of the others is kept, except leases that you held before.'
   }),
   ttl_seconds: TtlSeconds('locks.lease_ttl_seconds (300)'),
   note: Note
@@ -47,53 +47,56 @@ const Mode = Type.String({ enum: ['exclusive', 'shared'], description: 'Of the l
 const Token = Type.Integer({
   minimum: 1,
   description:
-    'Number of your lease, larger than that of every lease before. Pass it as fencing_token with your changes: where the lease has ended by then, nothing is written.'
+    'Number of your lease, larger than that of every lease before. Pass it as fencing_token with your changes: if the lease has ended by then, nothing is written.'
 })
-const Filepath = Type.String({ description: 'As you spelt it.' })
+const Filepath = Type.String({ description: 'As in your call.' })
 const HolderName = Type.Union([Type.String(), Type.Null()], {
-  description: 'Agent who has it (of a caller without a name, the operation); null where nobody has.'
+  description: 'Agent that holds it (the operation, for a caller without a name); null if none does.'
 })
-const CarriedOut = Type.Literal('ok', { description: 'The call was carried out; what it brought stands beside it.' })
+const CarriedOut = Type.Literal('ok', {
+  description: 'The call was carried out; the other properties have its results.'
+})
 const all = (description: string) => Type.Boolean({ description })
 const Time = (description: string) => Type.String({ format: 'date-time', description })
-const Expiry = Type.Optional(Time('When you lose it, if no call of yours prolongs it.'))
+const Expiry = Type.Optional(Time('When it expires, unless a call of yours prolongs it.'))
 const Message = Type.Optional(
-  Type.String({ description: 'What was done otherwise than asked, such as a clamped limit, and what to do next.' })
+  Type.String({ description: 'What differs from what you asked for, such as a clamped limit, and what to do next.' })
 )
 const Until = Type.Union([Timestamp, Type.Null()], {
-  description: 'When the holder loses it, if nothing prolongs it; null where that is not known yet.'
+  description: 'When it expires, unless it is prolonged; null if that is not known yet.'
 })
 const name = {
   error_code: Type.Optional(
-    Type.String({ description: 'Why no lease can be taken under this name now; what is held under it stands beside.' })
+    Type.String({
+      description: 'Why no lease can be taken under this name now; what is held under it is in the other properties.'
+    })
   ),
-  message: Type.Optional(Type.String({ description: 'What the name leads to now, and what to do.' }))
+  message: Type.Optional(Type.String({ description: 'Where the name leads now, and what to do.' }))
 }
 const queueDepth = Type.Integer({ minimum: 0, description: 'Requests that wait for the file.' })
 
 export const LockResult = Type.Object(
   {
     filepath: Filepath,
-    acquired: Type.Boolean({ description: 'True where you hold the lease now.' }),
+    acquired: Type.Boolean({ description: 'True if you hold the lease now.' }),
     holder: Type.Union([Type.String(), Type.Null()], {
-      description:
-        'Who keeps you from it; null where you hold it, and where it is free but was not taken (all_or_nothing).'
+      description: 'Who blocks you; null if you hold it, and if it is free but was not taken (all_or_nothing).'
     }),
     mode: Type.Optional(Mode),
     fencing_token: Type.Optional(Token),
     expires_at: Expiry,
-    holder_note: Type.Optional(Type.String({ description: 'What the holder says about it.' })),
-    held_since: Type.Optional(Time('Since when the holder has it.')),
+    holder_note: Type.Optional(Type.String({ description: 'The note of the holder.' })),
+    held_since: Type.Optional(Time('Since when the holder holds it.')),
     held_until: Type.Optional(Until),
     position: Type.Optional(
       Type.Integer({ minimum: 1, description: 'Your place in its queue, or the one you would get; 1 is next.' })
     ),
     queue_depth: Type.Optional(queueDepth),
     message: Type.Optional(
-      Type.String({ description: 'That the name has come to lead elsewhere while you waited, and what to do.' })
+      Type.String({ description: 'Present if the name leads elsewhere after the wait: what to do.' })
     )
   },
-  { title: 'LockResult', description: 'What became of one file.' }
+  { title: 'LockResult', description: 'Outcome for one file.' }
 )
 export type LockResult = Static<typeof LockResult>
 
@@ -101,19 +104,23 @@ const lockOutput = <Properties extends TProperties>(properties: Properties, titl
   Type.Object({ status: CarriedOut, ...properties, message: Message, timestamp: Timestamp }, { title, description })
 
 const results = <Result extends TProperties>(result: Result, title: string) =>
-  Type.Array(Type.Object(result, { title, description: 'What became of one file.' }), {
+  Type.Array(Type.Object(result, { title, description: 'Outcome for one file.' }), {
     description: 'One for each file, in canonical order.'
   })
 
 const acquired = {
   results: Type.Array(LockResult, { description: 'One for each file, in canonical order.' }),
-  all_acquired: all('True where you hold every one of them.')
+  all_acquired: all('True if you hold every one of them.')
 }
 
 export const LockTryInput = inputObject({ filepaths: FilePaths, ...reservation, agent_id: AgentId })
 export type LockTryInput = Static<typeof LockTryInput>
 
-export const LockTryOutput = lockOutput(acquired, 'LockTryOutput', 'Which files are yours now, and who has the others.')
+export const LockTryOutput = lockOutput(
+  acquired,
+  'LockTryOutput',
+  'Which files you hold now, and who holds the others.'
+)
 
 export const LockWaitInput = inputObject({
   filepaths: Type.Optional(FilePaths),
@@ -122,7 +129,7 @@ export const LockWaitInput = inputObject({
       minLength: 1,
       maxLength: 100,
       description:
-        'From an earlier answer: goes on waiting in the places kept. Alone it means the same files; with filepaths, the places of files not named are given up. mode, all_or_nothing, ttl_seconds and note stay as they were asked for first.'
+        'From an earlier answer: goes on waiting in the places kept. Alone it means the same files; with filepaths, the places for files not named are given up. mode, all_or_nothing, ttl_seconds and note stay as in the first call.'
     })
   ),
   timeout_seconds: Type.Optional(
@@ -135,7 +142,7 @@ export const LockWaitInput = inputObject({
   poll_interval_ms: Type.Optional(
     Type.Integer({
       minimum: 0,
-      description: 'Without effect: whoever is next is told at once, in the order of arrival.'
+      description: 'Without effect: the next waiter gets its lease at once, in order of arrival.'
     })
   ),
   ...reservation,
@@ -149,13 +156,13 @@ export const LockWaitOutput = lockOutput(
     ticket: Type.Optional(
       Type.String({
         description:
-          'The wait was cut before the time you asked for, and your places are kept: call lock_wait with this ticket to go on.'
+          'The wait ended before the time you asked for, and your places are kept: call lock_wait with this ticket to go on.'
       })
     ),
     ticket_expires_at: Type.Optional(Time('Until when your places are kept.'))
   },
   'LockWaitOutput',
-  'Which files are yours now, and who has the others.'
+  'Which files you hold now, and who holds the others.'
 )
 
 export const LockReleaseInput = inputObject({ filepaths: FilePaths, agent_id: AgentId })
@@ -167,19 +174,19 @@ export const LockReleaseOutput = lockOutput(
       {
         filepath: Filepath,
         released: Type.Boolean({
-          description: 'True where you hold it no more, or never did; false where another agent does.'
+          description: 'True if you do not hold it any more, or never did; false if another agent does.'
         }),
         holder: Type.Union([Type.String(), Type.Null()], {
-          description: 'The agent who has it, where released is false; null otherwise.'
+          description: 'The agent that holds it, if released is false; null otherwise.'
         }),
         ...name
       },
       'ReleaseResult'
     ),
-    all_released: all('True where every one is released.')
+    all_released: all('True if every one is released.')
   },
   'LockReleaseOutput',
-  'The leases are given back.'
+  'The leases are released.'
 )
 
 export const LockStatusInput = inputObject({ filepaths: FilePaths, agent_id: AgentId })
@@ -190,11 +197,11 @@ export const LockStatusOutput = lockOutput(
     results: results(
       {
         filepath: Filepath,
-        held_by_me: Type.Boolean({ description: 'True where you hold a lease on it.' }),
+        held_by_me: Type.Boolean({ description: 'True if you hold a lease on it.' }),
         holder: HolderName,
         fencing_token: Type.Optional(Token),
         expires_at: Expiry,
-        holders: Type.Array(Holder, { description: 'Everybody who has it: leases and running operations.' }),
+        holders: Type.Array(Holder, { description: 'All that hold it: leases and running operations.' }),
         queue_depth: queueDepth,
         ...name
       },
@@ -207,16 +214,16 @@ export const LockStatusOutput = lockOutput(
     })
   },
   'LockStatusOutput',
-  'Who has the files.'
+  'Who holds the files.'
 )
 
 export const LockReleaseAllInput = inputObject({ agent_id: AgentId })
 export type LockReleaseAllInput = Static<typeof LockReleaseAllInput>
 
 export const LockReleaseAllOutput = lockOutput(
-  { count: Type.Integer({ minimum: 0, description: 'Leases given back.' }) },
+  { count: Type.Integer({ minimum: 0, description: 'Leases released.' }) },
   'LockReleaseAllOutput',
-  'You hold no lease any more, and wait for none.'
+  'You hold no leases any more, and wait for none.'
 )
 
 export const LockRenewInput = inputObject({
@@ -231,7 +238,7 @@ export const LockRenewOutput = lockOutput(
     results: results(
       {
         filepath: Filepath,
-        renewed: Type.Boolean({ description: 'False where you hold no lease on it: take it anew with lock_try.' }),
+        renewed: Type.Boolean({ description: 'False if you hold no lease on it: take a new one with lock_try.' }),
         holder: HolderName,
         fencing_token: Type.Optional(Token),
         expires_at: Expiry,
@@ -239,7 +246,7 @@ export const LockRenewOutput = lockOutput(
       },
       'RenewResult'
     ),
-    all_renewed: all('True where every one is renewed.')
+    all_renewed: all('True if every one is renewed.')
   },
   'LockRenewOutput',
   'How long the leases last now.'
@@ -251,7 +258,7 @@ export const LockBreakInput = inputObject({
     minLength: 1,
     maxLength: 500,
     pattern: shownText,
-    description: 'Why; the former holders are told.'
+    description: 'Why; the former holders are notified.'
   }),
   agent_id: AgentId
 })
@@ -262,8 +269,8 @@ export const LockBreakOutput = lockOutput(
     results: results(
       {
         filepath: Filepath,
-        broken: Type.Boolean({ description: 'True where somebody held a lease.' }),
-        former_holders: Type.Array(Type.String(), { description: 'Agents who have lost it.' }),
+        broken: Type.Boolean({ description: 'True if there was a lease.' }),
+        former_holders: Type.Array(Type.String(), { description: 'Agents that have lost it.' }),
         ...name
       },
       'BreakResult'
@@ -271,7 +278,7 @@ export const LockBreakOutput = lockOutput(
     count: Type.Integer({ minimum: 0, description: 'Leases broken.' })
   },
   'LockBreakOutput',
-  'The leases have ended, and whoever waited is next.'
+  'The leases have ended, and the next waiters get the files.'
 )
 
 /** Answer of GET /locks. */
@@ -281,26 +288,26 @@ export const LockList = Type.Object(
       Type.Object(
         {
           path: Path,
-          holders: Type.Array(Holder, { description: 'Who has it.' }),
+          holders: Type.Array(Holder, { description: 'Who holds it.' }),
           pending_requests: Type.Array(PendingRequest, { description: 'Who waits, in order.' })
         },
-        { title: 'LockedFile', description: 'A file that somebody has or waits for.' }
+        { title: 'LockedFile', description: 'A file that is held or waited for.' }
       ),
       { description: 'Sorted by path.' }
     ),
     counts: Type.Object(
       {
-        files: Type.Integer({ minimum: 0, description: 'Files that somebody has or waits for.' }),
+        files: Type.Integer({ minimum: 0, description: 'Files that are held or waited for.' }),
         read: Type.Integer({ minimum: 0, description: 'Shared holds.' }),
         write: Type.Integer({ minimum: 0, description: 'Exclusive holds.' }),
-        leases: Type.Integer({ minimum: 0, description: 'Those of the holds that are leases.' }),
+        leases: Type.Integer({ minimum: 0, description: 'The holders that are leases.' }),
         waiting: Type.Integer({ minimum: 0, description: 'Requests that wait.' })
       },
       { title: 'LockCounts', description: 'Of all files, listed or not.' }
     ),
-    truncated: Type.Boolean({ description: 'True where there are more files than ?limit= (default 10000) asks for.' }),
+    truncated: Type.Boolean({ description: 'True if there are more files than ?limit= (default 10000) asks for.' }),
     timestamp: Timestamp
   },
-  { title: 'LockList', description: 'Everything held and waited for.' }
+  { title: 'LockList', description: 'All files that are held or waited for.' }
 )
 export type LockList = Static<typeof LockList>

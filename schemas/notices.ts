@@ -7,7 +7,7 @@ export const ChangedLines = Type.Object(
     start_line: Type.Integer({ minimum: 0, description: 'First line, 1-based.' }),
     end_line: Type.Integer({
       minimum: 0,
-      description: 'Last line, inclusive; one less than start_line where lines were removed before start_line.'
+      description: 'Last line, inclusive; one less than start_line if lines were removed before start_line.'
     })
   },
   { title: 'ChangedLines', description: 'Lines of the current version.' }
@@ -25,18 +25,18 @@ export const Notice = Type.Object(
     at: Timestamp,
     hash: Type.Optional(
       Type.Union([Hash, Type.Null()], {
-        description: 'For file_changed: the version that is there now; null where the file is gone.'
+        description: 'For file_changed: the current version; null if the file is gone.'
       })
     ),
     known_hash: Type.Optional(
       HashOf(
-        'For file_changed: the version that you have read as a whole. async_read with this known_hash gives the difference.'
+        'For file_changed: the version that you read as a whole. async_read with this known_hash gives the difference.'
       )
     ),
     lines: Type.Optional(
       Type.Array(ChangedLines, {
         description:
-          'For file_changed: lines changed since you read them or were told; at most 20. Absent where that is not known.'
+          'For file_changed: lines changed since you read them or got a notice; at most 20. Absent if unknown.'
       })
     ),
     modified_by: Type.Optional(
@@ -51,29 +51,30 @@ export const Notice = Type.Object(
     cause: Type.Optional(
       Type.String({
         enum: ['expired', 'broken', 'disconnected'],
-        description:
-          'For lease_lost: its time was over; an operator broke it; the connection over which it was taken ended.'
+        description: 'For lease_lost: it expired; an operator broke it; the connection over which it was taken ended.'
       })
     ),
     reason: Type.Optional(Type.String({ description: "The operator's reason." })),
-    by: Type.Optional(Type.String({ description: 'Who broke it, where known.' }))
+    by: Type.Optional(Type.String({ description: 'Who broke it, if known.' }))
   },
-  { title: 'Notice', description: 'Something that an agent must know; told once.' }
+  { title: 'Notice', description: 'Something that an agent must know; reported once.' }
 )
 export type Notice = Static<typeof Notice>
 
 /** Properties of every answer in the PRD's envelope. */
 export const notices = {
   notices: Type.Optional(
-    Type.Array(Notice, { description: 'What happened to you and to what you have read; at most five, each told once.' })
+    Type.Array(Notice, {
+      description: 'Leases that you lost and changes of files that you read; at most five, each reported once.'
+    })
   ),
   further_notices: Type.Optional(
-    Type.Integer({ minimum: 1, description: 'How many more there are; of files they come with the next answers.' })
+    Type.Integer({ minimum: 1, description: 'How many more there are; those about files come with the next answers.' })
   )
 }
 
 /** The output of an operation with the properties that every answer with a status carries. */
-export function told<Properties extends TProperties>(
+export function withNotices<Properties extends TProperties>(
   output: TObject<Properties>
 ): TObject<Properties & typeof notices> {
   const { title, description } = output

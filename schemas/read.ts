@@ -5,7 +5,7 @@ import { inputObject, Type, type Static } from './typebox.ts'
 
 const Limit = Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
   default: null,
-  description: 'Most lines to return; null returns all, 0 none (only the hash and the counts).'
+  description: 'Maximum number of lines to return; null returns all, 0 none (only the hash and the counts).'
 })
 
 /** One file of a read, alone or in a batch. */
@@ -16,7 +16,7 @@ export const readItem = {
   encoding: Encoding,
   known_hash: Type.Optional(
     HashOf(
-      'Hash of the version that you know. Where it is still there the answer is not_modified, without content; where it has changed and you know it as a whole, the difference, if that is shorter. Lines that you have not been given come as content.'
+      'Hash of the version that you know. If it is still current, the answer is not_modified, without content; if it has changed and you know it as a whole, the difference, if that is shorter. Lines that no answer has given you come as content.'
     )
   )
 }
@@ -31,7 +31,7 @@ export const ReadOutput = Type.Object(
     content: Type.Optional(
       Type.String({
         description:
-          'The lines asked for, with their line ends exactly as in the file. Absent only with known_hash: where not_modified or diff stands instead.'
+          'The lines asked for, with their line ends exactly as in the file. Absent only with known_hash, if not_modified or diff is there instead.'
       })
     ),
     not_modified: Type.Optional(
@@ -43,7 +43,7 @@ export const ReadOutput = Type.Object(
     total_lines: Type.Integer({ minimum: 0, description: 'Lines of the whole file.' }),
     offset: Type.Integer({ minimum: 0, description: 'As asked.' }),
     limit: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], { description: 'As asked.' }),
-    lines_returned: Type.Integer({ minimum: 0, description: 'Lines in content; 0 where it is absent.' }),
+    lines_returned: Type.Integer({ minimum: 0, description: 'Lines in content; 0 if it is absent.' }),
     timestamp: Timestamp
   },
   { title: 'ReadOutput', description: 'One version of a file.' }

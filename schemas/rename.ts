@@ -5,15 +5,14 @@ import { inputObject, Type, type Static } from './typebox.ts'
 export const RenameInput = inputObject({
   old_path: Path,
   new_path: Path,
-  expected_hash: ExpectedHash('Rename only this version of the source; another one is answered with contention.'),
-  overwrite: Type.Boolean({ default: false, description: 'Replace a file that stands at new_path.' }),
+  expected_hash: ExpectedHash('Rename only this version of the source; the answer for another one is contention.'),
+  overwrite: Type.Boolean({ default: false, description: 'Replace an existing file at new_path.' }),
   create_dirs: CreateDirs,
   timeout: Timeout,
   fencing_token: Type.Optional(
     Type.Integer({
       minimum: 0,
-      description:
-        'The fencing_token of your lease on old_path: where that lease has ended meanwhile, nothing is renamed.'
+      description: 'The fencing_token of your lease on old_path: if that lease has ended meanwhile, nothing is renamed.'
     })
   ),
   diff_format: DiffFormat,
@@ -30,10 +29,10 @@ export const RenameOutput = Type.Object(
       description: 'Hash of the file; null for a broken link and for a file above the size limit.'
     }),
     changed: Type.Boolean({
-      description: 'False where both are one name, or two names (hard links) of one file: nothing was done, both stay.'
+      description: 'False if both are one name, or two names (hard links) of one file: nothing was done, both stay.'
     }),
     cross_filesystem: Type.Optional(
-      Type.Boolean({ description: 'True where the file had to be copied to another file system, which is not atomic.' })
+      Type.Boolean({ description: 'True if the file had to be copied to another file system, which is not atomic.' })
     ),
     timestamp: Timestamp
   },

@@ -9,10 +9,10 @@ export const StatusInput = inputObject({
 export type StatusInput = Static<typeof StatusInput>
 
 const count = (description: string) => Type.Integer({ minimum: 0, description })
-const agent = Type.Union([Type.String(), Type.Null()], { description: 'Who, where known.' })
+const agent = Type.Union([Type.String(), Type.Null()], { description: 'Agent id, if known.' })
 const mode = Type.String({ enum: ['shared', 'exclusive'], description: 'Kind of lock.' })
 
-const Note = Type.Optional(Type.String({ description: 'What the holder of a lease wants others to know.' }))
+const Note = Type.Optional(Type.String({ description: 'Note of the holder of a lease for others.' }))
 
 export const Holder = Type.Object(
   {
@@ -22,18 +22,18 @@ export const Holder = Type.Object(
     note: Note,
     acquired_at: Timestamp,
     expires_at: Type.Union([Timestamp, Type.Null()], {
-      description: 'When it loses the lock; null while it still waits for another file of the same call.'
+      description: 'When its lock expires; null while it still waits for another file of the same call.'
     }),
     fencing_token: Type.Optional(
       Type.Integer({
         minimum: 0,
         description:
-          'Larger than that of every lock granted before. Agents are shown their own alone, GET /locks shows all; absent while expires_at is null.'
+          'Larger than that of every lock granted before. Agents see only their own, GET /locks shows all; absent while expires_at is null.'
       })
     ),
     waits_for: Type.Optional(Type.String({ description: 'The other file that it still waits for.' }))
   },
-  { title: 'Holder', description: 'Somebody who holds the lock of a file.' }
+  { title: 'Holder', description: 'A holder of the lock of a file.' }
 )
 
 export const PendingRequest = Type.Object(
@@ -46,11 +46,11 @@ export const PendingRequest = Type.Object(
     timeout_at: Timestamp,
     parked: Type.Optional(
       Type.Boolean({
-        description: 'True where nobody waits for the answer at the moment: the place is kept until timeout_at.'
+        description: 'True if no call waits at the moment: the place is kept until timeout_at.'
       })
     )
   },
-  { title: 'PendingRequest', description: 'Somebody who waits for the lock of a file.' }
+  { title: 'PendingRequest', description: 'A waiter for the lock of a file.' }
 )
 
 export const StatusOutput = Type.Object(
@@ -88,12 +88,12 @@ export const StatusOutput = Type.Object(
     exists: Type.Optional(Type.Boolean({ description: 'With path only.' })),
     hash: Type.Optional(
       Type.Union([Hash, Type.Null()], {
-        description: 'Hash right now; null where there is no readable file. With path only.'
+        description: 'Hash right now; null if there is no readable file. With path only.'
       })
     ),
     last_change: Type.Optional(
       Type.Union([Modification, Type.Null()], {
-        description: 'The last change that is known; null where none has been seen. With path only.'
+        description: 'The last known change; null if there is none. With path only.'
       })
     ),
     lock_state: Type.Optional(

@@ -20,13 +20,13 @@ import { inputObject, Type, type Static } from './typebox.ts'
 export const updateItem = {
   path: Path,
   expected_hash: Hash,
-  content: Type.Optional(Type.String({ description: 'The whole new content. Either this or patches.' })),
+  content: Type.Optional(Type.String({ description: 'The whole new content. Pass either this or patches.' })),
   patches: Type.Optional(
     Type.Array(Patch, {
       minItems: 1,
       maxItems: 10000,
       description:
-        'Edits, all or none: by text, applied in order to the running text, or by lines of the version expected. Either this or content.'
+        'Edits, all or none: by text, applied in order to the running text, or by lines of the version expected. Pass either this or content.'
     })
   ),
   encoding: Encoding,

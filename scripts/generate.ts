@@ -1,5 +1,5 @@
 // Writes what is derived from the sources and committed: the OpenAPI document, the tables of errors and settings.
-// With --check it only tells whether they are up to date.
+// With --check it only checks whether they are up to date.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { errorTable } from '../schemas/errors.ts'
 import { installed } from '../src/support/installation.ts'
@@ -9,6 +9,7 @@ import { createOpenApi } from './openapi/document.ts'
 import { version } from '../src/support/installation.ts'
 import { describeSettings } from './configuration-page.ts'
 import { recordExamples } from './openapi/recorder.ts'
+import { wrap } from './wrap.ts'
 
 const openapi = createOpenApi({ operations, version, calls: await recordExamples() })
 
@@ -30,18 +31,17 @@ for (const [name, text] of Object.entries(documents)) {
 }
 
 function describeErrors(): string {
-  const rows = Object.entries(errorTable).map(
-    ([code, { httpStatus, retryable, meaning }]) =>
-      `| ${code} | ${httpStatus} | ${retryable ? 'yes' : 'no'} | ${meaning} |`
+  const entries = Object.entries(errorTable).map(([code, { httpStatus, retryable, meaning }]) =>
+    wrap(`- \`${code}\` (${httpStatus}${retryable ? ', again' : ''}): ${meaning}`, '  ')
   )
   return [
     '# Errors',
     '',
-    'Made from `schemas/errors.ts` by `npm run generate`. "Again" says whether the same call can succeed later without a change by the caller.',
+    'After this page you know what each error code means, its HTTP status, and whether to try again: "again" marks codes',
+    'for which the same call can succeed later without a change by the caller. It is made from `schemas/errors.ts` by',
+    '`npm run generate`.',
     '',
-    '| code | HTTP | again | meaning |',
-    '| --- | --- | --- | --- |',
-    ...rows,
+    ...entries,
     ''
   ].join('\n')
 }

@@ -79,7 +79,7 @@ export function cancellationOf({ reason }: AbortSignal): OperationError {
 
 /** The answer to a client that calls or waits while the server stops. */
 export function serverStopping(): OperationError {
-  return new OperationError('OVERLOADED', 'The server is stopping. Try again when it runs again.', {
+  return new OperationError('OVERLOADED', 'The server is stopping. Try again when it is running again.', {
     details: { retry_after_seconds: 1 }
   })
 }

@@ -76,8 +76,8 @@ function hunkBounds(): Bound[] {
     ),
     ...Object.entries(unlike).map(([what, [base, current]]) =>
       toBound(
-        `diff beyond its bound of ${timeoutMs} ms: ${what}`,
-        'lines into a set, joined',
+        `diff cut at ${timeoutMs} ms: ${what}`,
+        'a line set, joined',
         15,
         () => passes(base, current),
         () => diff(base, current, timeoutMs),

@@ -102,7 +102,7 @@ function stop({ owner }: Scene): Bound {
     return ms
   }
   return {
-    what: `the program stops with ${waiting} writes of one file under way`,
+    what: `the program stops during ${waiting} writes of one file`,
     floor: 'it stops with nothing to do',
     promised: 10,
     measure: async () => ({ floor: await stopOf(0), ours: await stopOf(waiting) })

@@ -1,4 +1,4 @@
-// The lock manager alone: what a lock costs that nobody else wants, what a grant costs in a long queue, what a waiter takes in memory.
+// The lock manager alone: what an uncontended lock costs, what a grant costs in a long queue, what a waiter takes in memory.
 import { createLockManager } from '../../src/engine/locks/lock-manager.ts'
 import type { AcquireOptions, Lock, LockRequest } from '../../src/engine/locks/lock.ts'
 import { median } from '../statistics.ts'
@@ -34,7 +34,7 @@ async function measureUncontended(): Promise<void> {
     ratios.push(locked / floor)
   }
   const head = ['uncontended', 'per second', 'of an await and a map entry']
-  printTable('acquire and release of a lock nobody else wants', head, [
+  printTable('acquire and release of an uncontended lock', head, [
     ['acquire + release', whole(median(ours)), percent(median(ratios))]
   ])
 }

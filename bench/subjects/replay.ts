@@ -45,7 +45,7 @@ export async function replay(repository = installed('')): Promise<void> {
     checks.push(compareWithGit(distance, outcomes))
   }
   const head = [
-    'changes not known',
+    'unknown changes',
     'commits',
     'files',
     'landed',
@@ -57,7 +57,7 @@ export async function replay(repository = installed('')): Promise<void> {
   ]
   printTable('on_contention "merge", through the server', head, rows)
   const checkHead = [
-    'changes not known',
+    'unknown changes',
     'both clean',
     'the same bytes',
     'only git clean',

@@ -23,7 +23,7 @@ export async function swarm(): Promise<void> {
     'clients',
     'rounds',
     'contentions',
-    'of them to look at',
+    'to look at',
     'retries p50',
     'p99',
     'most',

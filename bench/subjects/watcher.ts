@@ -29,14 +29,14 @@ interface Round {
   /** From the end of the checkout until all was known. */
   readonly lateMs: number
   readonly cpuMs: number
-  /** Messages to whoever follows. */
-  readonly told: number
+  /** Messages to each follower. */
+  readonly messages: number
 }
 
 interface Outcome {
   /** By performance.now(). */
   readonly knownAt: number
-  readonly told: number
+  readonly messages: number
 }
 
 /** Made ready for a checkout that is about to begin. */
@@ -85,7 +85,7 @@ function rowOf([name, all]: [string, Round[]]): Row {
     whole(mid(({ checkoutMs }) => checkoutMs)),
     whole(mid(({ lateMs }) => lateMs)),
     whole(mid(({ cpuMs }) => cpuMs)),
-    whole(mid(({ told }) => told))
+    whole(mid(({ messages }) => messages))
   ]
 }
 
@@ -95,7 +95,7 @@ async function measure(root: string, commit: string, { outcome, close }: Notice)
   const start = performance.now()
   delay.enable()
   const ended = run('git', ['checkout', '-q', commit], { cwd: root }).then(() => performance.now())
-  const { knownAt, told } = await outcome(ended)
+  const { knownAt, messages } = await outcome(ended)
   const endedAt = await ended
   delay.disable()
   const { user, system } = process.cpuUsage(before)
@@ -107,7 +107,7 @@ async function measure(root: string, commit: string, { outcome, close }: Notice)
     checkoutMs: endedAt - start,
     lateMs: Math.max(0, knownAt - endedAt),
     cpuMs: (user + system) / 1000,
-    told
+    messages
   }
 }
 
@@ -134,7 +134,7 @@ async function nothing(): Promise<Notice> {
   return {
     outcome: async (ended) => {
       await ended
-      return { knownAt: performance.now(), told: 0 }
+      return { knownAt: performance.now(), messages: 0 }
     },
     close: () => {}
   }
@@ -161,7 +161,7 @@ async function bareWork(_tree: Tree, paths: readonly string[]): Promise<Notice> 
         }
         await setImmediate()
       }
-      return { knownAt: performance.now(), told: 0 }
+      return { knownAt: performance.now(), messages: 0 }
     },
     close: () => watchers.forEach((watcher) => watcher.close())
   }
@@ -173,11 +173,11 @@ async function server({ root }: Tree, paths: readonly string[]): Promise<Notice>
   await app.ready()
   const call = { caller: { transport: 'internal', agentId: 'bench' }, signal: new AbortController().signal } as const
   for (const path of paths) await app.call('async_read', { path }, call)
-  return { outcome: () => told(app), close: () => app.close() }
+  return { outcome: () => untilKnown(app), close: () => app.close() }
 }
 
-/** Until each file has changed, and whoever follows was told. */
-function told({ history, watcher }: FastifyInstance): Promise<Outcome> {
+/** Until each file has changed, and each follower got its message. */
+function untilKnown({ history, watcher }: FastifyInstance): Promise<Outcome> {
   const changed = new Set<string>()
   let knownAt = 0
   let messages = 0
@@ -188,7 +188,7 @@ function told({ history, watcher }: FastifyInstance): Promise<Outcome> {
     })
     watcher?.onBulk(() => {
       messages += 1
-      if (changed.size === files) resolve({ knownAt, told: messages })
+      if (changed.size === files) resolve({ knownAt, messages })
     })
   })
 }

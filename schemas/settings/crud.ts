@@ -8,14 +8,14 @@ export const crud = Type.Object(
       ...path(),
       default: [],
       description:
-        'The roots: absolute paths of directories. Only files below them are reachable; empty refuses everything. Where nothing sets them, a server that is started by hand serves the folder that it is called from.'
+        'The roots: absolute paths of directories. Only files below them are reachable; empty refuses everything. If nothing sets them, a server started by hand serves the folder it is called from.'
     }),
     default_timeout: Type.Number({
       ...live,
       minimum: 0,
       default: 30,
       description:
-        'Seconds to wait for a lock when a call does not say; reads wait up to crud.max_timeout, and read_file and edit_file at most 30.'
+        'Seconds to wait for a lock if the call has no timeout; reads wait up to crud.max_timeout, and read_file and edit_file at most 30.'
     }),
     max_timeout: Type.Number({
       ...live,
@@ -28,7 +28,7 @@ export const crud = Type.Object(
       minLength: 1,
       default: 'utf-8',
       examples: ['windows-1252'],
-      description: 'Encoding when a call does not say.'
+      description: 'Encoding if the call has none.'
     }),
     diff_context_lines: Type.Integer({
       minimum: 0,
@@ -39,12 +39,12 @@ export const crud = Type.Object(
     diff_timeout_ms: Type.Integer({
       minimum: 1,
       default: 2000,
-      description: 'Time a diff may take before it becomes a coarse one.'
+      description: 'Time that a diff may take before a coarse one replaces it.'
     }),
     diff_max_bytes: Type.Integer({
       minimum: 1024,
       default: 1048576,
-      description: 'Largest diff in an answer; beyond it the answer says to read the file again.'
+      description: 'Largest diff in an answer; if a diff is larger, the answer says to read the file again.'
     }),
     max_file_size_bytes: Type.Integer({
       minimum: 1,
@@ -61,7 +61,7 @@ export const crud = Type.Object(
       minimum: 1,
       maximum: 1000000,
       default: 10000,
-      description: 'Files whose versions are remembered; the least recently used go first.'
+      description: 'Files whose versions are remembered; the least recently used are dropped first.'
     }),
     max_file_versions: Type.Integer({
       minimum: 1,
@@ -73,7 +73,7 @@ export const crud = Type.Object(
       minimum: 0,
       default: 100000,
       description:
-        'Files that agents have read and are told of when others change them, over all agents; 0 tells nobody.'
+        'Files read by agents, over all agents, whose changes by others are reported to the reader; 0 reports none.'
     }),
     durability: Type.String({
       enum: ['full', 'rename'],
@@ -94,20 +94,20 @@ export const crud = Type.Object(
       minimum: 0,
       default: 262144,
       description:
-        'Files up to this size on a local file system are read without a trip through the thread pool; 0 never.'
+        'Files up to this size on a local file system are read without the thread pool; 0 reads none that way.'
     }),
     max_list_entries: Type.Integer({
       ...live,
       minimum: 1,
       default: 1000000,
-      description: 'Directory entries that one async_list looks at before it gives up.'
+      description: 'Directory entries that one async_list examines before it fails.'
     }),
     max_batch_answer_bytes: Type.Integer({
       ...live,
       minimum: 1,
       default: 41943040,
       description:
-        'Content or diffs in the answer of one batch; beyond it further files are not read, and contention comes without diff.'
+        'Content or diffs in the answer of one batch; beyond it, further files are not read, and contention has no diff.'
     }),
     max_batch_files: Type.Integer({
       ...live,

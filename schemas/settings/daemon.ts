@@ -6,12 +6,12 @@ export const daemon = Type.Object(
   {
     enabled: Type.Boolean({
       default: true,
-      description: 'Whether the service of this user runs the server. One that is started by hand runs all the same.'
+      description: 'Whether the service of this user runs the server. A server started by hand runs in either case.'
     }),
     host: Type.String({
       minLength: 1,
       default: '127.0.0.1',
-      description: 'Address to bind. Anything but a loopback address needs daemon.token.'
+      description: 'Address to bind. Any address but a loopback one needs daemon.token.'
     }),
     port: Type.Unsafe<number | null>({
       type: ['integer', 'null'],
@@ -19,7 +19,7 @@ export const daemon = Type.Object(
       maximum: 65535,
       default: 8720,
       description:
-        'HTTP port. Where it is taken, a port from a flag or the environment is an error, one from the file or the default moves on to the next free one up to 8819; null is one from 8720 to 8819 by the name of the user.'
+        'HTTP port. If it is taken, a port from a flag or the environment is an error; for one from the file or the default, the next free one up to 8819 is used; null is one from 8720 to 8819 by the name of the user.'
     }),
     transport: Type.String({
       enum: ['http', 'stdio', 'dual'],
@@ -33,7 +33,7 @@ export const daemon = Type.Object(
       ...anyCase,
       ...live,
       default: 'info',
-      description: "Least level that is logged, by pino's names in upper or lower case."
+      description: "Lowest level that is logged, by pino's names in upper or lower case."
     }),
     log_file: Type.Unsafe<string | null>({
       type: ['string', 'null'],
@@ -60,19 +60,19 @@ export const daemon = Type.Object(
       ...live,
       default: '',
       description:
-        'Bearer token that every request must carry, but for /docs and /openapi.json, which show the public contract; "" asks for none.'
+        'Bearer token that every request must carry, except for /docs and /openapi.json, which show the public contract; "" asks for none.'
     }),
     allowed_hosts: Type.Array(Type.String({ minLength: 1 }), {
       ...live,
       default: [],
       examples: [['files.example:8720']],
       description:
-        'Host header values allowed besides daemon.host and the loopback names with the own port, such as "files.example:8720".'
+        'Host header values allowed besides daemon.host and the loopback names with the port of the server, such as "files.example:8720".'
     }),
     same_user_only: Type.Boolean({
       default: true,
       description:
-        'Whether connections to a loopback address are accepted from the own user and root alone. Linux tells whose they are; elsewhere it has no effect.'
+        'Whether connections to a loopback address are accepted only from root and the user of the server. Works on Linux; elsewhere it has no effect.'
     }),
     header_timeout_seconds: Type.Number({
       minimum: 0.1,
@@ -92,40 +92,40 @@ export const daemon = Type.Object(
       maximum: 1_099_511_627_776,
       default: 268_435_456,
       description:
-        'Bytes of requests held at once, over all connections: those that are arriving and those not yet answered. Beyond it the request that has been arriving for longest is refused with OVERLOADED, or else the new one. Two of the largest requests always have room.'
+        'Bytes of requests held at once, over all connections: those that are arriving and those not yet answered. Beyond it the request that has been arriving for longest is refused with OVERLOADED, otherwise the new one. Two of the largest requests always fit.'
     }),
     authority_timeout_seconds: Type.Number({
       minimum: 0.1,
       maximum: 3600,
       default: 10,
       description:
-        'Where several processes serve one tree, one of them runs the engine. How long a call waits for it while it starts, or while another takes over.'
+        'If several processes serve one tree, one of them runs the engine. How long a call waits for it while it starts, or while another takes over.'
     }),
     stop_timeout_seconds: Type.Number({
       minimum: 0,
       maximum: 600,
       default: 1.5,
-      description: 'Time that running operations get to finish when the server stops.'
+      description: 'Time for running operations to finish when the server stops.'
     }),
     max_stdio_calls: Type.Integer({
       minimum: 1,
       maximum: 100_000,
       default: 100,
       description:
-        'Calls under way at once on standard input, and messages in one batch. Beyond it input is not read until one has ended.'
+        'Calls under way at once on standard input, and messages in one batch. Beyond it, input is not read until a call has ended.'
     }),
     stdio_drain_seconds: Type.Number({
       minimum: 0,
       maximum: 3600,
       default: 30,
-      description: 'When standard input has ended, calls under way get this long to be answered.'
+      description: 'Time for calls under way to be answered after standard input has ended.'
     }),
     max_mcp_sessions: Type.Integer({
       minimum: 1,
       maximum: 1_000_000,
       default: 1000,
       description:
-        'Sessions of 2025-era MCP clients kept at once. Where there are more, the one idle for longest ends, unless leases would end with it.'
+        'Sessions of 2025-era MCP clients kept at once. If there are more, the one idle for longest ends, unless leases would end with it.'
     }),
     mcp_session_idle_seconds: Type.Number({
       minimum: 1,
@@ -138,20 +138,20 @@ export const daemon = Type.Object(
       maximum: 604_800,
       default: 60,
       description:
-        'A client of a 2025-era session that has closed its stream, and neither opens it again nor sends anything for this long, has gone: the leases of the session end. Without a stream that was ever opened they end by their own time.'
+        'A client of a 2025-era session that has closed its stream, and neither opens it again nor sends anything for this long, counts as gone: the leases of the session end. If no stream was ever opened, they end by their own time.'
     }),
     mcp_wait_seconds: Type.Number({
       minimum: 0,
       maximum: 3600,
       default: 55,
-      description: 'Longest wait for a lock over MCP when the client asked for no progress: clients give up at 60 s.'
+      description: 'Longest wait for a lock over MCP if the client asked for no progress: clients give up at 60 s.'
     }),
     config_poll_seconds: Type.Number({
       minimum: 0.05,
       maximum: 3600,
       ...live,
       default: 3,
-      description: 'How often a running server looks whether its configuration file has changed.'
+      description: 'How often a running server checks its configuration file for changes.'
     }),
     config_debounce_seconds: Type.Number({
       minimum: 0,
@@ -159,26 +159,26 @@ export const daemon = Type.Object(
       ...live,
       default: 1,
       description:
-        'A changed configuration file is read when it has stayed the same for this long, so not while it is being written.'
+        'A changed configuration file is read after it has stayed the same for this long, so not while it is being written.'
     }),
     session_poll_seconds: Type.Number({
       minimum: 0.5,
       maximum: 3600,
       default: 3,
       description:
-        'How often the service looks whether the user is logged in; without effect, since service managers do that.'
+        'How often the service checks whether the user is logged in; without effect, since service managers do that.'
     }),
     wait_for_session: Type.Boolean({
       default: true,
       description:
-        'Whether the service starts the server only when the user is logged in; without effect, a service of a user always does.'
+        'Whether the service starts the server only when the user is logged in; without effect, a service of a user always does so.'
     }),
     health_check_interval: Type.Number({
       minimum: 1,
       maximum: 3600,
       default: 30,
       description:
-        'Seconds between two looks of the service at the health of the server; without effect, service managers watch the process.'
+        'Seconds between two health checks of the service; without effect, since service managers watch the process.'
     })
   },
   { additionalProperties: false, default: {}, description: 'The process, and who may call it.' }

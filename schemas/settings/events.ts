@@ -22,7 +22,7 @@ export const events = Type.Object(
       minimum: 0,
       maximum: 1_000_000,
       default: 1000,
-      description: 'Events kept in memory for those who come back with Last-Event-ID.'
+      description: 'Events kept in memory for clients that come back with Last-Event-ID.'
     }),
     buffer_bytes: Type.Integer({
       minimum: 1024,
@@ -34,14 +34,14 @@ export const events = Type.Object(
       minimum: 0.05,
       maximum: 3600,
       default: 15,
-      description: 'How often a stream is told that it is still alive.'
+      description: 'How often a stream gets a sign of life.'
     }),
     resume_seconds: Type.Number({
       minimum: 0,
       maximum: 86_400,
       default: 60,
-      description: 'How long events go on being kept when nobody follows them any more.'
+      description: 'How long events are still kept after the last follower has gone.'
     })
   },
-  { additionalProperties: false, default: {}, description: 'What those who follow the tree are told.' }
+  { additionalProperties: false, default: {}, description: 'Events for clients that follow the tree.' }
 )

@@ -7,7 +7,7 @@ export const locks = Type.Object(
     operation_ttl_seconds: Type.Number({
       minimum: 0.05,
       default: 30,
-      description: 'An operation that holds its lock longer loses it, and its change is refused.'
+      description: 'An operation that holds its lock longer loses the lock, and its change is refused.'
     }),
     max_waiters_per_path: Type.Integer({
       minimum: 1,
@@ -40,25 +40,25 @@ export const locks = Type.Object(
       enum: ['holder', 'required', 'off'],
       default: 'holder',
       description:
-        'What a lease does to the changes of others: "holder" makes them wait for its end; "required" refuses, besides, whoever changes a file without an exclusive lease of his own; "off" lets everybody pass.'
+        'What a lease does to changes by others: "holder" makes them wait for its end; "required" also refuses a change without an exclusive lease of its agent; "off" lets all changes pass.'
     }),
     lease_ttl_seconds: Type.Number({
       ...live,
       minimum: 0.05,
       default: 300,
-      description: 'How long a lease lasts without a call of its holder on the file, when a call does not say.'
+      description: 'How long a lease lasts without a call of its holder on the file, if the call has no ttl_seconds.'
     }),
     max_lease_ttl_seconds: Type.Number({
       ...live,
       minimum: 0.05,
       default: 3600,
-      description: 'Longest such time that a call can ask for.'
+      description: 'Longest ttl_seconds that a call can ask for.'
     }),
     ticket_grace_seconds: Type.Number({
       ...live,
       minimum: 0,
       default: 60,
-      description: 'How long the places of a lock_wait that was cut are kept for its ticket; 0 gives no tickets.'
+      description: 'How long the places of a lock_wait that was cut short are kept for its ticket; 0 gives no tickets.'
     }),
     release_on_disconnect: Type.Boolean({
       default: true,
@@ -68,7 +68,7 @@ export const locks = Type.Object(
       minimum: 0,
       default: 3600,
       description:
-        'How long an agent that has lost a lease is kept from writing on as if it had it: its changes of the file are refused until it has read the file, or has leased or released it.'
+        'How long an agent that has lost a lease cannot write as if it held it: its changes of the file are refused until it has read, leased or released the file.'
     })
   },
   { additionalProperties: false, default: {}, description: 'Queues and leases.' }

@@ -15,7 +15,7 @@ export const persistence = Type.Object(
       minLength: 1,
       default: null,
       description:
-        "Where they are kept, outside the roots; null is a place of the server's own in the data folder of this user, one for each tree."
+        'Path of the state, outside the roots; null is a place in the data folder of this user, one for each tree.'
     }),
     write_debounce_seconds: Type.Number({
       minimum: 0,
@@ -28,18 +28,18 @@ export const persistence = Type.Object(
       minimum: 1,
       maximum: 100,
       default: 2,
-      description: 'Over a restart, a place that is kept in a queue is kept longer by this factor.'
+      description: 'Over a restart, a place kept in a queue is kept longer by this factor.'
     }),
     max_base_bytes: Type.Integer({
       minimum: 0,
       default: 1073741824,
-      description: 'Disk space for the bytes of versions, compressed; the least recently used go first.'
+      description: 'Disk space for the bytes of versions, compressed; the least recently used are dropped first.'
     }),
     max_base_age_days: Type.Number({
       minimum: 0,
       maximum: 3650,
       default: 30,
-      description: 'How long the bytes of a version that nobody asks for are kept.'
+      description: 'How long the bytes of a version are kept without a request for them.'
     })
   },
   { additionalProperties: false, default: {}, description: 'What survives a restart.' }

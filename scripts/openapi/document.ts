@@ -54,7 +54,7 @@ export function createOpenApi({ operations, version, calls }: Sources): JsonObje
       ...components.toJson(),
       parameters: { AgentId: agentId },
       securitySchemes: {
-        token: { type: 'http', scheme: 'bearer', description: 'Only where the server was started with a token.' }
+        token: { type: 'http', scheme: 'bearer', description: 'Only if the server was started with a token.' }
       }
     }
   }
@@ -103,7 +103,7 @@ function describeAgentId({ components }: Workshop): JsonObject {
     name: 'X-Agent-Id',
     in: 'header',
     required: false,
-    description: 'Who is calling; agent_id in the body comes first, where the operation takes one.',
+    description: 'Your name; agent_id in the body comes first, if the operation takes one.',
     schema: components.schema(AgentId)
   }
 }
@@ -112,12 +112,12 @@ function describeHealth(workshop: Workshop): JsonObject {
   const { components, examples } = workshop
   return {
     operationId: 'health',
-    summary: 'Is the server well?',
+    summary: 'Health of the server',
     description: 'For service managers and monitors; touches no file.',
     tags: ['server'],
     responses: {
       '200': {
-        description: 'It is.',
+        description: 'The process answers.',
         content: jsonContent(components.schema(Health), examples.answers('health', 200))
       },
       ...describeRefusals(['UNAUTHORIZED', 'FORBIDDEN_ORIGIN', 'METHOD_NOT_ALLOWED'], workshop)
@@ -129,9 +129,9 @@ function describeLockList(workshop: Workshop): JsonObject {
   const { components, examples } = workshop
   return {
     operationId: 'list_locks',
-    summary: 'Who has what, and who waits for it',
+    summary: 'Show holders and waiters',
     description:
-      'For people and dashboards: every file that somebody holds or waits for, with leases and running operations.',
+      'For people and dashboards: every file that is held or waited for, with leases and running operations.',
     tags: ['locks'],
     parameters: [
       {

@@ -11,11 +11,11 @@ export function describeEvents(workshop: Workshop): JsonObject {
   }
   return {
     operationId: 'follow_events',
-    summary: 'Be told of what happens',
+    summary: 'Stream events',
     description: [
-      'Server-Sent Events for scripts and dashboards, until the client or the server ends them. The first is `ready`; a comment comes now and then where nothing happens.',
+      'Server-Sent Events for scripts and dashboards, until the client or the server ends them. The first is `ready`; a comment comes now and then if nothing happens.',
       'Each has its type as `event`, its id as `id`, and as `data` one line of JSON of the schema below. There is never content of a file in it.',
-      'What was missed between two streams is sent first where Last-Event-ID says since when; where not all of it is kept, a `gap` says so.'
+      'What was missed between two streams is sent first if Last-Event-ID says since when; if not all of it is kept, a `gap` says so.'
     ].join('\n'),
     tags: ['files'],
     parameters: [
@@ -40,14 +40,14 @@ export function describeEvents(workshop: Workshop): JsonObject {
         name: 'agent_id',
         in: 'query',
         required: false,
-        description: 'Whose doings to follow; "external" for changes made outside the server. Default: those of all.',
+        description: 'The agent to follow; "external" for changes made outside the server. Default: all.',
         schema: components.schema(AgentId)
       },
       {
         name: 'Last-Event-ID',
         in: 'header',
         required: false,
-        description: 'Id of the event that came last, by one who comes back. EventSource sends it by itself.',
+        description: 'Id of the last event, from a client that comes back. EventSource sends it by itself.',
         schema: { type: 'string', maxLength: 100 }
       }
     ],

@@ -18,7 +18,8 @@ const taking: readonly Step[] = [
   {
     operation: 'lock_try',
     name: 'one_is_taken',
-    summary: 'bob asks for two files: one is his at once, of the other he learns who has it, until when and why.',
+    summary:
+      'bob asks for two files: he gets a lease on one at once, and learns who holds the other, until when and why.',
     input: { filepaths: [plan, tasks], ...bob }
   },
   {
@@ -47,7 +48,7 @@ const waiting: readonly Step[] = [
   {
     operation: 'lock_status',
     name: 'mine_and_hers',
-    summary: 'bob asks who has three files.',
+    summary: 'bob asks who holds three files.',
     input: { filepaths: [plan, weeks, tasks], ...bob }
   },
   {
@@ -56,18 +57,18 @@ const waiting: readonly Step[] = [
     summary: 'The queue of a leased file: ann holds it, the place of bob is kept.',
     input: { path: plan }
   },
-  { operation: 'locks', name: 'all', summary: 'Everything held and waited for.', method: 'GET' },
+  { operation: 'locks', name: 'all', summary: 'All files that are held or waited for.', method: 'GET' },
   {
     operation: 'locks',
     name: 'first_file',
-    summary: 'The first file alone; the counts are those of all.',
+    summary: 'Only the first file; the counts are those of all.',
     query: '?limit=1',
     method: 'GET'
   },
   {
     operation: 'locks',
     name: 'bad_limit',
-    summary: 'The limit is no number.',
+    summary: 'The limit is not a number.',
     query: '?limit=all',
     method: 'GET',
     status: 400,
@@ -84,13 +85,13 @@ const waiting: readonly Step[] = [
   {
     operation: 'lock_release',
     name: 'one_is_not_hers',
-    summary: 'ann gives back the file that bob waits for. The other is his: it stays so.',
+    summary: 'ann releases the file that bob waits for. bob holds the other, and keeps it.',
     input: { filepaths: [plan, tasks], ...ann }
   },
   {
     operation: 'lock_wait',
     name: 'go_on_with_the_ticket',
-    summary: 'bob comes back with his ticket: the file is his.',
+    summary: 'bob comes back with his ticket and gets the lease.',
     input: (answerTo) => ({ ticket: answerTo('lock_wait', 'cut_with_a_ticket')['ticket'], ...bob })
   }
 ]
@@ -99,7 +100,7 @@ const ending: readonly Step[] = [
   {
     operation: 'lock_renew',
     name: 'one_is_not_his',
-    summary: 'bob works for long without a call on his files. One of those he names is not his.',
+    summary: 'bob works for long without a call on his files. He does not hold one of those he names.',
     input: { filepaths: [plan, weeks], ...bob }
   },
   {
@@ -111,13 +112,13 @@ const ending: readonly Step[] = [
   {
     operation: 'lock_status',
     name: 'with_a_notice',
-    summary: 'ann is back: her next answer tells her what she has lost.',
+    summary: 'ann is back: her next answer shows what she has lost.',
     input: { filepaths: [weeks], ...ann }
   },
   {
     operation: 'async_append',
     name: 'lease_lost',
-    summary: 'ann relies on the lease all the same, and nothing is written.',
+    summary: 'ann still relies on the lease, and nothing is written.',
     input: (answerTo) => ({ path: weeks, content: 'Week 1\n', fencing_token: tokenOfWeeks(answerTo), ...ann }),
     status: 409,
     code: 'LEASE_LOST'

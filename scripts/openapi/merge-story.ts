@@ -21,7 +21,7 @@ export const merges: readonly Step[] = [
   {
     operation: 'async_update',
     name: 'merged',
-    summary: 'bob, who knows the menu as it was, replaces the last line: both changes stand, and he learns of hers.',
+    summary: 'bob, who knows the menu as it was, replaces the last line: both changes are made, and he learns of hers.',
     input: {
       path,
       expected_hash: hash,
@@ -54,7 +54,7 @@ export const merges: readonly Step[] = [
   {
     operation: 'edit_file',
     name: 'too_late',
-    summary: 'carol names the version whose lines she means: it is no longer there.',
+    summary: 'carol names the version whose lines she means: it is no longer current.',
     input: {
       name: path,
       edits: [{ line: 5, operation: 'replace', content: 'Friday: beans' }],
@@ -66,7 +66,7 @@ export const merges: readonly Step[] = [
   {
     operation: 'edit_file',
     name: 'merged',
-    summary: 'With on_contention "merge" a line that nobody has changed since is deleted.',
+    summary: 'With on_contention "merge" a line that no one has changed since is deleted.',
     input: {
       name: path,
       edits: [{ line: 3, operation: 'delete' }],

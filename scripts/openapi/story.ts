@@ -146,7 +146,7 @@ const looksBack: readonly Step[] = [
   {
     operation: 'async_read',
     name: 'not_modified',
-    summary: 'ann knows the plan as it is: there is nothing to send. bob has changed her notes, and she is told.',
+    summary: 'ann knows the plan as it is: there is nothing to send. bob has changed her notes, and she gets a notice.',
     input: { path, known_hash: hashOf(finalPlan), ...ann }
   },
   {
@@ -158,13 +158,13 @@ const looksBack: readonly Step[] = [
   {
     operation: 'async_diff',
     name: 'since_the_first',
-    summary: 'What has become of the first version, and by whom.',
+    summary: 'What has changed since the first version, and by whom.',
     input: { path, from_hash: hashOf(plan), diff_format: 'unified', ...bob }
   },
   {
     operation: 'async_diff',
     name: 'not_kept',
-    summary: 'Nobody has ever seen such a version.',
+    summary: 'The server never had such a version.',
     input: { path, from_hash: hashOf('never') },
     status: 404,
     code: 'VERSION_NOT_KEPT'
@@ -172,7 +172,7 @@ const looksBack: readonly Step[] = [
   {
     operation: 'async_restore',
     name: 'too_late',
-    summary: 'ann has seen another version of the plan than the one that is there now: nothing is written.',
+    summary: 'ann has seen another version of the plan than the current one: nothing is written.',
     input: { path, hash: hashOf(plan), expected_hash: hashOf(planOfBoth), ...ann },
     status: 409
   }
@@ -301,7 +301,7 @@ const failures: readonly Step[] = [
   {
     operation: 'async_write',
     name: 'protected',
-    summary: 'Nobody writes below .git.',
+    summary: 'No operation writes below .git.',
     input: { path: '.git/config', content: '' },
     status: 403,
     code: 'ACCESS_DENIED'
@@ -329,7 +329,7 @@ const failures: readonly Step[] = [
   {
     operation: 'async_rename',
     name: 'new_name_is_taken',
-    summary: 'A file stands at the new name.',
+    summary: 'The new name is taken.',
     input: { old_path: 'tasks.txt', new_path: 'docs/plan.md' },
     status: 409,
     code: 'FILE_EXISTS'

@@ -4,7 +4,7 @@ import type { ErrorCode, ErrorEnvelope } from '../../schemas/errors.ts'
 import type { FileEditingError } from '../../schemas/file-editing.ts'
 
 /** The content of an envelope. */
-interface Told {
+interface Described {
   readonly code: ErrorCode | number
   readonly message: string
   readonly path: string | undefined
@@ -43,13 +43,13 @@ export class CallError extends Error {
 
   constructor({ operation, httpStatus, contentType, retryAfter, text }: FailedAnswer) {
     const json = parseJson(text)
-    const told = readEnvelope(json)
-    super(told?.message ?? describeStranger(operation, httpStatus, contentType, json !== undefined))
+    const described = readEnvelope(json)
+    super(described?.message ?? describeForeignAnswer(operation, httpStatus, contentType, json !== undefined))
     this.operation = operation
     this.httpStatus = httpStatus
-    this.code = told?.code
-    this.path = told?.path
-    this.details = told?.details
+    this.code = described?.code
+    this.path = described?.path
+    this.details = described?.details
     this.retryAfterSeconds = retryAfter !== null && /^\d+$/.test(retryAfter) ? Number(retryAfter) : undefined
     this.body = json === undefined ? text : json
   }
@@ -64,7 +64,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-function readEnvelope(body: unknown): Told | undefined {
+function readEnvelope(body: unknown): Described | undefined {
   if (isErrorEnvelope(body)) {
     const { error_code: code, message, path, details } = body
     return { code: code as ErrorCode, message, path, details }
@@ -92,12 +92,12 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
-function describeStranger(
+function describeForeignAnswer(
   operation: OperationName,
   httpStatus: number,
   contentType: string | null,
   isJson: boolean
 ): string {
-  const what = isJson ? 'is JSON, yet not in the form of an async-crud-mcp server' : 'is not JSON'
-  return `The answer to ${operation} (HTTP ${httpStatus}, ${contentType ?? 'no content type'}) ${what}. Check the url of the client and what stands between.`
+  const what = isJson ? 'is JSON, but not in the form of an async-crud-mcp server' : 'is not JSON'
+  return `The answer to ${operation} (HTTP ${httpStatus}, ${contentType ?? 'no content type'}) ${what}. Check the url of the client and any proxy between.`
 }

@@ -88,7 +88,7 @@ function toLayer(flags: readonly FlagValue[]): Layer {
   const values = new Map<string, Given>()
   for (const { setting, flag, value } of flags) {
     const field = fields.get(setting)
-    if (field === undefined) throw new Error(`${setting} is no setting`)
+    if (field === undefined) throw new Error(`${setting} is not a setting`)
     values.set(setting, { value: normalise(field, value), origin: { source: 'flag', flag } })
   }
   return { values, faults: [] }

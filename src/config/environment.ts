@@ -35,8 +35,8 @@ export function findStrayVariables(environment: Environment): string[] {
     if (upper === variable && others.includes(rest)) return []
     const meant = nearest(rest, known)
     const advice =
-      meant === undefined ? 'docs/configuration.md has them all' : `did you mean ${variablePrefix}${meant}?`
-    return [`${variable} in the environment is not read: there is no such setting; ${advice}`]
+      meant === undefined ? 'docs/configuration.md lists them all' : `did you mean ${variablePrefix}${meant}?`
+    return [`${variable} in the environment is ignored: there is no such setting; ${advice}`]
   })
 }
 
@@ -59,5 +59,5 @@ function parseText({ schema }: Field, text: string): unknown {
 function explainUnknown(section: string, key: string): string {
   const meant = nearestField(nearest(section, sections) ?? section, key)
   if (meant !== undefined) return `there is no such setting; did you mean ${meant.variable}?`
-  return `there is no such setting; docs/configuration.md has them all`
+  return `there is no such setting; docs/configuration.md lists them all`
 }

@@ -10,7 +10,7 @@ export function createExample(chosen: Readonly<Record<string, unknown>>, schemaA
   const example: Record<string, unknown> = {
     $schema: schemaAddress,
     _version: '1.0',
-    _help: 'Names that begin with _ are comments. To choose a setting, take the _ before its name away.'
+    _help: 'Names that begin with _ are comments. To choose a setting, remove the _ before its name.'
   }
   const describe = ({ name, key, schema }: Field): [string, unknown][] => [
     [`_${key}_help`, schema.description],

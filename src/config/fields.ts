@@ -75,9 +75,9 @@ export function expectationOf({ type, enum: choices, minimum, maximum, minLength
   const [main, ...others] = [type].flat() as [string, ...string[]]
   const orNull = others.includes('null') ? ' or null' : ''
   if (choices !== undefined) return `one of ${choices.join(', ')}`
-  if (items !== undefined) return 'a list of texts that are not empty'
+  if (items !== undefined) return 'a list of non-empty strings'
   if (main === 'boolean') return 'true or false'
-  if (main === 'string') return (minLength === undefined ? 'a text' : 'a text that is not empty') + orNull
+  if (main === 'string') return (minLength === undefined ? 'a string' : 'a non-empty string') + orNull
   const kind = main === 'integer' ? 'a whole number' : 'a number'
   const bounds = maximum === undefined ? ` not below ${minimum}` : ` from ${minimum} to ${maximum}`
   return (minimum === undefined ? kind : kind + bounds) + orNull

@@ -93,7 +93,7 @@ function named(
   const seen = new Set<string>()
   return members.filter(({ name, offset }) => {
     if (/^[_$]/.test(name)) return false
-    if (seen.has(name)) fault(offset, `"${name}" stands here a second time`)
+    if (seen.has(name)) fault(offset, `"${name}" occurs here a second time`)
     seen.add(name)
     return true
   })
@@ -123,13 +123,13 @@ function explainUnknownSection(section: string): string {
   const meant = nearestField('', section)
   // A setting outside its section is more likely than a section of such a name.
   if (nearest(section, sections) === undefined && meant !== undefined)
-    return `"${section}" is no section; did you mean ${meant.name}, inside "${meant.section}"?`
-  return `"${section}" is no section${suggest(section, sections)}`
+    return `"${section}" is not a section; did you mean ${meant.name}, inside "${meant.section}"?`
+  return `"${section}" is not a section${suggest(section, sections)}`
 }
 
 function explainUnknown(section: string, key: string): string {
   const meant = nearestField(section, key)
-  if (meant !== undefined) return `${section}.${key} is no setting; did you mean ${meant.name}?`
+  if (meant !== undefined) return `${section}.${key} is not a setting; did you mean ${meant.name}?`
   const known = [...fields.values()].filter((field) => field.section === section).map((field) => field.key)
-  return `${section}.${key} is no setting${suggest(key, known)}`
+  return `${section}.${key} is not a setting${suggest(key, known)}`
 }

@@ -65,7 +65,7 @@ class Reader {
     // The rest of 01 or nullable would be reported as a missing comma.
     if (found === undefined || /[\w.]/.test(this.#text[this.#at] ?? '')) {
       this.#at = offset
-      this.#fail('a value: a text in double quotes, a number, true, false, null, a list or an object')
+      this.#fail('a value: a string in double quotes, a number, true, false, null, a list or an object')
     }
     return { offset, value: JSON.parse(found) as number | boolean | null }
   }
@@ -98,7 +98,10 @@ class Reader {
     if (this.#text[start] !== '"') this.#fail(what)
     const found = this.#skip(string)
     if (found !== undefined) return JSON.parse(found) as string
-    throw new JsonFault('the text that begins here has no end, or a character that JSON writes with a backslash', start)
+    throw new JsonFault(
+      'the string that begins here has no end, or a character that JSON writes with a backslash',
+      start
+    )
   }
 
   /** If the next character after white space is this one, takes it. Returns whether it was. */

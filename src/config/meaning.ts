@@ -23,7 +23,7 @@ const rules: Readonly<Record<string, (value: string) => string | undefined>> = {
       : 'no client could send it: use letters, digits and signs, without white space at the ends',
   'daemon.allowed_hosts': (host) =>
     /[/\s]/.test(host)
-      ? 'no Host header is like that: write a name with its port, such as files.example:8720'
+      ? 'no Host header looks like that: write a name with its port, such as files.example:8720'
       : undefined
 }
 

@@ -20,7 +20,7 @@ export function createDegradations(log: Logger) {
       if (message !== undefined) messages.set(part, message)
       else messages.delete(part)
       if (wasWell && message !== undefined) log.warn({ part }, message)
-      if (!wasWell && message === undefined) log.info({ part }, `${part} is well again`)
+      if (!wasWell && message === undefined) log.info({ part }, `${part} works again`)
     },
     list: (): Degradation[] => [...messages].map(([part, message]) => ({ part, message }))
   }

@@ -19,7 +19,7 @@ export const asyncAppend = defineOperation({
   name: 'async_append',
   title: 'Append to a file',
   description:
-    'Adds text to the end of a file without your reading it first. Appends of several agents follow one another and never conflict. Where the end of the file matters to what you add, pass expected_hash: another version there is then contention, or with on_contention "merge" you are told what others had changed.',
+    'Adds text to the end of a file without your reading it first. Appends of several agents follow one another and never conflict. If the end of the file matters to what you add, pass expected_hash: another version is then contention, or with on_contention "merge" the answer shows what others had changed.',
   ...contract.async_append,
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
   errors: [...changeErrors, 'FILE_NOT_FOUND', 'ENCODING_ERROR', 'WRITE_ERROR'],

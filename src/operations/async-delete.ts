@@ -14,7 +14,7 @@ export const asyncDelete = defineOperation({
   name: 'async_delete',
   title: 'Delete a file',
   description:
-    'Deletes a file. With expected_hash only that version is deleted; where the file has changed meanwhile nothing is deleted and the answer has status "contention" with the diff. A symbolic link is deleted itself, not its target. Directories are not deleted.',
+    'Deletes a file. With expected_hash only that version is deleted; if the file has changed meanwhile, nothing is deleted and the answer has status "contention" with the diff. A symbolic link is deleted itself, not its target. Directories are not deleted.',
   ...contract.async_delete,
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   errors: [...changeErrors, 'FILE_NOT_FOUND', 'ENCODING_ERROR', 'DELETE_ERROR'],

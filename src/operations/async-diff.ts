@@ -15,7 +15,7 @@ export const asyncDiff = defineOperation({
   name: 'async_diff',
   title: 'Compare versions',
   description:
-    'The difference between two versions of a file, or between one and the file as it is now, and who made the changes. For a version that you have read and no longer have, and to see what others have done to a file.',
+    'The difference between two versions of a file, or between one and the current file, and who made the changes. Use it for a version that you have read and no longer have, and to see what others have changed.',
   ...contract.async_diff,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   errors: [

@@ -15,7 +15,7 @@ export const asyncHistory = defineOperation({
   name: 'async_history',
   title: 'Show versions',
   description:
-    'The versions of a file, or of all files, that the server knows of: who made each, when, by which operation, how many lines it changed, and whether its bytes are kept for async_diff and async_restore. The newest first.',
+    'The versions of a file, or of all files, that the server knows: who made each, when, by which operation, how many lines it changed, and whether its bytes are kept for async_diff and async_restore. The newest first.',
   ...contract.async_history,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   errors: [...pathErrors],
@@ -60,7 +60,10 @@ async function show(input: HistoryInput, context: OperationContext): Promise<Sta
 function readCursor(cursor: string): number {
   const seq = Number(cursor)
   if (Number.isSafeInteger(seq) && seq > 0 && String(seq) === cursor) return seq
-  throw new OperationError('INVALID_REQUEST', 'cursor is none: pass next_cursor of the answer before, as it was.')
+  throw new OperationError(
+    'INVALID_REQUEST',
+    'cursor is not valid: pass next_cursor of the previous answer, unchanged.'
+  )
 }
 
 /** Lines are counted for this long, in milliseconds: the answer omits them for the remaining versions. */

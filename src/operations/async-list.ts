@@ -17,7 +17,7 @@ export const asyncList = defineOperation({
   name: 'async_list',
   title: 'List a directory',
   description:
-    'Lists a directory, recursively if asked, filtered by a glob pattern, sorted by name. include_hashes gives the hash of files that were read or written through this server and are unchanged since: where it differs from the one you hold, the file has changed. Use it instead of a native glob or ls.',
+    'Lists a directory, recursively if asked, filtered by a glob pattern, sorted by name. include_hashes gives the hash of files that were read or written through this server and are unchanged since: if it differs from yours, the file has changed. Use it instead of a native glob or ls.',
   ...contract.async_list,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   errors: [...pathErrors, 'INVALID_PATTERN'],
@@ -104,7 +104,11 @@ function encodeCursor(name: string): string {
 function decodeCursor(cursor: string, path: string): string {
   const name = toName(Buffer.from(cursor, 'base64url'))
   if (encodeCursor(name) === cursor) return name
-  throw new OperationError('INVALID_REQUEST', 'cursor is none: pass next_cursor of the answer before, as it was.', {
-    path
-  })
+  throw new OperationError(
+    'INVALID_REQUEST',
+    'cursor is not valid: pass next_cursor of the previous answer, unchanged.',
+    {
+      path
+    }
+  )
 }

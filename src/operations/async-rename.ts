@@ -19,7 +19,7 @@ export const asyncRename = defineOperation({
   name: 'async_rename',
   title: 'Rename a file',
   description:
-    'Renames or moves a file, atomically on one file system, creating missing parent directories. Fails with FILE_EXISTS where new_path is taken, unless overwrite is true. With expected_hash only that version is renamed; otherwise the answer has status "contention" with the diff. A symbolic link is renamed itself. Directories are not renamed.',
+    'Renames or moves a file, atomically on one file system, creating missing parent directories. Fails with FILE_EXISTS if new_path is taken, unless overwrite is true. With expected_hash only that version is renamed; otherwise the answer has status "contention" with the diff. A symbolic link is renamed itself. Directories are not renamed.',
   ...contract.async_rename,
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   errors: [...changeErrors, 'FILE_NOT_FOUND', 'FILE_EXISTS', 'ENCODING_ERROR', 'RENAME_ERROR', 'WRITE_ERROR'],

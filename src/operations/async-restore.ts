@@ -19,7 +19,7 @@ export const asyncRestore = defineOperation({
   name: 'async_restore',
   title: 'Restore a version',
   description:
-    'Writes a kept version of a file back, byte for byte; also where the file was deleted. async_history shows the versions. With expected_hash, and where you have read the file, only over the version that you know: where others have changed it since, nothing is written and the answer has status "contention" with the diff.',
+    'Writes a kept version of a file back, byte for byte, even if the file was deleted. async_history shows the versions. With expected_hash, or if you have read the file, only over the version that you know: if others have changed it since, nothing is written and the answer has status "contention" with the diff.',
   ...contract.async_restore,
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   errors: [...changeErrors, 'FILE_NOT_FOUND', 'VERSION_NOT_KEPT', 'ENCODING_ERROR', 'WRITE_ERROR'],
@@ -104,7 +104,7 @@ async function hashAt(context: OperationContext, path: string): Promise<string |
 }
 
 function targetDiffers(path: string, target: string): OperationError {
-  const message = `${path} was a symbolic link to ${target}, which does not have that version now. Nothing was changed. Restore ${target} first, or make a file of its own with async_write.`
+  const message = `${path} was a symbolic link to ${target}, which does not have that version now. Nothing was changed. Restore ${target} first, or create another file with async_write.`
   return new OperationError('INVALID_REQUEST', message, { path })
 }
 
@@ -114,7 +114,7 @@ function versionUnknown(path: string): OperationError {
 }
 
 function gone(path: string): OperationError {
-  const message = `File does not exist: ${path}. To create it anew from the kept version, send the call without expected_hash.`
+  const message = `File does not exist: ${path}. To create it again from the kept version, send the call without expected_hash.`
   return new OperationError('FILE_NOT_FOUND', message, { path })
 }
 

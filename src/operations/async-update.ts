@@ -17,7 +17,7 @@ export const asyncUpdate = defineOperation({
   name: 'async_update',
   title: 'Update a file',
   description:
-    'Changes an existing text file by patches (find old_string, put new_string, or replace lines start_line to end_line; all or none) or by whole content. expected_hash is the hash of the version you made the change for. Where the file has changed meanwhile nothing is written and the answer has status "contention" with the exact diff from your version to the current one: adjust your change by it and send it again with expected_hash set to current_hash. There is no need to read the file again. With on_contention "merge" a change that touches no line that others have changed is made at once, and the answer tells what they had changed.',
+    'Changes an existing text file by patches (find old_string, put new_string, or replace lines start_line to end_line; all or none) or by whole content. expected_hash is the hash of the version you made the change for. If the file has changed meanwhile, nothing is written and the answer has status "contention" with the exact diff from your version to the current one: adjust your change by it and send it again with expected_hash set to current_hash. There is no need to read the file again. With on_contention "merge" a change that touches no line that others have changed is made at once, and the answer shows what they had changed.',
   ...contract.async_update,
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   errors: [
@@ -78,7 +78,7 @@ function requireOneForm({ path, content, patches }: Pick<UpdateInput, 'path' | '
   }
   if (patches?.some(isLinePatch) === true && !patches.every(isLinePatch)) {
     const message =
-      'patches has both patches by text (old_string) and patches by lines (start_line): they count differently. Send one kind, or two calls.'
+      'patches has both patches by text (old_string) and patches by lines (start_line), which are applied differently. Send one kind, or two calls.'
     throw new OperationError('INVALID_REQUEST', message, { path })
   }
 }

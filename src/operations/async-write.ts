@@ -13,7 +13,7 @@ export const asyncWrite = defineOperation({
   name: 'async_write',
   title: 'Create a file',
   description:
-    'Creates a new text file, with its parent directories. Fails with FILE_EXISTS where the file is already there: change it with async_update. The answer comes when the file is durably on disk.',
+    'Creates a new text file, with its parent directories. Fails with FILE_EXISTS if the file already exists: change it with async_update. The answer comes when the file is durably on disk.',
   ...contract.async_write,
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
   errors: [...changeErrors, 'FILE_EXISTS', 'ENCODING_ERROR', 'WRITE_ERROR'],

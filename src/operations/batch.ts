@@ -22,7 +22,7 @@ export const asyncBatchRead = defineOperation({
   name: 'async_batch_read',
   title: 'Read several files',
   description:
-    'Reads several files in one call, each as async_read does, with a result of its own. Not a snapshot: files are read one after the other, so take each hash as a starting point.',
+    'Reads several files in one call, each as async_read does, with its own result. Not a snapshot: files are read one after the other, so take each hash as a starting point.',
   ...contract.async_batch_read,
   ownItems: 'files',
   annotations: asyncRead.annotations,
@@ -49,7 +49,7 @@ export const asyncBatchWrite = defineOperation({
   name: 'async_batch_write',
   title: 'Create several files',
   description:
-    'Creates several files in one call, each as async_write does, with a result of its own. Not all-or-nothing: one can fail and the others succeed.',
+    'Creates several files in one call, each as async_write does, with its own result. Not all-or-nothing: one can fail and the others succeed.',
   ...contract.async_batch_write,
   ownItems: 'files',
   annotations: asyncWrite.annotations,
@@ -70,7 +70,7 @@ export const asyncBatchUpdate = defineOperation({
   name: 'async_batch_update',
   title: 'Update several files',
   description:
-    'Updates several files in one call, each as async_update does, with a result of its own: ok, contention with the diff, or error. Not all-or-nothing: send only the ones again that were not ok.',
+    'Updates several files in one call, each as async_update does, with its own result: ok, contention with the diff, or error. Not all-or-nothing: send again only those that were not ok.',
   ...contract.async_batch_update,
   ownItems: 'files',
   annotations: asyncUpdate.annotations,
@@ -130,7 +130,7 @@ async function runBatch<Item, Result extends { readonly status: string }>(
 
 /** Finished changes stay, and the error lists them. */
 function cancelledAfter(results: readonly object[], total: number): OperationError {
-  const message = `The call was cancelled: ${results.length} of ${total} files had been handled (details.results), no others.`
+  const message = `The call was cancelled: ${results.length} of ${total} files were handled (details.results), the others were not.`
   return new OperationError('CANCELLED', message, { details: { results } })
 }
 
@@ -166,7 +166,7 @@ function sizeOf({ content, diff }: ReadAnswer): number {
 /** The result stays true; only the caller has to read the file again. */
 function withoutDiff(result: Updated | Contention): Updated | Contention {
   if (result.status === 'ok') return { ...result, diff: null }
-  const message = `${result.path} changed, and the answer has no room for one more diff (crud.max_batch_answer_bytes). Update it in a call of its own.`
+  const message = `${result.path} changed, and the answer has no room for another diff (crud.max_batch_answer_bytes). Update it in a separate call.`
   return { ...result, diff: null, message }
 }
 

@@ -18,7 +18,7 @@ export const editFile = defineOperation({
   name: 'edit_file',
   title: 'Edit a file of the folder by lines',
   description:
-    'Replaces, inserts and deletes lines of a UTF-8 text file directly in the first root, and appends to it; all or nothing. Line numbers mean the file as it is when the call gets its turn: where others may have changed it since you read it, pass expected_hash, the version whose lines you mean.',
+    'Replaces, inserts and deletes lines of a UTF-8 text file directly in the first root, and appends to it; all or nothing. Line numbers mean the file as it is when the call gets its turn: if others may have changed it since you read it, pass expected_hash, the version whose lines you mean.',
   ...contract.edit_file,
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   errors: [...changeErrors, 'FILE_NOT_FOUND', 'ENCODING_ERROR', 'WRITE_ERROR'],

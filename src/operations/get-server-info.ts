@@ -15,7 +15,7 @@ export const getServerInfo = defineOperation({
   name: 'get_server_info',
   title: 'Show server and project',
   description:
-    'Says which process answers, since when and where, which project it serves (name, root, Git branch, commit and whether there are changes), and what it can do. For making sure that you are connected to the right project.',
+    'Shows which process answers, since when and where, which project it serves (name, root, Git branch, commit and whether there are changes), and what it can do. Use it to check that you are connected to the right project.',
   ...contract.get_server_info,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   errors: [],

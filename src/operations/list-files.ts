@@ -12,7 +12,7 @@ export const listFiles = defineOperation({
   name: 'list_files',
   title: 'List the folder',
   description:
-    'Lists the files directly in the first root that are not hidden, with size, time and number of lines (-1 where a file is too large or not UTF-8 text). For subdirectories, patterns and hashes use async_list.',
+    'Lists the files directly in the first root that are not hidden, with size, time and number of lines (-1 if a file is too large or not UTF-8 text). For subdirectories, patterns and hashes use async_list.',
   ...contract.list_files,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   errors: [...pathErrors],

@@ -11,7 +11,7 @@ export const lockBreak = defineOperation({
   name: 'lock_break',
   title: 'Break leases',
   description:
-    'For operators, over REST alone: ends all leases on files, whoever holds them. The former holders are told the reason at their next call, and their changes of the file are refused until they have read it. Changes under way are finished, but for those that named the lease by its fencing_token.',
+    'For operators, over REST only: ends all leases on files, of any agent. The former holders get the reason with their next call, and their changes of the file are refused until they have read it. Changes under way are finished, except those that named the lease by its fencing_token.',
   ...contract.lock_break,
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
   errors: pathErrors,

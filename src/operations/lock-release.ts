@@ -12,9 +12,9 @@ const annotations = { readOnlyHint: false, destructiveHint: false, idempotentHin
 
 export const lockRelease = defineOperation({
   name: 'lock_release',
-  title: 'Give leases back',
+  title: 'Release leases',
   description:
-    'Gives back your leases on files, so that whoever waits is next, and leaves their queues, where a lock_wait of yours waits or a ticket keeps a place. Call it as soon as you are done with a file. A file that nobody holds is answered with released: true as well, one that another agent holds with released: false and its holder.',
+    'Releases your leases on files, so that the next waiter gets them, and leaves their queues if a lock_wait of yours waits or a ticket keeps a place there. Call it as soon as you are done with a file. The answer for a file without a holder is released: true as well, for one that another agent holds released: false and its holder.',
   ...contract.lock_release,
   annotations,
   errors: pathErrors,
@@ -44,9 +44,9 @@ async function release(
 
 export const lockReleaseAll = defineOperation({
   name: 'lock_release_all',
-  title: 'Give all leases back',
+  title: 'Release all leases',
   description:
-    'Gives back every lease you hold, and leaves every queue in which a lock_wait of yours waits or a ticket keeps a place. Call it when your work is done.',
+    'Releases every lease you hold, and leaves every queue in which a lock_wait of yours waits or a ticket keeps a place. Call it when your work is done.',
   ...contract.lock_release_all,
   annotations,
   errors: [],

@@ -14,7 +14,7 @@ export const lockRenew = defineOperation({
   name: 'lock_renew',
   title: 'Prolong leases',
   description:
-    'Starts the time of your leases anew, from now on with ttl_seconds where that is given. Reading or changing the file does the same; this is for long work without such a call. renewed: false means that you hold no lease on the file: read it again and take a new one with lock_try.',
+    'Restarts the time of your leases, from now on with ttl_seconds if given. Reading or changing the file does the same; this is for long work without such a call. renewed: false means that you hold no lease on the file: read it again and take a new one with lock_try.',
   ...contract.lock_renew,
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   errors: pathErrors,
@@ -32,10 +32,10 @@ async function renew(
   const results = findNamedFiles(filepaths, context).map((file) => {
     const { filepath, key, names } = file
     const held = find(names)
-    const told = explainName(file, held)
+    const explanation = explainName(file, held)
     const lease = locks.leases.renew(leaseThatCounts(file, held)?.key ?? key, agentId, ttlMs)
     if (lease === undefined)
-      return { filepath, renewed: false, holder: nameOf(mainHolder(locks.status(key), agentId)), ...told }
+      return { filepath, renewed: false, holder: nameOf(mainHolder(locks.status(key), agentId)), ...explanation }
     const { fencingToken, expiresAt } = lease
     return {
       filepath,
@@ -43,7 +43,7 @@ async function renew(
       holder: agentId,
       fencing_token: fencingToken,
       expires_at: timestamp(expiresAt),
-      ...told
+      ...explanation
     }
   })
   return {

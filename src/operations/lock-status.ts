@@ -12,9 +12,9 @@ import { requireAgent } from './locking/resolve-files.ts'
 
 export const lockStatus = defineOperation({
   name: 'lock_status',
-  title: 'Show who has files',
+  title: 'Show who holds files',
   description:
-    'Says for each file whether you hold a lease on it, who has it (leases with their notes and ends, and running operations), and how many wait. Changes nothing, and prolongs no lease.',
+    'Shows for each file whether you hold a lease on it, who holds it (leases with their notes and ends, and running operations), and how many wait. Changes nothing, and prolongs no lease.',
   ...contract.lock_status,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   errors: pathErrors,

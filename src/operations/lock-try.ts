@@ -13,7 +13,7 @@ export const lockTry = defineOperation({
   name: 'lock_try',
   title: 'Lease files, without waiting',
   description:
-    'Reserves files that you are going to change over several calls, also names of files that do not exist yet. Leases at once those that are free, and says for each of the others who has it, until when and why. While you hold a lease, changes of the file by others wait, and reads go on; your own calls on the file pass and prolong the lease. Asking again for a file that you hold prolongs it, too, and can make a shared lease exclusive. Name all files at once, wait for the rest with lock_wait, and give them back with lock_release.',
+    'Reserves files that you are going to change over several calls, including names of files that do not exist yet. Leases the free ones at once, and shows for each of the others who holds it, until when and why. While you hold a lease, changes of the file by others wait, and reads go on; your own calls on the file pass and prolong the lease. Asking again for a file that you hold also prolongs it, and can make a shared lease exclusive. Name all files at once, wait for the rest with lock_wait, and release them with lock_release.',
   ...contract.lock_try,
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   errors: leaseErrors,
@@ -26,7 +26,9 @@ async function take(input: LockTryInput, context: OperationContext): Promise<Sta
   const group = new LeaseGroup(files, toGroupOptions('lock_try', agentId, input, context), context)
   group.take()
   const missed =
-    input.all_or_nothing && !group.isComplete ? 'all_or_nothing: not all were free, so none was taken.' : undefined
+    input.all_or_nothing && !group.isComplete
+      ? 'all_or_nothing: not all files were free, so none was leased.'
+      : undefined
   return {
     status: 'ok',
     results: group.results(),

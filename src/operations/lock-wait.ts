@@ -20,7 +20,7 @@ export const lockWait = defineOperation({
   name: 'lock_wait',
   title: 'Lease files, waiting in line',
   description:
-    'Reserves files as lock_try does, and waits in line for those that others have, up to timeout_seconds. What could not be had by then is said per file, with its holder. Where the answer has a ticket your places are kept: call again with that ticket. Pass filepaths or a ticket, or both to wait on for some files of the ticket only. Where waiting could never end (you hold what the other waits for) the answer comes at once: DEADLOCK. Leases that you had before stay; give back one of them with lock_release, then ask again.',
+    'Reserves files as lock_try does, and waits in line for those that others hold, up to timeout_seconds. The answer shows each file that was not leased by then, with its holder. If it has a ticket, your places are kept: call again with that ticket. Pass filepaths or a ticket, or both to go on waiting for only some files of the ticket. If waiting could never end (you hold what the other waits for), the answer comes at once: DEADLOCK. Leases that you held before stay; release one of them with lock_release, then ask again.',
   ...contract.lock_wait,
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   errors: [...leaseErrors, 'DEADLOCK'],
@@ -60,7 +60,7 @@ async function wait(input: LockWaitInput, context: OperationContext): Promise<St
         ? undefined
         : explainCut(seconds, asked, kept),
       group.options.allOrNothing && !group.isComplete && kept === undefined
-        ? 'all_or_nothing: not all could be had, so none was kept.'
+        ? 'all_or_nothing: not all files could be leased, so none was kept.'
         : undefined
     ),
     timestamp: timestamp()
@@ -82,7 +82,7 @@ function claim({ ticket, filepaths }: LockWaitInput, agentId: string, context: O
   const files = filepaths && resolveFiles(filepaths, context)
   const claimed = context.tickets.claim(ticket, agentId)
   if (claimed === undefined) {
-    const message = `No place is kept for ticket "${ticket}" of agent ${agentId}: its time is over, it is waited with in another call, or it was never given. Call lock_wait with filepaths to join the queue anew.`
+    const message = `No place is kept for ticket "${ticket}" of agent ${agentId}: it has expired, another call waits with it, or it never existed. Call lock_wait with filepaths to join the queue again.`
     throw new OperationError('INVALID_REQUEST', message)
   }
   if (files !== undefined) claimed.group.narrow(files)
@@ -98,10 +98,10 @@ function explainGivenUp(filepaths: readonly string[]): string | undefined {
   if (filepaths.length === 0) return undefined
   const further = filepaths.length - maxNamed
   const files = filepaths.slice(0, maxNamed).join(', ') + (further > 0 ? ` and ${further} more` : '')
-  return `This agent gave these files up meanwhile, with lock_release or lock_release_all, so this call waited for them no longer: ${files}. If you still want them, call lock_wait with them again.`
+  return `This agent gave up these files meanwhile, with lock_release or lock_release_all, so this call stopped waiting for them: ${files}. If you still want them, call lock_wait with them again.`
 }
 
 function explainCut(seconds: number, asked: number, ticket: string | undefined): string {
-  const cut = `The wait was cut at ${seconds} s of the ${asked} s asked for: the server allows no more, or the client would give up.`
+  const cut = `The wait was cut short at ${seconds} s of the ${asked} s asked for: the server allows no more, or the client would give up.`
   return ticket === undefined ? cut : `${cut} Your places are kept: call lock_wait with ticket "${ticket}" to go on.`
 }

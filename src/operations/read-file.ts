@@ -14,7 +14,7 @@ export const readFile = defineOperation({
   name: 'read_file',
   title: 'Read a file of the folder',
   description:
-    'Reads a UTF-8 text file directly in the first root, whole or from start_line to end_line. Lines are joined by \\n whatever their line ends in the file. To change the file safely while others do, use async_read, which gives the hash that async_update needs.',
+    'Reads a UTF-8 text file directly in the first root, whole or from start_line to end_line. Lines are joined by \\n, whichever line ends the file has. To change the file safely while others do, use async_read, which gives the hash that async_update needs.',
   ...contract.read_file,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   errors: [...pathErrors, 'FILE_NOT_FOUND', 'ENCODING_ERROR', 'FILE_TOO_LARGE', 'LOCK_TIMEOUT', 'DEADLOCK'],

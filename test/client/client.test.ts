@@ -97,11 +97,11 @@ t.test('each result of a batch is told apart by its status', async (t) => {
     ]
   })
   t.strictSame(summary, { total: 3, succeeded: 1, contention: 1, failed: 1 })
-  const told = results.map((result) => {
+  const outcomes = results.map((result) => {
     if (result.status === 'ok') return result.hash
     return result.status === 'contention' ? result.current_hash : result.error_code
   })
-  t.strictSame(told, [hashOf('A'), hashOf('b'), 'FILE_NOT_FOUND'])
+  t.strictSame(outcomes, [hashOf('A'), hashOf('b'), 'FILE_NOT_FOUND'])
 })
 
 t.test('a failure throws a CallError with the code, the path and the details of the envelope', async (t) => {

@@ -319,10 +319,10 @@ t.test('a faulty file is told once with the place, and the last good one counts 
   await apply({ 'locks.lease_ttl_seconds': 1000 })
   const from = program.stderr.length
   write('{\n  "locks": { "lease_ttl_seconds": "long" }\n}')
-  const { msg, level } = await line('not taken up', from)
+  const { msg, level } = await line('is not used', from)
   t.equal(
     msg,
-    `the changed configuration is not taken up, the last good one counts on: ${file}:2:35: locks.lease_ttl_seconds must be a number not below 0.05, not "long"`
+    `the changed configuration is not used, the last valid one stays in force: ${file}:2:35: locks.lease_ttl_seconds must be a number not below 0.05, not "long"`
   )
   t.equal(level, 50)
   t.equal(await leaseSeconds(ann, {}), 1000)
@@ -331,7 +331,7 @@ t.test('a faulty file is told once with the place, and the last good one counts 
   t.equal(await leaseSeconds(ann, {}), 1000, 'nor does it fall back when the file is gone')
   await apply({ 'locks.lease_ttl_seconds': 2000 })
   t.equal(await leaseSeconds(ann, {}), 2000)
-  t.equal(program.stderr.filter((line) => line.includes('not taken up')).length, 2)
+  t.equal(program.stderr.filter((line) => line.includes('is not used')).length, 2)
 })
 
 t.test('settings that would break every call are not taken up', async (t) => {
@@ -351,7 +351,10 @@ t.test('what needs a restart is said, and no more when it is put back', async (t
   const { tree, program, ann, apply, line } = await scene(t)
   const from = program.stderr.length
   await apply({ 'crud.max_file_size_bytes': 1, 'crud.base_directories': [tree.path('other')] })
-  t.match(await line('crud.max_file_size_bytes has changed', from), { msg: /: restart the server for it$/, level: 40 })
+  t.match(await line('crud.max_file_size_bytes has changed', from), {
+    msg: /: restart the server to use it$/,
+    level: 40
+  })
   t.match(await ann.call('async_read', { path: 'f' }), { content: 'one' }, 'it does not count yet')
   const back = program.stderr.length
   await apply({})
@@ -377,7 +380,7 @@ t.test('no change of the file opens a server that other machines reach', async (
   const { program, write, line } = await scene(t, start)
   const from = program.stderr.length
   write(toText(quick))
-  const { msg } = await line('not taken up', from)
+  const { msg } = await line('is not used', from)
   t.match(msg, /it has no daemon\.token, and 0\.0\.0\.0 is reachable from other machines/)
   t.equal((await fetch(`${program.url}/health`)).status, 401)
 })

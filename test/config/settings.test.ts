@@ -45,7 +45,7 @@ t.test('the example of the specification loads as it stands there', async (t) =>
 })
 
 t.test('the page names every setting with its default, and nothing else', async (t) => {
-  const rows = [...page.matchAll(/^\| (\w+\.\w+) \| `(.*?)` \| (.*?) \| (yes|) \| (.*) \|$/gm)]
+  const rows = [...page.matchAll(/^- `(\w+\.\w+)`: default\s+`(.*?)`,\s+([^]*?)(, live|)\.\s/gm)]
   t.strictSame(
     rows.map(([, name]) => name),
     [...fields.keys()]
@@ -55,7 +55,7 @@ t.test('the page names every setting with its default, and nothing else', async 
     const { section, key, schema } = fieldOf(name)
     const sections = config as unknown as Record<string, Record<string, unknown>>
     t.strictSame(sections[section]?.[key], JSON.parse(byDefault), name)
-    t.equal(live === 'yes', schema['x-live'] === true, `${name} is live or not`)
+    t.equal(live === ', live', schema['x-live'] === true, `${name} is live or not`)
   }
 })
 
@@ -99,7 +99,7 @@ t.test('a fault in the file is one line with its place, what was expected and th
   const cases: [text: string, ...messages: string[]][] = [
     [
       '',
-      '1:1: not JSON: expected a value: a text in double quotes, a number, true, false, null, a list or an object, found the end of the file'
+      '1:1: not JSON: expected a value: a string in double quotes, a number, true, false, null, a list or an object, found the end of the file'
     ],
     ['[]', '1:1: expected an object with the sections daemon, crud, locks, persistence, watcher, events'],
     [
@@ -114,32 +114,29 @@ t.test('a fault in the file is one line with its place, what was expected and th
     ["{'daemon':{}}", "1:2: not JSON: expected a name in double quotes or }, found '"],
     ['{\n// a comment\n}', '2:1: not JSON: expected a name in double quotes or }, found /'],
     ['{"daemon":{}} {}', '1:15: not JSON: expected nothing more, found {'],
-    ['{"daemon":{"prot":1}}', '1:12: daemon.prot is no setting; did you mean daemon.port?'],
-    ['{"crud":{"port":8720}}', '1:10: crud.port is no setting; did you mean daemon.port?'],
-    ['{"deamon":{}}', '1:2: "deamon" is no section; did you mean "daemon"?'],
-    ['{"port":8720}', '1:2: "port" is no section; did you mean daemon.port, inside "daemon"?'],
+    ['{"daemon":{"prot":1}}', '1:12: daemon.prot is not a setting; did you mean daemon.port?'],
+    ['{"crud":{"port":8720}}', '1:10: crud.port is not a setting; did you mean daemon.port?'],
+    ['{"deamon":{}}', '1:2: "deamon" is not a section; did you mean "daemon"?'],
+    ['{"port":8720}', '1:2: "port" is not a section; did you mean daemon.port, inside "daemon"?'],
     ['{"daemon":5}', '1:11: daemon must be an object with settings'],
-    ['{"daemon":{"port":8720,\n"port":8721}}', '2:1: "port" stands here a second time'],
+    ['{"daemon":{"port":8720,\n"port":8721}}', '2:1: "port" occurs here a second time'],
     [
       '{"daemon":{"log_level":"loud"}}',
       '1:24: daemon.log_level must be one of trace, debug, info, warn, error, fatal, silent, not "loud"'
     ],
     ['{"daemon":{"transport":"SSE "}}', '1:24: daemon.transport must be one of http, stdio, dual, not "SSE "'],
-    [
-      '{"crud":{"base_directories":"/a"}}',
-      '1:29: crud.base_directories must be a list of texts that are not empty, not "/a"'
-    ],
+    ['{"crud":{"base_directories":"/a"}}', '1:29: crud.base_directories must be a list of non-empty strings, not "/a"'],
     ['{"crud":{"base_directories":["/a",\n "b"]}}', '2:2: crud.base_directories must be an absolute path, not "b"'],
     [
       '{"crud":{"base_directories":["/a", 5]}}',
-      '1:36: crud.base_directories must be a list of texts that are not empty, not 5'
+      '1:36: crud.base_directories must be a list of non-empty strings, not 5'
     ],
     ['{"daemon":{"log_file":"x.log"}}', '1:23: daemon.log_file must be an absolute path, not "x.log"'],
     ['{"watcher":{"enabled":1}}', '1:23: watcher.enabled must be true or false, not 1'],
     [
       '{"daemon":{"host":""},\n"crud":{"max_timeout":-1},"x":1}',
-      '1:19: daemon.host must be a text that is not empty, not ""',
-      '2:27: "x" is no section; known: daemon, crud, locks, persistence, watcher, events',
+      '1:19: daemon.host must be a non-empty string, not ""',
+      '2:27: "x" is not a section; known: daemon, crud, locks, persistence, watcher, events',
       '2:23: crud.max_timeout must be a number not below 0, not -1'
     ]
   ]
@@ -169,7 +166,7 @@ t.test('a misspelt variable is a fault that names the one that was meant; those 
     ['ASYNC_CRUD_MCP_DAEMON__PROT', /no such setting; did you mean ASYNC_CRUD_MCP_DAEMON__PORT\?/],
     ['ASYNC_CRUD_MCP_DEAMON__PORT', /did you mean ASYNC_CRUD_MCP_DAEMON__PORT\?/],
     ['ASYNC_CRUD_MCP_CRUD__PORT', /did you mean ASYNC_CRUD_MCP_DAEMON__PORT\?/],
-    ['ASYNC_CRUD_MCP_CRUD__SOMETHING_ELSE', /docs\/configuration\.md has them all/]
+    ['ASYNC_CRUD_MCP_CRUD__SOMETHING_ELSE', /docs\/configuration\.md lists them all/]
   ]
   for (const [variable, message] of cases)
     t.match(
@@ -362,7 +359,7 @@ t.test('a value of the right form that no call could work with is a fault, at it
     ],
     [
       '{"daemon":{"allowed_hosts":["http://files.example"]}}',
-      /1:29: daemon\.allowed_hosts cannot be "http:.*: no Host header is like that: write a name with its port/
+      /1:29: daemon\.allowed_hosts cannot be "http:.*: no Host header looks like that: write a name with its port/
     ],
     ...['pass\\tword', ' x', 'x '].map((token): [string, RegExp] => [
       `{"daemon":{"token":"${token}"}}`,
@@ -428,12 +425,12 @@ t.test('a variable that begins like ours and is not read is told, with the one t
     ['async_crud_mcp_daemon__port', 'did you mean ASYNC_CRUD_MCP_DAEMON__PORT?'],
     ['Async_Crud_Mcp_Config', 'did you mean ASYNC_CRUD_MCP_CONFIG?'],
     ['ASYNC_CRUD_MCP_AGENTID', 'did you mean ASYNC_CRUD_MCP_AGENT_ID?'],
-    ['ASYNC_CRUD_MCP_SOMETHING_ELSE_ALTOGETHER', 'docs/configuration.md has them all']
+    ['ASYNC_CRUD_MCP_SOMETHING_ELSE_ALTOGETHER', 'docs/configuration.md lists them all']
   ]
   for (const [variable, advice] of cases)
     t.strictSame(
       loadSettings({ environment: { ...noFile, [variable]: '1' } }).warnings,
-      [`${variable} in the environment is not read: there is no such setting; ${advice}`],
+      [`${variable} in the environment is ignored: there is no such setting; ${advice}`],
       variable
     )
   const known = {

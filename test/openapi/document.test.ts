@@ -81,7 +81,7 @@ t.test('every operation shows a call that succeeds, and contention where it can 
 t.test('what operators alone are offered says so', async (t) => {
   for (const { name, isForOperators } of operations) {
     const { description = '' } = document.paths[`/${name}`]?.post ?? {}
-    t.equal(description.startsWith('For operators, over REST alone: '), isForOperators === true, name)
+    t.equal(description.startsWith('For operators, over REST only: '), isForOperators === true, name)
   }
 })
 

@@ -319,7 +319,7 @@ t.test('a number that does not fit is shown, not only its type', async (t) => {
     return ((await response.json()) as Answer).message
   }
   const call = (timeout: string) => read(`{"path":"f","content":"x","timeout":${timeout}}`)
-  t.match(await call('1e999'), /timeout must be number, not a number too large/)
+  t.match(await call('1e999'), /timeout must be number, not a number that is too large/)
   t.match(await call('-1'), /timeout must be >= 0, not -1/)
   t.match(await read('{"path":"f","content":"x","fencing_token":1.5}'), /fencing_token must be integer, not 1\.5/)
 })

@@ -76,7 +76,7 @@ for (const transport of transports) {
         status: 'contention',
         current_hash,
         base_known: true,
-        message: /not merged: it conflicts in one place/,
+        message: /not merged: it conflicts at one place/,
         diff: { changes: [{ type: 'added' }, { start_line: 5 }] },
         merge_conflicts: [
           {
@@ -181,9 +181,9 @@ t.test('of a contention answer, a patch by lines can be sent with its new number
   const { tree, ann, bob } = await scene(t)
   await change(bob, 'f.txt', base, `zero\n${base}`)
   const patch = { start_line: 10, end_line: 10, new_content: 'ten', expected_lines: 'line 10' }
-  const told = await ann.call('async_update', { ...late, on_contention: 'report', patches: [patch] })
-  const [{ start_line, end_line }] = told['applicable_patches'] as [{ start_line: number; end_line: number }]
-  const again = { ...late, expected_hash: told['current_hash'] as string }
+  const contention = await ann.call('async_update', { ...late, on_contention: 'report', patches: [patch] })
+  const [{ start_line, end_line }] = contention['applicable_patches'] as [{ start_line: number; end_line: number }]
+  const again = { ...late, expected_hash: contention['current_hash'] as string }
   t.match(await ann.call('async_update', { ...again, patches: [patch] }), {
     error_code: 'INVALID_PATCH',
     message: /line 10 is "line 9"/

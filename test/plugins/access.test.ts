@@ -171,7 +171,7 @@ t.test('no query of an address is logged: it may hold a secret', async (t) => {
     ])
       await send(url, [`GET ${path}?token=hunter2&x HTTP/1.1`, host, 'last-event-id: x', ...authorization])
   await send(url, [`POST /mcp?token=hunter2 HTTP/1.1`, host, 'authorization: Bearer sesame'], '{}')
-  t.match(log.join(''), /refused at the door/)
+  t.match(log.join(''), /access refused/)
   t.notMatch(log.join(''), /hunter2/)
 })
 

@@ -16,7 +16,7 @@ export function createTurns(maxRunning: number, maxWaiting: number): Turns {
       running++
       return
     }
-    if (waiting.size >= maxWaiting) throw new Error(`More than ${maxWaiting} are waiting.`)
+    if (waiting.size >= maxWaiting) throw new Error(`More than ${maxWaiting} comparisons are waiting.`)
     await new Promise<void>((resolve, reject) => {
       const grant = () => {
         signal.removeEventListener('abort', leave)

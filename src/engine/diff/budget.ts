@@ -14,7 +14,7 @@ export function createBudget(steps: number): Budget {
   return {
     spend(count) {
       left -= count
-      if (left < 0) throw new OutOfBudget('The work goes beyond its bound.')
+      if (left < 0) throw new OutOfBudget('The work exceeds its limit.')
     }
   }
 }

@@ -221,6 +221,6 @@ function compareCoarsely(task: ComparisonTask): Comparison {
 /** Either no thread is free, or the edits take longer than any caller should hold the file for. */
 function tooMuchWork(): OperationError {
   const message =
-    'So many edits of so large a text take longer than the server allows, or it is too busy now. Nothing was changed. Send fewer of them at once, or the whole content.'
+    'So many edits of such a large text take longer than the server allows, or it is too busy now. Nothing was changed. Send fewer edits at once, or the whole content.'
   return new OperationError('OVERLOADED', message, { details: { retry_after_seconds: 1 } })
 }

@@ -27,14 +27,14 @@ export function describeLinePatchFailure(failure: LinePatchFailure): string {
     case 'out_of_range':
       return failure.total_lines === 0
         ? `${name}: the version has no lines. Insert with start_line 1 and end_line 0.`
-        : `${name}: the version has lines 1 to ${failure.total_lines}. To add lines behind them, pass start_line ${failure.total_lines + 1} and end_line ${failure.total_lines}.`
+        : `${name}: the version has lines 1 to ${failure.total_lines}. To add lines after them, pass start_line ${failure.total_lines + 1} and end_line ${failure.total_lines}.`
     case 'overlap':
-      return `${name}: its lines overlap those of patches[${failure.other_patch_index}]. All line numbers mean the version before any patch; make one patch of the two.`
+      return `${name}: its lines overlap those of patches[${failure.other_patch_index}]. All line numbers refer to the version before any patch; combine the two patches.`
     case 'unexpected_lines': {
       const { start_line, end_line, text, clipped } = failure
-      if (end_line < start_line) return `${name}: it inserts, so that expected_lines must be left out.`
+      if (end_line < start_line) return `${name}: it inserts, so leave out expected_lines.`
       const range = start_line === end_line ? `line ${start_line} is` : `lines ${start_line}-${end_line} are`
-      return `${name}: expected_lines is not what stands there: ${range} ${JSON.stringify(text)}${clipped === true ? ' and more' : ''}. Correct the line numbers.`
+      return `${name}: expected_lines does not match the file: ${range} ${JSON.stringify(text)}${clipped === true ? ' and more' : ''}. Correct the line numbers.`
     }
     default:
       return failure satisfies never

@@ -21,12 +21,12 @@ function describe(
   clash: Clash,
   contents: (side: 'base' | 'current' | 'incoming', span: Span) => { content?: string }
 ): MergeConflict {
-  const tell = (side: 'base' | 'current' | 'incoming') => ({
+  const toSide = (side: 'base' | 'current' | 'incoming') => ({
     start_line: clash[side].start + 1,
     end_line: clash[side].end,
     ...contents(side, clash[side])
   })
-  return { reason: clash.reason, base: tell('base'), current: tell('current'), incoming: tell('incoming') }
+  return { reason: clash.reason, base: toSide('base'), current: toSide('current'), incoming: toSide('incoming') }
 }
 
 /** A lower bound: every code unit of a line takes a byte or more. */

@@ -30,7 +30,7 @@ const differences: Record<Difference, string> = {
   whitespace: 'They differ from old_string only in whitespace.',
   case: 'They differ from old_string only in upper and lower case.',
   whitespace_and_case: 'They differ from old_string only in whitespace and in upper and lower case.',
-  text: 'They are similar to old_string, yet not the same.'
+  text: 'They are similar to old_string, but not the same.'
 }
 
 /** @throws OutOfBudget */
@@ -71,16 +71,16 @@ export function describeFailure(failure: PatchFailure): string {
     case 'not_found': {
       const { nearest } = failure
       const missing = `patches[${patch_index}]: old_string does not occur in the text.`
-      if (nearest === undefined) return `${missing} Nothing similar is there: read the file again.`
+      if (nearest === undefined) return `${missing} The text has nothing similar: read the file again.`
       const { start_line, end_line, difference, clipped } = nearest
       const range = start_line === end_line ? `line ${start_line}` : `lines ${start_line}-${end_line}`
       const shown = JSON.stringify(nearest.text) + (clipped === true ? ' and more' : '')
-      return `${missing} Nearest is ${range}${counted}: ${shown}. ${differences[difference]} Copy old_string from the file exactly.`
+      return `${missing} The nearest is ${range}${counted}: ${shown}. ${differences[difference]} Copy old_string from the file exactly.`
     }
     case 'ambiguous': {
       const { count, lines } = failure
       const named = lines.join(', ') + (count > lines.length ? ', ...' : '')
-      return `patches[${patch_index}]: old_string occurs ${count} times, beginning in lines ${named}${counted}. Make it longer until it is unique, or set replace_all.`
+      return `patches[${patch_index}]: old_string occurs ${count} times, starting at lines ${named}${counted}. Make it longer until it is unique, or set replace_all.`
     }
     case 'too_large':
       return `patches[${patch_index}]: the text would become larger than the limit.`

@@ -35,14 +35,14 @@ export function createEventDelivery(makeGap: (id: string) => TreeEvent) {
   let taken = 0
   let count = 0
   let round: Round | undefined
-  let lastTold = ''
+  let lastDelivered = ''
   let turn: NodeJS.Immediate | undefined
 
   function put(event: TreeEvent): void {
     count += 1
     if (followers.size === 0) return
     if (waiting.length - taken >= maxWaiting) {
-      waiting = [{ event: makeGap(lastTold), number: count }]
+      waiting = [{ event: makeGap(lastDelivered), number: count }]
       taken = 0
     } else waiting.push({ event, number: count })
     turn ??= setImmediate(deliverSlice)
@@ -67,7 +67,7 @@ export function createEventDelivery(makeGap: (id: string) => TreeEvent) {
       return undefined
     }
     taken += 1
-    lastTold = next.event.id
+    lastDelivered = next.event.id
     // A follower added from now on comes later in it, and is skipped by its number.
     return { ...next, others: followers.values(), answers: new Map() }
   }
@@ -99,7 +99,7 @@ export function createEventDelivery(makeGap: (id: string) => TreeEvent) {
     put,
     /** Follows from the next event on. @param position the last event so far */
     add(following: Pick<Follower, 'filter' | 'listener' | 'onStop'>, position: string): Follower {
-      if (followers.size === 0) lastTold = position
+      if (followers.size === 0) lastDelivered = position
       const follower = { ...following, position, since: count }
       followers.add(follower)
       return follower

@@ -147,12 +147,12 @@ function relativeTo(root: string, path: string): string {
 }
 
 function tooCostly(pattern: string): OperationError {
-  const message = `The patterns up to this one are too many or too long to be tried at every event: ${pattern.slice(0, 200)}. Use fewer or shorter ones, folders instead of patterns, or several streams.`
+  const message = `The patterns up to this one are too many or too long to be matched at every event: ${pattern.slice(0, 200)}. Use fewer or shorter ones, folders instead of patterns, or several streams.`
   return new OperationError('INVALID_PATTERN', message)
 }
 
 function outside(pattern: string): OperationError {
-  const message = `No path that this pattern matches is below a root: ${pattern.slice(0, 200)}. Patterns are relative to the roots, such as src/**.`
+  const message = `This pattern matches no path below a root: ${pattern.slice(0, 200)}. Patterns are relative to the roots, such as src/**.`
   return new OperationError('PATH_OUTSIDE_BASE', message)
 }
 

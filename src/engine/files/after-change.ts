@@ -23,7 +23,7 @@ export const notDurable: Doubt = {
 }
 
 export const notLookedAt: Doubt = {
-  message: 'the system could not show the file afterwards, so read it',
+  message: 'the system could not read the file afterwards, so read it',
   details: {}
 }
 

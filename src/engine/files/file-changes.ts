@@ -179,7 +179,7 @@ export function createFileChanges(options: FileChangesOptions) {
 
   function checkHardlinks({ links }: FileVersion, path: string): void {
     if (links < 2 || options.hardlinks !== 'refuse') return
-    const message = `File has ${links} names (hard links) and writing would part them: ${path}. The operator forbids that (crud.hardlinks).`
+    const message = `File has ${links} names (hard links), and writing would separate them: ${path}. Nothing was changed: the operator forbids that (crud.hardlinks).`
     throw new OperationError('ACCESS_DENIED', message, { path, details: { links } })
   }
 

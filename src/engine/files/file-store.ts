@@ -52,7 +52,7 @@ export function createFileStore(options: FileStoreOptions) {
     const place = reachPlace(path, reach)
     if (!place.isFolder) return place
     place.close()
-    const message = `A slash at the end means a folder, and a file is wanted here: ${path}. Leave the slash out.`
+    const message = `A slash at the end means a folder, but this call needs a file: ${path}. Leave out the slash.`
     throw new OperationError('NOT_A_FILE', message, { path })
   }
 
@@ -106,7 +106,7 @@ export function createFileStore(options: FileStoreOptions) {
       if (place.stat?.isDirectory() !== true) {
         const message =
           place.stat === undefined
-            ? `Directory does not exist: ${path}. Look with async_list in the one above it.${explainEscapes(path)}`
+            ? `Directory does not exist: ${path}. List the one above it with async_list.${explainEscapes(path)}`
             : `Not a directory: ${path}. Read it with async_read.`
         throw new OperationError('DIR_NOT_FOUND', message, { path })
       }

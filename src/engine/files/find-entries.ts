@@ -110,6 +110,6 @@ export function openIfThere(directory: Directory, name: string): Directory | und
 }
 
 function tooMany(path: string, maxEntries: number): OperationError {
-  const message = `More than ${maxEntries} entries below ${path} (crud.max_list_entries). List a part of it with async_list, or have the limit raised.`
+  const message = `More than ${maxEntries} entries below ${path} (crud.max_list_entries). List a part of it with async_list, or ask the operator to raise the limit.`
   return new OperationError('OVERLOADED', message, { path, details: { max_entries: maxEntries } })
 }

@@ -8,7 +8,7 @@ import { createTurns } from './turns.ts'
 import type { OpenEntry } from './walk.ts'
 
 /** Of the file store. */
-interface Doors {
+interface FolderAccess {
   readonly open: (path: string, reach: 'target') => OpenEntry
   readonly withDirectory: <Result>(path: string, use: (directory: Directory) => Promise<Result>) => Promise<Result>
   readonly relativeTo: (place: OpenEntry) => string
@@ -23,7 +23,7 @@ export interface FolderListing {
 
 const search: Search = { matches: (name) => !name.startsWith('.'), reaches: () => false, includesGit: true }
 
-export function createFolderSurvey(options: SurveyOptions, { open, withDirectory, relativeTo }: Doors) {
+export function createFolderSurvey(options: SurveyOptions, { open, withDirectory, relativeTo }: FolderAccess) {
   const surveyor = createSurveyor(options)
 
   /**

@@ -77,7 +77,7 @@ function refuseLinkToItself({ place, path }: RenameSource, to: RenameTarget): vo
   if (place.directory.stat(place.name)?.isSymbolicLink() !== true) return
   const leadsToName = resolve(to.place.directory.path, readLink(place)) === to.place.path
   if (!leadsToName && !isOneFile(statTarget(place), to.place.directory.stat(to.place.name))) return
-  const message = `${path} is a symbolic link that would lead to itself as ${to.path}, since it leads to that name or to the file there. Nothing was changed. Rename the file that it leads to, or choose another new_path.`
+  const message = `${path} is a symbolic link that would point to itself as ${to.path}, because it points to that name or to the file there. Nothing was changed. Rename the file it points to, or choose another new_path.`
   throw new OperationError('INVALID_REQUEST', message, { path })
 }
 
@@ -103,7 +103,7 @@ async function copyAcross(
   const isCopyDurable = after.isSure
   const removed = after.attempt(
     () => {
-      if (!isCopyDurable) throw new Error('the copy may not last')
+      if (!isCopyDurable) throw new Error('the copy may not be durable')
       requireSame()
       removeEntry(from.place)
       return true
@@ -114,9 +114,11 @@ async function copyAcross(
 }
 
 function bothThere({ path }: RenameSource, { path: newPath }: RenameTarget, isCopyDurable: boolean) {
-  const reason = isCopyDurable ? 'it was changed meanwhile, or the system did not remove it' : 'its copy may not last'
+  const reason = isCopyDurable
+    ? 'it was changed meanwhile, or the system did not remove it'
+    : 'its copy may not be durable'
   return {
-    message: `${path} is still there beside its copy ${newPath}, since ${reason}: compare them and delete one`,
+    message: `${path} still exists beside its copy ${newPath}, because ${reason}: compare them and delete one`,
     details: { source_left: true }
   }
 }

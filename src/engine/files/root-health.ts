@@ -18,7 +18,7 @@ export function createRootProbe(roots: readonly Root[]): (limitMs: number) => Pr
   return async (limitMs) => {
     // One at a time: each look at a hanging file system takes a thread of Node's pool for good.
     underWay ??= look().finally(() => (underWay = undefined))
-    const late = `A root does not answer within ${limitMs} ms: see whether its file system hangs.`
+    const late = `A root does not respond within ${limitMs} ms: check whether its file system hangs.`
     return Promise.race([underWay, delay(limitMs, late, { ref: false })])
   }
 }
@@ -32,7 +32,7 @@ async function troubleOf({ given, real }: Root): Promise<string | undefined> {
   } catch (error) {
     if (isErrno(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) return gone(given)
     const reason = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : ''
-    return `The root ${given} cannot be read and written by this user${reason}. Give the user of the server the rights, or mount it so that it can be written.`
+    return `The root ${given} cannot be read and written by this user${reason}. Give the user of the server the rights, or mount it writable.`
   }
 }
 

@@ -35,7 +35,7 @@ export function createRoots(directories: readonly string[]) {
   function locate(path: string): Location {
     const [first] = roots
     if (first === undefined) {
-      const message = `This server has no root, so it refuses every path, ${path} too. Ask the operator to set crud.base_directories (async-crud-mcp config edit), or to start the server with --dir <folder>.`
+      const message = `This server has no root, so it refuses every path, including ${path}. Ask the operator to set crud.base_directories (async-crud-mcp config edit), or to start the server with --dir <folder>.`
       throw new OperationError('PATH_OUTSIDE_BASE', message, { path })
     }
     const names = namesOf(path)
@@ -114,8 +114,8 @@ function refuseOverlap(roots: readonly Root[]): void {
       if (segments === undefined) continue
       throw new Error(
         segments.length === 0
-          ? `roots overlap: ${inner.given} and ${outer.given} are one directory, give it once`
-          : `roots overlap: ${inner.given} lies in ${outer.given}, which reaches it already: leave the inner one out`
+          ? `roots overlap: ${inner.given} and ${outer.given} are one directory, name it once`
+          : `roots overlap: ${inner.given} lies in ${outer.given}, which already includes it: leave out the inner one`
       )
     }
   }

@@ -20,7 +20,7 @@ export function describeBytes(bytes: Buffer, encoding: string): string {
   const marked = marks.find(([mark]) => mark.every((byte, at) => bytes[at] === byte))?.[1]
   if (marked !== undefined) {
     return encoding.toLowerCase() === marked
-      ? `It has the byte order mark of ${marked}, yet not all of it is: a part may be missing, or written by another program just now. Read it again.`
+      ? `It has the byte order mark of ${marked}, but not all of it is: a part may be missing, or another program may be writing it. Read it again.`
       : `It has the byte order mark of ${marked}: pass encoding "${marked}".`
   }
   const sample = bytes.subarray(0, maxSampleBytes)
@@ -29,7 +29,7 @@ export function describeBytes(bytes: Buffer, encoding: string): string {
     return `It seems to be ${unmarked} without a byte order mark: pass encoding "${unmarked}".`
   if (sample.some(isNoText)) return 'It seems to be a binary file; only text files are supported.'
   if (isUtf8(bytes)) return 'It is valid utf-8: pass encoding "utf-8".'
-  return 'If it is written in another encoding, name that one: async_read and async_update take an encoding (windows-1252, shift_jis, ...).'
+  return 'If it has another encoding, name that one: async_read and async_update take an encoding (windows-1252, shift_jis, ...).'
 }
 
 /** The byte order in which every other byte is mostly zero and all is text; undefined if there is none. */

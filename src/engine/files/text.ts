@@ -44,7 +44,7 @@ export function encodeText(text: string, encoding: string, path: string, like: B
   if (!text.isWellFormed())
     throw new OperationError(
       'ENCODING_ERROR',
-      `The text has a lone surrogate, which no encoding has a form for: ${path}`,
+      `The text has a lone surrogate, which no encoding can represent: ${path}`,
       { path }
     )
   if (codec === 'utf-8') return Buffer.from(text, 'utf8')
@@ -54,7 +54,7 @@ export function encodeText(text: string, encoding: string, path: string, like: B
   if (decode(bytes, codec) === whole) return bytes
   throw new OperationError(
     'ENCODING_ERROR',
-    `The text has a character that ${encoding} has no form for: ${path}. Use utf-8, or leave the character out.`,
+    `The text has a character that ${encoding} cannot represent: ${path}. Use utf-8, or leave out the character.`,
     { path }
   )
 }

@@ -57,9 +57,9 @@ export async function settleUnfinished(folder: RecordFolder, open: (path: string
   const names = await readdir(own.self).finally(() => own.close())
   return names.filter(isRecordOfDead).flatMap((name) => {
     const change = parse(folder.read(name))
-    const told = change === undefined ? undefined : settle(change, open)
-    if (told === undefined) succeeds(() => folder.remove(name))
-    return told ?? []
+    const reported = change === undefined ? undefined : settle(change, open)
+    if (reported === undefined) succeeds(() => folder.remove(name))
+    return reported ?? []
   })
 }
 
@@ -71,7 +71,7 @@ function settle(change: UnfinishedChange, open: (path: string) => OpenEntry): st
   }
   const { from, to } = change
   if (!isThere(from, open) || !isThere(to, open)) return undefined
-  return `The server was killed while it moved ${from} to ${to} on another file system: both are there. Compare them and delete one.`
+  return `The server was killed while it moved ${from} to ${to} on another file system: both exist. Compare them and delete one.`
 }
 
 function isThere(path: string, open: (path: string) => OpenEntry): boolean {

@@ -15,7 +15,7 @@ export function explainWalkError(error: unknown, path: string): unknown {
     const message = `The operating system denies access (${error.code}): ${path}. Ask the operator: the user of the server may not read it.`
     return new OperationError('ACCESS_DENIED', message, { path, cause: error })
   }
-  const message = `The operating system failed to read ${path} (${error.code}). Try again; where that does not help, check the disk.`
+  const message = `The operating system failed to read ${path} (${error.code}). Try again; if that does not help, check the disk.`
   return explainWay(error, path) ?? new OperationError('READ_ERROR', message, { path, cause: error })
 }
 
@@ -30,7 +30,7 @@ export function explainWay(error: NodeJS.ErrnoException, path: string): Operatio
     return new OperationError('INVALID_REQUEST', message, { path, cause: error })
   }
   if (isErrno(error, 'ENOENT', 'ELOOP', 'ENOTDIR')) {
-    const message = `A directory on the way was removed or replaced meanwhile: ${path}. Try again.`
+    const message = `A directory on the path was removed or replaced meanwhile: ${path}. Try again.`
     return new OperationError('DIR_NOT_FOUND', message, { path, cause: error })
   }
   if (isErrno(error, 'EMFILE', 'ENFILE')) {

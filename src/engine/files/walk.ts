@@ -120,7 +120,7 @@ class Walk {
       return undefined
     }
     const obstacle = join(this.#here.path, name)
-    throw new OperationError('NOT_A_FILE', `Not a directory: ${obstacle}, on the way to ${this.#spelling}`, {
+    throw new OperationError('NOT_A_FILE', `Not a directory: ${obstacle}, on the path to ${this.#spelling}`, {
       path: this.#spelling
     })
   }
@@ -186,7 +186,7 @@ class Walk {
 
   #escape(): OperationError {
     if (this.#links === 0) return this.#roots.outsideRoots(this.#spelling)
-    const message = `A symbolic link on the way leaves the roots: ${this.#spelling}`
+    const message = `A symbolic link on the path leads outside the roots: ${this.#spelling}`
     return new OperationError('PATH_OUTSIDE_BASE', message, { path: this.#spelling })
   }
 

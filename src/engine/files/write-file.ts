@@ -42,7 +42,7 @@ export interface WriteRequest {
 
 const createFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0)
 const leftover = {
-  message: 'its temporary name beside it could not be removed (the next start of the server does that)',
+  message: 'its temporary file beside it could not be removed (the next start of the server removes it)',
   details: { leftover: true }
 }
 const writeAsync = promisify(write)
@@ -171,7 +171,7 @@ function tidy(step: () => void): void {
 function stopping(path: string): OperationError {
   return new OperationError(
     'OVERLOADED',
-    `The server is stopping and has not changed ${path}. Try again when it runs again.`,
+    `The server is stopping and has not changed ${path}. Try again when it is running again.`,
     {
       path,
       details: { retry_after_seconds: 1 }
@@ -182,7 +182,7 @@ function stopping(path: string): OperationError {
 const reasons: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full. Free space on it, then try again',
   EDQUOT: 'the quota is used up. Free space in it, then try again',
-  EIO: 'the disk failed. Have it checked before you try again'
+  EIO: 'the disk failed. Ask the operator to check it before you try again'
 }
 
 /** @returns an OperationError for an error of the system before the change was made, else the error itself */
@@ -198,7 +198,8 @@ export function explainWriteError(
   }
   const { code: cause } = error
   const reason =
-    reasons[String(cause)] ?? `the system answered ${String(cause)}. Try again; if it stays, tell the operator`
+    reasons[String(cause)] ??
+    `the system answered ${String(cause)}. Try again; if that does not help, notify the operator`
   const message = `Nothing was changed at ${path}: ${reason}.`
   return explainWay(error, path) ?? new OperationError(code, message, { path, cause: error })
 }

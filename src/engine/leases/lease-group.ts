@@ -136,7 +136,7 @@ export class LeaseGroup {
     this.#members = this.#wanted
     for (const member of this.#members) {
       const { file, request } = member
-      const onPosition = progress && positionTeller(file, this.#members.length, progress)
+      const onPosition = progress && positionReporter(file, this.#members.length, progress)
       const call = { timeoutMs, graceMs, connection, onPosition }
       if (request !== undefined && isAlive(request)) request.resume(call)
       // The agent may not want again a lease that it knew to hold and has lost.
@@ -179,7 +179,7 @@ export class LeaseGroup {
     const known = new Map(this.#wanted.map((member) => [member.file.key, member]))
     this.#members = files.map((file) => known.get(file.key) ?? toMember(file))
     for (const { key } of files) known.delete(key)
-    undoUntold(known.values())
+    undoUnreported(known.values())
   }
 
   /** Leaves the queues of these files, or all, and requests them no more; held leases stay. @param names or keys */
@@ -193,7 +193,7 @@ export class LeaseGroup {
 
   /** Leaves every queue, and gives back the group's leases that the agent does not know of. */
   undo(cause?: unknown): void {
-    undoUntold(this.#members, cause)
+    undoUnreported(this.#members, cause)
   }
 
   /** @param explain gives the message for a held lease */
@@ -265,7 +265,7 @@ function toMember(file: LockFile): Member {
   return { file, request: undefined, isTold: false, isGivenUp: false }
 }
 
-function undoUntold(members: Iterable<Member>, cause?: unknown): void {
+function undoUnreported(members: Iterable<Member>, cause?: unknown): void {
   for (const { request, isTold } of members) if (!isTold) request?.undo(cause)
 }
 
@@ -273,7 +273,7 @@ function isAlive({ isWaiting, lease }: LeaseRequest): boolean {
   return isWaiting || lease?.isHeld === true
 }
 
-function positionTeller({ filepath }: LockFile, files: number, progress: (message: string) => void) {
+function positionReporter({ filepath }: LockFile, files: number, progress: (message: string) => void) {
   const suffix = files === 1 ? '' : ` for ${filepath}`
   return (position: number, total: number) => progress(`position ${position} of ${total}${suffix}`)
 }

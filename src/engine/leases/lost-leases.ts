@@ -20,8 +20,8 @@ export interface LostLease {
 interface Losses {
   /** By key. Kept until the agent knows of it and has read the file, or has a new lease, or has released it. */
   readonly byKey: Map<string, LostLease>
-  /** Not yet told. */
-  readonly untold: LostLease[]
+  /** Not yet reported. */
+  readonly unreported: LostLease[]
 }
 
 /** As it outlives the process. */
@@ -30,7 +30,7 @@ export interface LossState extends LostLease {
 }
 
 /** Notices in one answer; of more only the count (DESIGN, notices). */
-const maxTold = 5
+const maxNotices = 5
 /** Limits of agents, and of losses for each agent: beyond these the oldest are forgotten. */
 const maxAgents = 1000
 const maxLosses = 1000
@@ -42,7 +42,7 @@ export function createLostLeases(rememberMs: number) {
   const agents = new LRUCache<string, Losses>({ max: maxAgents, ttl: Math.max(1, rememberMs) })
   const listeners = new Set<(agentId: string, key: string) => void>()
 
-  function tell(agentId: string, key: string): void {
+  function notify(agentId: string, key: string): void {
     for (const listener of listeners) listener(agentId, key)
   }
 
@@ -55,35 +55,38 @@ export function createLostLeases(rememberMs: number) {
     const { path, agentId, fencingToken } = lease
     if (!isRemembered(at)) return
     add(agentId, { path, fencingToken, end, at, isTold: false, isRead: false })
-    tell(agentId, lockKey(path))
+    notify(agentId, lockKey(path))
   }
 
   const isRemembered = (at: number): boolean => rememberMs > 0 && at + rememberMs > Date.now()
 
   function add(agentId: string, loss: LostLease): void {
-    const losses = lossesOf(agentId) ?? { byKey: new Map<string, LostLease>(), untold: [] }
+    const losses = lossesOf(agentId) ?? { byKey: new Map<string, LostLease>(), unreported: [] }
     const key = lockKey(loss.path)
     losses.byKey.delete(key)
     losses.byKey.set(key, loss)
-    if (!loss.isTold) losses.untold.push(loss)
+    if (!loss.isTold) losses.unreported.push(loss)
     const [oldest] = losses.byKey.keys()
     if (losses.byKey.size > maxLosses && oldest !== undefined) losses.byKey.delete(oldest)
-    if (losses.untold.length > maxLosses) losses.untold.shift()
+    if (losses.unreported.length > maxLosses) losses.unreported.shift()
     agents.set(agentId, losses)
   }
 
   return {
     record,
-    /** The losses that this agent does not know of yet; from now on they count as told. */
+    /** The losses that this agent does not know of yet; from now on they count as reported. */
     takeNotices(agentId: string | undefined): { notices: Notice[]; further_notices?: number } | undefined {
-      const untold = lossesOf(agentId)?.untold.splice(0)
-      if (untold === undefined || untold.length === 0) return undefined
-      for (const loss of untold) {
+      const unreported = lossesOf(agentId)?.unreported.splice(0)
+      if (unreported === undefined || unreported.length === 0) return undefined
+      for (const loss of unreported) {
         loss.isTold = true
-        tell(agentId as string, lockKey(loss.path))
+        notify(agentId as string, lockKey(loss.path))
       }
-      const further = untold.length - maxTold
-      return { notices: untold.slice(0, maxTold).map(toNotice), ...(further > 0 && { further_notices: further }) }
+      const further = unreported.length - maxNotices
+      return {
+        notices: unreported.slice(0, maxNotices).map(toNotice),
+        ...(further > 0 && { further_notices: further })
+      }
     },
     /** The lease on the key that this agent has lost, and may still believe it holds. */
     find(agentId: string | undefined, key: string): LostLease | undefined {
@@ -95,7 +98,7 @@ export function createLostLeases(rememberMs: number) {
       const loss = lossesOf(agentId)?.byKey.get(key)
       if (loss === undefined) return
       loss.isRead = true
-      tell(agentId as string, key)
+      notify(agentId as string, key)
     },
     /** The agent is refused because of the loss, and so learns of it. */
     refuse(agentId: string, key: string): void {
@@ -103,17 +106,17 @@ export function createLostLeases(rememberMs: number) {
       const loss = losses?.byKey.get(key)
       if (losses === undefined || loss === undefined) return
       loss.isTold = true
-      const place = losses.untold.indexOf(loss)
-      if (place !== -1) losses.untold.splice(place, 1)
-      tell(agentId, key)
+      const place = losses.unreported.indexOf(loss)
+      if (place !== -1) losses.unreported.splice(place, 1)
+      notify(agentId, key)
     },
     /** The agent has a new lease, or wants none any more. @param key undefined means all */
     forget(agentId: string, key?: string): void {
       const byKey = lossesOf(agentId)?.byKey
       for (const lost of key === undefined ? [...(byKey?.keys() ?? [])] : [key])
-        if (byKey?.delete(lost) === true) tell(agentId, lost)
+        if (byKey?.delete(lost) === true) notify(agentId, lost)
     },
-    /** Reports every loss that is new, told, read or forgotten. @returns removes the listener */
+    /** Reports every loss that is new, reported, read or forgotten. @returns removes the listener */
     onChange(listener: (agentId: string, key: string) => void): () => void {
       listeners.add(listener)
       return () => listeners.delete(listener)

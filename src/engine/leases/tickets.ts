@@ -24,12 +24,12 @@ export function createTickets() {
   const waiting = new Set<LeaseGroup>()
   const listeners = new Set<(id: string) => void>()
 
-  function tell(id: string): void {
+  function notify(id: string): void {
     for (const listener of listeners) listener(id)
   }
 
   function forget(id: string): void {
-    if (groups.delete(id)) tell(id)
+    if (groups.delete(id)) notify(id)
   }
 
   function* all(): Generator<[id: string, group: LeaseGroup], undefined> {
@@ -43,7 +43,7 @@ export function createTickets() {
       for (const [known, { isAlive }] of groups) if (!isAlive) forget(known)
       claimed.delete(id)
       groups.set(id, group)
-      tell(id)
+      notify(id)
       return id
     },
     /** Takes it out: no other call can wait with it now. Undefined if it is not known, or another agent's. */
@@ -52,12 +52,12 @@ export function createTickets() {
       if (group === undefined || group.options.agentId !== agentId) return undefined
       groups.delete(id)
       if (group.isAlive) claimed.set(id, group)
-      tell(id)
+      notify(id)
       return group.isAlive ? { id, group } : undefined
     },
     /** No call waits with it any more, and no place is kept. */
     end(id: string): void {
-      if (claimed.delete(id)) tell(id)
+      if (claimed.delete(id)) notify(id)
     },
     /** A call waits for it, and no longer waits for what its agent gives up meanwhile. @returns ends it */
     follow(group: LeaseGroup): () => void {
@@ -70,7 +70,7 @@ export function createTickets() {
       for (const [id, group] of all()) {
         if (group.options.agentId !== agentId) continue
         group.leave(names)
-        if (group.isAlive) tell(id)
+        if (group.isAlive) notify(id)
         else forget(id)
       }
     },

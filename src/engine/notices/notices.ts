@@ -10,7 +10,7 @@ import { shownPath } from './shown-path.ts'
 import type { AgentView } from '../versions/read-tracker.ts'
 import { timestamp } from '../../support/timestamp.ts'
 
-interface Told {
+interface Notices {
   readonly notices: Notice[]
   readonly further_notices?: number
 }
@@ -24,31 +24,31 @@ const maxLines = 20
 const maxAuthors = 5
 const maxPaths = 20
 
-/** Undefined if there is nothing to tell, which is nearly always. */
+/** Undefined if there is nothing to report, which is nearly always. */
 export function collectNotices(
   agentId: string | undefined,
   context: OperationContext
-): Told | undefined | Promise<Told | undefined> {
+): Notices | undefined | Promise<Notices | undefined> {
   const { lostLeases, reads } = context
   const lost = lostLeases.takeNotices(agentId)
-  return agentId !== undefined && reads.hasUntold(agentId) ? withChanges(agentId, lost, context) : lost
+  return agentId !== undefined && reads.hasUnreported(agentId) ? withChanges(agentId, lost, context) : lost
 }
 
 async function withChanges(
   agentId: string,
-  lost: Told | undefined,
+  lost: Notices | undefined,
   context: OperationContext
-): Promise<Told | undefined> {
+): Promise<Notices | undefined> {
   const { reads, history } = context
   const notices = [...(lost?.notices ?? [])]
-  const bulk = reads.untoldBulk(agentId).filter((view) => {
+  const bulk = reads.unreportedBulk(agentId).filter((view) => {
     const isBack = history.last(view.path)?.hash === view.knownHash
     if (isBack) reads.clearPending(view)
     return !isBack
   })
   const isSummary = bulk.length > maxNotices
   if (isSummary && notices.length < maxNotices) notices.push(describeBulk(bulk, context))
-  const single = isSummary ? reads.untold(agentId) : [...reads.untold(agentId), ...bulk]
+  const single = isSummary ? reads.unreported(agentId) : [...reads.unreported(agentId), ...bulk]
   await withinBudget(async (budget) => {
     for (const view of single.slice(0, maxLooks)) {
       // The others stay for the next answer.
@@ -57,7 +57,7 @@ async function withChanges(
       if (notice !== undefined) notices.push(notice)
     }
   })
-  const further = (lost?.further_notices ?? 0) + reads.countUntold(agentId)
+  const further = (lost?.further_notices ?? 0) + reads.countUnreported(agentId)
   return notices.length === 0 ? undefined : { notices, ...(further > 0 && { further_notices: further }) }
 }
 
@@ -93,11 +93,11 @@ function describeChange(
   const target = last.hash === null ? last.renamedTo : undefined
   const renamedTo = target && shownPath(target, files)
   const where = lines === undefined || lines.length === 0 ? '' : `: ${describeLines(lines)}`
-  const difference = knownHash === undefined ? '' : ' (with known_hash you get the difference alone)'
+  const difference = knownHash === undefined ? '' : ' (with known_hash you get only the difference)'
   const message =
     last.hash === null
       ? `${who} ${renamedTo === undefined ? 'removed' : 'renamed'} ${name}, which you have read${renamedTo === undefined ? '' : `, to ${quoteName(renamedTo)}`}.`
-      : `${who} changed ${name} since you read it${where}. Read it again before you build on it${difference}.`
+      : `${who} changed ${name} since you read it${where}. Read it again before you rely on it${difference}.`
   return {
     type: 'file_changed',
     path: given,
@@ -121,7 +121,7 @@ function describeBulk(bulk: readonly AgentView[], { reads, history }: OperationC
   }
   const [first] = bulk
   const last = history.last(first?.path ?? '')
-  const message = `${bulk.length} files that you have read were changed from outside at once (a checkout, a formatter, or the like). Read each again before you build on it; async_list with include_hashes shows which differ from the hashes you hold.`
+  const message = `${bulk.length} files that you have read were changed from outside at once (a checkout, a formatter, or the like). Read each again before you rely on it; async_list with include_hashes shows which differ from the hashes you hold.`
   return {
     type: 'files_changed',
     path: first?.given ?? '',
@@ -134,12 +134,12 @@ function describeBulk(bulk: readonly AgentView[], { reads, history }: OperationC
 
 function describeAuthors(versions: readonly Version[]): string {
   const names = new Set(
-    versions.map(({ agentId }) => (agentId === 'external' ? 'somebody outside the server' : quoteName(agentId)))
+    versions.map(({ agentId }) => (agentId === 'external' ? 'someone outside the server' : quoteName(agentId)))
   )
-  const [first = 'somebody', ...others] = names
+  const [first = 'someone', ...others] = names
   const all =
     others.length === 0 ? first : `${first} and ${others.length === 1 ? others[0] : `${others.length} others`}`
-  return all.startsWith('somebody') ? all.replace('s', 'S') : all
+  return all.startsWith('someone') ? all.replace('s', 'S') : all
 }
 
 function describeLines(ranges: readonly LineRange[]): string {

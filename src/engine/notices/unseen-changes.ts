@@ -37,7 +37,7 @@ export async function findUnseenChanges(
   if (last === undefined) return undefined
   const hunksOf = createHunkFinder(context, budget)
   const followed: Followed[] = []
-  for (const sight of sights) followed.push(await follow(sight, stepsAfter(sight, versions, view), hunksOf))
+  for (const range of sights) followed.push(await follow(range, stepsAfter(range, versions, view), hunksOf))
   // The agent may have read it meanwhile.
   if (view.sights === sights)
     context.reads.advance(
@@ -97,8 +97,8 @@ interface Followed {
 
 type HunkFinder = (from: string | null, to: string | null) => Promise<readonly Hunk[] | undefined>
 
-async function follow(sight: SeenRange, steps: readonly Step[], hunksOf: HunkFinder): Promise<Followed> {
-  let { lines } = sight
+async function follow(range: SeenRange, steps: readonly Step[], hunksOf: HunkFinder): Promise<Followed> {
+  let { lines } = range
   let changed: LineRange[] | undefined = []
   let isNews = false
   const authors = new Set<Version>()
@@ -133,7 +133,7 @@ function createHunkFinder({ bases, differ, config, log }: OperationContext, sign
       return diff?.changes?.map(toHunk)
     } catch (error) {
       // Not text, or too much to compare in time.
-      log.debug({ err: error }, 'a notice goes without lines')
+      log.debug({ err: error }, 'a notice has no lines')
       return undefined
     }
   }

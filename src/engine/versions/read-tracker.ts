@@ -39,14 +39,14 @@ export interface Shown {
   readonly lines?: LineRange | undefined
 }
 
-/** What an answer tells its caller of a file without showing it. */
+/** What the caller of an answer knows of a file that the answer does not show. */
 export interface Known extends Omit<Shown, 'lines'> {
   /** The version from which the caller knows the difference; absent if the caller sent the content. */
   readonly from?: string
 }
 
 /** The changes that one agent does not know of yet. */
-interface Untold {
+interface Unreported {
   /** Files that have changed one by one. */
   readonly views: Set<AgentView>
   /** Files that have changed among very many at once. */
@@ -54,7 +54,7 @@ interface Untold {
 }
 
 /** Parts of one file that are remembered separately. */
-const maxSights = 8
+const maxSeenRanges = 8
 
 export type ReadTracker = ReturnType<typeof createReadTracker>
 
@@ -64,7 +64,7 @@ export function createReadTracker(history: History, maxViews: number) {
   const bound = { maxSize: maxViews, sizeCalculation: () => 1 }
   const views = maxViews > 0 ? new LRUCache<string, AgentView>({ ...bound, dispose: forgetView }) : undefined
   const byPath = new Map<string, Set<AgentView>>()
-  const untold = new Map<string, Untold>()
+  const unreported = new Map<string, Unreported>()
   const givenLines = createGivenLines()
   const listeners = new Set<(view: AgentView) => void>()
   history.onChange(note)
@@ -80,8 +80,8 @@ export function createReadTracker(history: History, maxViews: number) {
       if (hash !== null && previousHash === view.knownHash) {
         // The agent changed what it knew, so it knows the outcome.
         view.knownHash = hash
-        const [sight, another] = view.sights
-        const isWhole = sight?.hash === previousHash && sight?.lines === undefined && another === undefined
+        const [range, another] = view.sights
+        const isWhole = range?.hash === previousHash && range?.lines === undefined && another === undefined
         if (isWhole) view.sights = [{ seq, hash }]
         touch(view)
       }
@@ -89,7 +89,7 @@ export function createReadTracker(history: History, maxViews: number) {
   }
 
   function notePending(view: AgentView, isBulk: boolean): void {
-    const { views: single, bulk } = untoldOf(view.agentId)
+    const { views: single, bulk } = unreportedOf(view.agentId)
     if (!isBulk) {
       bulk.delete(view)
       single.add(view)
@@ -110,9 +110,9 @@ export function createReadTracker(history: History, maxViews: number) {
     for (const listener of listeners) listener(view)
   }
 
-  function untoldOf(agentId: string): Untold {
-    const known = untold.get(agentId) ?? { views: new Set(), bulk: new Set() }
-    untold.set(agentId, known)
+  function unreportedOf(agentId: string): Unreported {
+    const known = unreported.get(agentId) ?? { views: new Set(), bulk: new Set() }
+    unreported.set(agentId, known)
     return known
   }
 
@@ -123,14 +123,14 @@ export function createReadTracker(history: History, maxViews: number) {
     clearPending(view)
   }
 
-  /** Drops what is still to tell of the view. @returns whether there was anything */
+  /** Drops what the agent has not been notified of in the view. @returns whether there was anything */
   function clearPending(view: AgentView): boolean {
     const { agentId } = view
-    const known = untold.get(agentId)
+    const known = unreported.get(agentId)
     if (known === undefined) return false
-    const wasUntold = known.views.delete(view) || known.bulk.delete(view)
-    if (known.views.size === 0 && known.bulk.size === 0) untold.delete(agentId)
-    return wasUntold
+    const wasUnreported = known.views.delete(view) || known.bulk.delete(view)
+    if (known.views.size === 0 && known.bulk.size === 0) unreported.delete(agentId)
+    return wasUnreported
   }
 
   /** Called shortly after the version was read or written, so that it is among the known ones. */
@@ -166,14 +166,14 @@ export function createReadTracker(history: History, maxViews: number) {
       const version = versionOf(path, hash)
       if (agentId === undefined || views === undefined || version === undefined) return
       const view = viewOf(agentId, { path, given })
-      const sight = { seq: version.seq, hash, lines }
-      view.sights = lines === undefined ? [sight] : addSight(view.sights, sight)
+      const range = { seq: version.seq, hash, lines }
+      view.sights = lines === undefined ? [range] : addSeenRange(view.sights, range)
       givenLines.add(view, hash, lines)
       if (lines === undefined) know(view, version)
       else if (view.sights.every(({ seq }) => seq === version.seq)) clearPendingAt(view, version)
       touch(view)
     },
-    /** An answer tells the agent all that differs from what it knew, so the agent knows this version. */
+    /** An answer shows the agent all that differs from what it knew, so the agent knows this version. */
     recordKnown(agentId: string | undefined, { path, given, hash, from }: Known): void {
       const version = versionOf(path, hash)
       if (agentId === undefined || views === undefined || version === undefined) return
@@ -201,7 +201,7 @@ export function createReadTracker(history: History, maxViews: number) {
         const sights = view.sights.filter(({ hash }) => hash === version?.hash)
         if (version !== undefined && sights.length > 0) {
           const moved = viewOf(view.agentId, { path: target, given })
-          moved.sights = sights.map((sight) => ({ ...sight, seq: version.seq }))
+          moved.sights = sights.map((range) => ({ ...range, seq: version.seq }))
           if (view.knownHash === version.hash) moved.knownHash = view.knownHash
           givenLines.move(view, moved)
           touch(moved)
@@ -210,15 +210,15 @@ export function createReadTracker(history: History, maxViews: number) {
         if (view.agentId === agentId) views?.delete(keyOf(agentId, source))
       }
     },
-    hasUntold: (agentId: string): boolean => untold.has(agentId),
+    hasUnreported: (agentId: string): boolean => unreported.has(agentId),
     /** Changed files that the agent does not know of, in the order of their changes. They stay until `clearPending`. */
-    untold: (agentId: string): readonly AgentView[] => [...(untold.get(agentId)?.views ?? [])],
-    countUntold: (agentId: string): number => {
-      const known = untold.get(agentId)
+    unreported: (agentId: string): readonly AgentView[] => [...(unreported.get(agentId)?.views ?? [])],
+    countUnreported: (agentId: string): number => {
+      const known = unreported.get(agentId)
       return known === undefined ? 0 : known.views.size + known.bulk.size
     },
     /** Those that changed among very many at once. */
-    untoldBulk: (agentId: string): readonly AgentView[] => [...(untold.get(agentId)?.bulk ?? [])],
+    unreportedBulk: (agentId: string): readonly AgentView[] => [...(unreported.get(agentId)?.bulk ?? [])],
     clearPending,
     /** The agent knows that others have changed the file up to this version, but not what. */
     markNotified(view: AgentView, seq: number): void {
@@ -243,15 +243,15 @@ export function createReadTracker(history: History, maxViews: number) {
         if (view !== undefined) yield view
       }
     },
-    /** Restores a view of an earlier process; what has changed since is still to tell. */
+    /** Restores a view of an earlier process; changes since then are still to be reported. */
     restore(saved: AgentView): void {
       const { agentId, path } = saved
-      // A view made by a call meanwhile is newer, and a file without a history has nothing to tell.
+      // A view made by a call meanwhile is newer, and a file without a history has nothing to report.
       if (views === undefined || views.has(keyOf(agentId, path)) || history.last(path) === undefined) return
       const view = Object.assign(viewOf(agentId, saved), saved)
       const since = newest(view)
       if (history.versions(path).some((version) => version.seq > since && version.agentId !== agentId))
-        untoldOf(agentId).views.add(view)
+        unreportedOf(agentId).views.add(view)
     }
   }
 }
@@ -264,18 +264,18 @@ function keyOf(agentId: string, path: string): string {
   return `${agentId}\0${path}`
 }
 
-/** Joins sights of the same version that it touches, and replaces older ones of its own lines. A whole sight of the same version covers it. */
-function addSight(sights: readonly SeenRange[], added: SeenRange): readonly SeenRange[] {
+/** Joins ranges of the same version that it touches, and replaces older ones of its own lines. A whole-file range of the same version covers it. */
+function addSeenRange(sights: readonly SeenRange[], added: SeenRange): readonly SeenRange[] {
   let { start, end } = added.lines ?? { start: 1, end: 0 }
   const others: SeenRange[] = []
-  for (const sight of sights) {
-    const { lines } = sight
-    const isSame = sight.seq === added.seq
+  for (const range of sights) {
+    const { lines } = range
+    const isSame = range.seq === added.seq
     if (isSame && lines === undefined) return sights
     if (isSame && lines !== undefined && lines.start <= end + 1 && start <= lines.end + 1) {
       start = Math.min(start, lines.start)
       end = Math.max(end, lines.end)
-    } else if (isSame || lines === undefined || lines.start < start || lines.end > end) others.push(sight)
+    } else if (isSame || lines === undefined || lines.start < start || lines.end > end) others.push(range)
   }
-  return [...others, { ...added, lines: { start, end } }].slice(-maxSights)
+  return [...others, { ...added, lines: { start, end } }].slice(-maxSeenRanges)
 }

@@ -19,6 +19,6 @@ function adviceFor(code: string): string {
     case 'EPERM':
       return 'Let this user read that folder.'
     default:
-      return 'The log of the system may say more.'
+      return 'The log of the system may have the cause.'
   }
 }

@@ -51,13 +51,13 @@ export function createBursts({ files, countPending, lookAgain, onEnd }: BurstsOp
   async function check(): Promise<void> {
     const isLong = Date.now() - from > maxBurstMs
     if (!isOver()) {
-      if (isLong) tell()
+      if (isLong) report()
       return arm()
     }
     await lookAgain()
     if (isClosed) return
     if (!isOver()) return arm()
-    tell()
+    report()
     paths = undefined
   }
 
@@ -71,7 +71,7 @@ export function createBursts({ files, countPending, lookAgain, onEnd }: BurstsOp
     return recent.length
   }
 
-  function tell(): void {
+  function report(): void {
     if (paths === undefined || paths.size === 0) return
     onEnd({ count: paths.size, examples: [...paths].slice(0, maxExamples), from, to })
     paths = new Set()

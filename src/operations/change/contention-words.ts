@@ -27,19 +27,19 @@ const wordsOf = {
   },
   async_delete: {
     done: 'deleted',
-    withDiff: 'If the file is to go all the same, delete it with expected_hash set to current_hash.',
+    withDiff: 'If you still want to delete the file, delete it with expected_hash set to current_hash.',
     withoutDiff:
-      'Read the file again with async_read if its content matters; to delete it all the same, set expected_hash to current_hash.'
+      'Read the file again with async_read if its content matters; to delete it anyway, set expected_hash to current_hash.'
   },
   async_rename: {
     done: 'renamed',
-    withDiff: 'If the file is to move all the same, rename it with expected_hash set to current_hash.',
+    withDiff: 'If you still want to move the file, rename it with expected_hash set to current_hash.',
     withoutDiff:
-      'Read the file again with async_read if its content matters; to rename it all the same, set expected_hash to current_hash.'
+      'Read the file again with async_read if its content matters; to rename it anyway, set expected_hash to current_hash.'
   },
   async_restore: {
     done: 'restored',
-    withDiff: 'If the diff may be lost, restore with expected_hash set to current_hash.',
+    withDiff: 'If the changes in the diff may be lost, restore with expected_hash set to current_hash.',
     withoutDiff:
       'Read the file again with async_read; if that content may be lost, restore with expected_hash set to current_hash.'
   },
@@ -86,7 +86,7 @@ function describeLack(lack: DiffLack, { encoding }: Facts): string {
     case 'too_large':
       return 'The diff is too large to send.'
     case 'not_compared':
-      return 'The server could not compare the versions now: it is too busy, or GET /health tells what is wrong.'
+      return 'The server could not compare the versions: it is too busy, or GET /health says what is wrong.'
     default:
       return lack satisfies never
   }
@@ -94,7 +94,7 @@ function describeLack(lack: DiffLack, { encoding }: Facts): string {
 
 function adviceFor({ operation, patchesApplicable, notMerged }: Facts): string {
   if (notMerged !== undefined && notMerged.conflicts.length > 0)
-    return 'Adjust your change in the places of merge_conflicts, then send it with expected_hash set to current_hash.'
+    return 'Adjust your change at the places in merge_conflicts, then send it with expected_hash set to current_hash.'
   if (patchesApplicable === true)
     return 'All your patches still apply: send them again with expected_hash set to current_hash.'
   if (patchesApplicable === false)
@@ -106,10 +106,10 @@ function adviceFor({ operation, patchesApplicable, notMerged }: Facts): string {
 function describeNotMerged(notMerged: NotMerged | undefined): string {
   if (notMerged === undefined) return ''
   const { conflicts, further, hasContents, coarse } = notMerged
-  if (conflicts.length === 0) return 'The server was too busy to merge so large a text; try again in a moment. '
+  if (conflicts.length === 0) return 'The server was too busy to merge such a large text; try again in a moment. '
   const count = conflicts.length + further
   const places = count === 1 ? 'one place' : `${count} places`
-  const kind = coarse ? 'The versions are too different to compare line by line in time, and so your' : 'Your'
+  const kind = coarse ? 'The versions are too different to compare line by line in time, so your' : 'Your'
   const contents = hasContents ? '' : ', whose contents are too large to send'
-  return `${kind} change was not merged: it conflicts in ${places} (merge_conflicts${contents}). `
+  return `${kind} change was not merged: it conflicts at ${places} (merge_conflicts${contents}). `
 }

@@ -16,10 +16,10 @@ export async function readVersion(
   place: OpenEntry,
   path: string
 ): Promise<FileVersion> {
-  const sighting = beginObservation(place.path, context)
+  const observation = beginObservation(place.path, context)
   try {
     const version = await context.files.read(place, path)
-    sighting.record(version)
+    observation.record(version)
     return version
   } catch (error) {
     // If something else has taken its place, such as a folder, the file is gone too.
@@ -93,8 +93,8 @@ export function assertMayCreate(
   if (typeof expectedHash !== 'string' && mayCreate) return
   const message =
     typeof expectedHash === 'string'
-      ? `File does not exist any more: ${path}. expected_hash names a version of it; leave expected_hash out to create the file.`
-      : `File does not exist: ${path}. Pass create_if_missing: true to create it; ${lister} shows what is there.`
+      ? `File no longer exists: ${path}. expected_hash names a version of it; leave expected_hash out to create the file.`
+      : `File does not exist: ${path}. Pass create_if_missing: true to create it; ${lister} shows the files there.`
   throw new OperationError('FILE_NOT_FOUND', message, { path })
 }
 

@@ -92,7 +92,7 @@ export async function answerMerged<Done extends { readonly hash?: string | null 
   const { path, canonicalPath, expectedHash } = stale
   const format = diffFormat === 'unified' ? 'unified' : 'json'
   const { diff } = await differ.compare({ base, current, format }).catch((error: unknown) => {
-    log.warn({ err: error, path }, 'a merge was written, and its diff could not be made')
+    log.warn({ err: error, path }, 'a merge was written, but its diff could not be computed')
     return { diff: null }
   })
   // With the diff the caller can derive the merged version.

@@ -101,8 +101,8 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
     try {
       const result = (await handle(taken, { ...context, caller: { ...context.caller, agentId } })) as OperationResult
       context.log.debug({ ...facts, status: result.status, ms: performance.now() - start }, 'operation')
-      const told = await noticesFor(agentId, context)
-      return told === undefined ? result : { ...result, ...told }
+      const notices = await noticesFor(agentId, context)
+      return notices === undefined ? result : { ...result, ...notices }
     } catch (error) {
       const failure = toFailure(error, name, context.signal)
       logFailure(failure, { ...facts, code: failure.code, ms: performance.now() - start }, context)
@@ -151,7 +151,7 @@ const reserved: ReadonlySet<string> = new Set(['external', 'anonymous'])
 /** @throws OperationError INVALID_REQUEST */
 function refuseReserved(agentId: string | undefined): string | undefined {
   if (agentId === undefined || !reserved.has(agentId.toLowerCase())) return agentId
-  const message = `No agent can be called "${agentId}": the server calls changes so that no agent has made. Pass another agent_id.`
+  const message = `"${agentId}" cannot be an agent_id: it marks changes made outside the server. Pass another agent_id.`
   throw new OperationError('INVALID_REQUEST', message)
 }
 

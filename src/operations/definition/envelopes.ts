@@ -71,13 +71,13 @@ function meaningOf({ code, details }: OperationError): string {
 /** Advice of these operations if the message speaks of other operations, which see other files and take other parameters. */
 const folderAdvice: Partial<Record<ErrorCode, (name: string) => string>> = {
   FILE_NOT_FOUND: (name) =>
-    `File does not exist: ${name}. list_files shows what is there; edit_file with create_if_missing: true creates it.`,
+    `File does not exist: ${name}. list_files shows the files there; edit_file with create_if_missing: true creates it.`,
   NOT_A_FILE: (name) => `Not a regular file: ${name}. list_files shows the files that can be read and edited.`,
-  DIR_NOT_FOUND: () => 'The folder of the server is gone. Ask the operator to put it back.',
+  DIR_NOT_FOUND: () => 'The folder that the server serves is gone. Ask the operator to restore it.',
   ENCODING_ERROR: (name) =>
-    `The file is not valid UTF-8: ${name}. read_file and edit_file take UTF-8 alone; list_files shows such files with lines: -1.`,
+    `The file is not valid UTF-8: ${name}. read_file and edit_file take only UTF-8; list_files shows such files with lines: -1.`,
   OVERLOADED: () =>
-    'The folder has more entries than the server lists (crud.max_list_entries). Name a file to read_file.'
+    'The folder has more entries than the server lists (crud.max_list_entries). Read a file by its name with read_file.'
 }
 
 function inFolder({ code, message }: OperationError, name = ''): string {

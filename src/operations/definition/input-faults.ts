@@ -116,7 +116,7 @@ function join(parent: string, name: string): string {
 function describeOther(data: unknown, wanted: string): string {
   if (data === null) return 'null'
   if (typeof data === 'number' && (wanted === 'number' || wanted === 'integer'))
-    return Number.isFinite(data) ? String(data) : 'a number too large to be one'
+    return Number.isFinite(data) ? String(data) : 'a number that is too large'
   return Array.isArray(data) ? 'array' : typeof data
 }
 

@@ -34,6 +34,6 @@ export function explainTtl(asked: number | undefined, { locks }: OperationContex
 
 /** Joins the sentences for the answer. */
 export function toMessage(...sentences: readonly (string | undefined)[]): { message?: string } {
-  const said = sentences.filter((sentence) => sentence !== undefined)
-  return said.length === 0 ? {} : { message: said.join(' ') }
+  const present = sentences.filter((sentence) => sentence !== undefined)
+  return present.length === 0 ? {} : { message: present.join(' ') }
 }

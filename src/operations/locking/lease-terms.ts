@@ -65,9 +65,9 @@ function checkLease(term: LeaseTerm, { locks, lostLeases, caller, config }: Oper
   }
   if (!isRequired || lease?.mode === 'exclusive') return
   const example = JSON.stringify({ filepaths: [given], ...(agentId !== undefined && { agent_id: agentId }) })
-  const who = agentId === undefined ? ' This call says nobody: pass agent_id, or the header X-Agent-Id.' : ''
-  const lack = lease === undefined ? 'is not locked by you' : 'is locked by you for reading only (mode "shared")'
-  const message = `File ${given} ${lack}, and this server asks for an exclusive lease before each change (locks.enforcement). Nothing was changed. Use lock_try with ${example}, then send this call again.${who}`
+  const who = agentId === undefined ? ' This call has no agent id: pass agent_id, or the header X-Agent-Id.' : ''
+  const lack = lease === undefined ? 'is not leased by you' : 'is leased by you for reading only (mode "shared")'
+  const message = `File ${given} ${lack}, and this server requires an exclusive lease for each change (locks.enforcement). Nothing was changed. Call lock_try with ${example}, then send this call again.${who}`
   throw new OperationError('LOCK_REQUIRED', message, { path: given })
 }
 
@@ -80,7 +80,7 @@ function describeMismatch(
     return `fencing_token ${fencingToken} came without an agent_id: pass the agent_id that holds the lease on ${given}.`
   if (current === undefined)
     return `Agent ${quoteName(agentId)} holds no lease on ${given} with fencing_token ${fencingToken}.`
-  return `fencing_token ${fencingToken} is not that of the lease which agent ${quoteName(agentId)} holds on ${given} now, which is ${current}.`
+  return `fencing_token ${fencingToken} is not that of the lease that agent ${quoteName(agentId)} holds on ${given} now, which is ${current}.`
 }
 
 function leaseLost(

@@ -62,7 +62,7 @@ export function explainName(
   if (obstacle !== undefined) return { error_code: obstacle.code, message: obstacle.message }
   const [elsewhere] = held
   if (elsewhere === undefined || leaseThatCounts(file, held) !== undefined) return {}
-  const message = `You hold a lease on ${elsewhere.path}, to which ${file.filepath} led when you took it. It leads to another file now: give that lease back with lock_release and this name, then take a new one.`
+  const message = `You hold a lease on ${elsewhere.path}, where ${file.filepath} led when you took it. It leads to another file now: release that lease with lock_release and this name, then take a new one.`
   return { message }
 }
 
@@ -73,8 +73,8 @@ export function explainMove(
 ): { readonly message?: string } {
   const { key: now, obstacle } = lookFor(filepath, context)
   if (now === key || (obstacle !== undefined && mayPass(obstacle))) return {}
-  const reason = obstacle === undefined ? 'It leads elsewhere now' : `Now: ${obstacle.message.replace(/\.$/, '')}`
+  const reason = obstacle === undefined ? 'It leads to another file now' : `Now: ${obstacle.message.replace(/\.$/, '')}`
   return {
-    message: `Your lease is on ${path}, to which ${filepath} led when you asked. ${reason}. Give the lease back with lock_release and this name if you do not want it.`
+    message: `Your lease is on ${path}, where ${filepath} led when you asked. ${reason}. If you do not want the lease, release it with lock_release and this name.`
   }
 }

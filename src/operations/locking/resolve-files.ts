@@ -7,7 +7,7 @@ import { inCanonicalOrder, type LockFile } from '../../engine/leases/lease-reque
 /** @throws OperationError INVALID_REQUEST: a lease needs a holder */
 export function requireAgent({ caller }: OperationContext, operation: string): string {
   if (caller.agentId !== undefined) return caller.agentId
-  const message = `${operation} needs to know who calls: pass agent_id, or send the header X-Agent-Id. Any name of your own will do, the same one in all your calls.`
+  const message = `${operation} needs an agent id: pass agent_id, or send the header X-Agent-Id. Use any name of your own, the same one in all your calls.`
   throw new OperationError('INVALID_REQUEST', message)
 }
 

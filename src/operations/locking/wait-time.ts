@@ -12,5 +12,5 @@ export function waitSeconds(
 }
 
 export function explainCut(seconds: number): string {
-  return `The wait was cut at ${seconds} s because clients give up at 60 s; ask for progress (a progress token) to wait longer.`
+  return `The wait was cut short at ${seconds} s because clients give up at 60 s; ask for progress (a progress token) to wait longer.`
 }

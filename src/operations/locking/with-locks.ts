@@ -51,7 +51,7 @@ export async function withLocks<Result>(
     if (outcome !== undefined) return outcome.result
   }
   const path = targets[0]?.path
-  const message = `The file keeps changing from outside: ${path}. Try again in a moment.`
+  const message = `Other programs keep changing the file: ${path}. Try again in a moment.`
   throw new OperationError('OVERLOADED', message, { path, details: { retry_after_seconds: 1 } })
 }
 

@@ -25,10 +25,10 @@ export function createBootstrapCommand(): Command {
     .addCommand(
       named('install', 'registers the service with systemd, launchd or the Task Scheduler')
         .option('--dir <folder>', 'a root (repeatable; default: those of the configuration)', collect)
-        .option('--config <file>', 'the configuration file of the service (default: the one of this user, if any)')
-        .option('--start', 'starts it as well, and fails where that is not possible')
+        .option('--config <file>', 'the configuration file of the service (default: that of this user, if any)')
+        .option('--start', 'also starts it, and fails if that is not possible')
         .option('--dry-run', 'prints the file of the service and changes nothing')
-        .option('--no-confinement', 'lets the service write everywhere, where the system cannot confine it (systemd)')
+        .option('--no-confinement', 'lets the service write everywhere, for systems that cannot confine it (systemd)')
         .addHelpText('after', '\nExample: async-crud-mcp bootstrap install --dir ~/app --start')
         .action(orFail(install))
     )
@@ -36,7 +36,7 @@ export function createBootstrapCommand(): Command {
     .addCommand(named('start', 'starts the service').action(orFail(start)))
     .addCommand(named('stop', 'stops the service, until the next login or start').action(orFail(stop)))
     .addCommand(
-      named('status', `whether the service runs: exit code 0, or ${notRunningCode} where it does not`)
+      named('status', `whether the service runs: exit code 0, or ${notRunningCode} if it does not`)
         .option('--json', 'for scripts')
         .action(orFail(status))
     )
@@ -52,7 +52,7 @@ export function createBootstrapCommand(): Command {
 function named(name: string, description: string): Command {
   return createCommand(name)
     .description(description)
-    .option('--name <name>', 'which service, where there are several: small letters, digits, hyphens')
+    .option('--name <name>', 'which service, if there are several: lower-case letters, digits, hyphens')
 }
 
 async function install(flags: InstallFlags): Promise<void> {
@@ -73,18 +73,18 @@ async function install(flags: InstallFlags): Promise<void> {
     return print(
       paint(
         'yellow',
-        `${manager.fileOf(name)}: ${isNew ? 'written' : 'is there already'}, but ${adviceOn(error, name, manager)}`
+        `${manager.fileOf(name)}: ${isNew ? 'written' : 'already exists'}, but ${adviceOn(error, name, manager)}`
       )
     )
   }
-  print(`${manager.fileOf(name)}: ${isNew ? 'written' : 'is installed already'}`)
+  print(`${manager.fileOf(name)}: ${isNew ? 'written' : 'is already installed'}`)
   print(`${name}: starts at the next login; now: async-crud-mcp bootstrap start`)
 }
 
 async function uninstall({ name }: NameFlags): Promise<void> {
   const { installer, manager, service } = await load(name)
   if (!installer.isInstalled(service)) return print(`${service}: is not installed`)
-  await manager.unregister(service).catch((error: Error) => warn(`${error.message}; its file is removed all the same`))
+  await manager.unregister(service).catch((error: Error) => warn(`${error.message}; its file is removed anyway`))
   installer.remove(service)
   print(`${service}: removed`)
 }

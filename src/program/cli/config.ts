@@ -107,12 +107,12 @@ async function edit(_flags: FileFlags, command: Command): Promise<void> {
   await openEditor(path)
   const faults = findFaults(path, {})
   if (faults.length === 0) {
-    process.stdout.write(`${path} is valid; a running server takes it up, or says in its log what needs a restart\n`)
+    process.stdout.write(`${path} is valid; a running server uses it, or says in its log what needs a restart\n`)
     return
   }
   const lines = faults.map(({ message }) => message)
   throw new Error(
-    [...lines, `${path} is kept as you left it, and not taken up until it is valid: run config edit again`].join('\n')
+    [...lines, `${path} is kept as you left it, and not used until it is valid: run config edit again`].join('\n')
   )
 }
 
@@ -131,7 +131,7 @@ async function validate(named: string | undefined, _flags: FileFlags, command: C
 
 function describeFile(path: string | null): string {
   if (path === null) return 'the defaults and the environment, without a configuration file'
-  return existsSync(path) ? path : `${path} does not exist, the defaults and the environment count`
+  return existsSync(path) ? path : `${path} does not exist: the defaults and the environment are used`
 }
 
 function findFaults(configFile: string | undefined, environment: NodeJS.ProcessEnv): readonly Fault[] {

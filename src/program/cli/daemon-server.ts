@@ -122,7 +122,7 @@ export async function chooseRoot({ dir, config }: { dir?: string; config?: strin
   // If no server runs, one that has ended by itself is meant: for its log, or to start it again.
   const [meant, ...others] = running.length > 0 ? running : records
   if (others.length > 0)
-    throw new Error(`several servers run: say which by --dir (${records.map(({ root }) => root).join(', ')})`)
+    throw new Error(`several servers run: name one with --dir (${records.map(({ root }) => root).join(', ')})`)
   return meant?.root
 }
 

@@ -36,22 +36,20 @@ export function createDaemonCommand(): Command {
     .description('the server in the background, one for each tree (docs/service.md)')
     .hook('preAction', refuseEarlyFlags)
     .addCommand(createStart())
-    .addCommand(withTimeout(ofTree('stop', 'stops it; by force where it does not end in time')).action(orFail(stop)))
+    .addCommand(withTimeout(ofTree('stop', 'stops it, by force if it does not end in time')).action(orFail(stop)))
     .addCommand(
-      withTimeout(ofTree('restart', 'stops it and starts it with the flags that it was started with')).action(
-        orFail(restart)
-      )
+      withTimeout(ofTree('restart', 'stops it and starts it again with the same flags')).action(orFail(restart))
     )
     .addCommand(
-      ofTree('status', `where it is and how it does: exit code 0, or ${notRunningCode} where none runs`)
+      ofTree('status', `its address and health: exit code 0, or ${notRunningCode} if none runs`)
         .option('--json', 'for scripts')
         .action(orFail(status))
     )
     .addCommand(
       ofTree('logs', 'the last lines of its log')
-        .option('--follow', 'goes on with those to come, until Ctrl-C')
+        .option('--follow', 'prints new lines as they come, until Ctrl-C')
         .option('--lines <number>', 'how many', numberBetween(0, 1_000_000), defaultLines)
-        .option('--json', 'the lines as they are in the file, as also where the output is no terminal')
+        .option('--json', 'the lines as they are in the file; the default if the output is not a terminal')
         .action(orFail(logs))
     )
     .addHelpText('after', '\nExample: async-crud-mcp daemon start --dir ~/app && async-crud-mcp daemon logs --follow')
@@ -72,7 +70,10 @@ function createStart(): Command {
 function ofTree(name: string, description: string): Command {
   return createCommand(name)
     .description(description)
-    .option('--dir <folder>', 'the first root of its tree (default: the configured one, else the only one running)')
+    .option(
+      '--dir <folder>',
+      'the first root of its tree (default: the configured one, otherwise the only one running)'
+    )
     .option('--config <file>', 'the configuration file that names the tree')
 }
 
@@ -100,10 +101,10 @@ async function stop({ timeout, ...flags }: StopFlags): Promise<void> {
   const root = await chooseRoot(flags)
   const record = root === undefined ? undefined : records.read(root)
   if (root === undefined || record === undefined)
-    return print(`${root ?? 'the server'}: daemon start has started none here`)
+    return print(`${root ?? 'the server'}: no server here was started by daemon start`)
   const outcome = await stopBackground(record, timeout * 1000)
   records.remove(root)
-  if (outcome === 'not running') return print(`process ${record.pid} had ended already`)
+  if (outcome === 'not running') return print(`process ${record.pid} had already ended`)
   print(
     outcome === 'stopped'
       ? `process ${record.pid} has ended`
@@ -117,7 +118,7 @@ async function restart({ timeout, ...flags }: StopFlags): Promise<void> {
   const { readSettings } = await import('../setup/roots.ts')
   const root = await chooseRoot(flags)
   const record = root === undefined ? undefined : recordsOfUser().read(root)
-  if (record === undefined) throw new Error('daemon start has started no server here: nothing to start again')
+  if (record === undefined) throw new Error('no server here was started by daemon start: nothing to restart')
   const { args, token, roots } = record
   const config = args[args.indexOf('--config') + 1]
   // Checked before the old server is stopped: it keeps running if the new one could not start.
@@ -128,10 +129,10 @@ async function restart({ timeout, ...flags }: StopFlags): Promise<void> {
 }
 
 function describe({ url, record, wasRunning, hasOtherFlags = false }: Running): void {
-  const who = record === undefined ? 'a server that daemon start has not started' : `process ${record.pid}`
+  const who = record === undefined ? 'a server that was not started by daemon start' : `process ${record.pid}`
   print(`${wasRunning ? 'already running' : 'running'}: ${paint('green', url)} (${who})`)
   if (hasOtherFlags)
-    print(paint('yellow', 'it goes on with the flags that it was started with: daemon stop, then start, for these'))
+    print(paint('yellow', 'it keeps the flags that it was started with: to use these, daemon stop, then daemon start'))
   if (record?.log_file !== undefined && !wasRunning) print(`log: ${record.log_file}`)
 }
 
@@ -148,7 +149,7 @@ async function status(flags: TreeFlags): Promise<void> {
   print(
     `${paint('green', 'running')}: process ${found.pid}, ${found.started_by_daemon ? 'started by daemon start' : 'not started by daemon start'}`
   )
-  print(`url: ${found.url ?? 'none, it serves standard input alone'}`)
+  print(`url: ${found.url ?? 'none, it serves only standard input'}`)
   for (const root of found.roots) print(`root: ${root}`)
   if (found.health !== null) print(`health: ${paint(healthStyles[found.health] ?? 'red', found.health)}`)
   print(`up for: ${Math.round(found.uptime_seconds)} s`)

@@ -15,8 +15,8 @@ export function createDiscoverCommand(): Command {
   return createCommand('discover')
     .description('prints where the server of the working directory is, or of a folder above it')
     .option('--dir <folder>', 'begin in this folder')
-    .addOption(new Option('--json', 'all that its state file says (this is the default)').conflicts('url'))
-    .option('--url', 'its MCP address alone')
+    .addOption(new Option('--json', 'everything in its state file (the default)').conflicts('url'))
+    .option('--url', 'only its MCP address')
     .action(orFail(discover))
 }
 
@@ -28,10 +28,10 @@ async function discover({ dir = '.', url = false }: Flags): Promise<void> {
 }
 
 function warnOfStale({ pid, project: { root } }: ServerState): void {
-  process.stderr.write(`async-crud-mcp: skipped the state file in ${root}, since its process ${pid} is gone\n`)
+  process.stderr.write(`async-crud-mcp: skipped the state file in ${root}, because its process ${pid} is gone\n`)
 }
 
 function addressOf({ url, project: { root } }: ServerState): string {
   if (url !== null) return url
-  throw new Error(`the server of ${root} has no address: it answers on standard input and output alone`)
+  throw new Error(`the server of ${root} has no address: it answers only on standard input and output`)
 }

@@ -17,7 +17,7 @@ const styles: Readonly<Record<Verdict, 'green' | 'yellow' | 'red'>> = { ok: 'gre
 
 export function createDoctorCommand(): Command {
   return createCommand('doctor')
-    .description('looks at all that the server needs, and says what to do: exit code 1 where something fails')
+    .description('checks everything that the server needs, and says what to do: exit code 1 if a check fails')
     .hook('preAction', refuseEarlyFlags)
     .option('--dir <folder>', 'a root (repeatable; default: those of the configuration)', collect)
     .option('--config <file>', 'the configuration file')

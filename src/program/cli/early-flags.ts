@@ -7,7 +7,7 @@ export function refuseEarlyFlags(_here: Command, action: Command): void {
   while (top.parent !== null) top = top.parent
   const early = top.options.find((option) => top.getOptionValueSource(option.attributeName()) === 'cli')
   if (early === undefined || top === action) return
-  action.error(`error: ${early.long ?? early.flags} stands before the command: put it behind ${pathOf(action)}`)
+  action.error(`error: ${early.long ?? early.flags} is before the command: put it after ${pathOf(action)}`)
 }
 
 /** Such as `daemon start`. */

@@ -33,17 +33,17 @@ export async function runGuard(args: readonly string[]): Promise<void> {
 export function createGuardCommand(): Command {
   return new Command('guard')
     .description('a pre-tool hook: refuses a native edit of a file that another agent has leased (docs/guard.md)')
-    .option('--agent <id>', 'whose leases do not count (default: ASYNC_CRUD_MCP_AGENT_ID, else guard)')
+    .option('--agent <id>', 'the agent whose leases do not count (default: ASYNC_CRUD_MCP_AGENT_ID, otherwise guard)')
     .option(
       '--url <address>',
       'the server (default: found by its state file, above the edited file or the session)',
       toBase
     )
     .option('--token <secret>', 'bearer token of the server (default: ASYNC_CRUD_MCP_DAEMON__TOKEN)')
-    .option('--timeout <seconds>', 'time to learn who has leased the file, 0.1-60', toSeconds, 2)
+    .option('--timeout <seconds>', 'time to find out who has leased the file, 0.1-60', toSeconds, 2)
     .option(
       '--closed',
-      'refuse the edit when that cannot be learnt (default: ASYNC_CRUD_MCP_GUARD_CLOSED=1, else warn)'
+      'refuse the edit if that cannot be found out (default: ASYNC_CRUD_MCP_GUARD_CLOSED=1, else warn)'
     )
     .allowExcessArguments(false)
     .action(async (flags: Flags) => {
@@ -111,7 +111,7 @@ function answer(decision: Decision | undefined): void {
 function explainFailure(error: unknown, closedByFlag: boolean): Decision {
   const isClosed = closedByFlag || /^(?:1|true|yes|on)$/i.test(process.env['ASYNC_CRUD_MCP_GUARD_CLOSED'] ?? '')
   const outcome = isClosed
-    ? 'The edit was not run, since this guard is closed (--closed). Start the server, or ask the operator.'
+    ? 'The edit was not run, because this guard is closed (--closed). Start the server, or ask the operator.'
     : 'The edit goes on unchecked.'
   const message = `async-crud-mcp guard: ${messageOf(error)}. ${outcome}`
   process.stderr.write(`${message}\n`)

@@ -32,7 +32,7 @@ export const program = addServeFlags(createCommand('async-crud-mcp'))
   .action(orFail(runWithoutCommand))
   .addCommand(
     addServeFlags(createCommand('serve'))
-      .description('the server; also what happens without a command')
+      .description('runs the server; the default without a command')
       .addOption(new Option('--as-service').hideHelp())
       .addOption(new Option('--in-background').hideHelp())
       .action(orFail(run))

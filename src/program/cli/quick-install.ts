@@ -21,12 +21,12 @@ const pollMs = 100
 
 export function createQuickInstallCommand(): Command {
   return createCommand('quick-install')
-    .description('configuration, service and clients in one command; uninstall takes all of it back')
+    .description('configuration, service and clients in one command; uninstall undoes all of it')
     .hook('preAction', refuseEarlyFlags)
     .option('--dir <folder>', 'a root (repeatable; default: those of the configuration)', collect)
     .option('--client <name>', 'a client to set up (repeatable; default: all that are in use here)', collect)
-    .option('--no-service', 'starts the server in the background now, and not at each login')
-    .option('--no-confinement', 'lets the service write everywhere, where the system cannot confine it (systemd)')
+    .option('--no-service', 'starts the server in the background now, not at each login')
+    .option('--no-confinement', 'lets the service write everywhere, for systems that cannot confine it (systemd)')
     .addHelpText('after', '\nExample: async-crud-mcp quick-install --dir ~/app --client claude-code')
     .action(orFail(run))
 }
@@ -43,9 +43,7 @@ async function run(flags: QuickInstallFlags): Promise<void> {
   const areConfigured = settings.roots.join('\0') === readSettings(undefined).roots.join('\0')
   await startServer(flags, { ...settings, areRootsNamed: !areConfigured })
   await setUpClients(named, roots)
-  print(
-    `${paint('green', 'done')}. async-crud-mcp doctor looks whether all is well; async-crud-mcp uninstall takes it back.`
-  )
+  print(`${paint('green', 'done')}. async-crud-mcp doctor checks it; async-crud-mcp uninstall undoes it.`)
 }
 
 async function writeConfiguration(roots: readonly string[]): Promise<void> {
@@ -55,7 +53,7 @@ async function writeConfiguration(roots: readonly string[]): Promise<void> {
   const { journalOfUser } = await import('../setup/user.ts')
   const file = findConfigFile(undefined, process.env)
   if (file === undefined) return
-  if (existsSync(file.path)) return print(`configuration: ${file.path} is there already`)
+  if (existsSync(file.path)) return print(`configuration: ${file.path} already exists`)
   const made = makeFolders(dirname(file.path), 0o700)
   try {
     createConfigFile(file.path, roots, false)
@@ -80,7 +78,7 @@ async function startServer({ service, confinement, dir }: QuickInstallFlags, set
   const args = settings.areRootsNamed ? settings.roots.flatMap((root) => ['--dir', root]) : []
   const { url, wasRunning } = await startInBackground({ settings, args, token: undefined, logFile: undefined })
   print(
-    `server: ${paint('green', url)}${wasRunning ? ' runs already' : ''}, in the background; not started at login: ${reason}`
+    `server: ${paint('green', url)}${wasRunning ? ' is already running' : ''}, in the background; not started at login: ${reason}`
   )
 }
 
@@ -143,7 +141,7 @@ async function setUpClients(named: readonly Client[] | undefined, roots: readonl
     try {
       const plan = planAddition(serverLocation(client, stdioLaunch(roots), user), journalOfUser(), isOurEntry)
       plan.apply()
-      print(`${client.title}: ${plan.isChange ? `written into ${plan.file}` : `is set up already in ${plan.file}`}`)
+      print(`${client.title}: ${plan.isChange ? `written into ${plan.file}` : `already set up in ${plan.file}`}`)
     } catch (error) {
       failures.push(`${client.title}: ${error instanceof Error ? error.message : String(error)}`)
     }

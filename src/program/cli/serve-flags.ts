@@ -27,7 +27,7 @@ export const serveFlags: readonly ServeFlag[] = [
   {
     flag: '--dir <folder>',
     setting: 'crud.base_directories',
-    help: 'a root: only files below it are reachable (repeatable; default: those of the settings, else the folder that this is called from)',
+    help: 'a root: only files below it are reachable (repeatable; default: those of the settings, otherwise the current folder)',
     parse: collect
   },
   { flag: '--transport <type>', setting: 'daemon.transport' },
@@ -46,7 +46,7 @@ export const serveFlags: readonly ServeFlag[] = [
   {
     flag: '--log-file <path>',
     setting: 'daemon.log_file',
-    help: 'a file for the log, outside the roots, or auto for the one in the log folder of this user (default: standard error)',
+    help: 'a file for the log, outside the roots, or auto for one in the log folder of this user (default: standard error)',
     parse: (value) => (value === 'auto' ? value : resolve(value))
   }
 ]
@@ -59,7 +59,7 @@ export function addServeFlags(command: Command): Command {
 export function addConfigFlag(command: Command): Command {
   return command.option(
     '--config <file>',
-    'the configuration file (default: ASYNC_CRUD_MCP_CONFIG, else config.json in the configuration folder of this user)'
+    'the configuration file (default: ASYNC_CRUD_MCP_CONFIG, otherwise config.json in the configuration folder of this user)'
   )
 }
 

@@ -147,7 +147,7 @@ async function listen(
 function explainListen(error: unknown, host: string, port: number): unknown {
   if (isErrno(error, 'ENOTFOUND', 'EAI_AGAIN', 'EADDRNOTAVAIL', 'EINVAL'))
     return new Error(
-      `--host ${host} is no address of this machine: leave it out for 127.0.0.1, or name 0.0.0.0 or an address that this machine has (with --token)`,
+      `--host ${host} is not an address of this machine: leave it out for 127.0.0.1, or name 0.0.0.0 or an address of this machine (with --token)`,
       { cause: error }
     )
   if (isErrno(error, 'EACCES', 'EPERM'))

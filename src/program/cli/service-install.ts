@@ -25,7 +25,7 @@ export function defineService(flags: ServiceFlags) {
   const { roots, areRootsNamed, configFile, isEnabled } = readSettings(flags.dir, flags.config)
   if (roots.length === 0) throw new Error('no root: pass --dir <folder>, or set crud.base_directories')
   const obstacle = process.platform === 'linux' && flags.confinement ? userNamespaceObstacle() : undefined
-  if (obstacle !== undefined) warn(`the service is not confined to its folders: ${obstacle} keeps systemd from that`)
+  if (obstacle !== undefined) warn(`the service is not confined to its folders: ${obstacle} prevents it`)
   const definition = createServerService({
     name: serviceName(flags.name),
     roots,
@@ -74,7 +74,7 @@ export function writeService({ definition, roots }: Defined): boolean {
 
 export function adviceOn(error: unknown, name: string, manager: ServiceManager): string {
   const reason = error instanceof Error ? error.message : String(error)
-  return `${manager.title} could not be told of ${name} (${reason}). Where it runs: ${manager.byHand(name)}`
+  return `${manager.title} could not register ${name} (${reason}). Once ${manager.title} runs: ${manager.byHand(name)}`
 }
 
 function warn(message: string): void {

@@ -35,21 +35,21 @@ export function createSetupCommand(): Command {
     .addOption(
       new Option(
         '--transport <type>',
-        'stdio: the client starts a process that joins the server of the tree; http: it connects to one that runs'
+        'stdio: the client starts a process that joins the server of the tree; http: it connects to a running server'
       )
         .choices(['stdio', 'http'])
         .default('stdio')
     )
     .option(
       '--url <address>',
-      'for --transport http (default: the server that runs on the tree, else the configured port)'
+      'for --transport http (default: the server that runs on the tree, otherwise the configured port)'
     )
     .option('--token-env <variable>', 'for --transport http: environment variable of the client with the bearer token')
-    .option('--guard', "adds the guard to the project's hooks as well (Claude Code with --project)")
+    .option('--guard', "also adds the guard to the project's hooks (Claude Code with --project)")
     .option('--print', 'prints the entry and changes nothing')
     .option('--dry-run', 'shows the exact change and makes none')
-    .option('--remove', 'takes the entry out, and the hook with it')
-    .option('--force', 'replaces an entry of our name that is none of ours')
+    .option('--remove', 'removes the entry, and the hook with it')
+    .option('--force', 'replaces an entry of the same name that setup did not write')
     .option('--json', 'prints what was done as JSON')
     .addHelpText('after', '\nExample: async-crud-mcp setup cursor --project . --dry-run')
     .action(orFail(run))
@@ -89,7 +89,7 @@ async function run(name: string, flags: SetupFlags): Promise<void> {
     )
   if (!flags.dryRun) for (const { file, isChange } of plans) print(outcome(file, isChange, remove ?? false))
   if (!flags.dryRun && plans.some(({ isChange }) => isChange))
-    print(`Restart ${client.title}, or its MCP servers, to take it up.`)
+    print(`Restart ${client.title}, or its MCP servers, to use it.`)
 }
 
 async function launchOf({ project, dir, transport, url, tokenEnv }: SetupFlags): Promise<Launch> {
@@ -109,7 +109,7 @@ async function launchOf({ project, dir, transport, url, tokenEnv }: SetupFlags):
 
 function printEntry(entry: string, file: string): void {
   process.stdout.write(entry)
-  process.stderr.write(`This belongs into ${file}\n`)
+  process.stderr.write(`Add this to ${file}\n`)
 }
 
 async function printChange({
@@ -132,6 +132,6 @@ async function printChange({
 }
 
 function outcome(file: string, isChange: boolean, isRemoval: boolean): string {
-  if (!isChange) return `${file}: ${isRemoval ? 'nothing of ours there' : 'is set up already'}`
-  return `${file}: ${isRemoval ? 'entry taken out' : 'entry written'}`
+  if (!isChange) return `${file}: ${isRemoval ? 'no entry of this server there' : 'already set up'}`
+  return `${file}: ${isRemoval ? 'entry removed' : 'entry written'}`
 }

@@ -15,7 +15,7 @@ export function createUninstallCommand(): Command {
   return createCommand('uninstall')
     .description('removes the services, the background servers, the entries in clients and the data of this user')
     .hook('preAction', refuseEarlyFlags)
-    .option('--purge', "the configuration, the logs and the server's own folder in each root as well")
+    .option('--purge', "also the configuration, the logs and the server's own folder in each root")
     .addHelpText('after', '\nExample: async-crud-mcp uninstall --purge')
     .action(orFail(run))
 }
@@ -27,7 +27,7 @@ async function run({ purge }: UninstallFlags): Promise<void> {
   await removeServices()
   const failures = [...(await stopServers()), ...(await removeEntries())]
   if (failures.length > 0)
-    throw new Error(`${failures.join('; ')}. What is recorded was kept: correct that, and run this again`)
+    throw new Error(`${failures.join('; ')}. The records of what is left were kept: correct that, and run this again`)
   await removeFolders(purge === true ? roots : [], purge === true, folders)
   print(paint('green', 'done'))
 }
@@ -40,7 +40,7 @@ async function removeServices(): Promise<void> {
   for (const name of installer.names()) {
     await manager
       .unregister(name)
-      .catch((error: Error) => warn(`${error.message}; the file of ${name} is removed all the same`))
+      .catch((error: Error) => warn(`${error.message}; the file of ${name} is removed anyway`))
     installer.remove(name)
     print(`service ${name}: removed`)
   }
@@ -82,7 +82,7 @@ async function removeEntries(): Promise<string[]> {
       if (place === undefined) continue
       const plan = planRemoval(place, journal, isOurEntry)
       plan.apply()
-      if (plan.isChange) print(`${what}: taken out of ${file}`)
+      if (plan.isChange) print(`${what}: removed from ${file}`)
     } catch (error) {
       // A file that contains nothing of ours and cannot be read is not our business.
       if (recorded.some((edit) => edit.what === what && edit.file === file)) failures.push(messageOf(error))
@@ -115,9 +115,9 @@ async function removeOwnFolder(root: string): Promise<void> {
   if (stat === undefined) return
   const server = findServer(root)
   if (server !== undefined)
-    return warn(`${folder} is kept: process ${server.pid} serves the tree; end its client, and remove it then`)
+    return warn(`${folder} is kept: process ${server.pid} serves the tree; end its client, then remove it`)
   if (!stat.isDirectory() || (process.geteuid !== undefined && stat.uid !== process.geteuid()))
-    return warn(`${folder} is kept: it is no folder of yours`)
+    return warn(`${folder} is kept: it is not a folder of yours`)
   rmSync(folder, { recursive: true })
   print(`${folder}: removed`)
 }

@@ -30,7 +30,7 @@ export async function runCheck(check: Check, limitMs: number): Promise<Finding[]
   const late = new Promise<Finding[]>((resolve) => {
     const seconds = limitMs / 1000
     timer = setTimeout(
-      () => resolve([warn(`no answer within ${seconds} s`, 'see whether its disk, or the service manager, hangs')]),
+      () => resolve([warn(`no answer within ${seconds} s`, 'check whether its disk, or the service manager, hangs')]),
       limitMs
     )
   })

@@ -8,7 +8,7 @@ export function findConfig(file: string | undefined): { settings: Config; findin
   try {
     const { config, file: read, values, warnings } = loadSettings({ environment: process.env, configFile: file })
     const isRead = [...values.values()].some(({ origin }) => origin.source === 'file')
-    const found = ok(isRead && read !== undefined ? `${read.path} is valid` : 'no file: the defaults count')
+    const found = ok(isRead && read !== undefined ? `${read.path} is valid` : 'no file: the defaults are used')
     const others = warnings.map((warning) => warn(warning, 'async-crud-mcp config edit'))
     return { settings: config, findings: [found, ...others] }
   } catch (error) {

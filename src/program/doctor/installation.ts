@@ -24,7 +24,7 @@ export async function checkServices(): Promise<Finding[]> {
         return isRunning ? ok(`${name}: ${state}`) : warn(`${name}: ${state}`, start(name))
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error)
-        return warn(`${name} is installed, and ${manager.title} does not answer: ${reason}`, manager.byHand(name))
+        return warn(`${name} is installed, but ${manager.title} does not answer: ${reason}`, manager.byHand(name))
       }
     })
   )
@@ -33,7 +33,7 @@ export async function checkServices(): Promise<Finding[]> {
   if (obstacle === undefined || confined.length === 0) return found
   return [
     ...found,
-    warn(`${confined.join(', ')}: confined, which ${obstacle} forbids`, 'bootstrap install --no-confinement')
+    warn(`${confined.join(', ')}: confined, which ${obstacle} prevents`, 'bootstrap install --no-confinement')
   ]
 }
 

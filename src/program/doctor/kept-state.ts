@@ -15,7 +15,7 @@ export function checkKeptState(roots: readonly string[], stateFile: string | nul
   const isAside = (name: string) =>
     name.startsWith(`${basename(path)}.`) && /\.(?:damaged|foreign|newer)-\d+$/.test(name)
   const aside = listFolder(dirname(path)).filter(isAside)
-  if (aside.length === 0) return [ok(existsSync(path) ? path : 'nothing is kept of this tree')]
-  const advice = 'the server goes on without it; remove it once nobody wants to look at it'
+  if (aside.length === 0) return [ok(existsSync(path) ? path : 'no state of this tree is kept')]
+  const advice = 'the server goes on without it; remove it if you do not need it'
   return aside.map((name) => warn(`${join(dirname(path), name)}: an earlier state that could not be used`, advice))
 }

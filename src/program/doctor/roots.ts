@@ -21,7 +21,7 @@ export async function checkRoots(roots: readonly string[]): Promise<Finding[]> {
 async function checkRoot(root: string): Promise<Finding[]> {
   const { ok, warn, fail } = findings('roots')
   try {
-    if (!(await stat(root)).isDirectory()) return [fail(`${root} is no directory`, 'name the folder that holds it')]
+    if (!(await stat(root)).isDirectory()) return [fail(`${root} is not a directory`, 'name the folder that holds it')]
     await access(root, constants.R_OK | constants.X_OK)
     await access(root, constants.W_OK)
     const { type } = await statfs(root)
@@ -29,14 +29,13 @@ async function checkRoot(root: string): Promise<Finding[]> {
       return [
         warn(
           `${root} is on a network file system`,
-          'run all servers of this tree on one machine: its locks do not reach others'
+          'run all servers of this tree on one machine: its locks do not reach other machines'
         )
       ]
     return [ok(`${root} can be read and written`)]
   } catch (error) {
     if (isErrno(error, 'ENOENT')) return [fail(`${root} does not exist`, 'create it, or name another one')]
-    if (isErrno(error, 'EROFS'))
-      return [fail(`${root} is on a read-only file system`, 'mount it so that it can be written')]
+    if (isErrno(error, 'EROFS')) return [fail(`${root} is on a read-only file system`, 'mount it writable')]
     if (isErrno(error, 'EACCES', 'EPERM'))
       return [
         fail(
@@ -54,7 +53,12 @@ async function checkNesting(roots: readonly string[]): Promise<Finding[]> {
   return real.flatMap((inner, index) =>
     real.flatMap((outer, other) =>
       index !== other && (inner.startsWith(outer + sep) || (inner === outer && index > other))
-        ? [fail(`${roots[index]} lies inside ${roots[other]}`, 'name each tree once: the outer one reaches it already')]
+        ? [
+            fail(
+              `${roots[index]} lies inside ${roots[other]}`,
+              'name each tree once: the outer one already includes it'
+            )
+          ]
         : []
     )
   )
@@ -71,16 +75,17 @@ async function checkOwnFolder(path: string): Promise<Finding[]> {
   const { ok, warn, fail } = findings('state folder')
   try {
     const stat = await lstat(path)
-    if (stat.isSymbolicLink()) return [fail(`${path} is a symbolic link`, 'remove it: the server makes its own folder')]
-    if (!stat.isDirectory()) return [fail(`${path} is no directory`, 'remove it: the server makes its own folder')]
+    if (stat.isSymbolicLink())
+      return [fail(`${path} is a symbolic link`, 'remove it: the server creates its own folder')]
+    if (!stat.isDirectory()) return [fail(`${path} is not a directory`, 'remove it: the server creates its own folder')]
     const own = process.geteuid?.()
     if (own !== undefined && own !== 0 && stat.uid !== own && stat.uid !== 0)
       return [fail(`${path} belongs to another user (${stat.uid})`, 'remove it, or let that user run the server')]
     if ((stat.mode & 0o022) !== 0)
-      return [warn(`${path} can be written by others (${(stat.mode & 0o777).toString(8)})`, `chmod 700 ${path}`)]
+      return [warn(`${path} can be written by other users (${(stat.mode & 0o777).toString(8)})`, `chmod 700 ${path}`)]
     return [ok(path)]
   } catch (error) {
-    if (isErrno(error, 'ENOENT', 'ENOTDIR')) return [ok('none yet: the server makes it when it needs it')]
+    if (isErrno(error, 'ENOENT', 'ENOTDIR')) return [ok('none yet: the server creates it when needed')]
     throw error
   }
 }
@@ -91,6 +96,6 @@ async function checkStateFile(root: string): Promise<Finding[]> {
   if (state === undefined) return [ok('none runs on this tree')]
   const { pid, process_start, url, transport } = state
   if (!isRunning(pid, process_start))
-    return [ok(`none runs on this tree; process ${pid} was killed, the next start takes its place`)]
+    return [ok(`none runs on this tree; process ${pid} was killed, the next start replaces it`)]
   return [ok(`process ${pid} runs on this tree (${transport}${url === null ? '' : `, ${url}`})`)]
 }

@@ -37,7 +37,7 @@ export async function checkPort(host: string, port: number | null, token: string
   if (state === 'healthy' || state === 'degraded')
     return [ok(`${preferred} is taken by an async-crud-mcp server (${version})`)]
   if (state === 'refused')
-    return [ok(`${preferred} is taken by a server that asks for another token, which may be one of ours`)]
+    return [ok(`${preferred} is taken by a server that asks for another token, which may be an async-crud-mcp server`)]
   for (const other of others) {
     if ((await tryPort(host, other)) === undefined)
       return [
@@ -47,7 +47,7 @@ export async function checkPort(host: string, port: number | null, token: string
         )
       ]
   }
-  return [fail(`${preferred} and all ports that are tried after it are taken`, 'set daemon.port to one that is free')]
+  return [fail(`${preferred} and all ports after it are taken`, 'set daemon.port to a free one')]
 }
 
 async function tryPort(host: string, port: number): Promise<string | undefined> {
@@ -74,7 +74,7 @@ export async function checkFolder(name: string, folder: string): Promise<Finding
   for (let here = folder; ; here = dirname(here)) {
     try {
       await access(here, constants.W_OK | constants.X_OK)
-      return [ok(here === folder ? `${folder} can be written` : `${folder} can be made`)]
+      return [ok(here === folder ? `${folder} can be written` : `${folder} can be created`)]
     } catch (error) {
       if (isErrno(error, 'ENOENT') && here !== dirname(here)) continue
       const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error)

@@ -55,7 +55,7 @@ export function denyUnleased(
   const state = lack === 'no lease' ? `is not leased ${who}` : `is leased ${who} for reading only (mode "shared")`
   const call = JSON.stringify({ filepaths: lacking.map((one) => one.file), agent_id: agentId })
   return deny(
-    `${file} ${state}, and the server asks for an exclusive lease before each change (locks.enforcement). ${tool} was not run. ` +
+    `${file} ${state}, and the server requires an exclusive lease for each change (locks.enforcement). ${tool} was not run. ` +
       `Take the lease with lock_try ${call} of the async-crud-mcp server, then ${tool} again, or use ${instead} with the same agent_id.`
   )
 }

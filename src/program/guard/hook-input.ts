@@ -74,6 +74,7 @@ function parseObject(text: string): Fields {
   } catch {
     // Reported below, together with JSON that is no object.
   }
-  if (typeof value !== 'object' || value === null) throw new Error('the hook input on standard input is no JSON object')
+  if (typeof value !== 'object' || value === null)
+    throw new Error('the hook input on standard input is not a JSON object')
   return value as Fields
 }

@@ -45,8 +45,8 @@ export function createLogWriter({ path, maxBytes, keepMs, fallback, now = Date.n
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   let file = open(path)
   let isFailing = false
-  const say = (what: string, error: unknown) => fallback.write(`async-crud-mcp: ${what}: ${messageOf(error)}\n`)
-  const onError = (error: unknown) => say(`cannot tidy up behind the log file ${path}`, error)
+  const report = (what: string, error: unknown) => fallback.write(`async-crud-mcp: ${what}: ${messageOf(error)}\n`)
+  const onError = (error: unknown) => report(`cannot clean up after the log file ${path}`, error)
   const keeper = createLogKeeper({ path, keepMs, settleMs, now, onError })
 
   /** Makes `file` the one that this path names, with room for the line. */
@@ -70,7 +70,7 @@ export function createLogWriter({ path, maxBytes, keepMs, fallback, now = Date.n
         appendAll(file.fd, line)
         isFailing = false
       } catch (error) {
-        if (!isFailing) say(`cannot write the log file ${path}`, error)
+        if (!isFailing) report(`cannot write the log file ${path}`, error)
         isFailing = true
         fallback.write(line)
       }

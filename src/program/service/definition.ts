@@ -20,7 +20,7 @@ export interface ServiceDefinition {
 export function serviceName(name: string | undefined): string {
   if (name === undefined) return appName
   if (!/^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/.test(name))
-    throw new Error(`--name ${JSON.stringify(name)}: 1 to 40 small letters, digits and hyphens`)
+    throw new Error(`--name ${JSON.stringify(name)}: 1 to 40 lower-case letters, digits and hyphens`)
   return `${appName}-${name}`
 }
 
@@ -28,6 +28,5 @@ export function serviceName(name: string | undefined): string {
 export function refuseControlCharacters(...texts: readonly string[]): void {
   // oxlint-disable-next-line eslint/no-control-regex -- these are what is looked for
   const bad = texts.find((text) => /[\u0000-\u001F\u007F\uFFFE\uFFFF]/.test(text))
-  if (bad !== undefined)
-    throw new Error(`${JSON.stringify(bad)} has control characters: a service cannot be made of it`)
+  if (bad !== undefined) throw new Error(`${JSON.stringify(bad)} has control characters, which a service cannot have`)
 }

@@ -5,7 +5,7 @@ import { escapeXml } from './xml.ts'
 /** @param user such as `MACHINE\ann`; the task starts at this user's login, with no more rights than the user has then */
 export function toScheduledTask({ description, command, environment }: ServiceDefinition, user: string): string {
   const [program, ...args] = command
-  if (Object.keys(environment).length > 0) throw new Error('a task of Windows has no environment of its own')
+  if (Object.keys(environment).length > 0) throw new Error('a Windows task has no environment of its own')
   return `<?xml version="1.0" encoding="UTF-16"?>
 <Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
   <RegistrationInfo>

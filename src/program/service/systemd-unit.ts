@@ -21,7 +21,7 @@ export function toSystemdUnit({ description, command, environment, writable, isC
   refuseControlCharacters(description, ...command, ...Object.values(environment), ...writable)
   const [program, ...args] = command
   if (/["'\\]/.test(program))
-    throw new Error(`systemd starts no program with quotes or backslashes in its path: ${program}`)
+    throw new Error(`systemd does not start a program with quotes or backslashes in its path: ${program}`)
   const lines = [
     '[Unit]',
     `Description=${specifiers(description)}`,

@@ -42,7 +42,7 @@ export function createJournal(folder: string) {
       throw error
     }
     const records = parseRecords(text)
-    if (records === undefined) throw new Error(`${path} is none of this version: remove it, and run this again`)
+    if (records === undefined) throw new Error(`${path} is not of this version: remove it, and run this again`)
     return records
   }
 

@@ -19,9 +19,9 @@ export function parseJson(text: string, dialect: 'json' | 'jsonc'): Data {
   const [first] = errors
   if (first !== undefined) {
     const line = text.slice(0, first.offset).split('\n').length
-    throw new Error(`is no valid JSON: ${printParseErrorCode(first.error)} in line ${line}`)
+    throw new Error(`is not valid JSON: ${printParseErrorCode(first.error)} in line ${line}`)
   }
-  if (typeof data !== 'object' || data === null || Array.isArray(data)) throw new Error('is no JSON object')
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) throw new Error('is not a JSON object')
   return data as Data
 }
 

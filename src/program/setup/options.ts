@@ -14,7 +14,7 @@ const projectMode = 0o666
 export function findClient(name: string): Client {
   const client = clients.find((client) => client.name === name)
   if (client !== undefined) return client
-  throw new Error(`no client is called ${name}: ${clients.map(({ name }) => name).join(', ')}`)
+  throw new Error(`no client is called ${name}; known: ${clients.map(({ name }) => name).join(', ')}`)
 }
 
 /** @param roots absolute */

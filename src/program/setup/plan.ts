@@ -40,7 +40,7 @@ export function planAddition(
   const { text: after, inserted } = within(file, () => {
     const current = target.current(target.parse(text))
     if (current !== undefined && !isAsInserted(text, record) && !isOurs(current))
-      throw new Error('has an entry of this name that is none of ours: rename it, or pass --force to replace it')
+      throw new Error('has an entry of this name that setup did not write: rename it, or pass --force to replace it')
     return addEntry(text, target, record?.inserted)
   })
   return {

@@ -65,6 +65,6 @@ export function findUrl({ roots: [root], port }: CommandSettings): string {
 function toRoot(given: string): string {
   const path = resolve(given)
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true)
-    throw new Error(`the root ${given} is no directory`)
+    throw new Error(`the root ${given} is not a directory`)
   return path
 }

@@ -8,7 +8,7 @@ export function parseToml(text: string): Data {
     return parse(text)
   } catch (error) {
     const [reason = ''] = (error instanceof Error ? error.message : String(error)).split('\n')
-    throw new Error(`is no valid TOML: ${reason}`, { cause: error })
+    throw new Error(`is not valid TOML: ${reason}`, { cause: error })
   }
 }
 

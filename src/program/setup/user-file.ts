@@ -45,7 +45,7 @@ export function readUserFile(path: string, encoding: 'utf8' | 'latin1' = 'utf8')
   }
   try {
     const stat = fstatSync(fd)
-    if (!stat.isFile()) throw new Error(`${path} is no regular file`)
+    if (!stat.isFile()) throw new Error(`${path} is not a regular file`)
     if (stat.size > maxBytes) throw new Error(`${path} is larger than ${maxBytes} bytes`)
     const bytes = readFileSync(fd)
     return { path, target, bytes, text: encoding === 'utf8' ? decode(path, bytes) : bytes.toString(encoding) }

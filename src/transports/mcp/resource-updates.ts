@@ -32,14 +32,14 @@ export function createResourceUpdates({ events, files, bringEvents }: ResourceUp
   let count = 0
   let following: Following | undefined
 
-  function tell(path: string): void {
+  function notify(path: string): void {
     for (const onUpdated of watches.get(path) ?? []) onUpdated()
   }
 
   function onEvent(event: TreeEvent): void {
-    if ('path' in event) return tell(event.path)
+    if ('path' in event) return notify(event.path)
     // A gap or an event of very many changes does not say which files it is about.
-    for (const path of watches.keys()) tell(path)
+    for (const path of watches.keys()) notify(path)
   }
 
   function add(path: string, onUpdated: () => void): void {

@@ -12,7 +12,7 @@ export function toPath(uri: string): string {
   } catch {
     // Invalid escapes, or an escaped slash.
   }
-  const message = `Not the address of a file: ${uri.slice(0, 200)}. Resources are file:/// and the absolute path, with escapes such as %20.`
+  const message = `Not the URI of a file: ${uri.slice(0, 200)}. A resource URI is file:/// and the absolute path, with escapes such as %20.`
   throw new OperationError('INVALID_REQUEST', message)
 }
 

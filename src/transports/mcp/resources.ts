@@ -22,7 +22,7 @@ export const resourceTemplates = [
     uriTemplate: 'file:///{+path}',
     name: 'file',
     title: 'A file of the working tree',
-    description: 'Any text file below the roots, by its absolute path. Subscribe to it to be told when it changes.',
+    description: 'Any text file below the roots, by its absolute path. Subscribe to it to be notified of changes.',
     mimeType
   }
 ]
@@ -71,5 +71,5 @@ function encodeCursor(path: string): string {
 function decodeCursor(cursor: string): string {
   const path = Buffer.from(cursor, 'base64url').toString('utf8')
   if (encodeCursor(path) === cursor) return path
-  throw new OperationError('INVALID_REQUEST', 'cursor is none: pass nextCursor of the answer before, as it was.')
+  throw new OperationError('INVALID_REQUEST', 'cursor is not valid: pass nextCursor of the previous answer, unchanged.')
 }

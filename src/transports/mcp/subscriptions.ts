@@ -27,7 +27,7 @@ export function createSubscriptions(options: SubscriptionsOptions) {
   let pause: NodeJS.Timeout | undefined
   let isClosed = false
 
-  function tell(uri: string): void {
+  function note(uri: string): void {
     changed.add(uri)
     if (pause === undefined) flush()
   }
@@ -38,9 +38,9 @@ export function createSubscriptions(options: SubscriptionsOptions) {
     pause = setTimeout(flush, pauseMs)
     pause.unref()
     if (isBehind()) return
-    const told = [...changed]
+    const due = [...changed]
     changed.clear()
-    for (const uri of told) send(uri)
+    for (const uri of due) send(uri)
   }
 
   function remove(uri: string): void {
@@ -64,7 +64,7 @@ export function createSubscriptions(options: SubscriptionsOptions) {
         if (ends.size >= maxResources) throw tooMany(maxResources)
         ends.set(
           uri,
-          updates.watch(uri, () => tell(uri))
+          updates.watch(uri, () => note(uri))
         )
         added.push(uri)
       }

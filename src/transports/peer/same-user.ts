@@ -64,7 +64,7 @@ function judge(user: number | undefined, own: number): OperationError | undefine
   if (user === own || user === root) return undefined
   if (user === undefined) {
     const message =
-      'The process that made this connection was not found, so it is not known whose it is. Keep the connection open until the answer has come, and try again (daemon.same_user_only).'
+      'The process that made this connection was not found, so its user is not known. Keep the connection open until the answer has come, and try again (daemon.same_user_only).'
     return new OperationError('FORBIDDEN_USER', message)
   }
   const message = `This server is for its own user (${own}) and root, and the connection was made by another user of this machine (${user}). Start a server of your own, or ask for one with a token and daemon.same_user_only false.`

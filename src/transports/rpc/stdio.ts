@@ -224,7 +224,7 @@ export function serveStdio(options: StdioOptions): StdioConnection {
       return undefined
     } catch (error) {
       onError(error)
-      return call?.id === undefined ? undefined : failure(call.id, invalidRequest('no message of MCP.'), call.method)
+      return call?.id === undefined ? undefined : failure(call.id, invalidRequest('not an MCP message.'), call.method)
     }
   }
 
@@ -261,7 +261,7 @@ function refuse(message: Message, error: OperationError): Response | undefined {
 /** Messages of MCP must come one by one: its current revisions know no batches. */
 async function refuseInBatch(call: Call | undefined): Promise<Response | undefined> {
   if (call?.id === undefined) return undefined
-  const reason = 'messages of MCP cannot be sent in a batch. Send one message a line.'
+  const reason = 'MCP messages cannot be sent in a batch. Send one message a line.'
   return failure(call.id, invalidRequest(reason), call.method)
 }
 

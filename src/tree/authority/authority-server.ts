@@ -213,7 +213,7 @@ function carryOut(
 
 function refuse(hello: Hello, roots: readonly string[]): string | undefined {
   if (hello.protocol !== protocol)
-    return `process ${process.pid}, which serves this tree, is of another version (${version}): update both to the same, or stop it (async-crud-mcp daemon stop, or kill ${process.pid}) and start it anew`
+    return `process ${process.pid}, which serves this tree, has another version (${version}): update both to the same version, or stop it (async-crud-mcp daemon stop, or kill ${process.pid}) and start it again`
   if (hello.roots.join('\0') === roots.join('\0')) return undefined
   return `process ${process.pid} serves this tree with the roots ${roots.join(', ')}, not ${hello.roots.join(', ')}: start both with the same --dir, or stop that one`
 }

@@ -259,7 +259,7 @@ function noAuthority(pid: number | undefined): OperationError {
   const who = pid === undefined ? 'The process' : `Process ${pid}`
   return new OperationError(
     'OVERLOADED',
-    `${who}, which has the lock of this tree, does not answer. Nothing was done. Try again; if that goes on, stop that process: another one takes over.`,
+    `${who}, which has the lock of this tree, does not answer. Nothing was done. Try again; if that does not help, stop that process: another one takes over.`,
     { details: { retry_after_seconds: 1, ...(pid !== undefined && { authority_pid: pid }) } }
   )
 }

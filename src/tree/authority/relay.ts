@@ -210,11 +210,11 @@ export function authorityLost(operation = ''): OperationError {
 
 function adviceAfterLoss(operation: string): string {
   if (/^lock_(?:try|wait|renew)$/.test(operation))
-    return 'Which leases you hold is not known: ask lock_status, then call again for those that you lack.'
-  if (operation.startsWith('lock_')) return 'Whether it was done is not known: call it again, it does no harm twice.'
+    return 'It is not known which leases you hold: call lock_status, then call again for those that are missing.'
+  if (operation.startsWith('lock_')) return 'It is not known whether it was done: call it again, which does no harm.'
   if (operation === 'edit_file')
-    return 'Whether a change was made is not known: read the file with read_file, then try again.'
-  return 'Whether a change was made is not known: read the file with async_read, then try again. Leases that were held may be gone: lock_status tells.'
+    return 'It is not known whether a change was made: read the file with read_file, then try again.'
+  return 'It is not known whether a change was made: read the file with async_read, then try again. Your leases may be gone: check with lock_status.'
 }
 
 interface Silence {

@@ -65,7 +65,9 @@ export function createTree(options: TreeOptions): Tree {
   const stateFiles = roots.map((root) => createStateFile(root, roots))
   const settings = (): EngineSettings => ({ crud: config().crud, locks: config().locks })
   let lastTrouble: string | undefined
-  const eventFeed = createEventFeed(events, (error) => log.warn({ err: error }, 'no events of the tree can be had'))
+  const eventFeed = createEventFeed(events, (error) =>
+    log.warn({ err: error }, 'the events of the tree cannot be received')
+  )
   const server = createAuthorityServer({
     engine: {
       ...engine,
@@ -96,13 +98,16 @@ export function createTree(options: TreeOptions): Tree {
       onAuthority()
     },
     onRelay(relay) {
-      const { pid, settings: theirs } = relay
+      const { pid, settings: authoritySettings } = relay
       endTrouble()
       eventFeed.changeTo(relay)
       log.info({ root: roots[0], authority_pid: pid }, 'relaying to the authority of the tree')
-      const differing = differingSettings(settings(), theirs)
+      const differing = differingSettings(settings(), authoritySettings)
       if (differing.length > 0)
-        log.warn({ settings: differing }, 'these settings are other ones in the authority of the tree, and its count')
+        log.warn(
+          { settings: differing },
+          'the authority of the tree has other values for these settings, and its values are in force'
+        )
     },
     onWatch() {
       endTrouble()
@@ -115,7 +120,7 @@ export function createTree(options: TreeOptions): Tree {
   /** Logs it once, and not at every look. */
   function onTrouble(error: unknown): void {
     const trouble = messageOf(error)
-    if (trouble !== lastTrouble) log.error({ err: error }, `the tree is not served from here: ${trouble}`)
+    if (trouble !== lastTrouble) log.error({ err: error }, `this process cannot serve the tree: ${trouble}`)
     lastTrouble = trouble
     degrade('tree', explainObstacle(error).message)
   }
@@ -139,9 +144,9 @@ export function createTree(options: TreeOptions): Tree {
   function explainObstacle(error: unknown): OperationError {
     if (error instanceof OperationError) return error
     // The root has gone, or this process may no longer enter it.
-    const told = error instanceof Error ? explainRootError(error.cause ?? error, roots[0]) : error
-    if (told instanceof OperationError) return told
-    const message = `This process cannot take part in serving ${roots[0]}: ${messageOf(error)}. Nothing was done.`
+    const explained = error instanceof Error ? explainRootError(error.cause ?? error, roots[0]) : error
+    if (explained instanceof OperationError) return explained
+    const message = `This process cannot help to serve ${roots[0]}: ${messageOf(error)}. Nothing was done.`
     return new OperationError('SERVER_ERROR', message, { cause: error })
   }
 
@@ -160,7 +165,7 @@ export function createTree(options: TreeOptions): Tree {
       try {
         act(file)
       } catch (error) {
-        trouble = `The server could not ${what} a state file: ${messageOf(error)}. It serves the tree, yet discover and the guard may not find it.`
+        trouble = `The server could not ${what} a state file: ${messageOf(error)}. It serves the tree, but discover and the guard may not find it.`
       }
     }
     degrade('state file', trouble)
@@ -243,11 +248,11 @@ export function createRootlessTree(engine: EngineLink): Tree {
   }
 }
 
-function differingSettings(own: EngineSettings, theirs: EngineSettings): string[] {
+function differingSettings(own: EngineSettings, authority: EngineSettings): string[] {
   const sections = ['crud', 'locks'] as const
   return sections.flatMap((section) =>
     Object.entries(own[section])
-      .filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(theirs[section][name]))
+      .filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(authority[section][name]))
       .map(([name]) => `${section}.${name}`)
   )
 }

@@ -8,10 +8,10 @@ export function createHistoryPart(history: History): PersistedPart {
   /** Number of the last version of each file that is in the journal. */
   const written = new Map<string, number>()
   let isRestoring = false
-  let tell: (change: Change) => void = () => {}
+  let notify: (change: Change) => void = () => {}
 
   function note(path: string, isUrgent = false): void {
-    if (!isRestoring) tell({ key: path, record: () => unwritten(path), isUrgent })
+    if (!isRestoring) notify({ key: path, record: () => unwritten(path), isUrgent })
   }
 
   /** Before the file is restored these are versions of this process only: read back, they come after the earlier ones. */
@@ -54,7 +54,7 @@ export function createHistoryPart(history: History): PersistedPart {
       await inSlices(files, ([path, versions]) => restoreFile({ path, versions }))
     },
     onChange(next) {
-      tell = next
+      notify = next
       // Above the numbers of earlier processes, whose versions are restored while this one makes new ones.
       history.continueFrom(Date.now() * 1000)
       const ends = [

@@ -59,7 +59,7 @@ export function createJournal(path: string, tree: string, { leavesForeign = fals
     let opened: number | undefined
     try {
       opened = openSync(path, openFlags)
-      if (!fstatSync(opened).isFile()) throw new JournalFault('damaged', 'it is no file')
+      if (!fstatSync(opened).isFile()) throw new JournalFault('damaged', 'it is not a file')
       const bytes = readFileSync(opened)
       const { header, end, checksum, records, count } = scan(bytes, tree)
       if (end < bytes.length) ftruncateSync(opened, end)

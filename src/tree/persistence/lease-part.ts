@@ -34,7 +34,7 @@ export function createLeasePart({ locks, lostLeases, log }: Parts): LeasePart {
   const written = new Map<number, string>()
   const requests = new Map<string, LeaseRequest>()
   let isRestoring = false
-  let tell: (change: Change) => void = () => {}
+  let notify: (change: Change) => void = () => {}
 
   function note(lease: Lease): void {
     const { fencingToken, isHeld } = lease
@@ -45,7 +45,7 @@ export function createLeasePart({ locks, lostLeases, log }: Parts): LeasePart {
     if (isHeld) written.set(fencingToken, state)
     else written.delete(fencingToken)
     // If the lease only lasts longer, losing that makes it end a moment earlier.
-    tell({ key: fencingToken, record: () => (lease.isHeld ? toKept(lease) : ended(fencingToken)), isUrgent })
+    notify({ key: fencingToken, record: () => (lease.isHeld ? toKept(lease) : ended(fencingToken)), isUrgent })
   }
 
   function restoreLease(kept: Kept): boolean {
@@ -66,7 +66,7 @@ export function createLeasePart({ locks, lostLeases, log }: Parts): LeasePart {
       : { cause: 'broken' as const, reason: notRestored, by: undefined }
     // A parked lease: its holder never heard of the grant.
     if (!kept.isParked) lostLeases.record(kept, end, isExpired ? kept.expiresAt : Date.now())
-    tell({ key: kept.fencingToken, record: () => ended(kept.fencingToken) })
+    notify({ key: kept.fencingToken, record: () => ended(kept.fencingToken) })
   }
 
   return {
@@ -87,13 +87,13 @@ export function createLeasePart({ locks, lostLeases, log }: Parts): LeasePart {
       if (leases.size > 0) log.info({ restored: leases.size - lost.length, ended: lost.length }, 'leases restored')
     },
     onChange(next) {
-      tell = next
+      notify = next
       return locks.leases.onChange(note)
     }
   }
 }
 
-const notRestored = 'the server was started anew, and the file is taken'
+const notRestored = 'the server was restarted, and the file is taken'
 
 function idOf(agentId: string, path: string): string {
   return `${agentId}\0${path}`

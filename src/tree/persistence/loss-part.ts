@@ -26,11 +26,11 @@ export function createLossPart(lostLeases: LostLeases): PersistedPart {
       }
       for (const loss of losses.values()) lostLeases.restore(loss)
     },
-    onChange: (tell) =>
+    onChange: (notify) =>
       lostLeases.onChange((agentId, key) => {
         // A second notice does an agent no harm; a missing one may.
         const isUrgent = lostLeases.state(agentId, key)?.isTold === false
-        tell({
+        notify({
           key: `${agentId}\0${key}`,
           record: () => lostLeases.state(agentId, key) ?? gone(agentId, key),
           isUrgent

@@ -9,7 +9,7 @@ export function openOwn(path: string): { fd: number; size: number } {
   const fd = openSync(path, flags)
   try {
     const found = fstatSync(fd)
-    if (!found.isFile()) throw new Error(`${path} is no file`)
+    if (!found.isFile()) throw new Error(`${path} is not a file`)
     return { fd, size: found.size }
   } catch (error) {
     closeSync(fd)

@@ -6,7 +6,7 @@ export interface Change {
   readonly key: unknown
   /** Plain JSON. Called at the time of the write; undefined writes nothing. */
   readonly record: () => unknown
-  /** Written before `tell` returns, not gathered with others. From then on it survives the death of the process. */
+  /** Written before `notify` returns, not gathered with others. From then on it survives the death of the process. */
   readonly isUrgent?: boolean
 }
 
@@ -22,7 +22,7 @@ export interface PersistedPart {
   /** Restores the records of earlier processes, in their order. Calls may have changed a part that is not needed at once by then. */
   readonly restore: (records: Iterable<unknown>) => void | Promise<void>
   /** @returns a function that ends it */
-  readonly onChange: (tell: (change: Change) => void) => () => void
+  readonly onChange: (notify: (change: Change) => void) => () => void
 }
 
 const sliceMs = 4

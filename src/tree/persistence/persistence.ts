@@ -66,7 +66,7 @@ export function createPersistence(options: PersistenceOptions): Persistence {
       maxAgeMs: settings.max_base_age_days * dayMs,
       debounceMs: settings.write_debounce_seconds * 1000,
       onTrouble(error) {
-        onTrouble('bases', error && `the versions of files are not kept over a restart: ${error.message}`)
+        onTrouble('bases', error && `the versions of files will not survive a restart: ${error.message}`)
       }
     })
     bases.attach(kept)
@@ -81,7 +81,7 @@ export function createPersistence(options: PersistenceOptions): Persistence {
       onTrouble,
       onRestored() {
         check.run([...history.paths()]).catch((error: unknown) => {
-          log.error({ err: error }, 'the files could not be compared with what was known of them')
+          log.error({ err: error }, 'the files could not be compared with their known versions')
         })
       }
     })

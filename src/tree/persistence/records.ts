@@ -92,8 +92,8 @@ export function scan(bytes: Buffer, tree: string): Scan {
     else known.push(start, stop)
     count += 1
   }
-  if (hasLineAfter(bytes, end)) throw new JournalFault('damaged', 'a record in it is not what was written')
-  if (!isSnapshotWhole) throw new JournalFault('damaged', 'it breaks off among the records that it began with')
+  if (hasLineAfter(bytes, end)) throw new JournalFault('damaged', 'a record in it is damaged')
+  if (!isSnapshotWhole) throw new JournalFault('damaged', 'it ends within the records that it began with')
   return { header, count, end, checksum, records: (part) => parseAll(bytes, places.get(part) ?? []) }
 }
 
@@ -141,7 +141,7 @@ function partOf(bytes: Buffer, start: number): string {
 
 function readHeader(bytes: Buffer, { end }: Line, tree: string): Header {
   const header = parseObject(bytes.toString('utf8', prefixBytes, end - 1))
-  if (header['format'] !== format) throw new JournalFault('damaged', 'it is no state of this server')
+  if (header['format'] !== format) throw new JournalFault('damaged', 'it is not a state of this server')
   if (header['version'] !== version) throw isNewer(header['version'])
   if (header['tree'] !== tree)
     throw new JournalFault('foreign', `it is the state of another tree (${String(header['tree'])})`)
@@ -155,7 +155,7 @@ function explainFirst(bytes: Buffer): JournalFault {
   const text = bytes.toString('utf8', 0, Math.min(bytes.length, 4096)).split('\n', 1)[0] ?? ''
   const header = parseObject(text.slice(text.indexOf('{')))
   const isOther = header['format'] === format && header['version'] !== version
-  return isOther ? isNewer(header['version']) : new JournalFault('damaged', 'it is no state of this server')
+  return isOther ? isNewer(header['version']) : new JournalFault('damaged', 'it is not a state of this server')
 }
 
 function isNewer(found: unknown): JournalFault {

@@ -96,7 +96,7 @@ export function createState(options: StateOptions) {
     try {
       bases.open()
     } catch (error) {
-      const message = `the versions of files are not kept over a restart: ${messageOf(error)}`
+      const message = `the versions of files will not survive a restart: ${messageOf(error)}`
       onTrouble('bases', message)
     }
   }
@@ -106,18 +106,18 @@ export function createState(options: StateOptions) {
       for (const part of parts) if (!part.isNeededAtOnce) await part.restore(opened?.records(part.name) ?? [])
       if (!isClosed) onRestored()
     } catch (error) {
-      log.error({ err: error }, 'what was known of the files before the restart could not be restored')
+      log.error({ err: error }, 'the known versions of the files from before the restart could not be restored')
     }
   }
 
   function logOpened({ count, tornBytes }: Opened, ms: number): void {
     if (tornBytes > 0)
-      log.info({ path, bytes: tornBytes }, 'the last record of the state was not whole, and is cut off')
+      log.info({ path, bytes: tornBytes }, 'the last record of the state was incomplete, and is cut off')
     log.info({ path, records: count, ms: Math.round(ms) }, 'state restored')
   }
 
   function logSetAside({ reason, path: aside }: SetAside): void {
-    const message = `the state ${path} cannot be used: ${reason}. It is now ${aside}, and the server goes on without what it held: leases, and who changed what.`
+    const message = `the state ${path} cannot be used: ${reason}. It is now ${aside}, and the server goes on without its contents: leases, and who changed what.`
     onTrouble('set-aside', message)
   }
 
@@ -162,7 +162,7 @@ export function createState(options: StateOptions) {
     if (lock === undefined) return
     flush()
     if (isBroken) return
-    if (!journal.isInPlace() || !lock.isInPlace()) return fail(new Error('somebody has removed or replaced it'))
+    if (!journal.isInPlace() || !lock.isInPlace()) return fail(new Error('another program has removed or replaced it'))
     if (journal.isLong() && restoring === undefined) void rewrite()
     else if (!isRewriting) void Promise.all([journal.sync(), bases.sync()]).catch(ignoreOnceClosed)
   }
@@ -198,11 +198,11 @@ export function createState(options: StateOptions) {
   }
 
   function describeFailure(error: unknown): string {
-    return `the state ${path} cannot be written: ${messageOf(error)}. Operations go on; what happens now would not survive a restart.`
+    return `the state ${path} cannot be written: ${messageOf(error)}. Operations go on, but changes of the state from now on will not survive a restart.`
   }
 
   function describeForeign({ message }: JournalFault): string {
-    return `nothing is kept over a restart: ${path} is left as it is, since ${message}. Give each tree a persistence.state_file of its own, or remove that one.`
+    return `nothing will survive a restart: ${path} is left as it is, because ${message}. Give each tree its own persistence.state_file, or remove that file.`
   }
 
   async function heal(): Promise<void> {

@@ -68,9 +68,9 @@ export function createTicketPart({ tickets, locks, lostLeases, leases, ttlMultip
         if (restored.isAlive) tickets.restore(id, restored)
       }
     },
-    onChange(tell) {
+    onChange(notify) {
       const note = (id: string) =>
-        tell({ key: id, record: () => tickets.state(id) ?? { id, isGone: true }, isUrgent: true })
+        notify({ key: id, record: () => tickets.state(id) ?? { id, isGone: true }, isUrgent: true })
       const ends = [
         tickets.onChange(note),
         locks.leases.onChange(({ agentId, isParked }) => {

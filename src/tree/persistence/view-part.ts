@@ -21,7 +21,7 @@ export function createViewPart(reads: ReadTracker): PersistedPart {
       })
       await inSlices(latest.values(), (view) => reads.restore(view))
     },
-    onChange: (tell) => reads.onChange((view) => tell({ key: view, record: () => ({ ...view }) }))
+    onChange: (notify) => reads.onChange((view) => notify({ key: view, record: () => ({ ...view }) }))
   }
 }
 
@@ -31,11 +31,11 @@ function isView(record: unknown): record is AgentView {
     isFields(record) &&
     (record['knownHash'] === undefined || typeof record['knownHash'] === 'string') &&
     Array.isArray(record['sights']) &&
-    record['sights'].every(isSight)
+    record['sights'].every(isSeenRange)
   )
 }
 
-function isSight(value: unknown): value is SeenRange {
+function isSeenRange(value: unknown): value is SeenRange {
   if (!hasTypes(value, { seq: 'number', hash: 'string' }) || !isFields(value)) return false
   return value['lines'] === undefined || hasTypes(value['lines'], { start: 'number', end: 'number' })
 }

@@ -76,7 +76,7 @@ export function createAuthorityLock(roots: readonly [string, ...string[]]): Auth
         // The file that was locked before is no longer in its place.
         if (place.locked !== undefined) closeSync(place.locked.fd)
         place.locked = file
-        sayHolder(file.fd, { root: place.root, tree, pid: process.pid })
+        writeHolder(file.fd, { root: place.root, tree, pid: process.pid })
       }
       return true
     },
@@ -134,7 +134,7 @@ function giveBack(files: ReadonlyMap<RootLock, OpenFile>): void {
 }
 
 /** So that other processes can name the holder. The lock counts without it, such as on a full disk. */
-function sayHolder(fd: number, holder: Holder): void {
+function writeHolder(fd: number, holder: Holder): void {
   try {
     ftruncateSync(fd)
     writeSync(fd, JSON.stringify(holder), 0)
@@ -158,7 +158,7 @@ function refuseOtherTree({ root, directory }: RootLock, tree: string): void {
   const holder = readHolder(directory)
   if (holder === undefined || holder.tree === tree) return
   throw new TreeConflict(
-    `${root} is served already, by process ${holder.pid} as part of the tree ${holder.tree}: start both with the same --dir, or stop that one`
+    `${root} is already served, by process ${holder.pid} as part of the tree ${holder.tree}: start both with the same --dir, or stop that one`
   )
 }
 
@@ -167,7 +167,7 @@ function refuseNested(roots: readonly string[]): void {
   for (const root of roots) {
     for (let above = dirname(root); above !== dirname(above); above = dirname(above)) {
       if (roots.includes(above) || !isLocked(join(above, ownFolder, fileName))) continue
-      throw new TreeConflict(`${root} lies in ${above}, which another server serves already: use that one, or stop it`)
+      throw new TreeConflict(`${root} lies in ${above}, which another server already serves: use that one, or stop it`)
     }
   }
 }

@@ -42,7 +42,7 @@ export function createFencingTokens(
       stateDirectory.write(fileName, `${JSON.stringify({ version: 1, reserved: bound })}\n`, { isDurable: true })
       reserved = bound
     } catch (error) {
-      const message = `No lease was given, since its fencing token cannot be recorded: ${messageOf(error)}. Make ${stateDirectory.path} writable for the server, then try again.`
+      const message = `No lease was granted, because its fencing token cannot be recorded: ${messageOf(error)}. Make ${stateDirectory.path} writable for the server, then try again.`
       throw new OperationError('WRITE_ERROR', message, { cause: error })
     }
   }
@@ -59,7 +59,7 @@ export function createFencingTokens(
     const { version, reserved } = parseObject(text)
     const isBound = Number.isSafeInteger(reserved) && Number(reserved) >= 0 && Number(reserved) <= maxReserved
     if (version === 1 && isBound) return Number(reserved)
-    return startAnew('its content is none that this version writes', isBound ? Number(reserved) : 0)
+    return startAnew('this version does not write such content', isBound ? Number(reserved) : 0)
   }
 
   /** The file is not reliable: starts above any token that may have been given, and keeps the file for a user to look at. */

@@ -57,7 +57,7 @@ t.test('what cannot be meant is refused, with what to do instead', async (t) => 
   t.match(apply(text, patch(3, 1, 'x')), 'patches[0]: end_line lies before start_line.')
   t.match(
     apply(text, patch(1, 1, 'x'), patch(4, 5, 'x')),
-    'patches[1]: the version has lines 1 to 4. To add lines behind'
+    'patches[1]: the version has lines 1 to 4. To add lines after'
   )
   t.match(apply(text, patch(6, 5, 'x')), 'patches[0]: the version has lines 1 to 4.')
   t.match(apply('', patch(1, 1, 'x')), 'patches[0]: the version has no lines. Insert with start_line 1 and end_line 0.')
@@ -78,12 +78,12 @@ t.test('expected_lines must stand there; line ends may differ', async (t) => {
   t.equal(apply(text, patch(2, 3, 'x', 'b\r\nc\n')), 'a\nx\nd\n')
   t.match(
     apply(text, patch(2, 3, 'x', 'c\nd')),
-    'patches[0]: expected_lines is not what stands there: lines 2-3 are "b\\nc".'
+    'patches[0]: expected_lines does not match the file: lines 2-3 are "b\\nc".'
   )
   t.match(apply(text, patch(2, 2, 'x', 'b\nc')), 'line 2 is "b"')
   t.match(apply(text, patch(2, 2, 'x', 'b ')), 'line 2 is "b"', 'blanks count')
   t.equal(apply('a\n\nb\n', patch(2, 2, 'x', '\n')), 'a\nx\nb\n', 'an empty line')
-  t.match(apply(text, patch(2, 1, 'x', 'b')), 'it inserts, so that expected_lines must be left out')
+  t.match(apply(text, patch(2, 1, 'x', 'b')), 'it inserts, so leave out expected_lines')
   t.match(apply('y\n'.repeat(50), patch(1, 50, 'x', 'z')), / and more\. Correct/)
 })
 

@@ -142,15 +142,15 @@ t.test('in a large file the nearest lines are found as well', async (t) => {
 t.test('the failure in words says what happened, where, and what to do', async (t) => {
   t.equal(
     describeFailure(failureOf('a\nx\nx\n', patch('a', 'b'), patch('x', 'y'))),
-    'patches[1]: old_string occurs 2 times, beginning in lines 2, 3 (counted with the earlier patches applied). Make it longer until it is unique, or set replace_all.'
+    'patches[1]: old_string occurs 2 times, starting at lines 2, 3 (counted with the earlier patches applied). Make it longer until it is unique, or set replace_all.'
   )
   t.equal(
     describeFailure(failureOf('a\n  x\n', patch('\tx', 'y'))),
-    'patches[0]: old_string does not occur in the text. Nearest is line 2: "  x". They differ from old_string only in whitespace. Copy old_string from the file exactly.'
+    'patches[0]: old_string does not occur in the text. The nearest is line 2: "  x". They differ from old_string only in whitespace. Copy old_string from the file exactly.'
   )
   t.equal(
     describeFailure(failureOf('a\n', patch('xyz', 'y'))),
-    'patches[0]: old_string does not occur in the text. Nothing similar is there: read the file again.'
+    'patches[0]: old_string does not occur in the text. The text has nothing similar: read the file again.'
   )
 })
 

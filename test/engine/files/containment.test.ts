@@ -227,9 +227,9 @@ t.test('roots that overlap are an error at start, also where a link hides it', a
   const tree = makeTree(t, { 'one/deep/f': '', 'one-more/f': '' })
   symlinkSync(tree.path('one'), tree.path('link'))
   const one = tree.path('one')
-  t.throws(() => openStore(one, tree.path('one/deep')), /overlap: .*deep lies in .*one, which reaches it already/)
+  t.throws(() => openStore(one, tree.path('one/deep')), /overlap: .*deep lies in .*one, which already includes it/)
   t.throws(() => openStore(tree.path('one/deep'), one), /deep lies in .*one/)
-  t.throws(() => openStore(one, tree.path('link')), /are one directory, give it once/)
+  t.throws(() => openStore(one, tree.path('link')), /are one directory, name it once/)
   t.doesNotThrow(() => openStore(one, tree.path('one-more')))
 })
 

@@ -58,7 +58,7 @@ function mount(t: Test, args: readonly string[]): boolean {
   return true
 }
 
-const refused = { error_code: 'INVALID_REQUEST', message: /leads? to .*Nothing was changed/ }
+const refused = { error_code: 'INVALID_REQUEST', message: /points? to .*Nothing was changed/ }
 
 t.test('a link is not renamed onto the file that it leads to, however it leads there', async (t) => {
   const { tree, client } = await scene(t, { 't.txt': 'precious', 'd/deep.txt': 'deep' })

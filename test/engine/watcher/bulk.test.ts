@@ -28,7 +28,7 @@ async function manyFiles(t: { teardown(fn: () => unknown): void }, { bulkFiles =
   return scene
 }
 
-interface Told {
+interface Reported {
   /** Paths of changes that are told one by one. */
   readonly single: string[]
   /** Paths of those that are told at once. */
@@ -37,21 +37,21 @@ interface Told {
 }
 
 /** All that is told of changes until each file has had one. */
-function follow({ server: { app } }: Scene): Promise<Told> {
-  const told: Told = { single: [], bulk: [], summaries: [] }
-  const stop = app.history.onChange(({ path, isBulk }) => (isBulk ? told.bulk : told.single).push(path))
+function follow({ server: { app } }: Scene): Promise<Reported> {
+  const reported: Reported = { single: [], bulk: [], summaries: [] }
+  const stop = app.history.onChange(({ path, isBulk }) => (isBulk ? reported.bulk : reported.single).push(path))
   return new Promise((resolve) => {
     const stopBulk = app.watcher?.onBulk((summary) => {
-      told.summaries.push(summary)
-      if (told.single.length + summed(told) < count) return
+      reported.summaries.push(summary)
+      if (reported.single.length + summed(reported) < count) return
       stop()
       stopBulk?.()
-      resolve(told)
+      resolve(reported)
     })
   })
 }
 
-function summed({ summaries }: Told): number {
+function summed({ summaries }: Reported): number {
   return summaries.reduce((sum, { count }) => sum + count, 0)
 }
 
@@ -75,10 +75,10 @@ t.test('a checkout of many files is one change in bulk, of which each file has i
   const scene = await manyFiles(t, { prepare: commitTwice })
   const events: TreeEvent[] = []
   const following = scene.server.app.events.follow({ types: new Set(['file_changed']) }, (event) => events.push(event))
-  const told = follow(scene)
+  const reported = follow(scene)
   // The server runs on meanwhile, so that it learns of them bit by bit.
   await promisify(execFile)('git', ['checkout', '-q', 'two'], { cwd: scene.tree.root })
-  const { single, bulk, summaries } = await told
+  const { single, bulk, summaries } = await reported
   // On a machine under load a checkout comes so slowly that it is a few changes first.
   t.ok(single.length <= 100, `${single.length} are told one by one`)
   t.ok(summaries.length < 4, `told at once: ${summaries.map(({ count }) => count).join(', ')}`)

@@ -17,7 +17,7 @@ process.on('message', (command: Command) => {
 process.once('disconnect', () => process.exit(1))
 
 const contenders = await Promise.all(tasks.map(connect))
-tell('ready')
+send('ready')
 while (!commands.has('go')) await new Promise<void>((resolve) => (wake = resolve))
 await Promise.all(contenders.map(playUntilFinished))
 process.send?.('done' satisfies ContenderMessage, () => process.exit(0))
@@ -52,6 +52,6 @@ async function warmUp(id: string, client: ContenderClient): Promise<void> {
   await client.call('lock_release', { filepaths: [path], agent_id: id })
 }
 
-function tell(message: ContenderMessage): void {
+function send(message: ContenderMessage): void {
   process.send?.(message)
 }

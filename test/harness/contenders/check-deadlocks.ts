@@ -28,8 +28,8 @@ export function checkDeadlocks({ agents, snapshots, graceMs }: History): string[
   ]
 }
 
-export function isDeadlock({ told }: Call): boolean {
-  return told?.code === 'DEADLOCK'
+export function isDeadlock({ reply }: Call): boolean {
+  return reply?.code === 'DEADLOCK'
 }
 
 /** The circle is looked for as soon as somebody waits, so none ever stands in the table. */
@@ -59,7 +59,7 @@ function checkAnswerTime(id: string, call: Call, snapshots: readonly Snapshot[])
 type Scene = Pick<History, 'snapshots' | 'graceMs'>
 
 function checkCircle(id: string, call: Call, agents: ReadonlyMap<string, AgentHistory>, scene: Scene): string[] {
-  const { cycle = [] } = call.told ?? {}
+  const { cycle = [] } = call.reply ?? {}
   const text = cycle.flatMap(({ agent, file }) => [agent, file]).join(' -> ')
   const fault = (what: string) => [`DEADLOCK of ${id}, circle ${text}: ${what}`]
   const [first] = cycle
@@ -80,7 +80,7 @@ function checkCircle(id: string, call: Call, agents: ReadonlyMap<string, AgentHi
 function waitsDuring(call: Call, file: string, other: Call, agent: AgentHistory, scene: Scene): boolean {
   const { snapshots, graceMs } = scene
   if (!call.files.includes(file) || call.sentAt > endOf(other)) return false
-  const isKept = call.operation === 'lock_wait' && (call.told === undefined || call.told.ticket !== undefined)
+  const isKept = call.operation === 'lock_wait' && (call.reply === undefined || call.reply.ticket !== undefined)
   const end = call.answeredAt ?? noticedAt(agent, snapshots)
   return (isKept ? afterLooks(snapshots, end + graceMs, timerLooks) : end) >= other.sentAt
 }
@@ -91,7 +91,7 @@ function standsAt({ calls }: AgentHistory, file: string, other: Call): boolean {
     (call) =>
       call.files.includes(file) &&
       call.sentAt <= endOf(other) &&
-      (!isRelease(call) || (call.told?.status === 'ok' && endOf(call) < other.sentAt))
+      (!isRelease(call) || (call.reply?.status === 'ok' && endOf(call) < other.sentAt))
   )
   return last !== undefined && !isRelease(last)
 }

@@ -21,25 +21,25 @@ export function checkEnds({ agents, snapshots, graceMs, longestWaitMs, emptyAfte
 
 function checkCalls({ id, killedAt, ttlMs, cutMs, calls }: AgentHistory, graceMs: number, longestWaitMs: number) {
   return calls.flatMap((call, index) => {
-    const { operation, files, sentAt, answeredAt, told } = call
+    const { operation, files, sentAt, answeredAt, reply } = call
     const what = `${operation} of ${id} on ${files.join(', ')}`
-    if (answeredAt === undefined || told === undefined) {
+    if (answeredAt === undefined || reply === undefined) {
       const isLast = index === calls.length - 1
       return isLast && killedAt !== undefined ? [] : [`${what} was never answered`]
     }
     const took = answeredAt - sentAt
     if (took > longestWaitMs + hangMs) return [`${what} took ${ms(took)}`]
-    if (told.status === 'ok' || told.status === 'contention') return []
-    if (ordinary[operation]?.includes(told.code ?? '') === true) return []
+    if (reply.status === 'ok' || reply.status === 'contention') return []
+    if (ordinary[operation]?.includes(reply.code ?? '') === true) return []
     if (isTicketOver(call, calls[index - 1], Math.min(graceMs, ttlMs) + cutMs)) return []
-    return [`${what} was answered ${told.code ?? told.status}: ${told.message}`]
+    return [`${what} was answered ${reply.code ?? reply.status}: ${reply.message}`]
   })
 }
 
 /** A place is kept for the grace time after the cut; what it is granted meanwhile, for at most as long. */
-function isTicketOver({ ticket, told, answeredAt = 0 }: Call, last: Call | undefined, keptMs: number): boolean {
-  if (ticket === undefined || told?.code !== 'INVALID_REQUEST') return false
-  return last?.told?.ticket !== ticket || answeredAt >= last.sentAt + keptMs
+function isTicketOver({ ticket, reply, answeredAt = 0 }: Call, last: Call | undefined, keptMs: number): boolean {
+  if (ticket === undefined || reply?.code !== 'INVALID_REQUEST') return false
+  return last?.reply?.ticket !== ticket || answeredAt >= last.sentAt + keptMs
 }
 
 /** Whoever is free to run is granted in the same moment, so everybody in the table waits for somebody. */

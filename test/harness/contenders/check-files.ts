@@ -46,15 +46,15 @@ function checkAcknowledged(
 ): string[] {
   const counts = new Map([...groupBy(markers, ({ text }) => text)].map(([text, same]) => [text, same.length]))
   const violations: string[] = []
-  for (const { marker, told } of writes) {
+  for (const { marker, reply } of writes) {
     const count = counts.get(marker) ?? 0
     counts.delete(marker)
-    const isUnknown = told === undefined || told.status === 'failed' || told.code === 'CANCELLED'
+    const isUnknown = reply === undefined || reply.status === 'failed' || reply.code === 'CANCELLED'
     if (isUnknown && count > 1) violations.push(`${name}: ${marker} is there ${count} times`)
-    if (!isUnknown && told.status === 'ok' && count !== 1)
+    if (!isUnknown && reply.status === 'ok' && count !== 1)
       violations.push(`${name}: ${marker} was acknowledged, and is there ${count} times`)
-    if (!isUnknown && told.status !== 'ok' && count > 0)
-      violations.push(`${name}: ${marker} is there, although it was answered ${told.code ?? told.status}`)
+    if (!isUnknown && reply.status !== 'ok' && count > 0)
+      violations.push(`${name}: ${marker} is there, although it was answered ${reply.code ?? reply.status}`)
   }
   for (const marker of counts.keys()) violations.push(`${name}: ${marker} is there, and nobody has sent it`)
   const expected = before + markers.map(({ text }) => `${text}\n`).join('')
@@ -91,7 +91,7 @@ function checkIntruders({ name }: FinalFile, markers: readonly Marker[]): string
 
 /** Acknowledged, and made within a time in which another certainly held a lease. */
 function checkTimes(writes: readonly Write[], leases: readonly KnownLease[]): string[] {
-  const done = writes.filter(({ told }) => told?.status === 'ok').toSorted((one, other) => one.sentAt - other.sentAt)
+  const done = writes.filter(({ reply }) => reply?.status === 'ok').toSorted((one, other) => one.sentAt - other.sentAt)
   return leases.flatMap((lease) =>
     startingFrom(done, lease.from, lease.until)
       .filter(({ agent, answeredAt = Infinity }) => agent !== lease.agent && answeredAt < lease.until)
@@ -102,9 +102,9 @@ function checkTimes(writes: readonly Write[], leases: readonly KnownLease[]): st
 /** A version read under a lease stays the current one until the holder himself changes it. */
 function checkContentions(writes: readonly Write[], leases: readonly KnownLease[]): string[] {
   const byToken = new Map(leases.map((lease) => [lease.token, lease]))
-  return writes.flatMap(({ agent, token, told, basedOnSentAt, marker }) => {
+  return writes.flatMap(({ agent, token, reply, basedOnSentAt, marker }) => {
     const lease = token === undefined ? undefined : byToken.get(token)
-    const isForeign = told?.status === 'contention' && lease !== undefined && (basedOnSentAt ?? -Infinity) > lease.from
+    const isForeign = reply?.status === 'contention' && lease !== undefined && (basedOnSentAt ?? -Infinity) > lease.from
     return isForeign
       ? [`${lease.file}: contention for ${marker}: somebody wrote under ${describe(lease)} (${agent})`]
       : []

@@ -47,8 +47,8 @@ function checkTokens(leases: readonly KnownLease[]): string[] {
   let largest: KnownLease | undefined
   let next = 0
   for (const lease of byAsking) {
-    for (let told = byAnswer[next]; told !== undefined && told.from < lease.askedAt; told = byAnswer[next]) {
-      if (largest === undefined || told.token > largest.token) largest = told
+    for (let reply = byAnswer[next]; reply !== undefined && reply.from < lease.askedAt; reply = byAnswer[next]) {
+      if (largest === undefined || reply.token > largest.token) largest = reply
       next += 1
     }
     if (largest !== undefined && lease.token < largest.token)
@@ -98,7 +98,7 @@ function checkGone({ id, calls }: AgentHistory, snapshots: readonly Snapshot[]):
   }
   for (const call of calls) {
     if (asksForLeases(call)) for (const file of call.files) look(file, call.sentAt)
-    if (!isRelease(call) || call.told?.status !== 'ok' || call.answeredAt === undefined) continue
+    if (!isRelease(call) || call.reply?.status !== 'ok' || call.answeredAt === undefined) continue
     for (const file of call.files) releasedAt.set(file, releasedAt.get(file) ?? call.answeredAt)
   }
   for (const file of releasedAt.keys()) look(file, Infinity)

@@ -55,8 +55,8 @@ function endsOf(agent: AgentHistory, { snapshots, graceMs }: History) {
   const { ttlMs, cutMs, calls } = agent
   const noticed = noticedAt(agent, snapshots)
   const isKept = calls.some(
-    ({ operation, told, sentAt }) =>
-      operation === 'lock_wait' && (told === undefined ? sentAt + cutMs <= noticed : told.ticket !== undefined)
+    ({ operation, reply, sentAt }) =>
+      operation === 'lock_wait' && (reply === undefined ? sentAt + cutMs <= noticed : reply.ticket !== undefined)
   )
   const waiting = noticed + (isKept ? graceMs : 0)
   return { waiting, holding: waiting + Math.max(ttlMs, cutMs) }
@@ -75,9 +75,9 @@ function checkWrites({ id, ttlMs, calls }: AgentHistory, leases: readonly KnownL
   const kept = new Set<string>()
   const violations: string[] = []
   for (const call of calls) {
-    const { token, told, files, sentAt, answeredAt = Infinity } = call
+    const { token, reply, files, sentAt, answeredAt = Infinity } = call
     const [file] = files as [string]
-    if (token !== undefined && told?.status === 'ok') {
+    if (token !== undefined && reply?.status === 'ok') {
       const silence = sentAt - (lastUse.get(file) ?? -Infinity)
       if ((own.get(token)?.goneAt ?? Infinity) < sentAt)
         violations.push(`${file}: ${id} wrote with token ${token}, which it had released`)
@@ -86,8 +86,8 @@ function checkWrites({ id, ttlMs, calls }: AgentHistory, leases: readonly KnownL
     }
     for (const used of files) {
       lastUse.set(used, answeredAt)
-      if (told?.ticket !== undefined) kept.add(used)
-      else if (isRelease(call) && told?.status === 'ok') kept.delete(used)
+      if (reply?.ticket !== undefined) kept.add(used)
+      else if (isRelease(call) && reply?.status === 'ok') kept.delete(used)
     }
   }
   return violations

@@ -1,7 +1,7 @@
 // The checks themselves: a history in which everything is right passes, and each kind of violation is found in one that has it.
 import t from 'tap'
 import { checkHistory } from './checks.ts'
-import type { AgentHistory, Call, Entry, History, Snapshot, Told } from './history.ts'
+import type { AgentHistory, Call, Entry, History, Snapshot, Reply } from './history.ts'
 
 const file = 'a.txt'
 const other = 'b.txt'
@@ -12,11 +12,11 @@ function agent(id: string, calls: Omit<Call, 'n'>[], more: Partial<AgentHistory>
   return { id, transport: 'rest', ttlMs: 1000, cutMs: 500, calls: numbered, ...more }
 }
 
-function call(operation: string, sentAt: number, answeredAt: number, told: Told, ask: Partial<Call> = {}) {
-  return { operation, files: [file], sentAt, answeredAt, told, ...ask }
+function call(operation: string, sentAt: number, answeredAt: number, reply: Reply, ask: Partial<Call> = {}) {
+  return { operation, files: [file], sentAt, answeredAt, reply, ...ask }
 }
 
-function granted(token: number, mode: 'shared' | 'exclusive' = 'exclusive', name = file): Told {
+function granted(token: number, mode: 'shared' | 'exclusive' = 'exclusive', name = file): Reply {
   return { status: 'ok', outcomes: [{ file: name, acquired: true, token, mode }] }
 }
 
@@ -28,8 +28,8 @@ function release(sentAt: number, answeredAt: number, ask: Partial<Call> = {}) {
   return call('lock_release', sentAt, answeredAt, { status: 'ok' }, ask)
 }
 
-function append(sentAt: number, answeredAt: number, marker: string, told: Told = { status: 'ok' }, token?: number) {
-  return call('async_append', sentAt, answeredAt, told, { marker, token })
+function append(sentAt: number, answeredAt: number, marker: string, reply: Reply = { status: 'ok' }, token?: number) {
+  return call('async_append', sentAt, answeredAt, reply, { marker, token })
 }
 
 function holder(agent: string, token: number, more: Partial<Entry> = {}): Entry {
@@ -57,7 +57,7 @@ function written(...markers: string[]) {
   return { files: [{ name: file, before: head, after: head + markers.map((marker) => `${marker}\n`).join('') }] }
 }
 
-const deadlock = (cycle: Told['cycle']): Told => ({ status: 'error', code: 'DEADLOCK', message: 'circle', cycle })
+const deadlock = (cycle: Reply['cycle']): Reply => ({ status: 'error', code: 'DEADLOCK', message: 'circle', cycle })
 
 t.test('a history in which everything is right has no violation', async (t) => {
   const one = agent('one', [

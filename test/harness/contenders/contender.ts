@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Answer } from '../../fixtures/clients.ts'
 import type { Random } from '../../fixtures/random.ts'
 import type { ContenderClient } from './client.ts'
-import { markerOf, type Ask, type FileOutcome, type Told } from './history.ts'
+import { markerOf, type Ask, type FileOutcome, type Reply } from './history.ts'
 import type { Journal } from './journal.ts'
 import type { ContenderTask } from './protocol.ts'
 
@@ -79,19 +79,19 @@ export class Contender {
   }
 
   /** Goes on with the ticket of a wait that was cut, or leaves the place to its fate. */
-  async lockWait(files: readonly string[], options: LockOptions = {}): Promise<Told> {
+  async lockWait(files: readonly string[], options: LockOptions = {}): Promise<Reply> {
     const { mode = 'exclusive', allOrNothing = false, timeoutSeconds = 4 } = options
     const reservation = { mode, all_or_nothing: allOrNothing, ttl_seconds: this.#task.ttlSeconds }
     const ask = { operation: 'lock_wait', files, mode, allOrNothing }
     const first = { filepaths: files, timeout_seconds: timeoutSeconds, ...reservation }
-    let told = this.#take(await this.#call(ask, first))
-    for (let tries = 0; tries < 5 && told.ticket !== undefined && this.chance(ticketShare); tries += 1) {
-      const { ticket } = told
+    let reply = this.#take(await this.#call(ask, first))
+    for (let tries = 0; tries < 5 && reply.ticket !== undefined && this.chance(ticketShare); tries += 1) {
+      const { ticket } = reply
       if (this.chance(0.1)) await this.pause(0, 1500)
       const again = { ticket, timeout_seconds: timeoutSeconds, ...reservation }
-      told = this.#take(await this.#call({ ...ask, ticket }, again))
+      reply = this.#take(await this.#call({ ...ask, ticket }, again))
     }
-    return told
+    return reply
   }
 
   async renew(files: readonly string[]): Promise<void> {
@@ -117,14 +117,14 @@ export class Contender {
   async read(file: string): Promise<void> {
     let answer: Answer = {}
     const keep = (given: Answer) => (answer = given)
-    const { told, sentAt } = await this.#send({ operation: 'async_read', files: [file] }, () => ({ path: file }), keep)
-    if (told.status !== 'ok') return
+    const { reply, sentAt } = await this.#send({ operation: 'async_read', files: [file] }, () => ({ path: file }), keep)
+    if (reply.status !== 'ok') return
     const [lastLine = ''] = /[^\n]*\n$/.exec(answer['content'] as string) ?? []
     this.#versions.set(file, { hash: answer['hash'] as string, lastLine, sentAt })
   }
 
   /** Adds a line at the end. @param token of the lease it relies on; without one it waits its turn like anybody */
-  async append(file: string, token = this.held.get(file)): Promise<Told> {
+  async append(file: string, token = this.held.get(file)): Promise<Reply> {
     return this.#write({ operation: 'async_append', files: [file], token }, (marker) => ({
       path: file,
       content: `${marker}\n`
@@ -132,7 +132,7 @@ export class Contender {
   }
 
   /** Adds a line behind the last one that it knows of, and reads again where that is not the last any more. */
-  async update(file: string, token = this.held.get(file)): Promise<Told> {
+  async update(file: string, token = this.held.get(file)): Promise<Reply> {
     const version = this.#versions.get(file)
     if (version === undefined) {
       await this.read(file)
@@ -140,16 +140,16 @@ export class Contender {
     }
     const { hash, lastLine, sentAt } = version
     const ask = { operation: 'async_update', files: [file], token, basedOnSentAt: sentAt }
-    const told = await this.#write(ask, (marker) => ({
+    const reply = await this.#write(ask, (marker) => ({
       path: file,
       expected_hash: hash,
       patches: [{ old_string: lastLine, new_string: `${lastLine}${marker}\n` }]
     }))
-    if (told.status === 'contention') this.#versions.delete(file)
-    return told
+    if (reply.status === 'contention') this.#versions.delete(file)
+    return reply
   }
 
-  async #write(ask: Ask & { token: number | undefined }, toInput: (marker: string) => object): Promise<Told> {
+  async #write(ask: Ask & { token: number | undefined }, toInput: (marker: string) => object): Promise<Reply> {
     const [file] = ask.files as [string]
     const mark = (n: number) => ({ ...ask, marker: markerOf(this.#task.id, n, ask.token) })
     const input = ({ marker }: { marker: string }) => ({
@@ -158,59 +158,59 @@ export class Contender {
       ...(ask.token !== undefined && { fencing_token: ask.token })
     })
     let hash: string | undefined
-    const { told, sentAt, sent } = await this.#send(mark, input, (answer) => (hash = answer['hash'] as string))
-    if (told.status === 'ok' && hash !== undefined)
+    const { reply, sentAt, sent } = await this.#send(mark, input, (answer) => (hash = answer['hash'] as string))
+    if (reply.status === 'ok' && hash !== undefined)
       this.#versions.set(file, { hash, lastLine: `${sent.marker}\n`, sentAt })
-    if (told.code !== 'LEASE_LOST') return told
+    if (reply.code !== 'LEASE_LOST') return reply
     if (ask.token === this.held.get(file)) this.held.delete(file)
     // Every change of the file is refused until it has been read.
     if (this.chance(0.7)) await this.read(file)
-    return told
+    return reply
   }
 
-  #take(told: Told): Told {
-    for (const { file, acquired, token } of told.outcomes ?? []) {
+  #take(reply: Reply): Reply {
+    for (const { file, acquired, token } of reply.outcomes ?? []) {
       if (acquired && token !== undefined) this.held.set(file, token)
       else if (!acquired) this.held.delete(file)
     }
-    return told
+    return reply
   }
 
-  async #call(ask: Ask, input: object): Promise<Told> {
+  async #call(ask: Ask, input: object): Promise<Reply> {
     return (
       await this.#send(
         ask,
         () => input,
         () => {}
       )
-    ).told
+    ).reply
   }
 
   async #send<Sent extends Ask>(
     ask: Sent | ((n: number) => Sent),
     toInput: (ask: Sent) => object,
     look: (answer: Answer) => void
-  ): Promise<{ told: Told; sentAt: number; sent: Sent }> {
+  ): Promise<{ reply: Reply; sentAt: number; sent: Sent }> {
     const { id, identity } = this.#task
     if (this.#isFinishing) throw new Finished()
     const record = this.#journal.sent((n) => (typeof ask === 'function' ? ask(n) : ask))
     const { ask: sent, sentAt } = record
     const input = { ...toInput(sent), ...(identity === 'input' && { agent_id: id }) }
-    let told: Told
+    let reply: Reply
     try {
       const answer = await this.#client.call(sent.operation, input)
       look(answer)
-      told = toTold(answer)
+      reply = toReply(answer)
     } catch (error) {
       const { message, cause } = error as Error
-      told = { status: 'failed', message: `${message} ${cause instanceof Error ? cause.message : ''}` }
+      reply = { status: 'failed', message: `${message} ${cause instanceof Error ? cause.message : ''}` }
     }
-    record.answered(told)
-    return { told, sentAt, sent }
+    record.answered(reply)
+    return { reply, sentAt, sent }
   }
 }
 
-function toTold(answer: Answer): Told {
+function toReply(answer: Answer): Reply {
   const { status, error_code, message, details, ticket, notices } = answer
   const results = (answer['results'] ?? []) as Answer[]
   const outcomes = results.filter((result) => 'acquired' in result || 'renewed' in result).map(toOutcome)

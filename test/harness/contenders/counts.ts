@@ -9,7 +9,7 @@ export function countEvents({ agents, snapshots, files }: History): Record<strin
   const calls = agents.flatMap((agent) => agent.calls)
   const leases = agents.flatMap(findLeases)
   const count = (matches: (call: Call) => boolean | undefined) => calls.filter(matches).length
-  const isWrite = ({ marker, told }: Call) => marker !== undefined && told?.status === 'ok'
+  const isWrite = ({ marker, reply }: Call) => marker !== undefined && reply?.status === 'ok'
   const latencies = agents.flatMap(({ id, calls }) =>
     calls.filter(isDeadlock).map((call) => deadlockLatency(id, call, snapshots))
   )
@@ -27,25 +27,27 @@ export function countEvents({ agents, snapshots, files }: History): Record<strin
       (call) =>
         asksForLeases(call) &&
         (call.answeredAt ?? 0) - call.sentAt > waitedMs &&
-        call.told?.outcomes?.some(({ acquired }) => acquired)
+        call.reply?.outcomes?.some(({ acquired }) => acquired)
     ),
     'waits that brought nothing': count(
-      ({ operation, told }) => operation === 'lock_wait' && told?.outcomes?.every(({ acquired }) => !acquired)
+      ({ operation, reply }) => operation === 'lock_wait' && reply?.outcomes?.every(({ acquired }) => !acquired)
     ),
-    tickets: count(({ told }) => told?.ticket !== undefined),
-    'leases with a ticket': count(({ ticket, told }) => ticket !== undefined && told?.outcomes?.[0]?.acquired === true),
+    tickets: count(({ reply }) => reply?.ticket !== undefined),
+    'leases with a ticket': count(
+      ({ ticket, reply }) => ticket !== undefined && reply?.outcomes?.[0]?.acquired === true
+    ),
     deadlocks: latencies.length,
     'slowest deadlock answer in ms': Math.ceil(Math.max(0, ...latencies)),
-    'deadlocks of three and more': count(({ told }) => (told?.cycle?.length ?? 0) > 2),
+    'deadlocks of three and more': count(({ reply }) => (reply?.cycle?.length ?? 0) > 2),
     'deadlocks of a write': count((call) => isDeadlock(call) && call.marker !== undefined),
-    expiries: count(({ told }) => told?.cause === 'expired'),
+    expiries: count(({ reply }) => reply?.cause === 'expired'),
     'writes with a released token': count(
-      ({ token, told }) => token !== undefined && told?.code === 'LEASE_LOST' && told.cause === undefined
+      ({ token, reply }) => token !== undefined && reply?.code === 'LEASE_LOST' && reply.cause === undefined
     ),
     'writes under a token': count((call) => isWrite(call) && call.token !== undefined),
     'writes without one': count((call) => isWrite(call) && call.token === undefined),
-    contentions: count(({ told }) => told?.status === 'contention'),
-    'lock timeouts of writes': count(({ told }) => told?.code === 'LOCK_TIMEOUT'),
+    contentions: count(({ reply }) => reply?.status === 'contention'),
+    'lock timeouts of writes': count(({ reply }) => reply?.code === 'LOCK_TIMEOUT'),
     snapshots: snapshots.length,
     'longest time between two in ms': Math.round(
       Math.max(0, ...snapshots.map(({ sentAt }, index) => sentAt - (snapshots[index - 1]?.sentAt ?? sentAt)))

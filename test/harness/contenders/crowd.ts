@@ -118,8 +118,8 @@ function startCrew(owner: Owner, tasks: readonly ContenderTask[]): Crew {
   const crew: Crew = {
     tasks,
     process: child,
-    ready: told('ready'),
-    done: told('done'),
+    ready: received('ready'),
+    done: received('done'),
     killedAt: undefined,
     goneAt: undefined
   }
@@ -127,7 +127,7 @@ function startCrew(owner: Owner, tasks: readonly ContenderTask[]): Crew {
   crew.done.catch(() => {})
   return crew
 
-  function told(expected: ContenderMessage): Promise<unknown> {
+  function received(expected: ContenderMessage): Promise<unknown> {
     return new Promise((resolve, reject) => {
       child.on('message', (message: ContenderMessage) => {
         if (message === expected) resolve(message)

@@ -35,7 +35,7 @@ export interface Edge {
   readonly file: string
 }
 
-export interface Told {
+export interface Reply {
   /** "failed" where no answer came. */
   readonly status: 'ok' | 'contention' | 'error' | 'failed'
   readonly code?: string | undefined
@@ -55,7 +55,7 @@ export interface Call extends Ask {
   readonly sentAt: Moment
   /** Undefined where the agent ended before. */
   readonly answeredAt?: Moment | undefined
-  readonly told?: Told | undefined
+  readonly reply?: Reply | undefined
 }
 
 /** One after the other: an agent never has two calls under way. */

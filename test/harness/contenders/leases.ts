@@ -56,18 +56,18 @@ export function findLeases({ id, ttlMs, killedAt = Infinity, calls }: AgentHisto
       const lease = current.get(file)
       if (lease !== undefined) {
         lease.releasedAt = call.sentAt
-        lease.goneAt = call.told?.status === 'ok' ? (call.answeredAt ?? Infinity) : Infinity
+        lease.goneAt = call.reply?.status === 'ok' ? (call.answeredAt ?? Infinity) : Infinity
       }
       current.delete(file)
-      if (call.told?.status === 'ok') askedSince.delete(file)
+      if (call.reply?.status === 'ok') askedSince.delete(file)
     }
   }
 
   function use(call: Call): void {
     const lease = current.get(call.files[0] as string)
     if (lease === undefined || call.token !== lease.token) return
-    if (call.told?.status === 'ok') lease.until = Math.max(lease.until, call.sentAt + ttlMs)
-    if (call.told?.code === 'LEASE_LOST') lease.lostAt = Math.min(lease.lostAt, call.answeredAt ?? Infinity)
+    if (call.reply?.status === 'ok') lease.until = Math.max(lease.until, call.sentAt + ttlMs)
+    if (call.reply?.code === 'LEASE_LOST') lease.lostAt = Math.min(lease.lostAt, call.answeredAt ?? Infinity)
   }
 
   for (const call of calls) {
@@ -75,7 +75,7 @@ export function findLeases({ id, ttlMs, killedAt = Infinity, calls }: AgentHisto
     if (isRelease(call)) release(call)
     else if (call.token !== undefined) use(call)
     else if (!isProvisional(call)) {
-      for (const outcome of call.told?.outcomes ?? []) {
+      for (const outcome of call.reply?.outcomes ?? []) {
         if (outcome.acquired) confirm(call, outcome)
         else noteLoss(current.get(outcome.file), call)
       }
@@ -98,8 +98,8 @@ export function describe({ agent, file, token }: KnownLease): string {
 }
 
 /** Should the rest not come, what it has brought is given back. */
-function isProvisional({ allOrNothing, told }: Call): boolean {
-  return allOrNothing === true && told?.outcomes?.every(({ acquired }) => acquired) !== true
+function isProvisional({ allOrNothing, reply }: Call): boolean {
+  return allOrNothing === true && reply?.outcomes?.every(({ acquired }) => acquired) !== true
 }
 
 /** Who has a shared lease and does not get an exclusive one has not lost anything. */

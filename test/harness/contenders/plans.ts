@@ -1,6 +1,6 @@
 // What agents do with locks: alone, in circles on purpose, carelessly, and without asking for any.
 import type { Contender } from './contender.ts'
-import type { Told } from './history.ts'
+import type { Reply } from './history.ts'
 
 type Plan = (contender: Contender) => Promise<void>
 
@@ -35,10 +35,10 @@ async function changeOne(contender: Contender): Promise<void> {
     mode: contender.chance(0.2) ? 'shared' : 'exclusive',
     timeoutSeconds: waitSeconds(contender)
   } as const
-  const told = contender.chance(0.3)
+  const reply = contender.chance(0.3)
     ? await contender.lockTry([file], options)
     : await contender.lockWait([file], options)
-  if (!isMine(contender, file, told)) return
+  if (!isMine(contender, file, reply)) return
   await work(contender, file)
   await giveBack(contender, [file])
 }
@@ -48,10 +48,10 @@ async function changeSeveral(contender: Contender): Promise<void> {
   const files = contender.pick(contender.chance(0.3) ? 3 : 2)
   for (const file of files) {
     const isEager = contender.held.size > 0 && contender.chance(0.15)
-    const told = isEager
+    const reply = isEager
       ? await contender.append(file, undefined)
       : await contender.lockWait([file], { timeoutSeconds: waitSeconds(contender) })
-    if (told.code === 'DEADLOCK') break
+    if (reply.code === 'DEADLOCK') break
     await contender.pause(...holdMs)
   }
   for (const file of files) if (contender.held.has(file)) await work(contender, file)
@@ -137,7 +137,7 @@ async function giveBack(contender: Contender, files: readonly string[]): Promise
   else await contender.release(files)
 }
 
-function isMine(contender: Contender, file: string, { status }: Told): boolean {
+function isMine(contender: Contender, file: string, { status }: Reply): boolean {
   return status === 'ok' && contender.held.has(file)
 }
 

@@ -38,7 +38,7 @@ const report: WorkerReport = {
 
 const client = await connectClient(task.transport, task.url, task.id)
 for (const file of task.files) copies.set(file, await read(client, file))
-tell({ type: 'ready' })
+send({ type: 'ready' })
 await new Promise<void>((resolve) => process.once('message', (message) => message === go && resolve()))
 const cpuAtStart = process.cpuUsage()
 try {
@@ -48,7 +48,7 @@ try {
 }
 const cpu = process.cpuUsage(cpuAtStart)
 await client.close().catch(() => {})
-tell({ type: 'done', report, cpuMs: (cpu.user + cpu.system) / 1000 })
+send({ type: 'done', report, cpuMs: (cpu.user + cpu.system) / 1000 })
 process.disconnect()
 
 async function read(client: SwarmClient, file: string): Promise<Copy> {
@@ -112,6 +112,6 @@ function hashOf(text: string): string {
   return `sha256:${createHash('sha256').update(text).digest('hex')}`
 }
 
-function tell(message: WorkerMessage): void {
+function send(message: WorkerMessage): void {
   process.send?.(message)
 }

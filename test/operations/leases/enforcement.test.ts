@@ -174,7 +174,7 @@ for (const [index, transport] of transports.entries()) {
   t.test(`over ${transport}: where leases are required, a change without one is told which call to make`, async (t) => {
     const { tree, ann, bob, server } = await scene(t, { enforcement: 'required' })
     const [first] = await refused(t, tree, ann, 'LOCK_REQUIRED')
-    t.match(first, { message: `Use lock_try with {"filepaths":["${leased[0]}"],"agent_id":"ann"}` })
+    t.match(first, { message: `Call lock_try with {"filepaths":["${leased[0]}"],"agent_id":"ann"}` })
     const nobody = await connect(t, 'rest', server.url)
     const [anonymous] = await refused(t, tree, nobody, 'LOCK_REQUIRED')
     t.match(anonymous, { message: /pass agent_id/ })

@@ -192,7 +192,7 @@ t.test('a lock_wait says so where its name has come to lead elsewhere meanwhile'
   await bob!.call('lock_release_all')
   const answer = await wait
   t.match(answer, { all_acquired: true })
-  const moved = new RegExp(`lease is on ${tree.path('while/a')}.*leads elsewhere now.*lock_release`)
+  const moved = new RegExp(`lease is on ${tree.path('while/a')}.*leads to another file now.*lock_release`)
   t.match(resultOf(answer, 'while/l'), { acquired: true, message: moved })
   t.match(resultOf(answer, 'while/f'), { acquired: true, message: /directory/ })
   t.notOk('message' in resultOf(answer, 'while/g'))

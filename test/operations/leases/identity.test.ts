@@ -131,7 +131,7 @@ async function refusesNobody(t: Test, agent: Agent, name: RegExp): Promise<void>
 
 for (const door of ['rest', 'mcp-2026'] as const) {
   t.test(`over ${door}: a lock operation of nobody is an error that says how to say who calls`, async (t) => {
-    await refusesNobody(t, await world.enter(door), /needs to know who calls: pass agent_id/)
+    await refusesNobody(t, await world.enter(door), /needs an agent id: pass agent_id/)
   })
 
   t.test(`over ${door}: a name longer than 200 characters is refused, wherever it stands`, async (t) => {
@@ -171,5 +171,5 @@ t.test('a header whose last byte alone would be a blank names the agent all the 
 
 t.test('an empty header names nobody', async (t) => {
   const answer = await callRest('lock_try', { filepaths: ['f'] }, { 'x-agent-id': '' })
-  t.match(answer, { error_code: 'INVALID_REQUEST', message: /who calls/ })
+  t.match(answer, { error_code: 'INVALID_REQUEST', message: /needs an agent id/ })
 })

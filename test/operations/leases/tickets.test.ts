@@ -54,7 +54,7 @@ for (const door of doors) {
       results: [{ acquired: false, holder: holder.name, position: 1, queue_depth: 1 }],
       ticket: /^ticket-[0-9a-f]{16}$/,
       ticket_expires_at: String,
-      message: new RegExp(`cut at ${cutSeconds} s of the 30 s.*call lock_wait with ticket "${cut['ticket']}"`)
+      message: new RegExp(`cut short at ${cutSeconds} s of the 30 s.*call lock_wait with ticket "${cut['ticket']}"`)
     })
     lasts(t, since, cut['ticket_expires_at'], 60, 'a place')
     const behind = await bob.call('lock_wait', { filepaths, timeout_seconds: 100 })
@@ -102,7 +102,7 @@ for (const door of doors) {
     while (answers.every(({ status }) => status === 'ok'))
     t.strictSame(new Set(answers.map(({ status }) => status)), new Set(['ok', 'error']))
     const failed = answers.find(({ status }) => status === 'error')
-    t.match(failed, { ...noPlace(ticket), message: /it is waited with in another call/ })
+    t.match(failed, { ...noPlace(ticket), message: /another call waits with it/ })
     const going = goOn(
       ann,
       answers.find(({ status }) => status === 'ok')!
@@ -260,7 +260,11 @@ t.test('without a grace there are no tickets, and the place is given up at once'
   const [ann, bob] = await Promise.all(['ann', 'bob'].map((name) => connect(t, 'rest', server.url, name)))
   await bob!.call('lock_try', { filepaths: ['f'] })
   const cut = await ann!.call('lock_wait', { filepaths: ['f'] })
-  t.match(cut, { all_acquired: false, ticket: undefined, message: /^The wait was cut at 0.05 s of the 30 s[^"]*$/ })
+  t.match(cut, {
+    all_acquired: false,
+    ticket: undefined,
+    message: /^The wait was cut short at 0.05 s of the 30 s[^"]*$/
+  })
   t.equal(server.app.locks.summary().waiting, 0)
 })
 

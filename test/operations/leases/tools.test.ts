@@ -71,7 +71,7 @@ for (const [index, door] of doors.entries()) {
         { acquired: false, holder: null },
         { acquired: false, holder: bob.name }
       ],
-      message: /none was taken/
+      message: /none was leased/
     })
     t.match(await bob.call('lock_try', { filepaths: [at('a'), at('b')], all_or_nothing: true }), { all_acquired: true })
   })
@@ -273,16 +273,16 @@ for (const door of ['mcp-2026', 'mcp-2025'] as const) {
     const filepaths = [at('a'), at('b')]
     await bob.call('lock_try', { filepaths })
     const { answer: first } = await startWaiting(await world.enter('rest', 'first'), 1, { filepaths: [at('a')] })
-    const told: (string | undefined)[] = []
-    const second = ann.call('lock_wait', { filepaths }, { onProgress: (message) => told.push(message) })
+    const messages: (string | undefined)[] = []
+    const second = ann.call('lock_wait', { filepaths }, { onProgress: (message) => messages.push(message) })
     await world.untilWaiting(3)
     await bob.call('lock_release', { filepaths })
     await first
-    await until(() => told.includes(`position 1 of 1 for ${at('a')}`))
+    await until(() => messages.includes(`position 1 of 1 for ${at('a')}`))
     await (await world.enter('rest', 'first')).call('lock_release_all')
     t.match(await second, { all_acquired: true })
     t.strictSame(
-      new Set(told),
+      new Set(messages),
       new Set([`position 1 of 1 for ${at('a')}`, `position 1 of 1 for ${at('b')}`, `position 2 of 2 for ${at('a')}`])
     )
   })

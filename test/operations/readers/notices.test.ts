@@ -44,7 +44,7 @@ for (const transport of transports)
       {
         type: 'file_changed',
         path: 'f',
-        message: /^"?bob"? changed f since you read it: line 3\. Read it again before you build on it/,
+        message: /^"?bob"? changed f since you read it: line 3\. Read it again before you rely on it/,
         hash: hashOf(tree.read('f')),
         known_hash: hash,
         lines: [{ start_line: 3, end_line: 3 }],
@@ -61,7 +61,7 @@ for (const transport of transports)
     const second = await ask(ann)
     t.match(second.notices, [
       {
-        message: /^Somebody outside the server changed f since you read it: line 8\./,
+        message: /^Someone outside the server changed f since you read it: line 8\./,
         hash: hashOf(tree.read('f')),
         known_hash: hash,
         lines: [{ start_line: 8, end_line: 8 }],
@@ -101,10 +101,10 @@ t.test('of a file that was read in part only changes of that part are told, wher
   await change(bob, tree, 'f', 'line 90\n', '')
   t.notOk('notices' in (await ask(ann)), 'lines below')
   await change(bob, tree, 'f', 'line 55\n', 'line fifty-five\n')
-  const told = await ask(ann)
-  t.match(told.notices, [{ lines: [{ start_line: 57, end_line: 57 }] }], 'counted as they are now')
-  t.equal(told.notices[0].modified_by.length, 1, 'and nobody who has changed something else')
-  t.notOk('known_hash' in told.notices[0], 'the whole is not known')
+  const notified = await ask(ann)
+  t.match(notified.notices, [{ lines: [{ start_line: 57, end_line: 57 }] }], 'counted as they are now')
+  t.equal(notified.notices[0].modified_by.length, 1, 'and nobody who has changed something else')
+  t.notOk('known_hash' in notified.notices[0], 'the whole is not known')
   await change(bob, tree, 'f', 'line 57\n', '')
   t.match((await ask(ann)).notices, [{ message: /lines removed before line 59/ }])
   await ann.call('async_read', { path: 'f', offset: 49, limit: 10 })
@@ -117,8 +117,8 @@ t.test('what the agent itself changes between others is not told as theirs', asy
   await ann.call('async_read', { path: 'f' })
   await change(bob, tree, 'f', 'line 2\n', 'line two\n')
   await ann.call('async_append', { path: 'f', content: 'by ann\n' })
-  const told = await ann.call('async_append', { path: 'f', content: 'by ann again\n' })
-  const all = [...((told.notices as Answer[] | undefined) ?? []), ...((await ask(ann)).notices ?? [])]
+  const notified = await ann.call('async_append', { path: 'f', content: 'by ann again\n' })
+  const all = [...((notified.notices as Answer[] | undefined) ?? []), ...((await ask(ann)).notices ?? [])]
   t.equal(all.length, 0, 'the first append has told it')
   await change(bob, tree, 'f', 'by ann\n', 'by bob\n')
   t.match((await ask(ann)).notices, [{ lines: [{ start_line: 11, end_line: 11 }], modified_by: [{ agent_id: 'bob' }] }])
@@ -133,7 +133,7 @@ t.test('a file that is removed or renamed is told, and one that comes back', asy
   const { notices } = await ask(ann)
   t.match(notices, [
     { path: 'f', hash: null, renamed_to: 'h', message: /renamed f, which you have read, to h\./ },
-    { path: 'g', hash: null, message: /Somebody outside the server removed g/ }
+    { path: 'g', hash: null, message: /Someone outside the server removed g/ }
   ])
 })
 
@@ -230,14 +230,14 @@ t.test('several answers at once tell each change once', async (t) => {
   const { tree, ann, bob } = await scene(t, Object.fromEntries(names.map((name) => [name, big])))
   await ann.call('async_batch_read', { files: names.map((path) => ({ path })) })
   for (const name of names) await change(bob, tree, name, 'line 3\n', 'line three\n')
-  const told: string[] = []
-  while (told.length < names.length) {
+  const notified: string[] = []
+  while (notified.length < names.length) {
     const answers = await Promise.all([ask(ann), ask(ann), ask(ann)])
     const paths = answers.flatMap(({ notices }) => (notices ?? []) as Answer[]).map(({ path }) => path as string)
     if (paths.length === 0) break
-    told.push(...paths)
+    notified.push(...paths)
   }
-  t.strictSame(told.sort(), names.sort())
+  t.strictSame(notified.sort(), names.sort())
 })
 
 t.test('an agent knows a file by its new name, whoever has renamed it', async (t) => {
@@ -285,7 +285,7 @@ t.test('where the history of a file was dropped meanwhile its readers are told a
   const { notices } = await ask(ann)
   t.match(notices, [
     { path: 'f0', message: /^bob changed f0 since you read it: line 3\./, modified_by: [{ agent_id: 'bob' }] },
-    { path: 'f1', message: /^Somebody changed f1/, modified_by: [] }
+    { path: 'f1', message: /^Someone changed f1/, modified_by: [] }
   ])
   t.equal(notices.length, 2)
 })

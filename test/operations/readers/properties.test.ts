@@ -18,9 +18,9 @@ interface Line {
 interface Model {
   readonly lines: Line[]
   /** Something that ann must be told of. */
-  mustTell: boolean
+  mustNotify: boolean
   /** Something beside her lines, of which she may be told. */
-  mayTell: boolean
+  mayNotify: boolean
   next: number
 }
 
@@ -35,18 +35,18 @@ function edit(model: Model, random: (below: number) => number): void {
   const neighbours = [lines[at - 1], lines[at + 1]]
   if (kind === 0) {
     line.text = `line ${(model.next += 1)}`
-    model.mustTell ||= line.isSeen
+    model.mustNotify ||= line.isSeen
     line.isTouched = true
-    model.mayTell ||= neighbours.some((neighbour) => neighbour?.isSeen === true)
+    model.mayNotify ||= neighbours.some((neighbour) => neighbour?.isSeen === true)
   } else if (kind === 1 && lines.length > 5) {
     lines.splice(at, 1)
-    model.mustTell ||= line.isSeen
-    model.mayTell ||= neighbours.some((neighbour) => neighbour?.isSeen === true)
+    model.mustNotify ||= line.isSeen
+    model.mayNotify ||= neighbours.some((neighbour) => neighbour?.isSeen === true)
   } else {
     const before = lines[at - 1]
     lines.splice(at, 0, { text: `line ${(model.next += 1)}`, isSeen: false, isTouched: true })
-    model.mustTell ||= line.isSeen && before?.isSeen === true && !line.isTouched && !before.isTouched
-    model.mayTell ||= line.isSeen || before?.isSeen === true
+    model.mustNotify ||= line.isSeen && before?.isSeen === true && !line.isTouched && !before.isTouched
+    model.mayNotify ||= line.isSeen || before?.isSeen === true
   }
 }
 
@@ -58,8 +58,8 @@ function settle(model: Model): void {
     line.isSeen = first !== -1 && index >= first && index <= last
     line.isTouched = false
   }
-  model.mustTell = false
-  model.mayTell = false
+  model.mustNotify = false
+  model.mayNotify = false
 }
 
 async function read(ann: TestClient, model: Model, offset: number, limit: number): Promise<void> {
@@ -68,18 +68,18 @@ async function read(ann: TestClient, model: Model, offset: number, limit: number
     line.isSeen = index >= offset && index < offset + limit
     line.isTouched = false
   }
-  model.mustTell = false
-  model.mayTell = false
+  model.mustNotify = false
+  model.mayNotify = false
 }
 
 t.test('an agent is told of what it has seen, and of nothing else', async (t) => {
   const seed = givenSeed ?? 1
   const next = createRandom(seed)
   const random = (below: number) => Math.floor(next() * below)
-  const counts = { told: 0, quiet: 0 }
+  const counts = { noticed: 0, quiet: 0 }
   const rounds = lengthOf({ full: 25, short: 5 })
   for (let round = 0; round < rounds; round += 1) {
-    const model: Model = { lines: [], mustTell: false, mayTell: false, next: 0 }
+    const model: Model = { lines: [], mustNotify: false, mayNotify: false, next: 0 }
     for (let index = 0; index < 40; index += 1)
       model.lines.push({ text: `line ${(model.next += 1)}`, isSeen: false, isTouched: false })
     const tree = makeTree(t, { f: textOf(model) })
@@ -95,20 +95,20 @@ t.test('an agent is told of what it has seen, and of nothing else', async (t) =>
       for (let edits = 1 + random(2); edits > 0; edits -= 1) edit(model, random)
       await bob.call('async_update', { path: 'f', expected_hash: base, content: textOf(model) })
       const { notices } = await ann.call('lock_status', { filepaths: ['elsewhere'] })
-      const told = (notices as Answer[] | undefined)?.[0]
+      const notice = (notices as Answer[] | undefined)?.[0]
       const title = `seed ${seed}, round ${round}, turn ${turn}`
-      if (model.mustTell && told === undefined) t.fail(`not told: ${title}`)
-      if (!model.mustTell && !model.mayTell && told !== undefined) t.fail(`told of other lines: ${title}`)
-      counts[told === undefined ? 'quiet' : 'told'] += 1
+      if (model.mustNotify && notice === undefined) t.fail(`not told: ${title}`)
+      if (!model.mustNotify && !model.mayNotify && notice !== undefined) t.fail(`told of other lines: ${title}`)
+      counts[notice === undefined ? 'quiet' : 'noticed'] += 1
       const isCovered = (line: number) =>
-        ((told?.lines ?? []) as Answer[]).some(({ start_line, end_line }) => line >= start_line && line <= end_line)
+        ((notice?.lines ?? []) as Answer[]).some(({ start_line, end_line }) => line >= start_line && line <= end_line)
       for (const [index, { isSeen, isTouched }] of model.lines.entries())
-        if (told !== undefined && isSeen && isTouched && !isCovered(index + 1))
+        if (notice !== undefined && isSeen && isTouched && !isCovered(index + 1))
           t.fail(`line ${index + 1} not told: ${title}`)
       settle(model)
       if (model.lines.every(({ isSeen }) => !isSeen)) break
     }
     await app.close()
   }
-  t.ok(counts.told > rounds / 2 && counts.quiet > rounds / 2, JSON.stringify(counts))
+  t.ok(counts.noticed > rounds / 2 && counts.quiet > rounds / 2, JSON.stringify(counts))
 })

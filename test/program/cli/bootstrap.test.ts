@@ -94,7 +94,7 @@ t.test('a unit confines the service to its folders, and means every character as
     /control characters/
   )
   t.throws(() => toLaunchAgent(definitionOf('/usr/bin/node', '/a\u0007')), /control characters/)
-  t.throws(() => serviceName('../x'), /small letters/)
+  t.throws(() => serviceName('../x'), /lower-case letters/)
   t.equal(serviceName('work'), 'async-crud-mcp-work')
   t.end()
 })
@@ -229,7 +229,7 @@ t.test('systemd is told of a service through its whole life, and nothing of it i
   )
   for (const folder of ['tree', '.local/share/async-crud-mcp', '.local/state/async-crud-mcp'])
     t.match(unit, `ReadWritePaths="-${home.path(folder)}"`)
-  t.match(await call('install', '--dir', 'tree'), { code: 0, stdout: /is installed already/ })
+  t.match(await call('install', '--dir', 'tree'), { code: 0, stdout: /is already installed/ })
   t.match(await call('install', '--dir', 'tree', '--name', 'two', '--no-confinement'), {
     code: 0,
     stdout: /async-crud-mcp-two: starts at the next login/
@@ -281,11 +281,11 @@ t.test('where no service manager runs the file is written all the same, and what
   t.match(await call('install', '--dir', 'tree', '--start'), {
     code: 1,
     stderr:
-      /systemd could not be told .*No medium found.*systemctl --user daemon-reload && systemctl --user enable --now async-crud-mcp/
+      /systemd could not register .*No medium found.*systemctl --user daemon-reload && systemctl --user enable --now async-crud-mcp/
   })
   t.match(await call('install', '--dir', 'tree'), {
     code: 0,
-    stdout: /is there already, but systemd could not be told of async-crud-mcp/
+    stdout: /already exists, but systemd could not register async-crud-mcp/
   })
   t.match(await call('status'), { code: 3, stdout: /unknown: .*No medium found/ })
   t.match(await call('start'), { code: 1, stderr: /No medium found/ })
@@ -293,12 +293,12 @@ t.test('where no service manager runs the file is written all the same, and what
     code: 0,
     stdout: /daemon\.enabled is false/
   })
-  t.match(await call('uninstall'), { code: 0, stdout: /removed/, stderr: /its file is removed all the same/ })
+  t.match(await call('uninstall'), { code: 0, stdout: /removed/, stderr: /its file is removed anyway/ })
   t.match(await call('list'), { code: 0, stdout: /no service is installed/ })
   t.match(await call('install'), { code: 1, stderr: /no root: pass --dir/ })
   t.match(await call('install', '--dir', 'tree', '--name', 'A b'), {
     code: 1,
-    stderr: /small letters, digits and hyphens/
+    stderr: /lower-case letters, digits and hyphens/
   })
   const variable = { PATH: path, ASYNC_CRUD_MCP_DAEMON__PORT: '9000' }
   t.match(await home.call(['bootstrap', 'install', '--dir', 'tree'], variable), {

@@ -50,7 +50,7 @@ function strictly(t: Test, settings: Shown['settings'], name: string, value: unk
 t.test('without anything every setting is the default of the page', async (t) => {
   const { file, settings } = await show([])
   t.equal(file, null)
-  for (const [, name = '', byDefault = ''] of page.matchAll(/^\| (\w+\.\w+) \| `(.*?)` \|/gm))
+  for (const [, name = '', byDefault = ''] of page.matchAll(/^- `(\w+\.\w+)`: default\s+`(.*?)`,/gm))
     strictly(t, settings, name, JSON.parse(byDefault), { source: 'default' })
 })
 
@@ -174,11 +174,11 @@ t.test('validate tells every fault, for scripts too, by its exit code', async (t
   t.match(await runCommand(['config', 'validate', good]), { code: 0, stdout: `${good}: valid\n`, stderr: '' })
   const lines = [
     `async-crud-mcp: ${bad}:1:19: daemon.port must be`,
-    `async-crud-mcp: ${bad}:2:1: daemon.prot is no setting`
+    `async-crud-mcp: ${bad}:2:1: daemon.prot is not a setting`
   ]
-  const told = await runProgram(['config', 'validate'], { ASYNC_CRUD_MCP_CONFIG: bad })
-  t.match(told, { code: 1, stdout: '' })
-  lines.forEach((line, index) => t.ok(told.stderr.split('\n')[index]?.startsWith(line), told.stderr))
+  const outcome = await runProgram(['config', 'validate'], { ASYNC_CRUD_MCP_CONFIG: bad })
+  t.match(outcome, { code: 1, stdout: '' })
+  lines.forEach((line, index) => t.ok(outcome.stderr.split('\n')[index]?.startsWith(line), outcome.stderr))
   const json = await runCommand(['config', 'validate', '--json', '--config', bad])
   t.equal(json.code, 1)
   t.match(JSON.parse(json.stdout), {

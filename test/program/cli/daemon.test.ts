@@ -68,7 +68,7 @@ t.test('a server is started once, shows how it does, starts anew with its flags,
   t.match(started.stdout, `${first.url} (process ${first.pid})`)
   t.match(await home.call(['daemon', 'start', '--dir', 'tree']), { code: 0, stdout: `already running: ${first.url}` })
   const asked = await home.call(['daemon', 'start', '--dir', 'tree', '--max-size', '8'])
-  t.match(asked, { code: 0, stdout: /already running: .*\nit goes on with the flags that it was started with/ })
+  t.match(asked, { code: 0, stdout: /already running: .*\nit keeps the flags that it was started with/ })
   mkdirSync(home.path('other'))
   t.match(await home.call(['daemon', 'start', '--dir', 'tree', '--dir', 'other']), {
     code: 1,
@@ -105,8 +105,8 @@ t.test('a server is started once, shows how it does, starts anew with its flags,
 
   t.match(await home.run(['daemon', 'stop']), { code: 0, stdout: `process ${second.pid} has ended\n` })
   t.equal(isRunning(second.pid, null), false)
-  t.match(await home.call(['daemon', 'stop', '--dir', 'tree']), { code: 0, stdout: /has started none here/ })
-  t.match(await home.call(['daemon', 'restart', '--dir', 'tree']), { code: 1, stderr: /nothing to start again/ })
+  t.match(await home.call(['daemon', 'stop', '--dir', 'tree']), { code: 0, stdout: /no server here was started/ })
+  t.match(await home.call(['daemon', 'restart', '--dir', 'tree']), { code: 1, stderr: /nothing to restart/ })
   t.strictSame(await statusOf(home), { running: false })
   t.notOk(
     home.all().some((name) => name.includes('daemons/')),
@@ -143,8 +143,8 @@ t.test('one that does not start is told with its last words, and nothing of it i
     /no root: pass --dir/,
     /has no standard input/,
     /--prot.*Did you mean --port/,
-    /nothing is no directory/,
-    /--dir stands before the command: put it behind daemon start/,
+    /nothing is not a directory/,
+    /--dir is before the command: put it after daemon start/,
     /Usage: async-crud-mcp daemon/
   ]
   messages.forEach((stderr, index) => t.match(ended[index], { code: 1, stdout: '', stderr }))
@@ -166,9 +166,9 @@ t.test('a server that somebody else has started is found, and left alone', async
   t.match(await statusOf(home, '--dir', 'tree'), { pid: foreign.pid, started_by_daemon: false, health: 'healthy' })
   t.match(await home.call(['daemon', 'start', '--dir', 'tree']), {
     code: 0,
-    stdout: /already running: .*has not started/
+    stdout: /already running: .*was not started/
   })
-  t.match(await home.call(['daemon', 'stop', '--dir', 'tree']), { code: 0, stdout: /has started none here/ })
+  t.match(await home.call(['daemon', 'stop', '--dir', 'tree']), { code: 0, stdout: /no server here was started/ })
   t.equal(foreign.exitCode, null)
 
   // A record of a process that is gone, whose id somebody else has now.
@@ -184,7 +184,7 @@ t.test('a server that somebody else has started is found, and left alone', async
   } as const
   records.write({ ...record, pid: foreign.pid as number, process_start: 'another boot/1' })
   t.match(await home.call(['daemon', 'status', '--dir', 'other']), { code: 3 })
-  t.match(await home.call(['daemon', 'stop', '--dir', 'other']), { code: 0, stdout: /had ended already/ })
+  t.match(await home.call(['daemon', 'stop', '--dir', 'other']), { code: 0, stdout: /had already ended/ })
   t.equal(foreign.exitCode, null, 'it was not signalled')
 })
 
@@ -194,7 +194,7 @@ t.test('one that does not end is killed, and that is said', { skip: process.plat
   await home.call(['daemon', 'start', '--dir', 'two'])
   t.match(await home.call(['daemon', 'status']), {
     code: 1,
-    stderr: /several servers run: say which by --dir \(.*one.*two|two.*one/
+    stderr: /several servers run: name one with --dir \(.*one.*two|two.*one/
   })
   const { pid } = await statusOf(home, '--dir', 'one')
   process.kill(pid, 'SIGSTOP')

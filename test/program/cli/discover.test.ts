@@ -20,14 +20,18 @@ t.test('from any folder of the tree it prints the server, or its address alone',
   // The state file is written just after the program says that it listens.
   const discover = async (...args: string[]) => {
     for (;;) {
-      const told = await runCommand(['discover', '--dir', tree.path('src/deep'), ...args])
-      if (told.code === 0) return told
+      const outcome = await runCommand(['discover', '--dir', tree.path('src/deep'), ...args])
+      if (outcome.code === 0) return outcome
     }
   }
-  const told = await discover()
-  t.match(JSON.parse(told.stdout), { url: `${url}/mcp`, transport: 'http', project: { root: realpathSync(tree.root) } })
-  t.strictSame(JSON.parse(told.stdout), JSON.parse(tree.read('.async-crud-mcp/.mcp_server_state.json')))
-  t.strictSame(await discover('--json'), told)
+  const outcome = await discover()
+  t.match(JSON.parse(outcome.stdout), {
+    url: `${url}/mcp`,
+    transport: 'http',
+    project: { root: realpathSync(tree.root) }
+  })
+  t.strictSame(JSON.parse(outcome.stdout), JSON.parse(tree.read('.async-crud-mcp/.mcp_server_state.json')))
+  t.strictSame(await discover('--json'), outcome)
   t.strictSame(await discover('--url'), { code: 0, stdout: `${url}/mcp\n`, stderr: '' })
   await program.stop()
   t.match(await runCommand(['discover', '--dir', tree.root]), { code: 1, stdout: '' })
@@ -68,7 +72,7 @@ t.test('what a killed server left behind is skipped, with a line that says so', 
   const { code, stdout, stderr } = await runCommand(['discover', '--dir', tree.path('inner/deep')])
   t.equal(code, 0)
   t.equal((JSON.parse(stdout) as ServerState).port, 8720)
-  t.match(stderr, /^async-crud-mcp: skipped the state file in .*inner, since its process \d+ is gone\n$/)
+  t.match(stderr, /^async-crud-mcp: skipped the state file in .*inner, because its process \d+ is gone\n$/)
   createStateFile(tree.root).write({ ...here, port: 8720, pid: 2 ** 31 - 1 })
   const none = await runProgram(['discover', '--url', '--dir', join(tree.root, 'inner')])
   t.match(none, { code: 1, stdout: '', stderr: /gone\n.*gone\n.*no server runs/ })

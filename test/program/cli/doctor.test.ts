@@ -95,11 +95,11 @@ t.test('each trouble is found', async (t) => {
   const expected = [
     /^fail configuration: .*bad\.json.*prot/,
     /^fail roots: .*nothing does not exist/,
-    /^fail roots: .*file is no directory/,
+    /^fail roots: .*file is not a directory/,
     /^fail roots: .*inner lies inside .*tree$/,
-    /^warn service: async-crud-mcp is installed, and systemd does not answer: systemctl is not installed/,
+    /^warn service: async-crud-mcp is installed, but systemd does not answer: systemctl is not installed/,
     /^warn clients: Cursor: .* starts \/gone\/node, which is gone/,
-    /^warn clients: Codex: .*config\.toml is no valid TOML/,
+    /^warn clients: Codex: .*config\.toml is not valid TOML/,
     /^warn clients: Claude Desktop: async-crud in .* is another server/
   ]
   for (const trouble of expected)
@@ -111,7 +111,7 @@ t.test('each trouble is found', async (t) => {
   t.match(linked, { code: 1 })
   t.ok(linked.troubles.some((line) => /fail state folder: .* is a symbolic link/.test(line)))
   t.match(open, { code: 0 }, 'warnings alone are no failure')
-  t.ok(open.troubles.some((line) => /warn state folder: .* can be written by others \(777\)/.test(line)))
+  t.ok(open.troubles.some((line) => /warn state folder: .* can be written by other users \(777\)/.test(line)))
   t.ok(open.troubles.some((line) => new RegExp(`port: ${port} is taken by another program`).test(line)))
   t.strictSame(home.snapshot(), before)
 })
@@ -148,7 +148,7 @@ t.test('limits and rights of the system', async (t) => {
   t.match(await checkOpenFiles(tree.path('limits')), [
     { verdict: 'warn', message: 'at most 256', advice: /ulimit -n 1024/ }
   ])
-  t.match(await checkFolder('log folder', tree.path('new/folder')), [{ verdict: 'ok', message: /can be made/ }])
+  t.match(await checkFolder('log folder', tree.path('new/folder')), [{ verdict: 'ok', message: /can be created/ }])
   t.match(await checkFolder('log folder', tree.path('limits/folder')), [{ verdict: 'fail', message: /ENOTDIR/ }])
   t.match(await checkPort('192.0.2.1', 8720, ''), [
     { verdict: 'fail', message: /192\.0\.2\.1 cannot be bound \(EADDRNOTAVAIL\)/ }

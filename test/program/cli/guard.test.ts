@@ -290,7 +290,7 @@ t.test(
     ] as const) {
       const { code, reason } = await runGuard(input, args, environment)
       t.equal(code, 0)
-      t.ok(reason?.startsWith(`${problem} The edit was not run, since this guard is closed`))
+      t.ok(reason?.startsWith(`${problem} The edit was not run, because this guard is closed`))
     }
     t.match(
       // Nothing listens on port 1; on the port of the one that was killed somebody else may.
@@ -308,7 +308,7 @@ t.test('where each change needs a lease, an edit without one is refused with the
   const agent = ['--agent', 'ann', '--url', url]
   const { code, reason } = await runGuard(edit(tree, 'a'), agent)
   t.equal(code, 0)
-  t.match(reason, /a is not leased by agent "ann", .*exclusive lease before each change \(locks\.enforcement\)/)
+  t.match(reason, /a is not leased by agent "ann", .*exclusive lease for each change \(locks\.enforcement\)/)
   t.match(reason, /Edit was not run\. .*then Edit again/)
   t.ok(reason?.includes(`lock_try ${JSON.stringify({ filepaths: [tree.path('a')], agent_id: 'ann' })}`))
   t.match((await runGuard(edit(tree, 'new', 'Write'), agent)).reason, /new is not leased by agent "ann"/)

@@ -86,7 +86,7 @@ exit 0`
     t.match(await health.json(), { status: 'healthy' })
     const after = settled(home)
     const again = await home.call(['quick-install', '--dir', 'tree'], environment)
-    t.match(again, { code: 0, stdout: /is there already\n.*started at each login\n(?:.*is set up already.*\n){5}/ })
+    t.match(again, { code: 0, stdout: /already exists\n.*started at each login\n(?:.*already set up.*\n){5}/ })
     t.strictSame(settled(home), after, 'a second time changes nothing')
     t.equal(
       systemctl.calls().filter((line) => line === '--user stop async-crud-mcp.service').length,
@@ -121,7 +121,7 @@ t.test('the same where none runs: the server goes into the background, and all f
   })
   t.notOk(existsSync(home.path('.config/systemd')), 'no unit that nobody starts')
   const after = settled(home)
-  t.match(await home.call(args, { PATH: path }), { code: 0, stdout: /runs already/ })
+  t.match(await home.call(args, { PATH: path }), { code: 0, stdout: /is already running/ })
   t.strictSame(settled(home), after, 'a second time changes nothing')
   await seeLeaseOfClient(t, home)
   await home.call(['setup', 'claude-code', '--project', 'tree', '--guard'])
@@ -172,8 +172,8 @@ t.test('what is not ours stays, and what is in the way is said and can be tried 
   const before = home.snapshot()
   const wrong: [string[], RegExp][] = [
     [[], /no root: pass --dir/],
-    [['--dir', 'nothing'], /root nothing is no directory/],
-    [['--dir', 'tree', '--client', 'emacs'], /no client is called emacs: claude-code/]
+    [['--dir', 'nothing'], /root nothing is not a directory/],
+    [['--dir', 'tree', '--client', 'emacs'], /no client is called emacs; known: claude-code/]
   ]
   for (const [args, stderr] of wrong)
     t.match(await home.call(['quick-install', ...args], environment), { code: 1, stdout: '', stderr })
@@ -181,13 +181,13 @@ t.test('what is not ours stays, and what is in the way is said and can be tried 
   t.match(await home.call(['quick-install', '--dir', 'tree', '--no-service'], environment), {
     code: 1,
     stdout: /Codex: written/,
-    stderr: /Cursor: .*none of ours.*--force/
+    stderr: /Cursor: .*setup did not write.*--force/
   })
   const broken = home.read('.codex/config.toml')
   home.write('.codex/config.toml', `${broken}\nbroken =\n`)
   t.match(await home.call(['uninstall', '--purge'], environment), {
     code: 1,
-    stderr: /config\.toml is no valid TOML.*kept.*run this again/
+    stderr: /config\.toml is not valid TOML.*kept.*run this again/
   })
   t.equal(home.read('.codex/config.toml'), `${broken}\nbroken =\n`)
   home.write('.codex/config.toml', broken)

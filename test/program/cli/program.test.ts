@@ -82,9 +82,9 @@ t.test('an explicit port that is taken ends with exit 1; one from no flag moves 
   t.not(first.url, second.url)
   // The preferred port may belong to anybody; the one of two who has not got it says so.
   const { url, stderr } = new URL(first.url).port === '8720' ? second : first
-  const told = () => stderr.find((line) => line.includes('is taken'))
-  await until(() => told() !== undefined)
-  t.match(told(), new RegExp(`port 8720 is taken, this server is on ${new URL(url).port}`))
+  const warning = () => stderr.find((line) => line.includes('is taken'))
+  await until(() => warning() !== undefined)
+  t.match(warning(), new RegExp(`port 8720 is taken, this server is on ${new URL(url).port}`))
 })
 
 t.test('an address that this machine does not have is named, with what to do', async (t) => {
@@ -92,7 +92,7 @@ t.test('an address that this machine does not have is named, with what to do', a
   for (const host of ['192.0.2.1', 'no-such-host.invalid']) {
     const { code, stderr } = await runProgram(['--dir', root, '--host', host, '--token', 'secret'])
     t.equal(code, 1)
-    t.match(stderr.trimEnd().split('\n').at(-1), new RegExp(`--host ${host} is no address of this machine: .*127`))
+    t.match(stderr.trimEnd().split('\n').at(-1), new RegExp(`--host ${host} is not an address of this machine: .*127`))
   }
 })
 

@@ -47,7 +47,7 @@ t.test('the sessions of the tutorial do what they say', async (t) => {
   const blocks = [session, leases, readers, lines]
     .flatMap(blocksOf)
     .map((block) => block.replaceAll('/tmp/demo', tree.root))
-  const [prepare = '', first = '', second = '', leased = '', told = '', byLine = '', stdio = ''] = blocks
+  const [prepare = '', first = '', second = '', leased = '', readersScript = '', byLine = '', stdio = ''] = blocks
   t.equal(blocks.length, 7)
   await run(prepare.replace(/npm start.*/, ''))
   const { url } = await startProgram(t, ['--dir', tree.root])
@@ -71,7 +71,7 @@ t.test('the sessions of the tutorial do what they say', async (t) => {
   t.match(parse(released), { all_released: true })
   t.match(parse(append), { status: 'ok', path: 'list.txt' })
 
-  const [written, bobs, notice, merged, ...rest] = (await run(here(`${call}\n${told}`))).split('\n')
+  const [written, bobs, notice, merged, ...rest] = (await run(here(`${call}\n${readersScript}`))).split('\n')
   t.match([parse(written), parse(bobs)], [{ status: 'ok' }, { status: 'ok' }])
   t.match(parse(notice), promisedIn(readers), 'what Ann is told is what is printed')
   t.match(parse(merged), { status: 'ok', merged: true, diff: { summary: { regions_changed: 2 } } })

@@ -101,8 +101,8 @@ t.test('the command shows the change, makes it and takes it back', async (t) => 
       t.notMatch(shown.stdout, '\u001B', 'no colours where nobody looks')
       t.strictSame(home.snapshot(), before, '--dry-run changes nothing')
       t.match(await run(['setup', name, '--dir', 'tree']), { code: 0, stdout: /entry written/, stderr: '' })
-      t.match(await run(['setup', name, '--dir', 'tree']), { code: 0, stdout: /is set up already/ })
-      t.match(await run(['setup', name, '--remove']), { code: 0, stdout: /taken out/ })
+      t.match(await run(['setup', name, '--dir', 'tree']), { code: 0, stdout: /already set up/ })
+      t.match(await run(['setup', name, '--remove']), { code: 0, stdout: /entry removed/ })
       t.strictSame(home.snapshot(), before, `${name} is as it was`)
     })
   )
@@ -181,7 +181,7 @@ t.test('an entry that was put in the place of ours is not taken out', (t) => {
   const place = serverLocation(findClient('cursor'), stdioLaunch([home.root]), user)
   planAddition(place, journal, isOurEntry).apply()
   home.write('.cursor/mcp.json', '{"mcpServers": {"async-crud": {"command": "mine"}}}')
-  t.throws(() => planAddition(place, journal, isOurEntry), /none of ours/)
+  t.throws(() => planAddition(place, journal, isOurEntry), /setup did not write/)
   t.equal(planRemoval(place, journal, isOurEntry).isChange, false)
   t.end()
 })
@@ -224,15 +224,20 @@ t.test('a table of Codex with subtables is replaced and removed whole, comments 
 
 t.test('a file that cannot be read as what it should be is refused and left alone', async (t) => {
   const broken: [string, string, string, RegExp][] = [
-    ['claude-code', '.claude.json', '{"a": 1, // no comments here\n}', /claude\.json is no valid JSON: .* line 1/],
-    ['claude-code', '.claude.json', '{\n"a": 1,\n}', /is no valid JSON/],
-    ['claude-desktop', '.config/Claude/claude_desktop_config.json', '{"mcpServers": ', /is no valid JSON/],
-    ['cursor', '.cursor/mcp.json', '[]', /is no JSON object/],
+    ['claude-code', '.claude.json', '{"a": 1, // no comments here\n}', /claude\.json is not valid JSON: .* line 1/],
+    ['claude-code', '.claude.json', '{\n"a": 1,\n}', /is not valid JSON/],
+    ['claude-desktop', '.config/Claude/claude_desktop_config.json', '{"mcpServers": ', /is not valid JSON/],
+    ['cursor', '.cursor/mcp.json', '[]', /is not a JSON object/],
     ['cursor', '.cursor/mcp.json', '{"mcpServers": []}', /no object at mcpServers/],
     ['cursor', '.cursor/mcp.json', '{"mcpServers": {}, "mcpServers": {}}', /two entries "mcpServers"/],
-    ['cursor', '.cursor/mcp.json', '{"mcpServers": {"async-crud": {"command": "mine"}}}', /none of ours.*--force/],
-    ['vscode', '.config/Code/User/mcp.json', '{"servers": {"a": }}', /is no valid JSON/],
-    ['codex', '.codex/config.toml', 'model = \n', /is no valid TOML/],
+    [
+      'cursor',
+      '.cursor/mcp.json',
+      '{"mcpServers": {"async-crud": {"command": "mine"}}}',
+      /setup did not write.*--force/
+    ],
+    ['vscode', '.config/Code/User/mcp.json', '{"servers": {"a": }}', /is not valid JSON/],
+    ['codex', '.codex/config.toml', 'model = \n', /is not valid TOML/],
     ['codex', '.codex/config.toml', 'mcp_servers = { a = { command = "x" } }\n', /add the entry by hand|TOML/]
   ]
   for (const [name, file, text, message] of broken) {
@@ -246,7 +251,7 @@ t.test('a file that cannot be read as what it should be is refused and left alon
   }
   const refused = makeHome(t, { '.cursor/mcp.json': '{' })
   const { code, stdout, stderr } = await refused.run(['setup', 'cursor', '--dir', '.'])
-  t.match({ code, stdout, stderr }, { code: 1, stdout: '', stderr: /mcp\.json is no valid JSON/ })
+  t.match({ code, stdout, stderr }, { code: 1, stdout: '', stderr: /mcp\.json is not valid JSON/ })
   t.equal(stderr.trimEnd().split('\n').length, 1, 'one line')
   t.equal(refused.read('.cursor/mcp.json'), '{')
   const home = makeHome(t, { '.cursor/mcp.json': '{"mcpServers": {"async-crud": {"command": "mine"}}}' })
@@ -260,7 +265,7 @@ t.test('wrong arguments are one clear line and exit 1', async (t) => {
     [['setup'], /missing required argument 'client'/],
     [['setup', 'emacs'], /Allowed choices are claude-code, claude-desktop/],
     [['setup', 'cursor'], /no root: pass --dir/],
-    [['setup', 'cursor', '--dir', 'nothing'], /root nothing is no directory/],
+    [['setup', 'cursor', '--dir', 'nothing'], /root nothing is not a directory/],
     [['setup', 'cursor', '--dir', '.', '--guard'], /--guard goes into .* Claude Code project/],
     [['setup', 'claude-desktop', '--project', '.'], /no configuration for one project/],
     [['setup', 'claude-desktop', '--transport', 'http', '--dir', '.'], /use --transport stdio/],
@@ -329,7 +334,7 @@ t.test('the files of one project, and those over HTTP', async (t) => {
   })
   t.match(await guard, { stdout: /async-crud-mcp guard/ }, 'the hook runs as it stands there')
   t.match(await home.call(['setup', 'claude-code', '--project', 'app', '--guard', ...http]), {
-    stdout: /(?:set up already\n.*){2}/
+    stdout: /(?:already set up\n.*){2}/
   })
   t.match(await home.run(['setup', 'claude-code', '--project', 'app', '--remove']), { code: 0 })
   for (const name of ['cursor', 'vscode', 'codex'])
@@ -340,7 +345,7 @@ t.test('the files of one project, and those over HTTP', async (t) => {
 t.test('--print and --json answer a script, and the printed command is a server', async (t) => {
   const home = makeHome(t, { 'tree/a.txt': 'one\n' })
   const printed = await home.run(['setup', 'cursor', '--dir', 'tree', '--print'])
-  t.match(printed, { code: 0, stderr: /belongs into .*\.cursor\/mcp\.json/ })
+  t.match(printed, { code: 0, stderr: /Add this to .*\.cursor\/mcp\.json/ })
   const { mcpServers } = JSON.parse(printed.stdout) as {
     mcpServers: Record<string, { command: string; args: string[] }>
   }

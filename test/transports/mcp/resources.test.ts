@@ -27,18 +27,18 @@ interface ResourceClient {
   read(uri: string): Promise<Answer>
   /** @returns ends it */
   subscribe(...uris: string[]): Promise<() => Promise<unknown>>
-  /** Each time that it was told, the address. */
-  readonly told: string[]
-  /** Resolves when it has been told of this address, now or earlier; forgets what was told before. */
-  untilTold(uri: string): Promise<void>
+  /** The address of each notice of a change. */
+  readonly updated: string[]
+  /** Resolves after a notice for this address, now or earlier; forgets the notices before. */
+  untilUpdated(uri: string): Promise<void>
 }
 
 function modernFace(client: ModernClient): ResourceClient {
-  const told = listenTo((onTold) =>
-    client.setNotificationHandler('notifications/resources/updated', ({ params }) => onTold(params.uri))
+  const updated = listenTo((onUpdated) =>
+    client.setNotificationHandler('notifications/resources/updated', ({ params }) => onUpdated(params.uri))
   )
   return {
-    ...told,
+    ...updated,
     list: async (cursor) => client.listResources({ ...(cursor !== undefined && { cursor }) }),
     templates: async () => client.listResourceTemplates(),
     read: async (uri) => client.readResource({ uri }),
@@ -50,11 +50,11 @@ function modernFace(client: ModernClient): ResourceClient {
 }
 
 function legacyFace(client: LegacyClient): ResourceClient {
-  const told = listenTo((onTold) =>
-    client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => onTold(params.uri))
+  const updated = listenTo((onUpdated) =>
+    client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => onUpdated(params.uri))
   )
   return {
-    ...told,
+    ...updated,
     list: async (cursor) => client.listResources({ ...(cursor !== undefined && { cursor }) }),
     templates: async () => client.listResourceTemplates(),
     read: async (uri) => client.readResource({ uri }),
@@ -65,18 +65,18 @@ function legacyFace(client: LegacyClient): ResourceClient {
   }
 }
 
-function listenTo(register: (onTold: (uri: string) => void) => void) {
-  const told: string[] = []
+function listenTo(register: (onUpdated: (uri: string) => void) => void) {
+  const updated: string[] = []
   const emitter = new EventEmitter()
   register((uri) => {
-    told.push(uri)
-    emitter.emit('told')
+    updated.push(uri)
+    emitter.emit('updated')
   })
   return {
-    told,
-    async untilTold(uri: string): Promise<void> {
-      while (!told.includes(uri)) await once(emitter, 'told')
-      told.splice(0)
+    updated,
+    async untilUpdated(uri: string): Promise<void> {
+      while (!updated.includes(uri)) await once(emitter, 'updated')
+      updated.splice(0)
     }
   }
 }
@@ -143,20 +143,20 @@ for (const [door, open] of Object.entries(doors)) {
       const stop = await client.subscribe(uri('a.txt'), uri('sp ace/ü#.txt'), uri('not-yet.txt'))
       await writer.call('async_append', { path: 'never.txt', content: 'x' })
       await writer.call('async_append', { path: 'a.txt', content: 'x' })
-      await client.untilTold(uri('a.txt'))
+      await client.untilUpdated(uri('a.txt'))
       await writer.call('async_write', { path: 'not-yet.txt', content: 'x' })
-      await client.untilTold(uri('not-yet.txt'))
+      await client.untilUpdated(uri('not-yet.txt'))
       tree.write('sp ace/ü#.txt', 'by hand\n')
       await writer.call('async_read', { path: 'sp ace/ü#.txt' })
-      await client.untilTold(uri('sp ace/ü#.txt'))
+      await client.untilUpdated(uri('sp ace/ü#.txt'))
       await writer.call('async_delete', { path: 'a.txt' })
-      await client.untilTold(uri('a.txt'))
+      await client.untilUpdated(uri('a.txt'))
       await stop()
       const other = await client.subscribe(uri('never.txt'))
       await writer.call('async_append', { path: 'not-yet.txt', content: 'x' })
       await writer.call('async_append', { path: 'never.txt', content: 'x' })
-      await until(() => client.told.length !== 0)
-      t.strictSame(client.told, [uri('never.txt')], 'of nothing else, before and after')
+      await until(() => client.updated.length !== 0)
+      t.strictSame(client.updated, [uri('never.txt')], 'of nothing else, before and after')
       await other()
     })
   }
@@ -278,11 +278,11 @@ t.test('a session without a stream is told when it opens one, and costs nothing 
   headers['mcp-session-id'] = opened.headers.get('mcp-session-id') ?? ''
   await post({ method: 'notifications/initialized' })
   await post({ id: 2, method: 'resources/subscribe', params: { uri: uri('a.txt') } })
-  const { promise: told, resolve } = withResolvers<unknown>()
+  const { promise: updated, resolve } = withResolvers<unknown>()
   // After the session, which followed first.
   server.app.events.follow({ types: new Set(['file_changed']) }, resolve)
   await writer.call('async_append', { path: 'a.txt', content: 'x' })
-  await told
+  await updated
   const stop = new AbortController()
   const stream = await fetch(`${server.url}/mcp`, { headers, signal: stop.signal })
   let text = ''
@@ -376,10 +376,10 @@ t.test('a file that changes all the time is told of now and then, the last chang
   const client = await connectHttp(t, '2026', server.url)
   await client.subscribe(uri('a.txt'))
   for (let count = 0; count < 50; count += 1) await writer.call('async_append', { path: 'a.txt', content: 'x' })
-  await client.untilTold(uri('a.txt'))
+  await client.untilUpdated(uri('a.txt'))
   let text = ''
   // Whoever reads each time he is told ends with the last version.
   while (text !== tree.read('a.txt'))
     text = String(((await client.read(uri('a.txt')))['contents'] as Answer[])[0]?.['text'])
-  t.ok(client.told.length < 25, `told ${client.told.length} times of 50 changes`)
+  t.ok(client.updated.length < 25, `told ${client.updated.length} times of 50 changes`)
 })

@@ -56,7 +56,7 @@ t.test('the program of a user answers him and root, and nobody else', { skip: ca
     { status: 403, body: { error_code: 'FORBIDDEN_USER' } }
   ])
   await askAndLeaveAs(somebody, write(url, 'f'))
-  const refusals = () => stderr.filter((line) => line.includes('refused at the door'))
+  const refusals = () => stderr.filter((line) => line.includes('access refused'))
   await until(() => refusals().length >= 3)
   t.notOk(tree.all().includes('f'))
 })

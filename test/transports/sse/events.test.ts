@@ -215,8 +215,8 @@ t.test('nothing is told of files, types and agents that are not followed', async
   for (const [query, wanted] of Object.entries(follows)) {
     if (wanted.length === 0 || query.includes('agent_id')) await setImmediate()
     else if (query !== `path=${encodeURIComponent(tree.path('*'))}`) await eventsUntil(streams.get(query)!, 'mark-1')
-    const told = streams.get(query)!.events.filter((event) => event['type'] === 'file_changed')
-    const paths = new Set(told.map((event) => String(event['path'])).filter((path) => !path.endsWith('mark-1')))
+    const received = streams.get(query)!.events.filter((event) => event['type'] === 'file_changed')
+    const paths = new Set(received.map((event) => String(event['path'])).filter((path) => !path.endsWith('mark-1')))
     t.strictSame(
       [...paths].map((path) => path.slice(tree.root.length + 1)).sort(),
       wanted,

@@ -71,11 +71,11 @@ t.test('where not all is kept that was missed, a gap says so first', async (t) =
   for (let count = 0; count < 5; count += 1) await change(`${count}.txt`)
   const [seen] = await take(first, 1)
   const again = await follow(t, server.url, '', { headers: { 'last-event-id': String(seen?.['id']) } })
-  const told = await take(again, 3)
-  t.match(told, [{ type: 'gap', reason: 'not_kept' }, { path: /3.txt/ }, { path: /4.txt/ }])
+  const received = await take(again, 3)
+  t.match(received, [{ type: 'gap', reason: 'not_kept' }, { path: /3.txt/ }, { path: /4.txt/ }])
   const foreign = await follow(t, server.url, '', { headers: { 'last-event-id': 'of-another-life' } })
   t.match(await foreign.next(), { type: 'gap', reason: 'not_kept' })
-  const fromGap = await follow(t, server.url, '', { headers: { 'last-event-id': String(told[0]?.['id']) } })
+  const fromGap = await follow(t, server.url, '', { headers: { 'last-event-id': String(received[0]?.['id']) } })
   t.match(await take(fromGap, 2), [{ path: /3.txt/ }, { path: /4.txt/ }], 'a gap is a place to come back to')
 })
 
@@ -136,8 +136,8 @@ t.test('hundreds of streams are served, one more is refused, and slow ones cost 
     message: /events.max_subscribers/
   })
   await change()
-  const told = await Promise.all(streams.map(async (stream) => stream.next()))
-  t.equal(new Set(told.map(({ id }) => String(id))).size, 1, 'all are told of the one change')
+  const received = await Promise.all(streams.map(async (stream) => stream.next()))
+  t.equal(new Set(received.map(({ id }) => String(id))).size, 1, 'all are told of the one change')
   for (const { response } of streams) response.pause()
   const before = process.memoryUsage().rss
   const { events } = server.app
@@ -166,9 +166,9 @@ t.test('who comes back gets all that was missed, however much more it is than a 
   const again = await follow(t, server.url, 'types=file_changed&path=**', { headers })
   t.equal(again.events.length, 1, 'a filter is held against what was missed, too')
   const all = await follow(t, server.url, 'types=file_changed', { headers })
-  const told = await take(all, 5000)
+  const received = await take(all, 5000)
   t.ok(
-    told.every(({ path }, index) => String(path).startsWith(`/${index}/`)),
+    received.every(({ path }, index) => String(path).startsWith(`/${index}/`)),
     'in order, each once'
   )
   events.publish(changed('/live'))
@@ -186,8 +186,8 @@ t.test('making an event waits for nobody, and telling it leaves room for others'
     return true
   }
   const heard: string[][] = [[], [], []]
-  for (const told of heard)
-    events.follow({ matchesPath: slow }, (event) => told.push('path' in event ? event.path : ''))
+  for (const received of heard)
+    events.follow({ matchesPath: slow }, (event) => received.push('path' in event ? event.path : ''))
   events.publish(changed('/1'))
   events.publish(changed('/2'))
   t.equal(looked, 0)
@@ -209,25 +209,28 @@ t.test('of many filters with the same paths one is asked', async (t) => {
   const events = createEvents()
   t.teardown(() => events.close())
   let asked = 0
-  const told: unknown[] = []
+  const received: unknown[] = []
   const filter = { matchesPath: () => (asked += 1) > 0, pathKey: 'same' }
-  for (let count = 0; count < 50; count += 1) events.follow(filter, (event) => told.push(event))
+  for (let count = 0; count < 50; count += 1) events.follow(filter, (event) => received.push(event))
   events.publish(changed('/a'))
   events.publish(changed('/b'))
-  await until(() => told.length >= 100)
+  await until(() => received.length >= 100)
   t.equal(asked, 2, 'once an event')
 })
 
 t.test('more events at once than can wait leave a gap, from which one can come back', async (t) => {
   const events = createEvents({ maxKept: () => 20_000 })
   t.teardown(() => events.close())
-  const told: TreeEvent[] = []
-  const following = events.follow({}, (event) => told.push(event))
+  const received: TreeEvent[] = []
+  const following = events.follow({}, (event) => received.push(event))
   const before = events.position
   for (let count = 0; count < 10_005; count += 1) events.publish(changed(`/${count}`))
   await until(() => following.position() === events.position)
-  t.match(told, [{ type: 'gap', reason: 'too_slow', id: before }, ...[1, 2, 3, 4].map((n) => ({ path: `/1000${n}` }))])
-  t.equal(events.follow({}, () => {}, { after: told[0]?.id }).missed.length, 10_005)
+  t.match(received, [
+    { type: 'gap', reason: 'too_slow', id: before },
+    ...[1, 2, 3, 4].map((n) => ({ path: `/1000${n}` }))
+  ])
+  t.equal(events.follow({}, () => {}, { after: received[0]?.id }).missed.length, 10_005)
 })
 
 t.test('nothing is made while nobody follows, and what was kept is forgotten after a while', async (t) => {
@@ -280,14 +283,14 @@ t.test('a relay that does not read is told where events are missing, and memory 
     close: () => {},
     destroy: () => {}
   })
-  const tell = (id: string) => feed({ ...changed('/a'), id, at: '' })
-  tell('1')
+  const report = (id: string) => feed({ ...changed('/a'), id, at: '' })
+  report('1')
   unread = 20_000_000
-  for (const id of ['2', '3', '4']) tell(id)
+  for (const id of ['2', '3', '4']) report(id)
   unread = 12_000_000
-  tell('5')
+  report('5')
   unread = 1000
-  tell('6')
+  report('6')
   t.match(sent, [
     { type: 'event', event: { id: '1' } },
     { type: 'event', event: { type: 'gap', reason: 'too_slow' } },
@@ -326,9 +329,9 @@ t.test('every process of a tree tells of what happens in it, and of the change o
   for (const [index, { url }] of clients.entries()) {
     const rest = await connect(t, 'rest', url, `agent-${index}`)
     await rest.call('async_append', { path: 'a.txt', content: 'x' })
-    const told = await Promise.all(streams.map(async (stream) => stream.next()))
-    for (const event of told) t.match(event, { type: 'file_changed', agent_id: `agent-${index}` })
-    t.equal(new Set(told.map(({ id }) => String(id))).size, 1, 'under one id')
+    const received = await Promise.all(streams.map(async (stream) => stream.next()))
+    for (const event of received) t.match(event, { type: 'file_changed', agent_id: `agent-${index}` })
+    t.equal(new Set(received.map(({ id }) => String(id))).size, 1, 'under one id')
   }
   authority.process.kill('SIGKILL')
   for (const stream of streams.slice(1)) t.match(await stream.next(), { type: 'gap', reason: 'authority_changed' })

@@ -255,12 +255,12 @@ t.test('one tree is not served as two: other roots, a part of it, and a root of 
   const { app } = await startServer(t, [tree.path('one'), tree.path('two')])
   await app.tree.join()
   const other = /serves this tree with the roots .*two.*same --dir/
-  const within = /lies in .*one, which another server serves/
+  const within = /lies in .*one, which another server already serves/
   const cases: [string[], RegExp][] = [
     [['one'], other],
     [['one', 'three'], /serves this tree with the roots/],
-    [['two'], /served already|serves/],
-    [['three', 'two'], /two is served already/],
+    [['two'], /already served|serves/],
+    [['three', 'two'], /two is already served/],
     [['one/deep'], within]
   ]
   for (const [names, message] of cases) {

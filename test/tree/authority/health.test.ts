@@ -109,10 +109,10 @@ t.test('every failure goes through a relay unchanged', async (t) => {
   for (const code of Object.keys(errorTable) as ErrorCode[]) {
     const expected = failureOf(code)
     const context = { caller: { transport: 'rest' }, signal: new AbortController().signal } as const
-    const told = await relay.call(code, {}, context).catch((error: unknown) => error as OperationError)
-    t.strictSame((told as OperationError).toEnvelope(), expected.toEnvelope(), code)
-    t.strictSame((told as OperationError).jsonRpcCode, expected.jsonRpcCode)
-    t.equal((told as OperationError).httpStatus, errorTable[code].httpStatus)
+    const failure = await relay.call(code, {}, context).catch((error: unknown) => error as OperationError)
+    t.strictSame((failure as OperationError).toEnvelope(), expected.toEnvelope(), code)
+    t.strictSame((failure as OperationError).jsonRpcCode, expected.jsonRpcCode)
+    t.equal((failure as OperationError).httpStatus, errorTable[code].httpStatus)
   }
   const named = toOperationError(new OperationError('OVERLOADED', 'm', { jsonRpcCode: -1 }).withNotices(notices), 'p')
   t.match(named.toWire(), { path: 'p', jsonRpcCode: -1, notices }, 'nothing is lost where the path is added')
@@ -131,7 +131,7 @@ t.test('a package that is away for a moment is told of, and used once it is back
   t.match(await post(url, 'async_update', late), {
     status: 'contention',
     diff: null,
-    message: /could not compare the versions now.*\/health/
+    message: /could not compare the versions.*\/health/
   })
   t.match(
     await healthOf(url),

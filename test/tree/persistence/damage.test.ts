@@ -154,13 +154,13 @@ const damages: readonly Damage[] = [
     title: 'no journal at all',
     apply: (path) => writeFileSync(path, 'hello\nworld\n'),
     fault: 'damaged',
-    reason: /it is no state of this server/
+    reason: /it is not a state of this server/
   },
   {
     title: 'changed in the middle',
     apply: (path) => writeFileSync(path, readFileSync(path, 'utf8').replace('"lock_try"', '"lock_tri"')),
     fault: 'damaged',
-    reason: /a record in it is not what was written/
+    reason: /a record in it is damaged/
   },
   {
     title: 'of a later version',
@@ -199,9 +199,9 @@ for (const { title, apply, fault, reason } of damages) {
     t.match(await call('lock_try', { filepaths: ['x.txt'], agent_id: 'eve' }), { all_acquired: true })
     const aside = readdirSync(dirname(path)).filter((name) => name.startsWith(`state.${fault}-`))
     t.equal(aside.length, 1)
-    const told = log.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ level }) => level === 40)
-    t.match(told, [{ part: 'persistence: set-aside', msg: reason }])
-    t.match(told[0]?.['msg'], join(dirname(path), aside[0] as string))
+    const warnings = log.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ level }) => level === 40)
+    t.match(warnings, [{ part: 'persistence: set-aside', msg: reason }])
+    t.match(warnings[0]?.['msg'], join(dirname(path), aside[0] as string))
     t.match(await (await fetch(`${url}/health`)).json(), {
       status: 'degraded',
       degraded: [{ part: 'persistence: set-aside', message: reason }]
@@ -224,7 +224,7 @@ t.test('the state of another tree is left to it, nothing is kept in its place, a
   t.match(app.degradations.list(), [
     {
       part: 'persistence: journal',
-      message: /left as it is, since it is the state of another tree.*a persistence\.state_file of its own/
+      message: /left as it is, because it is the state of another tree.*its own persistence\.state_file/
     }
   ])
   await app.close()

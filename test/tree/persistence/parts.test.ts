@@ -242,13 +242,13 @@ t.test('a change that the watcher finds while the histories are restored is told
     hardlinks: 'break',
     protectedPaths: []
   })
-  const told: object[] = []
+  const logged: object[] = []
   const parts = {
     files: store,
     bases: createBases({ maxBytes: 1000 }),
     history,
     locks,
-    log: { ...log, info: (fields: object) => void told.push(fields) }
+    log: { ...log, info: (fields: object) => void logged.push(fields) }
   }
   const check = createRevalidation(parts, new AbortController().signal)
   for (const path of [a, b]) {
@@ -265,5 +265,5 @@ t.test('a change that the watcher finds while the histories are restored is told
   // As the watcher does, before the rest of the state is there.
   await examine(a, () => false, parts)
   await check.run([a, b])
-  t.strictSame(told, [{ count: 2, paths: [a, b] }])
+  t.strictSame(logged, [{ count: 2, paths: [a, b] }])
 })

@@ -193,7 +193,7 @@ t.test('a link planted in place of the folder or the file gets nothing written t
   t.match(warnings, [/must be a directory.*it could not be set aside.*Tokens go on/])
   t.throws(() => tokens.nextForLease(), {
     code: 'WRITE_ERROR',
-    message: /No lease was given.*symbolic link: remove it.*then try again/
+    message: /No lease was granted.*symbolic link: remove it.*then try again/
   })
   t.ok(tokens.next() > token, 'operations go on')
   t.equal(elsewhere.read('fencing-tokens.json'), '{"version":1,"reserved":3}')
@@ -214,7 +214,7 @@ t.test('where nothing can be written no lease is given, and operations go on', {
   const tree = makeTree(t)
   chmodSync(tree.root, 0o755)
   const { stdout } = await promisify(execFile)(process.execPath, [giver, tree.root, 'nobody', '1'])
-  t.match(stdout, /^WRITE_ERROR: No lease was given.*EACCES.*Make .* writable.*\nordinary: \d{16}\n$/)
+  t.match(stdout, /^WRITE_ERROR: No lease was granted.*EACCES.*Make .* writable.*\nordinary: \d{16}\n$/)
 })
 
 t.test('a folder or file that another user has put there is not believed', { skip: needsUser }, async (t) => {

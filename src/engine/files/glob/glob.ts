@@ -166,7 +166,7 @@ class Compiler {
       throw invalidPattern(this.#pattern, 'uses a POSIX class such as [[:alpha:]]', 'Use ranges: [a-z]')
     const members = membersOf(body)
     if (members === undefined)
-      throw invalidPattern(this.#pattern, 'has a range from a higher to a lower character', 'Turn it round: [a-z]')
+      throw invalidPattern(this.#pattern, 'has a range from a higher to a lower character', 'Reverse it: [a-z]')
     this.#consume(members)
   }
 

@@ -22,7 +22,7 @@ export function toPlainPattern(pattern: string): PlainPattern {
   if (text === '' || dotSegment.test(text))
     throw invalidPattern(
       pattern,
-      'has a . or .. that leads elsewhere',
+      'has a . or .. that leads to another folder',
       'Pass the folder as path, and a pattern below it'
     )
   return { text, isPath: pattern.includes('/') || pattern.includes('**'), isFolder: pattern.endsWith('/') }
