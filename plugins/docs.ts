@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import fp from 'fastify-plugin'
+import { routes } from '../schemas/routes.ts'
 import { installed } from '../src/support/installation.ts'
 
 const require = createRequire(import.meta.url)
@@ -15,8 +16,8 @@ const own = (name: string) => () => installed(`openapi/${name}`)
 const ofSwaggerUi = (name: string) => () => require.resolve(`@fastify/swagger-ui/static/${name}`)
 
 const files = [
-  { path: '/docs', type: html, locate: own('docs.html') },
-  { path: '/docs/', type: html, locate: own('docs.html') },
+  { path: '/docs', schema: routes['/docs'], type: html, locate: own('docs.html') },
+  { path: '/docs/', schema: routes['/docs'], type: html, locate: own('docs.html') },
   { path: '/docs/docs.js', type: script, locate: own('docs.js') },
   { path: '/docs/swagger-ui.css', type: css, locate: ofSwaggerUi('swagger-ui.css') },
   { path: '/docs/swagger-ui-bundle.js', type: script, locate: ofSwaggerUi('swagger-ui-bundle.js') },
@@ -37,8 +38,8 @@ const policy = [
 
 export default fp(
   async (app) => {
-    for (const { path, type, locate } of files) {
-      app.get(path, { config: { isPublic: true } }, async (_request, reply) => {
+    for (const { path, schema = {}, type, locate } of files) {
+      app.get(path, { schema, config: { isPublic: true } }, async (_request, reply) => {
         const content = await readFile(locate())
         return reply.type(type).header('content-security-policy', policy).send(content)
       })

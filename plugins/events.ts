@@ -1,18 +1,16 @@
 // GET /events: what happens to files and locks, as Server-Sent Events.
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { eventTypes, type Ready } from '../schemas/events.ts'
+import { routes } from '../schemas/routes.ts'
 import type { Config } from '../src/config/config.ts'
 import { OperationError } from '../src/errors.ts'
-import { checkAgentId } from '../src/operations/definition/define.ts'
 import { toEventFilter, type FilterInput } from '../src/engine/events/event-filter.ts'
 import type { Following } from '../src/engine/events/event-hub.ts'
-import { suggest } from '../src/support/suggest.ts'
 import { createEventStream, type EventStream } from '../src/transports/sse/event-stream.ts'
 import { timestamp } from '../src/support/timestamp.ts'
 import type { EventFilter } from '../src/engine/events/tree-event.ts'
-
-type Query = Readonly<Record<string, string | string[]>>
 
 export default fp<{ config: Config }>(
   async (app, { config }) => {
@@ -21,8 +19,10 @@ export default fp<{ config: Config }>(
     let opening = 0
     let beating: NodeJS.Timeout | undefined
 
-    app.get<{ Querystring: Query }>('/events', { exposeHeadRoute: false }, async (request, reply) => {
-      const input = readQuery(request.query)
+    const typed = app.withTypeProvider<TypeBoxTypeProvider>()
+    typed.get('/events', { schema: routes['/events'], exposeHeadRoute: false }, async (request, reply) => {
+      const { types, path: paths = [], agent_id: agentId } = request.query
+      const input = { types, paths, agentId }
       const filter = toEventFilter(input, app.files)
       const { max_subscribers } = app.settings.current.events
       if (streams.size + opening >= max_subscribers) throw tooMany(max_subscribers)
@@ -78,24 +78,7 @@ const headers = {
   'x-accel-buffering': 'no'
 }
 
-const parameters = ['types', 'path', 'agent_id']
 const maxIdLength = 100
-
-function readQuery({ types, path, agent_id, ...others }: Query): FilterInput {
-  const [unknown] = Object.keys(others)
-  if (unknown !== undefined)
-    throw new OperationError(
-      'INVALID_REQUEST',
-      `unknown parameter "${unknown.slice(0, 100)}"${suggest(unknown, parameters)}`
-    )
-  if (Array.isArray(agent_id)) throw new OperationError('INVALID_REQUEST', 'agent_id is given more than once.')
-  return { types: toList(types), paths: toList(path), agentId: checkAgentId(agent_id) }
-}
-
-function toList(value: string | string[] | undefined): string[] {
-  if (value === undefined) return []
-  return Array.isArray(value) ? value : [value]
-}
 
 /** The header that EventSource sends when it reconnects. */
 function readLastId({ headers: { 'last-event-id': id } }: FastifyRequest): string | undefined {

@@ -1,7 +1,9 @@
 // GET /health (PRD 11.2): whether the process can do its work, checked within a bounded time.
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import fp from 'fastify-plugin'
 import type { Health } from '../schemas/health.ts'
+import { routes } from '../schemas/routes.ts'
 import { uptimeSeconds } from '../src/support/uptime.ts'
 import { createRootProbe } from '../src/engine/files/root-health.ts'
 
@@ -18,7 +20,8 @@ export default fp(
     const renewal = setInterval(() => delay.reset(), windowMs)
     renewal.unref()
     const probeRoots = createRootProbe(app.files.roots)
-    app.get('/health', async (): Promise<Health> => {
+    const typed = app.withTypeProvider<TypeBoxTypeProvider>()
+    typed.get('/health', { schema: routes['/health'] }, async (): Promise<Health> => {
       const { version } = app.serverFacts
       const [roots, authority] = await Promise.all([probeRoots(probeMs), app.tree.findObstacle(probeMs)])
       app.degradations.set('roots', roots)

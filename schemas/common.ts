@@ -1,10 +1,11 @@
 // The parameters and properties that several operations share.
 import { Type, type Static } from './typebox.ts'
 
+/** What any path is, absolute or not. */
+export const pathText = { minLength: 1, maxLength: 4096, pattern: '^[^\\u0000]*$' }
+
 export const Path = Type.String({
-  minLength: 1,
-  maxLength: 4096,
-  pattern: '^[^\\u0000]*$',
+  ...pathText,
   description: 'Absolute path, or a path relative to the first root.'
 })
 
@@ -48,11 +49,12 @@ const invisible =
  */
 export const shownText = `^[${invisible}]*[^${forbidden}${invisible}][^${forbidden}]*$`
 
+/** What the name of an agent is. */
+export const agentText = { minLength: 1, maxLength: 200, pattern: shownText }
+
 export const AgentId = Type.Optional(
   Type.String({
-    minLength: 1,
-    maxLength: 200,
-    pattern: shownText,
+    ...agentText,
     description: 'Your name; shown to other agents. Agents that share a connection each pass their own.'
   })
 )

@@ -217,7 +217,11 @@ export const ErrorEnvelope = Type.Object(
     message: Type.String({ description: 'What happened, to which path, and what to do next.' }),
     path: Type.Optional(Type.String({ description: 'The path as the caller spelt it.' })),
     details: Type.Optional(
-      Type.Record(Type.String(), Type.Unknown(), { description: 'Facts for programs; the keys depend on the code.' })
+      Type.Unsafe<Record<string, unknown>>({
+        description: 'Facts for programs; the keys depend on the code.',
+        type: 'object',
+        additionalProperties: {}
+      })
     ),
     ...notices
   },

@@ -1,6 +1,6 @@
 // The events of a tree for its followers: changes of files, and what happens at their locks. Paths, hashes and names only, never content.
-import { Hash, Timestamp } from './common.ts'
-import { Type, type Static, type TProperties } from './typebox.ts'
+import { agentText, Hash, pathText, Timestamp } from './common.ts'
+import { inputObject, Type, type Static, type TProperties } from './typebox.ts'
 
 /** In the order of the documentation. */
 export const eventTypes = ['file_changed', 'lock_released', 'queue_position', 'lease_expired', 'contention'] as const
@@ -116,6 +116,29 @@ export const Event = Type.Union([FileChanged, FilesChanged, LockReleased, QueueP
 })
 export type Event = Static<typeof Event>
 
+/** The querystring of GET /events. */
+export const EventsQuery = inputObject({
+  types: Type.Optional(
+    Type.Array(Type.String({ enum: eventTypes }), {
+      description: 'Types to follow, with commas between them. Default: all.'
+    })
+  ),
+  path: Type.Optional(
+    Type.Array(Type.String(pathText), {
+      maxItems: 50,
+      description:
+        'Files to follow: a path, that of a folder for all below it, or a pattern relative to the roots, such as src/**. May be given 50 times, with 8192 characters in all, of which patterns must be few or short: about twelve ordinary ones. Default: all.'
+    })
+  ),
+  agent_id: Type.Optional(
+    Type.String({
+      ...agentText,
+      description: 'The agent to follow; "external" for changes made outside the server. Default: all.'
+    })
+  )
+})
+export type EventsQuery = Static<typeof EventsQuery>
+
 /** Every follower gets it, whatever it follows. */
 export const Gap = event('GapEvent', 'gap', 'Some events are missing from here on: look again at what you use.', {
   reason: Type.String({
@@ -140,3 +163,6 @@ export const Ready = Type.Object(
   { title: 'ReadyEvent', description: 'What this stream follows.' }
 )
 export type Ready = Static<typeof Ready>
+
+/** The data of one event of GET /events. */
+export const StreamedEvent = Type.Union([Ready, ...Event.anyOf, Gap])

@@ -281,6 +281,11 @@ export const LockBreakOutput = lockOutput(
   'The leases have ended, and the next waiters get the files.'
 )
 
+/** The querystring of GET /locks. */
+export const LockListQuery = inputObject({
+  limit: Type.Integer({ minimum: 0, maximum: 100_000, default: 10_000, description: 'Files listed at most.' })
+})
+
 /** Answer of GET /locks. */
 export const LockList = Type.Object(
   {

@@ -19,7 +19,9 @@ const annotations = ['x-live', 'x-path', 'x-any-case', 'x-aliases']
 export async function compileValidators(folder) {
   const load = (path) => import(pathToFileURL(join(folder, path)).href)
   // Each makes those that it needs.
-  await Promise.all([load('src/operations/index.js'), load('src/config/check.js')])
+  await Promise.all(
+    ['operations/index', 'config/check', 'transports/query-check'].map((path) => load(`src/${path}.js`))
+  )
   const { validatedSchemas } = await load('src/support/validation/validator.js')
 
   const entries = [...validatedSchemas].map(([name, schema]) => {

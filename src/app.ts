@@ -24,6 +24,7 @@ import settings, { type ReloadOptions } from '../plugins/settings.ts'
 import stdio from '../plugins/stdio.ts'
 import watcher from '../plugins/watcher.ts'
 import type { Config } from './config/config.ts'
+import { queryCheckOf } from './transports/query-check.ts'
 
 export interface AppOptions {
   readonly config: Config
@@ -61,8 +62,8 @@ export async function createApp({
     clientErrorHandler: answerUnparsable,
     // Pending answers go out before their connections are closed.
     forceCloseConnections: 'idle',
-    // Operations check their inputs themselves; loading Fastify's validators would take a twentieth of a start.
-    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
+    // To load Fastify's own compilers would take a twentieth of a start.
+    schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     // A request that arrives during a stop gets our own answer, from app.call.
     return503OnClosing: false,
     http: {
@@ -72,6 +73,8 @@ export async function createApp({
       requestTimeout: daemon.request_timeout_seconds * 1000
     }
   })
+  // Routes are checked by what the build has compiled; their answers are plain JSON.
+  app.setValidatorCompiler(queryCheckOf).setSerializerCompiler(() => JSON.stringify)
   const options = { config, version }
   await app.register(settings, { ...options, reload })
   await app.register(degradations)
@@ -118,6 +121,6 @@ async function answerUnroutable(
   sendError(request, reply, (await app.refusalOf(request)) ?? toFailure(error))
 }
 
-function noSchemas(): never {
-  throw new Error('A route has a schema: give Fastify a compiler for it.')
+function noCompiler(): never {
+  throw new Error('The compilers of this service are set in createApp.')
 }

@@ -2,11 +2,13 @@
 import { AgentId } from '../../schemas/common.ts'
 import { Health } from '../../schemas/health.ts'
 import { LockList } from '../../schemas/locks.ts'
+import { routes } from '../../schemas/routes.ts'
 import type { Operation } from '../../src/operations/definition/define.ts'
 import { envelopes } from '../../src/operations/definition/envelopes.ts'
 import { createComponents, type JsonObject } from './components.ts'
 import { describeEvents } from './events.ts'
 import { createExamples, type RecordedCall } from './examples.ts'
+import { describeQuery } from './query.ts'
 import { describeRefusals, describeResponses, jsonContent, toPascalCase, type Workshop } from './responses.ts'
 
 interface Sources {
@@ -23,7 +25,8 @@ export function createOpenApi({ operations, version, calls }: Sources): JsonObje
   const paths: JsonObject = {
     '/health': { get: describeHealth(workshop) },
     '/locks': { get: describeLockList(workshop) },
-    '/events': { get: describeEvents(workshop) }
+    '/events': { get: describeEvents(workshop) },
+    '/docs': { get: describeDocs(workshop) }
   }
   for (const operation of operations) paths[`/${operation.name}`] = { post: describeOperation(operation, workshop) }
   const agentId = describeAgentId(workshop)
@@ -133,15 +136,7 @@ function describeLockList(workshop: Workshop): JsonObject {
     description:
       'For people and dashboards: every file that is held or waited for, with leases and running operations.',
     tags: ['locks'],
-    parameters: [
-      {
-        name: 'limit',
-        in: 'query',
-        required: false,
-        description: 'Files listed at most.',
-        schema: { type: 'integer', minimum: 0, maximum: 100_000, default: 10_000 }
-      }
-    ],
+    parameters: describeQuery(routes['/locks'].querystring, workshop),
     responses: {
       '200': {
         description: LockList.description ?? '',
@@ -151,3 +146,23 @@ function describeLockList(workshop: Workshop): JsonObject {
     }
   }
 }
+
+function describeDocs(workshop: Workshop): JsonObject {
+  const { schema } = routes['/docs'].response[200].content['text/html']
+  return {
+    operationId: 'docs',
+    summary: 'This document as a page',
+    description: 'For a browser: every operation can be tried out. No token is needed to see it.',
+    tags: ['server'],
+    security: [{}],
+    responses: {
+      '200': {
+        description: 'The page.',
+        content: { 'text/html': { schema: workshop.components.schema(schema), examples: pageExample } }
+      },
+      ...describeRefusals(['FORBIDDEN_ORIGIN', 'METHOD_NOT_ALLOWED'], workshop)
+    }
+  }
+}
+
+const pageExample: JsonObject = { page: { summary: 'How it begins.', value: '<!doctype html>\n<html lang="en">' } }

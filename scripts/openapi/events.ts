@@ -1,14 +1,13 @@
 // GET /events in the OpenAPI document.
-import { AgentId } from '../../schemas/common.ts'
-import { Event, eventTypes, Gap, Ready } from '../../schemas/events.ts'
+import { StreamedEvent } from '../../schemas/events.ts'
+import { routes } from '../../schemas/routes.ts'
 import type { JsonObject } from './components.ts'
+import { describeQuery } from './query.ts'
 import { describeRefusals, type Workshop } from './responses.ts'
 
 export function describeEvents(workshop: Workshop): JsonObject {
   const { components } = workshop
-  const schema = {
-    oneOf: [components.schema(Ready), ...Event.anyOf.map((part) => components.schema(part)), components.schema(Gap)]
-  }
+  const schema = { oneOf: StreamedEvent.anyOf.map((part) => components.schema(part)) }
   return {
     operationId: 'follow_events',
     summary: 'Stream events',
@@ -19,30 +18,7 @@ export function describeEvents(workshop: Workshop): JsonObject {
     ].join('\n'),
     tags: ['files'],
     parameters: [
-      {
-        name: 'types',
-        in: 'query',
-        required: false,
-        description: 'Types to follow, with commas between them. Default: all.',
-        style: 'form',
-        explode: false,
-        schema: { type: 'array', items: { type: 'string', enum: [...eventTypes] } }
-      },
-      {
-        name: 'path',
-        in: 'query',
-        required: false,
-        description:
-          'Files to follow: a path, that of a folder for all below it, or a pattern relative to the roots, such as src/**. May be given 50 times, with 8192 characters in all, of which patterns must be few or short: about twelve ordinary ones. Default: all.',
-        schema: { type: 'array', maxItems: 50, items: { type: 'string', minLength: 1, maxLength: 4096 } }
-      },
-      {
-        name: 'agent_id',
-        in: 'query',
-        required: false,
-        description: 'The agent to follow; "external" for changes made outside the server. Default: all.',
-        schema: components.schema(AgentId)
-      },
+      ...describeQuery(routes['/events'].querystring, workshop),
       {
         name: 'Last-Event-ID',
         in: 'header',

@@ -1,8 +1,11 @@
 // The diff as unified text: `patch` applied with it to the base gives the bytes of current.
+import type { StructuredPatchHunk } from 'diff'
+import { FILE_HEADERS_ONLY, formatPatch } from 'diff/lib/patch/create.js'
 import type { Hunk } from './hunks.ts'
 import { toRecords, type RecordDiff } from './records.ts'
 
-const header = '--- expected\n+++ current\n'
+const names = { oldFileName: 'expected', newFileName: 'current', oldHeader: undefined, newHeader: undefined }
+const noLineFeed = '\\ No newline at end of file'
 
 /**
  * "" if nothing differs. Changes less than two contexts apart share one section, as in `diff -u`.
@@ -18,7 +21,8 @@ export function toUnified(
   if (hunks.length === 0) return ''
   const records = toRecords(baseLines, currentLines, hunks)
   const sections = sectionsOf(records.hunks, contextLines)
-  return header + sections.map((section) => sectionText(records, section, contextLines, skippedLineFeeds)).join('')
+  const patch = sections.map((section) => toPatchHunk(records, section, contextLines, skippedLineFeeds))
+  return shortenRanges(formatPatch({ ...names, hunks: patch }, FILE_HEADERS_ONLY))
 }
 
 function sectionsOf(hunks: readonly Hunk[], contextLines: number): Hunk[][] {
@@ -32,44 +36,45 @@ function sectionsOf(hunks: readonly Hunk[], contextLines: number): Hunk[][] {
   return sections
 }
 
-function sectionText(
+function toPatchHunk(
   { baseRecords, currentRecords }: RecordDiff,
   section: readonly Hunk[],
   contextLines: number,
   skipped: number
-): string {
+): StructuredPatchHunk {
   const first = section[0]!
   const last = section.at(-1)!
   const lead = Math.min(contextLines, first.baseStart)
   const trail = Math.min(contextLines, baseRecords.length - last.baseEnd)
-  const out = [
-    '@@ -',
-    range(skipped + first.baseStart - lead, skipped + last.baseEnd + trail),
-    ' +',
-    range(skipped + first.currentStart - lead, skipped + last.currentEnd + trail),
-    ' @@\n'
-  ]
+  const lines: string[] = []
   let at = first.baseStart - lead
   for (const hunk of section) {
-    push(out, ' ', baseRecords, at, hunk.baseStart)
-    push(out, '-', baseRecords, hunk.baseStart, hunk.baseEnd)
-    push(out, '+', currentRecords, hunk.currentStart, hunk.currentEnd)
+    push(lines, ' ', baseRecords, at, hunk.baseStart)
+    push(lines, '-', baseRecords, hunk.baseStart, hunk.baseEnd)
+    push(lines, '+', currentRecords, hunk.currentStart, hunk.currentEnd)
     at = hunk.baseEnd
   }
-  push(out, ' ', baseRecords, at, last.baseEnd + trail)
-  return out.join('')
-}
-
-function push(out: string[], sign: string, records: readonly string[], start: number, end: number): void {
-  for (let at = start; at < end; at++) {
-    const record = records[at]!
-    out.push(sign, record, record.endsWith('\n') ? '' : '\n\\ No newline at end of file\n')
+  push(lines, ' ', baseRecords, at, last.baseEnd + trail)
+  return {
+    oldStart: skipped + first.baseStart - lead + 1,
+    oldLines: last.baseEnd - first.baseStart + lead + trail,
+    newStart: skipped + first.currentStart - lead + 1,
+    newLines: last.currentEnd - first.currentStart + lead + trail,
+    lines
   }
 }
 
-/** An empty range names the line before it, a range of one line has no count (POSIX diff). */
-function range(start: number, end: number): string {
-  const count = end - start
-  if (count === 0) return `${start},0`
-  return count === 1 ? `${start + 1}` : `${start + 1},${count}`
+function push(lines: string[], sign: string, records: readonly string[], start: number, end: number): void {
+  for (let at = start; at < end; at++) {
+    const record = records[at]!
+    if (record.endsWith('\n')) lines.push(sign + record.slice(0, -1))
+    else lines.push(sign + record, noLineFeed)
+  }
+}
+
+/** A range of one line has no count (POSIX diff), but formatPatch writes one. Only the first line of a section begins with @@. */
+function shortenRanges(patch: string): string {
+  const start = '\n@@ '
+  const shorten = (section: string) => section.replace(/^.* @@/, (ranges) => ranges.replaceAll(',1 ', ' '))
+  return patch.split(start).map(shorten).join(start)
 }

@@ -1,0 +1,18 @@
+// The plain HTTP routes beside the operations: what each takes in its querystring, and what it answers.
+import { EventsQuery, StreamedEvent } from './events.ts'
+import { Health } from './health.ts'
+import { LockList, LockListQuery } from './locks.ts'
+import { Type } from './typebox.ts'
+
+const Page = Type.String({ description: 'A page for a browser.' })
+
+/** Schemas of Fastify's routes. A route without a querystring takes any, and ignores it. */
+export const routes = {
+  '/health': { response: { 200: Health } },
+  '/locks': { querystring: LockListQuery, response: { 200: LockList } },
+  '/events': {
+    querystring: EventsQuery,
+    response: { 200: { content: { 'text/event-stream': { schema: StreamedEvent } } } }
+  },
+  '/docs': { response: { 200: { content: { 'text/html': { schema: Page } } } } }
+}
