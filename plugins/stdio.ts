@@ -36,11 +36,12 @@ export default fp<{ config: Config; version: string }>(
         operations: agentOperations,
         call: app.call,
         caller,
-        openMcp: async (send, isBehind) => {
+        openMcp: async ({ send, sendText, isBehind }) => {
           const { createMcpStream } = await loadMcp()
           const maxWaitSeconds = daemon.mcp_wait_seconds
           return createMcpStream({
             send,
+            sendText,
             onError,
             operations: agentOperations,
             call: app.call,

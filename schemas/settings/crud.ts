@@ -55,7 +55,7 @@ export const crud = Type.Object(
     base_cache_bytes: Type.Integer({
       minimum: 0,
       default: 268435456,
-      description: 'Memory for the bytes behind the hashes handed out.'
+      description: 'Memory for the bytes behind the hashes handed out; a sixteenth of it more for their texts.'
     }),
     max_history_files: Type.Integer({
       minimum: 1,

@@ -2,6 +2,7 @@
 import type { Differ } from './diff/differ.ts'
 import type { Bases } from './versions/bases.ts'
 import type { History } from './versions/history.ts'
+import type { KnownText } from './versions/known-text.ts'
 import type { FileStore } from './files/file-store.ts'
 import type { LockManager } from './locks/lock-manager.ts'
 import type { Config } from '../../schemas/config.ts'
@@ -66,8 +67,14 @@ export interface ServerFacts {
   readonly toolCount: number
 }
 
+/** Names the text that is also the `content` of a result: its JSON need not be made again for each answer. */
+export const contentText = Symbol('text of the content')
+
 /** `status` is `ok` or `contention` in the PRD's envelope, and absent in that of FES. */
-export type OperationResult = Readonly<Record<string, unknown>> & { readonly status?: string }
+export type OperationResult = Readonly<Record<string, unknown>> & {
+  readonly status?: string
+  readonly [contentText]?: KnownText
+}
 
 /** Calls an operation by name on the engine; every transport is a layer over this. */
 export type CallOperation = (

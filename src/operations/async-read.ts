@@ -2,10 +2,11 @@
 import { contract } from '../../schemas/contract.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import type { ReadInput, ReadOutput } from '../../schemas/read.ts'
-import { countLines, skipLines, splitMark } from '../engine/diff/lines.ts'
-import { decodeText, decodeIfText } from '../engine/files/text.ts'
+import { skipLines } from '../engine/diff/lines.ts'
+import { decodeText, decodeIfText, isUtf8Name } from '../engine/files/text.ts'
 import { contains, type LineRange } from '../engine/versions/line-ranges.ts'
-import type { OperationContext } from '../engine/context.ts'
+import { contentText, type OperationContext } from '../engine/context.ts'
+import { KnownText } from '../engine/versions/known-text.ts'
 import { defineOperation, pathErrors } from './definition/define.ts'
 import { readVersion } from './change/file-version.ts'
 import { withLocks } from './locking/with-locks.ts'
@@ -34,12 +35,13 @@ export async function readOne(input: Omit<ReadInput, 'agent_id'>, context: Opera
     options,
     async ([place]) => ({ version: await readVersion(context, place!, path), canonicalPath: place!.path })
   )
-  const text = decodeText(version.bytes, encoding, path)
+  const decode = () => decodeText(version.bytes, encoding, path)
+  const known = isUtf8Name(encoding) ? context.bases.textOf(version.bytes, decode) : new KnownText(decode())
   const present: Present = {
     path: canonicalPath,
-    text,
+    text: known.text,
     hash: version.hash,
-    selection: selectLines(splitMark(text).body, offset, limit),
+    selection: selectLines(known, offset, limit),
     encoding,
     diffFormat: diff_format
   }
@@ -53,14 +55,14 @@ export async function readOne(input: Omit<ReadInput, 'agent_id'>, context: Opera
   return {
     status: 'ok',
     path,
-    ...(news ?? { content }),
     lines_returned: news === undefined ? returned : 0,
     encoding,
     hash: version.hash,
     total_lines: total,
     offset,
     limit,
-    timestamp: timestamp()
+    timestamp: timestamp(),
+    ...(news ?? { content, ...(content === known.body && { [contentText]: known }) })
   }
 }
 
@@ -119,8 +121,7 @@ function hasLines(knownHash: string, { path, hash, selection }: Present, { reads
   return given === 'all' || (isPresent && contains(given, lines))
 }
 
-function selectLines(text: string, offset: number, limit: number | null): Selection {
-  const total = countLines(text)
+function selectLines({ body: text, lines: total }: KnownText, offset: number, limit: number | null): Selection {
   if (offset === 0 && limit === null) return { content: text, lines: { start: 1, end: total }, total, returned: total }
   const last = limit === null ? total : Math.min(total, offset + limit)
   const returned = Math.max(0, last - offset)

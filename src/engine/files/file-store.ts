@@ -1,5 +1,5 @@
 // The file store: everything the operations do with files, inside the roots and within the limits.
-import { relative, sep } from 'node:path'
+import { sep } from 'node:path'
 import { OperationError } from '../../errors.ts'
 import type { Directory } from './directory.ts'
 import { createDurability } from './durability.ts'
@@ -9,7 +9,7 @@ import { createListing, type ListOptions } from './list-directory.ts'
 import { lockKey } from './lock-key.ts'
 import { createProtection } from './protection.ts'
 import { explainEscapes } from './raw-name.ts'
-import { readFile, requireRegular, type FileVersion } from './read-file.ts'
+import { readFile, requireRegular, type FileVersion, type KnownBytes } from './read-file.ts'
 import { createRoots } from './roots.ts'
 import { createSpelling } from './spelling.ts'
 import { explainWalkError } from './walk-error.ts'
@@ -87,7 +87,8 @@ export function createFileStore(options: FileStoreOptions) {
     if (place.stat !== undefined) requireRegular(place.stat, path)
   }
 
-  const read = (place: OpenEntry, path: string): Promise<FileVersion> => readFile(place, path, options)
+  const read = (place: OpenEntry, path: string, known?: KnownBytes): Promise<FileVersion> =>
+    readFile(place, path, options, known)
 
   /** Lists the directory at a path. @throws OperationError DIR_NOT_FOUND */
   async function list(path: string, listOptions: ListOptions) {
@@ -160,5 +161,7 @@ function requireModestDepth(path: string): void {
 
 /** Path below the root, with `/` between names. */
 function relativeTo({ root, path }: OpenEntry): string {
-  return relative(root.real, path).split(sep).join('/')
+  const below = path.slice(root.real.length)
+  const name = below.startsWith(sep) ? below.slice(1) : below
+  return sep === '/' ? name : name.split(sep).join('/')
 }

@@ -33,6 +33,9 @@ export interface ReadLimits {
   readonly maxSyncBytes: number
 }
 
+/** Bytes that have been read before, and their hash. */
+export type KnownBytes = Pick<FileVersion, 'bytes' | 'hash'>
+
 const readAsync = promisify(read)
 /** O_NONBLOCK: if a FIFO has replaced the file since the walk, opening it returns at once instead of blocking a thread for ever. */
 const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
@@ -44,9 +47,15 @@ export function contentHash(bytes: Buffer | string): string {
 
 /**
  * @param path as the caller spelt it, for messages
+ * @param known what the file probably still is: comparing costs a tenth of hashing
  * @throws OperationError FILE_NOT_FOUND, NOT_A_FILE, FILE_TOO_LARGE, ACCESS_DENIED, READ_ERROR
  */
-export async function readFile(place: OpenEntry, path: string, limits: ReadLimits): Promise<FileVersion> {
+export async function readFile(
+  place: OpenEntry,
+  path: string,
+  limits: ReadLimits,
+  known?: KnownBytes
+): Promise<FileVersion> {
   requireRegular(place.stat, path)
   const fd = openForReading(place, path)
   try {
@@ -58,7 +67,7 @@ export async function readFile(place: OpenEntry, path: string, limits: ReadLimit
       const after = fstatSync(fd, { bigint: true })
       // Another program writes in place right now: the read may be torn.
       const isWhole = isSameIdentity(identityOf(before), identityOf(after)) && bytes.length === Number(after.size)
-      if (isWhole || attempt === maxTornReads) return versionOf(bytes, after, place)
+      if (isWhole || attempt === maxTornReads) return versionOf(bytes, after, place, known)
     }
   } catch (error) {
     throw explainWalkError(error, path)
@@ -187,10 +196,16 @@ function readFully(fd: number, bytes: Buffer): number {
   return filled
 }
 
-function versionOf(bytes: Buffer, stat: BigIntStats, { directory, name }: OpenEntry): FileVersion {
+function versionOf(
+  bytes: Buffer,
+  stat: BigIntStats,
+  { directory, name }: OpenEntry,
+  known: KnownBytes | undefined
+): FileVersion {
+  const isKnown = known !== undefined && bytes.equals(known.bytes)
   return {
-    bytes,
-    hash: contentHash(bytes),
+    bytes: isKnown ? known.bytes : bytes,
+    hash: isKnown ? known.hash : contentHash(bytes),
     identity: identityOf(stat),
     mode: Number(stat.mode) & 0o7777,
     uid: Number(stat.uid),

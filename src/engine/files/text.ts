@@ -81,6 +81,10 @@ function codecName(encoding: string, bytes: Buffer, path: string): string {
   )
 }
 
+export function isUtf8Name(encoding: string): boolean {
+  return utf8Names.has(plainName(encoding))
+}
+
 /** As the library compares names. */
 function plainName(encoding: string): string {
   return encoding.toLowerCase().replaceAll(/[^0-9a-z]/g, '')

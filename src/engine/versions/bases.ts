@@ -1,5 +1,6 @@
 // The bytes behind the hashes that the server has handed out, for diffs, merges and past versions.
 import { LRUCache } from 'lru-cache'
+import { KnownText } from './known-text.ts'
 
 /** Where bytes are kept beyond the memory of this process. */
 export interface BaseStore {
@@ -11,9 +12,12 @@ export interface BaseStore {
 }
 
 interface BasesOptions {
-  /** Bound on the bytes kept in memory; the least recently used go first. */
+  /** Bound on the bytes kept in memory; the least recently used go first. A sixteenth of it bounds the texts made of them. */
   readonly maxBytes: number
 }
+
+/** What a text takes beside its bytes: its characters, and twice its JSON. */
+const sizePerCharacter = 5
 
 export type Bases = ReturnType<typeof createBases>
 
@@ -21,6 +25,13 @@ export function createBases({ maxBytes }: BasesOptions) {
   const contents =
     maxBytes > 0
       ? new LRUCache<string, Buffer>({ maxSize: maxBytes, sizeCalculation: ({ length }) => length + 200 })
+      : undefined
+  const texts =
+    maxBytes >= 16
+      ? new LRUCache<Buffer, KnownText>({
+          maxSize: Math.floor(maxBytes / 16),
+          sizeCalculation: ({ text }) => text.length * sizePerCharacter + 200
+        })
       : undefined
   let store: BaseStore | undefined
 
@@ -33,6 +44,16 @@ export function createBases({ maxBytes }: BasesOptions) {
     },
     /** The bytes behind a hash, or undefined if they are no longer kept. */
     get: async (hash: string): Promise<Buffer | undefined> => contents?.get(hash) ?? store?.get(hash),
+    /** The same, if they are in memory. */
+    inMemory: (hash: string): Buffer | undefined => contents?.get(hash),
+    /** The text of bytes in UTF-8 that are kept here. @param decode called for bytes whose text is not kept */
+    textOf(bytes: Buffer, decode: () => string): KnownText {
+      const known = texts?.get(bytes)
+      if (known !== undefined) return known
+      const text = new KnownText(decode())
+      texts?.set(bytes, text)
+      return text
+    },
     has: (hash: string): boolean => contents?.has(hash) === true || store?.has(hash) === true,
     /** From now on, what is kept here is stored there, too. */
     attach(next: BaseStore): void {

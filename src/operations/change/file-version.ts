@@ -1,7 +1,7 @@
 // The steps that the operations on files share: read and remember a version, record a change.
 import { isOperationError, OperationError } from '../../errors.ts'
 import { StaleFileError } from '../../engine/files/preconditions.ts'
-import { contentHash, type FileVersion } from '../../engine/files/read-file.ts'
+import { contentHash, type FileVersion, type KnownBytes } from '../../engine/files/read-file.ts'
 import type { Author } from '../../engine/versions/history.ts'
 import type { Made } from '../../engine/files/after-change.ts'
 import { unknownIdentity } from '../../engine/files/identity.ts'
@@ -18,7 +18,7 @@ export async function readVersion(
 ): Promise<FileVersion> {
   const observation = beginObservation(place.path, context)
   try {
-    const version = await context.files.read(place, path)
+    const version = await context.files.read(place, path, lastKnown(place.path, context))
     observation.record(version)
     return version
   } catch (error) {
@@ -27,6 +27,16 @@ export async function readVersion(
     if (isGone) context.history.recordGone(place.path)
     throw error
   }
+}
+
+/** The version that the path had when it was last seen, if its bytes are in memory. */
+function lastKnown(
+  path: string,
+  { bases, history }: Pick<OperationContext, 'bases' | 'history'>
+): KnownBytes | undefined {
+  const hash = history.known(path)?.hash
+  const bytes = hash === undefined ? undefined : bases.inMemory(hash)
+  return hash === undefined || bytes === undefined ? undefined : { hash, bytes }
 }
 
 /** Reads a file whose lock is not held. Does not note a version that was read while the file changed. */

@@ -29,7 +29,10 @@ interface LockOptions {
 /** With the time that earlier attempts have waited. */
 type TimedOptions = LockOptions & { readonly elapsedMs: number }
 
-type Body<Result> = (places: readonly OpenEntry[], lock: Lock) => Promise<Result>
+/** What a body needs of its locks. */
+export type HeldTurn = Pick<Lock, 'assertHeld'>
+
+type Body<Result> = (places: readonly OpenEntry[], lock: HeldTurn) => Promise<Result>
 
 /** A file can move during a wait, or be written from outside during the change; both are retried up to this often. */
 const maxAttempts = 10
@@ -189,20 +192,15 @@ async function acquire(
   }
 }
 
-/** The lock. It also counts as lost if the tree or a lease that the change relies on is lost: checked right before the change. */
-function withLeases({ lock, terms }: Turn, context: OperationContext): Lock {
+/** The lock also counts as lost if the tree or a lease that the change relies on is lost: checked right before the change. */
+function withLeases({ lock, terms }: Turn, context: OperationContext): HeldTurn {
   const isLeaseNeeded = needsLease(terms, context)
   return {
-    fencingToken: lock.fencingToken,
-    keys: lock.keys,
-    signal: lock.signal,
     assertHeld() {
       context.tree.assertInPlace()
       if (isLeaseNeeded) checkLeases(terms, context)
       lock.assertHeld()
-    },
-    release: () => lock.release(),
-    [Symbol.dispose]: () => lock.release()
+    }
   }
 }
 

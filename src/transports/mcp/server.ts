@@ -1,8 +1,8 @@
 // An MCP server over the operations: lists them as tools, calls them with the caller's identity, signal and progress.
-import { Server, type ServerContext } from '@modelcontextprotocol/server'
+import { Server, type ProgressNotification, type ServerContext } from '@modelcontextprotocol/server'
 import { createHash } from 'node:crypto'
 import { headerText } from '../header-text.ts'
-import { OperationError, toOperationError } from '../../errors.ts'
+import { OperationError } from '../../errors.ts'
 import type { CallOperation, Caller } from '../../engine/context.ts'
 import type { Operation } from '../../operations/definition/define.ts'
 import { suggest } from '../../support/suggest.ts'
@@ -10,7 +10,7 @@ import { instructions } from './instructions.ts'
 import { listResources, readResource, resourceTemplates, toProtocolError, type ListFiles } from './resources.ts'
 import type { ResourceUpdates } from './resource-updates.ts'
 import { createSubscriptions } from './subscriptions.ts'
-import { toTool, toToolError, toToolResult } from './tools.ts'
+import { runTool, toTool, toToolResult } from './tools.ts'
 
 export interface McpServerOptions {
   readonly operations: readonly Operation[]
@@ -25,9 +25,6 @@ export interface McpServerOptions {
   /** The caller if neither header nor `_meta` nor session names one. */
   readonly caller: Caller
 }
-
-/** Progress notifications, and the agent's name, in a client's `_meta`. */
-const agentIdKey = 'async-crud-mcp/agent_id'
 
 /** What a server for one client can know of that client. */
 export interface ClientLink {
@@ -108,11 +105,7 @@ async function callTool(options: McpServerOptions, name: string, input: unknown,
   const operation = operations.find((known) => known.name === name)
   // An error of the request, not of a tool: each revision of MCP asks for a protocol error, which clients need not show their model.
   if (operation === undefined) throw toProtocolError(unknownTool(name, operations))
-  try {
-    return toToolResult(await call(name, input, callOf(options, context)))
-  } catch (error) {
-    return toToolError(operation.envelope.body(toOperationError(error), { operation: name, input }))
-  }
+  return toToolResult(await runTool(call, operation, input, callOf(options, context)))
 }
 
 /** The caller, its time limit, and whether it wants progress. */
@@ -142,9 +135,13 @@ function toolsOf(operations: readonly Operation[]): ReturnType<typeof toTool>[] 
 function agentIdOf({ http, mcpReq, sessionId }: ServerContext): string | undefined {
   const header = headerText(http?.req?.headers.get('x-agent-id'))
   if (header !== undefined) return header
-  const meta: unknown = mcpReq._meta?.[agentIdKey]
-  if (typeof meta === 'string' && meta !== '') return meta
-  return connectionOf(sessionId)
+  return agentIdIn(mcpReq._meta) ?? connectionOf(sessionId)
+}
+
+/** The agent's name in a client's `_meta`. */
+export function agentIdIn(meta: Readonly<Record<string, unknown>> | undefined): string | undefined {
+  const name = meta?.['async-crud-mcp/agent_id']
+  return typeof name === 'string' && name !== '' ? name : undefined
 }
 
 /** The name of a 2025-era session. With the session's id itself, any reader of an answer could speak for the session. */
@@ -162,12 +159,15 @@ function signalOf({ http, mcpReq }: ServerContext): AbortSignal {
 function progressOf({ mcpReq }: ServerContext): ((message: string) => void) | undefined {
   const progressToken = mcpReq._meta?.progressToken
   if (progressToken === undefined) return undefined
+  // Its signal shows that a client has gone.
+  return createProgress(progressToken, (notification) => void mcpReq.notify(notification).catch(() => {}))
+}
+
+export function createProgress(progressToken: string | number, send: (notification: ProgressNotification) => void) {
   let progress = 0
-  return (message) => {
+  return (message: string) => {
     progress += 1
-    const notification = { method: 'notifications/progress' as const, params: { progressToken, progress, message } }
-    // Its signal shows that a client has gone.
-    mcpReq.notify(notification).catch(() => {})
+    send({ method: 'notifications/progress', params: { progressToken, progress, message } })
   }
 }
 

@@ -11,6 +11,7 @@ import {
   type Transport
 } from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
+import { createDirectCalls, tooLarge } from './direct-calls.ts'
 import { isListen } from './http-listen.ts'
 import { createMcpServer, type McpServerOptions } from './server.ts'
 import { createStreamListening } from './stream-listening.ts'
@@ -18,12 +19,14 @@ import { createStreamListening } from './stream-listening.ts'
 export interface McpStreamOptions extends McpServerOptions {
   /** Writes one message. */
   readonly send: (message: object) => void
+  /** Writes the JSON of one message. */
+  readonly sendText: (json: string) => void
   /** True while the client does not read what was sent. */
   readonly isBehind: () => boolean
   readonly onError: (error: Error) => void
 }
 
-export function createMcpStream({ send, isBehind, onError, ...options }: McpStreamOptions) {
+export function createMcpStream({ send, sendText, isBehind, onError, ...options }: McpStreamOptions) {
   /** Requests not yet answered; a client may use an id again before its answer. */
   const waiting = new Map<RequestId, (() => void)[]>()
 
@@ -39,16 +42,13 @@ export function createMcpStream({ send, isBehind, onError, ...options }: McpStre
     start: async () => {},
     async send(message) {
       const isAnswer = isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message)
+      if (isAnswer) directCalls.learn(message)
       try {
         send(message)
       } catch (error) {
         // Too long for a text: an error is better than silence.
         if (!isAnswer) throw error
-        send({
-          jsonrpc: '2.0',
-          id: message.id,
-          error: { code: -32603, message: 'The answer is too large to be sent.' }
-        })
+        send({ jsonrpc: '2.0', id: message.id, error: tooLarge })
       }
       if (!isAnswer) return
       settle(message.id)
@@ -58,6 +58,7 @@ export function createMcpStream({ send, isBehind, onError, ...options }: McpStre
       for (const resolvers of waiting.values()) for (const resolve of resolvers) resolve()
       waiting.clear()
       listening.close()
+      directCalls.close()
       transport.onclose?.()
     }
   }
@@ -68,11 +69,14 @@ export function createMcpStream({ send, isBehind, onError, ...options }: McpStre
     // The SDK passes it on to the requests that listen for it.
     send: (uri) => void server?.sendResourceUpdated({ uri }).catch(() => {})
   })
+  const directCalls = createDirectCalls({ ...options, send: sendText })
   const handle = serveStdio(() => (server = createMcpServer(options, { isBehind })), { transport, onerror: onError })
 
   return {
     /** Resolves when a request has been answered or cancelled; anything else at once. @throws Error if it is not a message of MCP */
     async receive(value: object): Promise<void> {
+      const answeredDirectly = directCalls.take(value)
+      if (answeredDirectly !== undefined) return answeredDirectly
       const message: JSONRPCMessage = parseJSONRPCMessage(value)
       const answered = isAnswered(message)
         ? new Promise<void>((resolve) => {
@@ -88,6 +92,7 @@ export function createMcpStream({ send, isBehind, onError, ...options }: McpStre
       // A cancelled request gets no answer.
       if (isJSONRPCNotification(message) && message.method === 'notifications/cancelled') {
         const id = message.params?.['requestId'] as RequestId | undefined
+        directCalls.cancel(id)
         settle(id)
         if (id !== undefined) listening.end(id)
       }

@@ -1,7 +1,9 @@
 // Operations as MCP tools: closed input schemas, one plain object as output schema, results as structured content and the same JSON as text.
 import { Contention } from '../../../schemas/contention.ts'
 import type { TObject, TSchema } from '../../../schemas/typebox.ts'
-import type { OperationResult } from '../../engine/context.ts'
+import { toOperationError } from '../../errors.ts'
+import { contentText, type CallOperation, type OperationResult } from '../../engine/context.ts'
+import { encodeResult, encodeTwice } from '../encode-result.ts'
 import type { Operation } from '../../operations/definition/define.ts'
 
 interface JsonObjectSchema {
@@ -57,11 +59,35 @@ function plain(schema: object): JsonObjectSchema {
 }
 
 /** Outcomes that an agent acts on, contention included, are ordinary results. */
-export function toToolResult(result: OperationResult): ToolResult {
-  return { content: [{ type: 'text', text: JSON.stringify(result) }], structuredContent: result }
+export interface ToolOutcome {
+  readonly body: OperationResult
+  readonly isError: boolean
 }
 
-/** @param body in the envelope of the operation */
-export function toToolError(body: Record<string, unknown>): ToolResult {
-  return { content: [{ type: 'text', text: JSON.stringify(body) }], structuredContent: body, isError: true }
+export async function runTool(
+  call: CallOperation,
+  { name, envelope }: Operation,
+  input: unknown,
+  about: Parameters<CallOperation>[2]
+): Promise<ToolOutcome> {
+  try {
+    return { body: await call(name, input, about), isError: false }
+  } catch (error) {
+    return { body: envelope.body(toOperationError(error), { operation: name, input }), isError: true }
+  }
+}
+
+export function toToolResult({ body, isError }: ToolOutcome): ToolResult {
+  // The SDK refuses a name that is no string.
+  const { [contentText]: _, ...structuredContent } = body
+  return { content: [{ type: 'text', text: encodeResult(body) }], structuredContent, ...(isError && { isError: true }) }
+}
+
+/**
+ * The JSON of the same result, for which the body is encoded once.
+ * @param additions JSON of further members, from the comma before them
+ */
+export function encodeToolResult({ body, isError }: ToolOutcome, additions: string): string {
+  const { json, asString } = encodeTwice(body)
+  return `{"content":[{"type":"text","text":${asString}}],"structuredContent":${json}${isError ? ',"isError":true' : ''}${additions}}`
 }

@@ -1,5 +1,6 @@
 // JSON-RPC 2.0 messages: classifies each incoming message once.
 import { OperationError } from '../../errors.ts'
+import type { OperationResult } from '../../engine/context.ts'
 import { envelopes, type RpcError } from '../../operations/definition/envelopes.ts'
 
 export type Id = string | number | null
@@ -14,7 +15,7 @@ export interface Call {
 export interface Response {
   readonly jsonrpc: '2.0'
   readonly id: Id
-  readonly result?: unknown
+  readonly result?: OperationResult
   readonly error?: RpcError
 }
 

@@ -8,7 +8,7 @@ import { parseJson } from '../parse-json.ts'
 import { readLines, type Line } from '../../support/read-lines.ts'
 import { failure, invalidRequest, readMessage, type Call, type Message, type Response } from './messages.ts'
 import { createMethods, type MethodsOptions } from './methods.ts'
-import { createWriter } from './writer.ts'
+import { createWriter, type Writer } from './writer.ts'
 
 /** The MCP server on the other side of the same stream. */
 export interface McpPeer {
@@ -20,8 +20,8 @@ export interface McpPeer {
 export interface StdioOptions extends MethodsOptions {
   readonly input: Readable
   readonly output: Writable
-  /** Called for the first MCP message, and again after a failure. `send` writes one message; `isBehind` is true while the client does not read. */
-  readonly openMcp: (send: (message: object) => void, isBehind: () => boolean) => Promise<McpPeer>
+  /** Called for the first MCP message, and again after a failure.  */
+  readonly openMcp: (writer: Pick<Writer, 'send' | 'sendText' | 'isBehind'>) => Promise<McpPeer>
   /** Called with the failure of `openMcp`; with undefined once it succeeds. */
   readonly onMcpTrouble: (error: unknown) => void
   /** Longest line in bytes. */
@@ -62,7 +62,7 @@ export function serveStdio(options: StdioOptions): StdioConnection {
   const stop = new AbortController()
   const sleepers = new Set<() => void>()
   let underWay = 0
-  const mcp = createLazy(() => openMcp(writer.send, writer.isBehind), options.onMcpTrouble)
+  const mcp = createLazy(() => openMcp(writer), options.onMcpTrouble)
   const writer = createWriter(output, abandon)
   const ahead = new PassThrough({ highWaterMark: aheadBytes })
   let patience: NodeJS.Timeout | undefined

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 import { toOperationError } from '../../errors.ts'
+import { encodeResult } from '../encode-result.ts'
 import { failure, type Response } from './messages.ts'
 
 export type Writer = ReturnType<typeof createWriter>
@@ -27,6 +28,7 @@ export function createWriter(output: Writable, onGone: (error?: Error) => void) 
   return {
     /** @throws RangeError for a message that is too long for a text */
     send: (message: object): void => write(`${JSON.stringify(message)}\n`),
+    sendText: (json: string): void => write(`${json}\n`),
     /** One answer, or those of a batch as an array; written one by one, since the array may be too long for a text. */
     answer(answer: Response | readonly Response[]): void {
       const lines = (Array.isArray(answer) ? answer : [answer]).map(stringify)
@@ -59,7 +61,9 @@ export function createWriter(output: Writable, onGone: (error?: Error) => void) 
 /** A result that cannot be written is an error, not silence. */
 function stringify(response: Response): string {
   try {
-    return JSON.stringify(response)
+    if (response.result === undefined) return JSON.stringify(response)
+    const { jsonrpc, id, result } = response
+    return `{"jsonrpc":"${jsonrpc}","id":${JSON.stringify(id)},"result":${encodeResult(result)}}`
   } catch (error) {
     return JSON.stringify(failure(response.id, toOperationError(error)))
   }
