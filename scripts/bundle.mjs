@@ -33,8 +33,14 @@ const common = {
 /** They find files of their own beside them: machine code, the start of a thread, pages. */
 const external = ['fs-native-extensions', 'piscina', /^@fastify\/swagger-ui/]
 
-/** Of a file as oxfmt lays it out: also in a loop that stands at the top level. */
-const topLevelAwait = /^(?:for (?:(?!^\}).)*^ {2})?(?:const .{1,200} = )?await /ms
+/** All imports of a file as oxfmt lays it out. */
+const imports = /[^]*^(?:import|\}) .*from '.*'$/m
+
+/** Puts what a test file awaits at its top level into a function: CommonJS, whose compiled code can be kept, has no such await. */
+const awaiting = {
+  name: 'awaiting',
+  transform: (code, id) => (id.endsWith('.test.ts') ? `${code.replace(imports, '$&;(async () => {')}})()` : null)
+}
 
 await Promise.all([bundleProgram(), existsSync(tests) && bundleTests()])
 
@@ -75,7 +81,8 @@ async function bundleTests() {
     const input = Object.fromEntries(paths.map((path) => [path.replace(/\.ts$/, ''), join(tests, path)]))
     // For what is loaded before each file.
     if (format === 'cjs') input['compile-cache'] = join(projectRoot, 'src/program/cli/compile-cache.ts')
-    const bundle = await rolldown({ ...common, input, external: [...external, ...tools] })
+    const plugins = [awaiting, ...common.plugins]
+    const bundle = await rolldown({ ...common, plugins, input, external: [...external, ...tools] })
     await bundle.write({
       dir: join(folder, 'suites'),
       format,
@@ -84,8 +91,8 @@ async function bundleTests() {
       chunkFileNames: `chunks/[name]-[hash].${extension}`
     })
   }
-  const isPlain = (path) => path.endsWith('.test.ts') && !topLevelAwait.test(readFileSync(join(tests, path), 'utf8'))
-  // What was compiled of CommonJS can be kept, and there is no await at the top level of its modules.
+  // In CommonJS an import() becomes a require(), which does not load a module that a test has written.
+  const isPlain = (path) => path.endsWith('.test.ts') && !/import\([a-z]/.test(readFileSync(join(tests, path), 'utf8'))
   await bundleInto('cjs', 'cjs', entries.filter(isPlain))
   await bundleInto(
     'esm',
