@@ -120,7 +120,8 @@ export const deadlockMutants: readonly Mutant[] = [
     file: 'wait-for',
     edits: [['if (granted > 0)', 'if (false)']],
     breaks: 'a circle through an operation with two paths is found, whoever closes it, also amid a promotion',
-    foundByHistories: true
+    foundByHistories: true,
+    seed: 17
   },
   {
     fault: 'who holds no lease yet is in nobody\u2019s way',
@@ -129,7 +130,8 @@ export const deadlockMutants: readonly Mutant[] = [
       ['leases.size > 0 || leaseWaits > (acquisition.isLease && waits.has(acquisition) ? 1 : 0)', 'leases.size > 0']
     ],
     breaks: 'a circle of agents that only wait is found, where one asks for two paths',
-    foundByHistories: true
+    foundByHistories: true,
+    seed: 3
   },
   {
     fault: 'a circle closes with the operation alone',
@@ -144,7 +146,8 @@ export const deadlockMutants: readonly Mutant[] = [
     file: 'wait-for',
     edits: [['node === acquisition || node === acquisition.agentId', 'node === acquisition.agentId']],
     breaks: 'a circle through an operation with two paths is found, whoever closes it, also amid a promotion',
-    foundByHistories: true
+    foundByHistories: true,
+    seed: 17
   },
   {
     fault: 'the first circle found is named',
@@ -156,7 +159,8 @@ export const deadlockMutants: readonly Mutant[] = [
       ]
     ],
     breaks: 'a circle of three agents is found where it closes, and the shortest one is named',
-    foundByHistories: true
+    foundByHistories: true,
+    seed: 42
   },
   {
     fault: 'only holders are waited for',
@@ -168,7 +172,8 @@ export const deadlockMutants: readonly Mutant[] = [
       ]
     ],
     breaks: 'who waits behind a waiter waits for all that the waiter waits for',
-    foundByHistories: true
+    foundByHistories: true,
+    seed: 49
   },
   {
     fault: 'a parked request waits no more',

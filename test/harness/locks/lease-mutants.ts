@@ -98,7 +98,8 @@ export const leaseMutants: readonly Mutant[] = [
     file: 'queue',
     edits: [['place.isLease || other.isLease ? hasLease', 'place.isLease ? false : other.isLease ? hasLease']],
     breaks: 'an upgrade waits for the other shared leases only, and goes before everybody who waits',
-    foundByHistories: true
+    foundByHistories: true,
+    seed: 1
   },
   {
     fault: 'who gives no name is taken for the holder',
@@ -170,14 +171,16 @@ export const leaseMutants: readonly Mutant[] = [
       ]
     ],
     breaks: 'an upgrade waits for the other shared leases only, and goes before everybody who waits',
-    foundByHistories: true
+    foundByHistories: true,
+    seed: 9
   },
   {
     fault: 'a lease that was released stays among the leases',
     file: 'queue',
     edits: [['this.leases.splice(this.leases.indexOf(place.acquisition), 1);', '']],
     breaks: 'renewing sets how long a lease lasts, for now and for each use after, and brings none back',
-    foundByHistories: true
+    foundByHistories: true,
+    seed: 4
   },
   {
     fault: 'a release takes the first of several leases from the list',
@@ -242,7 +245,8 @@ export const leaseMutants: readonly Mutant[] = [
     file: 'lock-table',
     edits: [['own.ttlMs = request.ttlMs;', '']],
     breaks: 'asking again renews a lease without shortening it, and keeps its token and its note',
-    foundByHistories: true
+    foundByHistories: true,
+    seed: 9
   },
   {
     fault: 'asking again does not renew',
@@ -275,7 +279,8 @@ export const leaseMutants: readonly Mutant[] = [
       ]
     ],
     breaks: 'a lease lasts anew from each operation of its agent on the path, also one that has to wait',
-    foundByHistories: true
+    foundByHistories: true,
+    seed: 2
   },
   {
     fault: 'a renewal does not count for later uses',
@@ -288,7 +293,8 @@ export const leaseMutants: readonly Mutant[] = [
     file: 'lock-table',
     edits: [['this.#endAt(lease, this.#clock.now() + ttlMs);', 'this.#extend(lease, this.#clock.now() + ttlMs);']],
     breaks: 'renewing sets how long a lease lasts, for now and for each use after, and brings none back',
-    foundByHistories: true
+    foundByHistories: true,
+    seed: 9
   },
   {
     fault: 'the end of a lease is not told',
@@ -429,7 +435,8 @@ export const leaseMutants: readonly Mutant[] = [
     file: 'lock-table',
     edits: [['if (claims.shared === 0)\n            return', 'if (claims)\n            return']],
     breaks: 'undoing a request leaves a lease that its agent had before, or has asked for since',
-    foundByHistories: true
+    foundByHistories: true,
+    seed: 10
   },
   {
     fault: 'undoing twice counts twice',
@@ -442,7 +449,8 @@ export const leaseMutants: readonly Mutant[] = [
     file: 'lock-table',
     edits: [["place.queue.changeMode(lease, 'shared');", '']],
     breaks: 'undoing a request gives a new lease back, makes an upgraded one shared again, and leaves a queue',
-    foundByHistories: true
+    foundByHistories: true,
+    seed: 44
   },
   {
     fault: 'those who wait for an upgrade that is undone are not granted',
@@ -462,7 +470,8 @@ export const leaseMutants: readonly Mutant[] = [
     file: 'lock-table',
     edits: [['own.claims[request.mode] += 1;', '']],
     breaks: 'undoing a request leaves a lease that its agent had before, or has asked for since',
-    foundByHistories: true
+    foundByHistories: true,
+    seed: 10
   },
   {
     fault: 'of two requests granted together the second stands for both',
@@ -507,7 +516,8 @@ export const leaseMutants: readonly Mutant[] = [
     file: 'lock-table',
     edits: [['acquisition.isParked || acquisition.graceMs === 0)', 'acquisition.graceMs === 0)']],
     breaks: 'a request whose timeout ends keeps its place for its grace, and then leaves with LOCK_TIMEOUT',
-    foundByHistories: true
+    foundByHistories: true,
+    seed: 16
   },
   {
     fault: 'what was granted while nobody waited lasts its whole time',
@@ -521,7 +531,8 @@ export const leaseMutants: readonly Mutant[] = [
     file: 'lock-table',
     edits: [['Math.min(ttlMs, graceMs)', 'graceMs']],
     breaks: 'what is granted while nobody waits for it lasts no longer than the grace, until somebody comes for it',
-    foundByHistories: true
+    foundByHistories: true,
+    seed: 43
   },
   {
     fault: 'coming back prolongs only a lease of its own',
@@ -569,7 +580,8 @@ export const leaseMutants: readonly Mutant[] = [
     file: 'lease-request',
     edits: [['cancel(cause) {', 'cancel(cause) {\n        this.#table.release(this.acquisition);']],
     breaks: 'a cancelled request leaves its queue at once; once granted it stays granted',
-    foundByHistories: true
+    foundByHistories: true,
+    seed: 10
   },
   {
     fault: 'positions are told while nobody waits for the answer',
@@ -647,7 +659,8 @@ export const leaseMutants: readonly Mutant[] = [
     file: 'status',
     edits: [['        isParked,\n', '        isParked: false,\n']],
     breaks: 'a request whose timeout ends keeps its place for its grace, and then leaves with LOCK_TIMEOUT',
-    foundByHistories: true
+    foundByHistories: true,
+    seed: 7
   },
   {
     fault: 'status shows leases as operations',

@@ -22,6 +22,8 @@ export interface Mutant {
   readonly foundBySchedules?: boolean
   /** True where random histories of leases find it too. */
   readonly foundByHistories?: boolean
+  /** A seed with which they soon do, if the usual one takes long. */
+  readonly seed?: number
 }
 
 export interface MutantLoader {

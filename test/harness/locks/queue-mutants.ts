@@ -47,7 +47,8 @@ export const queueMutants: readonly Mutant[] = [
     file: 'queue',
     edits: [['ahead.behind = behind;', 'ahead.behind = undefined;']],
     breaks: 'whoever leaves from the middle or the end of the queue leaves the others in their order',
-    foundBySchedules: true
+    foundBySchedules: true,
+    seed: 23
   },
   {
     fault: 'a newcomer stands at the front',
