@@ -1,8 +1,10 @@
 // Clients of MCP on standard input and output, with plain calls on the same stream.
 import { Client as ModernClient } from '@modelcontextprotocol/client'
 import { StdioClientTransport as ModernTransport } from '@modelcontextprotocol/client/stdio'
+import { AjvJsonSchemaValidator as ModernValidator } from '@modelcontextprotocol/client/validators/ajv'
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { AjvJsonSchemaValidator as LegacyValidator } from '@modelcontextprotocol/sdk/validation/ajv'
 import t, { type Test } from 'tap'
 import { agentOperations } from '../../../src/operations/index.ts'
 import type { Answer } from '../../fixtures/clients.ts'
@@ -21,16 +23,32 @@ interface McpClient {
 const eras: Record<string, (t: Test, args: string[]) => Promise<McpClient>> = {
   async '2026'(t, args) {
     const transport = new ModernTransport({ command: process.execPath, args: [programPath, ...args], stderr: 'ignore' })
-    const client = new ModernClient({ name: 'test-2026', version: '1' }, { versionNegotiation: { mode: 'auto' } })
+    const client = new ModernClient(
+      { name: 'test-2026', version: '1' },
+      { versionNegotiation: { mode: 'auto' }, jsonSchemaValidator: whenCalled(new ModernValidator()) }
+    )
     await client.connect(transport)
     return useClient(t, client, transport)
   },
   async '2025'(t, args) {
     const transport = new LegacyTransport({ command: process.execPath, args: [programPath, ...args], stderr: 'ignore' })
-    const client = new LegacyClient({ name: 'test-2025', version: '1' })
+    const client = new LegacyClient(
+      { name: 'test-2025', version: '1' },
+      { jsonSchemaValidator: whenCalled(new LegacyValidator()) }
+    )
     await client.connect(transport)
     return useClient(t, client, transport)
   }
+}
+
+/** Compiles the schema of a tool at its first answer; left alone, a client compiles those of all tools when it lists them. */
+function whenCalled<Validator extends ModernValidator | LegacyValidator>(validator: Validator): Validator {
+  const getValidator = validator.getValidator.bind(validator)
+  const lazy: ModernValidator['getValidator'] = <T>(schema: object) => {
+    let validate: ReturnType<typeof getValidator<T>> | undefined
+    return (input) => (validate ??= getValidator<T>(schema))(input)
+  }
+  return Object.assign(validator, { getValidator: lazy })
 }
 
 async function useClient(

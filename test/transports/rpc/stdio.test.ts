@@ -157,7 +157,7 @@ t.test('when the input ends, the calls under way are answered before the process
   // More than the pipe holds at once.
   const large = 'x'.repeat(1_000_000)
   const tree = makeTree(t, { f: 'head\n', large })
-  const names = Array.from({ length: 150 }, (_, index) => `line ${index}`)
+  const names = Array.from({ length: lengthOf({ full: 150, short: 50 }) }, (_, index) => `line ${index}`)
   const messages = await answersTo(t, tree, [
     ...legacyHandshake,
     ...names.map((append) => request(append, 'edit_file', { name: 'f', append })),
@@ -182,7 +182,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     async (t) => {
       const tree = makeTree(t, { f: 'head\n' })
       const program = startStdio(t, argsFor(tree), { environment: patientStop })
-      const names = Array.from({ length: lengthOf({ full: 300, short: 100 }) }, (_, index) => `line ${index}`)
+      const names = Array.from({ length: lengthOf({ full: 300, short: 60 }) }, (_, index) => `line ${index}`)
       const calls = names.map((append) => JSON.stringify(request(append, 'edit_file', { name: 'f', append })))
       program.write(`${calls.join('\n')}\n`)
       await program.answer(names[0])

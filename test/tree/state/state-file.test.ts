@@ -83,7 +83,7 @@ t.test(
 t.test(
   'stdin and HTTP of one process share one engine: many calls over each, interleaved, are all answered',
   async (t) => {
-    const count = lengthOf({ full: 200, short: 60 })
+    const count = lengthOf({ full: 200, short: 30 })
     const tree = makeTree(t, { f: '' })
     const program = startStdio(t, ['--dir', tree.root, '--transport', 'dual'])
     const http = await connect(t, 'mcp-2025', await program.url())
