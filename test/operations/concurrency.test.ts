@@ -29,7 +29,7 @@ for (const transport of transports) {
 
   t.test(`over ${transport}: renames of a to b and of b to a at once neither deadlock nor lose a file`, async (t) => {
     const { tree, server, client } = await scene(t, { a: 'content of a', b: 'content of b' })
-    for (let round = 0; round < lengthOf({ full: 20, short: 5 }); round += 1) {
+    for (let round = 0; round < lengthOf({ full: 20, short: 3 }); round += 1) {
       const answers = await Promise.all([
         client.call('async_rename', { old_path: 'a', new_path: 'b', overwrite: false }),
         client.call('async_rename', { old_path: 'b', new_path: 'a', overwrite: false }),
@@ -83,7 +83,7 @@ for (const transport of transports) {
 
   t.test(`over ${transport}: of many appends at once every one is in the file, once`, async (t) => {
     const { tree, client } = await scene(t, { log: '' })
-    const lines = Array.from({ length: lengthOf({ full: 50, short: 20 }) }, (_, index) => `line ${index}`)
+    const lines = Array.from({ length: lengthOf({ full: 50, short: 12 }) }, (_, index) => `line ${index}`)
     const answers = await Promise.all(
       lines.map((line) => client.call('async_append', { path: 'log', content: `${line}\n` }))
     )

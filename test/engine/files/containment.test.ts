@@ -313,7 +313,7 @@ t.test(
     let reads = 0
     let writes = 0
     const swaps = await underAttack(tree, async () => {
-      const rounds = lengthOf({ full: 4000, short: 1000 })
+      const rounds = lengthOf({ full: 4000, short: 500 })
       for (let round = 0; round < rounds || reads <= 100 || writes <= 100; round += 1) {
         try {
           if ((await read(store, 'slot/f.txt')) === 'secret') escapes += 1

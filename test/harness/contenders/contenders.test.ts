@@ -10,7 +10,7 @@ import { countEvents } from './counts.ts'
 import type { History } from './history.ts'
 import { givenSeed, lengthOf } from '../../fixtures/length.ts'
 
-const seconds = lengthOf({ full: 60, short: 3 })
+const seconds = lengthOf({ full: 60, short: 2 })
 const agents = lengthOf({ full: 40, short: 12 })
 /** To start a process takes longer than all that an agent does in a short campaign. */
 const crewSize = lengthOf({ full: 1, short: 4 })

@@ -38,6 +38,8 @@ const longestWaitMs = cutSeconds.rest * 1000
 const startingAtOnce = 3
 /** Between two who begin: what runs for the first time is slow. */
 const admitMs = 50
+/** Between two looks whether enough has happened. */
+const lookMs = 500
 const settings = {
   ASYNC_CRUD_MCP_CRUD__MAX_TIMEOUT: String(cutSeconds.rest),
   ASYNC_CRUD_MCP_DAEMON__MCP_WAIT_SECONDS: String(cutSeconds.mcp),
@@ -68,10 +70,12 @@ export async function runContenders(owner: Owner, options: ContendersOptions): P
     await delay(admitMs)
   }
   const endAt = now() + seconds * 1000
-  while (now() < endAt || (now() < endAt + hangMs && !isEnough(history()))) {
+  const isOver = () => now() >= endAt && (now() >= endAt + hangMs || isEnough(history()))
+  while (!isOver()) {
     const next = await crowd.prepare()
-    await delay(crashMs.least + (crashMs.most - crashMs.least) * random())
-    crowd.replaceOne(next)
+    const crashAt = now() + crashMs.least + (crashMs.most - crashMs.least) * random()
+    while (now() < crashAt && !isOver()) await delay(Math.min(lookMs, crashAt - now()))
+    if (now() >= crashAt) crowd.replaceOne(next)
   }
   await crowd.finish(hangMs)
   const finishedAt = now()

@@ -8,12 +8,12 @@ type Plan = (contender: Contender) => Promise<void>
 const plans: readonly (readonly [share: number, plan: Plan])[] = [
   [24, changeOne],
   [22, changeSeveral],
-  [20, goRound],
+  [30, goRound],
   [10, changeTogether],
-  [8, makeStronger],
-  [12, changeWithoutLease],
+  [12, makeStronger],
+  [18, changeWithoutLease],
   [10, oversleep],
-  [6, clingToToken]
+  [12, clingToToken]
 ]
 
 /** How long somebody with files in hand thinks. */
@@ -32,7 +32,7 @@ export async function play(contender: Contender): Promise<void> {
 async function changeOne(contender: Contender): Promise<void> {
   const [file] = contender.pick(1) as [string]
   const options = {
-    mode: contender.chance(0.2) ? 'shared' : 'exclusive',
+    mode: contender.chance(0.4) ? 'shared' : 'exclusive',
     timeoutSeconds: waitSeconds(contender)
   } as const
   const reply = contender.chance(0.3)
@@ -91,8 +91,8 @@ async function makeStronger(contender: Contender): Promise<void> {
 
 async function changeWithoutLease(contender: Contender): Promise<void> {
   const [file] = contender.pick(1) as [string]
-  if (contender.chance(0.5)) await contender.read(file)
-  if (contender.chance(0.5)) await contender.append(file, undefined)
+  if (contender.chance(0.3)) await contender.read(file)
+  if (contender.chance(0.4)) await contender.append(file, undefined)
   else await contender.update(file, undefined)
 }
 

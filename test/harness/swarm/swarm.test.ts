@@ -4,7 +4,7 @@ import { lengthOf } from '../../fixtures/length.ts'
 import { runSwarm } from './swarm.ts'
 
 const ofEach = lengthOf({ full: 2, short: 1 })
-const rounds = lengthOf({ full: 120, short: 60 })
+const rounds = lengthOf({ full: 120, short: 40 })
 
 t.test(
   'clients of three kinds change a few files at once from contention diffs alone, and every acknowledged change is there once',

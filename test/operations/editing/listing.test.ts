@@ -72,7 +72,7 @@ for (const [transport, start] of Object.entries(faces)) {
     await t.test('a file rewritten with the same size right after a listing shows its new count', async (t) => {
       put({ f: fourBytes[1] })
       const wrong: string[] = []
-      for (let round = 0; round < lengthOf({ full: 200, short: 12 }); round += 1) {
+      for (let round = 0; round < lengthOf({ full: 200, short: 8 }); round += 1) {
         const expected = (round % 4) + 1
         writeFileSync(tree.path('f'), fourBytes[expected] as string)
         const lines = await linesOf(face)
@@ -85,7 +85,7 @@ for (const [transport, start] of Object.entries(faces)) {
       put({ f: fourBytes[1] })
       const old = new Date(Date.UTC(2026, 0, 1))
       const wrong: string[] = []
-      for (let round = 0; round < lengthOf({ full: 100, short: 8 }); round += 1) {
+      for (let round = 0; round < lengthOf({ full: 100, short: 5 }); round += 1) {
         const expected = (round % 4) + 1
         writeFileSync(tree.path('f'), fourBytes[expected] as string)
         utimesSync(tree.path('f'), old, old)
@@ -158,7 +158,7 @@ for (const [transport, start] of Object.entries(faces)) {
 
     await t.test('the count after an edit is the one that edit_file gave', async (t) => {
       put({ f: '' })
-      const rounds = lengthOf({ full: 50, short: 15 })
+      const rounds = lengthOf({ full: 50, short: 8 })
       for (let round = 1; round <= rounds; round += 1) {
         const edits = round % 5 === 0 ? [{ line: 1, operation: 'replace', content: 'x'.repeat(round) }] : []
         const append = round % 3 === 0 ? 'x\ny' : 'x'

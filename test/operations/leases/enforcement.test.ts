@@ -276,7 +276,7 @@ t.test('a lease that ends while its change is being written stops it before the 
     const { results } = await ann.call('lock_try', { filepaths: [file] })
     const key = lockKey(tree.path(file))
     // Its fsync has to wait for a thread, and so the change for it.
-    const busy = Array.from({ length: 8 }, () => new Promise((done) => pbkdf2('x', 'y', 40_000, 64, 'sha512', done)))
+    const busy = Array.from({ length: 4 }, () => new Promise((done) => pbkdf2('x', 'y', 40_000, 64, 'sha512', done)))
     const change = ann.call(operation, input(withToken ? { fencing_token: results[0].fencing_token } : {}))
     while (!server.app.locks.status(key).holders.some(({ isLease }) => !isLease)) await new Promise(setImmediate)
     server.app.locks.leases.break(key, { cause: 'broken', reason: 'test', by: undefined })

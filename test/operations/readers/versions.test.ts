@@ -314,7 +314,7 @@ t.test(
         await client.call('async_append', { path: 'f', content: String(round) })
     })()
     const looks = (async () => {
-      for (let round = 0; round < lengthOf({ full: 300, short: 40 }); round += 1) {
+      for (let round = 0; round < lengthOf({ full: 300, short: 20 }); round += 1) {
         await client.call('async_status', { path: 'f' })
         await client.call('async_list', { path: '.', include_hashes: true })
       }

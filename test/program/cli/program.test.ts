@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import t from 'tap'
 import { connect } from '../../fixtures/clients.ts'
 import { runCommand } from '../../fixtures/commands.ts'
-import { isFull } from '../../fixtures/length.ts'
+import { isFull, lengthOf } from '../../fixtures/length.ts'
 import { patientStop, programPath, runProgram, startProgram } from '../../fixtures/server.ts'
 import { startStdio } from '../../fixtures/stdio.ts'
 import { installed } from '../../../src/support/installation.ts'
@@ -155,7 +155,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     const legacy = await connect(t, 'mcp-2025', program.url)
     // A queue that is long enough to be caught in the middle: each append waits for the one before it.
     const calls = [rest, modern, legacy].flatMap((client) =>
-      Array.from({ length: 60 }, (_, index) =>
+      Array.from({ length: lengthOf({ full: 60, short: 25 }) }, (_, index) =>
         client.call('async_append', { path: 'f', content: `,${client.transport}-${index}` })
       )
     )

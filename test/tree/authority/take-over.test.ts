@@ -25,7 +25,7 @@ interface Worker {
 const files = ['a.txt', 'b.txt', 'c.txt', 'd.txt']
 const kills = lengthOf({ full: 5, short: 2 })
 /** Each worker adds at least so many lines between two kills. */
-const rounds = lengthOf({ full: 6, short: 3 })
+const rounds = lengthOf({ full: 6, short: 2 })
 /** How many clients of each era have a process over standard input. */
 const stdioClients = lengthOf({ full: 3, short: 1 })
 const hasCurl = spawnSync('curl', ['--version']).status === 0
