@@ -66,7 +66,8 @@ export function pathOf({ url }: FastifyRequest): string {
 
 function notFound({ method }: FastifyRequest, path: string): OperationError {
   const hint = suggest(path, [...byPath.keys()])
-  const message = `Nothing answers ${method} ${path.slice(0, 200)}${hint} GET /openapi.json lists all operations.`
+  const end = hint.endsWith('?') ? '' : '.'
+  const message = `Nothing answers ${method} ${path.slice(0, 200)}${hint}${end} GET /docs shows what there is, GET /openapi.json the same for programs.`
   return new OperationError('ROUTE_NOT_FOUND', message)
 }
 

@@ -40,7 +40,7 @@ import { ReadInput, ReadOutput } from './read.ts'
 import { RenameInput, RenameOutput } from './rename.ts'
 import { ServerInfoInput, ServerInfoOutput } from './server-info.ts'
 import { StatusInput, StatusOutput } from './status.ts'
-import type { TObject } from './typebox.ts'
+import type { TObject, TProperties } from './typebox.ts'
 import { UpdateInput, UpdateOutput } from './update.ts'
 import { WriteInput, WriteOutput } from './write.ts'
 
@@ -59,33 +59,40 @@ export interface Shapes {
   readonly envelope: EnvelopeName
 }
 
-const plain = { contends: false, envelope: 'status' } as const
-const contending = { contends: true, envelope: 'status' } as const
+/** Every answer can bring notices; the form of FES has no room for them. */
+function plain<Input extends TObject, Output extends TProperties>(input: Input, output: TObject<Output>) {
+  return { input, output: withNotices(output), contends: false, envelope: 'status' } as const
+}
+
+function contending<Input extends TObject, Output extends TProperties>(input: Input, output: TObject<Output>) {
+  return { input, output: withNotices(output), contends: true, envelope: 'status' } as const
+}
+
 const bare = { contends: false, envelope: 'bare' } as const
 
 export const contract = {
-  async_read: { input: ReadInput, output: withNotices(ReadOutput), ...plain },
-  async_write: { input: WriteInput, output: withNotices(WriteOutput), ...plain },
-  async_update: { input: UpdateInput, output: withNotices(UpdateOutput), ...contending },
-  async_delete: { input: DeleteInput, output: withNotices(DeleteOutput), ...contending },
-  async_rename: { input: RenameInput, output: withNotices(RenameOutput), ...contending },
-  async_append: { input: AppendInput, output: withNotices(AppendOutput), ...contending },
-  async_list: { input: ListInput, output: withNotices(ListOutput), ...plain },
-  async_status: { input: StatusInput, output: withNotices(StatusOutput), ...plain },
-  get_server_info: { input: ServerInfoInput, output: withNotices(ServerInfoOutput), ...plain },
-  async_batch_read: { input: BatchReadInput, output: withNotices(BatchReadOutput), ...plain },
-  async_batch_write: { input: BatchWriteInput, output: withNotices(BatchWriteOutput), ...plain },
-  async_batch_update: { input: BatchUpdateInput, output: withNotices(BatchUpdateOutput), ...plain },
-  async_history: { input: HistoryInput, output: withNotices(HistoryOutput), ...plain },
-  async_diff: { input: DiffInput, output: withNotices(DiffOutput), ...plain },
-  async_restore: { input: RestoreInput, output: withNotices(RestoreOutput), ...contending },
-  lock_try: { input: LockTryInput, output: withNotices(LockTryOutput), ...plain },
-  lock_wait: { input: LockWaitInput, output: withNotices(LockWaitOutput), ...plain },
-  lock_renew: { input: LockRenewInput, output: withNotices(LockRenewOutput), ...plain },
-  lock_release: { input: LockReleaseInput, output: withNotices(LockReleaseOutput), ...plain },
-  lock_release_all: { input: LockReleaseAllInput, output: withNotices(LockReleaseAllOutput), ...plain },
-  lock_status: { input: LockStatusInput, output: withNotices(LockStatusOutput), ...plain },
-  lock_break: { input: LockBreakInput, output: withNotices(LockBreakOutput), ...plain },
+  async_read: plain(ReadInput, ReadOutput),
+  async_write: plain(WriteInput, WriteOutput),
+  async_update: contending(UpdateInput, UpdateOutput),
+  async_delete: contending(DeleteInput, DeleteOutput),
+  async_rename: contending(RenameInput, RenameOutput),
+  async_append: contending(AppendInput, AppendOutput),
+  async_list: plain(ListInput, ListOutput),
+  async_status: plain(StatusInput, StatusOutput),
+  get_server_info: plain(ServerInfoInput, ServerInfoOutput),
+  async_batch_read: plain(BatchReadInput, BatchReadOutput),
+  async_batch_write: plain(BatchWriteInput, BatchWriteOutput),
+  async_batch_update: plain(BatchUpdateInput, BatchUpdateOutput),
+  async_history: plain(HistoryInput, HistoryOutput),
+  async_diff: plain(DiffInput, DiffOutput),
+  async_restore: contending(RestoreInput, RestoreOutput),
+  lock_try: plain(LockTryInput, LockTryOutput),
+  lock_wait: plain(LockWaitInput, LockWaitOutput),
+  lock_renew: plain(LockRenewInput, LockRenewOutput),
+  lock_release: plain(LockReleaseInput, LockReleaseOutput),
+  lock_release_all: plain(LockReleaseAllInput, LockReleaseAllOutput),
+  lock_status: plain(LockStatusInput, LockStatusOutput),
+  lock_break: plain(LockBreakInput, LockBreakOutput),
   list_files: { input: ListFilesInput, output: ListFilesOutput, ...bare },
   read_file: { input: ReadFileInput, output: ReadFileOutput, ...bare },
   edit_file: { input: EditFileInput, output: EditFileOutput, contends: true, envelope: 'bare' }

@@ -69,7 +69,7 @@ t.test('every operation shows a call that succeeds, and contention where it can 
       Object.values(responses[status]?.content ?? {})
         .flatMap(({ examples = {} }) => Object.entries(examples))
         .flatMap(([name, { value }]) => (holds(value) ? [name] : []))
-    t.ok(shown('200').length > 0, `${operationId}: an answer`)
+    t.ok(shown('200').length > 0, `${operationId}: an answer; if it has none, add a call to scripts/openapi/story.ts`)
     const contentions = shown('409', (value) => (value as { status?: string }).status === 'contention')
     if (operations.some(({ name, contends }) => name === operationId && contends))
       t.ok(contentions.length > 0, `${operationId}: contention`)

@@ -1,6 +1,7 @@
 // All transports give the same answer to the same call: one table of calls runs over all of them.
 import { symlinkSync } from 'node:fs'
 import t, { type Test } from 'tap'
+import { operations } from '../../src/operations/index.ts'
 import { connect, transports, type Answer, type TransportName } from '../fixtures/clients.ts'
 import { startServer } from '../fixtures/server.ts'
 import { startStdio } from '../fixtures/stdio.ts'
@@ -606,6 +607,16 @@ t.test('the answers are the same, property by property, and so are the files', a
     steps.forEach(({ title }, index) => t.strictSame(other.answers[index], answers[index], `${transport}: ${title}`))
     t.strictSame(other.files, files)
   }
+})
+
+t.test('every operation is in the table', async (t) => {
+  // Suites of their own run them over every transport: what a process says of itself, histories, and what operators do.
+  const elsewhere = ['get_server_info', 'async_history', 'async_diff', 'async_restore', 'lock_break']
+  const called = new Set([...steps.map(({ name }) => name), ...elsewhere])
+  t.strictSame(
+    operations.map(({ name }) => name).filter((name) => !called.has(name)),
+    []
+  )
 })
 
 /** Without what must differ: times, the port, the folder, and who a session says it is. */

@@ -181,7 +181,7 @@ function describeLease(lease: HolderStatus, others: number, now: number) {
 function adviseAfter([first]: readonly HolderStatus[], { agentId }: AgentRequest): string {
   if (first?.isLease !== true) return 'try again, with a longer timeout if the file is busy.'
   const who = agentId === undefined ? 'without an agent_id' : `as agent ${quoteName(agentId)}`
-  return `try again later, or wait for the lease with lock_wait. (This call came ${who}: the holder of the lease passes its own agent_id.)`
+  return `try again later, or wait for the lease with lock_wait. If the lease is yours, pass the agent_id that took it: this call came ${who}.`
 }
 
 function toDetail({ isLease, operation, agentId, mode, note, acquiredAt, expiresAt }: HolderStatus, now: number) {

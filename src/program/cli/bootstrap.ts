@@ -83,7 +83,7 @@ async function install(flags: InstallFlags): Promise<void> {
 
 async function uninstall({ name }: NameFlags): Promise<void> {
   const { installer, manager, service } = await load(name)
-  if (!installer.isInstalled(service)) return print(`${service}: is not installed`)
+  if (!installer.isInstalled(service)) return print(`${service}: is not installed; nothing was removed`)
   await manager.unregister(service).catch((error: Error) => warn(`${error.message}; its file is removed anyway`))
   installer.remove(service)
   print(`${service}: removed`)
@@ -109,7 +109,8 @@ async function status({ name, json }: NameFlags): Promise<void> {
   const found = installer.isInstalled(service) ? await look(service) : undefined
   if (found?.is_running !== true) process.exitCode = notRunningCode
   if (json) return printJson({ name: service, file, is_installed: found !== undefined, ...found })
-  if (found === undefined) return print(`${service}: is not installed`)
+  if (found === undefined)
+    return print(`${service}: is not installed; async-crud-mcp bootstrap install --dir <folder> does it`)
   print(
     `${service}: ${paint(found.is_running ? 'green' : 'yellow', found.state)}${found.pid === null ? '' : `, process ${found.pid}`}`
   )

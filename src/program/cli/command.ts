@@ -1,6 +1,7 @@
 // What all commands share: how they report wrong arguments, and how they fail.
 import { Command, InvalidArgumentError } from 'commander'
 import { messageOf } from '../../support/error-message.ts'
+import { asCalled } from './output.ts'
 
 /** A command that reports wrong arguments in one clear line on stderr, with exit code 1. */
 export function createCommand(name: string): Command {
@@ -25,12 +26,6 @@ export function orFail<Arguments extends unknown[]>(
       process.exit(1)
     }
   }
-}
-
-/** A clone installs no command of this name: `npm start --` calls the program there. */
-function asCalled(message: string): string {
-  if (process.env['npm_lifecycle_event'] !== 'start') return message
-  return message.replaceAll(/\basync-crud-mcp (?=[a-z])/g, 'npm start -- ')
 }
 
 export function collect(value: string, previous: string[] = []): string[] {

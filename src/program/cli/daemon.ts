@@ -143,7 +143,7 @@ async function status(flags: TreeFlags): Promise<void> {
   if (found?.running !== true) process.exitCode = notRunningCode
   if (flags.json) return printJson(found ?? { running: false })
   if (found === undefined || !found.running) {
-    print(`${root ?? 'no tree is named'}: ${paint('yellow', 'not running')}`)
+    print(`${root ?? 'no tree is named (--dir <folder>)'}: ${paint('yellow', 'not running')}`)
     return
   }
   print(

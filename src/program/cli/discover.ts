@@ -23,7 +23,9 @@ export function createDiscoverCommand(): Command {
 async function discover({ dir = '.', url = false }: Flags): Promise<void> {
   const state = findServer(dir, warnOfStale)
   if (state === undefined)
-    throw new Error(`no server runs for ${resolve(dir)} or a folder above it; start one with --dir <folder>`)
+    throw new Error(
+      `no server runs for ${resolve(dir)} or a folder above it; start one there: async-crud-mcp --dir ${resolve(dir)}`
+    )
   process.stdout.write(url ? `${addressOf(state)}\n` : `${JSON.stringify(state, undefined, 2)}\n`)
 }
 

@@ -11,12 +11,20 @@ export function paint(style: Style, text: string, stream: NodeJS.WriteStream = p
 }
 
 export function print(line: string): void {
-  process.stdout.write(`${line}\n`)
+  process.stdout.write(`${asCalled(line)}\n`)
 }
 
 export function printJson(value: unknown): void {
-  print(JSON.stringify(value, undefined, 2))
+  process.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`)
 }
+
+/** A clone installs no command of this name: `npm start --` calls the program there. */
+export function asCalled(text: string): string {
+  if (process.env['npm_lifecycle_event'] !== 'start') return text
+  return text.replaceAll(commands, 'npm start -- ')
+}
+
+const commands = /\basync-crud-mcp (?=(?:bootstrap|config|daemon|doctor|quick-install|setup|uninstall)\b|--dir )/g
 
 /** Columns as wide as their widest cell. */
 export function toTable(rows: readonly (readonly string[])[]): string {

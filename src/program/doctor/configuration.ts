@@ -1,4 +1,5 @@
 // Checks the configuration; the other checks use as much of it as can be read.
+import { existsSync } from 'node:fs'
 import { loadConfig, loadSettings, type Config } from '../../config/config.ts'
 import { ConfigError } from '../../config/layer.ts'
 import { findings, type Finding } from './check.ts'
@@ -7,8 +8,11 @@ export function findConfig(file: string | undefined): { settings: Config; findin
   const { ok, warn, fail } = findings('configuration')
   try {
     const { config, file: read, values, warnings } = loadSettings({ environment: process.env, configFile: file })
-    const isRead = [...values.values()].some(({ origin }) => origin.source === 'file')
-    const found = ok(isRead && read !== undefined ? `${read.path} is valid` : 'no file: the defaults are used')
+    const sets = [...values.values()].some(({ origin }) => origin.source === 'file')
+    const isThere = read !== undefined && existsSync(read.path)
+    const found = ok(
+      isThere ? `${read.path} is valid${sets ? '' : ', and sets nothing'}` : 'no file: the defaults are used'
+    )
     const others = warnings.map((warning) => warn(warning, 'async-crud-mcp config edit'))
     return { settings: config, findings: [found, ...others] }
   } catch (error) {

@@ -11,9 +11,14 @@ import { findings, type Finding } from './check.ts'
 const networkFileSystems = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x01021997])
 
 export async function checkRoots(roots: readonly string[]): Promise<Finding[]> {
-  const { fail } = findings('roots')
+  const { warn } = findings('roots')
   if (roots.length === 0)
-    return [fail('no root is named', 'pass --dir <folder>, or set crud.base_directories (config init --dir <folder>)')]
+    return [
+      warn(
+        'no root is named: a server started by hand serves its working directory, a service serves none',
+        'pass --dir <folder>, or set crud.base_directories (async-crud-mcp config edit)'
+      )
+    ]
   const found = await Promise.all(roots.map(checkRoot))
   return [...found.flat(), ...(await checkNesting(roots))]
 }

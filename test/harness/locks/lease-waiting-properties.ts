@@ -366,8 +366,8 @@ export const leaseWaitingProperties: readonly LockProperty[] = [
         timed.error.message,
         'write of C did not get the exclusive lock on a.txt within 30 s. Agent A has leased it with 2 more (shared) since ' +
           '2026-01-01T00:00:00.000Z until 2026-01-01T00:01:30.000Z, 59 s from now, with the note "a refactoring". This call was ' +
-          'at position 1 of 2 in the queue. Nothing was changed; try again later, or wait for the lease with lock_wait. (This ' +
-          'call came as agent C: the holder of the lease passes its own agent_id.)'
+          'at position 1 of 2 in the queue. Nothing was changed; try again later, or wait for the lease with lock_wait. If ' +
+          'the lease is yours, pass the agent_id that took it: this call came as agent C.'
       )
       const acquired_at = '2026-01-01T00:00:00.000Z'
       const first = {
@@ -392,7 +392,7 @@ export const leaseWaitingProperties: readonly LockProperty[] = [
       assert(Array.isArray(holders))
       assert.deepEqual(holders.slice(0, 2), [first, second], 'before the read, which came before them')
       assert.equal(holders[2]?.operation, 'read of D')
-      assert.match(unnamed.error.message, /\(This call came without an agent_id: the holder of the lease passes/)
+      assert.match(unnamed.error.message, /pass the agent_id that took it: this call came without an agent_id\./)
       const { details, message } = errorFrom(own)
       assert.deepEqual([details?.['holder_count'], details?.['holders']], [1, [first]], 'not its own')
       assert.match(

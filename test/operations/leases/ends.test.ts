@@ -387,7 +387,7 @@ t.test('what others say of themselves is quoted in messages, so that it is not t
   await call('lock_try', { filepaths: ['g'], agent_id: 'bob@host:1/x' })
   const refused = await call('async_append', { path: 'f', content: '!', timeout: 0, agent_id: 'bob@host:1/x' })
   t.match(refused['message'], `Agent "${name}" has leased it`)
-  t.match(refused['message'], '(This call came as agent bob@host:1/x:', 'a plain name stays as it is')
+  t.match(refused['message'], 'this call came as agent bob@host:1/x.', 'a plain name stays as it is')
   const waiting = call('lock_wait', { filepaths: ['g'], agent_id: liar })
   await untilWaiting(server, 1)
   const { results } = await call('lock_wait', { filepaths: ['f'], agent_id: 'bob@host:1/x', all_or_nothing: true })

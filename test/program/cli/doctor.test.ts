@@ -107,7 +107,7 @@ t.test('each trouble is found', async (t) => {
       many.troubles.some((line) => trouble.test(line)),
       String(trouble)
     )
-  t.match(none, { code: 1, troubles: [/fail roots: no root is named/] })
+  t.match(none, { code: 0, troubles: [/warn roots: no root is named: a server started by hand serves its working/] })
   t.match(linked, { code: 1 })
   t.ok(linked.troubles.some((line) => /fail state folder: .* is a symbolic link/.test(line)))
   t.match(open, { code: 0 }, 'warnings alone are no failure')
