@@ -152,7 +152,7 @@ export const FileEditingError = Type.Object(
   {
     title: 'FileEditingError',
     description:
-      'The answer of list_files, read_file or edit_file that failed (FES 3.3). Nothing was changed, unless data.details says so.'
+      'The answer of list_files, read_file or edit_file that failed. Nothing was changed, unless data.details says so.'
   }
 )
 export type FileEditingError = Static<typeof FileEditingError>

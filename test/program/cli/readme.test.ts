@@ -20,6 +20,14 @@ const tutorial = readFileSync(new URL('docs/tutorial.md', project), 'utf8')
 const [session = '', leases = '', readers = '', lines = ''] = tutorial.split('\n## ').slice(1)
 const [, firstSession = ''] = readme.split('\n## A first session with curl\n')
 
+const pages = [
+  'README.md',
+  'CONTRIBUTING.md',
+  ...readdirSync(new URL('docs/', project), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`)
+]
+
 function blocksOf(section: string): string[] {
   return [...section.matchAll(/```sh\n([^]*?)```/g)].map((match) => match[1] as string)
 }
@@ -44,24 +52,26 @@ t.test('the first session of the README does what it says', async (t) => {
 
 t.test('the sessions of the tutorial do what they say', async (t) => {
   const tree = makeTree(t)
-  const blocks = [session, leases, readers, lines]
-    .flatMap(blocksOf)
-    .map((block) => block.replaceAll('/tmp/demo', tree.root))
-  const [prepare = '', first = '', second = '', leased = '', readersScript = '', byLine = '', stdio = ''] = blocks
-  t.equal(blocks.length, 7)
+  const [first = [], leased = [], reading = [], byLine = []] = [session, leases, readers, lines].map((section) =>
+    blocksOf(section).map((block) => block.replaceAll('/tmp/demo', tree.root))
+  )
+  const [prepare = '', ...calls] = first
+  const [edits = '', stdio = '', ...untested] = byLine
+  t.strictSame(untested, [])
   await run(prepare.replace(/npm start.*/, ''))
   const { url } = await startProgram(t, ['--dir', tree.root])
-  const here = (script: string) => script.replaceAll('http://127.0.0.1:8720', url)
+  const [call = ''] = (calls[0] ?? '').split('\n')
+  const outputs = async (script: readonly string[]) =>
+    (await run(script.join('\n').replaceAll('http://127.0.0.1:8720', url))).split('\n')
 
-  const [read, ann, late, bob, ...file] = (await run(here(first + second))).split('\n')
+  const [read, ann, late, bob, ...file] = await outputs(calls)
   t.match(parse(read), { status: 'ok', content: 'one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n' })
   t.match(parse(ann), { status: 'ok' })
   t.match(parse(late), promisedIn(session), "Bob's answer is the one that is printed")
   t.match(parse(bob), { status: 'ok' })
   t.equal(file.join('\n'), 'one\nzwei\nthree\nfour\nfive\nsix\nseven\nacht\n')
 
-  const [call = ''] = first.split('\n')
-  const [taken, timeout, status, all, own, released, append] = (await run(here(`${call}\n${leased}`))).split('\n')
+  const [taken, timeout, status, all, own, released, append] = await outputs([call, ...leased])
   t.match(parse(taken), { all_acquired: true, results: [{ filepath: 'list.txt' }, { filepath: 'plan.txt' }] })
   t.match(parse(timeout), promisedIn(leases), "Bob's answer is the one that is printed")
   t.match(parse(timeout), { message: /within 1 s\. Agent ann has leased it .* with the note "numbering the list"/ })
@@ -71,7 +81,7 @@ t.test('the sessions of the tutorial do what they say', async (t) => {
   t.match(parse(released), { all_released: true })
   t.match(parse(append), { status: 'ok', path: 'list.txt' })
 
-  const [written, bobs, notice, merged, ...rest] = (await run(here(`${call}\n${readersScript}`))).split('\n')
+  const [written, bobs, notice, merged, ...rest] = await outputs([call, ...reading])
   t.match([parse(written), parse(bobs)], [{ status: 'ok' }, { status: 'ok' }])
   t.match(parse(notice), promisedIn(readers), 'what Ann is told is what is printed')
   t.match(parse(merged), { status: 'ok', merged: true, diff: { summary: { regions_changed: 2 } } })
@@ -81,7 +91,7 @@ t.test('the sessions of the tutorial do what they say', async (t) => {
   t.match(parse(history).versions, [{ agent_id: 'ann' }, { agent_id: 'external' }, { agent_id: 'bob' }, {}])
   t.match(parse(restored), { status: 'ok', changed: true })
 
-  const [listed, range, edited, appended, created, ...files] = (await run(here(`${call}\n${byLine}`))).split('\n')
+  const [listed, range, edited, appended, created, ...files] = await outputs([call, edits])
   t.match(parse(listed), { files: [{ name: 'list.txt', lines: 9 }, { name: 'plan.txt' }, {}], total_count: 3 })
   t.strictSame(parse(range), {
     content: 'zwei\nthree',
@@ -151,16 +161,27 @@ t.test('the hook of the README refuses a native edit of a file that another agen
 
 t.test('every operation is in the README, and every link of the documents leads to a file', async (t) => {
   for (const { name } of operations) t.match(readme, `\`${name}\``)
-  const pages = readdirSync(new URL('docs/', project), { recursive: true, encoding: 'utf8' })
-  for (const page of [
-    'README.md',
-    'CONTRIBUTING.md',
-    ...pages.filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)
-  ]) {
+  for (const page of pages) {
     const place = new URL(page, project)
     for (const [, target] of readFileSync(place, 'utf8').matchAll(/\]\((?!http|#)([^)#]+)[^)]*\)/g)) {
       const path = new URL(String(target), place)
       t.ok(statSync(path, { throwIfNoEntry: false }), `${page}: ${target}`)
     }
   }
+})
+
+// zsh takes `#` for a word when it is typed, and the apostrophe of a comment for an open quotation.
+t.test('no command of the documents has a comment', async (t) => {
+  for (const page of pages) {
+    const commands = blocksOf(readFileSync(new URL(page, project), 'utf8')).flatMap((block) => block.split('\n'))
+    const comments = commands.filter((line) => /(^|\s)#/.test(line))
+    t.strictSame(comments, [], page)
+  }
+})
+
+t.test('every path that the page on the architecture names exists', async (t) => {
+  const page = readFileSync(new URL('docs/architecture.md', project), 'utf8')
+  const paths = [...page.matchAll(/`([^`/\s]+\/[^`\s]*)`/g)].map(([, path = '']) => path)
+  t.ok(paths.length > 20)
+  for (const path of paths) t.ok(statSync(new URL(path, project), { throwIfNoEntry: false }), path)
 })
