@@ -1,7 +1,7 @@
 // What all commands share: how they report wrong arguments, and how they fail.
 import { Command, InvalidArgumentError } from 'commander'
 import { messageOf } from '../../support/error-message.ts'
-import { asCalled } from './output.ts'
+import { asCalled } from '../../support/as-called.ts'
 
 /** A command that reports wrong arguments in one clear line on stderr, with exit code 1. */
 export function createCommand(name: string): Command {

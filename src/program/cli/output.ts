@@ -1,5 +1,6 @@
 // The output of commands: colours on terminals only, tables, readable changes.
 import { styleText } from 'node:util'
+import { asCalled } from '../../support/as-called.ts'
 
 type Style = Parameters<typeof styleText>[0]
 
@@ -17,14 +18,6 @@ export function print(line: string): void {
 export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`)
 }
-
-/** A clone installs no command of this name: `npm start --` calls the program there. */
-export function asCalled(text: string): string {
-  if (process.env['npm_lifecycle_event'] !== 'start') return text
-  return text.replaceAll(commands, 'npm start -- ')
-}
-
-const commands = /\basync-crud-mcp (?=(?:bootstrap|config|daemon|doctor|quick-install|setup|uninstall)\b|--dir )/g
 
 /** Columns as wide as their widest cell. */
 export function toTable(rows: readonly (readonly string[])[]): string {
