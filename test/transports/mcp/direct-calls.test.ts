@@ -139,7 +139,7 @@ for (const era of Object.keys(eras)) {
     )
   })
 
-  t.test(`${era}: the name in _meta counts, and hundreds of calls at once are each answered`, async (t) => {
+  t.test(`${era}: the name in _meta counts, and a hundred calls at once are each answered`, async (t) => {
     const { tool, program } = connect(t, era)
     const named = (name: string) => ({ ...eras[era]!.meta, 'async-crud-mcp/agent_id': name })
     const call = (name: string, input: object, agent: string) =>
@@ -153,8 +153,8 @@ for (const era of Object.keys(eras)) {
       result: { structuredContent: { status: 'ok' } }
     })
     const answers = await Promise.all(
-      Array.from({ length: 300 }, () => tool('async_append', { path: 'f', content: 'z\n' }))
+      Array.from({ length: 100 }, () => tool('async_append', { path: 'f', content: 'z\n' }))
     )
-    t.equal(answers.filter(({ result }) => result?.['isError'] === undefined).length, 300)
+    t.equal(answers.filter(({ result }) => result?.['isError'] === undefined).length, 100)
   })
 }
