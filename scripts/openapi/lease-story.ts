@@ -19,7 +19,7 @@ const taking: readonly Step[] = [
     operation: 'lock_try',
     name: 'one_is_taken',
     summary:
-      'bob asks for two files: he gets a lease on one at once, and learns who holds the other, until when and why.',
+      'bob asks for two files. One is leased at once; the answer names the holder of the other, until when and why.',
     input: { filepaths: [plan, tasks], ...bob }
   },
   {
@@ -91,7 +91,7 @@ const waiting: readonly Step[] = [
   {
     operation: 'lock_wait',
     name: 'go_on_with_the_ticket',
-    summary: 'bob comes back with his ticket and gets the lease.',
+    summary: 'bob comes back with the ticket and gets the lease.',
     input: (answerTo) => ({ ticket: answerTo('lock_wait', 'cut_with_a_ticket')['ticket'], ...bob })
   }
 ]

@@ -158,7 +158,7 @@ const looksBack: readonly Step[] = [
   {
     operation: 'async_diff',
     name: 'since_the_first',
-    summary: 'What has changed since the first version, and by whom.',
+    summary: 'What has changed since the first version, and who changed it.',
     input: { path, from_hash: hashOf(plan), diff_format: 'unified', ...bob }
   },
   {

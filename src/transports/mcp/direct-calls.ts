@@ -1,7 +1,7 @@
 // Calls of tools that need nothing more of the SDK: once it has answered one on a connection, calls of the same form go straight to the operation.
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/server'
 import type { Operation } from '../../operations/definition/define.ts'
-import { agentIdIn, createProgress, type McpServerOptions } from './server.ts'
+import { agentIdIn, createProgress, makeCall, type McpServerOptions } from './server.ts'
 import { encodeToolResult, runTool, type ToolOutcome } from './tools.ts'
 
 /** For a text beyond what Node can hold in a string. */
@@ -49,15 +49,11 @@ export function createDirectCalls({ operations, call, caller, maxWaitSeconds, se
         : createProgress(token, (notification) => {
             if (running.has(entry)) send(JSON.stringify({ jsonrpc: '2.0', ...notification }))
           })
-    const outcome = await runTool(call, operation, input, {
-      caller: {
-        ...caller,
-        agentId: agentIdIn(meta) ?? caller.agentId,
-        ...(progress === undefined && { maxWaitSeconds })
-      },
-      signal: controller.signal,
-      progress
-    })
+    const about = makeCall(
+      { caller, maxWaitSeconds },
+      { agentId: agentIdIn(meta), signal: controller.signal, progress }
+    )
+    const outcome = await runTool(call, operation, input, about)
     // A cancelled request gets no answer.
     if (running.delete(entry)) send(encodeAnswer(id, outcome, additions))
   }
@@ -78,14 +74,13 @@ export function createDirectCalls({ operations, call, caller, maxWaitSeconds, se
       if ('result' in message) form = { envelope: asked.envelope, additions: additionsTo(message.result) }
       asked = undefined
     },
-    /** @returns whether there was such a call */
-    cancel(id: unknown): boolean {
-      const meant = [...running].filter((entry) => entry.id === id)
-      for (const entry of meant) {
+    /** Does nothing if no such call is under way here. */
+    cancel(id: unknown): void {
+      for (const entry of running) {
+        if (entry.id !== id) continue
         running.delete(entry)
         entry.controller.abort()
       }
-      return meant.length > 0
     },
     close(): void {
       for (const { controller } of running) controller.abort()

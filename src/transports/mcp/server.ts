@@ -109,16 +109,30 @@ async function callTool(options: McpServerOptions, name: string, input: unknown,
 }
 
 /** The caller, its time limit, and whether it wants progress. */
-function callOf({ caller, maxWaitSeconds }: McpServerOptions, context: ServerContext): Parameters<CallOperation>[2] {
-  const progress = progressOf(context)
+function callOf(options: McpServerOptions, context: ServerContext): Call {
+  return makeCall(options, {
+    agentId: agentIdOf(context),
+    connection: connectionOf(context.sessionId),
+    signal: signalOf(context),
+    progress: progressOf(context)
+  })
+}
+
+type Call = Parameters<CallOperation>[2]
+
+/** @param about what the request says beyond the connection */
+export function makeCall(
+  { caller, maxWaitSeconds }: Pick<McpServerOptions, 'caller' | 'maxWaitSeconds'>,
+  { agentId, connection, signal, progress }: Pick<Caller, 'agentId' | 'connection'> & Omit<Call, 'caller'>
+): Call {
   return {
     caller: {
       ...caller,
-      agentId: agentIdOf(context) ?? caller.agentId,
-      connection: connectionOf(context.sessionId) ?? caller.connection,
+      agentId: agentId ?? caller.agentId,
+      connection: connection ?? caller.connection,
       ...(progress === undefined && { maxWaitSeconds })
     },
-    signal: signalOf(context),
+    signal,
     progress
   }
 }
