@@ -1,7 +1,7 @@
 // The plain HTTP routes beside the operations: what each takes in its querystring, and what it answers.
 import { EventsQuery, StreamedEvent } from './events.ts'
 import { Health } from './health.ts'
-import { LockList, LockListQuery } from './locks.ts'
+import { LockList, LockListQuery } from './lock-list.ts'
 import { Type } from './typebox.ts'
 
 const Page = Type.String({ description: 'A page for a browser.' })

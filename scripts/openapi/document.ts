@@ -1,7 +1,7 @@
 // The OpenAPI 3.1 document, derived from the operations and from calls that were recorded.
 import { AgentId } from '../../schemas/common.ts'
 import { Health } from '../../schemas/health.ts'
-import { LockList } from '../../schemas/locks.ts'
+import { LockList } from '../../schemas/lock-list.ts'
 import { routes } from '../../schemas/routes.ts'
 import type { Operation } from '../../src/operations/definition/define.ts'
 import { envelopes } from '../../src/operations/definition/envelopes.ts'

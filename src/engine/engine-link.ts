@@ -1,5 +1,5 @@
 // What transports and relays need from the engine of a tree, in this process or another.
-import type { LockList } from '../../schemas/locks.ts'
+import type { LockList } from '../../schemas/lock-list.ts'
 import type { CallOperation } from './context.ts'
 import type { EventListener } from './events/tree-event.ts'
 import type { TrackedFiles } from './versions/tracked-files.ts'

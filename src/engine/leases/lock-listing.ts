@@ -1,5 +1,5 @@
 // The lock table in the words of the contract: the holders of a file, and its waiters.
-import type { LockList } from '../../../schemas/locks.ts'
+import type { LockList } from '../../../schemas/lock-list.ts'
 import type { Holder, PendingRequest } from '../../../schemas/status.ts'
 import type { Static } from '../../../schemas/typebox.ts'
 import type { HolderStatus, KeyStatus, WaiterStatus } from '../locks/lock.ts'

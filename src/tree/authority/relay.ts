@@ -1,7 +1,7 @@
 // A relay's side: asks the authority of the tree to carry out what this process's clients ask for.
 import { connect } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { LockList } from '../../../schemas/locks.ts'
+import type { LockList } from '../../../schemas/lock-list.ts'
 import { cancellationOf, OperationError, serverStopping } from '../../errors.ts'
 import type { OperationResult } from '../../engine/context.ts'
 import type { EventListener } from '../../engine/events/tree-event.ts'

@@ -1,7 +1,7 @@
 // Looks at the lock table again and again, from outside.
 import { basename } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { LockList } from '../../../schemas/locks.ts'
+import type { LockList } from '../../../schemas/lock-list.ts'
 import { now, type Entry, type Snapshot } from './history.ts'
 
 const intervalMs = 15
