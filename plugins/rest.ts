@@ -1,7 +1,7 @@
 // REST: every operation as POST /<name>, its input as body, its result as answer.
 import type { FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
-import { encodeResult } from '../src/transports/encode-result.ts'
+import { encodeResult, joinPieces } from '../src/transports/encode-result.ts'
 import { headerText } from '../src/transports/header-text.ts'
 import { OperationError } from '../src/errors.ts'
 import { operations } from '../src/operations/index.ts'
@@ -20,7 +20,7 @@ export default fp(
           return await reply
             .code(result.status === 'contention' ? 409 : 200)
             .type(jsonType)
-            .send(encodeResult(result))
+            .send(joinPieces(encodeResult(result)))
         } catch (error) {
           if (error instanceof OperationError) return sendError(request, reply, error)
           throw error

@@ -36,12 +36,12 @@ export default fp<{ config: Config; version: string }>(
         operations: agentOperations,
         call: app.call,
         caller,
-        openMcp: async ({ send, sendText, isBehind }) => {
+        openMcp: async ({ send, sendLine, isBehind }) => {
           const { createMcpStream } = await loadMcp()
           const maxWaitSeconds = daemon.mcp_wait_seconds
           return createMcpStream({
             send,
-            sendText,
+            sendLine,
             onError,
             operations: agentOperations,
             call: app.call,

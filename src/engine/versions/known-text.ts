@@ -8,8 +8,8 @@ export class KnownText {
   readonly body: string
   /** Lines of the body. */
   readonly lines: number
-  #json: string | undefined
-  #escapedJson: string | undefined
+  #json: Buffer | undefined
+  #escapedJson: Buffer | undefined
 
   constructor(text: string) {
     this.text = text
@@ -18,14 +18,14 @@ export class KnownText {
   }
 
   /** The body as a string of JSON. */
-  get json(): string {
-    this.#json ??= JSON.stringify(this.body)
+  get json(): Buffer {
+    this.#json ??= Buffer.from(JSON.stringify(this.body))
     return this.#json
   }
 
   /** That JSON as a part of a string of JSON, without quotes around it. */
-  get escapedJson(): string {
-    this.#escapedJson ??= JSON.stringify(this.json).slice(1, -1)
+  get escapedJson(): Buffer {
+    this.#escapedJson ??= Buffer.from(JSON.stringify(JSON.stringify(this.body)).slice(1, -1))
     return this.#escapedJson
   }
 }

@@ -1,45 +1,14 @@
 // MCP over HTTP on one URL: the 2026-07-28 revision request by request, 2025-era clients in sessions.
 import { toNodeHandler } from '@modelcontextprotocol/node'
-import {
-  createMcpHandler,
-  isInitializeRequest,
-  isLegacyRequest,
-  WebStandardStreamableHTTPServerTransport,
-  type McpHandlerRequestOptions
-} from '@modelcontextprotocol/server'
-import { randomUUID } from 'node:crypto'
+import { createMcpHandler, isLegacyRequest, type McpHandlerRequestOptions } from '@modelcontextprotocol/server'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createListening, isListen } from './http-listen.ts'
-import { connectionOf, createMcpServer, type McpServerOptions } from './server.ts'
+import { createMcpSessions, type McpSessionsOptions } from './http-sessions.ts'
+import { createMcpServer } from './server.ts'
 
-export interface McpHttpOptions extends McpServerOptions {
-  readonly maxSessions: number
+export interface McpHttpOptions extends McpSessionsOptions {
   /** Streams of `subscriptions/listen` at once. */
   readonly maxListeners: number
-  readonly sessionIdleMs: number
-  /** A session whose client has closed its stream and sends nothing for this long counts as gone: its leases end, the session stays. */
-  readonly sessionAwayMs: number
-  readonly onError: (error: Error) => void
-  /** Called for a session that has ended, or whose client is gone, with the connection name of its calls. */
-  readonly onSessionEnd: (connection: string) => void
-  /** True if leases would end with the session: such a session does not make room for another. */
-  readonly holdsLeases: (connection: string) => Promise<boolean>
-}
-
-interface Session {
-  readonly transport: WebStandardStreamableHTTPServerTransport
-  /** Number of open requests and streams. */
-  open: number
-  /** Carries messages that are not answers; undefined while the client has no such stream. */
-  stream: ServerResponse | undefined
-  /** True once there has been one. A client that never opens one cannot be seen to go. */
-  hadStream: boolean
-  /** Runs while nothing is open. */
-  away: NodeJS.Timeout | undefined
-  /** Call it when there is such a stream. */
-  wake: () => void
-  /** Milliseconds since the epoch. */
-  lastUsed: number
 }
 
 export interface McpHttp {
@@ -51,8 +20,8 @@ export interface McpHttp {
 }
 
 export function createMcpHttp(options: McpHttpOptions): McpHttp {
-  const { maxSessions, sessionIdleMs, sessionAwayMs, onError, onSessionEnd, holdsLeases } = options
-  const sessions = new Map<string, Session>()
+  const { onError } = options
+  const sessions = createMcpSessions(options)
   const listening = createListening(options)
   const modern = createMcpHandler(() => createMcpServer(options), {
     legacy: 'reject',
@@ -60,176 +29,29 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
     bus: listening.bus,
     maxSubscriptions: options.maxListeners
   })
-  let opening = 0
-  const sweep = setInterval(endIdleSessions, Math.min(sessionIdleMs, 60_000))
-  sweep.unref()
 
-  /** @param response the one being made: the request that the SDK gets has no reference to it */
   async function fetch(
     response: ServerResponse,
     request: Request,
     requestOptions?: McpHandlerRequestOptions
   ): Promise<Response> {
     const isLegacy = await isLegacyRequest(request, requestOptions?.parsedBody)
-    if (isLegacy) return serveSession(response, request, requestOptions)
+    if (isLegacy) return sessions.serve(response, request, requestOptions)
     if (!isListen(requestOptions?.parsedBody)) return modern.fetch(request, requestOptions)
     return listening.serve(modern, request, requestOptions ?? {}, () => response.writableNeedDrain)
   }
 
-  async function serveSession(
-    response: ServerResponse,
-    request: Request,
-    requestOptions: McpHandlerRequestOptions | undefined
-  ): Promise<Response> {
-    const id = request.headers.get('mcp-session-id')
-    if (id !== null) {
-      const session = sessions.get(id)
-      if (session !== undefined) return answerIn(session, response, request, requestOptions)
-      return rpcError(404, -32001, 'Session not found: it ended, or the server was restarted. Initialize again.')
-    }
-    if (!isInitializeRequest(requestOptions?.parsedBody)) {
-      return rpcError(400, -32000, 'Bad Request: no Mcp-Session-Id header, and not an initialize request')
-    }
-    // Clients often exit without ending their session: the session unused for longest makes room.
-    if (sessions.size + opening >= maxSessions && !(await endOldestIdle())) {
-      return rpcError(
-        503,
-        -32000,
-        `All ${maxSessions} sessions are in use or hold leases (daemon.max_mcp_sessions). Try again later.`
-      )
-    }
-    opening += 1
-    try {
-      return await (await openSession()).transport.handleRequest(request, requestOptions)
-    } finally {
-      opening -= 1
-    }
-  }
-
-  async function answerIn(
-    session: Session,
-    response: ServerResponse,
-    request: Request,
-    requestOptions: McpHandlerRequestOptions | undefined
-  ): Promise<Response> {
-    const answered = await session.transport.handleRequest(request, requestOptions)
-    // A second stream is refused.
-    if (request.method !== 'GET' || !answered.ok || response.destroyed) return answered
-    session.stream = response
-    session.hadStream = true
-    // Node holds the headers back until the first bytes, which may be the SDK's keep-alive after 15 s.
-    setImmediate(() => {
-      if (response.headersSent) response.flushHeaders()
-    })
-    response.once('close', () => {
-      if (session.stream !== response) return
-      session.stream = undefined
-      // The SDK would notice only at its next keep-alive, and until then refuse a client that opens the stream again.
-      session.transport.closeStandaloneSSEStream()
-    })
-    session.wake()
-    return answered
-  }
-
-  async function openSession(): Promise<Session> {
-    const transport = new WebStandardStreamableHTTPServerTransport({
-      sessionIdGenerator: randomUUID,
-      onsessioninitialized: (id) => {
-        sessions.set(id, session)
-      }
-    })
-    const session: Session = {
-      transport,
-      open: 0,
-      stream: undefined,
-      hadStream: false,
-      away: undefined,
-      wake: () => {},
-      lastUsed: Date.now()
-    }
-    const server = createMcpServer(options, {
-      onCancelled: (requestId) => endCancelled(transport, requestId),
-      isBehind: () => session.stream?.writableNeedDrain === true,
-      isAway: () => session.stream === undefined,
-      onWaker: (wake) => (session.wake = wake)
-    })
-    server.onerror = onError
-    await server.connect(transport)
-    const { onclose } = transport
-    transport.onclose = () => {
-      const connection = connectionOf(transport.sessionId)
-      clearTimeout(session.away)
-      if (transport.sessionId !== undefined) sessions.delete(transport.sessionId)
-      if (connection !== undefined) onSessionEnd(connection)
-      onclose?.()
-    }
-    return session
-  }
-
-  /** A session is in use from the arrival of a request until its answer, or the stream that it opened, has ended. */
-  function countUse({ headers }: IncomingMessage, response: ServerResponse): void {
-    const session = sessions.get(String(headers['mcp-session-id']))
-    if (session === undefined) return
-    session.open += 1
-    clearTimeout(session.away)
-    response.once('close', () => {
-      session.open -= 1
-      session.lastUsed = Date.now()
-      if (session.open === 0) awaitReturn(session)
-    })
-  }
-
-  /** Clients open their stream again after a break; a client that neither does so nor sends a request has gone. */
-  function awaitReturn(session: Session): void {
-    const { sessionId = '' } = session.transport
-    const connection = connectionOf(sessionId)
-    if (!session.hadStream || connection === undefined || !sessions.has(sessionId)) return
-    session.away = setTimeout(() => onSessionEnd(connection), sessionAwayMs).unref()
-  }
-
-  /** False if every session is in use, or holds leases: its agent may be thinking. */
-  async function endOldestIdle(): Promise<boolean> {
-    const idle = [...sessions.values()].filter(({ open }) => open === 0).sort((a, b) => a.lastUsed - b.lastUsed)
-    for (const session of idle) {
-      const { transport } = session
-      if (await holdsLeases(connectionOf(transport.sessionId) ?? '')) continue
-      // The session may have been used or ended during the wait.
-      if (session.open > 0 || !sessions.has(transport.sessionId ?? '')) continue
-      transport.close().catch(onError)
-      return true
-    }
-    return false
-  }
-
-  function endIdleSessions(): void {
-    const limit = Date.now() - sessionIdleMs
-    for (const { transport, open, lastUsed } of sessions.values()) {
-      if (open === 0 && lastUsed < limit) transport.close().catch(onError)
-    }
-  }
-
   return {
     handle(request, response, parsedBody) {
-      countUse(request, response)
+      sessions.countUse(request, response)
       const answer = toNodeHandler({ fetch: fetch.bind(undefined, response) }, { onerror: onError })
       // The SDK's structural type requires what Node's own type leaves optional.
       return answer(request as Parameters<typeof answer>[0], response, parsedBody)
     },
-    sessionCount: () => sessions.size,
+    sessionCount: sessions.count,
     async close() {
-      clearInterval(sweep)
-      await Promise.all([...sessions.values()].map(({ transport }) => transport.close()))
+      await sessions.close()
       await modern.close()
     }
   }
-}
-
-/** The SDK neither answers a cancelled request nor ends the stream that waits for the answer: both would stay as long as the session. */
-function endCancelled(transport: WebStandardStreamableHTTPServerTransport, id: string | number): void {
-  transport.closeSSEStream(id)
-  transport.send({ jsonrpc: '2.0', id, error: { code: -32800, message: 'Request cancelled' } }).catch(() => {})
-}
-
-function rpcError(status: number, code: number, message: string): Response {
-  return Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status })
 }

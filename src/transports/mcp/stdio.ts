@@ -11,22 +11,23 @@ import {
   type Transport
 } from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
-import { createDirectCalls, tooLarge } from './direct-calls.ts'
+import { createDirectStdio } from './direct-stdio.ts'
 import { isListen } from './http-listen.ts'
 import { createMcpServer, type McpServerOptions } from './server.ts'
 import { createStreamListening } from './stream-listening.ts'
+import { tooLarge } from './tool-call.ts'
 
 export interface McpStreamOptions extends McpServerOptions {
   /** Writes one message. */
   readonly send: (message: object) => void
-  /** Writes the JSON of one message. */
-  readonly sendText: (json: string) => void
+  /** Writes one message: its JSON and a line feed. */
+  readonly sendLine: (line: string | Buffer) => void
   /** True while the client does not read what was sent. */
   readonly isBehind: () => boolean
   readonly onError: (error: Error) => void
 }
 
-export function createMcpStream({ send, sendText, isBehind, onError, ...options }: McpStreamOptions) {
+export function createMcpStream({ send, sendLine, isBehind, onError, ...options }: McpStreamOptions) {
   /** Requests not yet answered; a client may use an id again before its answer. */
   const waiting = new Map<RequestId, (() => void)[]>()
 
@@ -69,7 +70,7 @@ export function createMcpStream({ send, sendText, isBehind, onError, ...options 
     // The SDK passes it on to the requests that listen for it.
     send: (uri) => void server?.sendResourceUpdated({ uri }).catch(() => {})
   })
-  const directCalls = createDirectCalls({ ...options, send: sendText })
+  const directCalls = createDirectStdio({ ...options, sendLine })
   const handle = serveStdio(() => (server = createMcpServer(options, { isBehind })), { transport, onerror: onError })
 
   return {

@@ -3,7 +3,7 @@ import { Contention } from '../../../schemas/contention.ts'
 import type { TObject, TSchema } from '../../../schemas/typebox.ts'
 import { toOperationError } from '../../errors.ts'
 import { contentText, type CallOperation, type OperationResult } from '../../engine/context.ts'
-import { encodeResult, encodeTwice } from '../encode-result.ts'
+import { encodeTwice, type Pieces } from '../encode-result.ts'
 import type { Operation } from '../../operations/definition/define.ts'
 
 interface JsonObjectSchema {
@@ -80,14 +80,16 @@ export async function runTool(
 export function toToolResult({ body, isError }: ToolOutcome): ToolResult {
   // The SDK refuses a name that is no string.
   const { [contentText]: _, ...structuredContent } = body
-  return { content: [{ type: 'text', text: encodeResult(body) }], structuredContent, ...(isError && { isError: true }) }
+  const text = JSON.stringify(structuredContent)
+  return { content: [{ type: 'text', text }], structuredContent, ...(isError && { isError: true }) }
 }
 
 /**
  * The JSON of the same result, for which the body is encoded once.
  * @param additions JSON of further members, from the comma before them
  */
-export function encodeToolResult({ body, isError }: ToolOutcome, additions: string): string {
+export function encodeToolResult({ body, isError }: ToolOutcome, additions: string): Pieces {
   const { json, asString } = encodeTwice(body)
-  return `{"content":[{"type":"text","text":${asString}}],"structuredContent":${json}${isError ? ',"isError":true' : ''}${additions}}`
+  const end = `${isError ? ',"isError":true' : ''}${additions}}`
+  return ['{"content":[{"type":"text","text":', ...asString, '}],"structuredContent":', ...json, end]
 }

@@ -21,7 +21,7 @@ export interface StdioOptions extends MethodsOptions {
   readonly input: Readable
   readonly output: Writable
   /** Called for the first MCP message, and again after a failure.  */
-  readonly openMcp: (writer: Pick<Writer, 'send' | 'sendText' | 'isBehind'>) => Promise<McpPeer>
+  readonly openMcp: (writer: Pick<Writer, 'send' | 'sendLine' | 'isBehind'>) => Promise<McpPeer>
   /** Called with the failure of `openMcp`; with undefined once it succeeds. */
   readonly onMcpTrouble: (error: unknown) => void
   /** Longest line in bytes. */

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 import { toOperationError } from '../../errors.ts'
-import { encodeResult } from '../encode-result.ts'
+import { encodeResult, joinPieces } from '../encode-result.ts'
 import { failure, type Response } from './messages.ts'
 
 export type Writer = ReturnType<typeof createWriter>
@@ -21,19 +21,19 @@ export function createWriter(output: Writable, onGone: (error?: Error) => void) 
   output.on('error', gone)
   output.once('close', () => gone())
 
-  function write(text: string): void {
+  function write(text: string | Buffer): void {
     if (!isGone && output.writable) output.write(text)
   }
 
   return {
     /** @throws RangeError for a message that is too long for a text */
     send: (message: object): void => write(`${JSON.stringify(message)}\n`),
-    sendText: (json: string): void => write(`${json}\n`),
+    /** @param line with its line feed */
+    sendLine: write,
     /** One answer, or those of a batch as an array; written one by one, since the array may be too long for a text. */
     answer(answer: Response | readonly Response[]): void {
-      const lines = (Array.isArray(answer) ? answer : [answer]).map(stringify)
-      if (!Array.isArray(answer)) return write(`${lines[0]}\n`)
-      for (const [index, line] of lines.entries()) write(`${index === 0 ? '[' : ','}${line}`)
+      if (!isBatch(answer)) return write(encode(answer, '', '\n'))
+      for (const [index, one] of answer.entries()) write(encode(one, index === 0 ? '[' : ',', ''))
       return write(']\n')
     },
     isBehind: (): boolean => output.writableNeedDrain && !isGone,
@@ -59,12 +59,20 @@ export function createWriter(output: Writable, onGone: (error?: Error) => void) 
 }
 
 /** A result that cannot be written is an error, not silence. */
-function stringify(response: Response): string {
+function encode(response: Response, before: string, after: string): string | Buffer {
   try {
-    if (response.result === undefined) return JSON.stringify(response)
+    if (response.result === undefined) return `${before}${JSON.stringify(response)}${after}`
     const { jsonrpc, id, result } = response
-    return `{"jsonrpc":"${jsonrpc}","id":${JSON.stringify(id)},"result":${encodeResult(result)}}`
+    return joinPieces([
+      `${before}{"jsonrpc":"${jsonrpc}","id":${JSON.stringify(id)},"result":`,
+      ...encodeResult(result),
+      `}${after}`
+    ])
   } catch (error) {
-    return JSON.stringify(failure(response.id, toOperationError(error)))
+    return `${before}${JSON.stringify(failure(response.id, toOperationError(error)))}${after}`
   }
+}
+
+function isBatch(answer: Response | readonly Response[]): answer is readonly Response[] {
+  return Array.isArray(answer)
 }

@@ -1,0 +1,128 @@
+// Calls of tools that need nothing more of the SDK: once it has answered one, calls of the same form go straight to the operation.
+import type { RequestId } from '@modelcontextprotocol/server'
+import type { Caller } from '../../engine/context.ts'
+import type { Operation } from '../../operations/definition/define.ts'
+import { joinPieces } from '../encode-result.ts'
+import { agentIdIn, createProgress, makeCall, type McpServerOptions } from './server.ts'
+import { encodeToolResult, runTool } from './tools.ts'
+
+/** For a text beyond what Node can hold in a string. */
+export const tooLarge = { code: -32603, message: 'The answer is too large to be sent.' }
+
+export interface ToolCall {
+  readonly id: RequestId
+  readonly operation: Operation
+  readonly input: unknown
+  readonly meta: Meta | undefined
+  /** JSON of the members of `_meta` that the protocol itself has defined. */
+  readonly envelope: string
+}
+
+type Meta = Readonly<Record<string, unknown>>
+
+/** `agentId` comes before the name in `_meta`. */
+interface Requester extends Pick<Caller, 'agentId' | 'connection'> {
+  readonly signal: AbortSignal
+  /** Sends a notification, if the client asked for progress. */
+  readonly notify?: ((notification: object) => void) | undefined
+}
+
+/** The SDK alone knows the protocol: it answers the first call, and each whose form is another one. */
+export function createToolCalls({ operations, call, caller, maxWaitSeconds }: McpServerOptions) {
+  const byName = new Map(operations.map((operation) => [operation.name, operation]))
+
+  return {
+    /** Undefined if anything in the message is not as in every call of a tool. */
+    read(message: unknown): ToolCall | undefined {
+      if (!isPlain(message)) return undefined
+      const { jsonrpc, id, method, params } = message
+      if (method !== 'tools/call' || jsonrpc !== '2.0' || !isToken(id) || !isPlain(params)) return undefined
+      if (!hasOnly(message, memberNames) || !hasOnly(params, paramNames)) return undefined
+      const { name, arguments: input, _meta: meta } = params
+      const operation = byName.get(name as string)
+      if (operation === undefined || !(input === undefined || isPlain(input))) return undefined
+      if (meta === undefined) return { id, operation, input, meta: undefined, envelope: '' }
+      if (!isPlain(meta) || !(meta['progressToken'] === undefined || isToken(meta['progressToken']))) return undefined
+      return { id, operation, input, meta, envelope: envelopeOf(meta) }
+    },
+    /**
+     * Never fails.
+     * @param additions what the SDK adds to each result
+     * @param end what follows the answer
+     * @returns the JSON of the answer
+     */
+    async answer(toolCall: ToolCall, additions: string, requester: Requester, end = ''): Promise<string | Buffer> {
+      const { id, operation, input, meta } = toolCall
+      const { connection, signal, notify } = requester
+      const agentId = requester.agentId ?? agentIdIn(meta) ?? connection
+      const token = meta?.['progressToken'] as string | number | undefined
+      const progress = token === undefined || notify === undefined ? undefined : createProgress(token, notify)
+      const about = makeCall({ caller, maxWaitSeconds }, { agentId, connection, signal, progress })
+      const outcome = await runTool(call, operation, input, about)
+      const head = `{"jsonrpc":"2.0","id":${JSON.stringify(id)}`
+      try {
+        return joinPieces([head, ',"result":', ...encodeToolResult(outcome, additions), `}${end}`])
+      } catch {
+        return `${head},"error":${JSON.stringify(tooLarge)}}${end}`
+      }
+    }
+  }
+}
+
+/** What the SDK has added to a result: JSON of its members, from the comma before them. */
+export function additionsTo({
+  content: _c,
+  structuredContent: _s,
+  isError: _e,
+  ...additions
+}: Readonly<Record<string, unknown>>): string {
+  const json = JSON.stringify(additions)
+  return json === '{}' ? '' : `,${json.slice(1, -1)}`
+}
+
+/** Requests under way, which their client can cancel by their ids. */
+export class CancellableRequests {
+  readonly #running = new Set<{ readonly id: RequestId; readonly controller: AbortController }>()
+
+  /** @returns the request's signal, and a function that ends it: it returns false if the request was cancelled */
+  begin(id: RequestId): { readonly signal: AbortSignal; readonly end: () => boolean } {
+    const entry = { id, controller: new AbortController() }
+    this.#running.add(entry)
+    return { signal: entry.controller.signal, end: () => this.#running.delete(entry) }
+  }
+
+  /** Does nothing if no such request is under way. */
+  cancel(id: unknown): void {
+    for (const entry of this.#running) {
+      if (entry.id !== id) continue
+      this.#running.delete(entry)
+      entry.controller.abort()
+    }
+  }
+
+  cancelAll(): void {
+    for (const { controller } of this.#running) controller.abort()
+    this.#running.clear()
+  }
+}
+
+const memberNames = ['jsonrpc', 'id', 'method', 'params']
+const paramNames = ['name', 'arguments', '_meta']
+
+function envelopeOf(meta: Meta): string {
+  const own = Object.entries(meta).filter(([key]) => key.startsWith('io.modelcontextprotocol/'))
+  return own.length === 0 ? '' : JSON.stringify(own)
+}
+
+function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isToken(value: unknown): value is string | number {
+  return typeof value === 'string' || Number.isSafeInteger(value)
+}
+
+function hasOnly(value: object, names: readonly string[]): boolean {
+  for (const key in value) if (!names.includes(key)) return false
+  return true
+}
