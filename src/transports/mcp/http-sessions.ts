@@ -6,6 +6,7 @@ import {
 } from '@modelcontextprotocol/server'
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createScope, type DirectScope } from './direct-http.ts'
 import { connectionOf, createMcpServer, type McpServerOptions } from './server.ts'
 
 export interface McpSessionsOptions extends McpServerOptions {
@@ -21,6 +22,8 @@ export interface McpSessionsOptions extends McpServerOptions {
 }
 
 interface Session {
+  /** Of calls that the SDK does not see; undefined until the session has its id. */
+  direct: DirectScope | undefined
   readonly transport: WebStandardStreamableHTTPServerTransport
   /** Number of open requests and streams. */
   open: number
@@ -103,10 +106,12 @@ export function createMcpSessions(options: McpSessionsOptions) {
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (id) => {
+        session.direct = createScope({ id, connection: connectionOf(id) })
         sessions.set(id, session)
       }
     })
     const session: Session = {
+      direct: undefined,
       transport,
       open: 0,
       stream: undefined,
@@ -127,6 +132,7 @@ export function createMcpSessions(options: McpSessionsOptions) {
     transport.onclose = () => {
       const connection = connectionOf(transport.sessionId)
       clearTimeout(session.away)
+      session.direct?.running.cancelAll()
       if (transport.sessionId !== undefined) sessions.delete(transport.sessionId)
       if (connection !== undefined) onSessionEnd(connection)
       onclose?.()
@@ -180,6 +186,8 @@ export function createMcpSessions(options: McpSessionsOptions) {
     count: () => sessions.size,
     countUse,
     serve,
+    /** Undefined for a session that is not there. */
+    scopeOf: ({ headers }: IncomingMessage) => sessions.get(String(headers['mcp-session-id']))?.direct,
     async close() {
       clearInterval(sweep)
       await Promise.all([...sessions.values()].map(({ transport }) => transport.close()))

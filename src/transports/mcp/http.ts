@@ -2,6 +2,7 @@
 import { toNodeHandler } from '@modelcontextprotocol/node'
 import { createMcpHandler, isLegacyRequest, type McpHandlerRequestOptions } from '@modelcontextprotocol/server'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createDirectHttp, createScope } from './direct-http.ts'
 import { createListening, isListen } from './http-listen.ts'
 import { createMcpSessions, type McpSessionsOptions } from './http-sessions.ts'
 import { createMcpServer } from './server.ts'
@@ -23,6 +24,8 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
   const { onError } = options
   const sessions = createMcpSessions(options)
   const listening = createListening(options)
+  const direct = createDirectHttp(options)
+  const sessionless = createScope()
   const modern = createMcpHandler(() => createMcpServer(options), {
     legacy: 'reject',
     onerror: onError,
@@ -42,9 +45,17 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
   }
 
   return {
-    handle(request, response, parsedBody) {
+    async handle(request, response, parsedBody) {
       sessions.countUse(request, response)
-      const answer = toNodeHandler({ fetch: fetch.bind(undefined, response) }, { onerror: onError })
+      const scope = request.headers['mcp-session-id'] === undefined ? sessionless : sessions.scopeOf(request)
+      const taken = scope && direct.take(request, response, parsedBody, scope)
+      if (taken?.answered !== undefined) return taken.answered
+      const serve = async (...asked: [Request, McpHandlerRequestOptions?]): Promise<Response> => {
+        const answered = await fetch(response, ...asked)
+        taken?.learn(answered).catch(onError)
+        return answered
+      }
+      const answer = toNodeHandler({ fetch: serve }, { onerror: onError })
       // The SDK's structural type requires what Node's own type leaves optional.
       return answer(request as Parameters<typeof answer>[0], response, parsedBody)
     },

@@ -80,29 +80,44 @@ export function additionsTo({
   return json === '{}' ? '' : `,${json.slice(1, -1)}`
 }
 
+interface RunningRequest {
+  readonly id: RequestId
+  readonly controller: AbortController
+}
+
+export interface CancellableRequest {
+  readonly signal: AbortSignal
+  readonly end: () => boolean
+  readonly cancel: () => void
+}
+
 /** Requests under way, which their client can cancel by their ids. */
 export class CancellableRequests {
-  readonly #running = new Set<{ readonly id: RequestId; readonly controller: AbortController }>()
+  readonly #running = new Set<RunningRequest>()
 
-  /** @returns the request's signal, and a function that ends it: it returns false if the request was cancelled */
-  begin(id: RequestId): { readonly signal: AbortSignal; readonly end: () => boolean } {
-    const entry = { id, controller: new AbortController() }
+  /** @returns `end` returns false if the request was cancelled */
+  begin(id: RequestId): CancellableRequest {
+    const controller = new AbortController()
+    const entry = { id, controller }
     this.#running.add(entry)
-    return { signal: entry.controller.signal, end: () => this.#running.delete(entry) }
+    return {
+      signal: controller.signal,
+      end: () => this.#running.delete(entry),
+      cancel: () => this.#cancel(entry)
+    }
+  }
+
+  #cancel(entry: RunningRequest): void {
+    if (this.#running.delete(entry)) entry.controller.abort()
   }
 
   /** Does nothing if no such request is under way. */
   cancel(id: unknown): void {
-    for (const entry of this.#running) {
-      if (entry.id !== id) continue
-      this.#running.delete(entry)
-      entry.controller.abort()
-    }
+    for (const entry of this.#running) if (entry.id === id) this.#cancel(entry)
   }
 
   cancelAll(): void {
-    for (const { controller } of this.#running) controller.abort()
-    this.#running.clear()
+    for (const entry of this.#running) this.#cancel(entry)
   }
 }
 
