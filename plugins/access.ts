@@ -48,8 +48,9 @@ export default fp<{ config: Config }>(
       )
     })
     // Set before Fastify sees the request, so that every answer has them, even one that Fastify does not send.
+    const headers = Object.entries(securityHeaders)
     const setHeaders = (_request: IncomingMessage, response: ServerResponse) => {
-      for (const [name, value] of Object.entries(securityHeaders)) response.setHeader(name, value)
+      for (const [name, value] of headers) response.setHeader(name, value)
     }
     app.server.prependListener('request', setHeaders).prependListener('checkExpectation', setHeaders)
     app.addHook('onRequest', async (request, reply) => {

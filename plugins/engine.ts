@@ -4,6 +4,7 @@ import type { Config } from '../src/config/config.ts'
 import type { EngineLink } from '../src/engine/engine-link.ts'
 import { OperationError, serverStopping } from '../src/errors.ts'
 import type { ServerFacts } from '../src/engine/context.ts'
+import { createContexts } from '../src/engine/call-context.ts'
 import { followHistory } from '../src/engine/events/file-events.ts'
 import { listLocks } from '../src/engine/leases/lock-listing.ts'
 import { followLocks } from '../src/engine/events/lock-events.ts'
@@ -53,6 +54,7 @@ export default fp<{ config: Config; version: string }>(
         return app.tree
       }
     }
+    const contextOf = createContexts(engine)
     const running = createRunningCalls()
     let isStopping = false
     events.addSource((publish) => followHistory(history, publish))
@@ -65,7 +67,7 @@ export default fp<{ config: Config; version: string }>(
         const operation = findOperation(name)
         if (operation === undefined) throw new OperationError('ROUTE_NOT_FOUND', `Unknown operation: ${name}`)
         if (isStopping) throw serverStopping()
-        return running.track(operation.call(input, { ...engine, config: app.settings.current, ...call }))
+        return running.track(operation.call(input, contextOf(app.settings.current, call)))
       },
       disconnect(connection) {
         if (!config.locks.release_on_disconnect) return

@@ -55,6 +55,8 @@ export async function createApp({
     // Fastify's own lines, on failures that no handler has caught, describe the request by this.
     logger: { level: daemon.log_level, stream: logStream, serializers: { req: describeRequest } },
     logController: new LogController({ disableRequestLogging: true }),
+    // A logger for each request would only add its number.
+    childLoggerFactory: (logger) => logger,
     // JSON spells a text longer than its bytes: at most twice for ordinary text.
     bodyLimit: 2 * crud.max_file_size_bytes + 1_048_576,
     requestTimeout: daemon.request_timeout_seconds * 1000,

@@ -90,4 +90,6 @@ export interface OperationContext extends Engine {
   /** Reports the progress of a wait to the client, if it asked for that. */
   readonly progress?: ((message: string) => void) | undefined
   readonly log: Logger
+  /** The same call, made under this name. */
+  withAgent(agentId: string | undefined): OperationContext
 }

@@ -24,7 +24,8 @@ export function encodeTwice(result: OperationResult): { readonly json: Pieces; r
 
 /** All other members, up to the value of `content`. */
 function headOf(result: Readonly<Record<string, unknown>>): string {
-  return `${JSON.stringify({ ...result, content: undefined }).slice(0, -1)},"content":`
+  const { content: _, ...others } = result
+  return `${JSON.stringify(others).slice(0, -1)},"content":`
 }
 
 /** Bytes if any piece is: they go out as they are, where a long text would be encoded once more. @throws RangeError */

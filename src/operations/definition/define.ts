@@ -99,7 +99,7 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
     const facts = { operation: name, path: pathOf(taken), agent_id: agentId, transport: context.caller.transport }
     const start = performance.now()
     try {
-      const result = (await handle(taken, { ...context, caller: { ...context.caller, agentId } })) as OperationResult
+      const result = (await handle(taken, context.withAgent(agentId))) as OperationResult
       context.log.debug({ ...facts, status: result.status, ms: performance.now() - start }, 'operation')
       const notices = await noticesFor(agentId, context)
       return notices === undefined ? result : { ...result, ...notices }

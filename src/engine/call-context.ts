@@ -1,0 +1,30 @@
+// The context of one call: what is its own, over the engine that all calls share.
+import type { Config } from '../../schemas/config.ts'
+import type { Caller, Engine, Logger, OperationContext } from './context.ts'
+
+type SharedParts = Omit<Engine, 'config'> & { readonly log: Logger }
+type OwnParts = Pick<OperationContext, 'caller' | 'signal' | 'progress'>
+
+/** The parts of the engine are inherited: to copy them would cost a call more than its locks do. */
+export function createContexts(engine: SharedParts): (config: Config, call: OwnParts) => OperationContext {
+  class CallContext {
+    readonly config: Config
+    readonly caller: Caller
+    readonly signal: AbortSignal
+    readonly progress: OwnParts['progress']
+
+    constructor(config: Config, { caller, signal, progress }: OwnParts) {
+      this.config = config
+      this.caller = caller
+      this.signal = signal
+      this.progress = progress
+    }
+
+    withAgent(agentId: string | undefined): CallContext {
+      const { config, caller, signal, progress } = this
+      return new CallContext(config, { caller: { ...caller, agentId }, signal, progress })
+    }
+  }
+  Object.setPrototypeOf(CallContext.prototype, engine)
+  return (config, call) => new CallContext(config, call) as unknown as OperationContext
+}
