@@ -25,7 +25,7 @@ const eras: Record<string, { handshake: readonly object[]; meta: object | undefi
 function connect(t: Test, era: string): Connection {
   const { handshake, meta: common } = eras[era]!
   const tree = makeTree(t, { f: 'one\n"two"\\\u2028\u{1F600}\n', g: 'x\n' })
-  const program = startStdio(t, argsFor(tree))
+  const program = startStdio(t, argsFor(tree, '--tools', 'all,files'))
   for (const message of handshake) program.send(message)
   return {
     tree,
