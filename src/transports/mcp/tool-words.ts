@@ -9,6 +9,7 @@ export interface ToolWords {
 /** By name, wherever a parameter is called that. Those that are clear by name, type and the tool's description have none. */
 export const parameterWords: Readonly<Record<string, string>> = {
   agent_id: 'Your name',
+  path: 'Absolute, or relative to the first root',
   timeout: 'Seconds to wait for the file; 0: not at all',
   fencing_token: 'Of your lease on the file',
   offset: 'First line, 0-based',

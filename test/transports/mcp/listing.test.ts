@@ -1,5 +1,5 @@
 // What a model is shown of the tools: which are listed, at what price, and in which form answers come.
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { countTokens } from '../../../bench/tokens.ts'
 import { loadConfig } from '../../../src/config/config.ts'
 import { agentOperations } from '../../../src/operations/index.ts'
@@ -16,10 +16,10 @@ const files = ['list_files', 'read_file', 'edit_file']
 /** By the tokenizer o200k these listings have up to 4.6 % more tokens than `countTokens` finds. */
 const o200kPerToken = 1.06
 
-async function connect(test: typeof t, era: Era, mcp: object, content = 'one "two"\n\tthree\n') {
-  const { url } = await startServer(test as never, makeTree(test as never, { f: content }).root, { mcp })
+async function connect(t: Test, era: Era, mcp: object, content = 'one "two"\n\tthree\n') {
+  const { url } = await startServer(t, makeTree(t, { f: content }).root, { mcp })
   const client = await eras[era](url, 'ann')
-  test.teardown(() => client.close())
+  t.teardown(() => client.close())
   return {
     url,
     instructions: client.getInstructions() ?? '',
@@ -40,7 +40,7 @@ for (const era of ['2026', '2025'] as const) {
       [['all', 'files'], 5000],
       [['core'], 2000]
     ] as const) {
-      const listed = await (await connect(t as never, era, { tools })).list()
+      const listed = await (await connect(t, era, { tools })).list()
       const tokens = countTokens(JSON.stringify({ tools: listed })) * o200kPerToken
       t.ok(tokens <= most, `${tools.join(',')}: ${Math.round(tokens)} tokens`)
       t.notMatch(JSON.stringify(listed), /"(pattern|minLength|maxLength|minItems|maxItems)":[^{]/)
@@ -48,7 +48,7 @@ for (const era of ['2026', '2025'] as const) {
   })
 
   t.test(`a ${era} client is offered the tools that mcp.tools names, and can call no others`, async (t) => {
-    const { url, list, call } = await connect(t as never, era, { tools: ['all'] })
+    const { url, list, call } = await connect(t, era, { tools: ['all'] })
     const known = agentOperations.map(({ name }) => name)
     t.strictSame(
       (await list()).map(({ name }) => name),
@@ -68,7 +68,7 @@ for (const era of ['2026', '2025'] as const) {
       body: '{"name":"f"}'
     })
     t.match(await response.json(), { total_lines: 2 }, 'REST has it all the same')
-    const few = await connect(t as never, era, { tools: ['core', 'async_diff', 'read_file'] })
+    const few = await connect(t, era, { tools: ['core', 'async_diff', 'read_file'] })
     t.strictSame(
       (await few.list()).map(({ name }) => name),
       [...known.slice(0, 7), 'async_diff', 'read_file']
@@ -76,18 +76,18 @@ for (const era of ['2026', '2025'] as const) {
   })
 
   t.test(`a ${era} client gets schemas of answers if it or the operator asks, structured content always`, async (t) => {
-    const plain = await connect(t as never, era, {})
+    const plain = await connect(t, era, {})
     const has = (tools: { outputSchema?: unknown }[]) => tools.map(({ outputSchema }) => outputSchema !== undefined)
     t.notOk(has(await plain.list()).includes(true))
     t.match(await plain.call('async_read', { path: 'f' }), { structuredContent: { hash: /^sha256:/ } })
     t.notOk(has(await plain.list(true)).includes(false), 'the client asks')
     t.match(await plain.call('async_read', { path: 'f' }), { structuredContent: { hash: /^sha256:/ } })
-    t.notOk(has(await (await connect(t as never, era, { output_schemas: true })).list()).includes(false))
+    t.notOk(has(await (await connect(t, era, { output_schemas: true })).list()).includes(false))
   })
 
   t.test(`with mcp.text plain, a ${era} client gets the text of a file as it is, behind its hash`, async (t) => {
     const content = 'one "two"\n\tthree\n'
-    const { list, call } = await connect(t as never, era, { text: 'plain', output_schemas: true }, content)
+    const { list, call } = await connect(t, era, { text: 'plain', output_schemas: true }, content)
     const schemas = new Map((await list()).map(({ name, outputSchema }) => [name, outputSchema]))
     t.equal(schemas.get('async_read'), undefined, 'a schema would demand structured content')
     t.type(schemas.get('async_status'), 'object')
@@ -112,7 +112,7 @@ for (const era of ['2026', '2025'] as const) {
 t.test('what a model reads of a set of tools names only tools of that set, and is not cut by clients', async (t) => {
   const known = agentOperations.map(({ name }) => name)
   for (const tools of sets) {
-    const { instructions, list } = await connect(t as never, '2026', { tools })
+    const { instructions, list } = await connect(t, '2026', { tools })
     const listed = await list()
     const names = new Set(listed.map(({ name }) => name))
     t.ok(instructions.length < 2000, `${tools.join(',')}: ${instructions.length} characters`)
@@ -126,7 +126,7 @@ t.test('what a model reads of a set of tools names only tools of that set, and i
 })
 
 t.test('a parameter without effect is not listed, and is accepted', async (t) => {
-  const { list, call } = await connect(t as never, '2026', {})
+  const { list, call } = await connect(t, '2026', {})
   const wait = (await list()).find(({ name }) => name === 'lock_wait')
   t.notOk(Object.hasOwn(wait?.inputSchema.properties ?? {}, 'poll_interval_ms'))
   t.match(await call('lock_wait', { filepaths: ['f'], poll_interval_ms: 5 }), {
