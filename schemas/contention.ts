@@ -69,7 +69,10 @@ export const Change = Type.Object(
       'Where the change is in the current version, 1-based; for "removed", the line before which the lines were.'
     ),
     old_content: Type.Optional(
-      Type.String({ description: 'The base\'s lines, without the last line\'s terminator. Absent for "added".' })
+      Type.String({
+        description:
+          'The base\'s lines, without the last line\'s terminator. Absent for "added", and like context_before.'
+      })
     ),
     new_content: Type.Optional(
       Type.String({ description: 'The current lines, without the last line\'s terminator. Absent for "removed".' })

@@ -54,13 +54,15 @@ export async function answerContention(context: OperationContext, refused: Refus
     ...toModifications(since),
     timestamp: timestamp(),
     ...toMergeConflicts(notMerged),
-    diff: judgement?.patches_applicable === true && refused.diffFormat === undefined ? withoutContext(diff) : diff
+    diff: judgement?.patches_applicable === true && refused.diffFormat === undefined ? withoutKnown(diff) : diff
   }
 }
 
-/** The same patches can be sent again as they are: what lies around the changes would only cost. */
-function withoutContext(diff: Diff | null): Diff | null {
-  const changes = diff?.changes?.map(({ context_before: _before, context_after: _after, ...change }) => change)
+/** If the same patches can be sent again as they are, what the caller knows of the base would only cost. */
+function withoutKnown(diff: Diff | null): Diff | null {
+  const changes = diff?.changes?.map(
+    ({ old_content: _old, context_before: _before, context_after: _after, ...change }) => change
+  )
   return diff === null || changes === undefined ? diff : { ...diff, changes }
 }
 

@@ -13,7 +13,7 @@ type Era = keyof typeof eras
 const sets = [['all'], ['core'], ['locks'], ['files'], ['all', 'files']]
 const files = ['list_files', 'read_file', 'edit_file']
 
-/** By the tokenizer o200k these listings have up to 4.6 % more tokens than `countTokens` finds. */
+/** By the tokenizer o200k these listings have 3 to 4 % more tokens than `countTokens` finds. */
 const o200kPerToken = 1.06
 
 async function connect(t: Test, era: Era, mcp: object, content = 'one "two"\n\tthree\n') {
