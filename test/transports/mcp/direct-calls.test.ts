@@ -83,7 +83,8 @@ for (const era of Object.keys(eras)) {
         t.strictSame(comparable(later), comparable(first), `${name} ${JSON.stringify(input)}`)
         if (name !== 'async_read' || input.path !== 'f' || 'limit' in input) continue
         t.equal(later.result?.['structuredContent'], undefined)
-        const [head, ...rest] = (later.result?.['content'] as { text: string }[])[0]!.text.split('\n')
+        const { content } = later.result as { content: { text: string }[] }
+        const [head, ...rest] = content[0]!.text.split('\n')
         t.match(JSON.parse(head ?? ''), { status: 'ok', hash: /^sha256:/ })
         t.equal(rest.join('\n'), text.replace('\uFEFF', ''))
       }
