@@ -61,6 +61,7 @@ const shapes: [title: string, isChanged: (index: number) => boolean, format: str
     ['every fifteenth line', (index) => index % 15 === 0, 'unified'],
     ['every ninth line', (index) => index % 9 === 0, 'unified'],
     ['every second line', (index) => index % 2 === 0, 'lines'],
+    ['every second line of most hundreds', (index) => index % 2 === 0 && index % 100 < 90, 'lines'],
     ['every line', () => true, 'lines'],
     ['the first half', (index) => index < 375, 'lines'],
     ['a removed third', (index) => index % 3 === 0, 'lines', () => '']
