@@ -8,7 +8,8 @@ import { createContexts } from '../src/engine/call-context.ts'
 import { followHistory } from '../src/engine/events/file-events.ts'
 import { listLocks } from '../src/engine/leases/lock-listing.ts'
 import { followLocks } from '../src/engine/events/lock-events.ts'
-import { agentOperations, findOperation } from '../src/operations/index.ts'
+import { findOperation } from '../src/operations/index.ts'
+import { offeredTools } from '../src/transports/mcp/offered-tools.ts'
 import { createReadTracker, type ReadTracker } from '../src/engine/versions/read-tracker.ts'
 import { listTracked } from '../src/engine/versions/tracked-files.ts'
 import { createRunningCalls } from '../src/engine/running-calls.ts'
@@ -35,7 +36,7 @@ export default fp<{ config: Config; version: string }>(
       port: undefined,
       persistence: 'disabled',
       transport: config.daemon.transport,
-      toolCount: agentOperations.length
+      toolCount: offeredTools(config.mcp).length
     }
     const engine = {
       locks,

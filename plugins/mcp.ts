@@ -4,7 +4,7 @@ import type { Config } from '../src/config/config.ts'
 import type { McpHttp } from '../src/transports/mcp/http.ts'
 import { createLazy, explainLoadError } from '../src/support/lazy.ts'
 import { OperationError } from '../src/errors.ts'
-import { agentOperations } from '../src/operations/index.ts'
+import { offeredTools } from '../src/transports/mcp/offered-tools.ts'
 import { toFailure } from './errors.ts'
 
 declare module 'fastify' {
@@ -18,7 +18,7 @@ declare module 'fastify' {
 const loadAfterMs = 1000
 
 export default fp<{ config: Config; version: string }>(
-  async (app, { config: { daemon, events }, version }) => {
+  async (app, { config: { daemon, events, mcp }, version }) => {
     const onError = (error: unknown) => app.log.debug({ err: error }, 'mcp')
 
     // The SDK takes as long to load as everything else: it is loaded soon after the server listens, or for the first client.
@@ -35,7 +35,8 @@ export default fp<{ config: Config; version: string }>(
     async function start(): Promise<McpHttp> {
       const { createMcpHttp } = await import('../src/transports/mcp/http.ts')
       return createMcpHttp({
-        operations: agentOperations,
+        operations: offeredTools(mcp),
+        hasOutputSchemas: mcp.output_schemas,
         call: app.call,
         caller: { transport: 'mcp' },
         version,

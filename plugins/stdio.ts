@@ -5,6 +5,7 @@ import { agentOperations } from '../src/operations/index.ts'
 import type { Config } from '../src/config/config.ts'
 import { isErrno } from '../src/errors.ts'
 import { explainLoadError } from '../src/support/lazy.ts'
+import { offeredTools } from '../src/transports/mcp/offered-tools.ts'
 import { serveStdio, type StdioConnection } from '../src/transports/rpc/stdio.ts'
 
 declare module 'fastify' {
@@ -19,7 +20,7 @@ const leastCloseMs = 200
 const loadMcp = () => import('../src/transports/mcp/stdio.ts')
 
 export default fp<{ config: Config; version: string }>(
-  async (app, { config: { daemon, crud, events }, version }) => {
+  async (app, { config: { daemon, crud, events, mcp }, version }) => {
     // A connection has no name of its own; this one tells its calls from those of other connections.
     const connection = `stdio-${randomBytes(4).toString('hex')}`
     const caller = { transport: 'stdio', agentId: connection, connection } as const
@@ -43,7 +44,8 @@ export default fp<{ config: Config; version: string }>(
             send,
             sendLine,
             onError,
-            operations: agentOperations,
+            operations: offeredTools(mcp),
+            hasOutputSchemas: mcp.output_schemas,
             call: app.call,
             version,
             listFiles: app.tree.listFiles,

@@ -32,11 +32,13 @@ export const Timeout = Type.Optional(
   })
 )
 
-export const DiffFormat = Type.String({
-  enum: ['json', 'unified'],
-  default: 'json',
-  description: 'Form of the diff in a contention answer.'
-})
+export const DiffFormat = Type.Optional(
+  Type.String({
+    enum: ['json', 'unified'],
+    description:
+      'Form of the diff in the answer. Default: json, or unified if json costs more than 60 % of reading the file again. A diff that costs more than that in either form, or in the form chosen here more than reading, only names the changed lines.'
+  })
+)
 
 export const CreateDirs = Type.Boolean({ default: true, description: 'Create missing parent directories.' })
 
@@ -103,3 +105,13 @@ export const Modification = Type.Object(
   { title: 'Modification', description: 'One change since the base, as far as known.' }
 )
 export type Modification = Static<typeof Modification>
+
+export const EarlierModifications = Type.Optional(
+  Type.Integer({ minimum: 1, description: 'How many more changes there were before those in modified_by.' })
+)
+
+/** Who has changed a file. */
+export const modifications = (description: string) => ({
+  modified_by: Type.Array(Modification, { description }),
+  earlier_modifications: EarlierModifications
+})

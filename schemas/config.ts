@@ -3,12 +3,13 @@ import { crud } from './settings/crud.ts'
 import { daemon } from './settings/daemon.ts'
 import { events } from './settings/events.ts'
 import { locks } from './settings/locks.ts'
+import { mcp } from './settings/mcp.ts'
 import { persistence } from './settings/persistence.ts'
 import { Type, type Static } from './typebox.ts'
 import { watcher } from './settings/watcher.ts'
 
 export const Config = Type.Object(
-  { daemon, crud, locks, persistence, watcher, events },
+  { daemon, crud, locks, persistence, watcher, events, mcp },
   { additionalProperties: false, description: 'Configuration of async-crud-mcp.' }
 )
 export type Config = Static<typeof Config>

@@ -1,7 +1,7 @@
 // The answer to an update that comes too late: the exact difference between what the agent knew and the current version.
 import type { CallerInput } from './caller-input.ts'
-import { Hash, Modification, Path, Timestamp } from './common.ts'
-import { notices } from './notices.ts'
+import { EarlierModifications, Hash, modifications, Modification, Path, Timestamp } from './common.ts'
+import { ChangedLines, notices } from './notices.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
 /** One edit of an update: `old_string` is found in the running text and replaced. */
@@ -69,13 +69,25 @@ export const Change = Type.Object(
       'Where the change is in the current version, 1-based; for "removed", the line before which the lines were.'
     ),
     old_content: Type.Optional(
-      Type.String({ description: 'The base\'s lines, without the last line\'s terminator. Absent for "added".' })
+      Type.String({
+        description:
+          'The base\'s lines, without the last line\'s terminator. Absent for "added", and like context_before.'
+      })
     ),
     new_content: Type.Optional(
       Type.String({ description: 'The current lines, without the last line\'s terminator. Absent for "removed".' })
     ),
-    context_before: Type.String({ description: "Unchanged lines above, without the last line's terminator." }),
-    context_after: Type.String({ description: "Unchanged lines below, without the last line's terminator." }),
+    context_before: Type.Optional(
+      Type.String({
+        description:
+          "Unchanged lines above, without the last line's terminator. Absent, without diff_format, if all patches still apply: they can be sent as they are."
+      })
+    ),
+    context_after: Type.Optional(
+      Type.String({
+        description: "Unchanged lines below, without the last line's terminator. Absent like context_before."
+      })
+    ),
     terminators_only: Type.Optional(
       Type.Boolean({ description: 'True if only line ends or the final newline differ.' })
     )
@@ -95,20 +107,31 @@ export const DiffSummary = Type.Object(
 )
 export type DiffSummary = Static<typeof DiffSummary>
 
-/** The difference base -> current, in one of two forms. */
+/** The difference base -> current, in one of three forms. */
 export const Diff = Type.Object(
   {
-    format: Type.String({ enum: ['json', 'unified'], description: 'Which of changes and content is present.' }),
-    changes: Type.Optional(Type.Array(Change, { description: 'The changes in order, for format "json".' })),
-    content: Type.Optional(
-      Type.String({ description: 'A unified diff that `patch` applies to the base, for format "unified".' })
-    ),
+    format: Type.String({
+      enum: ['json', 'unified', 'lines'],
+      description:
+        'Which of changes, content and lines is present. "lines": the diff costs more than reading the file again, so that it only names the lines that changed.'
+    }),
     summary: DiffSummary,
     coarse: Type.Optional(
       Type.Boolean({
         description:
           'True if the versions were too large or too different for a minimal diff within the time limit: the diff is correct, but larger than necessary.'
       })
+    ),
+    advice: Type.Optional(Type.String({ description: 'How to get the whole diff, for format "lines".' })),
+    lines: Type.Optional(
+      Type.Array(ChangedLines, {
+        description:
+          'Lines of the current version, for format "lines": at most 20 ranges, which together have every change and may have unchanged lines between.'
+      })
+    ),
+    changes: Type.Optional(Type.Array(Change, { description: 'The changes in order, for format "json".' })),
+    content: Type.Optional(
+      Type.String({ description: 'A unified diff that `patch` applies to the base, for format "unified".' })
     )
   },
   { title: 'Diff', description: 'The difference from the base (what the caller knew) to the current version.' }
@@ -188,11 +211,9 @@ export const Contention = Type.Object(
     }),
     diff: Type.Union([Diff, Type.Null()], {
       description:
-        'The difference from expected_hash to current_hash; null if the base is not known, if either is not text in the encoding, or if it is too large: message says which.'
+        'The difference from expected_hash to current_hash; null if the base is not known, if either is not text in the encoding, or if there was no time to compare them: message says which.'
     }),
-    modified_by: Type.Array(Modification, {
-      description: 'The changes since the base, oldest first, as far as known.'
-    }),
+    ...modifications('The changes since the base, oldest first, as far as known; the last ten.'),
     patches_applicable: Type.Optional(
       Type.Boolean({
         description:
@@ -249,10 +270,13 @@ export const mergedAnswer = {
   diff: Type.Optional(
     Type.Union([Diff, Type.Null()], {
       description:
-        'Only if merged: what others had changed, from expected_hash to previous_hash; null if too large to send (read the file if you need it).'
+        'Only if merged: what others had changed, from expected_hash to previous_hash; null if there was no time to compare (read the file if you need it).'
     })
   ),
   modified_by: Type.Optional(
-    Type.Array(Modification, { description: 'Only if merged: who had changed it, oldest first, as far as known.' })
-  )
+    Type.Array(Modification, {
+      description: 'Only if merged: who had changed it, oldest first, as far as known; the last ten.'
+    })
+  ),
+  earlier_modifications: EarlierModifications
 }

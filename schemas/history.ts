@@ -10,7 +10,7 @@ import {
   Hash,
   HashOf,
   LinksBroken,
-  Modification,
+  modifications,
   Path,
   StatusOk,
   Timeout,
@@ -98,7 +98,13 @@ export const DiffInput = inputObject({
   encoding: Type.Optional(
     Type.String({ minLength: 1, maxLength: 100, description: 'Encoding of both. Default: crud.default_encoding.' })
   ),
-  diff_format: DiffFormat,
+  diff_format: Type.Optional(
+    Type.String({
+      enum: ['json', 'unified'],
+      description:
+        'Form of the diff; with it the diff is whole, up to crud.diff_max_bytes. Default: the first of json and unified that costs at most 60 % of reading to_hash, else only the changed lines.'
+    })
+  ),
   agent_id: AgentId
 })
 export type DiffInput = Static<typeof DiffInput>
@@ -110,11 +116,12 @@ export const DiffOutput = Type.Object(
     from_hash: Hash,
     to_hash: Hash,
     diff: Type.Union([Diff, Type.Null()], {
-      description: 'The difference from from_hash to to_hash; null if it is larger than crud.diff_max_bytes.'
+      description:
+        'The difference from from_hash to to_hash; null if it is larger than crud.diff_max_bytes and diff_format is given.'
     }),
-    modified_by: Type.Array(Modification, {
-      description: 'The changes of this path after from_hash up to to_hash, oldest first, as far as known.'
-    }),
+    ...modifications(
+      'The changes of this path after from_hash up to to_hash, oldest first, as far as known; the last ten.'
+    ),
     timestamp: Timestamp
   },
   { title: 'DiffOutput', description: 'What differs between two versions.' }

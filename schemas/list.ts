@@ -22,7 +22,7 @@ export const ListInput = inputObject({
   limit: Type.Integer({
     minimum: 1,
     maximum: 100000,
-    default: 10000,
+    default: 1000,
     description: 'Maximum number of entries in the answer.'
   }),
   cursor: Type.Optional(

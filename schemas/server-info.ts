@@ -61,7 +61,7 @@ export const ServerInfoOutput = Type.Object(
     ),
     capabilities: Type.Object(
       {
-        tools_available: Type.Integer({ minimum: 0, description: 'Operations offered to agents.' }),
+        tools_available: Type.Integer({ minimum: 0, description: 'Tools offered over MCP (mcp.tools).' }),
         leases: can('Files can be reserved over several calls.'),
         persistence: can('Versions, queues and leases survive a restart.'),
         file_watchers: can('Changes made outside the server are noticed when they happen, not at the next call.'),

@@ -19,6 +19,8 @@ interface Sizes {
 
 type Input = Record<string, unknown>
 
+const maxUpdates = 10
+
 const head = [
   'answer',
   'REST bytes',
@@ -34,7 +36,9 @@ export async function contentionSize(): Promise<void> {
   console.log(`\n${tokenRule}`)
   for (const [lines, changed] of [
     [1000, 3],
-    [10_000, 10]
+    [10_000, 10],
+    [750, 75],
+    [750, 375]
   ] as const) {
     const rows = await withOwner((owner) => measure(owner, lines, changed))
     printTable(`${whole(lines)} lines, ${changed} changed`, head, rows)
@@ -49,12 +53,13 @@ async function measure(owner: Owner, lineCount: number, changed: number): Promis
   owner.teardown(() => client.close())
   const sizesOf = async (name: string, input: Input) => measureCall(url, client, name, input)
   const { hash } = (await (await post(url, 'async_read', { path: 'f' })).json()) as { hash: string }
-  // Others change single lines, evenly spread, each in an update of its own.
+  // Others change single lines, evenly spread: few in updates of their own, many in one.
   const after = [...lines]
   let current = hash
   for (let index = 0; index < changed; index += 1) {
     const at = Math.floor(((index + 0.5) * lineCount) / changed)
     after[at] = `  const changedBySomebodyElse${index} = compute(${at})\n`
+    if (changed > maxUpdates && index < changed - 1) continue
     const update = { path: 'f', expected_hash: current, content: after.join(''), agent_id: `other-agent-${index}` }
     current = ((await (await post(url, 'async_update', update)).json()) as { hash: string }).hash
   }
@@ -64,12 +69,14 @@ async function measure(owner: Owner, lineCount: number, changed: number): Promis
     expected_hash: hash,
     patches: [{ old_string: lines.slice(0, 12).join(''), new_string: '\n' }]
   }
+  const usual = await sizesOf('async_update', late)
   const json = await sizesOf('async_update', { ...late, diff_format: 'json' })
   const unified = await sizesOf('async_update', { ...late, diff_format: 'unified' })
   return [
     toRow('re-reading', reread, reread),
-    toRow('contention, json', json, reread),
-    toRow('contention, unified', unified, reread)
+    toRow('contention', usual, reread),
+    toRow('contention, json asked for', json, reread),
+    toRow('contention, unified asked for', unified, reread)
   ]
 }
 

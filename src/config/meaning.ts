@@ -1,7 +1,9 @@
 // Settings that have the right form but would break calls: by themselves, or together with another setting.
+import { toolChoices } from '../../schemas/tool-sets.ts'
 import { compileGlob } from '../engine/files/glob/glob.ts'
 import { encodeText } from '../engine/files/text.ts'
 import { messageOf } from '../support/error-message.ts'
+import { suggest } from '../support/suggest.ts'
 import { fieldOf } from './fields.ts'
 import { describeOrigin, faultAt, showValue, type Fault, type Given } from './layer.ts'
 
@@ -24,7 +26,9 @@ const rules: Readonly<Record<string, (value: string) => string | undefined>> = {
   'daemon.allowed_hosts': (host) =>
     /[/\s]/.test(host)
       ? 'no Host header looks like that: write a name with its port, such as files.example:8720'
-      : undefined
+      : undefined,
+  'mcp.tools': (word) =>
+    toolChoices.includes(word) ? undefined : `there is no such tool or set of tools${suggest(word, toolChoices)}`
 }
 
 /** @param values of all settings, each valid by the schema */

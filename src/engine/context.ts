@@ -63,7 +63,7 @@ export interface ServerFacts {
   /** Disabled until something is stored. */
   persistence: 'enabled' | 'disabled'
   readonly transport: string
-  /** Number of operations offered to agents. */
+  /** Number of tools offered over MCP. */
   readonly toolCount: number
 }
 

@@ -2,8 +2,9 @@
 import { contract } from '../../schemas/contract.ts'
 import type { DiffInput, DiffOutput } from '../../schemas/history.ts'
 import type { Static } from '../../schemas/typebox.ts'
+import { isWhole } from '../engine/diff/changed-lines.ts'
 import { decodeText } from '../engine/files/text.ts'
-import { toModification } from '../engine/versions/modification.ts'
+import { toModifications } from '../engine/versions/modification.ts'
 import type { OperationContext } from '../engine/context.ts'
 import { defineOperation, pathErrors } from './definition/define.ts'
 import { readVersion } from './change/file-version.ts'
@@ -15,7 +16,7 @@ export const asyncDiff = defineOperation({
   name: 'async_diff',
   title: 'Compare versions',
   description:
-    'The difference between two versions of a file, or between one and the current file, and who made the changes. Use it for a version that you have read and no longer have, and to see what others have changed.',
+    'The difference between two versions of a file, or between one and the current file, and who made the changes. Use it for a version that you have read and no longer have, and to see what others have changed. A difference that costs more than reading the file only names the changed lines; with diff_format you get all of it.',
   ...contract.async_diff,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   errors: [
@@ -43,9 +44,10 @@ async function compare(input: DiffInput, context: OperationContext): Promise<Sta
     base: decodeText(from, encoding, path),
     current: decodeText(to.bytes, encoding, path),
     format: diff_format,
+    isWhole: diff_format !== undefined,
     signal
   })
-  if (diff !== null && to_hash === undefined && reads.knownHash(caller.agentId, canonicalPath) === from_hash)
+  if (isWhole(diff) && to_hash === undefined && reads.knownHash(caller.agentId, canonicalPath) === from_hash)
     reads.recordKnown(caller.agentId, { path: canonicalPath, given: path, hash: to.hash, from: from_hash })
   const since = history.since(canonicalPath, from_hash, true)
   const end = since.findLastIndex(({ hash }) => hash === to.hash)
@@ -54,9 +56,9 @@ async function compare(input: DiffInput, context: OperationContext): Promise<Sta
     path,
     from_hash,
     to_hash: to.hash,
-    diff,
-    modified_by: since.slice(0, end + 1).map(toModification),
-    timestamp: timestamp()
+    ...toModifications(since.slice(0, end + 1)),
+    timestamp: timestamp(),
+    diff
   }
 }
 

@@ -127,7 +127,7 @@ async function countLines(
     hash === null ? '' : decodeIfText(await bases.get(hash), encoding, hash)
   const [base, current] = [await textOf(from), await textOf(to)]
   if (base === undefined || current === undefined) return undefined
-  const { diff } = await differ.compare({ base, current, format: 'json', signal })
+  const { diff } = await differ.compare({ base, current, format: 'json', isWhole: true, signal })
   if (diff === null) return undefined
   const { lines_added, lines_removed, lines_modified } = diff.summary
   return { added: lines_added, removed: lines_removed, modified: lines_modified }

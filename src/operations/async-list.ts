@@ -51,13 +51,13 @@ async function list(input: ListInput, context: OperationContext): Promise<Static
   return {
     status: 'ok',
     path,
-    entries,
     total_entries: found.total,
     pattern,
     recursive,
     ...(found.unreadable.length > 0 && { unreadable_directories: found.unreadable.slice(0, maxUnreadable) }),
     ...(found.lastName !== undefined && { next_cursor: encodeCursor(found.lastName) }),
-    timestamp: timestamp()
+    timestamp: timestamp(),
+    entries
   }
 }
 

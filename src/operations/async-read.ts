@@ -2,6 +2,8 @@
 import { contract } from '../../schemas/contract.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import type { ReadInput, ReadOutput } from '../../schemas/read.ts'
+import { isWhole } from '../engine/diff/changed-lines.ts'
+import type { DiffFormat } from '../engine/diff/compare.ts'
 import { skipLines } from '../engine/diff/lines.ts'
 import { decodeText, decodeIfText, isUtf8Name } from '../engine/files/text.ts'
 import { contains, type LineRange } from '../engine/versions/line-ranges.ts'
@@ -47,20 +49,20 @@ export async function readOne(input: Omit<ReadInput, 'agent_id'>, context: Opera
   }
   const { lines, returned, total, content } = present.selection
   const news = known_hash === undefined ? undefined : await newsSince(known_hash, present, context)
-  const isWhole = returned === total || news?.diff !== undefined
-  if (isWhole || returned > 0) {
-    const shown = { path: canonicalPath, given: path, hash: version.hash, lines: isWhole ? undefined : lines }
+  const areAllKnown = returned === total || news?.diff !== undefined
+  if (areAllKnown || returned > 0) {
+    const shown = { path: canonicalPath, given: path, hash: version.hash, lines: areAllKnown ? undefined : lines }
     context.reads.recordRead(context.caller.agentId, shown)
   }
   return {
     status: 'ok',
     path,
-    lines_returned: news === undefined ? returned : 0,
-    encoding,
     hash: version.hash,
     total_lines: total,
     offset,
     limit,
+    lines_returned: news === undefined ? returned : 0,
+    encoding,
     timestamp: timestamp(),
     ...(news ?? { content, ...(content === known.body && { [contentText]: known }) })
   }
@@ -73,7 +75,7 @@ interface Present {
   readonly hash: string
   readonly selection: Selection
   readonly encoding: string
-  readonly diffFormat: string
+  readonly diffFormat: DiffFormat | undefined
 }
 
 interface Selection {
@@ -101,9 +103,9 @@ async function newsSince(
   if (selection.content.length < minContentLength) return undefined
   const base = decodeIfText(await bases.get(knownHash), encoding, knownHash)
   if (base === undefined) return undefined
-  const format = diffFormat === 'unified' ? 'unified' : 'json'
-  const { diff } = await differ.compare({ base, current: text, format, signal })
-  if (diff === null || JSON.stringify(diff).length >= JSON.stringify(selection.content).length) return undefined
+  const { diff } = await differ.compare({ base, current: text, format: diffFormat, signal })
+  if (diff === null || !isWhole(diff) || JSON.stringify(diff).length >= JSON.stringify(selection.content).length)
+    return undefined
   return { diff }
 }
 

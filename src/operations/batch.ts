@@ -32,7 +32,7 @@ export const asyncBatchRead = defineOperation({
     let bytes = 0
     return runBatch(files, checkReadItem, context, async (item) => {
       if (bytes > max_batch_answer_bytes) throw answerFull(item.path, max_batch_answer_bytes)
-      const result = await readOne({ ...item, diff_format }, context)
+      const result = await readOne({ ...item, ...(diff_format !== undefined && { diff_format }) }, context)
       bytes += sizeOf(result)
       return result
     })
@@ -79,7 +79,12 @@ export const asyncBatchUpdate = defineOperation({
     const { max_batch_answer_bytes } = context.config.crud
     let bytes = 0
     const { results, summary, ...answer } = await runBatch(files, checkUpdateItem, context, async (item) => {
-      const options = { on_contention, ...item, diff_format, ...(timeout !== undefined && { timeout }) }
+      const options = {
+        on_contention,
+        ...item,
+        ...(diff_format !== undefined && { diff_format }),
+        ...(timeout !== undefined && { timeout })
+      }
       const result = await updateOne(options, context)
       if (result.diff === undefined || result.diff === null) return result
       bytes += JSON.stringify(result.diff).length

@@ -48,11 +48,11 @@ async function read(input: ReadFileInput, context: OperationContext): Promise<St
   })
   const end = last === total ? text.length : skipLines(text, start, last - first + 1)
   return {
-    content: joinLines(text.slice(start, end)),
     total_lines: total,
     ...((start_line !== undefined || end_line !== undefined) && {
       range_requested: { ...(start_line !== undefined && { start_line }), ...(end_line !== undefined && { end_line }) }
-    })
+    }),
+    content: joinLines(text.slice(start, end))
   }
 }
 

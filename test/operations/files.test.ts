@@ -264,7 +264,7 @@ t.test('a base survives renames and comes back when its content does', async (t)
   })
 })
 
-t.test('a diff too large to send is said so', async (t) => {
+t.test('a diff larger than crud.diff_max_bytes only names the changed lines', async (t) => {
   const lines = (prefix: string) => Array.from({ length: 400 }, (_, index) => `${prefix} ${index}`).join('\n')
   const { client } = await scene(t, { f: lines('old') }, { crud: { diff_max_bytes: 1024 } })
   await client.call('async_read', { path: 'f' })
@@ -272,8 +272,8 @@ t.test('a diff too large to send is said so', async (t) => {
   t.match(await update(client, 'f', lines('old'), 'old 1\n', ''), {
     status: 'contention',
     base_known: true,
-    diff: null,
-    message: /too large/
+    diff: { format: 'lines', lines: [{ start_line: 1, end_line: 400 }], advice: /async_diff/ },
+    message: /only names the lines that changed\. Read the file again/
   })
 })
 

@@ -124,17 +124,21 @@ t.test('an agent id is bounded wherever it comes from', async (t) => {
 })
 
 t.test('a batch of contentions has an answer of bounded size', async (t) => {
-  const text = (word: string) => Array.from({ length: 300 }, (_, index) => `${word} ${index}\n`).join('')
+  const text = (word: string) =>
+    Array.from({ length: 300 }, (_, index) => `${index % 30 === 0 ? word : 'line'} ${index}\n`).join('')
   const tree = makeTree(t, { f: text('old') })
   const { url } = await startServer(t, tree.root, { crud: { max_batch_answer_bytes: 20_000 } })
   const client = await connect(t, 'rest', url)
   await client.call('async_read', { path: 'f' })
   tree.write('f', text('new'))
   const item = { path: 'f', expected_hash: hashOf(text('old')), content: '' }
-  const answer = await client.call('async_batch_update', { files: Array.from({ length: 50 }, () => item) })
+  const answer = await client.call('async_batch_update', {
+    files: Array.from({ length: 50 }, () => item),
+    diff_format: 'unified'
+  })
   t.ok(JSON.stringify(answer).length < 100_000)
   const results = answer['results'] as Answer[]
-  t.match(results[0], { status: 'contention', diff: { format: 'json' } })
+  t.match(results[0], { status: 'contention', diff: { format: 'unified' } })
   t.match(results[49], {
     status: 'contention',
     base_known: true,

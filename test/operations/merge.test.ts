@@ -135,12 +135,12 @@ t.test('the diff has the form and the bound that were asked for', async (t) => {
   t.match(await ann.call('async_update', { ...late, content: put(base, 10) }), {
     status: 'ok',
     merged: true,
-    diff: null
+    diff: { format: 'lines', lines: [{ start_line: 5, end_line: 5 }] }
   })
   const conflict = await ann.call('async_update', { ...late, content: put(base, 5, 'mine') })
   t.match(conflict, {
     status: 'contention',
-    diff: null,
+    diff: { format: 'lines' },
     message: /merge_conflicts, whose contents are too large to send/
   })
   t.strictSame(conflict['merge_conflicts'][0].base, { start_line: 5, end_line: 5 })

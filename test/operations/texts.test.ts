@@ -104,7 +104,7 @@ t.test('a diff shows the byte order mark only where it came or went; the unified
   const both = await late(`${mark}a\nb\n`, `${mark}x\nb\n`, { patches })
   t.match(both.diff.changes, [{ start_line: 1, old_content: /^a$/, new_content: /^x$/, context_after: 'b' }])
   t.equal(both.conflicts[0].reason, 'context_changed')
-  const gone = await late(`${mark}a\nb\n`, 'a\nb\n', { patches })
+  const gone = await late(`${mark}a\nb\n`, 'a\nb\n', { patches, diff_format: 'json' })
   t.match(gone, { diff: { changes: [{ old_content: `${mark}a`, new_content: /^a$/ }] }, patches_applicable: true })
   const unified = await late(`${mark}a\nb\n`, `${mark}x\nb\n`, { patches, diff_format: 'unified' })
   t.match(unified.diff.content, `-${mark}a\n+${mark}x\n`)

@@ -38,7 +38,10 @@ export interface DifferOptions {
 export interface CompareInput {
   readonly base: string
   readonly current: string
-  readonly format: DiffFormat
+  /** Undefined for the first one that costs little enough. */
+  readonly format?: DiffFormat | undefined
+  /** True if the difference is wanted at any price. Default: if it costs too much, the diff only names the changed lines. */
+  readonly isWhole?: boolean
   /** The patches of the late update, if it has any. */
   readonly patches?: readonly Patch[] | undefined
   readonly signal?: AbortSignal | undefined
@@ -98,6 +101,16 @@ const undecided: MergeResult = { conflicts: [], further: 0, hasContents: false, 
 // Time for judging patches here, as a last resort.
 const fallbackMs = 20
 
+/** The most that a diff may cost, as a part of reading the file again. A form that the caller chose may cost as much. */
+const mostShare = { cheapest: 0.6, json: 1, unified: 1 }
+/** What another call costs beside the content: the request, the other members of the answer. */
+const callBytes = 1000
+
+/** In bytes of JSON, roughly: what escapes add counts for the diff only. */
+function costOfReading(text: string): number {
+  return callBytes + Buffer.byteLength(text)
+}
+
 export function createDiffer(options: DifferOptions = {}): Differ {
   const { contextLines = 3, maxEditLength = 2_000, timeoutMs = 1_000, inlineMaxBytes = 64 * 1024 } = options
   const { maxDiffBytes = 256 * 1024, maxTextBytes = Infinity, onFallback = () => {}, onTrouble = () => {} } = options
@@ -109,10 +122,12 @@ export function createDiffer(options: DifferOptions = {}): Differ {
     minimalOnly: true
   }
 
-  async function compare({ base, current, format, patches, signal }: CompareInput) {
+  async function compare({ base, current, patches, signal, ...wanted }: CompareInput) {
     signal?.throwIfAborted()
+    const format = wanted.format ?? 'cheapest'
     const bound = { maxEditLength, timeoutMs }
-    const task = toTask(base, current, { format, contextLines, maxDiffBytes, bound })
+    const worthBytes = wanted.isWhole === true ? undefined : mostShare[format] * costOfReading(current)
+    const task = toTask(base, current, { format, contextLines, maxDiffBytes, worthBytes, bound })
     if (patches === undefined) return await createDiff(task, signal)
     const judgeTask = { base, current, patches, contextLines, maxBytes: maxTextBytes, bound }
     const [comparison, judgement] = await Promise.all([createDiff(task, signal), judge(judgeTask, signal)])

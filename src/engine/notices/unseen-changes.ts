@@ -129,7 +129,7 @@ function createHunkFinder({ bases, differ, config, log }: OperationContext, sign
     try {
       const [base, current] = await Promise.all([textOf(from), textOf(to)])
       if (base === undefined || current === undefined) return undefined
-      const { diff } = await differ.compare({ base, current, format: 'json', signal })
+      const { diff } = await differ.compare({ base, current, format: 'json', isWhole: true, signal })
       return diff?.changes?.map(toHunk)
     } catch (error) {
       // Not text, or too much to compare in time.

@@ -1,5 +1,6 @@
 // The one way to change a file: takes its lock, looks, makes the change, and outside the lock answers a change that came too late.
 import type { Contention, Patch } from '../../../schemas/contention.ts'
+import type { DiffFormat } from '../../engine/diff/compare.ts'
 import type { NotMerged } from '../../engine/diff/merge-result.ts'
 import type { FileVersion } from '../../engine/files/read-file.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
@@ -31,7 +32,7 @@ export interface FileChange<Done> {
   readonly targets: readonly [Omit<Target, 'mode'>, Omit<Target, 'mode'>?]
   /** Seconds. */
   readonly timeout: number | undefined
-  readonly diffFormat: string
+  readonly diffFormat: DiffFormat | undefined
   /** Default: crud.default_encoding. */
   readonly texts?: VersionTexts
   /** Checked if the change is refused. */

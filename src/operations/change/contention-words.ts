@@ -52,14 +52,14 @@ const wordsOf = {
   }
 } satisfies Record<string, Words>
 
-/** Why there is no diff. */
-export type DiffLack = 'base_unknown' | 'base_not_text' | 'current_not_text' | 'too_large' | 'not_compared'
+/** Why there is no diff, or not all of it. */
+export type DiffLack = 'base_unknown' | 'base_not_text' | 'current_not_text' | 'only_lines' | 'not_compared'
 
 interface Facts {
   readonly operation: VersionedOperation
   readonly path: string
   readonly encoding: string
-  /** Undefined if the answer has a diff. */
+  /** Undefined if the answer has the whole diff. */
   readonly lack: DiffLack | undefined
   /** If the update had patches that were checked. */
   readonly patchesApplicable: Contention['patches_applicable']
@@ -71,8 +71,13 @@ export function describeContention(facts: Facts): string {
   const { operation, path, lack } = facts
   const { done, withoutDiff } = wordsOf[operation]
   const happened = `${path} changed since the version you know. Nothing was ${done}.`
-  const next = lack === undefined ? adviceFor(facts) : `${describeLack(lack, facts)} ${withoutDiff}`
+  const next = lack === undefined || isAdvised(facts) ? adviceFor(facts) : `${describeLack(lack, facts)} ${withoutDiff}`
   return `${describeNotMerged(facts.notMerged)}${happened} ${next}`
+}
+
+/** What is to be done is clear without the whole diff. */
+function isAdvised({ lack, patchesApplicable, notMerged }: Facts): boolean {
+  return lack === 'only_lines' && (patchesApplicable === true || (notMerged?.conflicts.length ?? 0) > 0)
 }
 
 function describeLack(lack: DiffLack, { encoding }: Facts): string {
@@ -83,8 +88,8 @@ function describeLack(lack: DiffLack, { encoding }: Facts): string {
       return `There is no diff: the version you know is not text in ${encoding} (async_read takes another encoding).`
     case 'current_not_text':
       return `There is no diff: the current version is not text in ${encoding} (async_read takes another encoding).`
-    case 'too_large':
-      return 'The diff is too large to send.'
+    case 'only_lines':
+      return 'The diff costs more than reading the file again, so that it only names the lines that changed.'
     case 'not_compared':
       return 'The server could not compare the versions: it is too busy, or GET /health says what is wrong.'
     default:

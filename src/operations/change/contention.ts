@@ -1,9 +1,11 @@
 // The answer to a change that was made for another version: the difference between the version that the caller knew and the current one.
 import type { Contention, Diff, Patch } from '../../../schemas/contention.ts'
+import { isWhole } from '../../engine/diff/changed-lines.ts'
+import type { DiffFormat } from '../../engine/diff/compare.ts'
 import type { PatchJudgement } from '../../engine/diff/judgement.ts'
 import type { NotMerged } from '../../engine/diff/merge-result.ts'
 import { OperationError } from '../../errors.ts'
-import { toModification } from '../../engine/versions/modification.ts'
+import { toModifications } from '../../engine/versions/modification.ts'
 import type { FileVersion } from '../../engine/files/read-file.ts'
 import { timestamp } from '../../support/timestamp.ts'
 import type { OperationContext } from '../../engine/context.ts'
@@ -14,7 +16,7 @@ import type { VersionTexts } from './version-texts.ts'
 interface RefusedChange extends StaleChange {
   readonly operation: VersionedOperation
   readonly texts: VersionTexts
-  readonly diffFormat: string
+  readonly diffFormat: DiffFormat | undefined
   readonly patches?: readonly Patch[] | undefined
   /** If a merge was asked for and failed. */
   readonly notMerged?: NotMerged | undefined
@@ -26,11 +28,11 @@ interface RefusedChange extends StaleChange {
 export async function answerContention(context: OperationContext, refused: RefusedChange): Promise<Contention> {
   const { bases, history, reads, caller } = context
   const { operation, path, canonicalPath, expectedHash, current, notMerged, texts } = refused
-  const modifiedBy = history.since(canonicalPath, expectedHash, bases.has(expectedHash)).map(toModification)
+  const since = history.since(canonicalPath, expectedHash, bases.has(expectedHash))
   const known = await bases.get(expectedHash)
   const compared = await compareVersions(context, refused, known)
   const { diff } = compared
-  if (diff !== null)
+  if (isWhole(diff))
     reads.recordKnown(caller.agentId, { path: canonicalPath, given: path, hash: current.hash, from: expectedHash })
   const judgement = await confirm(compared.judgement, refused)
   const message = describeContention({
@@ -44,21 +46,29 @@ export async function answerContention(context: OperationContext, refused: Refus
   return {
     status: 'contention',
     path,
-    expected_hash: expectedHash,
     current_hash: current.hash,
-    modified_by: modifiedBy,
-    timestamp: timestamp(),
+    expected_hash: expectedHash,
     message,
     base_known: known !== undefined,
-    diff,
     ...judgement,
-    ...toMergeConflicts(notMerged)
+    ...toModifications(since),
+    timestamp: timestamp(),
+    ...toMergeConflicts(notMerged),
+    diff: judgement?.patches_applicable === true && refused.diffFormat === undefined ? withoutKnown(diff) : diff
   }
+}
+
+/** If the same patches can be sent again as they are, what the caller knows of the base would only cost. */
+function withoutKnown(diff: Diff | null): Diff | null {
+  const changes = diff?.changes?.map(
+    ({ old_content: _old, context_before: _before, context_after: _after, ...change }) => change
+  )
+  return diff === null || changes === undefined ? diff : { ...diff, changes }
 }
 
 interface Compared {
   readonly diff: Diff | null
-  /** Undefined if there is a diff. */
+  /** Undefined if the diff is whole. */
   readonly lack: DiffLack | undefined
   readonly judgement?: PatchJudgement | undefined
 }
@@ -74,15 +84,15 @@ async function compareVersions(
   if (base === undefined) return { diff: null, lack: 'base_not_text' }
   const currentText = texts.decodeIfText(current.bytes)
   if (currentText === undefined) return { diff: null, lack: 'current_not_text' }
-  const { diff, tooLarge, judgement } = await differ.compare({
+  const { diff, judgement } = await differ.compare({
     base,
     current: currentText,
-    format: diffFormat === 'unified' ? 'unified' : 'json',
+    format: diffFormat,
     ...(patches !== undefined && { patches }),
     signal
   })
-  const lack = tooLarge ? 'too_large' : 'not_compared'
-  return { diff, lack: diff === null ? lack : undefined, judgement }
+  if (diff === null) return { diff, lack: 'not_compared', judgement }
+  return { diff, lack: isWhole(diff) ? undefined : 'only_lines', judgement }
 }
 
 /** True is a guarantee: it also checks everything else that would refuse the re-submission (encoding, size, links). */

@@ -1,8 +1,9 @@
 // A change made for a version that is no longer current: merged with other agents' changes of that version, or refused.
-import type { Modification } from '../../../schemas/common.ts'
 import type { Diff } from '../../../schemas/contention.ts'
+import { isWhole } from '../../engine/diff/changed-lines.ts'
+import type { DiffFormat } from '../../engine/diff/compare.ts'
 import type { NotMerged } from '../../engine/diff/merge-result.ts'
-import { toModification } from '../../engine/versions/modification.ts'
+import { toModifications, type Modifications } from '../../engine/versions/modification.ts'
 import type { FileVersion } from '../../engine/files/read-file.ts'
 import type { OperationContext } from '../../engine/context.ts'
 import type { VersionTexts } from './version-texts.ts'
@@ -23,7 +24,7 @@ export interface Merged {
   /** The texts of the expected version and of the one that was current. */
   readonly base: string
   readonly current: string
-  readonly modifiedBy: Modification[]
+  readonly modifications: Modifications
 }
 
 /** What to write instead, or that the change is refused; `notMerged` says why if a merge was tried. */
@@ -75,8 +76,8 @@ export function describeMerge(
   stale: StaleChange,
   { base, current }: { base: string; current: string }
 ): Merged {
-  const modifiedBy = history.since(stale.canonicalPath, stale.expectedHash, true).map(toModification)
-  return { stale, base, current, modifiedBy }
+  const modifications = toModifications(history.since(stale.canonicalPath, stale.expectedHash, true))
+  return { stale, base, current, modifications }
 }
 
 /**
@@ -86,20 +87,19 @@ export function describeMerge(
 export async function answerMerged<Done extends { readonly hash?: string | null }>(
   { differ, reads, caller, log }: OperationContext,
   done: Done,
-  { stale, base, current, modifiedBy }: Merged,
-  diffFormat: string
-): Promise<Done & { merged: true; diff: Diff | null; modified_by: Modification[] }> {
+  { stale, base, current, modifications }: Merged,
+  diffFormat: DiffFormat | undefined
+): Promise<Done & Modifications & { merged: true; diff: Diff | null }> {
   const { path, canonicalPath, expectedHash } = stale
-  const format = diffFormat === 'unified' ? 'unified' : 'json'
-  const { diff } = await differ.compare({ base, current, format }).catch((error: unknown) => {
+  const { diff } = await differ.compare({ base, current, format: diffFormat }).catch((error: unknown) => {
     log.warn({ err: error, path }, 'a merge was written, but its diff could not be computed')
     return { diff: null }
   })
   // With the diff the caller can derive the merged version.
-  if (diff !== null && typeof done.hash === 'string') {
+  if (isWhole(diff) && typeof done.hash === 'string') {
     reads.recordKnown(caller.agentId, { path: canonicalPath, given: path, hash: done.hash, from: expectedHash })
   }
-  return { ...done, merged: true, diff, modified_by: modifiedBy }
+  return { ...done, merged: true, ...modifications, diff }
 }
 
 function isJsonName(path: string): boolean {

@@ -102,7 +102,7 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
       const result = (await handle(taken, context.withAgent(agentId))) as OperationResult
       context.log.debug({ ...facts, status: result.status, ms: performance.now() - start }, 'operation')
       const notices = await noticesFor(agentId, context)
-      return notices === undefined ? result : { ...result, ...notices }
+      return notices === undefined ? result : insertNotices(result, notices)
     } catch (error) {
       const failure = toFailure(error, name, context.signal)
       logFailure(failure, { ...facts, code: failure.code, ms: performance.now() - start }, context)
@@ -117,6 +117,12 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
   }
 
   return { ...definition, envelope: envelopes[envelope], call }
+}
+
+/** Before what can be long, so that a reader who is shown only the beginning sees them. */
+function insertNotices(result: OperationResult, notices: object): OperationResult {
+  const { content, diff, ...others } = result
+  return { ...others, ...notices, ...('content' in result && { content }), ...('diff' in result && { diff }) }
 }
 
 /** The same input with a list whose items are not checked. */

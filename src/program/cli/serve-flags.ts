@@ -42,6 +42,12 @@ export const serveFlags: readonly ServeFlag[] = [
     parse: (value) => Number(value) * megabyte
   },
   { flag: '--timeout <seconds>', setting: 'crud.default_timeout', bounds: [1, 300] },
+  {
+    flag: '--tools <names>',
+    setting: 'mcp.tools',
+    help: 'what MCP clients are offered: core, files, locks, all, or names of tools, with commas between (default: all, which is without files)',
+    parse: (value, previous = []) => [...previous, ...value.split(',').map((name) => name.trim())]
+  },
   { flag: '--log-level <level>', setting: 'daemon.log_level' },
   {
     flag: '--log-file <path>',

@@ -1,16 +1,59 @@
-// The text that a model gets about this server when it connects. Clients cut it at 2,000 characters.
-export const instructions = `Many agents and people change this working tree at the same time. Use these tools instead of your native file tools for every file below the roots, so that no work is lost:
+// The text that a model gets about this server when it connects. It names only tools that are listed. Clients cut it at 2,000 characters.
 
-- async_read instead of Read; keep the hash it gives. With known_hash you get only what has changed.
-- async_update instead of Edit: that hash as expected_hash, with patches (old_string -> new_string, or lines) or whole content. on_contention "merge" makes a change that does not touch what others have changed meanwhile.
-- async_write for new files only; async_append, async_rename, async_delete, async_list for the rest; async_batch_* for several files.
-- async_history, async_diff, async_restore: who changed what, and how to restore it.
-- list_files, read_file, edit_file are for files that no other agent changes.
+type Names = ReadonlySet<string>
 
-Status "contention": nothing was written, because the file changed after you read it. The answer has the exact diff from your version to the current one. Do not read again: adjust your change by the diff and send it with expected_hash set to current_hash. If patches_applicable is true, the same patches succeed. Read again only if base_known is false or diff is null.
+const bullets: readonly ((listed: Names) => string)[] = [
+  (listed) =>
+    listed.has('async_read')
+      ? '- async_read instead of Read; keep the hash it gives. With known_hash you get only what has changed.'
+      : '',
+  (listed) =>
+    listed.has('async_update')
+      ? '- async_update instead of Edit: that hash as expected_hash, with patches (old_string -> new_string, or lines) or whole content. on_contention "merge" makes a change that does not touch what others have changed meanwhile.'
+      : '',
+  (listed) =>
+    bullet(
+      only(listed, ['async_write'], 'for new files only'),
+      only(listed, ['async_append', 'async_rename', 'async_delete', 'async_list'], 'for the rest'),
+      listed.has('async_batch_read') ? 'async_batch_* for several files' : ''
+    ),
+  (listed) =>
+    bullet(only(listed, ['async_history', 'async_diff', 'async_restore'], 'for who changed what, and to restore it')),
+  (listed) => bullet(only(listed, ['list_files', 'read_file', 'edit_file'], 'for files directly in the first root'))
+]
 
-Read the notices in an answer: files you have read that others changed since, and leases you have lost. Look at them before you rely on what you know.
+const contention = `Status "contention": nothing was written, because the file changed after you read it. The answer has the diff from your version to the current one. Do not read again: adjust your change by the diff and send it with expected_hash set to current_hash. If patches_applicable is true, the same patches succeed. Read again only if base_known is false, or if diff is null or only names lines.`
 
-A single change needs no lease. To change several files over minutes, lock_try with all of them and a note, lock_wait for those that others hold, edit with each fencing_token, lock_release when done; meanwhile others' changes wait. LOCK_TIMEOUT says who holds a file. LEASE_LOST: nothing was written; read again, and take a new lease if you still need it. DEADLOCK: you and others wait for each other; lock_release what they wait for, then ask again.
+const notices = `Read the notices in an answer: files you have read that others changed since, and leases you have lost. Look at them before you rely on what you know.`
 
-Pass agent_id, one name of your own, in every call: leases and notices belong to it, and others see who changed what. Subagents share your connection; each passes its own name.`
+const leases = `A single change needs no lease. To change several files over minutes, lock_try with all of them and a note, lock_wait for those that others hold, edit with each fencing_token, lock_release when done; meanwhile others' changes wait. LOCK_TIMEOUT says who holds a file. LEASE_LOST: nothing was written; read again, and take a new lease if you still need it. DEADLOCK: you and others wait for each other; lock_release what they wait for, then ask again.`
+
+const agents = `Pass agent_id, one name of your own, in every call: leases and notices belong to it, and others see who changed what. Subagents share your connection; each passes its own name.`
+
+const changers = ['async_update', 'async_delete', 'async_rename', 'async_append', 'async_restore', 'edit_file']
+const leaseTools = ['lock_try', 'lock_wait', 'lock_release']
+
+export function instructionsFor(listed: Names): string {
+  const lines = bullets.map((line) => line(listed)).filter(Boolean)
+  const intro = 'Many agents and people change this working tree at the same time.'
+  const instead =
+    ' Use these tools instead of your native file tools for every file below the roots, so that no work is lost:'
+  return [
+    lines.length === 0 ? intro : [intro + instead, '', ...lines].join('\n'),
+    ...(changers.some((name) => listed.has(name)) ? [contention] : []),
+    notices,
+    ...(leaseTools.every((name) => listed.has(name)) ? [leases] : []),
+    agents
+  ].join('\n\n')
+}
+
+/** The names that are listed, and what they are for; "" if none is. */
+function only(listed: Names, names: readonly string[], purpose: string): string {
+  const there = names.filter((name) => listed.has(name))
+  return there.length === 0 ? '' : `${there.join(', ')} ${purpose}`
+}
+
+function bullet(...clauses: readonly string[]): string {
+  const said = clauses.filter(Boolean)
+  return said.length === 0 ? '' : `- ${said.join('; ')}.`
+}

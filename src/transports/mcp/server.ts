@@ -4,16 +4,20 @@ import { createHash } from 'node:crypto'
 import { headerText } from '../header-text.ts'
 import { OperationError } from '../../errors.ts'
 import type { CallOperation, Caller } from '../../engine/context.ts'
-import type { Operation } from '../../operations/definition/define.ts'
+import { agentOperations } from '../../operations/index.ts'
 import { suggest } from '../../support/suggest.ts'
-import { instructions } from './instructions.ts'
+import { instructionsFor } from './instructions.ts'
+import type { ToolOperation } from './offered-tools.ts'
 import { listResources, readResource, resourceTemplates, toProtocolError, type ListFiles } from './resources.ts'
 import type { ResourceUpdates } from './resource-updates.ts'
 import { createSubscriptions } from './subscriptions.ts'
-import { runTool, toTool, toToolResult } from './tools.ts'
+import { runTool, toTool, toToolResult, type Tool } from './tools.ts'
 
 export interface McpServerOptions {
-  readonly operations: readonly Operation[]
+  /** Those that are listed, and that can be called. */
+  readonly operations: readonly ToolOperation[]
+  /** True if they are listed with the schemas of their answers, even if the client does not ask for these. */
+  readonly hasOutputSchemas: boolean
   readonly call: CallOperation
   readonly version: string
   /** Longest wait without progress notifications, in seconds. */
@@ -43,9 +47,12 @@ export function createMcpServer(options: McpServerOptions, link: ClientLink = {}
   const { onCancelled } = link
   const server = new Server(
     { name: 'async-crud-mcp', title: 'Async CRUD', version },
-    { capabilities: { tools: {}, resources: { subscribe: true } }, instructions }
+    { capabilities: { tools: {}, resources: { subscribe: true } }, instructions: listingOf(operations).instructions }
   )
-  server.setRequestHandler('tools/list', () => ({ tools: toolsOf(operations) }))
+  server.setRequestHandler('tools/list', (_request, { mcpReq }) => {
+    const { tools, withOutputs } = listingOf(operations)
+    return { tools: options.hasOutputSchemas || mcpReq._meta?.[outputSchemasKey] === true ? withOutputs() : tools }
+  })
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     const { signal } = context.mcpReq
     if (onCancelled !== undefined)
@@ -137,12 +144,29 @@ export function makeCall(
   }
 }
 
-let cachedTools: { operations: readonly Operation[]; tools: ReturnType<typeof toTool>[] } | undefined
+/** With this in the `_meta` of tools/list, a client asks for the schemas of the answers. */
+const outputSchemasKey = 'async-crud-mcp/output_schemas'
 
-/** The tools of the registry, converted once: the modern era makes a server per request. */
-function toolsOf(operations: readonly Operation[]): ReturnType<typeof toTool>[] {
-  if (cachedTools?.operations !== operations) cachedTools = { operations, tools: operations.map(toTool) }
-  return cachedTools.tools
+interface Listing {
+  readonly tools: Tool[]
+  readonly withOutputs: () => Tool[]
+  readonly instructions: string
+}
+
+const listings = new WeakMap<readonly ToolOperation[], Listing>()
+
+/** What a client is told of the tools, made once: the modern era makes a server per request. */
+function listingOf(operations: readonly ToolOperation[]): Listing {
+  const known = listings.get(operations)
+  if (known !== undefined) return known
+  let withOutputs: Tool[] | undefined
+  const listing = {
+    tools: operations.map((operation) => toTool(operation, false)),
+    withOutputs: () => (withOutputs ??= operations.map((operation) => toTool(operation, true))),
+    instructions: instructionsFor(new Set(operations.map(({ name }) => name)))
+  }
+  listings.set(operations, listing)
+  return listing
 }
 
 /** In the order of DESIGN.md: header, `_meta`, session. The input's own agent_id comes before all of them, in the operation. */
@@ -188,8 +212,12 @@ export function createProgress(progressToken: string | number, send: (notificati
 /** Of a name in a message. */
 const maxNameLength = 100
 
-function unknownTool(name: string, operations: readonly Operation[]): OperationError {
-  const known = operations.map((operation) => operation.name)
+function unknownTool(name: string, operations: readonly ToolOperation[]): OperationError {
   const shown = name.slice(0, maxNameLength)
+  if (agentOperations.some((operation) => operation.name === name)) {
+    const message = `${name} is not among the tools that this server offers over MCP. To get it, add it to the setting mcp.tools or start the server with it in --tools; over REST and JSON-RPC it can be called as it is.`
+    return new OperationError('INVALID_REQUEST', message)
+  }
+  const known = operations.map((operation) => operation.name)
   return new OperationError('INVALID_REQUEST', `Unknown tool: ${shown}${suggest(shown, known)}`)
 }

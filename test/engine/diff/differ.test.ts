@@ -103,7 +103,7 @@ t.test('two unlike texts of megabytes are compared on a thread, and the event lo
   const current = shuffled(lines).join('')
   const answered: string[] = []
   const turns = await turnsDuring(async () => {
-    const large = compare({ base, current, format: 'json' })
+    const large = compare({ base, current, format: 'json', isWhole: true })
     const small = compare({ base: 'a', current: 'b', format: 'json' })
     void large.then(() => answered.push('large'))
     void small.then(() => answered.push('small'))
@@ -114,11 +114,15 @@ t.test('two unlike texts of megabytes are compared on a thread, and the event lo
   t.equal(threads.length, 1, 'on a thread')
 })
 
-t.test('a diff larger than its limit is not given: reading the file again is cheaper', async (t) => {
+t.test('a diff larger than its limit only names lines, and is not given if it was to be whole', async (t) => {
   const { compare } = differ(t, { maxDiffBytes: 1_000 })
   const current = numbered(100).join('')
-  t.match(await compare({ base: 'a\n', current, format: 'json' }), { diff: null, tooLarge: true, coarse: false })
-  t.match(await compare({ base: 'a\n', current, format: 'unified' }), { diff: null, tooLarge: true, coarse: false })
+  for (const format of ['json', 'unified'] as const) {
+    const whole = await compare({ base: 'a\n', current, format, isWhole: true })
+    t.match(whole, { diff: null, tooLarge: true, coarse: false })
+    const lines = [{ start_line: 1, end_line: 100 }]
+    t.match(await compare({ base: 'a\n', current, format }), { diff: { format: 'lines', lines }, tooLarge: false })
+  }
   t.match(await compare({ base: 'a\n', current: 'b\n', format: 'json' }), { tooLarge: false })
 })
 
@@ -143,7 +147,12 @@ t.test('a cancelled comparison rejects with the reason of its signal, running, w
   const running = compare({ ...input, signal: cancel.signal })
   const waiting = compare({ ...input, signal: cancel.signal })
   const leaving = compare({ ...input, signal: leave.signal })
-  const behind = compare({ base: 'a\n'.repeat(100_000), current: 'b\n'.repeat(100_000), format: 'json' })
+  const behind = compare({
+    base: 'a\n'.repeat(100_000),
+    current: 'b\n'.repeat(100_000),
+    format: 'json',
+    isWhole: true
+  })
   await started
   leave.abort(reason)
   await t.rejects(leaving, reason, 'while another is running')

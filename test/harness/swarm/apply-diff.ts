@@ -35,8 +35,8 @@ function requireSame(have: string, said: string | undefined, start: number): voi
 }
 
 function requireContext(above: string, below: string, change: Change): void {
-  const before = change.context_before
-  const fits = withoutTerminator(above).endsWith(before) && below.startsWith(change.context_after)
+  const { context_before: before = '', context_after: after = '' } = change
+  const fits = withoutTerminator(above).endsWith(before) && below.startsWith(after)
   if (!fits) throw new Error(`the diff's context at base line ${change.base_start_line} is not the base's`)
 }
 

@@ -74,6 +74,11 @@ t.test('every flag of the page reaches its setting, and is in the help', async (
     '--token <secret>': [['--token', 'sesame'], 'daemon.token', '********'],
     '--max-size <mb>': [['--max-size', '2'], 'crud.max_file_size_bytes', 2_097_152],
     '--timeout <seconds>': [['--timeout', '7'], 'crud.default_timeout', 7],
+    '--tools <names>': [
+      ['--tools', 'core, locks', '--tools', 'async_diff'],
+      'mcp.tools',
+      ['core', 'locks', 'async_diff']
+    ],
     '--log-level <level>': [['--log-level', 'WARN'], 'daemon.log_level', 'warn'],
     '--log-file <path>': [['--log-file', tree.path('a.log')], 'daemon.log_file', tree.path('a.log')]
   }

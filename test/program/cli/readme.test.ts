@@ -138,8 +138,8 @@ t.test('an MCP client that starts the server itself as the README says finds the
   await client.connect(
     new StdioClientTransport({ command, args: real, env: { ASYNC_CRUD_MCP_CONFIG: '' }, stderr: 'ignore' })
   )
-  t.match(await client.callTool({ name: 'read_file', arguments: { name: 'a.txt' } }), {
-    structuredContent: { content: 'one', total_lines: 1 }
+  t.match(await client.callTool({ name: 'async_read', arguments: { path: 'a.txt' } }), {
+    structuredContent: { content: 'one\n', total_lines: 1 }
   })
 })
 

@@ -353,8 +353,8 @@ t.test('--print and --json answer a script, and the printed command is a server'
   const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } })
   t.teardown(() => client.close())
   await client.connect(new StdioClientTransport({ command, args, stderr: 'ignore', env: home.environment }))
-  t.match(await client.callTool({ name: 'read_file', arguments: { name: 'a.txt' } }), {
-    structuredContent: { content: 'one' }
+  t.match(await client.callTool({ name: 'async_read', arguments: { path: 'a.txt' } }), {
+    structuredContent: { content: /^one/ }
   })
   const done = await home.run(['setup', 'cursor', '--dir', 'tree', '--json'])
   t.strictSame(JSON.parse(done.stdout), [

@@ -22,10 +22,10 @@ const eras: Record<string, { handshake: readonly object[]; meta: object | undefi
   '2026': { handshake: [], meta: modernMeta }
 }
 
-function connect(t: Test, era: string): Connection {
+function connect(t: Test, era: string, environment: Record<string, string> = {}): Connection {
   const { handshake, meta: common } = eras[era]!
   const tree = makeTree(t, { f: 'one\n"two"\\\u2028\u{1F600}\n', g: 'x\n' })
-  const program = startStdio(t, argsFor(tree))
+  const program = startStdio(t, argsFor(tree, '--tools', 'all,files'), { environment })
   for (const message of handshake) program.send(message)
   return {
     tree,
@@ -64,6 +64,30 @@ for (const era of Object.keys(eras)) {
       const later = await tool(name, input)
       t.strictSame(comparable(later), comparable(first), `${name} ${JSON.stringify(input)}`)
       t.strictSame(Object.keys(later.result ?? {}), Object.keys(first.result ?? {}), 'in the same order')
+    }
+  })
+
+  t.test(`${era}: plain text is the same from the first answer on`, async (t) => {
+    const { tool, tree } = connect(t, era, { ASYNC_CRUD_MCP_MCP__TEXT: 'plain' })
+    for (const text of ['', 'one\n"two"\\\u2028\u{1F600}\n', 'no end', '\uFEFFmark\n']) {
+      tree.write('f', text)
+      for (const [name, input] of [
+        ['async_read', { path: 'f' }],
+        ['async_read', { path: 'f', limit: 1 }],
+        ['read_file', { name: 'f' }],
+        ['async_read', { path: 'missing' }]
+      ] as const) {
+        const first = await tool(name, input, { [`${protocol}/unseen`]: text })
+        await tool(name, input)
+        const later = await tool(name, input)
+        t.strictSame(comparable(later), comparable(first), `${name} ${JSON.stringify(input)}`)
+        if (name !== 'async_read' || input.path !== 'f' || 'limit' in input) continue
+        t.equal(later.result?.['structuredContent'], undefined)
+        const { content } = later.result as { content: { text: string }[] }
+        const [head, ...rest] = content[0]!.text.split('\n')
+        t.match(JSON.parse(head ?? ''), { status: 'ok', hash: /^sha256:/ })
+        t.equal(rest.join('\n'), text.replace('\uFEFF', ''))
+      }
     }
   })
 

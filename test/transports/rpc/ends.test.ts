@@ -41,7 +41,7 @@ t.test('the program lives on when nobody reads its log any more', async (t) => {
 })
 
 t.test('an id of MCP that is used twice at once is answered twice and does not keep the program', async (t) => {
-  const call = request(1, 'tools/call', { name: 'list_files', arguments: {} })
+  const call = request(1, 'tools/call', { name: 'async_list', arguments: {} })
   const messages = await answersHere(t, makeTree(t), [...legacyHandshake, call, call], endless)
   t.equal(messages.filter(({ id }) => id === 1).length, 2)
 })

@@ -162,7 +162,7 @@ t.test('when the input ends, the calls under way are answered before the process
     ...legacyHandshake,
     ...names.map((append) => request(append, 'edit_file', { name: 'f', append })),
     request('tool', 'tools/call', { name: 'async_append', arguments: { path: 'f', content: 'by a tool\n' } }),
-    request('read', 'tools/call', { name: 'read_file', arguments: { name: 'f' } }),
+    request('read', 'tools/call', { name: 'async_read', arguments: { path: 'f' } }),
     ...[1, 2, 3].map((id) => request(id, 'read_file', { name: 'large' }))
   ])
   const lines = tree.read('f').trimEnd().split('\n')
@@ -229,7 +229,7 @@ t.test('standard output carries JSON-RPC alone at every log level, and the log n
     const program = startStdio(t, argsFor(tree, '--log-level', level))
     for (const line of legacyHandshake) program.send(line)
     await program.call('tools/list')
-    await program.call('tools/call', { name: 'read_file', arguments: { name: 'f' } })
+    await program.call('tools/call', { name: 'async_read', arguments: { path: 'f' } })
     await program.call('tools/call', { name: 'no_such_tool', arguments: {} })
     await program.call('edit_file', { name: 'f', append: 'secret-two' })
     await program.call('edit_file', { name: 'f', append: 5 })

@@ -1,0 +1,26 @@
+// Settings of what MCP clients, and their models, are shown.
+import { Type } from '../typebox.ts'
+
+export const mcp = Type.Object(
+  {
+    tools: Type.Array(Type.String({ minLength: 1 }), {
+      minItems: 1,
+      default: ['all'],
+      examples: [['core', 'locks', 'async_diff']],
+      description:
+        'The tools that are listed and can be called over MCP: sets (core, files, locks, all) and names of tools. "all" is without "files" (list_files, read_file, edit_file), which do for one folder what the others do for a tree. REST and JSON-RPC have every operation.'
+    }),
+    output_schemas: Type.Boolean({
+      default: false,
+      description:
+        'Whether tools are listed with the schemas of their answers, ten times the size of the rest. A client can ask for them with "async-crud-mcp/output_schemas": true in the _meta of tools/list.'
+    }),
+    text: Type.String({
+      enum: ['json', 'plain'],
+      default: 'json',
+      description:
+        'How an answer over MCP carries the content of a file that was read: "json" as a member of its JSON, as structured content and as text; "plain" as the text itself, behind one line of JSON with everything else, and without structured content.'
+    })
+  },
+  { additionalProperties: false, default: {}, description: 'What clients of MCP are shown.' }
+)

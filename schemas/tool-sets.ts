@@ -1,0 +1,43 @@
+// The sets of tools that the setting `mcp.tools` names, each complete in itself.
+import type { OperationName } from './contract.ts'
+
+type ToolNames = readonly OperationName[]
+
+const core: ToolNames = [
+  'async_read',
+  'async_write',
+  'async_update',
+  'async_delete',
+  'async_rename',
+  'async_append',
+  'async_list'
+]
+
+const locks: ToolNames = ['lock_try', 'lock_wait', 'lock_renew', 'lock_release', 'lock_release_all', 'lock_status']
+
+/** The file-editing face: what `core` does, for one flat folder. */
+const files: ToolNames = ['list_files', 'read_file', 'edit_file']
+
+/** Without `files`: a model would have to choose between tools that do nearly the same. */
+const all: ToolNames = [
+  ...core,
+  'async_status',
+  'get_server_info',
+  'async_batch_read',
+  'async_batch_write',
+  'async_batch_update',
+  'async_history',
+  'async_diff',
+  'async_restore',
+  ...locks
+]
+
+const toolSets: Readonly<Record<string, ToolNames>> = { core, files, locks, all }
+
+/** Every word that `mcp.tools` takes: the sets, then the tools. */
+export const toolChoices: readonly string[] = [...Object.keys(toolSets), ...all, ...files]
+
+/** @param words sets and names of tools */
+export function toolsNamed(words: readonly string[]): ReadonlySet<string> {
+  return new Set(words.flatMap((word): readonly string[] => toolSets[word] ?? [word]))
+}

@@ -1,0 +1,145 @@
+// What a model is shown of the tools: which are listed, at what price, and in which form answers come.
+import t, { type Test } from 'tap'
+import { countTokens } from '../../../bench/tokens.ts'
+import { loadConfig } from '../../../src/config/config.ts'
+import { agentOperations } from '../../../src/operations/index.ts'
+import { connectLegacy, connectModern, type Answer } from '../../fixtures/clients.ts'
+import { startServer } from '../../fixtures/server.ts'
+import { hashOf, makeTree } from '../../fixtures/tree.ts'
+
+const eras = { '2026': connectModern, '2025': connectLegacy }
+type Era = keyof typeof eras
+
+const sets = [['all'], ['core'], ['locks'], ['files'], ['all', 'files']]
+const files = ['list_files', 'read_file', 'edit_file']
+
+/** By the tokenizer o200k these listings have 3 to 4 % more tokens than `countTokens` finds. */
+const o200kPerToken = 1.06
+
+async function connect(t: Test, era: Era, mcp: object, content = 'one "two"\n\tthree\n') {
+  const { url } = await startServer(t, makeTree(t, { f: content }).root, { mcp })
+  const client = await eras[era](url, 'ann')
+  t.teardown(() => client.close())
+  return {
+    url,
+    instructions: client.getInstructions() ?? '',
+    list: async (asks = false) =>
+      (await client.listTools(asks ? { _meta: { 'async-crud-mcp/output_schemas': true } } : {})).tools,
+    call: async (name: string, input: object) =>
+      (await client.callTool({ name, arguments: { ...input } })) as {
+        structuredContent?: Answer
+        content: { type: string; text: string }[]
+        isError?: boolean
+      }
+  }
+}
+
+for (const era of ['2026', '2025'] as const) {
+  t.test(`the list of tools takes a ${era} client at most 5,000 tokens, and the core 2,000`, async (t) => {
+    for (const [tools, most] of [
+      [['all', 'files'], 5000],
+      [['core'], 2000]
+    ] as const) {
+      const listed = await (await connect(t, era, { tools })).list()
+      const tokens = countTokens(JSON.stringify({ tools: listed })) * o200kPerToken
+      t.ok(tokens <= most, `${tools.join(',')}: ${Math.round(tokens)} tokens`)
+      t.notMatch(JSON.stringify(listed), /"(pattern|minLength|maxLength|minItems|maxItems)":[^{]/)
+    }
+  })
+
+  t.test(`a ${era} client is offered the tools that mcp.tools names, and can call no others`, async (t) => {
+    const { url, list, call } = await connect(t, era, { tools: ['all'] })
+    const known = agentOperations.map(({ name }) => name)
+    t.strictSame(
+      (await list()).map(({ name }) => name),
+      known.filter((name) => !files.includes(name))
+    )
+    // The second call of a form goes straight to the operation.
+    for (const title of ['first', 'second'])
+      await t.rejects(
+        call('read_file', { name: 'f' }),
+        { code: -32602, message: /read_file is not among the tools .* mcp\.tools .* --tools/ },
+        title
+      )
+    t.match(await call('async_read', { path: 'f' }), { structuredContent: { status: 'ok' } })
+    const response = await fetch(`${url}/read_file`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"name":"f"}'
+    })
+    t.match(await response.json(), { total_lines: 2 }, 'REST has it all the same')
+    const few = await connect(t, era, { tools: ['core', 'async_diff', 'read_file'] })
+    t.strictSame(
+      (await few.list()).map(({ name }) => name),
+      [...known.slice(0, 7), 'async_diff', 'read_file']
+    )
+  })
+
+  t.test(`a ${era} client gets schemas of answers if it or the operator asks, structured content always`, async (t) => {
+    const plain = await connect(t, era, {})
+    const has = (tools: { outputSchema?: unknown }[]) => tools.map(({ outputSchema }) => outputSchema !== undefined)
+    t.notOk(has(await plain.list()).includes(true))
+    t.match(await plain.call('async_read', { path: 'f' }), { structuredContent: { hash: /^sha256:/ } })
+    t.notOk(has(await plain.list(true)).includes(false), 'the client asks')
+    t.match(await plain.call('async_read', { path: 'f' }), { structuredContent: { hash: /^sha256:/ } })
+    t.notOk(has(await (await connect(t, era, { output_schemas: true })).list()).includes(false))
+  })
+
+  t.test(`with mcp.text plain, a ${era} client gets the text of a file as it is, behind its hash`, async (t) => {
+    const content = 'one "two"\n\tthree\n'
+    const { list, call } = await connect(t, era, { text: 'plain', output_schemas: true }, content)
+    const schemas = new Map((await list()).map(({ name, outputSchema }) => [name, outputSchema]))
+    t.equal(schemas.get('async_read'), undefined, 'a schema would demand structured content')
+    t.type(schemas.get('async_status'), 'object')
+    for (const input of [{ path: 'f' }, { path: 'f' }, { path: 'f', offset: 1 }]) {
+      const answer = await call('async_read', input)
+      t.equal(answer.structuredContent, undefined, 'or else a client shows its model only that')
+      const [head = '', ...rest] = (answer.content[0]?.text ?? '').split('\n')
+      t.match(JSON.parse(head), { status: 'ok', path: 'f', hash: hashOf(content), total_lines: 2 })
+      t.equal(rest.join('\n'), 'offset' in input ? '\tthree\n' : content)
+    }
+    t.match(await call('read_file', { name: 'f' }), { content: [{ text: '{"total_lines":2}\none "two"\n\tthree' }] })
+    const same = await call('async_read', { path: 'f', known_hash: hashOf(content) })
+    t.match(same.structuredContent, { not_modified: true })
+    t.match(await call('async_read', { path: 'g' }), {
+      isError: true,
+      structuredContent: { error_code: 'FILE_NOT_FOUND' }
+    })
+    t.match(await call('async_status', { path: 'f' }), { structuredContent: { hash: hashOf(content) } })
+  })
+}
+
+t.test('what a model reads of a set of tools names only tools of that set, and is not cut by clients', async (t) => {
+  const known = agentOperations.map(({ name }) => name)
+  for (const tools of sets) {
+    const { instructions, list } = await connect(t, '2026', { tools })
+    const listed = await list()
+    const names = new Set(listed.map(({ name }) => name))
+    t.ok(instructions.length < 2000, `${tools.join(',')}: ${instructions.length} characters`)
+    t.match(instructions, 'agent_id')
+    t.equal(instructions.includes('fencing_token'), names.has('lock_try'))
+    t.equal(instructions.includes('contention'), names.has('async_update') || names.has('edit_file'))
+    const words = `${instructions} ${JSON.stringify(listed)}`
+    for (const name of known)
+      t.equal(new RegExp(`\\b${name}\\b`).test(words), names.has(name), `${tools.join(',')}: ${name}`)
+  }
+})
+
+t.test('a parameter without effect is not listed, and is accepted', async (t) => {
+  const { list, call } = await connect(t, '2026', {})
+  const wait = (await list()).find(({ name }) => name === 'lock_wait')
+  t.notOk(Object.hasOwn(wait?.inputSchema.properties ?? {}, 'poll_interval_ms'))
+  t.match(await call('lock_wait', { filepaths: ['f'], poll_interval_ms: 5 }), {
+    structuredContent: { all_acquired: true }
+  })
+})
+
+t.test('a tool that does not exist is refused at the start, with the one that was meant', (t) => {
+  t.throws(() => loadConfig({ mcp: { tools: ['core', 'async_dif'] } }), {
+    message: /mcp\.tools cannot be "async_dif": there is no such tool or set of tools; did you mean "async_diff"\?/
+  })
+  t.throws(() => loadConfig({ mcp: { tools: ['lock'] } }), { message: /did you mean "locks"\?/ })
+  t.throws(() => loadConfig({ mcp: { tools: [] } }), { message: /mcp\.tools must be a list/ })
+  t.throws(() => loadConfig({ mcp: { tools: ['lock_break'] } }), { message: /no such tool/ })
+  t.end()
+})
