@@ -1,0 +1,72 @@
+// Growth with those who work on a tree: agents that have read the same file, and agents that wait for it.
+import { hashOf, makeTree } from '../../test/fixtures/tree.ts'
+import type { Owner } from '../owner.ts'
+import { residentMb } from '../process-use.ts'
+import { openRest, type EditingCall } from './editing-doors.ts'
+import { medianUs } from './growth-files.ts'
+import type { Measured } from './growth.ts'
+
+const agentCounts = [10, 100, 1000]
+const manyFiles = 100
+
+/** Each of them has read the same hundred files: all of them will be told what one of them changes. */
+export async function agentsReading(owner: Owner, calls: number): Promise<Measured[]> {
+  const names = Array.from({ length: manyFiles }, (_, index) => `file-${index}`)
+  const text = (version: number) => `${'the same line\n'.repeat(300)}version ${version}\n`
+  const { root } = makeTree(owner, Object.fromEntries(names.map((name) => [name, text(0)])))
+  const { pid, connect } = await openRest(owner, root, { ASYNC_CRUD_MCP_CRUD__DURABILITY: 'rename' })
+  const call = await connect()
+  const files = names.map((path) => ({ path }))
+  const measured: Measured[] = []
+  let agents = 0
+  let version = 0
+  for (const size of agentCounts) {
+    for (; agents < size; agents += 1) await call('async_batch_read', { files, agent_id: `agent-${agents}` })
+    const update = await medianUs(calls / 4, () => {
+      version += 1
+      const change = { path: 'file-0', expected_hash: hashOf(text(version - 1)), content: text(version) }
+      return call('async_update', { ...change, agent_id: 'agent-0' })
+    })
+    const read = await medianUs(calls, (index) =>
+      call('async_read', { path: names[index % manyFiles], agent_id: `agent-${(index * 7) % size}` })
+    )
+    measured.push(
+      { what: 'update of a file that so many agents have read', size, us: update, mb: residentMb(pid) },
+      { what: 'read by one of so many agents', size, us: read, mb: residentMb(pid) }
+    )
+  }
+  return measured
+}
+
+const waiterCounts = [10, 100, 900]
+
+/** All wait for one file; each gives it back as soon as it has it. */
+export async function waitersOnOnePath(owner: Owner): Promise<Measured[]> {
+  const { root } = makeTree(owner, { f: 'one' })
+  const { pid, connect } = await openRest(owner, root)
+  const call = await connect()
+  const filepaths = ['f']
+  const measured: Measured[] = []
+  const connections = await Promise.all(Array.from({ length: Math.max(...waiterCounts) }, connect))
+  for (const size of waiterCounts) {
+    await call('lock_try', { filepaths, agent_id: 'holder' })
+    const waiting = connections.slice(0, size).map(async (call, index) => {
+      const agent_id = `waiter-${index}`
+      await call('lock_wait', { filepaths, agent_id, timeout_seconds: 300 })
+      await call('lock_release', { filepaths, agent_id })
+    })
+    while ((await queueDepth(call)) < size) continue
+    const mb = residentMb(pid)
+    const begun = performance.now()
+    await call('lock_release', { filepaths, agent_id: 'holder' })
+    await Promise.all(waiting)
+    const us = ((performance.now() - begun) * 1000) / size
+    measured.push({ what: 'release and grant, waiters for one file', size, us, mb })
+  }
+  return measured
+}
+
+async function queueDepth(call: EditingCall): Promise<number> {
+  const answer = await call('lock_status', { filepaths: ['f'] })
+  return Number(/"queue_depth":(\d+)/.exec(answer.toString())?.[1])
+}

@@ -1,0 +1,110 @@
+// Growth with what is in the tree: files that have been read, versions of one file, entries of a listing.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { hashOf, makeTree } from '../../test/fixtures/tree.ts'
+import { elapsedMs } from '../load/trials.ts'
+import type { Owner } from '../owner.ts'
+import { residentMb } from '../process-use.ts'
+import { median } from '../statistics.ts'
+import { openRest, type EditingCall } from './editing-doors.ts'
+import type { Measured } from './growth.ts'
+
+const filesPerFolder = 1000
+const batch = 500
+const counts = [100, 1000, 10_000, 100_000]
+
+const pathOf = (index: number) => `d${Math.floor(index / filesPerFolder)}/file-${index}.ts`
+
+/** Files that were read at least once; one server, that comes to know more and more. */
+export async function pathsKnown(owner: Owner, calls: number): Promise<Measured[]> {
+  const { root } = makeTree(owner)
+  const { pid, connect } = await openRest(owner, root)
+  const call = await connect()
+  const measured: Measured[] = []
+  let known = 0
+  for (const size of counts) {
+    for (; known < size; known += Math.min(batch, size - known)) {
+      const files = Array.from({ length: Math.min(batch, size - known) }, (_, index) => ({
+        path: pathOf(known + index)
+      }))
+      for (const { path } of files) write(join(root, path), `one of ${size}\n`)
+      await call('async_batch_read', { files })
+    }
+    const spread = (index: number) => pathOf((index * 7919) % size)
+    const us = await medianUs(calls, (index) => call('async_read', { path: spread(index) }))
+    measured.push({ what: 'read, paths known', size, us, mb: residentMb(pid) })
+    const history = await medianUs(calls, () => call('async_history', {}))
+    measured.push({ what: 'history of the tree, paths known', size, us: history, mb: residentMb(pid) })
+  }
+  return measured
+}
+
+const versionCounts = [10, 100, 1000, 5000]
+
+/** As many versions of one file as are remembered, and then the next change, the late change, and the question who made them. */
+export async function versionsOfOneFile(owner: Owner, calls: number): Promise<Measured[]> {
+  const { root } = makeTree(owner)
+  const text = (version: number) => `${'the same line\n'.repeat(300)}version ${version}\n`
+  write(join(root, 'f'), text(0))
+  const { pid, connect } = await openRest(owner, root, {
+    ASYNC_CRUD_MCP_CRUD__MAX_FILE_VERSIONS: String(Math.max(...versionCounts)),
+    ASYNC_CRUD_MCP_CRUD__DURABILITY: 'rename'
+  })
+  const call = await connect()
+  await call('async_read', { path: 'f' })
+  let version = 0
+  const update = () => {
+    version += 1
+    const change = { path: 'f', expected_hash: hashOf(text(version - 1)), content: text(version) }
+    return call('async_update', { ...change, agent_id: `agent-${version % 10}` })
+  }
+  const measured: Measured[] = []
+  for (const size of versionCounts) {
+    // The last ones are those measured.
+    const timed = Math.min(calls, size / 2)
+    while (version < size - timed) await update()
+    const us = {
+      'update, versions of the file': await medianUs(timed, update),
+      'read, versions of the file': await medianUs(calls, () => call('async_read', { path: 'f' })),
+      'history of the file, its versions': await medianUs(calls, () => call('async_history', { path: 'f' })),
+      'diff from the first, versions of the file': await medianUs(calls / 10, () =>
+        call('async_diff', { path: 'f', from_hash: hashOf(text(0)) })
+      )
+    }
+    for (const [what, cost] of Object.entries(us)) measured.push({ what, size, us: cost, mb: residentMb(pid) })
+  }
+  return measured
+}
+
+/** Whole, and by pages of a thousand. */
+export async function listedEntries(owner: Owner, calls: number): Promise<Measured[]> {
+  const { root } = makeTree(owner)
+  const { pid, connect } = await openRest(owner, root)
+  const call = await connect()
+  const measured: Measured[] = []
+  for (const size of counts) {
+    const path = `all-${size}`
+    for (let index = 0; index < size; index += 1) write(join(root, path, `file-${index}.ts`), '')
+    const most = Math.max(3, Math.min(20, (calls * 100) / size))
+    const us = await medianUs(most, () => call('async_list', { path, limit: 100_000 }))
+    measured.push({ what: 'list, entries', size, us, mb: residentMb(pid) })
+    const page = await medianUs(most, () => call('async_list', { path, limit: 100 }))
+    measured.push({ what: 'list, 100 of so many entries', size, us: page, mb: residentMb(pid) })
+  }
+  return measured
+}
+
+/** After a tenth as many that are not counted. */
+export async function medianUs(calls: number, call: (index: number) => ReturnType<EditingCall>): Promise<number> {
+  const samples: number[] = []
+  for (let index = -Math.ceil(calls / 10); index < calls; index += 1) {
+    const ms = await elapsedMs(() => call(Math.abs(index)))
+    if (index >= 0) samples.push(ms * 1000)
+  }
+  return median(samples)
+}
+
+function write(path: string, content: string): void {
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, content)
+}

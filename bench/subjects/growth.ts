@@ -1,0 +1,52 @@
+// Cost and memory against size: paths, agents, waiters, versions, entries of a listing.
+import type { Options } from '../options.ts'
+import { withOwner, type Owner } from '../owner.ts'
+import { describeGrowth } from '../growth.ts'
+import { figure, printTable, whole, type Row } from '../table.ts'
+import { agentsReading, waitersOnOnePath } from './growth-agents.ts'
+import { listedEntries, pathsKnown, versionsOfOneFile } from './growth-files.ts'
+
+/** One cost at one size. */
+export interface Measured {
+  readonly what: string
+  readonly size: number
+  readonly us: number
+  /** Resident memory of the server. */
+  readonly mb: number
+}
+
+const subjects: readonly ((owner: Owner, calls: number) => Promise<Measured[]>)[] = [
+  pathsKnown,
+  agentsReading,
+  waitersOnOnePath,
+  versionsOfOneFile,
+  listedEntries
+]
+
+const usualSeconds = 1
+
+/** With `--seconds` more, or fewer, calls are behind each figure. */
+export async function growth({ seconds = usualSeconds }: Options): Promise<void> {
+  console.log('\n## growth: what a call costs as the tree, its agents and its history grow')
+  const measured: Measured[] = []
+  for (const subject of subjects) measured.push(...(await withOwner((owner) => subject(owner, seconds * 500))))
+  const whats = [...new Set(measured.map(({ what }) => what))]
+  const rows = whats.map((what) =>
+    rowOf(
+      what,
+      measured.filter((each) => each.what === what)
+    )
+  )
+  printTable('medians; growth by the two largest sizes', ['what', 'sizes', 'us', 'growth', 'memory MB'], rows)
+}
+
+function rowOf(what: string, points: readonly Measured[]): Row {
+  const of = (pick: (point: Measured) => string) => points.map(pick).join(' / ')
+  return [
+    what,
+    of(({ size }) => whole(size)),
+    of(({ us }) => figure(us)),
+    describeGrowth(points.map(({ size, us }) => ({ size, cost: us }))),
+    of(({ mb }) => whole(mb))
+  ]
+}
