@@ -1,9 +1,9 @@
 // Growth with those who work on a tree: agents that have read the same file, and agents that wait for it.
 import { hashOf, makeTree } from '../../test/fixtures/tree.ts'
 import type { Owner } from '../owner.ts'
-import { residentMb } from '../process-use.ts'
+import { processorMs, residentMb } from '../process-use.ts'
 import { openRest, type EditingCall } from './editing-doors.ts'
-import { medianUs } from './growth-files.ts'
+import { costOf } from './growth-files.ts'
 import type { Measured } from './growth.ts'
 
 const agentCounts = [10, 100, 1000]
@@ -22,17 +22,17 @@ export async function agentsReading(owner: Owner, calls: number): Promise<Measur
   let version = 0
   for (const size of agentCounts) {
     for (; agents < size; agents += 1) await call('async_batch_read', { files, agent_id: `agent-${agents}` })
-    const update = await medianUs(calls / 4, () => {
+    const update = await costOf(pid, calls / 4, () => {
       version += 1
       const change = { path: 'file-0', expected_hash: hashOf(text(version - 1)), content: text(version) }
       return call('async_update', { ...change, agent_id: 'agent-0' })
     })
-    const read = await medianUs(calls, (index) =>
+    const read = await costOf(pid, calls, (index) =>
       call('async_read', { path: names[index % manyFiles], agent_id: `agent-${(index * 7) % size}` })
     )
     measured.push(
-      { what: 'update of a file that so many agents have read', size, us: update, mb: residentMb(pid) },
-      { what: 'read by one of so many agents', size, us: read, mb: residentMb(pid) }
+      { what: 'update of a file that so many agents have read', size, cost: update, mb: residentMb(pid) },
+      { what: 'read by one of so many agents', size, cost: read, mb: residentMb(pid) }
     )
   }
   return measured
@@ -57,16 +57,20 @@ export async function waitersOnOnePath(owner: Owner): Promise<Measured[]> {
     })
     while ((await queueDepth(call)) < size) continue
     const mb = residentMb(pid)
+    const used = processorMs(pid)
     const begun = performance.now()
     await call('lock_release', { filepaths, agent_id: 'holder' })
     await Promise.all(waiting)
-    const us = ((performance.now() - begun) * 1000) / size
-    measured.push({ what: 'release and grant, waiters for one file', size, us, mb })
+    const cost = {
+      us: ((performance.now() - begun) * 1000) / size,
+      processorUs: ((processorMs(pid) - used) * 1000) / size
+    }
+    measured.push({ what: 'release and grant, waiters for one file', size, cost, mb })
   }
   return measured
 }
 
 async function queueDepth(call: EditingCall): Promise<number> {
-  const answer = await call('lock_status', { filepaths: ['f'] })
+  const answer = await call('lock_status', { filepaths: ['f'], agent_id: 'holder' })
   return Number(/"queue_depth":(\d+)/.exec(answer.toString())?.[1])
 }

@@ -4,10 +4,10 @@ import { dirname, join } from 'node:path'
 import { hashOf, makeTree } from '../../test/fixtures/tree.ts'
 import { elapsedMs } from '../load/trials.ts'
 import type { Owner } from '../owner.ts'
-import { residentMb } from '../process-use.ts'
+import { processorMs, residentMb } from '../process-use.ts'
 import { median } from '../statistics.ts'
 import { openRest, type EditingCall } from './editing-doors.ts'
-import type { Measured } from './growth.ts'
+import type { Cost, Measured } from './growth.ts'
 
 const filesPerFolder = 1000
 const batch = 500
@@ -31,10 +31,10 @@ export async function pathsKnown(owner: Owner, calls: number): Promise<Measured[
       await call('async_batch_read', { files })
     }
     const spread = (index: number) => pathOf((index * 7919) % size)
-    const us = await medianUs(calls, (index) => call('async_read', { path: spread(index) }))
-    measured.push({ what: 'read, paths known', size, us, mb: residentMb(pid) })
-    const history = await medianUs(calls, () => call('async_history', {}))
-    measured.push({ what: 'history of the tree, paths known', size, us: history, mb: residentMb(pid) })
+    const cost = await costOf(pid, calls, (index) => call('async_read', { path: spread(index) }))
+    measured.push({ what: 'read, paths known', size, cost, mb: residentMb(pid) })
+    const history = await costOf(pid, calls, () => call('async_history', {}))
+    measured.push({ what: 'history of the tree, paths known', size, cost: history, mb: residentMb(pid) })
   }
   return measured
 }
@@ -63,15 +63,15 @@ export async function versionsOfOneFile(owner: Owner, calls: number): Promise<Me
     // The last ones are those measured.
     const timed = Math.min(calls, size / 2)
     while (version < size - timed) await update()
-    const us = {
-      'update, versions of the file': await medianUs(timed, update),
-      'read, versions of the file': await medianUs(calls, () => call('async_read', { path: 'f' })),
-      'history of the file, its versions': await medianUs(calls, () => call('async_history', { path: 'f' })),
-      'diff from the first, versions of the file': await medianUs(calls / 10, () =>
+    const costs = {
+      'update, versions of the file': await costOf(pid, timed, update),
+      'read, versions of the file': await costOf(pid, calls, () => call('async_read', { path: 'f' })),
+      'history of the file, its versions': await costOf(pid, calls, () => call('async_history', { path: 'f' })),
+      'diff from the first, versions of the file': await costOf(pid, calls / 10, () =>
         call('async_diff', { path: 'f', from_hash: hashOf(text(0)) })
       )
     }
-    for (const [what, cost] of Object.entries(us)) measured.push({ what, size, us: cost, mb: residentMb(pid) })
+    for (const [what, cost] of Object.entries(costs)) measured.push({ what, size, cost, mb: residentMb(pid) })
   }
   return measured
 }
@@ -86,22 +86,28 @@ export async function listedEntries(owner: Owner, calls: number): Promise<Measur
     const path = `all-${size}`
     for (let index = 0; index < size; index += 1) write(join(root, path, `file-${index}.ts`), '')
     const most = Math.max(3, Math.min(20, (calls * 100) / size))
-    const us = await medianUs(most, () => call('async_list', { path, limit: 100_000 }))
-    measured.push({ what: 'list, entries', size, us, mb: residentMb(pid) })
-    const page = await medianUs(most, () => call('async_list', { path, limit: 100 }))
-    measured.push({ what: 'list, 100 of so many entries', size, us: page, mb: residentMb(pid) })
+    const cost = await costOf(pid, most, () => call('async_list', { path, limit: 100_000 }))
+    measured.push({ what: 'list, entries', size, cost, mb: residentMb(pid) })
+    const page = await costOf(pid, most, () => call('async_list', { path, limit: 100 }))
+    measured.push({ what: 'list, 100 of so many entries', size, cost: page, mb: residentMb(pid) })
   }
   return measured
 }
 
 /** After a tenth as many that are not counted. */
-export async function medianUs(calls: number, call: (index: number) => ReturnType<EditingCall>): Promise<number> {
+export async function costOf(
+  pid: number,
+  calls: number,
+  call: (index: number) => ReturnType<EditingCall>
+): Promise<Cost> {
+  for (let index = 0; index < calls / 10; index += 1) await call(index)
   const samples: number[] = []
-  for (let index = -Math.ceil(calls / 10); index < calls; index += 1) {
-    const ms = await elapsedMs(() => call(Math.abs(index)))
-    if (index >= 0) samples.push(ms * 1000)
+  const used = processorMs(pid)
+  for (let index = 0; index < calls; index += 1) samples.push(await elapsedMs(() => call(index)))
+  return {
+    us: median(samples) * 1000,
+    processorUs: ((processorMs(pid) - used) * 1000) / samples.length
   }
-  return median(samples)
 }
 
 function write(path: string, content: string): void {

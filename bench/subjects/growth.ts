@@ -6,11 +6,19 @@ import { figure, printTable, whole, type Row } from '../table.ts'
 import { agentsReading, waitersOnOnePath } from './growth-agents.ts'
 import { listedEntries, pathsKnown, versionsOfOneFile } from './growth-files.ts'
 
+/** Of one call. */
+export interface Cost {
+  /** Until it is answered: the median. */
+  readonly us: number
+  /** Of the server, which other programs do not make longer. */
+  readonly processorUs: number
+}
+
 /** One cost at one size. */
 export interface Measured {
   readonly what: string
   readonly size: number
-  readonly us: number
+  readonly cost: Cost
   /** Resident memory of the server. */
   readonly mb: number
 }
@@ -37,7 +45,11 @@ export async function growth({ seconds = usualSeconds }: Options): Promise<void>
       measured.filter((each) => each.what === what)
     )
   )
-  printTable('medians; growth by the two largest sizes', ['what', 'sizes', 'us', 'growth', 'memory MB'], rows)
+  printTable(
+    'each cost at each size; growth is that of the processor time, by the two largest sizes',
+    ['what', 'sizes', 'us (median)', 'processor us', 'growth', 'memory MB'],
+    rows
+  )
 }
 
 function rowOf(what: string, points: readonly Measured[]): Row {
@@ -45,8 +57,9 @@ function rowOf(what: string, points: readonly Measured[]): Row {
   return [
     what,
     of(({ size }) => whole(size)),
-    of(({ us }) => figure(us)),
-    describeGrowth(points.map(({ size, us }) => ({ size, cost: us }))),
+    of(({ cost }) => figure(cost.us)),
+    of(({ cost }) => figure(cost.processorUs)),
+    describeGrowth(points.map(({ size, cost }) => ({ size, cost: cost.processorUs }))),
     of(({ mb }) => whole(mb))
   ]
 }
