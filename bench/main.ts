@@ -16,6 +16,7 @@ import { persistence } from './subjects/persistence.ts'
 import { relay } from './subjects/relay.ts'
 import { replay } from './subjects/replay.ts'
 import { swarm } from './subjects/swarm.ts'
+import { targets } from './subjects/targets.ts'
 import { watcher } from './subjects/watcher.ts'
 
 const benchmarks: Readonly<Record<string, (options: Options) => Promise<void>>> = {
@@ -34,7 +35,8 @@ const benchmarks: Readonly<Record<string, (options: Options) => Promise<void>>> 
   peers,
   load,
   greedy,
-  growth
+  growth,
+  targets
 }
 
 const wanted = readArguments()
@@ -45,7 +47,10 @@ console.log(`\ntook ${Math.round((performance.now() - start) / 1000)} s`)
 
 function readArguments(): Wanted[] {
   try {
-    return parseArguments(process.argv.slice(2), Object.keys(benchmarks))
+    const names = Object.keys(benchmarks)
+    // It measures nothing that the others do not.
+    const usual = names.filter((name) => name !== 'targets')
+    return parseArguments(process.argv.slice(2), names, usual)
   } catch (error) {
     console.error((error as Error).message)
     return process.exit(1)

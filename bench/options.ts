@@ -18,10 +18,15 @@ export interface Wanted {
 const flags = ['seconds', 'agents', 'files'] as const
 
 /**
- * @param known the names of all benchmarks; all of them are wanted if none is named
+ * @param known the names of all benchmarks
+ * @param usual those wanted if none is named
  * @throws on an unknown name or flag, and on a value that is no number above 0
  */
-export function parseArguments(args: readonly string[], known: readonly string[]): Wanted[] {
+export function parseArguments(
+  args: readonly string[],
+  known: readonly string[],
+  usual: readonly string[] = known
+): Wanted[] {
   const options = Object.fromEntries(flags.map((flag) => [flag, { type: 'string' as const }]))
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
   const numbers = Object.fromEntries(
@@ -32,7 +37,7 @@ export function parseArguments(args: readonly string[], known: readonly string[]
       return [[flag, Number(value)]]
     })
   )
-  return (positionals.length > 0 ? positionals : known).map((word) => {
+  return (positionals.length > 0 ? positionals : usual).map((word) => {
     const [name, argument] = word.split('=', 2) as [string, string?]
     if (!known.includes(name)) throw new Error(`unknown benchmark: ${name}. Known: ${known.join(', ')}`)
     return { name, options: { ...numbers, argument } }

@@ -6,7 +6,7 @@ import { largeBytes, largeName, type GreedyTask } from './greedy.ts'
 
 process.on('message', (task: GreedyTask) => void run(task).then((answers) => process.send?.(answers)))
 
-/** @returns how often each status was answered */
+/** @returns how often each status and error code was answered */
 async function run({ url, greed, count, round }: GreedyTask): Promise<Record<string, number>> {
   const { host } = new URL(url)
   const text = sourceText(largeBytes)
@@ -30,7 +30,8 @@ async function run({ url, greed, count, round }: GreedyTask): Promise<Record<str
 async function send(url: string, request: Buffer): Promise<string> {
   const connection = await RawConnection.open(url)
   try {
-    return String((await connection.send(request)).status)
+    const { status, body } = await connection.send(request)
+    return `${status} ${/"error_code":"([A-Z_]+)/.exec(body.toString('latin1', 0, 1000))?.[1] ?? ''}`.trim()
   } catch {
     return 'closed'
   } finally {

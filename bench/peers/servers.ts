@@ -94,7 +94,9 @@ const desktopCommander: PeerServer = {
   }
 }
 
-export const servers: readonly PeerServer[] = [ours, oursNotSynced, reference, desktopCommander]
+/** All that the targets name. */
+export const targeted: readonly PeerServer[] = [ours, oursNotSynced, reference]
+export const servers: readonly PeerServer[] = [...targeted, desktopCommander]
 
 const hashPattern = /"hash\\?":\\?"(sha256:[0-9a-f]{64})/
 

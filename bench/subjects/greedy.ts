@@ -59,7 +59,7 @@ async function measure(owner: Owner, greed: Greed, aloneMs: number): Promise<Out
   const count = greeds[greed]
   if (greed !== 'bodies of 10 MB') makeLargeFiles(root, count)
   writeFileSync(join(root, 'small'), sourceText(smallBytes))
-  const { url } = await startProgram(owner, ['--dir', root, '--log-level', 'warn'])
+  const { url } = await startProgram(owner, ['--dir', root])
   const read = await smallReads(owner, url)
   await warmUp([read])
   const client = fork(fileURLToPath(new URL('../agents/greedy-client.js', import.meta.url)))

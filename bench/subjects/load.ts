@@ -46,7 +46,7 @@ async function measure(owner: Owner, agents: number, files: number, seconds: num
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, firstLine(index, 0) + text)
   }
-  const { url, process: server } = await startProgram(owner, ['--dir', root, '--log-level', 'warn'])
+  const { url, process: server } = await startProgram(owner, ['--dir', root])
   freeFirstCore(server.pid)
   await delay(sampleMs)
   const before = residentMb(server.pid)

@@ -1,7 +1,7 @@
 // What an answer of each server costs its reader: bytes on the wire, and tokens of the text that a model is shown.
 import { withOwner } from '../owner.ts'
 import { startRaw } from '../peers/connect.ts'
-import { servers, works, type PeerServer } from '../peers/servers.ts'
+import { works, type PeerServer } from '../peers/servers.ts'
 import { whole, type Row } from '../table.ts'
 import { makeFolder } from './peers-rates.ts'
 
@@ -9,7 +9,7 @@ export const answersHead = ['answer', 'server', 'bytes of the line', 'bytes of i
 
 type Count = (text: string) => number
 
-export async function answerRows(countTokens: Count): Promise<Row[]> {
+export async function answerRows(servers: readonly PeerServer[], countTokens: Count): Promise<Row[]> {
   const complete = servers.filter((server) => works.every((work) => server.works.includes(work)))
   const rows: Row[] = []
   for (const work of works) for (const server of complete) rows.push(await answerRow(server, work, countTokens))

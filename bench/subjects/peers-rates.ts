@@ -5,8 +5,8 @@ import { makeTree } from '../../test/fixtures/tree.ts'
 import { runLoad, warmUp, type Send } from '../load/load.ts'
 import { counter } from '../load/subject.ts'
 import { withOwner, type Owner } from '../owner.ts'
-import { clients, senderOf, start, type ClientKind, type Running } from '../peers/connect.ts'
-import { servers, works, type PeerServer, type Work } from '../peers/servers.ts'
+import { senderOf, start, type ClientKind, type Running } from '../peers/connect.ts'
+import { works, type PeerServer, type Work } from '../peers/servers.ts'
 import { processorMs } from '../process-use.ts'
 import { sourceText } from '../sources.ts'
 import { percentile } from '../statistics.ts'
@@ -29,13 +29,28 @@ const rounds = 5
 export const fileBytes = 10_240
 const listedFiles = 1000
 
+export interface Scope {
+  readonly servers: readonly PeerServer[]
+  readonly clients: readonly ClientKind[]
+}
+
 /** @param seconds of each figure, over all rounds */
-export async function measureRates(seconds: number): Promise<Rate[]> {
+export async function measureRates({ servers, clients }: Scope, seconds: number): Promise<Rate[]> {
   const rates: Rate[] = []
-  for (const work of works)
+  for (const work of works) {
+    const contenders = servers.filter((server) => server.works.includes(work))
     for (const client of clients)
-      rates.push(...(await withOwner((owner) => measure(owner, work, client, (seconds * 1000) / rounds))))
+      rates.push(
+        ...(await withOwner((owner) => measure(owner, { work, client, contenders }, (seconds * 1000) / rounds)))
+      )
+  }
   return rates
+}
+
+interface Contest {
+  readonly work: Work
+  readonly client: ClientKind
+  readonly contenders: readonly PeerServer[]
 }
 
 interface Contender {
@@ -44,9 +59,9 @@ interface Contender {
   readonly senders: readonly Send[]
 }
 
-async function measure(owner: Owner, work: Work, client: ClientKind, roundMs: number): Promise<Rate[]> {
+async function measure(owner: Owner, { work, client, contenders: peers }: Contest, roundMs: number): Promise<Rate[]> {
   const contenders: Contender[] = []
-  for (const server of servers.filter((server) => server.works.includes(work))) {
+  for (const server of peers) {
     const { root, paths } = makeFolder(owner, work)
     const running = await start[client](owner, server, root)
     const senders = paths.map((path) => senderOf(running, server.calls[work](path)))

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { runLoad, warmUp, type Send } from '../load/load.ts'
 import { withOwner } from '../owner.ts'
 import { senderOf, start } from '../peers/connect.ts'
-import { servers, type PeerServer } from '../peers/servers.ts'
+import type { PeerServer } from '../peers/servers.ts'
 import { proportionalMb, residentMb } from '../process-use.ts'
 import { median } from '../statistics.ts'
 import { makeFolder } from './peers-rates.ts'
@@ -33,7 +33,7 @@ interface Sample {
 }
 
 /** @param seconds of each settled rate, over all rounds */
-export async function measureStarts(seconds: number): Promise<Start[]> {
+export async function measureStarts(servers: readonly PeerServer[], seconds: number): Promise<Start[]> {
   const contenders = servers.filter(({ works }) => works.includes('read'))
   const samples = contenders.map((): Sample[] => [])
   for (let round = 0; round < rounds; round += 1)

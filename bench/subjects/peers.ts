@@ -1,23 +1,24 @@
 // This server against two that agents use instead, over stdio: rates, starts, memory, the size of an answer.
 import type { Options } from '../options.ts'
 import { installPackages, loadTokenCounter, packageVersion } from '../peers/packages.ts'
-import { ours, reference } from '../peers/servers.ts'
+import { clients } from '../peers/connect.ts'
+import { ours, reference, servers } from '../peers/servers.ts'
 import { median, medianRatio } from '../statistics.ts'
 import { figure, printTable, whole } from '../table.ts'
 import { printTargets, type Target } from '../targets.ts'
 import { answerRows, answersHead } from './peers-answers.ts'
-import { measureRates, type Rate } from './peers-rates.ts'
+import { measureRates, type Rate, type Scope } from './peers-rates.ts'
 import { measureStarts, type Start } from './peers-start.ts'
 
 const usualSeconds = 2
 
 export async function peers(options: Options): Promise<void> {
-  const targets = await measurePeers(options)
+  const targets = await measurePeers(options, { servers, clients })
   if (targets.length > 0) printTargets('the targets, against server-filesystem in the same run', targets)
 }
 
 /** Prints its tables. @returns nothing if the others cannot be installed, and says so */
-export async function measurePeers({ seconds = usualSeconds }: Options): Promise<Target[]> {
+export async function measurePeers({ seconds = usualSeconds }: Options, scope: Scope): Promise<Target[]> {
   console.log('\n## peers: this server and two others over stdio, in turn')
   const failure = installPackages()
   if (failure !== undefined) {
@@ -26,11 +27,15 @@ export async function measurePeers({ seconds = usualSeconds }: Options): Promise
   }
   const names = ['@modelcontextprotocol/server-filesystem', '@wonderwhy-er/desktop-commander'] as const
   console.log(`\n${names.map((name) => `${name} ${packageVersion(name)}`).join(', ')}`)
-  const rates = await measureRates(seconds)
+  const rates = await measureRates(scope, seconds)
   printRates(rates)
-  const starts = await measureStarts(seconds)
+  const starts = await measureStarts(scope.servers, seconds)
   printStarts(starts)
-  printTable('the size of an answer; tokens by o200k', answersHead, await answerRows(await loadTokenCounter()))
+  printTable(
+    'the size of an answer; tokens by o200k',
+    answersHead,
+    await answerRows(scope.servers, await loadTokenCounter())
+  )
   return [...rateTargets(rates), ...startTargets(starts)]
 }
 
