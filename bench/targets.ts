@@ -11,16 +11,18 @@ export interface Target {
 
 type Bound = { readonly atLeast: number } | { readonly atMost: number }
 
-/** Those missed come first, the furthest missed before the others. */
 export function printTargets(title: string, targets: readonly Target[]): void {
-  const rows = targets
-    .toSorted((a, b) => distance(a) - distance(b))
-    .map((target) => {
-      const { what, measured, wanted, unit } = target
-      const bound = 'atLeast' in wanted ? `>= ${show(wanted.atLeast, unit)}` : `<= ${show(wanted.atMost, unit)}`
-      return [what, bound, show(measured, unit), verdict(target)]
-    })
-  printTable(title, ['target', 'wanted', 'measured', ''], rows)
+  const rows = sortTargets(targets).map((target) => {
+    const { what, measured, wanted, unit } = target
+    const bound = 'atLeast' in wanted ? `>= ${show(wanted.atLeast, unit)}` : `<= ${show(wanted.atMost, unit)}`
+    return [what, bound, show(measured, unit), verdict(target)]
+  })
+  printTable(title, ['target', 'wanted', 'measured', 'verdict'], rows)
+}
+
+/** Those missed come first, the furthest missed before the others. */
+export function sortTargets(targets: readonly Target[]): Target[] {
+  return targets.toSorted((a, b) => Math.sign(distance(a) - distance(b)) || 0)
 }
 
 export function verdict(target: Target): 'met' | 'missed' | 'not measured' {
@@ -35,6 +37,7 @@ function distance({ measured, wanted }: Target): number {
 }
 
 function show(value: number, unit: Target['unit']): string {
+  if (!Number.isFinite(value)) return '-'
   if (unit === '%') return percent(value)
   return unit === undefined ? figure(value) : `${figure(value)} ${unit}`
 }
