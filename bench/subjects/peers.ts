@@ -54,7 +54,7 @@ function printRates(rates: readonly Rate[]): void {
 }
 
 function printStarts(starts: readonly Start[]): void {
-  const head = ['server', 'first answer ms', 'first 200 per s', 'settled per s', 'of it', 'idle MB', 'PSS MB']
+  const head = ['server', 'first answer ms', 'first 200 per s', 'settled per s', 'of settled', 'idle MB', 'PSS MB']
   const rows = starts.map((start) => [
     start.server,
     whole(median(start.firstAnswerMs)),
