@@ -2,12 +2,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { hashOf, makeTree } from '../../test/fixtures/tree.ts'
-import { elapsedMs } from '../load/trials.ts'
+import { costOf, type Measured } from '../growth.ts'
 import type { Owner } from '../owner.ts'
-import { processorMs, residentMb } from '../process-use.ts'
-import { median } from '../statistics.ts'
-import { openRest, type EditingCall } from './editing-doors.ts'
-import type { Cost, Measured } from './growth.ts'
+import { residentMb } from '../process-use.ts'
+import { openRest } from './editing-doors.ts'
 
 const filesPerFolder = 1000
 const batch = 500
@@ -18,8 +16,8 @@ const pathOf = (index: number) => `d${Math.floor(index / filesPerFolder)}/file-$
 /** Files that were read at least once; one server, that comes to know more and more. */
 export async function pathsKnown(owner: Owner, calls: number): Promise<Measured[]> {
   const { root } = makeTree(owner)
-  const { pid, connect } = await openRest(owner, root)
-  const call = await connect()
+  const door = await openRest(owner, root)
+  const call = await door.connect()
   const measured: Measured[] = []
   let known = 0
   for (const size of counts) {
@@ -31,10 +29,10 @@ export async function pathsKnown(owner: Owner, calls: number): Promise<Measured[
       await call('async_batch_read', { files })
     }
     const spread = (index: number) => pathOf((index * 7919) % size)
-    const cost = await costOf(pid, calls, (index) => call('async_read', { path: spread(index) }))
-    measured.push({ what: 'read, paths known', size, cost, mb: residentMb(pid) })
-    const history = await costOf(pid, calls, () => call('async_history', {}))
-    measured.push({ what: 'history of the tree, paths known', size, cost: history, mb: residentMb(pid) })
+    const cost = await costOf(door.pid, calls, (index) => call('async_read', { path: spread(index) }))
+    measured.push({ what: 'read, paths known', size, cost, mb: residentMb(door.pid) })
+    const history = await costOf(door.pid, calls, () => call('async_history', {}))
+    measured.push({ what: 'history of the tree, paths known', size, cost: history, mb: residentMb(door.pid) })
   }
   return measured
 }
@@ -46,11 +44,11 @@ export async function versionsOfOneFile(owner: Owner, calls: number): Promise<Me
   const { root } = makeTree(owner)
   const text = (version: number) => `${'the same line\n'.repeat(300)}version ${version}\n`
   write(join(root, 'f'), text(0))
-  const { pid, connect } = await openRest(owner, root, {
+  const door = await openRest(owner, root, {
     ASYNC_CRUD_MCP_CRUD__MAX_FILE_VERSIONS: String(Math.max(...versionCounts)),
     ASYNC_CRUD_MCP_CRUD__DURABILITY: 'rename'
   })
-  const call = await connect()
+  const call = await door.connect()
   await call('async_read', { path: 'f' })
   let version = 0
   const update = () => {
@@ -62,16 +60,16 @@ export async function versionsOfOneFile(owner: Owner, calls: number): Promise<Me
   for (const size of versionCounts) {
     // The last ones are those measured.
     const timed = Math.min(calls, size / 2)
-    while (version < size - timed) await update()
+    for (let left = size - timed - version; left > 0; left -= 1) await update()
     const costs = {
-      'update, versions of the file': await costOf(pid, timed, update),
-      'read, versions of the file': await costOf(pid, calls, () => call('async_read', { path: 'f' })),
-      'history of the file, its versions': await costOf(pid, calls, () => call('async_history', { path: 'f' })),
-      'diff from the first, versions of the file': await costOf(pid, calls / 10, () =>
+      'update, versions of the file': await costOf(door.pid, timed, update),
+      'read, versions of the file': await costOf(door.pid, calls, () => call('async_read', { path: 'f' })),
+      'history of the file, its versions': await costOf(door.pid, calls, () => call('async_history', { path: 'f' })),
+      'diff from the first, versions of the file': await costOf(door.pid, calls / 10, () =>
         call('async_diff', { path: 'f', from_hash: hashOf(text(0)) })
       )
     }
-    for (const [what, cost] of Object.entries(costs)) measured.push({ what, size, cost, mb: residentMb(pid) })
+    for (const [what, cost] of Object.entries(costs)) measured.push({ what, size, cost, mb: residentMb(door.pid) })
   }
   return measured
 }
@@ -79,35 +77,19 @@ export async function versionsOfOneFile(owner: Owner, calls: number): Promise<Me
 /** Whole, and by pages of a thousand. */
 export async function listedEntries(owner: Owner, calls: number): Promise<Measured[]> {
   const { root } = makeTree(owner)
-  const { pid, connect } = await openRest(owner, root)
-  const call = await connect()
+  const door = await openRest(owner, root)
+  const call = await door.connect()
   const measured: Measured[] = []
   for (const size of counts) {
     const path = `all-${size}`
     for (let index = 0; index < size; index += 1) write(join(root, path, `file-${index}.ts`), '')
     const most = Math.max(3, Math.min(20, (calls * 100) / size))
-    const cost = await costOf(pid, most, () => call('async_list', { path, limit: 100_000 }))
-    measured.push({ what: 'list, entries', size, cost, mb: residentMb(pid) })
-    const page = await costOf(pid, most, () => call('async_list', { path, limit: 100 }))
-    measured.push({ what: 'list, 100 of so many entries', size, cost: page, mb: residentMb(pid) })
+    const cost = await costOf(door.pid, most, () => call('async_list', { path, limit: 100_000 }))
+    measured.push({ what: 'list, entries', size, cost, mb: residentMb(door.pid) })
+    const page = await costOf(door.pid, most, () => call('async_list', { path, limit: 100 }))
+    measured.push({ what: 'list, 100 of so many entries', size, cost: page, mb: residentMb(door.pid) })
   }
   return measured
-}
-
-/** After a tenth as many that are not counted. */
-export async function costOf(
-  pid: number,
-  calls: number,
-  call: (index: number) => ReturnType<EditingCall>
-): Promise<Cost> {
-  for (let index = 0; index < calls / 10; index += 1) await call(index)
-  const samples: number[] = []
-  const used = processorMs(pid)
-  for (let index = 0; index < calls; index += 1) samples.push(await elapsedMs(() => call(index)))
-  return {
-    us: median(samples) * 1000,
-    processorUs: ((processorMs(pid) - used) * 1000) / samples.length
-  }
 }
 
 function write(path: string, content: string): void {

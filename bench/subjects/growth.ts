@@ -1,27 +1,10 @@
 // Cost and memory against size: paths, agents, waiters, versions, entries of a listing.
 import type { Options } from '../options.ts'
 import { withOwner, type Owner } from '../owner.ts'
-import { describeGrowth } from '../growth.ts'
+import { describeGrowth, type Measured } from '../growth.ts'
 import { figure, printTable, whole, type Row } from '../table.ts'
 import { agentsReading, waitersOnOnePath } from './growth-agents.ts'
 import { listedEntries, pathsKnown, versionsOfOneFile } from './growth-files.ts'
-
-/** Of one call. */
-export interface Cost {
-  /** Until it is answered: the median. */
-  readonly us: number
-  /** Of the server, which other programs do not make longer. */
-  readonly processorUs: number
-}
-
-/** One cost at one size. */
-export interface Measured {
-  readonly what: string
-  readonly size: number
-  readonly cost: Cost
-  /** Resident memory of the server. */
-  readonly mb: number
-}
 
 const subjects: readonly ((owner: Owner, calls: number) => Promise<Measured[]>)[] = [
   pathsKnown,
