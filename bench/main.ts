@@ -1,20 +1,25 @@
-// npm run bench [-- hot-path | file-editing | contention | swarm | locks | leases | relay | watcher | merge | replay[=repository] |
-// persistence | bounds]: runs the benchmarks and prints their tables.
+// npm run bench [-- <names>] [--seconds <n>] [--agents <n>] [--files <n>]: runs the benchmarks and prints their tables.
 import { availableParallelism } from 'node:os'
+import { parseArguments, type Options, type Wanted } from './options.ts'
 import { bounds } from './subjects/bounds.ts'
 import { contentionSize } from './subjects/contention-size.ts'
 import { fileEditing } from './subjects/file-editing.ts'
+import { greedy } from './subjects/greedy.ts'
+import { growth } from './subjects/growth.ts'
 import { hotPath } from './subjects/hot-path.ts'
 import { leases } from './subjects/leases.ts'
+import { load } from './subjects/load.ts'
 import { locks } from './subjects/locks.ts'
 import { merge } from './subjects/merge.ts'
+import { peers } from './subjects/peers.ts'
 import { persistence } from './subjects/persistence.ts'
 import { relay } from './subjects/relay.ts'
 import { replay } from './subjects/replay.ts'
 import { swarm } from './subjects/swarm.ts'
+import { targets } from './subjects/targets.ts'
 import { watcher } from './subjects/watcher.ts'
 
-const benchmarks: Readonly<Record<string, (argument?: string) => Promise<void>>> = {
+const benchmarks: Readonly<Record<string, (options: Options) => Promise<void>>> = {
   'hot-path': hotPath,
   'file-editing': fileEditing,
   contention: contentionSize,
@@ -26,19 +31,28 @@ const benchmarks: Readonly<Record<string, (argument?: string) => Promise<void>>>
   merge,
   replay,
   persistence,
-  bounds
+  bounds,
+  peers,
+  load,
+  greedy,
+  growth,
+  targets
 }
 
-const given = process.argv.slice(2)
-const wanted = (given.length > 0 ? given : Object.keys(benchmarks)).map(
-  (word) => word.split('=', 2) as [string, string?]
-)
-const unknown = wanted.map(([name]) => name).filter((name) => !(name in benchmarks))
-if (unknown.length > 0) {
-  console.error(`unknown benchmark: ${unknown.join(', ')}. Known: ${Object.keys(benchmarks).join(', ')}`)
-  process.exit(1)
-}
+const wanted = readArguments()
 console.log(`Node ${process.versions.node}, ${availableParallelism()} cores`)
 const start = performance.now()
-for (const [name, argument] of wanted) await benchmarks[name]?.(argument)
+for (const { name, options } of wanted) await benchmarks[name]?.(options)
 console.log(`\ntook ${Math.round((performance.now() - start) / 1000)} s`)
+
+function readArguments(): Wanted[] {
+  try {
+    const names = Object.keys(benchmarks)
+    // It measures nothing that the others do not.
+    const usual = names.filter((name) => name !== 'targets')
+    return parseArguments(process.argv.slice(2), names, usual)
+  } catch (error) {
+    console.error((error as Error).message)
+    return process.exit(1)
+  }
+}

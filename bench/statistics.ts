@@ -13,3 +13,8 @@ export function percentile(samples: readonly number[], percent: number): number 
 export function sum(samples: readonly number[]): number {
   return samples.reduce((total, sample) => total + sample, 0)
 }
+
+/** Of samples taken in turn: the ratio within each round, and then the median. What slows one round slows both of its sides. */
+export function medianRatio(ours: readonly number[], theirs: readonly number[]): number {
+  return median(ours.map((sample, round) => sample / (theirs[round] ?? NaN)))
+}

@@ -13,8 +13,11 @@ export interface Floors {
   readonly routeUrl: string
 }
 
+/** As many as there are connections: four, which is usual, would make the later ones wait. */
+const syncsAtOnce = 64
+
 export async function startFloors(owner: Owner): Promise<Floors> {
-  const files = start(owner, 'floor-files.js')
+  const files = start(owner, 'floor-files.js', [], { UV_THREADPOOL_SIZE: String(syncsAtOnce) })
   const route = start(owner, 'floor-route.js')
   const [routeUrl] = (await once(route, 'message')) as [string]
   return {
@@ -41,12 +44,18 @@ export function startEditingFloor(owner: Owner): EditingFloor {
 
 /** An empty tool of the MCP SDK, at `/mcp`; any arguments, this many bytes of text. */
 export async function startTool(owner: Owner, bytes: number): Promise<string> {
-  const [url] = (await once(start(owner, 'floor-tool.js', String(bytes)), 'message')) as [string]
+  const [url] = (await once(start(owner, 'floor-tool.js', [String(bytes)]), 'message')) as [string]
   return url
 }
 
-function start(owner: Owner, program: string, ...args: string[]): ChildProcess {
-  const child = fork(fileURLToPath(new URL(program, import.meta.url)), args)
+function start(
+  owner: Owner,
+  program: string,
+  args: readonly string[] = [],
+  environment: Readonly<Record<string, string>> = {}
+): ChildProcess {
+  const env = { ...process.env, ...environment }
+  const child = fork(fileURLToPath(new URL(program, import.meta.url)), args, { env })
   owner.teardown(() => child.kill())
   return child
 }

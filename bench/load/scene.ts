@@ -27,8 +27,8 @@ export interface Scene {
   readonly captures: Readonly<Record<'mcp-2026' | 'mcp-2025', CapturedClient>>
   /** Paths of the server's files, one for each connection. */
   readonly paths: readonly string[]
-  /** This many connections, each with a file of its own, against the floors. */
-  contest(connections: number): Promise<Contest & { readonly route: NonNullable<Contest['route']> }>
+  /** This many connections, each with a file of its own, against the floors. @param floorMs how long the bare file work runs in a round */
+  contest(connections: number, floorMs?: number): Promise<Contest & { readonly route: NonNullable<Contest['route']> }>
   /** How much later than asked for the server's event loop has run its timers since its start: p99, in ms. */
   loopDelay(): Promise<number>
 }
@@ -50,10 +50,10 @@ export async function startScene(owner: Owner, options: SceneOptions): Promise<S
     url,
     captures,
     paths,
-    async contest(connections) {
+    async contest(connections, floorMs = roundMs) {
       const own = paths.slice(0, connections)
       const subject = { url, routeUrl: floors.routeUrl, transport, operation, form, paths: own, captures }
-      const work = { operation, paths: floorPaths.slice(0, connections), ms: roundMs }
+      const work = { operation, paths: floorPaths.slice(0, connections), ms: floorMs }
       return { ...(await createSubject(owner, subject)), files: () => floors.files(work) }
     },
     loopDelay: async () => Math.max(0, (await readLoopDelay(url)).p99 - idle.p50)

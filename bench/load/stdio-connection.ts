@@ -4,8 +4,10 @@ import type { Readable, Writable } from 'node:stream'
 
 type Waiting = { readonly resolve: (line: Buffer) => void; readonly reject: (error: Error) => void }
 
-/** How the server begins an answer; the id is ours. */
+/** How our server begins an answer, and how those of the SDK begin and end theirs; the id is ours. */
 const answerHead = /^\{"jsonrpc":"2\.0","id":(\d+),"(result|error)"/
+const sdkHead = /^\{"(result|error)"/
+const sdkEnd = /,"jsonrpc":"2\.0","id":(\d+)\}$/
 
 /** Calls a method and resolves with the line of its answer; rejects where it is an error. */
 export type StdioCall = (method: string, params: object) => Promise<Buffer>
@@ -29,7 +31,7 @@ export function connectStdio({ stdin, stdout }: ChildProcessByStdio<Writable, Re
   })
 
   function take(line: Buffer): void {
-    const [, id, outcome] = answerHead.exec(line.toString('latin1', 0, 100)) ?? []
+    const { id, outcome } = readEnvelope(line)
     const call = waiting.get(Number(id))
     waiting.delete(Number(id))
     if (outcome === 'result') call?.resolve(line)
@@ -42,4 +44,12 @@ export function connectStdio({ stdin, stdout }: ChildProcessByStdio<Writable, Re
     stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`)
     return new Promise((resolve, reject) => waiting.set(id, { resolve, reject }))
   }
+}
+
+/** Without an id for whatever is no answer. */
+function readEnvelope(line: Buffer): { id?: string | undefined; outcome?: string | undefined } {
+  const head = line.toString('latin1', 0, 100)
+  const [, id, outcome] = answerHead.exec(head) ?? []
+  if (id !== undefined) return { id, outcome }
+  return { id: sdkEnd.exec(line.toString('latin1', line.length - 100))?.[1], outcome: sdkHead.exec(head)?.[1] }
 }

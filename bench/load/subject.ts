@@ -95,6 +95,6 @@ function updatesOf(path: string, form: 'patch' | 'content'): Calls {
   }
 }
 
-function counter(count: number): string {
+export function counter(count: number): string {
   return `count ${String(count).padStart(10, '0')}`
 }

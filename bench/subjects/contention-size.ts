@@ -7,7 +7,7 @@ import { sourceLines } from '../sources.ts'
 import { percent, printTable, whole, type Row } from '../table.ts'
 import { countTokens, tokenRule } from '../tokens.ts'
 
-interface Sizes {
+export interface Sizes {
   /** The body over REST. */
   readonly rest: number
   /** The result over MCP: structured content, and the same as text. */
@@ -40,18 +40,25 @@ export async function contentionSize(): Promise<void> {
     [750, 75],
     [750, 375]
   ] as const) {
-    const rows = await withOwner((owner) => measure(owner, lines, changed))
+    const answers = await withOwner((owner) => measureContention(owner, lines, changed, countTokens))
+    const rows = Object.entries(answers).map(([name, sizes]) => toRow(name, sizes, answers['re-reading']))
     printTable(`${whole(lines)} lines, ${changed} changed`, head, rows)
   }
 }
 
-async function measure(owner: Owner, lineCount: number, changed: number): Promise<Row[]> {
+/** The answer to a late patch, in each form, and reading the file again instead. */
+export async function measureContention(
+  owner: Owner,
+  lineCount: number,
+  changed: number,
+  countTokens: (text: string) => number
+): Promise<Record<'re-reading' | 'contention' | `contention, ${'json' | 'unified'} asked for`, Sizes>> {
   const lines = sourceLines(lineCount)
   const tree = makeTree(owner, { f: lines.join('') })
   const { url } = await startProgram(owner, ['--dir', tree.root])
   const client = await connectModern(url, 'late-agent')
   owner.teardown(() => client.close())
-  const sizesOf = async (name: string, input: Input) => measureCall(url, client, name, input)
+  const sizesOf = async (name: string, input: Input) => measureCall(url, client, name, input, countTokens)
   const { hash } = (await (await post(url, 'async_read', { path: 'f' })).json()) as { hash: string }
   // Others change single lines, evenly spread: few in updates of their own, many in one.
   const after = [...lines]
@@ -63,21 +70,17 @@ async function measure(owner: Owner, lineCount: number, changed: number): Promis
     const update = { path: 'f', expected_hash: current, content: after.join(''), agent_id: `other-agent-${index}` }
     current = ((await (await post(url, 'async_update', update)).json()) as { hash: string }).hash
   }
-  const reread = await sizesOf('async_read', { path: 'f' })
   const late = {
     path: 'f',
     expected_hash: hash,
     patches: [{ old_string: lines.slice(0, 12).join(''), new_string: '\n' }]
   }
-  const usual = await sizesOf('async_update', late)
-  const json = await sizesOf('async_update', { ...late, diff_format: 'json' })
-  const unified = await sizesOf('async_update', { ...late, diff_format: 'unified' })
-  return [
-    toRow('re-reading', reread, reread),
-    toRow('contention', usual, reread),
-    toRow('contention, json asked for', json, reread),
-    toRow('contention, unified asked for', unified, reread)
-  ]
+  return {
+    're-reading': await sizesOf('async_read', { path: 'f' }),
+    contention: await sizesOf('async_update', late),
+    'contention, json asked for': await sizesOf('async_update', { ...late, diff_format: 'json' }),
+    'contention, unified asked for': await sizesOf('async_update', { ...late, diff_format: 'unified' })
+  }
 }
 
 function toRow(name: string, sizes: Sizes, reread: Sizes): Row {
@@ -89,7 +92,8 @@ async function measureCall(
   url: string,
   client: Awaited<ReturnType<typeof connectModern>>,
   name: string,
-  input: Input
+  input: Input,
+  countTokens: (text: string) => number
 ): Promise<Sizes> {
   const body = await (await post(url, name, input)).text()
   const result = await client.callTool({ name, arguments: input })

@@ -19,8 +19,8 @@ export interface Door {
 export type OpenDoor = (owner: Owner, folder: string) => Promise<Door>
 
 /** One keep-alive connection for each caller. */
-export async function openRest(owner: Owner, folder: string): Promise<Door> {
-  const { url, process: server } = await startProgram(owner, ['--dir', folder])
+export async function openRest(owner: Owner, folder: string, environment: Record<string, string> = {}): Promise<Door> {
+  const { url, process: server } = await startProgram(owner, ['--dir', folder], environment)
   const { host } = new URL(url)
   return {
     transport: 'REST',

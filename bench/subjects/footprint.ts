@@ -8,6 +8,7 @@ import { makeTree } from '../../test/fixtures/tree.ts'
 import { openRest } from './editing-doors.ts'
 import { runLoad } from '../load/load.ts'
 import { withOwner } from '../owner.ts'
+import { residentMb } from '../process-use.ts'
 import { sourceText } from '../sources.ts'
 import { figure, type Row } from '../table.ts'
 import { installed } from '../../src/support/installation.ts'
@@ -44,13 +45,6 @@ export function memoryRows(): Promise<Row[]> {
     }
     return rows
   })
-}
-
-/** NaN where the system has no such file. */
-function residentMb(pid: number | undefined): number {
-  const status = `/proc/${pid}/status`
-  if (!existsSync(status)) return NaN
-  return Number(/VmRSS:\s*(\d+)/.exec(readFileSync(status, 'utf8'))?.[1]) / 1024
 }
 
 export const sizeHead = ['installed', 'MB', 'FES target MB']

@@ -4,6 +4,7 @@ import { gitMergeMinimal, gitMerges, replayCases, type ReplayCase } from '../../
 import { startProgram } from '../../test/fixtures/server.ts'
 import { hashOf, makeTree, type Tree } from '../../test/fixtures/tree.ts'
 import { installed } from '../../src/support/installation.ts'
+import type { Options } from '../options.ts'
 import { withOwner } from '../owner.ts'
 import { sum } from '../statistics.ts'
 import { percent, printTable, whole, type Row } from '../table.ts'
@@ -23,8 +24,8 @@ interface Outcome {
   readonly reread: string
 }
 
-/** @param repository whose history is replayed; by default this one's */
-export async function replay(repository = installed('')): Promise<void> {
+/** The argument is the repository whose history is replayed; by default this one. */
+export async function replay({ argument: repository = installed('') }: Options): Promise<void> {
   console.log(
     `\n## replay: the last ${commits} commits of a repository, each made by an agent that does not know of others' changes`
   )

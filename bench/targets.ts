@@ -1,0 +1,43 @@
+// What is held against another server, or against the least that the same work takes: measured, wanted, and whether it is met.
+import { figure, percent, printTable } from './table.ts'
+
+export interface Target {
+  readonly what: string
+  /** A ratio, or what its unit says. */
+  readonly measured: number
+  readonly wanted: Bound
+  readonly unit?: '%' | 'ms' | 'MB' | '/s'
+}
+
+type Bound = { readonly atLeast: number } | { readonly atMost: number }
+
+export function printTargets(title: string, targets: readonly Target[]): void {
+  const rows = sortTargets(targets).map((target) => {
+    const { what, measured, wanted, unit } = target
+    const bound = 'atLeast' in wanted ? `>= ${show(wanted.atLeast, unit)}` : `<= ${show(wanted.atMost, unit)}`
+    return [what, bound, show(measured, unit), verdict(target)]
+  })
+  printTable(title, ['target', 'wanted', 'measured', 'verdict'], rows)
+}
+
+/** Those missed come first, the furthest missed before the others. */
+export function sortTargets(targets: readonly Target[]): Target[] {
+  return targets.toSorted((a, b) => Math.sign(distance(a) - distance(b)) || 0)
+}
+
+export function verdict(target: Target): 'met' | 'missed' | 'not measured' {
+  if (!Number.isFinite(target.measured)) return 'not measured'
+  return distance(target) >= 1 ? 'met' : 'missed'
+}
+
+/** Below 1 where it is missed: which part of the way has been gone. Targets that were not measured come last. */
+function distance({ measured, wanted }: Target): number {
+  if (!Number.isFinite(measured)) return Infinity
+  return 'atLeast' in wanted ? measured / wanted.atLeast : wanted.atMost / measured
+}
+
+function show(value: number, unit: Target['unit']): string {
+  if (!Number.isFinite(value)) return '-'
+  if (unit === '%') return percent(value)
+  return unit === undefined ? figure(value) : `${figure(value)} ${unit}`
+}
