@@ -46,6 +46,7 @@ export default fp<{ config: Config; version: string }>(
       bases,
       history,
       events,
+      budget: app.requestBudget,
       server,
       log: app.log,
       // A getter, since the tree depends on this engine and is decorated later.
@@ -84,5 +85,5 @@ export default fp<{ config: Config; version: string }>(
       }
     } satisfies LocalEngine)
   },
-  { name: 'engine', dependencies: ['settings', 'locks', 'files', 'event-hub', 'differ'] }
+  { name: 'engine', dependencies: ['settings', 'request-budget', 'locks', 'files', 'event-hub', 'differ'] }
 )

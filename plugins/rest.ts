@@ -1,6 +1,9 @@
 // REST: every operation as POST /<name>, its input as body, its result as answer.
+import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
+import type { OperationResult } from '../src/engine/context.ts'
+import { encodeInPieces, isLargeResult } from '../src/transports/encode-large.ts'
 import { encodeResult } from '../src/transports/encode-result.ts'
 import { headerText } from '../src/transports/header-text.ts'
 import { OperationError } from '../src/errors.ts'
@@ -17,10 +20,8 @@ export default fp(
             caller: { agentId: headerText(request.headers['x-agent-id']), transport: 'rest' },
             signal: signalOf(reply)
           })
-          return await reply
-            .code(result.status === 'contention' ? 409 : 200)
-            .type(jsonType)
-            .send(encodeResult(result))
+          reply.code(result.status === 'contention' ? 409 : 200).type(jsonType)
+          return await (isLargeResult(result) ? sendInPieces(reply, result) : reply.send(encodeResult(result)))
         } catch (error) {
           if (error instanceof OperationError) return sendError(request, reply, error)
           throw error
@@ -30,6 +31,12 @@ export default fp(
   },
   { name: 'rest', dependencies: ['authority', 'body', 'errors', 'access'] }
 )
+
+async function sendInPieces(reply: FastifyReply, result: OperationResult): Promise<FastifyReply> {
+  const pieces = await encodeInPieces(result)
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
+  return reply.header('content-length', length).send(Readable.from(pieces))
+}
 
 /** Aborted when the connection is closed before the answer has gone out. */
 function signalOf({ raw }: FastifyReply): AbortSignal {

@@ -2,6 +2,8 @@
 import { isUtf8 } from 'node:buffer'
 import { OperationError } from '../errors.ts'
 import { maxElements } from '../operations/definition/copy-input.ts'
+import { endOfString, inTurns, parseLargeJson } from '../support/large-json.ts'
+import { largeBytes, largeTurn, pieceBytes } from '../support/large-work.ts'
 
 /** A larger object takes longer than its size explains. */
 const maxKeys = 20_000
@@ -11,11 +13,30 @@ const maxDepth = 64
 const maxUncountedBytes = 65_536
 const jsonRpcCode = -32700
 
-/** @throws OperationError INVALID_REQUEST, over JSON-RPC -32700 */
-export function parseJson(bytes: Buffer): unknown {
+/** Large JSON in pieces, so that other calls are served between them. @throws OperationError INVALID_REQUEST, over JSON-RPC -32700 */
+export function parseJson(bytes: Buffer): unknown | Promise<unknown> {
+  return bytes.length > largeBytes ? parseLarge(bytes) : parseAtOnce(bytes)
+}
+
+async function parseLarge(bytes: Buffer): Promise<unknown> {
+  await largeTurn()
+  requireUtf8(bytes)
+  await inTurns(checkShape(bytes))
+  try {
+    return await parseLargeJson(bytes)
+  } catch (error) {
+    throw invalid('is not valid JSON.', error)
+  }
+}
+
+function requireUtf8(bytes: Buffer): void {
   if (!isUtf8(bytes)) throw invalid('is not valid UTF-8. Send JSON encoded in UTF-8.')
+}
+
+function parseAtOnce(bytes: Buffer): unknown {
+  requireUtf8(bytes)
   const isCounted = bytes.length > maxUncountedBytes
-  if (isCounted) checkShape(bytes)
+  if (isCounted) for (const _ of checkShape(bytes));
   let value: unknown
   try {
     value = JSON.parse(bytes.toString('utf8'))
@@ -35,23 +56,23 @@ function isDeeperThan(value: unknown, depth: number): boolean {
 const quote = 0x22
 const comma = 0x2c
 const openArray = 0x5b
-const backslash = 0x5c
 const closeArray = 0x5d
 const openObject = 0x7b
 const closeObject = 0x7d
 
 /**
  * Counts what the parser would build. A million keys or brackets fit into a body and take seconds to build; counting them
- * takes milliseconds. The parser finds text that is not JSON, at the latest at the place where the count ends.
+ * takes milliseconds; it yields after each piece. The parser finds text that is not JSON, at the latest at the place where the count ends.
  */
-function checkShape(bytes: Buffer): void {
+function* checkShape(bytes: Buffer): Generator<void, void> {
   const commas = new Uint32Array(maxDepth)
   const limits = new Uint32Array(maxDepth)
   let depth = 0
   let elements = 0
+  let pieceEnd = pieceBytes
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at]
-    if (byte === quote) at = endOfString(bytes, at)
+    if (byte === quote) at = yield* endOfString(bytes, at)
     else if (byte === comma) {
       if (depth === 0) return
       elements++
@@ -65,18 +86,10 @@ function checkShape(bytes: Buffer): void {
       elements++
     } else if ((byte === closeArray || byte === closeObject) && --depth < 0) return
     if (elements > maxElements) throw invalid(`has more than ${maxElements} elements. Send it in several calls.`)
+    if (at < pieceEnd) continue
+    yield
+    pieceEnd = at + pieceBytes
   }
-}
-
-/** The offset of the quote that ends the string; that of the last byte if none does. */
-function endOfString(bytes: Buffer, start: number): number {
-  const end = bytes.indexOf(quote, start + 1)
-  if (end === -1) return bytes.length
-  if (bytes[end - 1] !== backslash) return end
-  // Byte by byte from here: a native search for each of a million escaped quotes costs more.
-  let at = start + 1
-  while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1
-  return at
 }
 
 function tooDeep(): OperationError {

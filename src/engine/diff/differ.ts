@@ -11,6 +11,7 @@ import { mergeTexts } from './merge.ts'
 import { applyPatches, type ApplyResult } from './patches.ts'
 import { createPool } from './pool.ts'
 import type { Jobs } from './worker.ts'
+import { largeTurn } from '../../support/large-work.ts'
 import type { JudgeTask, PatchJudgement } from './judgement.ts'
 import type { MergeResult, MergeTask } from './merge-result.ts'
 
@@ -197,11 +198,14 @@ export function createDiffer(options: DifferOptions = {}): Differ {
     fallback: () => Jobs[Name]['result'],
     signal: AbortSignal | undefined
   ): Promise<Jobs[Name]['result']> {
+    // To hand a task to a thread is to copy its texts.
+    await largeTurn()
     try {
       return await pool.run(name, task, signal)
     } catch (error) {
       signal?.throwIfAborted()
       onFallback(error)
+      await largeTurn()
       return fallback()
     }
   }

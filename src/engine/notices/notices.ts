@@ -3,7 +3,7 @@ import type { Notice } from '../../../schemas/notices.ts'
 import type { Version } from '../versions/history.ts'
 import { quoteName } from '../locks/quote.ts'
 import { toModification } from '../versions/modification.ts'
-import type { OperationContext } from '../context.ts'
+import type { CallContext } from '../context.ts'
 import type { LineRange } from '../versions/line-ranges.ts'
 import { findUnseenChanges, type UnseenChanges } from './unseen-changes.ts'
 import { shownPath } from './shown-path.ts'
@@ -27,7 +27,7 @@ const maxPaths = 20
 /** Undefined if there is nothing to report, which is nearly always. */
 export function collectNotices(
   agentId: string | undefined,
-  context: OperationContext
+  context: CallContext
 ): Notices | undefined | Promise<Notices | undefined> {
   const { lostLeases, reads } = context
   const lost = lostLeases.takeNotices(agentId)
@@ -37,7 +37,7 @@ export function collectNotices(
 async function withChanges(
   agentId: string,
   lost: Notices | undefined,
-  context: OperationContext
+  context: CallContext
 ): Promise<Notices | undefined> {
   const { reads, history } = context
   const notices = [...(lost?.notices ?? [])]
@@ -73,7 +73,7 @@ async function withinBudget(use: (budget: AbortSignal) => Promise<void>): Promis
 }
 
 /** Cleared before it is examined: the next answer tells what changes meanwhile, and no parallel answer tells the same. */
-async function noticeFor(view: AgentView, context: OperationContext, budget: AbortSignal): Promise<Notice | undefined> {
+async function noticeFor(view: AgentView, context: CallContext, budget: AbortSignal): Promise<Notice | undefined> {
   if (!context.reads.clearPending(view)) return undefined
   const last = context.history.last(view.path)
   if (last === undefined || last.hash === view.knownHash) return undefined
@@ -86,7 +86,7 @@ function describeChange(
   { given, knownHash }: AgentView,
   last: Version,
   { versions, lines }: UnseenChanges,
-  { files }: OperationContext
+  { files }: CallContext
 ): Notice {
   const who = describeAuthors(versions)
   const name = quoteName(given)
@@ -114,7 +114,7 @@ function describeChange(
 }
 
 /** From now on these views count from the current versions: this notice tells what has changed until now. */
-function describeBulk(bulk: readonly AgentView[], { reads, history }: OperationContext): Notice {
+function describeBulk(bulk: readonly AgentView[], { reads, history }: CallContext): Notice {
   for (const view of bulk) {
     reads.clearPending(view)
     reads.markNotified(view, history.last(view.path)?.seq ?? view.learnedSeq)

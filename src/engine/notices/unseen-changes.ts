@@ -3,7 +3,7 @@ import type { Change } from '../../../schemas/contention.ts'
 import type { Version } from '../versions/history.ts'
 import { decodeText } from '../files/text.ts'
 import type { Hunk } from '../diff/hunks.ts'
-import type { OperationContext } from '../context.ts'
+import type { CallContext } from '../context.ts'
 import { contains, union, type LineRange } from '../versions/line-ranges.ts'
 import type { SeenRange, AgentView } from '../versions/read-tracker.ts'
 
@@ -28,7 +28,7 @@ interface Step {
  */
 export async function findUnseenChanges(
   view: AgentView,
-  context: OperationContext,
+  context: CallContext,
   budget: AbortSignal
 ): Promise<UnseenChanges | undefined> {
   const versions = context.history.versions(view.path).slice()
@@ -117,7 +117,7 @@ async function follow(range: SeenRange, steps: readonly Step[], hunksOf: HunkFin
   return { isNews, lines, changed, authors }
 }
 
-function createHunkFinder({ bases, differ, config, log }: OperationContext, signal: AbortSignal): HunkFinder {
+function createHunkFinder({ bases, differ, config, log }: CallContext, signal: AbortSignal): HunkFinder {
   const found = new Map<string, readonly Hunk[] | undefined>()
   async function textOf(hash: string): Promise<string | undefined> {
     const bytes = await bases.get(hash)

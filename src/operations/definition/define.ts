@@ -6,7 +6,8 @@ import type { ErrorCode } from '../../../schemas/errors.ts'
 import type { Static, TObject } from '../../../schemas/typebox.ts'
 import { Validator } from '../../support/validation/validator.ts'
 import { createInputCheck } from './check-input.ts'
-import type { OperationContext, OperationResult } from '../../engine/context.ts'
+import { CallWork } from '../../engine/work-budget.ts'
+import type { CallContext, OperationContext, OperationResult } from '../../engine/context.ts'
 import { envelopes, type Envelope } from './envelopes.ts'
 import { collectNotices } from '../../engine/notices/notices.ts'
 import { takeInput } from './copy-input.ts'
@@ -51,7 +52,7 @@ export interface Operation extends Omit<Definition<TObject, TObject>, 'handle' |
    * @param rawInput anything; it is not changed
    * @throws OperationError, and nothing else
    */
-  call(rawInput: unknown, context: OperationContext): Promise<OperationResult>
+  call(rawInput: unknown, context: CallContext): Promise<OperationResult>
 }
 
 /** Codes of every operation that takes a path. */
@@ -91,15 +92,17 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
   const { name, input, handle, envelope, ownItems } = definition
   const check = createInputCheck(name, ownItems === undefined ? input : withAnyItems(input, ownItems))
 
-  async function call(rawInput: unknown, context: OperationContext): Promise<OperationResult> {
+  async function call(rawInput: unknown, context: CallContext): Promise<OperationResult> {
     const taken: Static<Input> & { agent_id?: string } = check(
       takeAround(rawInput === undefined ? {} : rawInput, ownItems)
     )
     const agentId = refuseReserved(taken.agent_id ?? checkAgentId(context.caller.agentId))
     const facts = { operation: name, path: pathOf(taken), agent_id: agentId, transport: context.caller.transport }
     const start = performance.now()
+    const work = new CallWork(context.budget.work, context.signal)
     try {
-      const result = (await handle(taken, { ...context, caller: { ...context.caller, agentId } })) as OperationResult
+      const caller = { ...context.caller, agentId }
+      const result = (await handle(taken, { ...context, caller, work })) as OperationResult
       context.log.debug({ ...facts, status: result.status, ms: performance.now() - start }, 'operation')
       const notices = await noticesFor(agentId, context)
       return notices === undefined ? result : { ...result, ...notices }
@@ -108,11 +111,13 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
       logFailure(failure, { ...facts, code: failure.code, ms: performance.now() - start }, context)
       // No client may be there to read the answer of a cancelled call.
       throw failure.code === 'CANCELLED' ? failure : failure.withNotices(await noticesFor(agentId, context))
+    } finally {
+      work.release()
     }
   }
 
   /** The FES envelope has no room for notices: they wait for another answer. */
-  function noticesFor(agentId: string | undefined, context: OperationContext) {
+  function noticesFor(agentId: string | undefined, context: CallContext) {
     return envelope === 'status' ? collectNotices(agentId, context) : undefined
   }
 
@@ -171,7 +176,7 @@ function toFailure(error: unknown, operation: string, signal: AbortSignal): Oper
 }
 
 /** Logs an unexpected failure with its cause, and, as PRD 4.7 asks, that a client left the queue. */
-function logFailure(failure: OperationError, facts: object, { log }: OperationContext): void {
+function logFailure(failure: OperationError, facts: object, { log }: Pick<OperationContext, 'log'>): void {
   if (failure.code === 'CANCELLED') log.info(facts, 'client cancelled or disconnected')
   else if (failure.httpStatus === 500) log.error({ ...facts, err: failure.cause ?? failure }, 'operation failed')
   else log.debug(facts, 'operation')

@@ -2,6 +2,8 @@
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 import { toOperationError } from '../../errors.ts'
+import type { OperationResult } from '../../engine/context.ts'
+import { encodeInPieces } from '../encode-large.ts'
 import { encodeResult } from '../encode-result.ts'
 import { failure, type Response } from './messages.ts'
 
@@ -21,7 +23,7 @@ export function createWriter(output: Writable, onGone: (error?: Error) => void) 
   output.on('error', gone)
   output.once('close', () => gone())
 
-  function write(text: string): void {
+  function write(text: string | Buffer): void {
     if (!isGone && output.writable) output.write(text)
   }
 
@@ -29,6 +31,13 @@ export function createWriter(output: Writable, onGone: (error?: Error) => void) 
     /** @throws RangeError for a message that is too long for a text */
     send: (message: object): void => write(`${JSON.stringify(message)}\n`),
     sendText: (json: string): void => write(`${json}\n`),
+    /** An answer with a large result, made in pieces. */
+    async answerInPieces({ id, result }: Response & { readonly result: OperationResult }): Promise<void> {
+      const pieces = await encodeInPieces(result)
+      write(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`)
+      for (const piece of pieces) write(piece)
+      write('}\n')
+    },
     /** One answer, or those of a batch as an array; written one by one, since the array may be too long for a text. */
     answer(answer: Response | readonly Response[]): void {
       const lines = (Array.isArray(answer) ? answer : [answer]).map(stringify)

@@ -1,5 +1,7 @@
 // Messages over a socket, as lines of JSON. Both ends are processes of one user on one tree.
 import type { Socket } from 'node:net'
+import { parseLargeJson } from '../../support/large-json.ts'
+import { largeBytes } from '../../support/large-work.ts'
 import { readLines } from '../../support/read-lines.ts'
 
 export interface Channel<Sent> {
@@ -27,8 +29,9 @@ export function openChannel<Sent>(
   async function read(): Promise<void> {
     for await (const line of readLines(socket, Number.MAX_SAFE_INTEGER)) {
       // Without a limit no line is left out.
-      const { length } = line as Buffer
-      onMessage(JSON.parse((line as Buffer).toString('utf8')) as never, length)
+      const bytes = line as Buffer
+      const isLarge = bytes.length > largeBytes
+      onMessage((isLarge ? await parseLargeJson(bytes) : JSON.parse(bytes.toString('utf8'))) as never, bytes.length)
     }
   }
 
