@@ -28,7 +28,10 @@ declare module 'fastify' {
 export default fp<{ config: Config; version: string }>(
   async (app, { config, version }) => {
     const { locks, lostLeases, tickets, files, differ, bases, history, events } = app
-    const reads = createReadTracker(history, config.crud.max_remembered_reads)
+    const reads = createReadTracker(history, {
+      maxViews: config.crud.max_remembered_reads,
+      maxBytes: config.crud.max_remembered_bytes
+    })
     const server: ServerFacts = {
       version,
       port: undefined,

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
 import type { OperationResult } from '../src/engine/context.ts'
-import { encodeInPieces, isLargeResult } from '../src/transports/encode-large.ts'
+import { encodeInPieces, isLarge } from '../src/support/encode-large.ts'
 import { encodeResult } from '../src/transports/encode-result.ts'
 import { headerText } from '../src/transports/header-text.ts'
 import { OperationError } from '../src/errors.ts'
@@ -21,7 +21,7 @@ export default fp(
             signal: signalOf(reply)
           })
           reply.code(result.status === 'contention' ? 409 : 200).type(jsonType)
-          return await (isLargeResult(result) ? sendInPieces(reply, result) : reply.send(encodeResult(result)))
+          return await (isLarge(result) ? sendInPieces(reply, result) : reply.send(encodeResult(result)))
         } catch (error) {
           if (error instanceof OperationError) return sendError(request, reply, error)
           throw error

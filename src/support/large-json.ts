@@ -91,7 +91,8 @@ function cutBefore(bytes: Buffer, from: number, to: number): number {
     // The first of a row escapes the second, and so on.
     const escape = (at - first) % 2 === 0 ? at : at - 1
     const length = bytes[escape + 1] === 0x75 ? escapeBytes : 2
-    return escape + length > to ? escape : to
+    if (escape + length > to) return escape
+    break
   }
   let at = to
   while ((bytes[at]! & 0xc0) === 0x80) at--

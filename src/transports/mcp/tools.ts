@@ -3,6 +3,8 @@ import { Contention } from '../../../schemas/contention.ts'
 import type { TObject, TSchema } from '../../../schemas/typebox.ts'
 import { toOperationError } from '../../errors.ts'
 import { contentText, type CallOperation, type OperationResult } from '../../engine/context.ts'
+import { isLarge } from '../../support/encode-large.ts'
+import { largeTurn } from '../../support/large-work.ts'
 import { encodeResult, encodeTwice } from '../encode-result.ts'
 import type { Operation } from '../../operations/definition/define.ts'
 
@@ -71,7 +73,10 @@ export async function runTool(
   about: Parameters<CallOperation>[2]
 ): Promise<ToolOutcome> {
   try {
-    return { body: await call(name, input, about), isError: false }
+    const body = await call(name, input, about)
+    // To encode it is the next step.
+    if (isLarge(body)) await largeTurn()
+    return { body, isError: false }
   } catch (error) {
     return { body: envelope.body(toOperationError(error), { operation: name, input }), isError: true }
   }

@@ -5,7 +5,7 @@ import type { ByteBudget } from '../../engine/byte-budget.ts'
 import type { OperationResult } from '../../engine/context.ts'
 import { isErrno, OperationError, toOperationError } from '../../errors.ts'
 import { createLazy, explainLoadError } from '../../support/lazy.ts'
-import { isLargeResult } from '../encode-large.ts'
+import { isLarge } from '../../support/encode-large.ts'
 import { parseJson } from '../parse-json.ts'
 import { readLines, type Line } from '../../support/read-lines.ts'
 import { failure, invalidRequest, readMessage, type Call, type Message, type Response } from './messages.ts'
@@ -253,7 +253,7 @@ export function serveStdio(options: StdioOptions): StdioConnection {
 function isLargeAnswer(
   answer: Response | readonly Response[]
 ): answer is Response & { readonly result: OperationResult } {
-  return 'result' in answer && answer.result !== undefined && isLargeResult(answer.result)
+  return 'result' in answer && answer.result !== undefined && isLarge(answer.result)
 }
 
 const cancelMethod = 'notifications/cancelled'

@@ -5,6 +5,7 @@ import { setImmediate, setTimeout as delay } from 'node:timers/promises'
 import type { Member } from '../state/state-file.ts'
 import type { ByteBudget } from '../../engine/byte-budget.ts'
 import { OperationError, toOperationError } from '../../errors.ts'
+import { isLarge } from '../../support/encode-large.ts'
 import { version } from '../../support/installation.ts'
 import { withResolvers } from '../../support/with-resolvers.ts'
 import type { Address } from './address.ts'
@@ -125,7 +126,10 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
         request.type === 'follow'
           ? await beginFeed(peer)
           : await carryOut(engine, request, controller.signal, onProgress)
-      channel.send({ type: 'result', id, result })
+      const message = { type: 'result', id, result } as const
+      if (typeof result === 'object' && isLarge(result as Readonly<Record<string, unknown>>))
+        await channel.sendLarge(message)
+      else channel.send(message)
     } catch (error) {
       channel.send({ type: 'error', id, error: toOperationError(error).toWire() })
     } finally {
