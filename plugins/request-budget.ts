@@ -18,7 +18,7 @@ export default fp<{ config: Config }>(
       maxWorkWaitMs: daemon.max_work_wait_seconds * 1000
     })
     app.decorate('requestBudget', budget)
-    app.server.on('connection', budget.work.watch)
+    app.server.on('connection', (socket) => budget.work.watch(socket, true))
   },
   { name: 'request-budget' }
 )

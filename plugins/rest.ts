@@ -1,9 +1,9 @@
 // REST: every operation as POST /<name>, its input as body, its result as answer.
-import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
 import type { OperationResult } from '../src/engine/context.ts'
 import { encodeInPieces, isLarge } from '../src/support/encode-large.ts'
+import { largeTurn } from '../src/support/large-work.ts'
 import { encodeResult } from '../src/transports/encode-result.ts'
 import { headerText } from '../src/transports/header-text.ts'
 import { OperationError } from '../src/errors.ts'
@@ -34,8 +34,9 @@ export default fp(
 
 async function sendInPieces(reply: FastifyReply, result: OperationResult): Promise<FastifyReply> {
   const pieces = await encodeInPieces(result)
-  const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
-  return reply.header('content-length', length).send(Readable.from(pieces))
+  await largeTurn()
+  // In one piece, so that what the client has not taken is seen at its connection.
+  return reply.send(Buffer.concat(pieces))
 }
 
 /** Aborted when the connection is closed before the answer has gone out. */

@@ -97,9 +97,9 @@ export const daemon = Type.Object(
     max_work_wait_seconds: Type.Number({
       minimum: 0,
       maximum: 3600,
-      default: 10,
+      default: 20,
       description:
-        'How long a call on a large file waits for its share of daemon.max_pending_request_bytes; then it is refused with OVERLOADED.'
+        'How long a call on a large file waits for its share of daemon.max_pending_request_bytes; then it is refused with OVERLOADED. While calls wait, a connection whose client has not taken its answers for three times as long is closed.'
     }),
     authority_timeout_seconds: Type.Number({
       minimum: 0.1,

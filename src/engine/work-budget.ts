@@ -12,6 +12,14 @@ export interface WorkBudgetOptions {
   readonly maxWaitMs: number
 }
 
+/** Where answers go. */
+interface Output {
+  readonly mayDrop: boolean
+  /** Bytes when it was last looked at, and since when there are as many, by performance.now(). */
+  unsent: number
+  since: number
+}
+
 /** What one call works on. */
 export class CallWork {
   readonly #budget: WorkBudget
@@ -55,24 +63,40 @@ export type WorkBudget = ReturnType<typeof createWorkBudget>
 const retryAfterSeconds = 1
 /** How often answers that clients have not taken are looked at while calls wait for room. */
 const lookMs = 20
+const idleWaits = 3
+const leastIdleMs = 1000
 
 export function createWorkBudget({ maxBytes, room, count, maxWaitMs }: WorkBudgetOptions) {
   /** In the order in which they came. */
   const waiting = new Set<{ readonly bytes: number; readonly grant: () => void }>()
-  const outputs = new Set<Writable>()
+  const outputs = new Map<Writable, Output>()
+  // The system takes a large answer as a whole: until then a client that reads slowly looks like one that reads nothing.
+  const idleMs = Math.max(leastIdleMs, idleWaits * maxWaitMs)
   let held = 0
   let peak = 0
   let looks: NodeJS.Timeout | undefined
 
-  /** One call always goes on, so that all come to their end. */
+  /** One call always goes on, so that all come to their end, unless clients have left all the room to their answers. */
   function hasRoom(bytes: number): boolean {
-    return held === 0 || (held + bytes <= maxBytes - unsentBytes() && bytes <= room())
+    const unsent = unsentBytes()
+    if (held === 0) return unsent <= maxBytes
+    return held + bytes <= maxBytes - unsent && bytes <= room()
   }
 
   function unsentBytes(): number {
     let sum = 0
-    for (const { writableLength } of outputs) sum += writableLength
+    for (const { writableLength } of outputs.keys()) sum += writableLength
     return sum
+  }
+
+  /** Ends connections whose clients take nothing while calls wait for the room of their answers. */
+  function dropIdle(): void {
+    const now = performance.now()
+    for (const [output, seen] of outputs) {
+      const { writableLength } = output
+      if (writableLength !== seen.unsent) Object.assign(seen, { unsent: writableLength, since: now })
+      else if (seen.mayDrop && writableLength > 0 && now - seen.since > idleMs) output.destroy()
+    }
   }
 
   /** Grants one at a time: what it takes counts before the next is looked at. */
@@ -82,6 +106,7 @@ export function createWorkBudget({ maxBytes, room, count, maxWaitMs }: WorkBudge
       first.grant()
       setImmediate(look)
     }
+    if (waiting.size > 0) dropIdle()
     if (waiting.size > 0) looks ??= setInterval(look, lookMs)
     else {
       clearInterval(looks)
@@ -134,9 +159,12 @@ export function createWorkBudget({ maxBytes, room, count, maxWaitMs }: WorkBudge
       count(-counted)
       look()
     },
-    /** From now on, what the client at this end has not taken yet counts. */
-    watch(output: Writable): void {
-      outputs.add(output)
+    /**
+     * From now on, what the client at this end has not taken yet counts.
+     * @param mayDrop whether the connection ends if its client takes nothing for three times as long as others wait at most
+     */
+    watch(output: Writable, mayDrop: boolean): void {
+      outputs.set(output, { mayDrop, unsent: 0, since: 0 })
       output.once('close', () => outputs.delete(output))
     },
     get use() {

@@ -5,16 +5,17 @@ import { maxElements } from '../operations/definition/copy-input.ts'
 import { endOfString, inTurns, parseLargeJson } from '../support/large-json.ts'
 import { largeBytes, largeTurn, pieceBytes } from '../support/large-work.ts'
 
-/** A larger object takes longer than its size explains. */
+/** A larger object takes longer than its size explains, and so do many objects that are not small. */
 const maxKeys = 20_000
+const maxFewKeys = 100
 /** More than any request of ours or of MCP has; code after the parser may recurse. */
 const maxDepth = 64
 /** A smaller body cannot take long to parse, and counting would cost it as much as parsing does. */
 const maxUncountedBytes = 65_536
 const jsonRpcCode = -32700
 
-/** Large JSON in pieces, so that other calls are served between them. @throws OperationError INVALID_REQUEST, over JSON-RPC -32700 */
-export function parseJson(bytes: Buffer): unknown | Promise<unknown> {
+/** Of large JSON a promise: it is parsed in pieces, and other calls are served between them. @throws OperationError INVALID_REQUEST, over JSON-RPC -32700 */
+export function parseJson(bytes: Buffer): unknown {
   return bytes.length > largeBytes ? parseLarge(bytes) : parseAtOnce(bytes)
 }
 
@@ -69,6 +70,7 @@ function* checkShape(bytes: Buffer): Generator<void, void> {
   const limits = new Uint32Array(maxDepth)
   let depth = 0
   let elements = 0
+  let keysOfLarge = 0
   let pieceEnd = pieceBytes
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at]
@@ -76,8 +78,10 @@ function* checkShape(bytes: Buffer): Generator<void, void> {
     else if (byte === comma) {
       if (depth === 0) return
       elements++
+      if (limits[depth - 1] === maxKeys && commas[depth - 1]! > maxFewKeys && ++keysOfLarge > maxKeys)
+        throw tooManyKeys()
       if (++commas[depth - 1]! >= limits[depth - 1]!) {
-        throw invalid(`has an object with more than ${maxKeys} parameters. Send only known ones.`)
+        throw tooManyKeys()
       }
     } else if (byte === openArray || byte === openObject) {
       if (depth === maxDepth) throw tooDeep()
@@ -90,6 +94,12 @@ function* checkShape(bytes: Buffer): Generator<void, void> {
     yield
     pieceEnd = at + pieceBytes
   }
+}
+
+function tooManyKeys(): OperationError {
+  return invalid(
+    `has more than ${maxKeys} parameters in one object, or in objects that are large. Send only known ones.`
+  )
 }
 
 function tooDeep(): OperationError {

@@ -103,11 +103,13 @@ export function createHistory({ maxFiles, maxVersions, maxBytes, now = Date.now 
   let seq = 0
   let bytes = 0
 
+  const isFull = () => bytes > maxBytes && files.size > 1
+
   /** The least recently used files go first, never the one in use. */
   function weigh(tracked: TrackedFile, change: number): void {
     tracked.bytes += change
     bytes += change
-    while (bytes > maxBytes && files.size > 1) files.pop()
+    while (isFull()) files.pop()
   }
 
   function track(path: string, tracked: TrackedFile): void {

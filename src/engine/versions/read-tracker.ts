@@ -1,32 +1,9 @@
 // What each agent has been shown: which version of which file, whole or by lines. An agent that has seen an older version gets a notice.
 import type { History, Version, VersionChange } from './history.ts'
+import type { AgentView, SeenRange } from './agent-view.ts'
 import { createGivenLines, type GivenLines } from './given-lines.ts'
 import type { LineRange } from './line-ranges.ts'
 import { createViewShares } from './view-shares.ts'
-
-/** Lines of one version that an agent has seen. */
-export interface SeenRange {
-  /** Of the version, in its file's history. */
-  readonly seq: number
-  readonly hash: string
-  /** Undefined for the whole file. */
-  readonly lines?: LineRange | undefined
-}
-
-/** One agent's knowledge of one file. */
-export interface AgentView {
-  readonly agentId: string
-  /** Canonical. */
-  readonly path: string
-  /** As the agent spelt it. */
-  readonly given: string
-  /** Oldest first; together they are what it has seen. */
-  sights: readonly SeenRange[]
-  /** Hash of the last version that the agent knows as a whole. */
-  knownHash: string | undefined
-  /** The agent knows what others have changed up to this version. */
-  learnedSeq: number
-}
 
 /** What an answer shows of a file. */
 export interface Shown {

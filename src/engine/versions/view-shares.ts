@@ -1,5 +1,5 @@
 // Which views are remembered: within a bound in bytes and number, with a fair share for each agent.
-import type { AgentView } from './read-tracker.ts'
+import type { AgentView } from './agent-view.ts'
 
 export interface ViewSharesOptions {
   readonly maxViews: number
@@ -36,6 +36,7 @@ export function createViewShares({ maxViews, maxBytes, onForget, sizeOf }: ViewS
   let bytes = 0
   let count = 0
 
+  const isFull = () => count > maxViews || bytes > maxBytes
   const shareOf = (agentId: string): Share | undefined => others.get(agentId) ?? newcomers.get(agentId)
 
   function resize(share: Share, view: AgentView, size: number): void {
@@ -74,7 +75,7 @@ export function createViewShares({ maxViews, maxBytes, onForget, sizeOf }: ViewS
   }
 
   function makeRoom(): void {
-    while (count > maxViews || bytes > maxBytes) {
+    while (isFull()) {
       const share = nextToMakeRoom()
       const [oldest] = share?.views.values() ?? []
       if (share === undefined || oldest === undefined) return

@@ -66,7 +66,7 @@ export function serveStdio(options: StdioOptions): StdioConnection {
   let underWay = 0
   const mcp = createLazy(() => openMcp(writer), options.onMcpTrouble)
   const writer = createWriter(output, abandon)
-  budget.work.watch(output)
+  budget.work.watch(output, false)
   const ahead = new PassThrough({ highWaterMark: aheadBytes })
   let patience: NodeJS.Timeout | undefined
   input.once('end', () => (patience = setTimeout(abandon, drainMs)))

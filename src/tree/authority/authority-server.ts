@@ -57,7 +57,7 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
   let server: Server | undefined
 
   function accept(socket: Socket): void {
-    budget.work.watch(socket)
+    budget.work.watch(socket, false)
     const { promise: silent, resolve: markSilent } = withResolvers<void>()
     const channel = openChannel<AuthorityMessage>(socket, {
       onMessage: (message: RelayMessage, bytes) => receive(peer, message, bytes),
