@@ -7,6 +7,7 @@ import { encodeInPieces, isLarge } from '../../src/support/encode-large.ts'
 import { parseJson } from '../../src/transports/parse-json.ts'
 import { createRandom } from '../fixtures/random.ts'
 import { startServer } from '../fixtures/server.ts'
+import { startStdio } from '../fixtures/stdio.ts'
 import { hashOf, makeTree } from '../fixtures/tree.ts'
 
 const random = createRandom(7)
@@ -149,6 +150,18 @@ t.test('large files are written, read and changed as small ones are', async (t) 
   t.equal(tree.read('f'), changed)
   const missing = { path: 'f', expected_hash: hashOf(changed), patches: [{ old_string: 'slow fox', new_string: '' }] }
   t.match(await post(url, 'async_update', missing), { status: 400, body: { error_code: 'INVALID_PATCH' } })
+})
+
+t.test('large messages come through standard input, and through a relay to another process', async (t) => {
+  const tree = makeTree(t)
+  await startServer(t, tree.root)
+  // The server above is the authority of the tree.
+  const program = startStdio(t, ['--transport', 'stdio', '--dir', tree.root])
+  const hash = hashOf(large)
+  t.match(await program.call('async_write', { path: 'f', content: large }), { result: { hash } })
+  t.equal(tree.read('f'), large)
+  t.match(await program.call('async_read', { path: 'f' }), { result: { hash, content: large } })
+  t.match(await program.end(), { code: 0 })
 })
 
 t.test('a small call is answered while large ones are under way, not behind them', async (t) => {
