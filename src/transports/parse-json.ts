@@ -24,7 +24,10 @@ async function parseLarge(bytes: Buffer): Promise<unknown> {
   requireUtf8(bytes)
   await inTurns(checkShape(bytes))
   try {
-    return await parseLargeJson(bytes)
+    const value = await parseLargeJson(bytes)
+    // To check it is the next step.
+    await largeTurn()
+    return value
   } catch (error) {
     throw invalid('is not valid JSON.', error)
   }
