@@ -30,7 +30,10 @@ declare module 'fastify' {
 export default fp<{ config: Config; version: string }>(
   async (app, { config, version }) => {
     const { locks, lostLeases, tickets, files, differ, bases, history, events } = app
-    const reads = createReadTracker(history, config.crud.max_remembered_reads)
+    const reads = createReadTracker(history, {
+      maxViews: config.crud.max_remembered_reads,
+      maxBytes: config.crud.max_remembered_bytes
+    })
     const server: ServerFacts = {
       version,
       port: undefined,
@@ -48,6 +51,7 @@ export default fp<{ config: Config; version: string }>(
       bases,
       history,
       events,
+      budget: app.requestBudget,
       server,
       log: app.log,
       // A getter, since the tree depends on this engine and is decorated later.
@@ -87,5 +91,5 @@ export default fp<{ config: Config; version: string }>(
       }
     } satisfies LocalEngine)
   },
-  { name: 'engine', dependencies: ['settings', 'locks', 'files', 'event-hub', 'differ'] }
+  { name: 'engine', dependencies: ['settings', 'request-budget', 'locks', 'files', 'event-hub', 'differ'] }
 )

@@ -30,7 +30,14 @@ export default fp<{ config: Config }>(
     })
     app.decorate('files', files)
     app.decorate('bases', createBases({ maxBytes: crud.base_cache_bytes }))
-    app.decorate('history', createHistory({ maxFiles: crud.max_history_files, maxVersions: crud.max_file_versions }))
+    app.decorate(
+      'history',
+      createHistory({
+        maxFiles: crud.max_history_files,
+        maxVersions: crud.max_file_versions,
+        maxBytes: crud.max_history_bytes
+      })
+    )
     const sweep = new AbortController()
     app.decorate('sweepLeftovers', () => {
       clearAway().catch((error: unknown) => app.log.warn({ err: error }, 'could not look for leftover temporary files'))

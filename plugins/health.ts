@@ -34,6 +34,7 @@ export default fp(
         uptime_seconds: uptimeSeconds(),
         port_listening: app.server.listening,
         event_loop_delay_ms: { p50: toMs(delay.percentile(50)), p99: toMs(delay.percentile(99)) },
+        bytes_in_flight: app.requestBudget.use,
         memory_bytes: process.memoryUsage.rss(),
         watcher: {
           state: watcherState(),

@@ -1,6 +1,9 @@
 // REST: every operation as POST /<name>, its input as body, its result as answer.
 import type { FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
+import type { OperationResult } from '../src/engine/context.ts'
+import { encodeInPieces, isLarge } from '../src/support/encode-large.ts'
+import { largeTurn } from '../src/support/large-work.ts'
 import { encodeResult, joinPieces } from '../src/transports/encode-result.ts'
 import { headerText } from '../src/transports/header-text.ts'
 import { OperationError } from '../src/errors.ts'
@@ -17,10 +20,8 @@ export default fp(
             caller: { agentId: headerText(request.headers['x-agent-id']), transport: 'rest' },
             signal: signalOf(reply)
           })
-          return await reply
-            .code(result.status === 'contention' ? 409 : 200)
-            .type(jsonType)
-            .send(joinPieces(encodeResult(result)))
+          reply.code(result.status === 'contention' ? 409 : 200).type(jsonType)
+          return await (isLarge(result) ? sendInPieces(reply, result) : reply.send(joinPieces(encodeResult(result))))
         } catch (error) {
           if (error instanceof OperationError) return sendError(request, reply, error)
           throw error
@@ -30,6 +31,13 @@ export default fp(
   },
   { name: 'rest', dependencies: ['authority', 'body', 'errors', 'access'] }
 )
+
+async function sendInPieces(reply: FastifyReply, result: OperationResult): Promise<FastifyReply> {
+  const pieces = await encodeInPieces(result)
+  await largeTurn()
+  // In one piece, so that what the client has not taken is seen at its connection.
+  return reply.send(Buffer.concat(pieces))
+}
 
 /** Aborted when the connection is closed before the answer has gone out. */
 function signalOf({ raw }: FastifyReply): AbortSignal {

@@ -27,6 +27,17 @@ export const Health = Type.Object(
       },
       { title: 'EventLoopDelay', description: 'How late the event loop is, in milliseconds.' }
     ),
+    bytes_in_flight: Type.Object(
+      {
+        limit: Type.Integer({ minimum: 0, description: 'Of them all: daemon.max_pending_request_bytes.' }),
+        held: Type.Integer({ minimum: 0, description: 'Requests, and the work of calls on large files.' }),
+        work: Type.Integer({ minimum: 0, description: 'Files that calls work on, with the texts made of them.' }),
+        work_peak: Type.Integer({ minimum: 0, description: 'The most that work has been since the start.' }),
+        unsent: Type.Integer({ minimum: 0, description: 'Answers that clients have not taken yet.' }),
+        waiting: Type.Integer({ minimum: 0, description: 'Calls that wait for room to work in.' })
+      },
+      { title: 'BytesInFlight', description: 'The bytes that this process holds for its clients.' }
+    ),
     memory_bytes: Type.Integer({ minimum: 0, description: 'Resident memory.' }),
     watcher: Type.Object(
       {

@@ -10,10 +10,12 @@ export const answersHead = ['answer', 'server', 'bytes of the line', 'bytes of i
 type Count = (text: string) => number
 
 export async function answerRows(servers: readonly PeerServer[], countTokens: Count): Promise<Row[]> {
-  const complete = servers.filter((server) => works.every((work) => server.works.includes(work)))
   const rows: Row[] = []
-  for (const work of works) for (const server of complete) rows.push(await answerRow(server, work, countTokens))
-  for (const server of complete) rows.push(await toolsRow(server, countTokens))
+  for (const work of works)
+    for (const server of servers.filter((peer) => peer.works.includes(work)))
+      rows.push(await answerRow(server, work, countTokens))
+  for (const server of servers.filter((peer) => peer.works.includes('read')))
+    rows.push(await toolsRow(server, countTokens))
   return rows
 }
 

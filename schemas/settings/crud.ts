@@ -75,6 +75,18 @@ export const crud = Type.Object(
       description:
         'Files read by agents, over all agents, whose changes by others are reported to the reader; 0 reports none.'
     }),
+    max_history_bytes: Type.Integer({
+      minimum: 1048576,
+      default: 33554432,
+      description:
+        'Memory for the remembered versions of all files, without their bytes; those of the least recently used files are dropped first.'
+    }),
+    max_remembered_bytes: Type.Integer({
+      minimum: 1048576,
+      default: 33554432,
+      description:
+        'Memory for what agents have read (crud.max_remembered_reads). Beyond it the agent that takes most of it is no longer told of changes of the files that it read longest ago.'
+    }),
     durability: Type.String({
       enum: ['full', 'rename'],
       default: 'full',

@@ -92,7 +92,14 @@ export const daemon = Type.Object(
       maximum: 1_099_511_627_776,
       default: 268_435_456,
       description:
-        'Bytes of requests held at once, over all connections: those that are arriving and those not yet answered. Beyond it the request that has been arriving for longest is refused with OVERLOADED, otherwise the new one. Two of the largest requests always fit.'
+        'Bytes held at once for clients, over all connections: requests that are arriving or not yet answered, files of more than 256 KiB that calls work on with the texts made of them, answers not yet taken. Beyond it the request that has been arriving for longest is refused with OVERLOADED, otherwise the new one. Files and texts take at most half of it: further calls wait. Two of the largest requests always fit, and one call always goes on.'
+    }),
+    max_work_wait_seconds: Type.Number({
+      minimum: 0,
+      maximum: 3600,
+      default: 20,
+      description:
+        'How long a call on a large file waits for its share of daemon.max_pending_request_bytes; then it is refused with OVERLOADED. While calls wait, a connection whose client has not taken its answers for three times as long is closed.'
     }),
     authority_timeout_seconds: Type.Number({
       minimum: 0.1,

@@ -1,5 +1,6 @@
-// Bounds the bytes of requests that this process holds at once, over all transports: beyond it requests are refused.
+// Bounds the bytes that this process holds at once for its clients, over all transports: beyond it requests are refused, and work waits.
 import { OperationError } from '../errors.ts'
+import { createWorkBudget } from './work-budget.ts'
 
 /** The bytes of one request that is still arriving. */
 export interface Share {
@@ -11,16 +12,29 @@ export interface Share {
   readonly release: () => void
 }
 
+export interface ByteBudgetOptions {
+  readonly maxBytes: number
+  /** How long a call waits for room to work in. */
+  readonly maxWorkWaitMs: number
+}
+
 export type ByteBudget = ReturnType<typeof createByteBudget>
 
 /** A request up to this size finds room in the reserve, so that the calls which end a jam (lock_release, say) get through. */
 const smallBytes = 65_536
 const reservedShare = 1 / 8
+const workShare = 1 / 2
 const retryAfterSeconds = 1
 
-export function createByteBudget(maxBytes: number) {
+export function createByteBudget({ maxBytes, maxWorkWaitMs }: ByteBudgetOptions) {
   const roomForLarge = maxBytes * (1 - reservedShare)
   let held = 0
+  const work = createWorkBudget({
+    maxBytes: maxBytes * workShare,
+    room: () => roomForLarge - held,
+    count: (bytes) => (held += bytes),
+    maxWaitMs: maxWorkWaitMs
+  })
   /** Shares that are still arriving, by their begin. */
   const arriving = new Map<Share, (error: OperationError) => void>()
 
@@ -34,7 +48,7 @@ export function createByteBudget(maxBytes: number) {
   }
 
   function refusal(): OperationError {
-    const message = `The requests under way have all ${maxBytes} bytes that the server holds at once (daemon.max_pending_request_bytes). This one was not carried out: send it again in ${retryAfterSeconds} s.`
+    const message = `The requests under way, and the work on them, have all ${maxBytes} bytes that the server holds at once (daemon.max_pending_request_bytes). This one was not carried out: send it again in ${retryAfterSeconds} s.`
     return new OperationError('OVERLOADED', message, { details: { retry_after_seconds: retryAfterSeconds } })
   }
 
@@ -64,6 +78,12 @@ export function createByteBudget(maxBytes: number) {
 
   return {
     open,
+    /** The bytes that calls work on, beside their requests. */
+    work,
+    /** The use of the budget right now, and the most that work has had. */
+    get use() {
+      return { limit: maxBytes, held, ...work.use }
+    },
     /** For a request that is whole already. @returns releases it @throws OperationError OVERLOADED */
     take(bytes: number): () => void {
       const share = open((error) => {

@@ -1,6 +1,7 @@
 // The context of one call: what is its own, over the engine that all calls share.
 import type { Config } from '../../schemas/config.ts'
 import type { Caller, Engine, Logger, OperationContext } from './context.ts'
+import { CallWork } from './work-budget.ts'
 
 type SharedParts = Omit<Engine, 'config'> & { readonly log: Logger }
 type OwnParts = Pick<OperationContext, 'caller' | 'signal' | 'progress'>
@@ -12,19 +13,22 @@ export function createContexts(engine: SharedParts): (config: Config, call: OwnP
     readonly caller: Caller
     readonly signal: AbortSignal
     readonly progress: OwnParts['progress']
+    readonly work: CallWork
 
-    constructor(config: Config, { caller, signal, progress }: OwnParts) {
+    constructor(config: Config, { caller, signal, progress }: OwnParts, work: CallWork) {
       this.config = config
       this.caller = caller
       this.signal = signal
       this.progress = progress
+      this.work = work
     }
 
     withAgent(agentId: string | undefined): CallContext {
-      const { config, caller, signal, progress } = this
-      return new CallContext(config, { caller: { ...caller, agentId }, signal, progress })
+      const { config, caller, signal, progress, work } = this
+      return new CallContext(config, { caller: { ...caller, agentId }, signal, progress }, work)
     }
   }
   Object.setPrototypeOf(CallContext.prototype, engine)
-  return (config, call) => new CallContext(config, call) as unknown as OperationContext
+  return (config, call) =>
+    new CallContext(config, call, new CallWork(engine.budget.work, call.signal)) as unknown as OperationContext
 }

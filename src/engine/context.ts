@@ -1,4 +1,5 @@
 // What an operation gets besides its input. It knows no transport.
+import type { ByteBudget } from './byte-budget.ts'
 import type { Differ } from './diff/differ.ts'
 import type { Bases } from './versions/bases.ts'
 import type { History } from './versions/history.ts'
@@ -9,6 +10,7 @@ import type { Config } from '../../schemas/config.ts'
 import type { Events } from './events/event-hub.ts'
 import type { LostLeases } from './leases/lost-leases.ts'
 import type { Tickets } from './leases/tickets.ts'
+import type { CallWork } from './work-budget.ts'
 import type { ReadTracker } from './versions/read-tracker.ts'
 
 /** The caller, as the transport knows it. */
@@ -44,6 +46,7 @@ export interface Engine {
   readonly tickets: Tickets
   readonly reads: ReadTracker
   readonly tree: TreeFacts
+  readonly budget: ByteBudget
 }
 
 /** What this process is among those that serve its tree. */
@@ -90,6 +93,8 @@ export interface OperationContext extends Engine {
   /** Reports the progress of a wait to the client, if it asked for that. */
   readonly progress?: ((message: string) => void) | undefined
   readonly log: Logger
+  /** The bytes that this call works on. */
+  readonly work: CallWork
   /** The same call, made under this name. */
   withAgent(agentId: string | undefined): OperationContext
 }

@@ -12,6 +12,7 @@ import { KnownText } from '../engine/versions/known-text.ts'
 import { defineOperation, pathErrors } from './definition/define.ts'
 import { readVersion } from './change/file-version.ts'
 import { withLocks } from './locking/with-locks.ts'
+import { largeBytes, largeTurn } from '../support/large-work.ts'
 import { timestamp } from '../support/timestamp.ts'
 
 export const asyncRead = defineOperation({
@@ -37,6 +38,7 @@ export async function readOne(input: Omit<ReadInput, 'agent_id'>, context: Opera
     options,
     async ([place]) => ({ version: await readVersion(context, place!, path), canonicalPath: place!.path })
   )
+  if (version.bytes.length > largeBytes) await largeTurn()
   const decode = () => decodeText(version.bytes, encoding, path)
   const known = isUtf8Name(encoding) ? context.bases.textOf(version.bytes, decode) : new KnownText(decode())
   const present: Present = {

@@ -2,11 +2,13 @@
 import { contract } from '../../schemas/contract.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import type { WriteInput, WriteOutput } from '../../schemas/write.ts'
+import { hashInTurns } from '../engine/files/read-file.ts'
 import { encodeText } from '../engine/files/text.ts'
 import type { OperationContext } from '../engine/context.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
 import { recordVersion } from './change/file-version.ts'
 import { withLocks } from './locking/with-locks.ts'
+import { largeBytes, largeTurn } from '../support/large-work.ts'
 import { timestamp } from '../support/timestamp.ts'
 
 export const asyncWrite = defineOperation({
@@ -25,6 +27,7 @@ export async function writeOne(
   context: OperationContext
 ): Promise<Static<typeof WriteOutput>> {
   const { path, content, encoding = context.config.crud.default_encoding, create_dirs, timeout, fencing_token } = input
+  if (content.length > largeBytes) await largeTurn()
   const bytes = encodeText(content, encoding, path)
   return withLocks(
     context,
@@ -32,11 +35,12 @@ export async function writeOne(
     { operation: 'async_write', timeout },
     async ([place], lock) => {
       context.files.checkWritable(place!, path)
+      const hash = await hashInTurns(bytes)
       const made = await context.files.create(place!, path, bytes, {
         createDirs: create_dirs,
         assertHeld: () => lock.assertHeld()
       })
-      const hash = recordVersion(context, 'async_write', place!, bytes, made)
+      recordVersion(context, 'async_write', place!, { bytes, hash }, made)
       context.reads.recordKnown(context.caller.agentId, { path: place!.path, given: path, hash })
       return { status: 'ok', path, hash, bytes_written: bytes.length, timestamp: timestamp() }
     }

@@ -9,6 +9,7 @@ import { defineOperation, pathErrors } from './definition/define.ts'
 import { lockSeconds, refuseLines, requireFileName } from './file-name.ts'
 import { readVersion } from './change/file-version.ts'
 import { withLocks } from './locking/with-locks.ts'
+import { largeBytes, largeTurn } from '../support/large-work.ts'
 
 export const readFile = defineOperation({
   name: 'read_file',
@@ -32,6 +33,7 @@ async function read(input: ReadFileInput, context: OperationContext): Promise<St
     { operation: 'read_file', timeout: lockSeconds(context) },
     async ([place]) => ({ version: await readVersion(context, place!, name), canonicalPath: place!.path })
   )
+  if (version.bytes.length > largeBytes) await largeTurn()
   const text = splitMark(decodeText(version.bytes, 'utf-8', name)).body
   const total = countLines(text)
   const first = start_line ?? 1

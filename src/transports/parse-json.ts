@@ -2,20 +2,45 @@
 import { isUtf8 } from 'node:buffer'
 import { OperationError } from '../errors.ts'
 import { maxElements } from '../operations/definition/copy-input.ts'
+import { endOfString, inTurns, parseLargeJson } from '../support/large-json.ts'
+import { largeBytes, largeTurn, pieceBytes } from '../support/large-work.ts'
 
-/** A larger object takes longer than its size explains. */
+/** A larger object takes longer than its size explains, and so do many objects that are not small. */
 const maxKeys = 20_000
+const maxFewKeys = 100
 /** More than any request of ours or of MCP has; code after the parser may recurse. */
 const maxDepth = 64
 /** A smaller body cannot take long to parse, and counting would cost it as much as parsing does. */
 const maxUncountedBytes = 65_536
 const jsonRpcCode = -32700
 
-/** @throws OperationError INVALID_REQUEST, over JSON-RPC -32700 */
+/** Of large JSON a promise: it is parsed in pieces, and other calls are served between them. @throws OperationError INVALID_REQUEST, over JSON-RPC -32700 */
 export function parseJson(bytes: Buffer): unknown {
+  return bytes.length > largeBytes ? parseLarge(bytes) : parseAtOnce(bytes)
+}
+
+async function parseLarge(bytes: Buffer): Promise<unknown> {
+  await largeTurn()
+  requireUtf8(bytes)
+  await inTurns(checkShape(bytes))
+  try {
+    const value = await parseLargeJson(bytes)
+    // To check it is the next step.
+    await largeTurn()
+    return value
+  } catch (error) {
+    throw invalid('is not valid JSON.', error)
+  }
+}
+
+function requireUtf8(bytes: Buffer): void {
   if (!isUtf8(bytes)) throw invalid('is not valid UTF-8. Send JSON encoded in UTF-8.')
+}
+
+function parseAtOnce(bytes: Buffer): unknown {
+  requireUtf8(bytes)
   const isCounted = bytes.length > maxUncountedBytes
-  if (isCounted) checkShape(bytes)
+  if (isCounted) for (const _ of checkShape(bytes));
   let value: unknown
   try {
     value = JSON.parse(bytes.toString('utf8'))
@@ -35,28 +60,31 @@ function isDeeperThan(value: unknown, depth: number): boolean {
 const quote = 0x22
 const comma = 0x2c
 const openArray = 0x5b
-const backslash = 0x5c
 const closeArray = 0x5d
 const openObject = 0x7b
 const closeObject = 0x7d
 
 /**
  * Counts what the parser would build. A million keys or brackets fit into a body and take seconds to build; counting them
- * takes milliseconds. The parser finds text that is not JSON, at the latest at the place where the count ends.
+ * takes milliseconds; it yields after each piece. The parser finds text that is not JSON, at the latest at the place where the count ends.
  */
-function checkShape(bytes: Buffer): void {
+function* checkShape(bytes: Buffer): Generator<void, void> {
   const commas = new Uint32Array(maxDepth)
   const limits = new Uint32Array(maxDepth)
   let depth = 0
   let elements = 0
+  let keysOfLarge = 0
+  let pieceEnd = pieceBytes
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at]
-    if (byte === quote) at = endOfString(bytes, at)
+    if (byte === quote) at = yield* endOfString(bytes, at)
     else if (byte === comma) {
       if (depth === 0) return
       elements++
+      if (limits[depth - 1] === maxKeys && commas[depth - 1]! > maxFewKeys && ++keysOfLarge > maxKeys)
+        throw tooManyKeys()
       if (++commas[depth - 1]! >= limits[depth - 1]!) {
-        throw invalid(`has an object with more than ${maxKeys} parameters. Send only known ones.`)
+        throw tooManyKeys()
       }
     } else if (byte === openArray || byte === openObject) {
       if (depth === maxDepth) throw tooDeep()
@@ -65,18 +93,16 @@ function checkShape(bytes: Buffer): void {
       elements++
     } else if ((byte === closeArray || byte === closeObject) && --depth < 0) return
     if (elements > maxElements) throw invalid(`has more than ${maxElements} elements. Send it in several calls.`)
+    if (at < pieceEnd) continue
+    yield
+    pieceEnd = at + pieceBytes
   }
 }
 
-/** The offset of the quote that ends the string; that of the last byte if none does. */
-function endOfString(bytes: Buffer, start: number): number {
-  const end = bytes.indexOf(quote, start + 1)
-  if (end === -1) return bytes.length
-  if (bytes[end - 1] !== backslash) return end
-  // Byte by byte from here: a native search for each of a million escaped quotes costs more.
-  let at = start + 1
-  while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1
-  return at
+function tooManyKeys(): OperationError {
+  return invalid(
+    `has more than ${maxKeys} parameters in one object, or in objects that are large. Send only known ones.`
+  )
 }
 
 function tooDeep(): OperationError {

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ByteBudget } from '../engine/byte-budget.ts'
 import { OperationError } from '../errors.ts'
+import { largeBytes, largeTurn } from '../support/large-work.ts'
 import { untilAnswered } from '../support/until-answered.ts'
 
 /** Cost of a chunk in addition to its bytes (measured): a body that comes byte by byte counts as what it costs. */
@@ -58,7 +59,8 @@ export function readBody(
     function onEnd(): void {
       stop()
       share.settle()
-      resolve(Buffer.concat(pieces, length))
+      if (length <= largeBytes) return resolve(Buffer.concat(pieces, length))
+      return void largeTurn().then(() => resolve(Buffer.concat(pieces, length)))
     }
 
     readers.set(request, fail)

@@ -1,5 +1,8 @@
 // Turns in arrival order: so many at once, so many waiting behind them, the rest refused.
 
+/** No thread was free in time. */
+export class PoolBusy extends Error {}
+
 export interface Turns {
   /** Resolves when it is the caller's turn; the caller must then `end` it. Rejects at once if too many wait, and on abort. */
   readonly begin: (signal: AbortSignal) => Promise<void>
@@ -16,7 +19,7 @@ export function createTurns(maxRunning: number, maxWaiting: number): Turns {
       running++
       return
     }
-    if (waiting.size >= maxWaiting) throw new Error(`More than ${maxWaiting} comparisons are waiting.`)
+    if (waiting.size >= maxWaiting) throw new PoolBusy(`More than ${maxWaiting} comparisons are waiting.`)
     await new Promise<void>((resolve, reject) => {
       const grant = () => {
         signal.removeEventListener('abort', leave)

@@ -9,8 +9,10 @@ import { editLines, sizeOfEdits, type EditTask, type EditResult } from './line-e
 import { hasMoreLines } from './lines.ts'
 import { mergeTexts } from './merge.ts'
 import { applyPatches, type ApplyResult } from './patches.ts'
+import { PoolBusy } from './admission-queue.ts'
 import { createPool } from './pool.ts'
 import type { Jobs } from './worker.ts'
+import { largeTurn } from '../../support/large-work.ts'
 import type { JudgeTask, PatchJudgement } from './judgement.ts'
 import type { MergeResult, MergeTask } from './merge-result.ts'
 
@@ -178,7 +180,9 @@ export function createDiffer(options: DifferOptions = {}): Differ {
     } catch (error) {
       if (!(error instanceof OutOfBudget)) throw error
     }
-    const fallback = () => {
+    const fallback = (reason: unknown) => {
+      // Threads are there: what they have no time for would hold the event loop as long.
+      if (reason instanceof PoolBusy) throw tooMuchWork()
       try {
         return work(createBudget(maxFallbackSteps))
       } catch (error) {
@@ -209,15 +213,19 @@ export function createDiffer(options: DifferOptions = {}): Differ {
   async function onThread<Name extends keyof Jobs>(
     name: Name,
     task: Jobs[Name]['task'],
-    fallback: () => Jobs[Name]['result'],
+    fallback: (reason: unknown) => Jobs[Name]['result'],
     signal: AbortSignal | undefined
   ): Promise<Jobs[Name]['result']> {
+    // To hand a task to a thread is to copy its texts.
+    await largeTurn()
+    signal?.throwIfAborted()
     try {
       return await pool.run(name, task, signal)
     } catch (error) {
       signal?.throwIfAborted()
       onFallback(error)
-      return fallback()
+      await largeTurn()
+      return fallback(error)
     }
   }
 

@@ -2,7 +2,7 @@
 import type { Piscina } from 'piscina'
 import { installed } from '../../support/installation.ts'
 import { assertInstalled, createLazy } from '../../support/lazy.ts'
-import { createTurns } from './admission-queue.ts'
+import { createTurns, PoolBusy } from './admission-queue.ts'
 import type { Jobs } from './worker.ts'
 
 interface PoolOptions {
@@ -42,7 +42,7 @@ export function createPool({ maxThreads, patienceMs, onTrouble }: PoolOptions): 
     const onAbort = () => abort.abort(signal?.reason)
     signal?.addEventListener('abort', onAbort, { once: true })
     // Not unref'd: threads are, and a job under way must keep the process.
-    const timer = setTimeout(() => abort.abort(new Error(`No answer in ${patienceMs} ms.`)), patienceMs)
+    const timer = setTimeout(() => abort.abort(new PoolBusy(`No answer in ${patienceMs} ms.`)), patienceMs)
     try {
       return await runInTurn(name, task, abort.signal)
     } finally {

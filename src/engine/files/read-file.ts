@@ -1,8 +1,9 @@
 // Reads a regular file whole, from one descriptor, with its hash. Decides without blocking whether it is one.
-import { hash as hashOf } from 'node:crypto'
+import { createHash, hash as hashOf } from 'node:crypto'
 import { constants, fstatSync, openSync, read, readSync, type BigIntStats } from 'node:fs'
 import { promisify } from 'node:util'
 import { isErrno, OperationError } from '../../errors.ts'
+import { largeBytes, largeTurn, pieceBytes } from '../../support/large-work.ts'
 import { closeReader } from './close-reader.ts'
 import { mayAccess } from './access.ts'
 import { identityOf, isSameIdentity, type FileIdentity } from './identity.ts'
@@ -45,6 +46,17 @@ export function contentHash(bytes: Buffer | string): string {
   return `sha256:${hashOf('sha256', bytes, 'hex')}`
 }
 
+/** The same; of large content in pieces, so that other calls are served between them. */
+export async function hashInTurns(bytes: Buffer): Promise<string> {
+  if (bytes.length <= largeBytes) return contentHash(bytes)
+  const hash = createHash('sha256')
+  for (let at = 0; at < bytes.length; at += pieceBytes) {
+    await largeTurn()
+    hash.update(bytes.subarray(at, at + pieceBytes))
+  }
+  return `sha256:${hash.digest('hex')}`
+}
+
 /**
  * @param path as the caller spelt it, for messages
  * @param known what the file probably still is: comparing costs a tenth of hashing
@@ -67,7 +79,12 @@ export async function readFile(
       const after = fstatSync(fd, { bigint: true })
       // Another program writes in place right now: the read may be torn.
       const isWhole = isSameIdentity(identityOf(before), identityOf(after)) && bytes.length === Number(after.size)
-      if (isWhole || attempt === maxTornReads) return versionOf(bytes, after, place, known)
+      if (!isWhole && attempt < maxTornReads) continue
+      return versionOf(
+        bytes.length > largeBytes ? await identifyLarge(bytes, known) : identify(bytes, known),
+        after,
+        place
+      )
     }
   } catch (error) {
     throw explainWalkError(error, path)
@@ -196,16 +213,20 @@ function readFully(fd: number, bytes: Buffer): number {
   return filled
 }
 
-function versionOf(
-  bytes: Buffer,
-  stat: BigIntStats,
-  { directory, name }: OpenEntry,
-  known: KnownBytes | undefined
-): FileVersion {
-  const isKnown = known !== undefined && bytes.equals(known.bytes)
+/** Content that is known already is kept once. */
+function identify(bytes: Buffer, known: KnownBytes | undefined): KnownBytes {
+  return known !== undefined && bytes.equals(known.bytes) ? known : { bytes, hash: contentHash(bytes) }
+}
+
+async function identifyLarge(bytes: Buffer, known: KnownBytes | undefined): Promise<KnownBytes> {
+  await largeTurn()
+  return known !== undefined && bytes.equals(known.bytes) ? known : { bytes, hash: await hashInTurns(bytes) }
+}
+
+function versionOf({ bytes, hash }: KnownBytes, stat: BigIntStats, { directory, name }: OpenEntry): FileVersion {
   return {
-    bytes: isKnown ? known.bytes : bytes,
-    hash: isKnown ? known.hash : contentHash(bytes),
+    bytes,
+    hash,
     identity: identityOf(stat),
     mode: Number(stat.mode) & 0o7777,
     uid: Number(stat.uid),

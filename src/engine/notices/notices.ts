@@ -7,7 +7,7 @@ import type { OperationContext } from '../context.ts'
 import type { LineRange } from '../versions/line-ranges.ts'
 import { findUnseenChanges, type UnseenChanges } from './unseen-changes.ts'
 import { shownPath } from './shown-path.ts'
-import type { AgentView } from '../versions/read-tracker.ts'
+import type { AgentView } from '../versions/agent-view.ts'
 import { timestamp } from '../../support/timestamp.ts'
 
 interface Notices {

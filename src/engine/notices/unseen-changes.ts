@@ -5,7 +5,7 @@ import { decodeText } from '../files/text.ts'
 import type { Hunk } from '../diff/hunks.ts'
 import type { OperationContext } from '../context.ts'
 import { contains, union, type LineRange } from '../versions/line-ranges.ts'
-import type { SeenRange, AgentView } from '../versions/read-tracker.ts'
+import type { SeenRange, AgentView } from '../versions/agent-view.ts'
 
 export interface UnseenChanges {
   /** Oldest first. */

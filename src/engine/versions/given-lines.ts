@@ -11,6 +11,9 @@ interface Given {
 /** More pieces than an agent reads of one file; beyond it the first pieces are sent again. */
 const maxRanges = 100
 
+/** Of one range, in memory. */
+const rangeBytes = 48
+
 /** Keyed by view: one agent and one file. Nothing of it survives a restart. */
 export function createGivenLines() {
   const byView = new WeakMap<object, Given>()
@@ -23,6 +26,11 @@ export function createGivenLines() {
 
   return {
     of,
+    /** Bytes in memory. */
+    sizeOf(view: object): number {
+      const lines = byView.get(view)?.lines
+      return Array.isArray(lines) ? lines.length * rangeBytes : 0
+    },
     add(view: object, hash: string, lines: LineRange | undefined): void {
       const known = of(view, hash)
       if (known === 'all') return

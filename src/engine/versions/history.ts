@@ -1,6 +1,7 @@
 // The known versions of each file, and the author of each.
 import { LRUCache } from 'lru-cache'
 import type { FileIdentity } from '../files/identity.ts'
+import { createSharedStrings } from './shared-strings.ts'
 
 /** The agent and the operation that made a version. */
 export interface Author {
@@ -56,12 +57,15 @@ interface RecordOptions {
 }
 
 interface TrackedFile {
+  readonly path: string
   /** Of the file when its last version was seen; undefined if it is gone, or has not been examined since a restart. */
   identity: FileIdentity | undefined
   /** Permission bits when it was last examined. */
   mode?: number | undefined
   /** Oldest first; the last one is the version known to be there. */
   readonly versions: Version[]
+  /** In memory, as far as it is counted. */
+  bytes: number
 }
 
 /** A file's history, as it outlives the process. */
@@ -75,6 +79,8 @@ interface HistoryOptions {
   readonly maxFiles: number
   /** Versions remembered of one file. */
   readonly maxVersions: number
+  /** Bound on the bytes that all histories take in memory. */
+  readonly maxBytes: number
   readonly now?: () => number
 }
 
@@ -82,29 +88,45 @@ export type History = ReturnType<typeof createHistory>
 
 export const external: Author = { agentId: 'external', operation: 'external' }
 
-export function createHistory({ maxFiles, maxVersions, now = Date.now }: HistoryOptions) {
+export function createHistory({ maxFiles, maxVersions, maxBytes, now = Date.now }: HistoryOptions) {
   const forgetListeners = new Set<(path: string) => void>()
   const files = new LRUCache<string, TrackedFile>({
     max: maxFiles,
-    dispose: (_, path) => {
+    dispose: (tracked, path) => {
+      bytes -= tracked.bytes
       for (const listener of forgetListeners) listener(path)
     }
   })
   const changeListeners = new Set<(change: VersionChange) => void>()
   const trackListeners = new Set<(path: string) => void>()
+  const shareName = createSharedStrings()
   let seq = 0
+  let bytes = 0
+
+  const isFull = () => bytes > maxBytes && files.size > 1
+
+  /** The least recently used files go first, never the one in use. */
+  function weigh(tracked: TrackedFile, change: number): void {
+    tracked.bytes += change
+    bytes += change
+    while (isFull()) files.pop()
+  }
 
   function track(path: string, tracked: TrackedFile): void {
     files.set(path, tracked)
+    weigh(tracked, fileBytes + path.length)
     for (const listener of trackListeners) listener(path)
   }
 
-  function add(path: string, { versions }: TrackedFile, made: Omit<Version, 'seq'>, isBulk = false): void {
+  function add(path: string, tracked: TrackedFile, made: Omit<Version, 'seq'>, isBulk = false): void {
+    const { versions } = tracked
     const previous = versions.at(-1)
+    const { text: agentId, ownLength } = shareName(made.agentId)
     seq += 1
-    const version = { ...made, seq }
+    const version = compact({ ...made, agentId, seq })
     versions.push(version)
-    if (versions.length > maxVersions) versions.shift()
+    const dropped = versions.length > maxVersions ? versions.shift() : undefined
+    weigh(tracked, ownLength + sizeOfVersion(version) - (dropped === undefined ? 0 : sizeOfVersion(dropped)))
     if (version.isFirstSight) return
     const change = { ...version, path, previousHash: previous?.hash, isBulk }
     for (const listener of changeListeners) listener(change)
@@ -120,7 +142,7 @@ export function createHistory({ maxFiles, maxVersions, now = Date.now }: History
     const known = files.get(path)
     const last = known?.versions.at(-1)
     const isFirstSight = known === undefined && author === undefined
-    const tracked = known ?? { identity, versions: [] }
+    const tracked = known ?? { path, identity, versions: [], bytes: 0 }
     tracked.identity = identity
     tracked.mode = identity.mode
     if (known === undefined) track(path, tracked)
@@ -140,7 +162,7 @@ export function createHistory({ maxFiles, maxVersions, now = Date.now }: History
     const known = files.get(path)
     // A link has no versions of its own, since a reader of its path gets those of its target; yet it can be brought back.
     if (known === undefined && link === undefined) return
-    const tracked = known ?? { identity: undefined, versions: [] }
+    const tracked = known ?? { path, identity: undefined, versions: [], bytes: 0 }
     if (known === undefined) track(path, tracked)
     tracked.identity = undefined
     if (link === undefined && tracked.versions.at(-1)?.hash === null) return
@@ -193,6 +215,14 @@ export function createHistory({ maxFiles, maxVersions, now = Date.now }: History
     get trackedFiles(): number {
       return files.size
     },
+    /** Bytes that all this takes in memory, as far as it is counted. */
+    get bytes(): number {
+      return bytes
+    },
+    /** The same text, as the records here have it. */
+    sharedName: (name: string): string => shareName(name).text,
+    /** The same path, as the records here have it. */
+    sharedPath: (path: string): string => files.peek(path)?.path ?? path,
     /** Reports every change from now on, external ones included. @returns removes the listener */
     onChange(listener: (change: VersionChange) => void): () => void {
       changeListeners.add(listener)
@@ -221,14 +251,42 @@ export function createHistory({ maxFiles, maxVersions, now = Date.now }: History
       if (versions.length === 0) return
       seq = versions.reduce((most, version) => Math.max(most, version.seq), seq)
       const known = files.peek(path)
-      if (known === undefined) return track(path, { identity: undefined, versions: versions.slice(-maxVersions) })
+      const kept = versions
+        .slice(-maxVersions)
+        .map((version) => ({ ...version, agentId: shareName(version.agentId).text }))
+      if (known === undefined) {
+        const tracked = { path, identity: undefined, versions: kept, bytes: 0 }
+        track(path, tracked)
+        return weigh(tracked, sizeOfVersions(kept))
+      }
+      const before = sizeOfVersions(known.versions)
       const [first, ...others] = known.versions.splice(0)
       // The first version seen here is the last one known before, or else the file has changed while no server ran.
       const isSame = first?.isFirstSight === true && first.hash === versions.at(-1)?.hash
       const own = first === undefined || isSame ? others : [{ ...first, isFirstSight: false }, ...others]
-      known.versions.push(...[...versions, ...own].slice(-maxVersions))
+      known.versions.push(...[...kept, ...own].slice(-maxVersions))
+      weigh(known, sizeOfVersions(known.versions) - before)
     }
   }
+}
+
+/** An object that is written out takes less memory than one to which members were added. */
+function compact(version: Version): Version {
+  const { hash, at, agentId, operation, isFirstSight, seq } = version
+  const isPlain = version.renamedFrom === undefined && version.renamedTo === undefined && version.was === undefined
+  return isPlain ? { hash, at, agentId, operation, isFirstSight, seq } : version
+}
+
+// Measured: what a file takes beside its path, and a version beside its names.
+const fileBytes = 900
+const versionBytes = 320
+
+function sizeOfVersion({ renamedFrom = '', renamedTo = '', was }: Version): number {
+  return versionBytes + renamedFrom.length + renamedTo.length + (was?.link?.length ?? 0)
+}
+
+function sizeOfVersions(versions: readonly Version[]): number {
+  return versions.reduce((sum, version) => sum + sizeOfVersion(version), 0)
 }
 
 function modeOf({ mode }: TrackedFile): Was | undefined {

@@ -1,32 +1,9 @@
 // What each agent has been shown: which version of which file, whole or by lines. An agent that has seen an older version gets a notice.
-import { LRUCache } from 'lru-cache'
 import type { History, Version, VersionChange } from './history.ts'
+import type { AgentView, SeenRange } from './agent-view.ts'
 import { createGivenLines, type GivenLines } from './given-lines.ts'
 import type { LineRange } from './line-ranges.ts'
-
-/** Lines of one version that an agent has seen. */
-export interface SeenRange {
-  /** Of the version, in its file's history. */
-  readonly seq: number
-  readonly hash: string
-  /** Undefined for the whole file. */
-  readonly lines?: LineRange | undefined
-}
-
-/** One agent's knowledge of one file. */
-export interface AgentView {
-  readonly agentId: string
-  /** Canonical. */
-  readonly path: string
-  /** As the agent spelt it. */
-  readonly given: string
-  /** Oldest first; together they are what it has seen. */
-  sights: readonly SeenRange[]
-  /** Hash of the last version that the agent knows as a whole. */
-  knownHash: string | undefined
-  /** The agent knows what others have changed up to this version. */
-  learnedSeq: number
-}
+import { createViewShares } from './view-shares.ts'
 
 /** What an answer shows of a file. */
 export interface Shown {
@@ -53,16 +30,25 @@ interface Unreported {
   readonly bulk: Set<AgentView>
 }
 
+// Measured: what a view takes beside its names, and each range of lines in it.
+const viewBytes = 400
+const sightBytes = 100
+
 /** Parts of one file that are remembered separately. */
 const maxSeenRanges = 8
 
 export type ReadTracker = ReturnType<typeof createReadTracker>
 
-/** @param maxViews pairs of file and agent to remember, the most recently used ones; 0 remembers none */
-export function createReadTracker(history: History, maxViews: number) {
-  // LRUCache allocates for `max` at once, but not for `maxSize`.
-  const bound = { maxSize: maxViews, sizeCalculation: () => 1 }
-  const views = maxViews > 0 ? new LRUCache<string, AgentView>({ ...bound, dispose: forgetView }) : undefined
+interface TrackerOptions {
+  /** Pairs of file and agent to remember; 0 remembers none. */
+  readonly maxViews: number
+  /** Bytes that they may take in memory. */
+  readonly maxBytes: number
+}
+
+export function createReadTracker(history: History, { maxViews, maxBytes }: TrackerOptions) {
+  const views =
+    maxViews > 0 ? createViewShares({ maxViews, maxBytes, onForget: forgetView, sizeOf: sizeOfView }) : undefined
   const byPath = new Map<string, Set<AgentView>>()
   const unreported = new Map<string, Unreported>()
   const givenLines = createGivenLines()
@@ -107,6 +93,7 @@ export function createReadTracker(history: History, maxViews: number) {
   }
 
   function touch(view: AgentView): void {
+    views?.use(view)
     for (const listener of listeners) listener(view)
   }
 
@@ -148,16 +135,25 @@ export function createReadTracker(history: History, maxViews: number) {
     if (history.last(view.path)?.seq === seq) clearPending(view)
   }
 
-  function viewOf(agentId: string, { path, given }: Pick<Shown, 'path' | 'given'>): AgentView {
-    const key = keyOf(agentId, path)
-    const known = views?.get(key)
+  function viewOf(agent: string, { path: asRead, given: asGiven }: Pick<Shown, 'path' | 'given'>): AgentView {
+    const known = views?.get(agent, asRead)
     if (known !== undefined) return known
+    // The same text is in memory once.
+    const agentId = history.sharedName(agent)
+    const path = history.sharedPath(asRead)
+    const given = asGiven === path ? path : asGiven
     const view: AgentView = { agentId, path, given, sights: [], knownHash: undefined, learnedSeq: 0 }
-    views?.set(key, view)
+    views?.add(view)
     const others = byPath.get(path)
     if (others === undefined) byPath.set(path, new Set([view]))
     else others.add(view)
     return view
+  }
+
+  function sizeOfView(view: AgentView): number {
+    const { path, given, sights } = view
+    const names = path.length + (given === path ? 0 : given.length)
+    return viewBytes + names + sightBytes * sights.length + givenLines.sizeOf(view)
   }
 
   return {
@@ -166,7 +162,7 @@ export function createReadTracker(history: History, maxViews: number) {
       const version = versionOf(path, hash)
       if (agentId === undefined || views === undefined || version === undefined) return
       const view = viewOf(agentId, { path, given })
-      const range = { seq: version.seq, hash, lines }
+      const range = { seq: version.seq, hash: version.hash ?? hash, lines }
       view.sights = lines === undefined ? [range] : addSeenRange(view.sights, range)
       givenLines.add(view, hash, lines)
       if (lines === undefined) know(view, version)
@@ -178,7 +174,7 @@ export function createReadTracker(history: History, maxViews: number) {
       const version = versionOf(path, hash)
       if (agentId === undefined || views === undefined || version === undefined) return
       const view = viewOf(agentId, { path, given })
-      if (view.sights.length === 0) view.sights = [{ seq: version.seq, hash }]
+      if (view.sights.length === 0) view.sights = [{ seq: version.seq, hash: version.hash ?? hash }]
       if (from === undefined) givenLines.add(view, hash, undefined)
       else givenLines.follow(view, from, hash)
       know(view, version)
@@ -186,12 +182,12 @@ export function createReadTracker(history: History, maxViews: number) {
     },
     /** Which lines of this version the agent has been given; undefined if nothing of it is remembered. */
     givenLines(agentId: string | undefined, path: string, hash: string): GivenLines | undefined {
-      const view = agentId === undefined ? undefined : views?.peek(keyOf(agentId, path))
+      const view = agentId === undefined ? undefined : views?.get(agentId, path)
       return view && givenLines.of(view, hash)
     },
     /** The version that the agent knows, as a whole or in part; undefined if that is not known here. */
     knownHash(agentId: string | undefined, path: string): string | undefined {
-      const view = agentId === undefined ? undefined : views?.peek(keyOf(agentId, path))
+      const view = agentId === undefined ? undefined : views?.get(agentId, path)
       return view?.knownHash ?? view?.sights.at(-1)?.hash
     },
     /** A file has a new name: the agents that knew the file know it by that. @param agentId the agent that renamed it */
@@ -207,7 +203,7 @@ export function createReadTracker(history: History, maxViews: number) {
           touch(moved)
         }
         // The views of other agents stay until those learn that the old name is gone.
-        if (view.agentId === agentId) views?.delete(keyOf(agentId, source))
+        if (view.agentId === agentId) views?.remove(view)
       }
     },
     hasUnreported: (agentId: string): boolean => unreported.has(agentId),
@@ -235,20 +231,21 @@ export function createReadTracker(history: History, maxViews: number) {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    forget: (view: AgentView): boolean => views?.delete(keyOf(view.agentId, view.path)) === true,
-    /** All that is known, the least recently used first. */
-    *dump(): Generator<AgentView> {
-      for (const key of views?.rkeys() ?? []) {
-        const view = views?.peek(key)
-        if (view !== undefined) yield view
-      }
+    forget: (view: AgentView): boolean => views?.remove(view) === true,
+    /** All that is known, the least recently used of each agent first. */
+    dump: (): Iterable<AgentView> => views?.all() ?? [],
+    /** Bytes that all this takes in memory, as far as it is counted. */
+    get bytes(): number {
+      return views?.bytes ?? 0
     },
     /** Restores a view of an earlier process; changes since then are still to be reported. */
     restore(saved: AgentView): void {
       const { agentId, path } = saved
       // A view made by a call meanwhile is newer, and a file without a history has nothing to report.
-      if (views === undefined || views.has(keyOf(agentId, path)) || history.last(path) === undefined) return
-      const view = Object.assign(viewOf(agentId, saved), saved)
+      if (views === undefined || views.get(agentId, path) !== undefined || history.last(path) === undefined) return
+      const { sights, knownHash, learnedSeq } = saved
+      const view = Object.assign(viewOf(agentId, saved), { sights, knownHash, learnedSeq })
+      views.use(view)
       const since = newest(view)
       if (history.versions(path).some((version) => version.seq > since && version.agentId !== agentId))
         unreportedOf(agentId).views.add(view)
@@ -258,10 +255,6 @@ export function createReadTracker(history: History, maxViews: number) {
 
 function newest({ sights, learnedSeq }: AgentView): number {
   return Math.max(learnedSeq, ...sights.map(({ seq }) => seq))
-}
-
-function keyOf(agentId: string, path: string): string {
-  return `${agentId}\0${path}`
 }
 
 /** Joins ranges of the same version that it touches, and replaces older ones of its own lines. A whole-file range of the same version covers it. */

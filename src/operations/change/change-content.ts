@@ -1,7 +1,8 @@
 // Changes the content of a file: checks the expected version, merges if the caller wants that, and records the change as the caller's.
-import type { FileVersion } from '../../engine/files/read-file.ts'
+import { hashInTurns, type FileVersion } from '../../engine/files/read-file.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
 import type { OperationContext } from '../../engine/context.ts'
+import { largeBytes, largeTurn } from '../../support/large-work.ts'
 import { changeFile, findStale, type FileChange, type LockedTurn, type Outcome } from './change-file.ts'
 import { readVersion, recordVersion } from './file-version.ts'
 import { mergeStale, type Rebased, type StaleChange } from './stale-change.ts'
@@ -52,11 +53,14 @@ export async function changeContent<Done extends { readonly hash?: string }>(
   const { files, reads, caller } = context
 
   async function bytesOf({ bytes }: FileVersion): Promise<Buffer> {
+    if (bytes.length > largeBytes) await largeTurn()
     const content = await change(bytes)
+    if (content.length > largeBytes) await largeTurn()
     return typeof content === 'string' ? texts.encode(content, bytes) : content
   }
 
   async function textOf(version: Buffer): Promise<string> {
+    if (version.length > largeBytes) await largeTurn()
     const content = await change(version)
     return typeof content === 'string' ? content : texts.decode(content)
   }
@@ -77,8 +81,9 @@ export async function changeContent<Done extends { readonly hash?: string }>(
     const outcome = { current, bytes, isMerged: merged !== undefined }
     if (bytes.equals(current.bytes))
       return { done: answer({ ...outcome, hash: current.hash, isChanged: false }), merged }
+    const hash = await hashInTurns(bytes)
     const made = await files.replace(place, path, current, bytes, assertHeld)
-    const hash = recordVersion(context, operation, place, bytes, made)
+    recordVersion(context, operation, place, { bytes, hash }, made)
     // What the caller knows of a merged version, its answer decides.
     if (merged === undefined && (knowsNow !== undefined || expected !== undefined)) {
       const known = knowsNow?.() ?? { from: current.hash }

@@ -1,21 +1,24 @@
 // The steps that the operations on files share: read and remember a version, record a change.
 import { isOperationError, OperationError } from '../../errors.ts'
 import { StaleFileError } from '../../engine/files/preconditions.ts'
-import { contentHash, type FileVersion, type KnownBytes } from '../../engine/files/read-file.ts'
+import { hashInTurns, type FileVersion, type KnownBytes } from '../../engine/files/read-file.ts'
 import type { Author } from '../../engine/versions/history.ts'
 import type { Made } from '../../engine/files/after-change.ts'
 import { unknownIdentity } from '../../engine/files/identity.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
 import type { Caller, OperationContext } from '../../engine/context.ts'
 import { beginGlance, beginObservation } from '../../engine/versions/observed-version.ts'
+import { largeBytes } from '../../support/large-work.ts'
 import type { LockedTurn } from './change-file.ts'
 
 /** Reads the file at a place, whose lock is held, and keeps its bytes as a base. Notes a version that no call here made as an external change. */
 export async function readVersion(
-  context: Pick<OperationContext, 'files' | 'bases' | 'history'>,
+  context: Pick<OperationContext, 'files' | 'bases' | 'history' | 'work'>,
   place: OpenEntry,
   path: string
 ): Promise<FileVersion> {
+  const turn = reserveWork(context, place)
+  if (turn !== undefined) await turn
   const observation = beginObservation(place.path, context)
   try {
     const version = await context.files.read(place, path, lastKnown(place.path, context))
@@ -39,27 +42,35 @@ function lastKnown(
   return hash === undefined || bytes === undefined ? undefined : { hash, bytes }
 }
 
+/** Bytes, text, and what is made of them: another version, its text, an answer. */
+const copies = 4
+
+/** @returns undefined if the call need not wait */
+function reserveWork({ work }: Pick<OperationContext, 'work'>, { stat }: OpenEntry): Promise<void> | undefined {
+  return stat !== undefined && stat.size > largeBytes ? work.reserve(copies * Number(stat.size)) : undefined
+}
+
 /** Reads a file whose lock is not held. Does not note a version that was read while the file changed. */
 export async function glanceAt(context: OperationContext, place: OpenEntry, path: string): Promise<FileVersion> {
+  const turn = reserveWork(context, place)
+  if (turn !== undefined) await turn
   const glance = beginGlance(place.path, context)
   const version = await context.files.read(place, path)
   glance.record(version)
   return version
 }
 
-/** Keeps a version that this call has made. @returns its hash @throws OperationError what is unsure about it */
+/** Keeps a version that this call has made. @throws OperationError what is unsure about it */
 export function recordVersion(
   { bases, history, caller }: OperationContext,
   operation: string,
   place: OpenEntry,
-  bytes: Buffer,
+  { bytes, hash }: KnownBytes,
   { identity = unknownIdentity, unsure }: Made
-): string {
-  const hash = contentHash(bytes)
+): void {
   bases.keep(hash, bytes)
   history.record(place.path, hash, identity, { author: authorOf(caller, operation) })
   if (unsure !== undefined) throw unsure
-  return hash
 }
 
 export function authorOf({ agentId }: Caller, operation: string): Author {
@@ -79,8 +90,9 @@ export async function createMissing(
   { createDirs, mode, ...source }: { createDirs: boolean; mode?: number | undefined; from?: string }
 ): Promise<string> {
   try {
+    const hash = await hashInTurns(bytes)
     const made = await context.files.create(place, path, bytes, { createDirs, assertHeld, mode })
-    const hash = recordVersion(context, operation, place, bytes, made)
+    recordVersion(context, operation, place, { bytes, hash }, made)
     context.reads.recordKnown(context.caller.agentId, { path: place.path, given: path, hash, ...source })
     return hash
   } catch (error) {

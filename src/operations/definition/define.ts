@@ -108,6 +108,8 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
       logFailure(failure, { ...facts, code: failure.code, ms: performance.now() - start }, context)
       // No client may be there to read the answer of a cancelled call.
       throw failure.code === 'CANCELLED' ? failure : failure.withNotices(await noticesFor(agentId, context))
+    } finally {
+      context.work.release()
     }
   }
 
@@ -177,7 +179,7 @@ function toFailure(error: unknown, operation: string, signal: AbortSignal): Oper
 }
 
 /** Logs an unexpected failure with its cause, and, as PRD 4.7 asks, that a client left the queue. */
-function logFailure(failure: OperationError, facts: object, { log }: OperationContext): void {
+function logFailure(failure: OperationError, facts: object, { log }: Pick<OperationContext, 'log'>): void {
   if (failure.code === 'CANCELLED') log.info(facts, 'client cancelled or disconnected')
   else if (failure.httpStatus === 500) log.error({ ...facts, err: failure.cause ?? failure }, 'operation failed')
   else log.debug(facts, 'operation')

@@ -4,6 +4,8 @@ import type { TObject, TSchema } from '../../../schemas/typebox.ts'
 import { toOperationError } from '../../errors.ts'
 import { contentText, type CallOperation, type OperationResult } from '../../engine/context.ts'
 import { encodeTwice, type Pieces } from '../encode-result.ts'
+import { isLarge } from '../../support/encode-large.ts'
+import { largeTurn } from '../../support/large-work.ts'
 import type { Operation } from '../../operations/definition/define.ts'
 import { toListedSchema, type JsonObjectSchema } from './listed-schema.ts'
 import type { ToolOperation } from './offered-tools.ts'
@@ -76,7 +78,10 @@ export async function runTool(
   about: Parameters<CallOperation>[2]
 ): Promise<ToolOutcome> {
   try {
-    return { body: await call(name, input, about), isError: false, isPlain }
+    const body = await call(name, input, about)
+    // To encode it is the next step.
+    if (isLarge(body)) await largeTurn()
+    return { body, isError: false, isPlain }
   } catch (error) {
     return { body: envelope.body(toOperationError(error), { operation: name, input }), isError: true }
   }

@@ -2,8 +2,10 @@
 import { PassThrough, pipeline, type Readable, type Writable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ByteBudget } from '../../engine/byte-budget.ts'
+import type { OperationResult } from '../../engine/context.ts'
 import { isErrno, OperationError, toOperationError } from '../../errors.ts'
 import { createLazy, explainLoadError } from '../../support/lazy.ts'
+import { isLarge } from '../../support/encode-large.ts'
 import { parseJson } from '../parse-json.ts'
 import { readLines, type Line } from '../../support/read-lines.ts'
 import { failure, invalidRequest, readMessage, type Call, type Message, type Response } from './messages.ts'
@@ -64,6 +66,7 @@ export function serveStdio(options: StdioOptions): StdioConnection {
   let underWay = 0
   const mcp = createLazy(() => openMcp(writer), options.onMcpTrouble)
   const writer = createWriter(output, abandon)
+  budget.work.watch(output, false)
   const ahead = new PassThrough({ highWaterMark: aheadBytes })
   let patience: NodeJS.Timeout | undefined
   input.once('end', () => (patience = setTimeout(abandon, drainMs)))
@@ -88,7 +91,8 @@ export function serveStdio(options: StdioOptions): StdioConnection {
     try {
       for await (const line of readLines(ahead, maxLineBytes)) {
         patience?.refresh()
-        receive(line)
+        const value = parseLine(line)
+        receive(line, value instanceof Promise ? await value : value)
         await writer.ready(stop.signal)
         await untilBelow(maxCalls)
       }
@@ -120,9 +124,9 @@ export function serveStdio(options: StdioOptions): StdioConnection {
     sleepers.clear()
   }
 
-  function receive(line: Line): void {
-    if (line !== undefined && isBlank(line)) return
-    const value = parseLine(line)
+  /** @param value what the line says, or why it says nothing; undefined for a blank line */
+  function receive(line: Line, value: unknown): void {
+    if (value === undefined) return
     if (value instanceof OperationError) return writer.answer(failure(null, value))
     const release = takeBytes(line?.length ?? 0, value)
     if (release === undefined) return
@@ -130,7 +134,7 @@ export function serveStdio(options: StdioOptions): StdioConnection {
     underWay += messages
     const answered = Array.isArray(value) ? answerBatch(value) : answerOne(value as object)
     void answered
-      .then((answer) => answer !== undefined && writer.answer(answer))
+      .then(send)
       .catch(onError)
       // An unread answer keeps its place.
       .then(() => writer.ready(stop.signal))
@@ -139,6 +143,11 @@ export function serveStdio(options: StdioOptions): StdioConnection {
         underWay -= messages
         wakeAll()
       })
+  }
+
+  function send(answer: Response | readonly Response[] | undefined): void | Promise<void> {
+    if (answer === undefined) return undefined
+    return isLargeAnswer(answer) ? writer.answerInPieces(answer) : writer.answer(answer)
   }
 
   /** @returns a function that gives them back; undefined if there is no room: then each call of the line has got an error */
@@ -156,8 +165,10 @@ export function serveStdio(options: StdioOptions): StdioConnection {
   function parseLine(line: Line): unknown {
     if (line === undefined)
       return invalidRequest(`the line is longer than the ${maxLineBytes} bytes allowed (crud.max_file_size_bytes).`)
+    if (isBlank(line)) return undefined
     try {
-      return parseJson(line)
+      const value = parseJson(line)
+      return value instanceof Promise ? value.catch(toOperationError) : value
     } catch (error) {
       return toOperationError(error)
     }
@@ -237,6 +248,12 @@ export function serveStdio(options: StdioOptions): StdioConnection {
       end()
     }
   }
+}
+
+function isLargeAnswer(
+  answer: Response | readonly Response[]
+): answer is Response & { readonly result: OperationResult } {
+  return 'result' in answer && answer.result !== undefined && isLarge(answer.result)
 }
 
 const cancelMethod = 'notifications/cancelled'

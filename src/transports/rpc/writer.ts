@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 import { toOperationError } from '../../errors.ts'
 import { encodeResult, joinPieces } from '../encode-result.ts'
+import type { OperationResult } from '../../engine/context.ts'
+import { encodeInPieces } from '../../support/encode-large.ts'
 import { failure, type Response } from './messages.ts'
 
 export type Writer = ReturnType<typeof createWriter>
@@ -30,6 +32,13 @@ export function createWriter(output: Writable, onGone: (error?: Error) => void) 
     send: (message: object): void => write(`${JSON.stringify(message)}\n`),
     /** @param line with its line feed */
     sendLine: write,
+    /** An answer with a large result, made in pieces. */
+    async answerInPieces({ id, result }: Response & { readonly result: OperationResult }): Promise<void> {
+      const pieces = await encodeInPieces(result)
+      write(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`)
+      for (const piece of pieces) write(piece)
+      write('}\n')
+    },
     /** One answer, or those of a batch as an array; written one by one, since the array may be too long for a text. */
     answer(answer: Response | readonly Response[]): void {
       if (!isBatch(answer)) return write(encode(answer, '', '\n'))

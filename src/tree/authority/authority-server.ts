@@ -5,6 +5,7 @@ import { setImmediate, setTimeout as delay } from 'node:timers/promises'
 import type { Member } from '../state/state-file.ts'
 import type { ByteBudget } from '../../engine/byte-budget.ts'
 import { OperationError, toOperationError } from '../../errors.ts'
+import { isLarge } from '../../support/encode-large.ts'
 import { version } from '../../support/installation.ts'
 import { withResolvers } from '../../support/with-resolvers.ts'
 import type { Address } from './address.ts'
@@ -56,6 +57,7 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
   let server: Server | undefined
 
   function accept(socket: Socket): void {
+    budget.work.watch(socket, false)
     const { promise: silent, resolve: markSilent } = withResolvers<void>()
     const channel = openChannel<AuthorityMessage>(socket, {
       onMessage: (message: RelayMessage, bytes) => receive(peer, message, bytes),
@@ -124,7 +126,10 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
         request.type === 'follow'
           ? await beginFeed(peer)
           : await carryOut(engine, request, controller.signal, onProgress)
-      channel.send({ type: 'result', id, result })
+      const message = { type: 'result', id, result } as const
+      if (typeof result === 'object' && isLarge(result as Readonly<Record<string, unknown>>))
+        await channel.sendLarge(message)
+      else channel.send(message)
     } catch (error) {
       channel.send({ type: 'error', id, error: toOperationError(error).toWire() })
     } finally {

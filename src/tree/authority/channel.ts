@@ -1,10 +1,15 @@
 // Messages over a socket, as lines of JSON. Both ends are processes of one user on one tree.
 import type { Socket } from 'node:net'
+import { encodeInPieces } from '../../support/encode-large.ts'
+import { parseLargeJson } from '../../support/large-json.ts'
+import { largeBytes } from '../../support/large-work.ts'
 import { readLines } from '../../support/read-lines.ts'
 
-export interface Channel<Sent> {
+export interface Channel<Sent extends object> {
   /** Does nothing once the socket has closed. @throws RangeError for a message that is too long for a text */
   readonly send: (message: Sent) => void
+  /** The same for a message with a large text, which others are served between the pieces of; false if the caller has changed its mind. */
+  readonly sendLarge: (message: Sent, isWanted?: () => boolean) => Promise<boolean>
   /** Bytes sent that have not left this process yet. */
   readonly unread: () => number
   /** Sends what is queued first. */
@@ -20,15 +25,16 @@ const maxUnreadBytes = 268_435_456
  * @param onMessage given what the other side's `send` was given, which is not checked, and its length in bytes
  * @param onClose called once, after the last message, however the socket ended
  */
-export function openChannel<Sent>(
+export function openChannel<Sent extends object>(
   socket: Socket,
   { onMessage, onClose }: { onMessage: (message: never, bytes: number) => void; onClose: () => void }
 ): Channel<Sent> {
   async function read(): Promise<void> {
     for await (const line of readLines(socket, Number.MAX_SAFE_INTEGER)) {
       // Without a limit no line is left out.
-      const { length } = line as Buffer
-      onMessage(JSON.parse((line as Buffer).toString('utf8')) as never, length)
+      const bytes = line as Buffer
+      const isLarge = bytes.length > largeBytes
+      onMessage((isLarge ? await parseLargeJson(bytes) : JSON.parse(bytes.toString('utf8'))) as never, bytes.length)
     }
   }
 
@@ -40,11 +46,18 @@ export function openChannel<Sent>(
       socket.destroy()
       onClose()
     })
+  function write(pieces: readonly (string | Buffer)[]): void {
+    for (const piece of pieces) if (socket.writable) socket.write(piece)
+    if (socket.writableLength > maxUnreadBytes) socket.destroy()
+  }
+
   return {
-    send(message) {
-      const text = `${JSON.stringify(message)}\n`
-      if (socket.writable) socket.write(text)
-      if (socket.writableLength > maxUnreadBytes) socket.destroy()
+    send: (message) => write([`${JSON.stringify(message)}\n`]),
+    async sendLarge(message, isWanted = () => true) {
+      const pieces = await encodeInPieces(message)
+      if (!isWanted()) return false
+      write([...pieces, '\n'])
+      return true
     },
     unread: () => socket.writableLength,
     close: () => socket.destroySoon(),

@@ -6,7 +6,7 @@ import type { AuthorityMessage } from './messages.ts'
 /** A relay that leaves this much unread gets no further events until it has read half of it. */
 const maxUnreadBytes = 16_777_216
 
-export function createFeed({ send, unread }: Channel<AuthorityMessage>): EventListener {
+export function createFeed({ send, unread }: Pick<Channel<AuthorityMessage>, 'send' | 'unread'>): EventListener {
   let isBehind = false
 
   function gapBefore({ id, at }: TreeEvent): TreeEvent {

@@ -6,6 +6,7 @@ import { cancellationOf, OperationError, serverStopping } from '../../errors.ts'
 import type { OperationResult } from '../../engine/context.ts'
 import type { EventListener } from '../../engine/events/tree-event.ts'
 import type { TrackedFiles } from '../../engine/versions/tracked-files.ts'
+import { isLarge } from '../../support/encode-large.ts'
 import { withResolvers } from '../../support/with-resolvers.ts'
 import { openChannel } from './channel.ts'
 import type { EngineLink } from '../../engine/engine-link.ts'
@@ -145,12 +146,24 @@ async function connectRelay(path: string, { hello, signal, silenceMs }: ConnectO
     if (signal?.aborted === true) throw cancellationOf(signal)
     lastId += 1
     const id = lastId
+    const large = isLargeCall(question)
+    if (large) await sendLarge({ ...question, id }, signal)
     const onAbort = () => signal !== undefined && cancel(id, cancellationOf(signal))
     signal?.addEventListener('abort', onAbort, { once: true })
     const operation = question.type === 'call' ? question.name : undefined
     const answer = new Promise<Result>((resolve, reject) => pending.set(id, { resolve, reject, progress, operation }))
-    channel.send({ ...question, id })
+    if (!large) channel.send({ ...question, id })
     return answer.finally(() => signal?.removeEventListener('abort', onAbort))
+  }
+
+  /** Nothing is sent if the call was cancelled, or the authority has announced its leaving, while the message was made. */
+  async function sendLarge(
+    message: Question & { readonly id: number },
+    signal: AbortSignal | undefined
+  ): Promise<void> {
+    const isWanted = () => signal?.aborted !== true && !isLeaving && !isClosed && !isWithdrawn
+    if (await channel.sendLarge(message, isWanted)) return
+    throw signal?.aborted === true ? cancellationOf(signal) : serverStopping()
   }
 
   function cancel(id: number, reason: OperationError): void {
@@ -200,6 +213,11 @@ async function connectRelay(path: string, { hello, signal, silenceMs }: ConnectO
   } finally {
     signal.removeEventListener('abort', channel.destroy)
   }
+}
+
+function isLargeCall(question: Question): boolean {
+  const input = question.type === 'call' ? question.input : undefined
+  return typeof input === 'object' && input !== null && isLarge(input as Readonly<Record<string, unknown>>)
 }
 
 /** @param operation that was called; undefined if no agent asked for it */

@@ -59,6 +59,7 @@ export function createHistoryPart(history: History): PersistedPart {
       history.continueFrom(Date.now() * 1000)
       const ends = [
         history.onTrack((path) => note(path)),
+        history.onForget((path) => written.delete(path)),
         // Which agent made a change cannot be found out later. That a file exists, or was changed from outside, can.
         history.onChange(({ path, operation }) => note(path, operation !== external.operation))
       ]

@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
 import { lockKey } from '../../../src/engine/files/lock-key.ts'
 import type { FileVersion } from '../../../src/engine/files/read-file.ts'
+import { CallWork } from '../../../src/engine/work-budget.ts'
 import { readVersion } from '../../../src/operations/change/file-version.ts'
 import { idle, lockSummary } from '../../fixtures/locks.ts'
 import { hashOf } from '../../fixtures/tree.ts'
@@ -21,7 +22,12 @@ function put(tree: Scene['tree'], path: string, content: string): void {
 /** As an operation does that holds the lock; the file is opened before this returns. */
 async function look({ tree, server: { app } }: Scene): Promise<FileVersion> {
   const place = app.files.open(tree.path('f'), 'target')
-  return readVersion(app, place, 'f').finally(() => place.close())
+  const { files, bases, history, requestBudget } = app
+  const work = new CallWork(requestBudget.work, new AbortController().signal)
+  return readVersion({ files, bases, history, work }, place, 'f').finally(() => {
+    work.release()
+    place.close()
+  })
 }
 
 t.test('a read that ends after newer ones does not bring its version back', async (t) => {

@@ -280,9 +280,7 @@ t.test('a relay that does not read is told where events are missing, and memory 
   let unread = 0
   const feed = createFeed({
     send: (message) => sent.push(message),
-    unread: () => unread,
-    close: () => {},
-    destroy: () => {}
+    unread: () => unread
   })
   const report = (id: string) => feed({ ...changed('/a'), id, at: '' })
   report('1')

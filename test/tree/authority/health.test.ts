@@ -87,7 +87,7 @@ t.test('every failure goes through a relay unchanged', async (t) => {
   }
   const server = createAuthorityServer({
     engine: { call: fail } as never,
-    budget: createByteBudget(1_000_000),
+    budget: createByteBudget({ maxBytes: 1_000_000, maxWorkWaitMs: 0 }),
     roots: [tree.root],
     settings: () => ({ crud: {}, locks: {} }),
     onMembersChange: () => {},

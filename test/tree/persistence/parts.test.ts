@@ -63,7 +63,7 @@ t.test(
     await journal.rewrite(names.map((name) => toJson('history', { path: name, versions: versions(name) })))
     journal.close()
 
-    const history = createHistory({ maxFiles: 100_000, maxVersions: 10 })
+    const history = createHistory({ maxFiles: 100_000, maxVersions: 10, maxBytes: 1e9 })
     const { state, restored } = await openState(t, path, [createHistoryPart(history)])
     const author = { agentId: 'bob', operation: 'async_update' }
     history.record('same', hashOf('same'), identity)
@@ -78,7 +78,7 @@ t.test(
     await state.close()
 
     const readBack = async (bytes: Buffer) => {
-      const again = createHistory({ maxFiles: 100_000, maxVersions: 10 })
+      const again = createHistory({ maxFiles: 100_000, maxVersions: 10, maxBytes: 1e9 })
       const part = createHistoryPart(again)
       await part.restore(scan(bytes, tree).records('history') as Iterable<FileHistory>)
       return (name: string) => again.versions(name).map(({ hash }) => hash)
@@ -129,7 +129,7 @@ t.test('bytes that cannot be stored are stored once that works, and with each ti
 t.test('where the folder goes away while bytes are kept, those and later ones are kept in the next', async (t) => {
   const folder = makeTree(t).path('kept')
   const path = join(folder, 'state')
-  const history = createHistory({ maxFiles: 10, maxVersions: 10 })
+  const history = createHistory({ maxFiles: 10, maxVersions: 10, maxBytes: 1e9 })
   const { bases, state, troubles } = await openState(t, path, [createHistoryPart(history)])
   bases.put(hashOf(one), one)
   rmSync(folder, { recursive: true })
@@ -191,7 +191,7 @@ t.test('what is no file among those of the state is passed over, and the others 
   writeFileSync(join(folder, 'fresh-999999999999999'), 'odd')
   writeFileSync(join(folder, 'zz'), 'no folder')
 
-  const history = createHistory({ maxFiles: 10, maxVersions: 10 })
+  const history = createHistory({ maxFiles: 10, maxVersions: 10, maxBytes: 1e9 })
   const { bases, state, troubles } = await openState(t, path, [createHistoryPart(history)])
   t.strictSame(await bases.get(hashOf(two)), two)
   t.equal(await bases.get(hashOf(one)), undefined)
@@ -232,7 +232,7 @@ t.test('where the clock was set back, a lease lasts no longer than it had left w
 t.test('a change that the watcher finds while the histories are restored is told with the others', async (t) => {
   const files = makeTree(t, { 'a.txt': 'two', 'b.txt': 'two' })
   const [a, b] = [files.path('a.txt'), files.path('b.txt')]
-  const history = createHistory({ maxFiles: 10, maxVersions: 10 })
+  const history = createHistory({ maxFiles: 10, maxVersions: 10, maxBytes: 1e9 })
   const locks = createLockManager()
   const store = createFileStore({
     roots: [files.root],
