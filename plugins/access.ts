@@ -18,7 +18,7 @@ declare module 'fastify' {
   }
   interface FastifyInstance {
     /** Undefined if the request may go on. */
-    refusalOf: (request: FastifyRequest) => Promise<OperationError | undefined>
+    refusalOf: (request: FastifyRequest) => OperationError | undefined | Promise<OperationError | undefined>
   }
 }
 
@@ -34,18 +34,29 @@ export default fp<{ config: Config }>(
     const names = ['127.0.0.1', 'localhost', '[::1]', host.includes(':') ? `[${host}]` : host]
     const sameUser = same_user_only ? createSameUserCheck() : undefined
 
-    app.decorate('refusalOf', async (request) => {
-      const { socket } = request
-      const { allowed_hosts, token } = app.settings.current.daemon
-      const hosts = [...names.map((name) => `${name}:${socket.localPort}`), ...allowed_hosts]
+    let known = { port: undefined as number | undefined, added: [] as readonly string[], hosts: new Set<string>() }
+    /** Made anew only when it changes, and not for each request. */
+    function hostsAt(port: number | undefined): Hosts {
+      const added = app.settings.current.daemon.allowed_hosts
+      if (known.port !== port || known.added !== added)
+        known = { port, added, hosts: new Set([...names.map((name) => `${name}:${port}`), ...added]) }
+      return known.hosts
+    }
+
+    function check(request: FastifyRequest): OperationError | undefined {
+      const hosts = hostsAt(request.socket.localPort)
       // Fastify's own errors come without a route.
       const isPublic = request.routeOptions.config?.isPublic ?? false
       return (
-        (await sameUser?.refusalOf(socket)) ??
         checkHost(request, hosts) ??
         checkOrigin(request, hosts) ??
-        (isPublic ? undefined : checkToken(request, token))
+        (isPublic ? undefined : checkToken(request, app.settings.current.daemon.token))
       )
+    }
+
+    app.decorate('refusalOf', (request) => {
+      const refusal = sameUser?.refusalOf(request.socket)
+      return refusal instanceof Promise ? refusal.then((late) => late ?? check(request)) : (refusal ?? check(request))
     })
     // Set before Fastify sees the request, so that every answer has them, even one that Fastify does not send.
     const headers = Object.entries(securityHeaders)
@@ -53,11 +64,16 @@ export default fp<{ config: Config }>(
       for (const [name, value] of headers) response.setHeader(name, value)
     }
     app.server.prependListener('request', setHeaders).prependListener('checkExpectation', setHeaders)
-    app.addHook('onRequest', async (request, reply) => {
-      const refusal = await app.refusalOf(request)
-      if (refusal === undefined) return undefined
-      app.log.debug({ code: refusal.code, path: pathOf(request).slice(0, 200) }, 'access refused')
-      return sendError(request, reply, refusal)
+    app.addHook('onRequest', (request, reply, done) => {
+      const admit = (refusal: OperationError | undefined): void => {
+        if (refusal === undefined) return done()
+        app.log.debug({ code: refusal.code, path: pathOf(request).slice(0, 200) }, 'access refused')
+        sendError(request, reply, refusal)
+      }
+      const fail = (error: Error): void => done(error)
+      const refusal = app.refusalOf(request)
+      if (refusal instanceof Promise) refusal.then(admit, fail)
+      else admit(refusal)
     })
     app.addHook('onListen', () => {
       if (same_user_only && sameUser === undefined && app.settings.current.daemon.token === '')
@@ -69,20 +85,26 @@ export default fp<{ config: Config }>(
   { name: 'access', dependencies: ['settings', 'errors'] }
 )
 
+/** Names that a Host header may have, with their ports. */
+type Hosts = ReadonlySet<string>
+
 /** Refuses a web page that rebinds its name to a loopback address, and a request meant for another server. */
-function checkHost({ headers: { host }, raw }: FastifyRequest, hosts: readonly string[]): OperationError | undefined {
-  const hostHeaders = raw.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length
+function checkHost({ headers: { host }, raw }: FastifyRequest, hosts: Hosts): OperationError | undefined {
+  const { rawHeaders, url = '' } = raw
+  let hostHeaders = 0
+  for (let index = 0; index < rawHeaders.length; index += 2)
+    if (rawHeaders[index]?.toLowerCase() === 'host') hostHeaders += 1
   // A request line may name the server too, as for a proxy; such a name takes precedence over the header.
-  const [, target = host] = /^[a-z][a-z\d+.-]*:\/\/([^/?#]*)/i.exec(raw.url ?? '') ?? []
+  const [, target = host] = url.startsWith('/') ? [] : (/^[a-z][a-z\d+.-]*:\/\/([^/?#]*)/i.exec(url) ?? [])
   if (hostHeaders === 1 && isOneOf(hosts, host) && isOneOf(hosts, target)) return undefined
   return new OperationError(
     'FORBIDDEN_ORIGIN',
-    `Host header not allowed. Use ${hosts[0]}, or add the host to daemon.allowed_hosts.`
+    `Host header not allowed. Use ${[...hosts][0]}, or add the host to daemon.allowed_hosts.`
   )
 }
 
 /** Refuses a web page of another origin, whether or not it could see the answer. */
-function checkOrigin(request: FastifyRequest, hosts: readonly string[]): OperationError | undefined {
+function checkOrigin(request: FastifyRequest, hosts: Hosts): OperationError | undefined {
   const { origin } = request.headers
   const isOwnOrigin = origin === undefined || isOneOf(hosts, /^https?:\/\/(.*)$/i.exec(origin)?.[1])
   if (isOwnOrigin && !isEmbedded(request)) return undefined
@@ -94,13 +116,15 @@ function checkOrigin(request: FastifyRequest, hosts: readonly string[]): Operati
 
 /** Browsers send no Origin if a page embeds an address as an image, a script or a frame, but send this header. A link may be followed. */
 function isEmbedded({ headers, method }: FastifyRequest): boolean {
-  if (!isOneOf(['cross-site', 'same-site'], headers['sec-fetch-site'])) return false
+  if (!isOneOf(foreignSites, headers['sec-fetch-site'])) return false
   const isLink = headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document'
   return !isLink || (method !== 'GET' && method !== 'HEAD')
 }
 
-function isOneOf(allowed: readonly string[], value: string | string[] | undefined): boolean {
-  return typeof value === 'string' && allowed.includes(value.toLowerCase())
+const foreignSites: ReadonlySet<string> = new Set(['cross-site', 'same-site'])
+
+function isOneOf(allowed: ReadonlySet<string>, value: string | string[] | undefined): boolean {
+  return typeof value === 'string' && allowed.has(value.toLowerCase())
 }
 
 function checkToken({ headers, socket }: FastifyRequest, token: string): OperationError | undefined {

@@ -2,18 +2,27 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 export function createRunningCalls() {
-  const running = new Set<Promise<unknown>>()
+  let underWay = 0
+  const waiting = new Set<() => void>()
+
+  function end(): void {
+    underWay -= 1
+    if (underWay > 0) return
+    for (const resolve of waiting) resolve()
+    waiting.clear()
+  }
 
   return {
     track<Result>(call: Promise<Result>): Promise<Result> {
-      const settled = call.catch(() => {})
-      running.add(settled)
-      void settled.finally(() => running.delete(settled))
+      underWay += 1
+      call.then(end, end)
       return call
     },
-    /** Resolves when all have ended, or after this time. */
+    /** Resolves when none is under way, or after this time. */
     async ended(limitMs: number): Promise<void> {
-      await Promise.race([Promise.all(running), delay(limitMs, undefined, { ref: false })])
+      if (underWay === 0) return
+      const none = new Promise<void>((resolve) => waiting.add(resolve))
+      await Promise.race([none, delay(limitMs, undefined, { ref: false })])
     }
   }
 }

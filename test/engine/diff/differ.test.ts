@@ -180,6 +180,8 @@ t.test('where a thread dies, the answer is coarse, and the next one has a new th
   const lines = numbered(20_000)
   await compare({ ...swap, format: 'json' })
   const hard = compare({ base: lines.join(''), current: shuffled(lines).join(''), format: 'json' })
+  // Large work begins in a round of the event loop of its own.
+  await new Promise(setImmediate)
   await threads[0]!.terminate()
   t.match(await hard, { coarse: true, diff: { summary: { regions_changed: 1 } } })
   t.equal(fallbacks.length, 1)
