@@ -13,6 +13,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     call: CallOperation
     tree: Tree
+    /** Calls begun and ended in this process so far, those of relays included. */
+    callSteps: () => number
     /** When the stop must end, by performance.now(); undefined before a stop. */
     stopsAt: number | undefined
   }
@@ -56,6 +58,7 @@ export default fp<Options>(
             log: app.log
           })
     app.decorate('stopsAt', undefined)
+    app.decorate('callSteps', () => running.steps() + app.engine.steps())
     app.decorate('tree', tree)
     app.decorate('call', async (name, input, call) => {
       if (isStopping) throw serverStopping()

@@ -17,6 +17,8 @@ import { createRunningCalls } from '../src/engine/running-calls.ts'
 export interface LocalEngine extends EngineLink {
   /** Refuses new calls, answers waiting ones, and lets calls that hold their lock finish within this time. */
   stop(limitMs: number): Promise<void>
+  /** Calls begun and ended so far. */
+  steps(): number
 }
 
 declare module 'fastify' {
@@ -83,6 +85,7 @@ export default fp<{ config: Config; version: string }>(
       listLocks: async (limit) => listLocks(locks, limit),
       listFiles: async (after, limit) => listTracked(history, after, limit),
       feed: async (listener) => events.follow({}, listener).end,
+      steps: running.steps,
       async stop(limitMs) {
         isStopping = true
         locks.close()

@@ -14,6 +14,7 @@ import health from '../plugins/health.ts'
 import lockList from '../plugins/lock-list.ts'
 import locks from '../plugins/locks.ts'
 import mcp from '../plugins/mcp.ts'
+import memory from '../plugins/memory.ts'
 import openapi from '../plugins/openapi.ts'
 import operations from '../plugins/engine.ts'
 import persistence from '../plugins/persistence.ts'
@@ -92,6 +93,7 @@ export async function createApp({
   await app.register(persistence, { config, followsOthers: followsPersistence })
   // The process whose engine serves the whole tree.
   await app.register(authority, { config, onDisplaced })
+  await app.register(memory, options)
   // Errors and access control.
   await app.register(errors)
   await app.register(access, options)

@@ -114,6 +114,13 @@ export const daemon = Type.Object(
       default: 1.5,
       description: 'Time for running operations to finish when the server stops.'
     }),
+    idle_collect_seconds: Type.Number({
+      minimum: 0,
+      maximum: 86_400,
+      default: 3,
+      description:
+        'After a start, and after each time of work, the server gives unused memory back once no call has begun or ended for this long. It takes some hundredths of a second, more after much work. 0: never.'
+    }),
     max_stdio_calls: Type.Integer({
       minimum: 1,
       maximum: 100_000,

@@ -116,9 +116,10 @@ export function createWriter({ durability, maxSyncBytes }: WriteSettings) {
  * Mode and, if permitted, owner of the replaced version. A new file gets 0666 minus the umask, and one that was there before its old
  * mode. Set-user and set-group bits meant an owner that is no longer known.
  */
-function copyModeAndOwner(fd: number, replaces: FileVersion | undefined, newMode = 0o666 & ~process.umask()): void {
+function copyModeAndOwner(fd: number, replaces: FileVersion | undefined, newMode: number | undefined): void {
   if (replaces === undefined) {
-    fchmodSync(fd, newMode & 0o1777)
+    // To read the umask is to set it for a moment: only where it is needed.
+    fchmodSync(fd, (newMode ?? 0o666 & ~process.umask()) & 0o1777)
     return
   }
   const own = fstatSync(fd)
