@@ -57,13 +57,14 @@ export const errorTable = {
     httpStatus: 400,
     jsonRpcCode: invalidParams,
     retryable: false,
-    meaning: 'A patch does not apply: its old_string is missing or occurs several times.'
+    meaning:
+      'A patch does not apply: its old_string is missing or occurs several times, or the file does not have the lines of a hunk.'
   },
   CONTENT_OR_PATCHES_REQUIRED: {
     httpStatus: 400,
     jsonRpcCode: invalidParams,
     retryable: false,
-    meaning: 'An update carries neither content nor patches.'
+    meaning: 'An update carries neither content nor patches nor unified_diff.'
   },
   FILE_TOO_LARGE: {
     httpStatus: 413,
