@@ -1,5 +1,6 @@
 // The plain HTTP routes beside the operations: what each takes in its querystring, and what it answers.
 import { EventsQuery, StreamedEvent } from './events.ts'
+import { FolderQuery } from './file-routes.ts'
 import { Health } from './health.ts'
 import { LockList, LockListQuery } from './lock-list.ts'
 import { Type } from './typebox.ts'
@@ -10,6 +11,7 @@ const Page = Type.String({ description: 'A page for a browser.' })
 export const routes = {
   '/health': { response: { 200: Health } },
   '/locks': { querystring: LockListQuery, response: { 200: LockList } },
+  '/files/*': { querystring: FolderQuery },
   '/events': {
     querystring: EventsQuery,
     response: { 200: { content: { 'text/event-stream': { schema: StreamedEvent } } } }

@@ -9,6 +9,7 @@ import docs from '../plugins/docs.ts'
 import eventHub from '../plugins/event-hub.ts'
 import errors, { answerUnparsable, pathOf, sendError, toFailure } from '../plugins/errors.ts'
 import events from '../plugins/events.ts'
+import fileRoutes from '../plugins/file-routes.ts'
 import files from '../plugins/files.ts'
 import health from '../plugins/health.ts'
 import lockList from '../plugins/lock-list.ts'
@@ -103,6 +104,7 @@ export async function createApp({
   await app.register(openapi)
   await app.register(docs)
   await app.register(rest)
+  await app.register(fileRoutes)
   await app.register(resources)
   await app.register(mcp, options)
   await app.register(stdio, options)

@@ -7,6 +7,7 @@ import type { Operation } from '../../src/operations/definition/define.ts'
 import { envelopes } from '../../src/operations/definition/envelopes.ts'
 import { createComponents, type JsonObject } from './components.ts'
 import { describeEvents } from './events.ts'
+import { describeFiles } from './file-routes.ts'
 import { createExamples, type RecordedCall } from './examples.ts'
 import { describeQuery } from './query.ts'
 import { describeRefusals, describeResponses, jsonContent, toPascalCase, type Workshop } from './responses.ts'
@@ -26,7 +27,8 @@ export function createOpenApi({ operations, version, calls }: Sources): JsonObje
     '/health': { get: describeHealth(workshop) },
     '/locks': { get: describeLockList(workshop) },
     '/events': { get: describeEvents(workshop) },
-    '/docs': { get: describeDocs(workshop) }
+    '/docs': { get: describeDocs(workshop) },
+    '/files/{path}': describeFiles(workshop)
   }
   for (const operation of operations) paths[`/${operation.name}`] = { post: describeOperation(operation, workshop) }
   const agentId = describeAgentId(workshop)

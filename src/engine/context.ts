@@ -20,6 +20,8 @@ export interface Caller {
   readonly transport: 'rest' | 'mcp' | 'stdio' | 'internal'
   /** The session or connection, if the transport has one; a lease taken over it ends with it. */
   readonly connection?: string | undefined
+  /** False if the answer has no room for notices: they wait for another one. */
+  readonly takesNotices?: boolean | undefined
   /** Longest wait for a lock that this client survives, in seconds; undefined if it has no limit of its own. */
   readonly maxWaitSeconds?: number | undefined
 }

@@ -113,9 +113,9 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
     }
   }
 
-  /** The FES envelope has no room for notices: they wait for another answer. */
+  /** The FES envelope has no room for notices, nor have the bytes of a file: they wait for another answer. */
   function noticesFor(agentId: string | undefined, context: OperationContext) {
-    return envelope === 'status' ? collectNotices(agentId, context) : undefined
+    return envelope === 'status' && context.caller.takesNotices !== false ? collectNotices(agentId, context) : undefined
   }
 
   return { ...definition, envelope: envelopes[envelope], call }

@@ -35,8 +35,8 @@ export const parameterWords: Readonly<Record<string, string>> = {
   ticket: 'To wait on in the places kept'
 }
 
-/** Accepted, since specifications name them, but without effect. */
-export const unlistedParameters: ReadonlySet<string> = new Set(['poll_interval_ms'])
+/** Accepted all the same: one is without effect, but named by a specification, and one is for HTTP. */
+export const unlistedParameters: ReadonlySet<string> = new Set(['poll_interval_ms', 'include_modified'])
 
 /** A tool without words here has the description of its operation. */
 export const toolWords: Readonly<Record<string, ToolWords>> = {
