@@ -60,9 +60,9 @@ export default fp(
           return await sendFolder(path, request.query, request, reply).catch(() => Promise.reject(error))
         }
       })
-      scope.put(url, put)
-      scope.patch(url, patch)
-      scope.delete(url, remove)
+      scope.route({ method: 'PUT', url, handler: put })
+      scope.route({ method: 'PATCH', url, handler: patch })
+      scope.route({ method: 'DELETE', url, handler: remove })
     })
 
     function call(name: string, input: object, request: FastifyRequest, reply: FastifyReply, takesNotices: boolean) {

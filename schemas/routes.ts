@@ -5,6 +5,7 @@ import { Health } from './health.ts'
 import { LockList, LockListQuery } from './lock-list.ts'
 import { Type } from './typebox.ts'
 
+const Metrics = Type.String({ description: 'Samples in the text format of Prometheus, or of OpenMetrics.' })
 const Page = Type.String({ description: 'A page for a browser.' })
 
 /** Schemas of Fastify's routes. A route without a querystring takes any, and ignores it. */
@@ -15,6 +16,13 @@ export const routes = {
   '/events': {
     querystring: EventsQuery,
     response: { 200: { content: { 'text/event-stream': { schema: StreamedEvent } } } }
+  },
+  '/metrics': {
+    response: {
+      200: {
+        content: { 'text/plain': { schema: Metrics }, 'application/openmetrics-text': { schema: Metrics } }
+      }
+    }
   },
   '/docs': { response: { 200: { content: { 'text/html': { schema: Page } } } } }
 }

@@ -27,6 +27,7 @@ export function createOpenApi({ operations, version, calls }: Sources): JsonObje
     '/health': { get: describeHealth(workshop) },
     '/locks': { get: describeLockList(workshop) },
     '/events': { get: describeEvents(workshop) },
+    '/metrics': { get: describeMetrics(workshop) },
     '/docs': { get: describeDocs(workshop) },
     '/files/{path}': describeFiles(workshop)
   }
@@ -163,6 +164,33 @@ function describeDocs(workshop: Workshop): JsonObject {
         content: { 'text/html': { schema: workshop.components.schema(schema), examples: pageExample } }
       },
       ...describeRefusals(['FORBIDDEN_ORIGIN', 'METHOD_NOT_ALLOWED'], workshop)
+    }
+  }
+}
+
+function describeMetrics(workshop: Workshop): JsonObject {
+  const { content } = routes['/metrics'].response[200]
+  const line = (value: string) => ({ calls: { summary: 'Two lines of it.', value } })
+  const help = '# TYPE async_crud_calls'
+  const sample = 'async_crud_calls_total{operation="async_read",transport="rest",result="ok"} 7'
+  const media = (type: keyof typeof content, examples: JsonObject) => ({
+    schema: workshop.components.schema(content[type].schema),
+    examples
+  })
+  return {
+    operationId: 'metrics',
+    summary: 'Metrics for Prometheus',
+    description: 'Of this process since its start, without names of files or agents; OpenMetrics by `Accept`.',
+    tags: ['server'],
+    responses: {
+      '200': {
+        description: 'The samples.',
+        content: {
+          'text/plain': media('text/plain', line(`${help}_total counter\n${sample}`)),
+          'application/openmetrics-text': media('application/openmetrics-text', line(`${help} counter\n${sample}`))
+        }
+      },
+      ...describeRefusals(['UNAUTHORIZED', 'FORBIDDEN_ORIGIN', 'METHOD_NOT_ALLOWED'], workshop)
     }
   }
 }

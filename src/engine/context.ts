@@ -7,6 +7,7 @@ import type { KnownText } from './versions/known-text.ts'
 import type { FileStore } from './files/file-store.ts'
 import type { LockManager } from './locks/lock-manager.ts'
 import type { Config } from '../../schemas/config.ts'
+import type { Counts } from './counts.ts'
 import type { Events } from './events/event-hub.ts'
 import type { LostLeases } from './leases/lost-leases.ts'
 import type { Tickets } from './leases/tickets.ts'
@@ -49,6 +50,7 @@ export interface Engine {
   readonly reads: ReadTracker
   readonly tree: TreeFacts
   readonly budget: ByteBudget
+  readonly counts: Counts
 }
 
 /** What this process is among those that serve its tree. */

@@ -114,8 +114,11 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
   }
 
   /** The FES envelope has no room for notices, nor have the bytes of a file: they wait for another answer. */
-  function noticesFor(agentId: string | undefined, context: OperationContext) {
-    return envelope === 'status' && context.caller.takesNotices !== false ? collectNotices(agentId, context) : undefined
+  async function noticesFor(agentId: string | undefined, context: OperationContext) {
+    if (envelope !== 'status' || context.caller.takesNotices === false) return undefined
+    const notices = await collectNotices(agentId, context)
+    if (notices !== undefined) context.counts.notices += notices.notices.length
+    return notices
   }
 
   return { ...definition, envelope: envelopes[envelope], call }

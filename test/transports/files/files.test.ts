@@ -1,5 +1,5 @@
 // Files over plain HTTP: bytes as they are, versions as entity tags, and the same refusals as the operations give.
-import { request as send } from 'node:http'
+import { request as send, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import type { PartialConfig } from '../../../src/config/config.ts'
@@ -289,7 +289,7 @@ t.test(
     t.equal((await http('GET', `/${tree.path('a/b')}`.replace('//', '/'))).text, 'two\n')
     const raw = async (path: string) => {
       const request = send(`${server.url}/`, { path })
-      const response = await new Promise<import('node:http').IncomingMessage>((resolve, reject) =>
+      const response = await new Promise<IncomingMessage>((resolve, reject) =>
         request.on('response', resolve).on('error', reject).end()
       )
       return { status: response.statusCode, body: JSON.parse(await text(response)) as Answer }
