@@ -61,7 +61,7 @@ export default fp<Options>(
     app.decorate('stopsAt', undefined)
     app.decorate('tree', tree)
     const names = new Set(operations.map(({ name }) => name))
-    const call: CallOperation = async (name, input, options) => {
+    const call: CallOperation = (name, input, options) => {
       if (isStopping) throw serverStopping()
       return running.track(tree.call(name, input, options))
     }
