@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import type { PartialConfig } from '../../../src/config/config.ts'
 import { connect, type Answer } from '../../fixtures/clients.ts'
 import { holdLock } from '../../fixtures/locks.ts'
+import { memberOn } from '../../fixtures/processes.ts'
 import { startServer } from '../../fixtures/server.ts'
 import { hashOf, makeTree } from '../../fixtures/tree.ts'
 
@@ -303,6 +304,20 @@ t.test(
     t.match([post.status, post.header('allow')], [405, 'GET, PUT, PATCH, DELETE'])
   }
 )
+
+t.test('a process that relays to the authority of the tree serves the same bytes', async (t) => {
+  const tree = makeTree(t, { f: every })
+  await memberOn(t, tree)
+  const relay = await memberOn(t, tree)
+  const read = await fetch(`${relay.url}/files/f`)
+  t.ok(Buffer.from(await read.arrayBuffer()).equals(every))
+  const twice = Buffer.concat([every, every])
+  const headers = { 'if-match': tag(every) }
+  const put = await fetch(`${relay.url}/files/f`, { method: 'PUT', headers, body: new Uint8Array(twice) })
+  t.match([put.status, put.headers.get('etag')], [200, tag(twice)])
+  t.ok(tree.bytes('f').equals(twice))
+  t.match(await (await fetch(`${relay.url}/metrics`)).text(), /^async_crud_is_authority 0$/m)
+})
 
 t.test('sizes and access are checked as on every route', async (t) => {
   const { http, tree } = await start(
