@@ -11,6 +11,7 @@ import { leases } from './subjects/leases.ts'
 import { load } from './subjects/load.ts'
 import { locks } from './subjects/locks.ts'
 import { merge } from './subjects/merge.ts'
+import { metrics } from './subjects/metrics.ts'
 import { peers } from './subjects/peers.ts'
 import { persistence } from './subjects/persistence.ts'
 import { relay } from './subjects/relay.ts'
@@ -29,6 +30,7 @@ const benchmarks: Readonly<Record<string, (options: Options) => Promise<void>>> 
   relay,
   watcher,
   merge,
+  metrics,
   replay,
   persistence,
   bounds,

@@ -5,7 +5,7 @@ import { createRootlessTree, createTree, type Tree } from '../src/tree/authority
 import type { Config } from '../src/config/config.ts'
 import { thisProcess, type Member } from '../src/tree/state/state-file.ts'
 import type { CallOperation } from '../src/engine/context.ts'
-import { findOperation } from '../src/operations/index.ts'
+import { findOperation, operations } from '../src/operations/index.ts'
 import { serverStopping } from '../src/errors.ts'
 import { createRunningCalls } from '../src/engine/running-calls.ts'
 
@@ -49,7 +49,10 @@ export default fp<Options>(
             config: () => app.settings.current,
             member,
             openState: app.persistence.open,
-            onAuthority: app.sweepLeftovers,
+            onRole(role) {
+              app.counts.authorityChanges += 1
+              if (role === 'authority') app.sweepLeftovers()
+            },
             onDisplaced() {
               app.persistence.abandon()
               onDisplaced()
@@ -60,10 +63,12 @@ export default fp<Options>(
     app.decorate('stopsAt', undefined)
     app.decorate('callSteps', () => running.steps() + app.engine.steps())
     app.decorate('tree', tree)
-    app.decorate('call', async (name, input, call) => {
+    const names = new Set(operations.map(({ name }) => name))
+    const call: CallOperation = (name, input, options) => {
       if (isStopping) throw serverStopping()
-      return running.track(tree.call(name, input, call))
-    })
+      return running.track(tree.call(name, input, options))
+    }
+    app.decorate('call', app.callCounts.counting(call, names))
     app.server.on('listening', tree.introduce)
 
     // Refuses new calls and answers waiting ones; calls that hold their lock may finish within the operator's time limit.
@@ -81,7 +86,7 @@ export default fp<Options>(
       setTimeout(() => app.server.closeAllConnections(), 200).unref()
     })
   },
-  { name: 'authority', dependencies: ['degradations', 'request-budget', 'engine', 'persistence'] }
+  { name: 'authority', dependencies: ['degradations', 'counts', 'request-budget', 'engine', 'persistence'] }
 )
 
 function natureOf(name: string) {

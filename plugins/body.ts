@@ -25,15 +25,17 @@ export default fp(
   { name: 'body', dependencies: ['request-budget'] }
 )
 
-function checkCharset(contentType = ''): void {
+/** @throws OperationError UNSUPPORTED_MEDIA_TYPE */
+export function checkCharset(contentType = ''): void {
   const charset = /charset\s*=\s*"?([^";\s]+)/i.exec(contentType)?.[1]
   if (charset === undefined || /^utf-?8$/i.test(charset)) return
   throw new OperationError('UNSUPPORTED_MEDIA_TYPE', `Request bodies are JSON in UTF-8, not ${charset}.`)
 }
 
-function checkEncoding(contentEncoding = ''): void {
+/** @throws OperationError UNSUPPORTED_MEDIA_TYPE */
+export function checkEncoding(contentEncoding = ''): void {
   if (/^(identity)?$/i.test(contentEncoding)) return
   const given = JSON.stringify(contentEncoding.slice(0, 100))
-  const message = `Content-Encoding ${given} is not supported: send the JSON uncompressed, without this header.`
+  const message = `Content-Encoding ${given} is not supported: send the body uncompressed, without this header.`
   throw new OperationError('UNSUPPORTED_MEDIA_TYPE', message)
 }

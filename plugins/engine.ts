@@ -54,6 +54,7 @@ export default fp<{ config: Config; version: string }>(
       history,
       events,
       budget: app.requestBudget,
+      counts: app.counts,
       server,
       log: app.log,
       // A getter, since the tree depends on this engine and is decorated later.
@@ -94,5 +95,5 @@ export default fp<{ config: Config; version: string }>(
       }
     } satisfies LocalEngine)
   },
-  { name: 'engine', dependencies: ['settings', 'request-budget', 'locks', 'files', 'event-hub', 'differ'] }
+  { name: 'engine', dependencies: ['settings', 'counts', 'request-budget', 'locks', 'files', 'event-hub', 'differ'] }
 )

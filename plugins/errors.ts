@@ -32,7 +32,8 @@ export default fp(
 
     app.setNotFoundHandler((request, reply) => {
       const path = pathOf(request)
-      const allowed = (['GET', 'POST', 'DELETE'] as const).filter((method) => app.hasRoute({ url: path, method }))
+      const url = path.startsWith('/files/') ? '/files/*' : path
+      const allowed = methods.filter((method) => app.hasRoute({ url, method }))
       if (allowed.length === 0) return sendError(request, reply, notFound(request, path))
       const message = `${path} answers ${allowed.join(', ')}, not ${request.method}.`
       return sendError(
@@ -45,16 +46,22 @@ export default fp(
   { name: 'errors' }
 )
 
+const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 const byPath = new Map(operations.map((operation) => [`/${operation.name}`, operation]))
 
-/** Answers in the envelope of the called operation, with its status. */
-export function sendError(request: FastifyRequest, reply: FastifyReply, error: OperationError): FastifyReply {
+/** Answers in the envelope of the called operation, with its status, unless the route has another one for it. */
+export function sendError(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  error: OperationError,
+  status?: number
+): FastifyReply {
   const operation = byPath.get(request.routeOptions.url ?? pathOf(request))
   const envelope = operation?.envelope ?? envelopes.status
   const retryAfter = error.details?.['retry_after_seconds']
   if (typeof retryAfter === 'number') reply.header('retry-after', Math.ceil(retryAfter))
   return reply
-    .code(envelope.httpStatus(error.code))
+    .code(status ?? envelope.httpStatus(error.code))
     .type(jsonType)
     .send(envelope.body(error, { operation: operation?.name, input: request.body }))
 }

@@ -1,5 +1,4 @@
 // GET /health (PRD 11.2): whether the process can do its work, checked within a bounded time.
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import fp from 'fastify-plugin'
 import type { Health } from '../schemas/health.ts'
@@ -7,18 +6,11 @@ import { routes } from '../schemas/routes.ts'
 import { uptimeSeconds } from '../src/support/uptime.ts'
 import { createRootProbe } from '../src/engine/files/root-health.ts'
 
-const resolutionMs = 10
-const windowMs = 60_000
 /** A slower authority or file system blocks calls, too. */
 const probeMs = 1000
 
 export default fp(
   async (app) => {
-    const delay = monitorEventLoopDelay({ resolution: resolutionMs })
-    delay.enable()
-    // An old block says nothing about the present.
-    const renewal = setInterval(() => delay.reset(), windowMs)
-    renewal.unref()
     const probeRoots = createRootProbe(app.files.roots)
     const typed = app.withTypeProvider<TypeBoxTypeProvider>()
     typed.get('/health', { schema: routes['/health'] }, async (): Promise<Health> => {
@@ -33,7 +25,7 @@ export default fp(
         version,
         uptime_seconds: uptimeSeconds(),
         port_listening: app.server.listening,
-        event_loop_delay_ms: { p50: toMs(delay.percentile(50)), p99: toMs(delay.percentile(99)) },
+        event_loop_delay_ms: { p50: app.loopDelay.percentile(50), p99: app.loopDelay.percentile(99) },
         bytes_in_flight: app.requestBudget.use,
         memory_bytes: process.memoryUsage.rss(),
         watcher: {
@@ -51,16 +43,6 @@ export default fp(
       if (app.watcher === undefined || app.tree.role() === 'relay') return 'off'
       return app.watcher.shortage === undefined ? 'watching' : 'degraded'
     }
-
-    app.addHook('onClose', async () => {
-      clearInterval(renewal)
-      delay.disable()
-    })
   },
-  { name: 'health', dependencies: ['authority', 'files', 'watcher', 'degradations'] }
+  { name: 'health', dependencies: ['authority', 'files', 'watcher', 'degradations', 'loop-delay'] }
 )
-
-/** The histogram includes the timer's own interval. */
-function toMs(nanoseconds: number): number {
-  return Math.max(0, Math.round(nanoseconds / 1e4) / 100 - resolutionMs)
-}

@@ -30,6 +30,8 @@ export default fp<{ config: Config }>(
       },
       leasesBindOperations: settings.enforcement !== 'off',
       onLeaseEnd(lease, end) {
+        const { leasesLost } = app.counts
+        leasesLost.set(end.cause, (leasesLost.get(end.cause) ?? 0) + 1)
         // A parked lease: its holder never heard of the grant.
         if (!lease.isParked) lostLeases.record(lease, end)
         app.log.debug({ path: lease.path, agent_id: lease.agentId, cause: end.cause }, 'lease ended')
@@ -39,5 +41,5 @@ export default fp<{ config: Config }>(
     app.decorate('lostLeases', lostLeases)
     app.decorate('tickets', createTickets())
   },
-  { name: 'locks', dependencies: ['files'] }
+  { name: 'locks', dependencies: ['files', 'counts'] }
 )

@@ -5,10 +5,10 @@ import type { OperationResult } from '../src/engine/context.ts'
 import { encodeInPieces, isLarge } from '../src/support/encode-large.ts'
 import { largeTurn } from '../src/support/large-work.ts'
 import { encodeResult, joinPieces } from '../src/transports/encode-result.ts'
+import { goneSignal } from '../src/transports/gone-signal.ts'
 import { headerText } from '../src/transports/header-text.ts'
 import { OperationError } from '../src/errors.ts'
 import { operations } from '../src/operations/index.ts'
-import { untilAnswered } from '../src/support/until-answered.ts'
 import { jsonType, sendError } from './errors.ts'
 
 export default fp(
@@ -18,7 +18,7 @@ export default fp(
         try {
           const result = await app.call(name, request.body, {
             caller: { agentId: headerText(request.headers['x-agent-id']), transport: 'rest' },
-            signal: signalOf(reply)
+            signal: goneSignal(reply.raw)
           })
           reply.code(result.status === 'contention' ? 409 : 200).type(jsonType)
           return await (isLarge(result) ? sendInPieces(reply, result) : reply.send(joinPieces(encodeResult(result))))
@@ -37,14 +37,4 @@ async function sendInPieces(reply: FastifyReply, result: OperationResult): Promi
   await largeTurn()
   // In one piece, so that what the client has not taken is seen at its connection.
   return reply.send(Buffer.concat(pieces))
-}
-
-/** Aborted when the connection is closed before the answer has gone out. */
-function signalOf({ raw }: FastifyReply): AbortSignal {
-  const controller = new AbortController()
-  untilAnswered(raw, () => {
-    if (!raw.writableFinished)
-      controller.abort(new OperationError('CANCELLED', 'The client closed the connection; nothing was changed.'))
-  })
-  return controller.signal
 }

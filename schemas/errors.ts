@@ -57,13 +57,14 @@ export const errorTable = {
     httpStatus: 400,
     jsonRpcCode: invalidParams,
     retryable: false,
-    meaning: 'A patch does not apply: its old_string is missing or occurs several times.'
+    meaning:
+      'A patch does not apply: its old_string is missing or occurs several times, or the file does not have the lines of a hunk.'
   },
   CONTENT_OR_PATCHES_REQUIRED: {
     httpStatus: 400,
     jsonRpcCode: invalidParams,
     retryable: false,
-    meaning: 'An update carries neither content nor patches.'
+    meaning: 'An update carries neither content nor patches nor unified_diff.'
   },
   FILE_TOO_LARGE: {
     httpStatus: 413,
@@ -198,7 +199,19 @@ export const errorTable = {
     httpStatus: 415,
     jsonRpcCode: -32600,
     retryable: false,
-    meaning: 'Request bodies are JSON only.'
+    meaning: 'The request body is of a type that the route does not take: operations take JSON only.'
+  },
+  PRECONDITION_REQUIRED: {
+    httpStatus: 428,
+    jsonRpcCode: -32600,
+    retryable: false,
+    meaning: 'The file exists, and the request does not name the version that it changes: send If-Match.'
+  },
+  RANGE_NOT_SATISFIABLE: {
+    httpStatus: 416,
+    jsonRpcCode: -32600,
+    retryable: false,
+    meaning: 'The Range header names no bytes of the file, or more than one range.'
   },
   REQUEST_TIMEOUT: {
     httpStatus: 408,

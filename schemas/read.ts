@@ -21,7 +21,12 @@ export const readItem = {
   )
 }
 
-export const ReadInput = inputObject({ ...readItem, diff_format: DiffFormat, agent_id: AgentId })
+export const ReadInput = inputObject({
+  ...readItem,
+  diff_format: DiffFormat,
+  include_modified: Type.Boolean({ default: false, description: 'Also answer when the file was last changed.' }),
+  agent_id: AgentId
+})
 export type ReadInput = Static<typeof ReadInput>
 
 export const ReadOutput = Type.Object(
@@ -44,6 +49,9 @@ export const ReadOutput = Type.Object(
     offset: Type.Integer({ minimum: 0, description: 'As asked.' }),
     limit: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], { description: 'As asked.' }),
     lines_returned: Type.Integer({ minimum: 0, description: 'Lines in content; 0 if it is absent.' }),
+    modified: Type.Optional(
+      Type.String({ format: 'date-time', description: 'Its last change, by the file system. With include_modified.' })
+    ),
     timestamp: Timestamp
   },
   { title: 'ReadOutput', description: 'One version of a file.' }

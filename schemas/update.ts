@@ -20,13 +20,22 @@ import { inputObject, Type, type Static } from './typebox.ts'
 export const updateItem = {
   path: Path,
   expected_hash: Hash,
-  content: Type.Optional(Type.String({ description: 'The whole new content. Pass either this or patches.' })),
+  content: Type.Optional(
+    Type.String({ description: 'The whole new content. Pass one of content, patches and unified_diff.' })
+  ),
   patches: Type.Optional(
     Type.Array(Patch, {
       minItems: 1,
       maxItems: 10000,
       description:
-        'Edits, all or none: by text, applied in order to the running text, or by lines of the version expected. Pass either this or content.'
+        'Edits, all or none: by text, applied in order to the running text, or by lines of the version expected.'
+    })
+  ),
+  unified_diff: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description:
+        'A unified diff of this one file, with context (diff -u, git diff); the names in it do not matter. A hunk whose lines are not at its line is made at the nearest place that has them; all or none.'
     })
   ),
   encoding: Encoding,

@@ -3,18 +3,22 @@ import Fastify, { LogController, type FastifyInstance, type FastifyReply, type F
 import access from '../plugins/access.ts'
 import authority from '../plugins/authority.ts'
 import body from '../plugins/body.ts'
+import counts from '../plugins/counts.ts'
 import degradations from '../plugins/degradations.ts'
 import differ from '../plugins/differ.ts'
 import docs from '../plugins/docs.ts'
 import eventHub from '../plugins/event-hub.ts'
 import errors, { answerUnparsable, pathOf, sendError, toFailure } from '../plugins/errors.ts'
 import events from '../plugins/events.ts'
+import fileRoutes from '../plugins/file-routes.ts'
 import files from '../plugins/files.ts'
 import health from '../plugins/health.ts'
 import lockList from '../plugins/lock-list.ts'
 import locks from '../plugins/locks.ts'
+import loopDelay from '../plugins/loop-delay.ts'
 import mcp from '../plugins/mcp.ts'
 import memory from '../plugins/memory.ts'
+import metrics from '../plugins/metrics.ts'
 import openapi from '../plugins/openapi.ts'
 import operations from '../plugins/engine.ts'
 import persistence from '../plugins/persistence.ts'
@@ -81,6 +85,8 @@ export async function createApp({
   const options = { config, version }
   await app.register(settings, { ...options, reload })
   await app.register(degradations)
+  await app.register(counts)
+  await app.register(loopDelay)
   await app.register(requestBudget, options)
   // The engine.
   await app.register(files, options)
@@ -105,9 +111,11 @@ export async function createApp({
   await app.register(openapi)
   await app.register(docs)
   await app.register(rest)
+  await app.register(fileRoutes)
   await app.register(resources)
   await app.register(mcp, options)
   await app.register(stdio, options)
+  await app.register(metrics)
   return app
 }
 

@@ -7,6 +7,7 @@ import type { Operation } from '../../src/operations/definition/define.ts'
 import { envelopes } from '../../src/operations/definition/envelopes.ts'
 import { createComponents, type JsonObject } from './components.ts'
 import { describeEvents } from './events.ts'
+import { describeFiles } from './file-routes.ts'
 import { createExamples, type RecordedCall } from './examples.ts'
 import { describeQuery } from './query.ts'
 import { describeRefusals, describeResponses, jsonContent, toPascalCase, type Workshop } from './responses.ts'
@@ -26,7 +27,9 @@ export function createOpenApi({ operations, version, calls }: Sources): JsonObje
     '/health': { get: describeHealth(workshop) },
     '/locks': { get: describeLockList(workshop) },
     '/events': { get: describeEvents(workshop) },
-    '/docs': { get: describeDocs(workshop) }
+    '/metrics': { get: describeMetrics(workshop) },
+    '/docs': { get: describeDocs(workshop) },
+    '/files/{path}': describeFiles(workshop)
   }
   for (const operation of operations) paths[`/${operation.name}`] = { post: describeOperation(operation, workshop) }
   const agentId = describeAgentId(workshop)
@@ -161,6 +164,33 @@ function describeDocs(workshop: Workshop): JsonObject {
         content: { 'text/html': { schema: workshop.components.schema(schema), examples: pageExample } }
       },
       ...describeRefusals(['FORBIDDEN_ORIGIN', 'METHOD_NOT_ALLOWED'], workshop)
+    }
+  }
+}
+
+function describeMetrics(workshop: Workshop): JsonObject {
+  const { content } = routes['/metrics'].response[200]
+  const line = (value: string) => ({ calls: { summary: 'Two lines of it.', value } })
+  const help = '# TYPE async_crud_calls'
+  const sample = 'async_crud_calls_total{operation="async_read",transport="rest",result="ok"} 7'
+  const media = (type: keyof typeof content, examples: JsonObject) => ({
+    schema: workshop.components.schema(content[type].schema),
+    examples
+  })
+  return {
+    operationId: 'metrics',
+    summary: 'Metrics for Prometheus',
+    description: 'Of this process since its start, without names of files or agents; OpenMetrics by `Accept`.',
+    tags: ['server'],
+    responses: {
+      '200': {
+        description: 'The samples.',
+        content: {
+          'text/plain': media('text/plain', line(`${help}_total counter\n${sample}`)),
+          'application/openmetrics-text': media('application/openmetrics-text', line(`${help} counter\n${sample}`))
+        }
+      },
+      ...describeRefusals(['UNAUTHORIZED', 'FORBIDDEN_ORIGIN', 'METHOD_NOT_ALLOWED'], workshop)
     }
   }
 }

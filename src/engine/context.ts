@@ -7,6 +7,7 @@ import type { KnownText } from './versions/known-text.ts'
 import type { FileStore } from './files/file-store.ts'
 import type { LockManager } from './locks/lock-manager.ts'
 import type { Config } from '../../schemas/config.ts'
+import type { Counts } from './counts.ts'
 import type { Events } from './events/event-hub.ts'
 import type { LostLeases } from './leases/lost-leases.ts'
 import type { Tickets } from './leases/tickets.ts'
@@ -20,6 +21,8 @@ export interface Caller {
   readonly transport: 'rest' | 'mcp' | 'stdio' | 'internal'
   /** The session or connection, if the transport has one; a lease taken over it ends with it. */
   readonly connection?: string | undefined
+  /** False if the answer has no room for notices: they wait for another one. */
+  readonly takesNotices?: boolean | undefined
   /** Longest wait for a lock that this client survives, in seconds; undefined if it has no limit of its own. */
   readonly maxWaitSeconds?: number | undefined
 }
@@ -47,6 +50,7 @@ export interface Engine {
   readonly reads: ReadTracker
   readonly tree: TreeFacts
   readonly budget: ByteBudget
+  readonly counts: Counts
 }
 
 /** What this process is among those that serve its tree. */

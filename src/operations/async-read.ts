@@ -5,6 +5,7 @@ import type { ReadInput, ReadOutput } from '../../schemas/read.ts'
 import { isWhole } from '../engine/diff/changed-lines.ts'
 import type { DiffFormat } from '../engine/diff/compare.ts'
 import { skipLines } from '../engine/diff/lines.ts'
+import type { FileVersion } from '../engine/files/read-file.ts'
 import { decodeText, decodeIfText, isUtf8Name } from '../engine/files/text.ts'
 import { contains, type LineRange } from '../engine/versions/line-ranges.ts'
 import { contentText, type OperationContext } from '../engine/context.ts'
@@ -28,7 +29,10 @@ export const asyncRead = defineOperation({
 
 export type ReadAnswer = Static<typeof ReadOutput>
 
-export async function readOne(input: Omit<ReadInput, 'agent_id'>, context: OperationContext): Promise<ReadAnswer> {
+export async function readOne(
+  input: Omit<ReadInput, 'agent_id' | 'include_modified'> & Partial<Pick<ReadInput, 'include_modified'>>,
+  context: OperationContext
+): Promise<ReadAnswer> {
   const { path, offset, limit, encoding = context.config.crud.default_encoding, known_hash, diff_format } = input
   // A reader waits for writers only, for the longest time allowed (PRD 4.1).
   const options = { operation: 'async_read', timeout: context.config.crud.max_timeout }
@@ -65,9 +69,14 @@ export async function readOne(input: Omit<ReadInput, 'agent_id'>, context: Opera
     limit,
     lines_returned: news === undefined ? returned : 0,
     encoding,
+    ...(input.include_modified === true && { modified: modifiedAt(version) }),
     timestamp: timestamp(),
     ...(news ?? { content, ...(content === known.body && { [contentText]: known }) })
   }
+}
+
+function modifiedAt({ identity }: FileVersion): string {
+  return new Date(Number(identity.mtimeNs / 1_000_000n)).toISOString()
 }
 
 interface Present {

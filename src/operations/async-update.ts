@@ -5,6 +5,7 @@ import type { Static } from '../../schemas/typebox.ts'
 import type { UpdateInput, UpdateOutput } from '../../schemas/update.ts'
 import { isLinePatch } from '../engine/diff/line-patches.ts'
 import { describeFailure } from '../engine/diff/patch-failure.ts'
+import { describeUnifiedFailure } from '../engine/diff/unified-patch.ts'
 import { OperationError } from '../errors.ts'
 import type { OperationContext } from '../engine/context.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
@@ -17,7 +18,7 @@ export const asyncUpdate = defineOperation({
   name: 'async_update',
   title: 'Update a file',
   description:
-    'Changes an existing text file by patches (find old_string, put new_string, or replace lines start_line to end_line; all or none) or by whole content. expected_hash is the hash of the version you made the change for. If the file has changed meanwhile, nothing is written and the answer has status "contention" with the exact diff from your version to the current one: adjust your change by it and send it again with expected_hash set to current_hash. There is no need to read the file again. With on_contention "merge" a change that touches no line that others have changed is made at once, and the answer shows what they had changed.',
+    'Changes an existing text file by patches (find old_string, put new_string, or replace lines start_line to end_line), by a unified diff (all or none), or by whole content. expected_hash is the hash of the version you made the change for. If the file has changed meanwhile, nothing is written and the answer has status "contention" with the exact diff from your version to the current one: adjust your change by it and send it again with expected_hash set to current_hash. There is no need to read the file again. With on_contention "merge" a change that touches no line that others have changed is made at once, and the answer shows what they had changed.',
   ...contract.async_update,
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   errors: [
@@ -65,14 +66,21 @@ export async function updateOne(
   })
 }
 
-function requireOneForm({ path, content, patches }: Pick<UpdateInput, 'path' | 'content' | 'patches'>): void {
-  if (content !== undefined && patches !== undefined) {
-    throw new OperationError('INVALID_REQUEST', 'Pass either content or patches, not both.', { path })
+/** The forms that a change can have. */
+const forms = ['content', 'patches', 'unified_diff'] as const
+type Change = Pick<UpdateInput, 'path' | (typeof forms)[number]>
+
+function requireOneForm(input: Change): void {
+  const { path, patches } = input
+  const given = forms.filter((form) => input[form] !== undefined)
+  if (given.length > 1) {
+    const message = `Pass one of content, patches and unified_diff, not ${given.join(' and ')}.`
+    throw new OperationError('INVALID_REQUEST', message, { path })
   }
-  if (content === undefined && patches === undefined) {
+  if (given.length === 0) {
     throw new OperationError(
       'CONTENT_OR_PATCHES_REQUIRED',
-      'Pass content (the whole new text) or patches (a list of edits).',
+      'Pass content (the whole new text), patches (a list of edits) or unified_diff (what diff -u prints).',
       { path }
     )
   }
@@ -84,16 +92,24 @@ function requireOneForm({ path, content, patches }: Pick<UpdateInput, 'path' | '
 }
 
 async function newText(
-  { path, content, patches = [] }: Pick<UpdateInput, 'path' | 'content' | 'patches'>,
+  { path, content, patches = [], unified_diff: unifiedDiff }: Change,
   version: Buffer,
   texts: VersionTexts,
   { differ, signal }: OperationContext
 ): Promise<string> {
   if (content !== undefined) return texts.keepMark(content, version)
   const text = texts.decode(version)
+  if (unifiedDiff !== undefined) {
+    const applied = await differ.applyUnified({ text, unifiedDiff, signal })
+    if ('text' in applied) return applied.text
+    throw notApplied(path, applied.failure, describeUnifiedFailure(applied.failure))
+  }
   const applied = await differ.apply({ text, patches, signal })
   if ('text' in applied) return applied.text
-  const { failure } = applied
+  throw notApplied(path, applied.failure, describeFailure(applied.failure))
+}
+
+function notApplied(path: string, failure: { readonly reason: string }, words: string): OperationError {
   const code = failure.reason === 'too_large' ? 'FILE_TOO_LARGE' : 'INVALID_PATCH'
-  throw new OperationError(code, `${path}: ${describeFailure(failure)}`, { path, details: { ...failure } })
+  return new OperationError(code, `${path}: ${words}`, { path, details: { ...failure } })
 }

@@ -112,6 +112,9 @@ t.test('a browser renders every operation', { skip }, async (t) => {
   )
   const paths = Object.keys(document.paths)
   for (const path of paths) t.match(dom, `data-path="${path}"`, path)
-  t.equal(dom.match(/class="opblock-summary-path"/g)?.length, paths.length)
+  const operations = Object.values(document.paths).flatMap((path) =>
+    Object.keys(path).filter((key) => key !== 'parameters')
+  )
+  t.equal(dom.match(/class="opblock-summary-path"/g)?.length, operations.length)
   t.match(dom, `<option value="${url}">`, 'calls go to this server')
 })

@@ -66,6 +66,14 @@ const cases: [string, object, keyof typeof errorTable, RegExp?][] = [
   ['async_update', { path: 'f', expected_hash: hash }, 'CONTENT_OR_PATCHES_REQUIRED'],
   ['async_update', { path: 'f', expected_hash: hash, content: '', patches: [patch] }, 'INVALID_REQUEST'],
   ['async_update', { path: 'f', expected_hash: hash, patches: [] }, 'INVALID_REQUEST'],
+  ['async_update', { path: 'f', expected_hash: hash, unified_diff: '' }, 'INVALID_REQUEST'],
+  ['async_update', { path: 'f', expected_hash: hash, unified_diff: 'x' }, 'INVALID_PATCH', /no hunk.*diff -u/],
+  [
+    'async_update',
+    { path: 'f', expected_hash: hash, unified_diff: 'x', content: '' },
+    'INVALID_REQUEST',
+    /one of content, patches and unified_diff, not content and unified_diff/
+  ],
   [
     'async_update',
     { path: 'f', expected_hash: hash, patches: [{ old_string: '', new_string: 'x' }] },

@@ -169,6 +169,37 @@ const steps: readonly Step[] = [
     expect: { status: 'ok', hash: hashOf('f$&st\n2nd\nth$&d\n') }
   },
   {
+    title: 'update by a unified diff that does not apply',
+    name: 'async_update',
+    input: () => ({
+      path: 'new/deep/a.txt',
+      expected_hash: hashOf('f$&st\n2nd\nth$&d\n'),
+      unified_diff: '@@ -1,2 +1,2 @@\n-first\n+1st\n 2nd\n'
+    }),
+    expect: { ...error('INVALID_PATCH'), details: { reason: 'not_found', hunk_index: 0 } }
+  },
+  {
+    title: 'update by a unified diff, for an older version, merged',
+    name: 'async_update',
+    input: () => ({
+      path: 'new/deep/a.txt',
+      expected_hash: hashOf(two),
+      unified_diff: '@@ -1,3 +1,4 @@\n first\n-2nd\n+second\n+more\n third\n',
+      on_contention: 'merge'
+    }),
+    expect: { status: 'contention', merge_conflicts: [{ reason: 'overlap' }] }
+  },
+  {
+    title: 'update by a unified diff',
+    name: 'async_update',
+    input: () => ({
+      path: 'new/deep/a.txt',
+      expected_hash: hashOf('f$&st\n2nd\nth$&d\n'),
+      unified_diff: '--- a\n+++ b\n@@ -7,2 +7,2 @@\n-f$&st\n+f$1st\n 2nd\n'
+    }),
+    expect: { status: 'ok', hash: hashOf('f$1st\n2nd\nth$&d\n') }
+  },
+  {
     title: 'update with neither form',
     name: 'async_update',
     input: () => ({ path: 'new/deep/a.txt', expected_hash: hashOf(two) }),

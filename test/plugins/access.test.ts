@@ -40,12 +40,13 @@ t.test('a request that is not for this server, or comes from another origin, is 
     ['an Origin of another scheme', '/health', [`host: ${host}`, `origin: chrome-extension://${host}`]],
     ['two Origins', '/health', [`host: ${host}`, `origin: http://${host}`, 'origin: https://evil.example']],
     ['a page that embeds it', '/health', [`host: ${host}`, 'sec-fetch-site: cross-site', 'sec-fetch-mode: no-cors']],
-    ...['/locks', '/events', '/docs', '/openapi.json', '/nothing', '/mcp'].flatMap((path) =>
-      ['iframe', 'frame', 'embed', 'object', 'fencedframe'].map((dest): [string, string, string[]] => [
-        `${path} in a page of another site, as ${dest}`,
-        path,
-        [`host: ${host}`, 'sec-fetch-site: cross-site', 'sec-fetch-mode: navigate', `sec-fetch-dest: ${dest}`]
-      ])
+    ...['/locks', '/events', '/docs', '/openapi.json', '/files/f', '/files/', '/metrics', '/nothing', '/mcp'].flatMap(
+      (path) =>
+        ['iframe', 'frame', 'embed', 'object', 'fencedframe'].map((dest): [string, string, string[]] => [
+          `${path} in a page of another site, as ${dest}`,
+          path,
+          [`host: ${host}`, 'sec-fetch-site: cross-site', 'sec-fetch-mode: navigate', `sec-fetch-dest: ${dest}`]
+        ])
     ),
     ['a page of another port', '/locks', [`host: ${host}`, 'sec-fetch-site: same-site', 'sec-fetch-mode: no-cors']],
     ['an upgrade', '/mcp', ['host: evil.example', 'upgrade: websocket', 'sec-websocket-version: 13']],

@@ -9,6 +9,7 @@ import { editLines, sizeOfEdits, type EditTask, type EditResult } from './line-e
 import { hasMoreLines } from './lines.ts'
 import { mergeTexts } from './merge.ts'
 import { applyPatches, type ApplyResult } from './patches.ts'
+import { applyUnified, type UnifiedResult } from './unified-patch.ts'
 import { PoolBusy } from './admission-queue.ts'
 import { createPool } from './pool.ts'
 import type { Jobs } from './worker.ts'
@@ -55,6 +56,12 @@ export interface ApplyInput {
   readonly signal?: AbortSignal | undefined
 }
 
+export interface UnifiedInput {
+  readonly text: string
+  readonly unifiedDiff: string
+  readonly signal?: AbortSignal | undefined
+}
+
 export interface EditInput extends EditTask {
   readonly signal?: AbortSignal | undefined
 }
@@ -71,6 +78,8 @@ export interface Differ {
    * answers and the event loop would be blocked for long.
    */
   readonly apply: (input: ApplyInput) => Promise<ApplyResult>
+  /** `applyUnified` with `maxTextBytes`, a large one on a thread. Rejects as `apply` does. */
+  readonly applyUnified: (input: UnifiedInput) => Promise<UnifiedResult>
   /** `editLines`, of a large text on a thread. Rejects as `apply` does. */
   readonly edit: (input: EditInput) => Promise<EditResult>
   /**
@@ -158,6 +167,11 @@ export function createDiffer(options: DifferOptions = {}): Differ {
     return await withBudget('apply', task, (budget) => applyPatches(text, patches, maxTextBytes, budget), signal)
   }
 
+  async function applyUnifiedDiff({ text, unifiedDiff, signal }: UnifiedInput): Promise<UnifiedResult> {
+    const task = { text, unifiedDiff, maxBytes: maxTextBytes }
+    return await withBudget('unified', task, (budget) => applyUnified(task, budget), signal)
+  }
+
   async function edit({ signal, ...task }: EditInput): Promise<EditResult> {
     const size = task.text.length + sizeOfEdits(task.changes)
     const make = (budget: Budget) => {
@@ -229,7 +243,7 @@ export function createDiffer(options: DifferOptions = {}): Differ {
     }
   }
 
-  return { compare, apply, edit, merge, close: pool.close }
+  return { compare, apply, applyUnified: applyUnifiedDiff, edit, merge, close: pool.close }
 }
 
 /** The answer of last resort, given on the event loop: one hunk between the common ends, if such a diff can be small enough. */

@@ -5,6 +5,7 @@ import { judgePatches } from './judge.ts'
 import { editLines, type EditResult, type EditTask } from './line-edits.ts'
 import { mergeTexts } from './merge.ts'
 import { applyPatches, type ApplyResult, type ApplyTask } from './patches.ts'
+import { applyUnified, type UnifiedResult, type UnifiedTask } from './unified-patch.ts'
 import type { JudgeTask, PatchJudgement } from './judgement.ts'
 import type { MergeResult, MergeTask } from './merge-result.ts'
 
@@ -14,14 +15,18 @@ export interface Jobs {
   judge: { task: JudgeTask; result: PatchJudgement }
   merge: { task: MergeTask; result: MergeResult }
   apply: { task: ApplyTask; result: ApplyResult }
+  unified: { task: UnifiedTask; result: UnifiedResult }
   edit: { task: EditTask; result: EditResult }
 }
 
 /** Its time is checked only between two patches, and one patch may compare lines as long as the text a thousand times. */
 const maxJudgeSteps = 1_000_000_000
+/** A hunk that is nowhere is looked for at each line. */
+const maxUnifiedSteps = 1_000_000_000
 
 export const compare = (task: ComparisonTask): Comparison => compareTexts(task)
 export const judge = (task: JudgeTask): PatchJudgement => judgePatches(task, createBudget(maxJudgeSteps))
 export const merge = (task: MergeTask): MergeResult => mergeTexts(task)
 export const apply = ({ text, patches, maxBytes }: ApplyTask): ApplyResult => applyPatches(text, patches, maxBytes)
+export const unified = (task: UnifiedTask): UnifiedResult => applyUnified(task, createBudget(maxUnifiedSteps))
 export const edit = (task: EditTask): EditResult => editLines(task)

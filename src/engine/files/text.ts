@@ -7,6 +7,8 @@ import { describeBytes } from './text-hints.ts'
 const utf8Names = new Set(['utf8', 'unicode11utf8'])
 /** Codecs of the library that turn bytes into another notation rather than into text. */
 const notText = new Set(['hex', 'base64', 'binary', 'internal'])
+/** Each byte is one character: Node itself translates it. */
+const byteNames = new Set(['iso88591', 'latin1'])
 /** Encodings of either byte order: their units, and the codecs of little and big endian. */
 const ofEitherOrder = new Map([
   ['utf16', { unitBytes: 2, little: 'utf-16le', big: 'utf-16be' }],
@@ -71,6 +73,7 @@ export function keepMark(content: string, version: Buffer, encoding: string, pat
 function codecName(encoding: string, bytes: Buffer, path: string): string {
   const name = plainName(encoding)
   if (utf8Names.has(name)) return 'utf-8'
+  if (byteNames.has(name)) return 'binary'
   const open = ofEitherOrder.get(name)
   if (open !== undefined) return isBigEndian(bytes, open) ? open.big : open.little
   if (!notText.has(name) && iconv.encodingExists(name)) return name

@@ -54,6 +54,10 @@ export function createBases({ maxBytes }: BasesOptions) {
       texts?.set(bytes, text)
       return text
     },
+    /** In memory: of the versions, and of the texts made of them. */
+    get sizes() {
+      return { contents: contents?.calculatedSize ?? 0, texts: texts?.calculatedSize ?? 0 }
+    },
     has: (hash: string): boolean => contents?.has(hash) === true || store?.has(hash) === true,
     /** From now on, what is kept here is stored there, too. */
     attach(next: BaseStore): void {

@@ -60,13 +60,16 @@ export async function changeFile<Done extends object>(
     return answerMerged(context, done, merged, diffFormat)
   }
   const { stale, notMerged } = outcome
+  if (notMerged !== undefined) context.counts.mergesRefused += 1
   const texts = given.texts ?? new VersionTexts(context.config.crud.default_encoding, stale.path)
   texts.assertEncoding()
   publishContention(context, stale, false)
   return answerContention(context, { ...stale, operation, texts, diffFormat, patches, rehearse, notMerged })
 }
 
-function publishContention({ events, caller }: OperationContext, stale: StaleChange, merged: boolean): void {
+function publishContention({ events, caller, counts }: OperationContext, stale: StaleChange, merged: boolean): void {
+  if (merged) counts.mergesMade += 1
+  else counts.contentions += 1
   events.publish({
     type: 'contention',
     path: stale.canonicalPath,

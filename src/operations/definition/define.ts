@@ -113,9 +113,12 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
     }
   }
 
-  /** The FES envelope has no room for notices: they wait for another answer. */
-  function noticesFor(agentId: string | undefined, context: OperationContext) {
-    return envelope === 'status' ? collectNotices(agentId, context) : undefined
+  /** The FES envelope has no room for notices, nor have the bytes of a file: they wait for another answer. */
+  async function noticesFor(agentId: string | undefined, context: OperationContext) {
+    if (envelope !== 'status' || context.caller.takesNotices === false) return undefined
+    const notices = await collectNotices(agentId, context)
+    if (notices !== undefined) context.counts.notices += notices.notices.length
+    return notices
   }
 
   return { ...definition, envelope: envelopes[envelope], call }

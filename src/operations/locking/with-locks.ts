@@ -173,7 +173,8 @@ async function acquire(
   targets: readonly Target[],
   options: TimedOptions
 ): Promise<Lock> {
-  const { locks, config, caller, signal, progress } = context
+  const { locks, config, caller, signal, progress, counts } = context
+  const start = performance.now()
   const { seconds, isCut } = waitSeconds(context, options.timeout)
   try {
     return await locks.acquire(terms, {
@@ -189,6 +190,8 @@ async function acquire(
     const cut = error.code === 'LOCK_TIMEOUT' && isCut ? ` ${explainCut(seconds)}` : ''
     const { code, message, details, cause } = error
     throw new OperationError(code, message + cut, { path: targets[0]?.path, details, cause })
+  } finally {
+    counts.lockWaits.record(performance.now() - start)
   }
 }
 

@@ -17,6 +17,7 @@ export const parameterWords: Readonly<Record<string, string>> = {
   encoding: 'Default utf-8',
   on_contention: 'merge: make a change that touches no line others changed',
   patches: 'By text, or by lines of the version expected; one kind a call',
+  unified_diff: 'Of this file, with context',
   old_string: 'Exactly as in the file; must occur once',
   end_line: 'Inclusive; start_line - 1 inserts',
   new_content: 'Lines; "" deletes',
@@ -34,8 +35,8 @@ export const parameterWords: Readonly<Record<string, string>> = {
   ticket: 'To wait on in the places kept'
 }
 
-/** Accepted, since specifications name them, but without effect. */
-export const unlistedParameters: ReadonlySet<string> = new Set(['poll_interval_ms'])
+/** Accepted all the same: one is without effect, but named by a specification, and one is for HTTP. */
+export const unlistedParameters: ReadonlySet<string> = new Set(['poll_interval_ms', 'include_modified'])
 
 /** A tool without words here has the description of its operation. */
 export const toolWords: Readonly<Record<string, ToolWords>> = {
@@ -48,7 +49,7 @@ export const toolWords: Readonly<Record<string, ToolWords>> = {
   },
   async_update: {
     description:
-      'Change a file that you have read, by patches (all or none) or by its whole content. expected_hash is the hash of the version you read. If the file has changed since, nothing is written and the answer is "contention" with the diff: adjust your change by it and send it with expected_hash = current_hash, without reading again.'
+      'Change a file that you have read, by patches, a unified diff (all or none) or its whole content. expected_hash is the hash of the version you read. If the file has changed since, nothing is written and the answer is "contention" with the diff: adjust your change by it and send it with expected_hash = current_hash, without reading again.'
   },
   async_delete: {
     description: 'Delete a file, or a symbolic link itself. With expected_hash only that version; else contention.'

@@ -33,8 +33,8 @@ export interface TreeOptions {
   readonly member: () => Member
   /** Reads what earlier authorities have left, before the first call is carried out. Never fails. */
   readonly openState: () => Promise<void>
-  /** Called each time the engine of this process becomes that of the tree. */
-  readonly onAuthority: () => void
+  /** Called each time the engine of this process becomes that of the tree, and each time it relays to another process. */
+  readonly onRole: (role: 'authority' | 'relay') => void
   /** Called when another process has taken the tree from this one: the locks and leases held here are void. */
   readonly onDisplaced: () => void
   /** Reports the condition of a part: undefined if all is well. */
@@ -59,7 +59,7 @@ export interface Tree extends Omit<EngineLink, 'feed'>, TreeFacts {
 }
 
 export function createTree(options: TreeOptions): Tree {
-  const { engine, budget, events, roots, natureOf, config, member, openState, onAuthority, onDisplaced, degrade, log } =
+  const { engine, budget, events, roots, natureOf, config, member, openState, onRole, onDisplaced, degrade, log } =
     options
   const directory = createStateDirectory(roots[0])
   const stateFiles = roots.map((root) => createStateFile(root, roots))
@@ -95,12 +95,13 @@ export function createTree(options: TreeOptions): Tree {
       log.info({ root: roots[0] }, 'authority of the tree')
       announce()
       eventFeed.takeOver()
-      onAuthority()
+      onRole('authority')
     },
     onRelay(relay) {
       const { pid, settings: authoritySettings } = relay
       endTrouble()
       eventFeed.changeTo(relay)
+      onRole('relay')
       log.info({ root: roots[0], authority_pid: pid }, 'relaying to the authority of the tree')
       const differing = differingSettings(settings(), authoritySettings)
       if (differing.length > 0)

@@ -17,7 +17,7 @@ const readme = readFileSync(new URL('README.md', project), 'utf8')
 
 const tutorial = readFileSync(new URL('docs/tutorial.md', project), 'utf8')
 
-const [session = '', leases = '', readers = '', lines = ''] = tutorial.split('\n## ').slice(1)
+const [session = '', leases = '', readers = '', lines = '', plain = ''] = tutorial.split('\n## ').slice(1)
 const [, firstSession = ''] = readme.split('\n## A first session with curl\n')
 
 const pages = [
@@ -108,6 +108,25 @@ t.test('the sessions of the tutorial do what they say', async (t) => {
     id: 1,
     result: { content: 'write the report', total_lines: 1 }
   })
+
+  const output = (await outputs(blocksOf(plain).map((block) => block.replaceAll('/tmp/demo', tree.root)))).join('\n')
+  t.equal(
+    output,
+    [
+      '201',
+      'colors.txt\nlist.txt\nplan.txt\ntasks.txt\ntodo.txt',
+      'red\ngreen\nblue\nwhite',
+      'green',
+      '428',
+      '200',
+      `${/```diff\n([^]*?)\n```/.exec(plain)?.[1]}`,
+      '200',
+      '200',
+      'crimson\nlime\nblue\nsnow',
+      '200',
+      ''
+    ].join('\n')
+  )
 })
 
 t.test('the commands of the page on leases do what they say', async (t) => {

@@ -1,0 +1,222 @@
+// /files/<path>: files as plain HTTP resources, over the operations that all transports have.
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import type { Contention } from '../schemas/contention.ts'
+import { routes } from '../schemas/routes.ts'
+import type { OperationResult } from '../src/engine/context.ts'
+import { isOperationError, OperationError } from '../src/errors.ts'
+import { largeBytes, largeTurn } from '../src/support/large-work.ts'
+import { preferredType } from '../src/transports/accept.ts'
+import { readRange } from '../src/transports/files/byte-range.ts'
+import {
+  byteEncoding,
+  toBytes,
+  toText,
+  withReadableHunk,
+  withReadableTexts
+} from '../src/transports/files/byte-texts.ts'
+import { hasVersion, readExpected, tagOf } from '../src/transports/files/conditions.ts'
+import { folderAsText, nextPageOf, type Listing } from '../src/transports/files/folder.ts'
+import { readPatch } from '../src/transports/files/patch-body.ts'
+import { readPreferences } from '../src/transports/files/preferences.ts'
+import { diffType, inPart, notTaken, patchTypes, unnamed } from '../src/transports/files/refusals.ts'
+import { goneSignal } from '../src/transports/gone-signal.ts'
+import { headerText } from '../src/transports/header-text.ts'
+import { parseJson } from '../src/transports/parse-json.ts'
+import { readBody } from '../src/transports/read-body.ts'
+import { checkCharset, checkEncoding } from './body.ts'
+import { jsonType, sendError } from './errors.ts'
+
+const url = '/files/*'
+
+/** A browser that is led to a file shows it without running anything of it. */
+const contentHeaders = {
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'; sandbox",
+  'cross-origin-resource-policy': 'same-origin',
+  'cache-control': 'private, no-cache',
+  'accept-ranges': 'bytes',
+  vary: 'accept'
+}
+
+export default fp(
+  async (app) => {
+    const { requestBudget: budget } = app
+    const maxBytes = app.initialConfig.bodyLimit as number
+    const bodyOf = ({ raw }: FastifyRequest, reply: FastifyReply) => readBody(raw, reply.raw, { maxBytes, budget })
+
+    await app.register(async (scope) => {
+      // Bytes of any type; each handler reads them itself.
+      scope.removeAllContentTypeParsers()
+      scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
+      const typed = scope.withTypeProvider<TypeBoxTypeProvider>()
+      typed.get(url, { schema: routes[url] }, async (request, reply) => {
+        const path = pathOf(request)
+        if (path === '' || path.endsWith('/')) return sendFolder(path, request.query, request, reply)
+        try {
+          return await sendFile(path, request, reply)
+        } catch (error) {
+          if (!isOperationError(error, 'NOT_A_FILE')) throw error
+          return await sendFolder(path, request.query, request, reply).catch(() => Promise.reject(error))
+        }
+      })
+      scope.route({ method: 'PUT', url, handler: put })
+      scope.route({ method: 'PATCH', url, handler: patch })
+      scope.route({ method: 'DELETE', url, handler: remove })
+    })
+
+    function call(name: string, input: object, request: FastifyRequest, reply: FastifyReply, takesNotices: boolean) {
+      // A client that asks for the headers alone has not read the file.
+      const agentId = request.method === 'HEAD' ? undefined : headerText(request.headers['x-agent-id'])
+      const caller = { agentId, transport: 'rest', takesNotices } as const
+      return app.call(name, input, { caller, signal: goneSignal(reply.raw) })
+    }
+
+    async function sendFile(path: string, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+      const { method, headers } = request
+      const input = { path, encoding: byteEncoding, include_modified: true }
+      const { hash, modified, content } = (await call('async_read', input, request, reply, false)) as Read
+      const tag = tagOf(hash)
+      reply.headers({ ...contentHeaders, etag: tag, 'last-modified': new Date(modified).toUTCString() })
+      if (hasVersion(headers['if-none-match'], hash)) return reply.code(304).send()
+      if (content.length > largeBytes) await largeTurn()
+      const bytes = toBytes(content)
+      const { mediaTypeOf } = await import('../src/transports/files/media-type.ts')
+      const isPart = method === 'GET' && headers.range !== undefined && [undefined, tag].includes(ifRangeOf(request))
+      if (!isPart) return reply.type(mediaTypeOf(path, bytes)).send(bytes)
+      reply.header('content-range', `bytes */${bytes.length}`)
+      const { start, end } = readRange(headers.range ?? '', bytes.length)
+      reply.header('content-range', `bytes ${start}-${end - 1}/${bytes.length}`)
+      return reply.code(206).type(mediaTypeOf(path, bytes)).send(bytes.subarray(start, end))
+    }
+
+    async function sendFolder(path: string, query: object, request: FastifyRequest, reply: FastifyReply) {
+      const type = preferredType(request.headers.accept, ['application/json', 'text/plain'])
+      const isText = type === 'text/plain'
+      const input = { ...query, path: path === '' ? '.' : path }
+      const listing = await call('async_list', input, request, reply, !isText)
+      const next = nextPageOf(listing as Listing, query)
+      if (next !== undefined) reply.header('link', `<${next}>; rel="next"`)
+      reply.headers({ 'cache-control': 'no-store', vary: 'accept' })
+      if (isText) return reply.type('text/plain; charset=utf-8').send(folderAsText(listing as Listing))
+      return reply.type(jsonType).send(JSON.stringify(listing))
+    }
+
+    async function put(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+      const path = pathOf(request)
+      const expected = expectedBy(request)
+      if (expected === 'any') throw unnamed(path)
+      if (request.headers['content-range'] !== undefined) throw inPart(path)
+      checkEncoding(request.headers['content-encoding'])
+      const content = toText(await bodyOf(request, reply))
+      const input = { path, content, encoding: byteEncoding }
+      if (expected !== undefined && expected !== 'none')
+        return change('async_update', { ...input, expected_hash: expected.hash }, request, reply, true)
+      try {
+        return await change('async_write', input, request, reply, true)
+      } catch (error) {
+        if (!isOperationError(error, 'FILE_EXISTS')) throw error
+        if (expected === 'none') return sendError(request, reply, error, 412)
+        throw unnamed(path, error)
+      }
+    }
+
+    async function patch(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+      const path = pathOf(request)
+      const type = mediaTypeIn(request)
+      reply.header('accept-patch', patchTypes.join(', '))
+      if (!patchTypes.some((known) => known === type)) throw notTaken(type)
+      const expected = expectedBy(request)
+      if (expected === undefined || expected === 'any') throw unnamed(path)
+      if (expected === 'none') throw new OperationError('INVALID_REQUEST', `A patch needs a file: ${path}. Use PUT.`)
+      checkEncoding(request.headers['content-encoding'])
+      const named = { path, expected_hash: expected.hash }
+      const body = await bodyOf(request, reply)
+      if (type === 'application/json') {
+        checkCharset(request.headers['content-type'])
+        return change('async_update', { ...readPatch(await parseJson(body)), ...named }, request, reply, false)
+      }
+      const input = { ...named, unified_diff: toText(body), encoding: byteEncoding }
+      return change('async_update', input, request, reply, true)
+    }
+
+    async function remove(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+      const path = pathOf(request)
+      const expected = expectedBy(request)
+      if (expected === 'none')
+        throw new OperationError('INVALID_REQUEST', `What is not there cannot be deleted: ${path}.`)
+      const hash = expected === undefined || expected === 'any' ? null : expected.hash
+      return change('async_delete', { path, expected_hash: hash }, request, reply, false)
+    }
+
+    /** @param areBytes whether the texts of the input, and so those of a contention, are bytes */
+    async function change(
+      name: string,
+      input: { readonly path: string; readonly expected_hash?: string | null },
+      request: FastifyRequest,
+      reply: FastifyReply,
+      areBytes: boolean
+    ): Promise<FastifyReply> {
+      const { waitSeconds, merge, applied } = readPreferences(headerText(request.headers['prefer']))
+      const wantsDiff = preferredType(request.headers.accept, ['application/json', diffType]) === diffType
+      const options = {
+        ...(waitSeconds !== undefined && { timeout: waitSeconds }),
+        ...(merge && name === 'async_update' && { on_contention: 'merge' }),
+        ...(wantsDiff && name !== 'async_write' && { diff_format: 'unified' })
+      }
+      if (applied !== undefined) reply.header('preference-applied', applied)
+      try {
+        const result = await call(name, { ...options, ...input }, request, reply, !wantsDiff)
+        if (result.status === 'contention') return sendContention(result, wantsDiff, areBytes, reply)
+        // Of merged content, which the client has not sent, the body has the hash.
+        if (typeof result['hash'] === 'string' && result['merged'] !== true) reply.header('etag', tagOf(result['hash']))
+        const answer = areBytes ? withReadableTexts(result) : result
+        return reply
+          .code(name === 'async_write' ? 201 : 200)
+          .type(jsonType)
+          .send(JSON.stringify(answer))
+      } catch (error) {
+        // No file is another version than the one that If-Match names.
+        const isGone = isOperationError(error, 'FILE_NOT_FOUND') && typeof input.expected_hash === 'string'
+        if (isGone) return sendError(request, reply, error, 412)
+        throw areBytes ? withReadableHunk(error) : error
+      }
+    }
+  },
+  { name: 'file-routes', dependencies: ['authority', 'body', 'errors', 'access', 'request-budget'] }
+)
+
+type Read = OperationResult & { readonly hash: string; readonly modified: string; readonly content: string }
+
+type WithPath = FastifyRequest<{ Params: { '*': string } }>
+
+/** Decoded; a path that begins with a slash is absolute, as for operations. */
+function pathOf({ params }: FastifyRequest): string {
+  return (params as WithPath['params'])['*']
+}
+
+function ifRangeOf({ headers }: FastifyRequest): string | undefined {
+  return headerText(headers['if-range'])
+}
+
+function expectedBy({ headers }: FastifyRequest) {
+  return readExpected({ ifMatch: headers['if-match'], ifNoneMatch: headers['if-none-match'] })
+}
+
+/** Without parameters. */
+function mediaTypeIn({ headers }: FastifyRequest): string {
+  return (headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase()
+}
+
+function sendContention(
+  result: OperationResult,
+  wantsDiff: boolean,
+  areBytes: boolean,
+  reply: FastifyReply
+): FastifyReply {
+  const { current_hash: hash, diff } = result as unknown as Contention
+  reply.code(412).headers({ etag: tagOf(hash), vary: 'accept' })
+  const { format, content = '' } = diff ?? {}
+  if (wantsDiff && format === 'unified') return reply.type(diffType).send(areBytes ? toBytes(content) : content)
+  return reply.type(jsonType).send(JSON.stringify(areBytes ? withReadableTexts(result) : result))
+}

@@ -1,0 +1,46 @@
+// Files as bytes, over operations that work on texts: each byte is one character of ISO 8859-1, so that no byte is lost or changed.
+import { isUtf8 } from 'node:buffer'
+import type { OperationResult } from '../../engine/context.ts'
+import { isOperationError, OperationError } from '../../errors.ts'
+
+/** The encoding of all calls that carry bytes. */
+export const byteEncoding = 'iso-8859-1'
+
+export function toText(bytes: Buffer): string {
+  return bytes.toString('latin1')
+}
+
+export function toBytes(text: string): Buffer {
+  return Buffer.from(text, 'latin1')
+}
+
+/** For people and JSON: as UTF-8 if that is what the bytes are. */
+export function readable(text: string): string {
+  const bytes = toBytes(text)
+  return isUtf8(bytes) ? bytes.toString('utf8') : text
+}
+
+const contents = new Set(['content', 'old_content', 'new_content', 'context_before', 'context_after'])
+
+/** The same answer with texts that can be read: only these members have any of a file. */
+export function withReadableTexts(answer: OperationResult): OperationResult {
+  const { diff, merge_conflicts: conflicts } = answer
+  return {
+    ...answer,
+    ...(conflicts !== undefined && { merge_conflicts: readableMembers(conflicts) }),
+    ...(diff !== undefined && { diff: readableMembers(diff) })
+  }
+}
+
+function readableMembers(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value), (name, member: unknown) =>
+    contents.has(name) && typeof member === 'string' ? readable(member) : member
+  ) as unknown
+}
+
+/** The same error, with a hunk that can be read. */
+export function withReadableHunk(error: unknown): unknown {
+  if (!isOperationError(error, 'INVALID_PATCH') || typeof error.details?.['hunk'] !== 'string') return error
+  const { details, ...wire } = error.toWire()
+  return OperationError.fromWire({ ...wire, details: { ...details, hunk: readable(error.details['hunk']) } })
+}

@@ -1,0 +1,19 @@
+// A folder as a plain list, and the address of its next page.
+import type { Static } from '../../../schemas/typebox.ts'
+import type { ListOutput } from '../../../schemas/list.ts'
+
+export type Listing = Static<typeof ListOutput>
+
+/** One relative address a line, percent-encoded where a name needs it; that of a folder ends with a slash. */
+export function folderAsText({ entries }: Listing): string {
+  return entries.map(({ name, type }) => `${addressOf(name)}${type === 'directory' ? '/' : ''}\n`).join('')
+}
+
+/** Relative to the address that was asked for; undefined on the last page. */
+export function nextPageOf({ next_cursor: cursor }: Listing, query: object): string | undefined {
+  return cursor === undefined ? undefined : `?${new URLSearchParams({ ...query, cursor }).toString()}`
+}
+
+function addressOf(name: string): string {
+  return name.split('/').map(encodeURIComponent).join('/')
+}
