@@ -174,7 +174,7 @@ async function acquire(
   options: TimedOptions
 ): Promise<Lock> {
   const { locks, config, caller, signal, progress } = context
-  const { seconds, isCut } = waitSeconds(context, options.timeout)
+  const { seconds, inAll, isCut } = waitSeconds(context, options.timeout)
   try {
     return await locks.acquire(terms, {
       operation: options.operation,
@@ -186,7 +186,7 @@ async function acquire(
     })
   } catch (error) {
     if (!(error instanceof OperationError)) throw error
-    const cut = error.code === 'LOCK_TIMEOUT' && isCut ? ` ${explainCut(seconds)}` : ''
+    const cut = error.code === 'LOCK_TIMEOUT' && isCut ? ` ${explainCut(inAll)}` : ''
     const { code, message, details, cause } = error
     throw new OperationError(code, message + cut, { path: targets[0]?.path, details, cause })
   }
