@@ -10,7 +10,7 @@ import { until } from '../../fixtures/until.ts'
 t.setTimeout(300_000)
 
 const ends = [undefined, 'SIGTERM', 'SIGKILL'] as const
-const wait = (agent: string) => ({ filepaths: ['a.txt'], agent_id: agent, timeout_seconds: 250 })
+const wait = (agent: string) => ({ filepaths: ['a.txt'], agent_id: agent, timeout_seconds: 30 })
 const take = (agent: string, path = 'a.txt') => ({ filepaths: [path], agent_id: agent })
 const nameOf = (how: (typeof ends)[number]) => how ?? 'the end of its standard input'
 
@@ -91,17 +91,19 @@ for (const enabled of ['true', 'false']) {
   t.test(
     `a killed window's leases end as disconnected, those of live windows stay; persistence.enabled ${enabled}`,
     async (t) => {
-      const tree = makeTree(t, { 'a.txt': 'one\n', 'b.txt': 'one\n' })
+      const tree = makeTree(t, { 'a.txt': 'one\n', 'b.txt': 'one\n', 'c.txt': 'one\n' })
       const environment = { XDG_DATA_HOME: makeTree(t).root, ASYNC_CRUD_MCP_PERSISTENCE__ENABLED: enabled }
       const window = () => windowOn(t, tree, 2, environment)
       const [first, second, third] = [window(), window(), window()]
       await call(first, 'lock_try', take('ann'))
-      const [kept] = (await call(second, 'lock_try', take('ben', 'b.txt')))['results'] as Answer[]
-      await call(third, 'async_read', { path: 'a.txt' })
+      // Whichever of the two takes over, the other is a relay.
+      const [ben] = (await call(second, 'lock_try', take('ben', 'b.txt')))['results'] as Answer[]
+      const [cid] = (await call(third, 'lock_try', take('cid', 'c.txt')))['results'] as Answer[]
       await first.end('SIGKILL')
-      // The holder of b.txt makes no call meanwhile: its window vouches for it.
+      // The holders of the others make no call meanwhile: their windows vouch for them.
       t.match(await call(third, 'lock_wait', wait('bob')), { all_acquired: true })
-      t.match(await leaseOf(third, 'ben', 'b.txt'), { held_by_me: true, fencing_token: kept?.['fencing_token'] })
+      t.match(await leaseOf(third, 'ben', 'b.txt'), { held_by_me: true, fencing_token: ben?.['fencing_token'] })
+      t.match(await leaseOf(third, 'cid', 'c.txt'), { held_by_me: true, fencing_token: cid?.['fencing_token'] })
       const { notices } = await call(third, 'async_read', { path: 'a.txt', agent_id: 'ann' })
       t.match(notices, [{ type: 'lease_lost', cause: 'disconnected' }])
       // Bound to its connection again: it ends with the window, whichever of the two serves the tree by now.
