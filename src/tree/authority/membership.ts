@@ -193,6 +193,7 @@ export function createMembership(options: MembershipOptions) {
       await delay(retryMs)
     }
     await takeAddress()
+    members.join()
     onAuthority()
   }
 
@@ -260,8 +261,10 @@ export function createMembership(options: MembershipOptions) {
       server.stopListening()
       server.close()
       address?.close()
+      // Before the lock is free, and another process may join.
+      if (role === 'authority' && members.isAlone()) members.remove()
+      else members.leave()
       if (role === 'authority') lock.release()
-      members.leave()
       role = 'none'
     }
   }

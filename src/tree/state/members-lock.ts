@@ -12,6 +12,8 @@ export interface MembersLock {
   /** True if no other process is a member. Ask it as the authority: no process can join meanwhile. */
   isAlone(): boolean
   leave(): void
+  /** Leaves, and removes the file: this process was the last one. */
+  remove(): void
 }
 
 const fileName = 'members.lock'
@@ -53,6 +55,14 @@ export function createMembersLock(root: string): MembersLock {
   return {
     join,
     leave,
+    remove() {
+      leave()
+      try {
+        directory.remove(fileName)
+      } catch {
+        // It is only a name; the locks count.
+      }
+    },
     isMember: () => held !== undefined,
     isAlone() {
       const wasMember = held !== undefined

@@ -10,7 +10,7 @@ import { until } from '../../fixtures/until.ts'
 t.setTimeout(300_000)
 
 const ends = [undefined, 'SIGTERM', 'SIGKILL'] as const
-const wait = (agent: string) => ({ filepaths: ['a.txt'], agent_id: agent, timeout_seconds: 30 })
+const wait = (agent: string) => ({ filepaths: ['a.txt'], agent_id: agent, timeout_seconds: 20 })
 const take = (agent: string, path = 'a.txt') => ({ filepaths: [path], agent_id: agent })
 const nameOf = (how: (typeof ends)[number]) => how ?? 'the end of its standard input'
 
@@ -94,21 +94,22 @@ for (const enabled of ['true', 'false']) {
       const tree = makeTree(t, { 'a.txt': 'one\n', 'b.txt': 'one\n', 'c.txt': 'one\n' })
       const environment = { XDG_DATA_HOME: makeTree(t).root, ASYNC_CRUD_MCP_PERSISTENCE__ENABLED: enabled }
       const window = () => windowOn(t, tree, 2, environment)
-      const [first, second, third] = [window(), window(), window()]
+      const [first, second, third, fourth] = [window(), window(), window(), window()]
       await call(first, 'lock_try', take('ann'))
       // Whichever of the two takes over, the other is a relay.
       const [ben] = (await call(second, 'lock_try', take('ben', 'b.txt')))['results'] as Answer[]
       const [cid] = (await call(third, 'lock_try', take('cid', 'c.txt')))['results'] as Answer[]
+      await call(fourth, 'async_read', { path: 'a.txt' })
       await first.end('SIGKILL')
       // The holders of the others make no call meanwhile: their windows vouch for them.
-      t.match(await call(third, 'lock_wait', wait('bob')), { all_acquired: true })
-      t.match(await leaseOf(third, 'ben', 'b.txt'), { held_by_me: true, fencing_token: ben?.['fencing_token'] })
-      t.match(await leaseOf(third, 'cid', 'c.txt'), { held_by_me: true, fencing_token: cid?.['fencing_token'] })
-      const { notices } = await call(third, 'async_read', { path: 'a.txt', agent_id: 'ann' })
+      t.match(await call(fourth, 'lock_wait', wait('bob')), { all_acquired: true })
+      t.match(await leaseOf(fourth, 'ben', 'b.txt'), { held_by_me: true, fencing_token: ben?.['fencing_token'] })
+      t.match(await leaseOf(fourth, 'cid', 'c.txt'), { held_by_me: true, fencing_token: cid?.['fencing_token'] })
+      const { notices } = await call(fourth, 'async_read', { path: 'a.txt', agent_id: 'ann' })
       t.match(notices, [{ type: 'lease_lost', cause: 'disconnected' }])
       // Bound to its connection again: it ends with the window, whichever of the two serves the tree by now.
       await second.end('SIGKILL')
-      t.match(await call(third, 'lock_wait', { ...wait('bob'), filepaths: ['b.txt'] }), { all_acquired: true })
+      t.match(await call(fourth, 'lock_wait', { ...wait('bob'), filepaths: ['b.txt'] }), { all_acquired: true })
     }
   )
 }
