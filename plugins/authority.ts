@@ -53,6 +53,8 @@ export default fp<Options>(
               app.counts.authorityChanges += 1
               if (role === 'authority') app.sweepLeftovers()
             },
+            state: app.persistence.place,
+            followState: app.persistence.follow,
             onDisplaced() {
               app.persistence.abandon()
               onDisplaced()
@@ -76,11 +78,15 @@ export default fp<Options>(
       isStopping = true
       const limitMs = daemon.stop_timeout_seconds * 1000
       app.stopsAt = performance.now() + limitMs
-      await tree.announceLeaving()
+      const announced = tree.announceLeaving()
+      // From now on nothing is granted: whoever waits keeps its place, and waits on in the next process.
       app.persistence.beginStop()
-      await Promise.all([app.engine.stop(limitMs), running.ended(limitMs)])
+      await Promise.all([announced, app.engine.stop(limitMs), running.ended(limitMs)])
+      const isLast = tree.isLast()
+      // A client of the only process may come back to the next one.
+      if (!isLast) tree.endConnections()
       // The next authority finds the state written and unlocked.
-      await app.persistence.close()
+      await app.persistence.close(isLast)
       tree.leave()
       // A client that has not taken the answer by then goes without it.
       setTimeout(() => app.server.closeAllConnections(), 200).unref()

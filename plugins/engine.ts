@@ -15,6 +15,10 @@ import { listTracked } from '../src/engine/versions/tracked-files.ts'
 import { createRunningCalls } from '../src/engine/running-calls.ts'
 
 export interface LocalEngine extends EngineLink {
+  /** Ends the waits of a connection for leases, and no lease. */
+  readonly cancelWaits: (connection: string) => void
+  /** The sessions and connections with which leases end. */
+  readonly leaseConnections: () => Iterable<string>
   /** Refuses new calls, answers waiting ones, and lets calls that hold their lock finish within this time. */
   stop(limitMs: number): Promise<void>
   /** Calls begun and ended so far. */
@@ -82,6 +86,8 @@ export default fp<{ config: Config; version: string }>(
         const count = locks.leases.disconnect(connection)
         if (count > 0) app.log.info({ connection, count }, 'leases ended with their connection')
       },
+      cancelWaits: (connection) => locks.leases.cancelRequests(connection),
+      leaseConnections: () => locks.leases.connections(),
       holdsLeases: async (connection) => config.locks.release_on_disconnect && locks.leases.hasConnection(connection),
       listLocks: async (limit) => listLocks(locks, limit),
       listFiles: async (after, limit) => listTracked(history, after, limit),

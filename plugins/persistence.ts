@@ -21,6 +21,7 @@ export default fp<Options>(
     const { files, bases, history, locks, lostLeases, tickets, reads, log, serverFacts, degradations } = app
     const persistence = createPersistence({
       settings: config.persistence,
+      placeGraceMs: config.locks.reconnect_grace_seconds * 1000,
       followsOthers,
       dataFolder: paths.dataFolder,
       files,
@@ -35,8 +36,8 @@ export default fp<Options>(
     })
     app.decorate('persistence', {
       ...persistence,
-      async open() {
-        await persistence.open()
+      async open(isContinued) {
+        await persistence.open(isContinued)
         serverFacts.persistence = persistence.isEnabled() ? 'enabled' : 'disabled'
       }
     })

@@ -25,7 +25,7 @@ export default fp<{ config: Config; version: string }>(
     const connection = `stdio-${randomBytes(4).toString('hex')}`
     const caller = { transport: 'stdio', agentId: connection, connection } as const
     const onError = (error: unknown) => app.log.debug({ err: error }, 'stdio')
-    const disconnect = () => app.tree.disconnect(connection)
+    const hangUp = () => app.tree.hangUp(connection)
     app.decorate('stdio', undefined)
     app.addHook('onReady', async () => {
       if (daemon.transport === 'http') return
@@ -65,7 +65,7 @@ export default fp<{ config: Config; version: string }>(
         drainMs: daemon.stdio_drain_seconds * 1000,
         onError,
         // A call that only waits for a lease waits for something that its client can no longer use.
-        onInputEnd: disconnect,
+        onInputEnd: hangUp,
         onGone: (error) => {
           if (error === undefined || isErrno(error, 'EPIPE')) app.log.info('standard output is no longer read')
           else app.log.error({ err: error }, 'answers are lost: standard output cannot be written')
@@ -73,7 +73,7 @@ export default fp<{ config: Config; version: string }>(
       })
     })
     app.addHook('onReady', async () => {
-      void app.stdio?.ended.then(disconnect)
+      void app.stdio?.ended.then(hangUp)
     })
     app.addHook('preClose', async () => {
       // The operations have had their time; the rest of it is for the reader of the answers.

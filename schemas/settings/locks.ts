@@ -64,6 +64,13 @@ export const locks = Type.Object(
       default: true,
       description: 'Whether a lease ends with the 2025-era MCP session or the stdio connection over which it was taken.'
     }),
+    reconnect_grace_seconds: Type.Number({
+      minimum: 0,
+      maximum: 3600,
+      default: 5,
+      description:
+        'After another process has begun to serve the tree: how long leases wait for their session or connection, and places in line for the call that waited in them.'
+    }),
     remember_lost_leases_seconds: Type.Number({
       minimum: 0,
       default: 3600,

@@ -23,6 +23,10 @@ export interface Caller {
   readonly connection?: string | undefined
   /** False if the answer has no room for notices: they wait for another one. */
   readonly takesNotices?: boolean | undefined
+  /** Of a call that a relay asks for: the name under which its places in line outlive the process, for the relay to ask again. */
+  readonly place?: string | undefined
+  /** How long the call has waited in processes that have gone, in milliseconds. */
+  readonly waitedMs?: number | undefined
   /** Longest wait for a lock that this client survives, in seconds; undefined if it has no limit of its own. */
   readonly maxWaitSeconds?: number | undefined
 }

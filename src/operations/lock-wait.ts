@@ -30,19 +30,29 @@ export const lockWait = defineOperation({
 async function wait(input: LockWaitInput, context: OperationContext): Promise<Static<typeof LockWaitOutput>> {
   const { tickets, config, signal, progress } = context
   const agentId = requireAgent(context, 'lock_wait')
-  const ticket = claim(input, agentId, context)
+  const ticket = reclaim(agentId, context) ?? claim(input, agentId, context)
   const group = ticket?.group ?? openGroup(input, agentId, context)
-  const { seconds, asked } = waitingTime(input.timeout_seconds, context)
-  const graceSeconds = seconds < asked ? config.locks.ticket_grace_seconds : 0
-  const { connection } = context.caller
+  const { seconds, inAll } = waitSeconds(context, input.timeout_seconds)
+  const asked = input.timeout_seconds ?? config.crud.default_timeout
+  const graceSeconds = inAll < asked ? config.locks.ticket_grace_seconds : 0
+  const { connection, place } = context.caller
   let kept: string | undefined
   const unfollow = tickets.follow(group)
   try {
-    await group.wait({ timeoutMs: seconds * 1000, graceMs: graceSeconds * 1000, connection, signal, progress })
-    if (group.isParked) kept = tickets.keep(group, ticket?.id)
+    const waiting = group.wait({
+      timeoutMs: seconds * 1000,
+      graceMs: graceSeconds * 1000,
+      connection,
+      signal,
+      progress
+    })
+    if (place !== undefined && ticket === undefined && group.isWaiting) tickets.wait(place, group)
+    await waiting
+    if (group.isParked) kept = tickets.keep(group, input.ticket)
   } finally {
     unfollow()
     if (ticket !== undefined) tickets.end(ticket.id)
+    if (place !== undefined) tickets.end(place)
   }
   const { givenUp } = group
   return {
@@ -56,15 +66,20 @@ async function wait(input: LockWaitInput, context: OperationContext): Promise<St
     ...toMessage(
       ticket === undefined ? explainTtl(input.ttl_seconds, config) : undefined,
       explainGivenUp(givenUp),
-      group.isComplete || seconds === asked || (kept === undefined && givenUp.length > 0)
+      group.isComplete || inAll === asked || (kept === undefined && givenUp.length > 0)
         ? undefined
-        : explainCut(seconds, asked, kept),
+        : explainCut(inAll, asked, kept),
       group.options.allOrNothing && !group.isComplete && kept === undefined
         ? 'all_or_nothing: not all files could be leased, so none was kept.'
         : undefined
     ),
     timestamp: timestamp()
   }
+}
+
+/** The places in which this very call has waited in a process that has gone. */
+function reclaim(agentId: string, { tickets, caller: { place } }: OperationContext): Ticket | undefined {
+  return place === undefined ? undefined : tickets.claim(place, agentId)
 }
 
 function openGroup({ filepaths, ...input }: LockWaitInput, agentId: string, context: OperationContext): LeaseGroup {
@@ -87,11 +102,6 @@ function claim({ ticket, filepaths }: LockWaitInput, agentId: string, context: O
   }
   if (files !== undefined) claimed.group.narrow(files)
   return claimed
-}
-
-/** In seconds; `asked` is the caller's wish, or the server's choice for it. */
-function waitingTime(timeout: number | undefined, context: OperationContext): { seconds: number; asked: number } {
-  return { seconds: waitSeconds(context, timeout).seconds, asked: timeout ?? context.config.crud.default_timeout }
 }
 
 function explainGivenUp(filepaths: readonly string[]): string | undefined {

@@ -106,6 +106,11 @@ export class LeaseGroup {
     return this.#wanted.some(({ request }) => request !== undefined && isAlive(request))
   }
 
+  /** True while a request of the group waits in a queue. */
+  get isWaiting(): boolean {
+    return this.#wanted.some(({ request }) => request?.isWaiting === true)
+  }
+
   /** The files, as they were spelt, that the agent has given up while it waited for them. */
   get givenUp(): string[] {
     return this.#members.filter(({ isGivenUp }) => isGivenUp).map(({ file }) => file.filepath)

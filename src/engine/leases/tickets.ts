@@ -13,6 +13,9 @@ export interface TicketState {
   readonly group: GroupState
 }
 
+/** Begins the name under which the places of a call outlive the process, for its relay to ask again. */
+export const placePrefix = 'call-'
+
 export type Tickets = ReturnType<typeof createTickets>
 
 /** Only its agent can use a ticket. A ticket is forgotten once all its places are given up. */
@@ -54,6 +57,11 @@ export function createTickets() {
       if (group.isAlive) claimed.set(id, group)
       notify(id)
       return group.isAlive ? { id, group } : undefined
+    },
+    /** A call waits in these places, under the name that its relay calls them again by after a take-over. */
+    wait(id: string, group: LeaseGroup): void {
+      claimed.set(id, group)
+      notify(id)
     },
     /** No call waits with it any more, and no place is kept. */
     end(id: string): void {

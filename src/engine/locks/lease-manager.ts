@@ -59,21 +59,21 @@ export class LeaseManager {
   }
 
   /**
-   * Restores a lease that an earlier process granted, as it was, but bound to no connection. If the clock was set back
+   * Restores a lease that an earlier process granted, as it was. If the clock was set back
    * meanwhile, the lease lasts no longer than its whole term.
    * @returns undefined, and nothing changes, if it has expired, another request came first or there are too many leases
    */
   restore(state: LeaseState): LeaseRequest | undefined {
     const now = this.#clock.now()
     this.#table.catchUp(now)
-    const { key, agentId, operation, ttlMs, graceMs, note, isParked } = state
+    const { key, agentId, operation, ttlMs, graceMs, note, connection, isParked } = state
     const acquiredAt = Math.min(state.acquiredAt, now)
     const expiresAt = Math.min(state.expiresAt, now + state.expiresAt - state.acquiredAt)
     if (this.#table.stopReason !== undefined || expiresAt <= now || this.find(key, agentId) !== undefined)
       return undefined
     const request = new LeaseRequest(
       state,
-      { operation, agentId, ttlMs, graceMs, note, timeoutMs: 0 },
+      { operation, agentId, ttlMs, graceMs, note, connection, timeoutMs: 0 },
       now,
       this.#table
     )
@@ -166,12 +166,23 @@ export class LeaseManager {
 
   /** Ends the leases and the lease requests of a connection that has ended. @returns how many leases */
   disconnect(connection: string): number {
-    this.#table.catchUp()
-    const requests = [...this.#table.agents.leaseRequests()].filter((request) => request.connection === connection)
-    for (const request of requests) this.#table.fail(request, cancelled(request, 'its connection has ended'))
+    this.cancelRequests(connection)
     const leases = [...this.#table.agents.leases()].filter((lease) => lease.connection === connection)
     for (const lease of leases) this.#table.leases.end(lease, { cause: 'disconnected' })
     return leases.length
+  }
+
+  /** Ends the lease requests of a connection whose client waits for no answer any more. */
+  cancelRequests(connection: string): void {
+    this.#table.catchUp()
+    const requests = [...this.#table.agents.leaseRequests()].filter((request) => request.connection === connection)
+    for (const request of requests) this.#table.fail(request, cancelled(request, 'its connection has ended'))
+  }
+
+  /** Every session or connection that a lease ends with. */
+  connections(): Set<string> {
+    this.#table.catchUp()
+    return new Set([...this.#table.agents.leases()].flatMap(({ connection }) => connection ?? []))
   }
 
   /** True if `disconnect` would end a lease. */

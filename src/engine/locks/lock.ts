@@ -79,6 +79,8 @@ export interface LeaseState {
   readonly expiresAt: number
   /** True if it was granted while no client waited for the answer, and no client has claimed it since. */
   readonly isParked: boolean
+  /** Session or connection with which it ends. */
+  readonly connection?: string | undefined
 }
 
 /** A path reserved for one agent. */

@@ -175,7 +175,7 @@ async function acquire(
 ): Promise<Lock> {
   const { locks, config, caller, signal, progress, counts } = context
   const start = performance.now()
-  const { seconds, isCut } = waitSeconds(context, options.timeout)
+  const { seconds, inAll, isCut } = waitSeconds(context, options.timeout)
   try {
     return await locks.acquire(terms, {
       operation: options.operation,
@@ -187,7 +187,7 @@ async function acquire(
     })
   } catch (error) {
     if (!(error instanceof OperationError)) throw error
-    const cut = error.code === 'LOCK_TIMEOUT' && isCut ? ` ${explainCut(seconds)}` : ''
+    const cut = error.code === 'LOCK_TIMEOUT' && isCut ? ` ${explainCut(inAll)}` : ''
     const { code, message, details, cause } = error
     throw new OperationError(code, message + cut, { path: targets[0]?.path, details, cause })
   } finally {

@@ -18,7 +18,8 @@ import {
   type EngineSettings,
   type Hello,
   type RelayMessage,
-  type RelayRequest
+  type RelayRequest,
+  type StateOnDisk
 } from './messages.ts'
 
 interface AuthorityServerOptions {
@@ -26,6 +27,7 @@ interface AuthorityServerOptions {
   /** Real paths. */
   readonly roots: readonly string[]
   readonly settings: () => EngineSettings
+  readonly state: () => StateOnDisk | undefined
   /** Of the bytes of requests in progress, those of relays included. */
   readonly budget: ByteBudget
   /** Called when a relay has joined or left. */
@@ -52,7 +54,7 @@ interface Peer {
 export type AuthorityServer = ReturnType<typeof createAuthorityServer>
 
 export function createAuthorityServer(options: AuthorityServerOptions) {
-  const { engine, roots, settings, budget, onMembersChange, onError } = options
+  const { engine, roots, settings, state, budget, onMembersChange, onError } = options
   const peers = new Set<Peer>()
   let server: Server | undefined
 
@@ -105,7 +107,8 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
     const refusal = refuse(hello, roots)
     if (refusal !== undefined) return peer.channel.send({ type: 'refused', message: refusal })
     peer.member = hello.member
-    peer.channel.send({ type: 'welcome', pid: process.pid, settings: settings() })
+    for (const connection of hello.connections) peer.connections.add(connection)
+    peer.channel.send({ type: 'welcome', pid: process.pid, settings: settings(), state: state() })
     return onMembersChange()
   }
 
@@ -179,6 +182,8 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
     },
     /** The processes that relay to this one, in the order in which they came. */
     members: (): Member[] => [...peers].flatMap(({ member }) => member ?? []),
+    /** True if a relay has named it, as one of its own that is alive. */
+    hasConnection: (connection: string): boolean => [...peers].some(({ connections }) => connections.has(connection)),
     /** Notifies the relays. Resolves when none of them asks anything more, or after this time. */
     async announceLeaving(limitMs: number): Promise<void> {
       for (const { channel } of peers) channel.send({ type: 'leaving' })

@@ -5,6 +5,7 @@ import { cancellationOf, OperationError, serverStopping } from '../../errors.ts'
 import type { Address } from './address.ts'
 import type { AuthorityServer } from './authority-server.ts'
 import type { EngineLink } from '../../engine/engine-link.ts'
+import type { MembersLock } from '../state/members-lock.ts'
 import type { Hello } from './messages.ts'
 import { authorityLost, connectFirst, RefusedByAuthority, type Relay } from './relay.ts'
 
@@ -18,8 +19,12 @@ export interface MembershipOptions {
   readonly hello: () => Hello
   /** How long a call waits for an authority that does not answer, in milliseconds. */
   readonly timeoutMs: () => number
-  /** Reads what earlier authorities have left, before the first call is carried out. Never fails. */
-  readonly openState: () => Promise<void>
+  readonly members: MembersLock
+  /**
+   * Reads what earlier authorities have left, before the first call is carried out. Never fails.
+   * @param isContinued false if no process has taken part in serving the tree until now
+   */
+  readonly openState: (isContinued: boolean) => Promise<void>
   readonly onAuthority: () => void
   readonly onRelay: (relay: Relay) => void
   /** Called each second while this process is the authority. */
@@ -46,7 +51,7 @@ const leaveMs = 1000
 
 // Longer than 150 lines: the states of a process and all ways between them, in one place.
 export function createMembership(options: MembershipOptions) {
-  const { lock, engine, server, openAddress, hello, timeoutMs, openState } = options
+  const { lock, members, engine, server, openAddress, hello, timeoutMs, openState } = options
   const { onAuthority, onRelay, onWatch, onTrouble, onDisplaced } = options
   const ended = new AbortController()
   let role: Role = 'none'
@@ -107,10 +112,13 @@ export function createMembership(options: MembershipOptions) {
       lock.release()
       throw error
     }
-    opening = openState().finally(() => (opening = undefined))
+    const isContinued = members.isMember() || !members.isAlone()
+    members.join()
+    opening = openState(isContinued).finally(() => (opening = undefined))
     await opening
     role = 'authority'
     watch = setInterval(() => {
+      members.join()
       ensurePlace().then(ensureAddress).then(onWatch, onTrouble)
     }, watchMs)
     watch.unref()
@@ -136,6 +144,7 @@ export function createMembership(options: MembershipOptions) {
     try {
       const { signal } = attempt
       const connected = await connectFirst(target.paths, { hello: hello(), signal, silenceMs: timeoutMs })
+      members.join()
       onRelay(connected)
       relay = connected
       role = 'relay'
@@ -184,6 +193,7 @@ export function createMembership(options: MembershipOptions) {
       await delay(retryMs)
     }
     await takeAddress()
+    members.join()
     onAuthority()
   }
 
@@ -228,6 +238,8 @@ export function createMembership(options: MembershipOptions) {
       if (role !== 'authority' || !lock.isInPlace()) throw authorityLost()
     },
     role: (): Role => role,
+    /** True if no process serves the tree once this one has left. */
+    isLast: (): boolean => role === 'authority' && members.isAlone(),
     /** Process id of the authority; null while it is not known. */
     authorityPid: (): number | null => (role === 'authority' ? process.pid : (relay?.pid ?? null)),
     /** If this process is a relay, sends its authority the current facts of this process. */
@@ -249,6 +261,9 @@ export function createMembership(options: MembershipOptions) {
       server.stopListening()
       server.close()
       address?.close()
+      // Before the lock is free, and another process may join.
+      if (role === 'authority' && members.isAlone()) members.remove()
+      else members.leave()
       if (role === 'authority') lock.release()
       role = 'none'
     }

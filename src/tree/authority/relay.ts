@@ -10,12 +10,13 @@ import { isLarge } from '../../support/encode-large.ts'
 import { withResolvers } from '../../support/with-resolvers.ts'
 import { openChannel } from './channel.ts'
 import type { EngineLink } from '../../engine/engine-link.ts'
-import type { AuthorityMessage, EngineSettings, Hello, RelayMessage, RelayRequest } from './messages.ts'
+import type { AuthorityMessage, EngineSettings, Hello, RelayMessage, RelayRequest, StateOnDisk } from './messages.ts'
 
 export interface Relay extends EngineLink {
   /** Of the authority. */
   readonly pid: number
   readonly settings: EngineSettings
+  readonly state: StateOnDisk | undefined
   /** Resolves when the authority has gone. Calls that it had not answered have failed with AUTHORITY_LOST by then. */
   readonly closed: Promise<void>
   /** True once the authority carries out nothing more: it has announced its leaving, or has gone. */
@@ -73,7 +74,7 @@ async function connectRelay(path: string, { hello, signal, silenceMs }: ConnectO
   const socket = connect(path)
   const pending = new Map<number, Pending>()
   const { promise: closed, resolve: markClosed } = withResolvers<void>()
-  const welcome = withResolvers<{ pid: number; settings: EngineSettings }>()
+  const welcome = withResolvers<Pick<Relay, 'pid' | 'settings' | 'state'>>()
   let onEvent: EventListener | undefined
   let lastId = 0
   let isLeaving = false
@@ -174,10 +175,11 @@ async function connectRelay(path: string, { hello, signal, silenceMs }: ConnectO
     ask<OperationResult>({ type: 'call', name, input, caller, progress: progress !== undefined }, { progress, signal })
 
   try {
-    const { pid, settings } = await welcome.promise
+    const { pid, settings, state } = await welcome.promise
     return {
       pid,
       settings,
+      state,
       closed,
       isLeaving: () => isLeaving || isClosed,
       async isAnswering() {

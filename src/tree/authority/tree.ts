@@ -3,8 +3,9 @@ import type { ByteBudget } from '../../engine/byte-budget.ts'
 import type { Config } from '../../../schemas/config.ts'
 import { createAuthorityLock } from '../state/authority-lock.ts'
 import { createStateDirectory } from '../state/state-directory.ts'
-import { createStateFile, type Member, type StateFile } from '../state/state-file.ts'
+import { createStateFile, thisProcess, type Member, type StateFile } from '../state/state-file.ts'
 import { isOperationError, OperationError } from '../../errors.ts'
+import { placePrefix } from '../../engine/leases/tickets.ts'
 import { explainRootError } from '../../engine/files/walk-error.ts'
 import type { Logger, TreeFacts } from '../../engine/context.ts'
 import type { Events } from '../../engine/events/event-hub.ts'
@@ -13,12 +14,21 @@ import { createAuthorityServer } from './authority-server.ts'
 import type { EngineLink } from '../../engine/engine-link.ts'
 import { createEventFeed } from './event-feed.ts'
 import { createMembership } from './membership.ts'
-import { protocol, type EngineSettings } from './messages.ts'
+import { createMembersLock } from '../state/members-lock.ts'
+import { protocol, type EngineSettings, type StateOnDisk } from './messages.ts'
 import { messageOf } from '../../support/error-message.ts'
+
+/** What the tree needs only of the engine of this process. */
+interface OwnEngine extends EngineLink {
+  /** Ends the waits of a connection for leases, and no lease. */
+  readonly cancelWaits: (connection: string) => void
+  /** The sessions and connections with which leases end. */
+  readonly leaseConnections: () => Iterable<string>
+}
 
 export interface TreeOptions {
   /** Of this process. */
-  readonly engine: EngineLink
+  readonly engine: OwnEngine
   /** Of the bytes of requests in progress in this process. */
   readonly budget: ByteBudget
   /** The clients that follow the tree through this process. */
@@ -32,7 +42,10 @@ export interface TreeOptions {
   /** This process, as it can be reached right now. */
   readonly member: () => Member
   /** Reads what earlier authorities have left, before the first call is carried out. Never fails. */
-  readonly openState: () => Promise<void>
+  readonly openState: (isContinued: boolean) => Promise<void>
+  readonly state: () => StateOnDisk | undefined
+  /** This process relays to an authority that keeps the state there. */
+  readonly followState: (state: StateOnDisk | undefined) => void
   /** Called each time the engine of this process becomes that of the tree, and each time it relays to another process. */
   readonly onRole: (role: 'authority' | 'relay') => void
   /** Called when another process has taken the tree from this one: the locks and leases held here are void. */
@@ -44,6 +57,15 @@ export interface TreeOptions {
 
 /** The engine of the tree, wherever it runs. */
 export interface Tree extends Omit<EngineLink, 'feed'>, TreeFacts {
+  /**
+   * The standard input of this process has ended, and the process leaves soon. Its client waits for no lease any more; its leases
+   * end here if another process serves the tree, and with `endConnections` otherwise.
+   */
+  readonly hangUp: (connection: string) => void
+  /** After the engine has granted its last lock: ends the leases of this process's own clients, for the next authority to find. */
+  readonly endConnections: () => void
+  /** True if no process serves the tree once this one has left. */
+  readonly isLast: () => boolean
   /** Joins the tree if this process has not joined yet. @throws Error that says what is in the way */
   readonly join: () => Promise<unknown>
   /** Before a client follows `events`: resolves once those of the tree reach it. @throws OperationError as a call */
@@ -59,8 +81,12 @@ export interface Tree extends Omit<EngineLink, 'feed'>, TreeFacts {
 }
 
 export function createTree(options: TreeOptions): Tree {
-  const { engine, budget, events, roots, natureOf, config, member, openState, onRole, onDisplaced, degrade, log } =
-    options
+  const { engine, budget, events, roots, natureOf, config, member, openState, state, followState } = options
+  const { onRole, onDisplaced, degrade, log } = options
+  /** The sessions and connections over which clients of this process have called, and that are alive. */
+  const connections = new Set<string>()
+  let reconnecting: NodeJS.Timeout | undefined
+  let lastPlace = 0
   const directory = createStateDirectory(roots[0])
   const stateFiles = roots.map((root) => createStateFile(root, roots))
   const settings = (): EngineSettings => ({ crud: config().crud, locks: config().locks })
@@ -78,18 +104,24 @@ export function createTree(options: TreeOptions): Tree {
     },
     roots,
     settings,
+    state,
     budget,
     onMembersChange: announce,
     onError: (error) => log.warn({ err: error }, 'a relay could not be accepted')
   })
   const membership = createMembership({
     lock: createAuthorityLock(roots),
+    members: createMembersLock(roots[0]),
     engine,
     server,
     openAddress: () => openAddress(roots[0], directory),
-    hello: () => ({ type: 'hello', protocol, roots, member: member() }),
+    hello: () => ({ type: 'hello', protocol, roots, member: member(), connections: [...connections] }),
     timeoutMs: () => config().daemon.authority_timeout_seconds * 1000,
-    openState,
+    async openState(isContinued) {
+      await openState(isContinued)
+      const graceMs = config().locks.reconnect_grace_seconds * 1000
+      reconnecting = setTimeout(endUnnamed, graceMs).unref()
+    },
     onAuthority() {
       endTrouble()
       log.info({ root: roots[0] }, 'authority of the tree')
@@ -100,6 +132,7 @@ export function createTree(options: TreeOptions): Tree {
     onRelay(relay) {
       const { pid, settings: authoritySettings } = relay
       endTrouble()
+      followState(relay.state)
       eventFeed.changeTo(relay)
       onRole('relay')
       log.info({ root: roots[0], authority_pid: pid }, 'relaying to the authority of the tree')
@@ -117,6 +150,12 @@ export function createTree(options: TreeOptions): Tree {
     onTrouble,
     onDisplaced
   })
+
+  /** Restored leases wait for their connections, which no process has named since: their processes have gone. */
+  function endUnnamed(): void {
+    for (const connection of engine.leaseConnections())
+      if (!connections.has(connection) && !server.hasConnection(connection)) engine.disconnect(connection)
+  }
 
   /** Logs it once, and not at every look. */
   function onTrouble(error: unknown): void {
@@ -198,20 +237,46 @@ export function createTree(options: TreeOptions): Tree {
     }
   }
 
+  /** No other process of the tree gives such a name. */
+  function nextPlace(): string {
+    lastPlace += 1
+    return `${placePrefix}${thisProcess.pid}-${thisProcess.process_start ?? thisProcess.started_at}-${lastPlace}`
+  }
+
+  function disconnect(connection: string): void {
+    connections.delete(connection)
+    // A process that has made no call has taken no lease, and owns nothing.
+    if (membership.role() === 'none') return
+    membership.link().then(
+      (link) => link.disconnect(connection),
+      () => {}
+    )
+  }
+
   return {
     async call(name, input, call) {
       const { isLocal, isReadOnly } = natureOf(name)
       if (isLocal) return engine.call(name, input, call)
-      return ask((link) => link.call(name, input, call), { isReadOnly, signal: call.signal })
+      if (call.caller.connection !== undefined) connections.add(call.caller.connection)
+      const askedAt = performance.now()
+      let place: string | undefined
+      const use = (link: EngineLink) => {
+        if (link === engine && place === undefined) return link.call(name, input, call)
+        const waitedMs = place === undefined ? undefined : performance.now() - askedAt
+        place ??= nextPlace()
+        return link.call(name, input, { ...call, caller: { ...call.caller, place, waitedMs } })
+      }
+      return ask(use, { isReadOnly, signal: call.signal })
     },
-    disconnect(connection) {
-      // A process that has made no call has taken no lease, and owns nothing.
-      if (membership.role() === 'none') return
-      membership.link().then(
-        (link) => link.disconnect(connection),
-        () => {}
-      )
+    disconnect,
+    hangUp(connection) {
+      if (membership.role() === 'authority') engine.cancelWaits(connection)
+      else disconnect(connection)
     },
+    endConnections() {
+      if (membership.role() === 'authority') for (const connection of connections) engine.disconnect(connection)
+    },
+    isLast: membership.isLast,
     holdsLeases: (connection) => ask((link) => link.holdsLeases(connection), { isReadOnly: true }),
     listLocks: (limit) => ask((link) => link.listLocks(limit), { isReadOnly: true }),
     listFiles: (after, limit) => ask((link) => link.listFiles(after, limit), { isReadOnly: true }),
@@ -227,6 +292,7 @@ export function createTree(options: TreeOptions): Tree {
     },
     announceLeaving: () => membership.announceLeaving(),
     leave() {
+      clearTimeout(reconnecting)
       if (membership.role() === 'authority') onStateFiles((file) => file.removeOwn(), 'remove')
       membership.leave()
     }
@@ -245,6 +311,9 @@ export function createRootlessTree(engine: EngineLink): Tree {
     authorityPid: () => null,
     introduce: () => {},
     announceLeaving: async () => {},
+    hangUp: engine.disconnect,
+    endConnections: () => {},
+    isLast: () => false,
     leave: () => {}
   }
 }

@@ -40,10 +40,16 @@ const unusable = ['EACCES', 'EPERM', 'ELOOP', 'EISDIR', 'ENXIO', 'EMLINK', 'ERR_
 export interface JournalOptions {
   /** True if a setting names the file: it may belong to a server of another tree, which comes back for it. */
   readonly leavesForeign?: boolean
+  /** False if it need not survive a power loss: then nothing is synced. */
+  readonly isDurable?: boolean
 }
 
 /** @param tree real path of the first root. The caller holds the lock of the state. */
-export function createJournal(path: string, tree: string, { leavesForeign = false }: JournalOptions = {}) {
+export function createJournal(
+  path: string,
+  tree: string,
+  { leavesForeign = false, isDurable = true }: JournalOptions = {}
+) {
   /** The file of the rewrite. There is only ever one, and one that was left behind is removed. */
   const temporary = `${path}.new`
   let fd: number | undefined
@@ -119,10 +125,12 @@ export function createJournal(path: string, tree: string, { leavesForeign = fals
         text = ''
       }
       written += await append(file, text + lines.endOfSnapshot(), written)
-      await file.datasync()
+      if (isDurable) await file.datasync()
     } finally {
       await file.close()
     }
+    // The next process may have the file by now.
+    if (fd === undefined) throw new Error('the journal is closed')
     // No await from here to the rename: no record can come between.
     const opened = openSync(temporary, constants.O_RDWR | noFollow)
     try {
@@ -181,7 +189,7 @@ export function createJournal(path: string, tree: string, { leavesForeign = fals
       meanwhile = []
       try {
         await writeSnapshot(records)
-        await syncFolder(path)
+        if (isDurable) await syncFolder(path)
       } catch (error) {
         await unlink(temporary).catch(() => {})
         throw error
@@ -194,6 +202,7 @@ export function createJournal(path: string, tree: string, { leavesForeign = fals
     isInPlace: (): boolean => fd !== undefined && isAt(path, fd),
     /** Makes the appended records survive a power loss. */
     async sync(): Promise<void> {
+      if (!isDurable) return
       const file = await open(path, constants.O_RDWR | noFollow)
       try {
         await file.datasync()

@@ -1,4 +1,4 @@
-// The leases, with their fencing tokens. They outlive the connections over which they were taken; their time ends them.
+// The leases, with their fencing tokens and the connections with which they end.
 import { lockKey } from '../../engine/files/lock-key.ts'
 import type { Lease, LeaseState } from '../../engine/locks/lock.ts'
 import type { LockManager } from '../../engine/locks/lock-manager.ts'
@@ -40,7 +40,7 @@ export function createLeasePart({ locks, lostLeases, log }: Parts): LeasePart {
     const { fencingToken, isHeld } = lease
     // A place that is given up never had one.
     if (isRestoring || fencingToken === undefined || (!isHeld && !written.has(fencingToken))) return
-    const state = `${lease.mode} ${lease.isParked} ${lease.note ?? ''} ${lease.names.join('\0')}`
+    const state = `${lease.mode} ${lease.isParked} ${lease.note ?? ''} ${lease.connection ?? ''} ${lease.names.join('\0')}`
     const isUrgent = !isHeld || written.get(fencingToken) !== state
     if (isHeld) written.set(fencingToken, state)
     else written.delete(fencingToken)
@@ -100,8 +100,8 @@ function idOf(agentId: string, path: string): string {
 }
 
 function toKept(lease: Lease): Kept {
-  const { path, names, agentId, mode, operation, note, fencingToken, ttlMs, graceMs, acquiredAt, expiresAt, isParked } =
-    lease
+  const { path, names, agentId, mode, operation, note, connection, fencingToken, ttlMs, graceMs } = lease
+  const { acquiredAt, expiresAt, isParked } = lease
   const writtenAt = Date.now()
   return {
     path,
@@ -110,6 +110,7 @@ function toKept(lease: Lease): Kept {
     mode,
     operation,
     note,
+    ...(connection !== undefined && { connection }),
     fencingToken,
     ttlMs,
     graceMs,
@@ -141,7 +142,8 @@ const numbers = {
 
 function isKept(record: unknown): record is Kept {
   if (!isFields(record) || !hasTypes(record, texts) || !hasTypes(record, numbers)) return false
-  const { writtenAt, names } = record
+  const { writtenAt, names, connection } = record
+  if (connection !== undefined && typeof connection !== 'string') return false
   if (names !== undefined && !(Array.isArray(names) && names.every((name) => typeof name === 'string'))) return false
   return writtenAt === undefined || typeof writtenAt === 'number'
 }

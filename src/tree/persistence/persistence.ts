@@ -1,5 +1,6 @@
 // The parts of the engine that survive a restart, where they are kept, and whether they are kept at all.
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { Config } from '../../../schemas/config.ts'
 import type { Bases } from '../../engine/versions/bases.ts'
 import type { FileStore } from '../../engine/files/file-store.ts'
@@ -13,27 +14,43 @@ import { createHistoryPart } from './history-part.ts'
 import { createKeptBases } from './kept-bases.ts'
 import { createLeasePart } from './lease-part.ts'
 import { createLossPart } from './loss-part.ts'
-import { statePathOf } from './place.ts'
+import { livePathOf, statePathOf } from './place.ts'
 import { createRevalidation } from './revalidate.ts'
 import { createState, type Trouble } from './state.ts'
 import { createTicketPart } from './ticket-part.ts'
 import { createViewPart } from './view-part.ts'
 
+/** Where the state of a tree is. */
+export interface StatePlace {
+  readonly path: string
+  /** True if it stays once no process serves the tree. */
+  readonly isKept: boolean
+}
+
 export interface Persistence {
-  /** This process has become the authority: resolves when the state of earlier ones is restored. Never fails. */
-  readonly open: () => Promise<void>
+  /**
+   * This process has become the authority: resolves when the state of earlier ones is restored. Never fails.
+   * @param isContinued false if no process has taken part in serving the tree until now
+   */
+  readonly open: (isContinued: boolean) => Promise<void>
+  /** For relays, which continue it. Undefined before `open`. */
+  readonly place: () => StatePlace | undefined
+  /** This process relays to an authority whose state is there, and continues that state once it takes over. */
+  readonly follow: (place: StatePlace | undefined) => void
   /** Called before the waiters are sent away. */
   readonly beginStop: () => void
-  /** Called after the last operation has ended. */
-  readonly close: () => Promise<void>
+  /** Called after the last operation has ended. @param isLast true if no process serves the tree any more */
+  readonly close: (isLast: boolean) => Promise<void>
   /** Another process has the tree. */
   readonly abandon: () => void
-  /** True once something is kept. */
+  /** True if the state stays once no process serves the tree. */
   readonly isEnabled: () => boolean
 }
 
 export interface PersistenceOptions {
   readonly settings: Config['persistence']
+  /** How long the place of a waiting call is kept until its relay asks again. */
+  readonly placeGraceMs: number
   /** True if no setting says whether: then this process continues what another one keeps of this tree, and begins nothing. */
   readonly followsOthers: boolean
   /** Of this user. */
@@ -56,11 +73,17 @@ export function createPersistence(options: PersistenceOptions): Persistence {
   const { settings, followsOthers, dataFolder, files, bases, locks, history, log, onTrouble } = options
   const [first, ...others] = files.roots.map(({ real }) => real)
   const revalidation = new AbortController()
-  const path = first === undefined ? undefined : statePathOf([first, ...others], settings.state_file, dataFolder)
+  let place: StatePlace | undefined
   let state: ReturnType<typeof createState> | undefined
 
-  function create(tree: string, statePath: string) {
-    const check = createRevalidation({ files, bases, history, locks, log }, revalidation.signal)
+  function choosePlace(tree: string): StatePlace {
+    const path = statePathOf([tree, ...others], settings.state_file, dataFolder)
+    const isKept = settings.enabled || (followsOthers && existsSync(path))
+    return isKept ? { path, isKept } : { path: livePathOf(tree), isKept }
+  }
+
+  /** Keeping the bytes costs a tenth of the updates, and no call depends on them: without persistence they stay in memory. */
+  function createBases(statePath: string) {
     const kept = createKeptBases(`${statePath}.bases`, {
       maxBytes: settings.max_base_bytes,
       maxAgeMs: settings.max_base_age_days * dayMs,
@@ -70,12 +93,18 @@ export function createPersistence(options: PersistenceOptions): Persistence {
       }
     })
     bases.attach(kept)
+    return kept
+  }
+
+  function create(tree: string, { path, isKept }: StatePlace) {
+    const check = createRevalidation({ files, bases, history, locks, log }, revalidation.signal)
     return createState({
-      path: statePath,
-      leavesForeign: settings.state_file !== null,
+      path,
+      leavesForeign: isKept && settings.state_file !== null,
+      isDurable: isKept,
       tree,
       parts: createParts(options),
-      bases: kept,
+      bases: isKept ? createBases(path) : undefined,
       debounceMs: settings.write_debounce_seconds * 1000,
       log,
       onTrouble,
@@ -88,32 +117,49 @@ export function createPersistence(options: PersistenceOptions): Persistence {
   }
 
   return {
-    async open() {
-      if (first === undefined || path === undefined) return
-      if (!settings.enabled && !(followsOthers && existsSync(path))) return
-      state ??= create(first, path)
+    async open(isContinued) {
+      if (first === undefined) return
+      place ??= choosePlace(first)
+      // What a killed process has left of a tree that no process has served since.
+      if (!isContinued) removeLive(first)
+      state ??= create(first, place)
       await state.open()
+    },
+    place: () => place,
+    follow(next) {
+      if (state === undefined) place = next
     },
     beginStop() {
       revalidation.abort()
       state?.beginStop()
     },
-    close: async () => state?.close(),
+    async close(isLast) {
+      await state?.close()
+      if (isLast && first !== undefined) removeLive(first)
+    },
     abandon() {
       revalidation.abort()
       state?.abandon()
     },
-    isEnabled: () => state !== undefined
+    isEnabled: () => place?.isKept === true
+  }
+}
+
+function removeLive(tree: string): void {
+  try {
+    rmSync(dirname(livePathOf(tree)), { recursive: true, force: true })
+  } catch {
+    // The next process removes it.
   }
 }
 
 /** In the order in which they are restored. */
-function createParts({ settings, locks, lostLeases, tickets, history, reads, log }: PersistenceOptions) {
+function createParts({ settings, placeGraceMs, locks, lostLeases, tickets, history, reads, log }: PersistenceOptions) {
   const leases = createLeasePart({ locks, lostLeases, log })
   return [
     createLossPart(lostLeases),
     leases,
-    createTicketPart({ tickets, locks, lostLeases, leases, ttlMultiplier: settings.ttl_multiplier }),
+    createTicketPart({ tickets, locks, lostLeases, leases, ttlMultiplier: settings.ttl_multiplier, placeGraceMs }),
     createHistoryPart(history),
     createViewPart(reads)
   ]

@@ -12,6 +12,7 @@ export interface StateLock {
   readonly release: () => void
 }
 
+const liveFolder = 'live'
 const lockFlags = constants.O_RDWR | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
 /**
@@ -30,6 +31,11 @@ export function statePathOf(
   const path = join(dataFolder, 'trees', name, 'state')
   // Below a root every agent could read it, except in the folder that operations do not reach.
   return findRootAbove(path, roots) === undefined ? path : join(tree, ownFolder, 'state', 'state')
+}
+
+/** The journal that is kept only while a process serves the tree. @param tree real path of the first root */
+export function livePathOf(tree: string): string {
+  return join(tree, ownFolder, liveFolder, 'state')
 }
 
 /** @throws Error */

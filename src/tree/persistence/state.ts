@@ -14,7 +14,8 @@ export interface StateOptions extends JournalOptions {
   /** Real path of the first root. */
   readonly tree: string
   readonly parts: readonly PersistedPart[]
-  readonly bases: KeptBases
+  /** Undefined if the bytes of versions are not kept. */
+  readonly bases: KeptBases | undefined
   readonly debounceMs: number
   /** How long the first call waits for what it can do without: histories, and what agents have read. Default 250 ms. */
   readonly graceMs?: number
@@ -54,6 +55,7 @@ export function createState(options: StateOptions) {
   /** True while the journal lacks something: then it is rewritten. */
   let isBroken = false
   let isRewriting = false
+  let isStopping = false
   let isClosed = false
 
   async function openNow(): Promise<void> {
@@ -94,7 +96,7 @@ export function createState(options: StateOptions) {
 
   function openBases(): void {
     try {
-      bases.open()
+      bases?.open()
     } catch (error) {
       const message = `the versions of files will not survive a restart: ${messageOf(error)}`
       onTrouble('bases', message)
@@ -163,8 +165,9 @@ export function createState(options: StateOptions) {
     flush()
     if (isBroken) return
     if (!journal.isInPlace() || !lock.isInPlace()) return fail(new Error('another program has removed or replaced it'))
-    if (journal.isLong() && restoring === undefined) void rewrite()
-    else if (!isRewriting) void Promise.all([journal.sync(), bases.sync()]).catch(ignoreOnceClosed)
+    // A frozen part would be left out.
+    if (journal.isLong() && restoring === undefined && !isStopping) void rewrite()
+    else if (!isRewriting) void Promise.all([journal.sync(), bases?.sync()]).catch(ignoreOnceClosed)
   }
 
   async function rewrite(): Promise<void> {
@@ -252,7 +255,7 @@ export function createState(options: StateOptions) {
     for (const unsubscribe of listening.values()) unsubscribe()
     listening.clear()
     journal.close()
-    bases.close()
+    bases?.close()
     unlock()
   }
 
@@ -265,6 +268,7 @@ export function createState(options: StateOptions) {
     },
     /** What the stop ends is not removed from the state. */
     beginStop(): void {
+      isStopping = true
       flush()
       for (const [part, unsubscribe] of listening) {
         if (part.isFrozenByStop !== true) continue
@@ -278,11 +282,11 @@ export function createState(options: StateOptions) {
       if (isClosed) return
       if (lock !== undefined && !isBroken) {
         flush()
-        await Promise.all([journal.sync(), bases.sync()]).catch((error: unknown) =>
+        await Promise.all([journal.sync(), bases?.sync()]).catch((error: unknown) =>
           log.warn({ err: error }, 'the state may not survive a power loss')
         )
       }
-      await bases.settle(settleMs)
+      await bases?.settle(settleMs)
       end()
     },
     /** Another process has the tree by now, and with it the state: nothing more is written. */

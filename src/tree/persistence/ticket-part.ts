@@ -4,10 +4,12 @@ import type { LeaseRequest } from '../../engine/locks/lease-request.ts'
 import type { LockManager } from '../../engine/locks/lock-manager.ts'
 import { LeaseGroup, type MemberState } from '../../engine/leases/lease-group.ts'
 import type { LostLeases } from '../../engine/leases/lost-leases.ts'
-import type { TicketState, Tickets } from '../../engine/leases/tickets.ts'
+import { placePrefix, type TicketState, type Tickets } from '../../engine/leases/tickets.ts'
 import { hasTypes, isFields } from './fields.ts'
 import type { LeasePart } from './lease-part.ts'
 import type { PersistedPart } from './part.ts'
+
+type Place = NonNullable<MemberState['place']>
 
 /** No place is kept for it any more. */
 interface Gone {
@@ -23,25 +25,43 @@ interface Options {
   readonly leases: LeasePart
   /** Factor by which a restart lengthens the time that a place is kept. */
   readonly ttlMultiplier: number
+  /** How long the place of a waiting call is kept until its relay asks again. */
+  readonly placeGraceMs: number
 }
 
-export function createTicketPart({ tickets, locks, lostLeases, leases, ttlMultiplier }: Options): PersistedPart {
+export function createTicketPart(options: Options): PersistedPart {
+  const { tickets, locks, lostLeases, leases, ttlMultiplier, placeGraceMs } = options
+
   function restorePlaces(states: readonly TicketState[]): Map<MemberState, LeaseRequest | undefined> {
-    const places = states.flatMap(({ group: { options, members } }) =>
-      members.flatMap((member) => (member.place === undefined ? [] : [{ options, member, place: member.place }]))
+    const places = states.flatMap(({ id, group: { options: asked, members } }) =>
+      members.flatMap((member) => (member.place === undefined ? [] : [{ id, asked, member, place: member.place }]))
     )
     // Within one file, in the order of its queue.
     places.sort((one, other) => one.place.order - other.place.order)
     const restored = new Map<MemberState, LeaseRequest | undefined>()
-    for (const { options, member, place } of places) {
+    for (const { id, asked, member, place } of places) {
       const { path, name } = member
       // Granted after the place was written: then the grant counts.
-      const granted = leases.restored(options.agentId, path)
-      const keptUntil = place.queuedAt + (place.keptUntil - place.queuedAt) * ttlMultiplier
-      const state = { note: undefined, ...options, ...place, keptUntil, path, name, key: lockKey(path) }
+      const granted = leases.restored(asked.agentId, path)
+      const kept = id.startsWith(placePrefix) ? keepForRelay(place) : prolong(place)
+      const state = { note: undefined, ...asked, ...kept, path, name, key: lockKey(path) }
       restored.set(member, granted ?? locks.leases.restorePlace(state))
     }
     return restored
+  }
+
+  function prolong(place: Place): Place {
+    return { ...place, keptUntil: place.queuedAt + (place.keptUntil - place.queuedAt) * ttlMultiplier }
+  }
+
+  /** If its turn comes meanwhile, the file is held for it as long. */
+  function keepForRelay(place: Place): Place {
+    return {
+      ...place,
+      graceMs: placeGraceMs,
+      queuedAt: Math.min(place.queuedAt, Date.now()),
+      keptUntil: Date.now() + placeGraceMs
+    }
   }
 
   return {

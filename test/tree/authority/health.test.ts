@@ -90,6 +90,7 @@ t.test('every failure goes through a relay unchanged', async (t) => {
     budget: createByteBudget({ maxBytes: 1_000_000, maxWorkWaitMs: 0 }),
     roots: [tree.root],
     settings: () => ({ crud: {}, locks: {} }),
+    state: () => undefined,
     onMembersChange: () => {},
     onError: () => {}
   })
@@ -100,7 +101,8 @@ t.test('every failure goes through a relay unchanged', async (t) => {
       type: 'hello',
       protocol,
       roots: [tree.root],
-      member: { ...thisProcess, transport: 'http', host: '', port: null }
+      member: { ...thisProcess, transport: 'http', host: '', port: null },
+      connections: []
     },
     signal: new AbortController().signal,
     silenceMs: () => 60_000

@@ -1,0 +1,161 @@
+// The state belongs to the tree: leases, tokens and places outlive the process that happens to serve it.
+import { existsSync } from 'node:fs'
+import t, { type Test } from 'tap'
+import type { Answer } from '../../fixtures/clients.ts'
+import { call, httpOn, memberOn, own, post, stdioOn, untilQueued } from '../../fixtures/processes.ts'
+import { startStdio } from '../../fixtures/stdio.ts'
+import { makeTree, type Tree } from '../../fixtures/tree.ts'
+import { until } from '../../fixtures/until.ts'
+
+t.setTimeout(300_000)
+
+const ends = [undefined, 'SIGTERM', 'SIGKILL'] as const
+const wait = (agent: string) => ({ filepaths: ['a.txt'], agent_id: agent, timeout_seconds: 20 })
+const take = (agent: string, path = 'a.txt') => ({ filepaths: [path], agent_id: agent })
+const nameOf = (how: (typeof ends)[number]) => how ?? 'the end of its standard input'
+
+/** @param graceSeconds how long a lease waits for its connection after a take-over */
+function windowOn(t: Test, tree: Tree, graceSeconds: number, environment: Record<string, string> = {}) {
+  return startStdio(t, ['--transport', 'stdio', '--dir', tree.root], {
+    environment: {
+      ASYNC_CRUD_MCP_LOCKS__RECONNECT_GRACE_SECONDS: String(graceSeconds),
+      ASYNC_CRUD_MCP_CRUD__MAX_TIMEOUT: '250',
+      ...environment
+    }
+  })
+}
+
+/** What the agent itself is told, since the tokens of others are not shown. */
+async function leaseOf(program: ReturnType<typeof stdioOn>, agent: string, path = 'a.txt'): Promise<Answer> {
+  return (await call(program, 'lock_status', { filepaths: [path], agent_id: agent }))['results'][0] as Answer
+}
+
+for (const how of [undefined, 'SIGTERM'] as const) {
+  t.test(
+    `the holder's window serves the tree and ends by ${nameOf(how)}: one waiter is granted, and the other waits on`,
+    async (t) => {
+      const tree = makeTree(t, { 'a.txt': 'one\n' })
+      // Longer than the test: the end of a connection is told, not found out.
+      const window = () => windowOn(t, tree, 600)
+      const [first, second, third] = [window(), window(), window()]
+      t.match(await call(first, 'lock_try', take('ann')), { all_acquired: true })
+      await call(second, 'async_read', { path: 'a.txt' })
+      // Only looks: its process must not become the authority, and be asked after it has gone.
+      const bob = call(second, 'lock_wait', wait('bob'))
+      await untilDepth(third, 1)
+      const carl = call(third, 'lock_wait', wait('carl'))
+      await untilDepth(third, 2)
+      await first.end(how)
+      const granted = await bob
+      t.match(granted, { all_acquired: true })
+      const { fencing_token } = granted['results'][0]
+      const looks = Array.from({ length: 20 }, () => leaseOf(second, 'bob'))
+      for (const holder of await Promise.all(looks)) t.match(holder, { held_by_me: true, fencing_token })
+      t.match(await call(third, 'async_status', { path: 'a.txt' }), { queue_depth: 1 })
+      t.match(await call(third, 'async_append', { path: 'a.txt', content: '?', agent_id: 'carl', timeout: 0 }), {
+        error_code: 'LOCK_TIMEOUT'
+      })
+      t.match(await call(second, 'lock_release', take('bob')), { all_released: true })
+      const next = await carl
+      t.match(next, { all_acquired: true })
+      t.ok(next['results'][0].fencing_token > fencing_token, 'tokens grow')
+    }
+  )
+}
+
+async function untilDepth(program: ReturnType<typeof stdioOn>, depth: number): Promise<void> {
+  await until(async () => (await call(program, 'async_status', { path: 'a.txt' }))['queue_depth'] === depth)
+}
+
+for (const how of ends) {
+  t.test(`a window that serves the tree ends by ${nameOf(how)}: the leases of the other windows stay`, async (t) => {
+    const tree = makeTree(t, { 'a.txt': 'one\n' })
+    const [first, second, third] = [stdioOn(t, tree), stdioOn(t, tree), stdioOn(t, tree)]
+    await call(first, 'async_read', { path: 'a.txt' })
+    const { results } = await call(second, 'lock_try', take('ann'))
+    const { fencing_token } = results[0]
+    await call(third, 'async_read', { path: 'a.txt' })
+    await first.end(how)
+    t.match(await call(third, 'lock_try', take('bob')), { results: [{ acquired: false, holder: 'ann' }] })
+    const change = { path: 'a.txt', content: '?', timeout: 0 }
+    t.match(await call(third, 'async_append', { ...change, agent_id: 'bob' }), { error_code: 'LOCK_TIMEOUT' })
+    t.match(await call(second, 'async_append', { ...change, agent_id: 'ann', fencing_token }), { status: 'ok' })
+    t.match(await call(second, 'lock_release', take('ann')), { all_released: true })
+    const [next] = (await call(third, 'lock_try', take('bob')))['results'] as Answer[]
+    t.match(next, { acquired: true })
+    t.ok(next?.['fencing_token'] > fencing_token, 'tokens grow')
+  })
+}
+
+for (const enabled of ['true', 'false']) {
+  t.test(
+    `a killed window's leases end as disconnected, those of live windows stay; persistence.enabled ${enabled}`,
+    async (t) => {
+      const tree = makeTree(t, { 'a.txt': 'one\n', 'b.txt': 'one\n', 'c.txt': 'one\n' })
+      const environment = { XDG_DATA_HOME: makeTree(t).root, ASYNC_CRUD_MCP_PERSISTENCE__ENABLED: enabled }
+      const window = () => windowOn(t, tree, 2, environment)
+      const [first, second, third, fourth] = [window(), window(), window(), window()]
+      await call(first, 'lock_try', take('ann'))
+      // Whichever of the two takes over, the other is a relay.
+      const [ben] = (await call(second, 'lock_try', take('ben', 'b.txt')))['results'] as Answer[]
+      const [cid] = (await call(third, 'lock_try', take('cid', 'c.txt')))['results'] as Answer[]
+      await call(fourth, 'async_read', { path: 'a.txt' })
+      await first.end('SIGKILL')
+      // The holders of the others make no call meanwhile: their windows vouch for them.
+      t.match(await call(fourth, 'lock_wait', wait('bob')), { all_acquired: true })
+      t.match(await leaseOf(fourth, 'ben', 'b.txt'), { held_by_me: true, fencing_token: ben?.['fencing_token'] })
+      t.match(await leaseOf(fourth, 'cid', 'c.txt'), { held_by_me: true, fencing_token: cid?.['fencing_token'] })
+      const { notices } = await call(fourth, 'async_read', { path: 'a.txt', agent_id: 'ann' })
+      t.match(notices, [{ type: 'lease_lost', cause: 'disconnected' }])
+      // Bound to its connection again: it ends with the window, whichever of the two serves the tree by now.
+      await second.end('SIGKILL')
+      t.match(await call(fourth, 'lock_wait', { ...wait('bob'), filepaths: ['b.txt'] }), { all_acquired: true })
+    }
+  )
+}
+
+t.test('what an agent was told of a change outlives the process that made it', async (t) => {
+  const tree = makeTree(t, { 'a.txt': 'one\n' })
+  const [first, second] = [stdioOn(t, tree), stdioOn(t, tree)]
+  await call(first, 'async_read', { path: 'a.txt' })
+  const { hash } = await call(second, 'async_read', { path: 'a.txt', agent_id: 'ann' })
+  await call(second, 'async_append', { path: 'a.txt', content: 'two\n', agent_id: 'bob' })
+  await first.end('SIGKILL')
+  const stale = { path: 'a.txt', agent_id: 'ann', expected_hash: hash, content: 'three\n' }
+  t.match(await call(second, 'async_update', stale), {
+    status: 'contention',
+    modified_by: [{ agent_id: 'bob', operation: 'async_append' }]
+  })
+  t.match(await call(second, 'async_status', {}), { server: { persistence: 'disabled' } })
+})
+
+t.test('a change that waits through a relay is made by the next process that serves the tree', async (t) => {
+  const tree = makeTree(t, { 'a.txt': 'one\n' })
+  const first = stdioOn(t, tree)
+  await call(first, 'async_read', { path: 'a.txt' })
+  const { url } = await memberOn(t, tree)
+  await post(url, 'lock_try', take('ann'))
+  const append = post(url, 'async_append', { path: 'a.txt', content: 'two\n', agent_id: 'bob', timeout: 250 })
+  await untilQueued(url, 'a.txt', 1)
+  await first.end()
+  // The lease, and the change that waits for it.
+  await untilQueued(url, 'a.txt', 1)
+  await post(url, 'lock_release', take('ann'))
+  t.match(await append, { status: 'ok' })
+  t.equal(tree.read('a.txt'), 'one\ntwo\n')
+})
+
+t.test('once the last process has gone nothing is kept: a new one begins anew', async (t) => {
+  for (const how of ['SIGTERM', 'SIGKILL'] as const) {
+    const tree = makeTree(t, { 'a.txt': 'one\n' })
+    const first = await httpOn(t, tree)
+    const relay = await httpOn(t, tree)
+    await post(first.url, 'lock_try', take('ann'))
+    t.ok(existsSync(tree.path(`${own}/live`)), 'kept while it serves')
+    await relay.stop(how)
+    await first.stop(how)
+    if (how === 'SIGTERM') t.notOk(existsSync(tree.path(`${own}/live`)), 'an orderly end removes it')
+    const next = await memberOn(t, tree)
+    t.match(await post(next.url, 'lock_try', take('bob')), { all_acquired: true }, how)
+  }
+})
