@@ -18,7 +18,7 @@ interface Options {
 
 export default fp<Options>(
   async (app, { config, followsOthers }) => {
-    const { files, bases, history, locks, lostLeases, tickets, reads, log, serverFacts, degradations } = app
+    const { files, bases, history, locks, lostLeases, tickets, reads, receipts, log, serverFacts, degradations } = app
     const persistence = createPersistence({
       settings: config.persistence,
       followsOthers,
@@ -30,6 +30,7 @@ export default fp<Options>(
       lostLeases,
       tickets,
       reads,
+      receipts,
       log,
       onTrouble: (about, message) => degradations.set(`persistence: ${about}`, message)
     })

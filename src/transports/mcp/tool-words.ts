@@ -34,8 +34,8 @@ export const parameterWords: Readonly<Record<string, string>> = {
   ticket: 'To wait on in the places kept'
 }
 
-/** Accepted, since specifications name them, but without effect. */
-export const unlistedParameters: ReadonlySet<string> = new Set(['poll_interval_ms'])
+/** Accepted, and not shown: without effect, or of use to a program that repeats calls and not to a model, which does not see that an answer is lost. */
+export const unlistedParameters: ReadonlySet<string> = new Set(['poll_interval_ms', 'request_id'])
 
 /** A tool without words here has the description of its operation. */
 export const toolWords: Readonly<Record<string, ToolWords>> = {

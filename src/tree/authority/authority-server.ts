@@ -11,6 +11,7 @@ import { withResolvers } from '../../support/with-resolvers.ts'
 import type { Address } from './address.ts'
 import { openChannel, type Channel } from './channel.ts'
 import { createFeed } from './feed.ts'
+import type { Receipts } from '../../engine/receipts/receipts.ts'
 import type { EngineLink } from '../../engine/engine-link.ts'
 import {
   protocol,
@@ -26,6 +27,7 @@ interface AuthorityServerOptions {
   /** Real paths. */
   readonly roots: readonly string[]
   readonly settings: () => EngineSettings
+  readonly receipts: Pick<Receipts, 'lineage' | 'onLineage'>
   /** Of the bytes of requests in progress, those of relays included. */
   readonly budget: ByteBudget
   /** Called when a relay has joined or left. */
@@ -52,9 +54,12 @@ interface Peer {
 export type AuthorityServer = ReturnType<typeof createAuthorityServer>
 
 export function createAuthorityServer(options: AuthorityServerOptions) {
-  const { engine, roots, settings, budget, onMembersChange, onError } = options
+  const { engine, roots, settings, receipts, budget, onMembersChange, onError } = options
   const peers = new Set<Peer>()
   let server: Server | undefined
+  receipts.onLineage(() => {
+    for (const { channel } of peers) channel.send({ type: 'lineage', lineage: receipts.lineage })
+  })
 
   function accept(socket: Socket): void {
     budget.work.watch(socket, false)
@@ -105,7 +110,7 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
     const refusal = refuse(hello, roots)
     if (refusal !== undefined) return peer.channel.send({ type: 'refused', message: refusal })
     peer.member = hello.member
-    peer.channel.send({ type: 'welcome', pid: process.pid, settings: settings() })
+    peer.channel.send({ type: 'welcome', pid: process.pid, settings: settings(), lineage: receipts.lineage })
     return onMembersChange()
   }
 

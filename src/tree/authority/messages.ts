@@ -1,11 +1,11 @@
-// What the processes of one tree say to each other, one JSON text a line. Version 2.
+// What the processes of one tree say to each other, one JSON text a line. Version 3.
 import type { Member } from '../state/state-file.ts'
 import type { ErrorOnWire } from '../../errors.ts'
 import type { Caller, OperationResult } from '../../engine/context.ts'
 import type { TreeEvent } from '../../engine/events/tree-event.ts'
 
 /** Increases with every change that an older process would misunderstand. */
-export const protocol = 2
+export const protocol = 3
 
 export interface Hello {
   readonly type: 'hello'
@@ -52,7 +52,15 @@ export type RelayRequest = Extract<
 export type EngineSettings = Readonly<Record<'crud' | 'locks', Readonly<Record<string, unknown>>>>
 
 export type AuthorityMessage =
-  | { readonly type: 'welcome'; readonly pid: number; readonly settings: EngineSettings }
+  | {
+      readonly type: 'welcome'
+      readonly pid: number
+      readonly settings: EngineSettings
+      /** As in `lineage`. */
+      readonly lineage: string | undefined
+    }
+  /** Names the journal that has the receipts of changes from now on; undefined if none has. */
+  | { readonly type: 'lineage'; readonly lineage: string | undefined }
   | { readonly type: 'refused'; readonly message: string }
   | { readonly type: 'progress'; readonly id: number; readonly message: string }
   | { readonly type: 'result'; readonly id: number; readonly result: OperationResult | object | boolean }

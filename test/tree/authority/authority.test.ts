@@ -319,6 +319,7 @@ t.test('where a file system has no sockets, the processes of a tree meet at the 
     engine,
     roots,
     settings,
+    receipts: { lineage: undefined, onLineage() {} },
     budget: createByteBudget({ maxBytes: 1_000_000, maxWorkWaitMs: 0 }),
     onMembersChange: () => {},
     onError: (error) => t.fail(error.message)

@@ -90,6 +90,7 @@ t.test('every failure goes through a relay unchanged', async (t) => {
     budget: createByteBudget({ maxBytes: 1_000_000, maxWorkWaitMs: 0 }),
     roots: [tree.root],
     settings: () => ({ crud: {}, locks: {} }),
+    receipts: { lineage: undefined, onLineage() {} },
     onMembersChange: () => {},
     onError: () => {}
   })
