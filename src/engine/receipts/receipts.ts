@@ -65,7 +65,7 @@ export interface ReceiptOptions {
   readonly keepMs: number
   /** Of each agent. */
   readonly maxBytesPerAgent: number
-  /** Of all agents; those that hold most make room. */
+  /** Of all agents; the one that holds most makes room. */
   readonly maxBytes: number
   readonly now?: () => number
 }
@@ -88,6 +88,9 @@ interface Share {
 
 export type Receipts = ReturnType<typeof createReceipts>
 
+/** Agents that use more than this of their room make room for all first. There are never many of them. */
+const heavyShare = 1 / 4
+
 /** In memory, beside the answer. */
 const entryBytes = 400
 
@@ -96,6 +99,7 @@ export function createReceipts({ keepMs, maxBytesPerAgent, maxBytes, now = Date.
   const shares = new Map<string, Share>()
   /** By their last change, the oldest first. */
   const all = new Set<Entry>()
+  const heavy = new Set<Share>()
   const listeners = new Set<(change: ReceiptChange) => void>()
   const lineageListeners = new Set<() => void>()
   let lineage: string | undefined
@@ -117,7 +121,10 @@ export function createReceipts({ keepMs, maxBytesPerAgent, maxBytes, now = Date.
     const share = shares.get(entry.agentId)
     entry.bytes += change
     bytes += change
-    if (share !== undefined) share.bytes += change
+    if (share === undefined) return
+    share.bytes += change
+    if (share.bytes > maxBytesPerAgent * heavyShare) heavy.add(share)
+    else heavy.delete(share)
   }
 
   function remove(entry: Entry): void {
@@ -138,19 +145,26 @@ export function createReceipts({ keepMs, maxBytesPerAgent, maxBytes, now = Date.
 
   /** An agent makes room for itself first, then the one that holds most: no agent loses its receipts by what another one does. */
   function makeRoom(agentId: string): void {
-    const share = shares.get(agentId)
-    while (share !== undefined && share.bytes > maxBytesPerAgent && removeOldest(share));
-    while (bytes > maxBytes && removeOldest(heaviest()));
+    const own = () => {
+      const share = shares.get(agentId)
+      return share !== undefined && share.bytes > maxBytesPerAgent ? share : undefined
+    }
+    const most = () => (bytes > maxBytes ? heaviest() : undefined)
+    for (const next of [own, most]) for (let share = next(); share !== undefined && removeOldest(share);) share = next()
   }
 
+  /** Of the agents that hold much, the one that holds most; else the one with the oldest receipt. */
   function heaviest(): Share | undefined {
     let most: Share | undefined
-    for (const share of shares.values()) if (share.bytes > (most?.bytes ?? 0)) most = share
-    return most
+    for (const share of heavy) if (share.bytes > (most?.bytes ?? 0)) most = share
+    if (most !== undefined) return most
+    for (const { agentId, running } of all) if (running === undefined) return shares.get(agentId)
+    return undefined
   }
 
-  function removeOldest(share: Share | undefined): boolean {
-    for (const entry of share?.entries.values() ?? []) {
+  /** @returns false if all are of calls under way */
+  function removeOldest({ entries }: Share): boolean {
+    for (const entry of entries.values()) {
       if (entry.running !== undefined) continue
       remove(entry)
       return true
@@ -330,10 +344,7 @@ function untilSettled(running: Promise<void>, signal: AbortSignal): Promise<void
     const onAbort = () => reject(cancellationOf(signal))
     if (signal.aborted) return onAbort()
     signal.addEventListener('abort', onAbort, { once: true })
-    void running.then(() => {
-      signal.removeEventListener('abort', onAbort)
-      resolve()
-    })
+    void running.then(resolve).finally(() => signal.removeEventListener('abort', onAbort))
   })
 }
 

@@ -207,9 +207,9 @@ interface Window {
 }
 
 /** Repeats a call until it is answered, through whichever window is there. @returns how often it was sent */
-async function insist(windows: readonly Window[], name: string, input: object): Promise<number> {
+async function insist(windows: readonly Window[], first: number, name: string, input: object): Promise<number> {
   for (let sent = 1; ; sent += 1) {
-    const window = windows[sent % windows.length] as Window
+    const window = windows[(first + sent) % windows.length] as Window
     const answer = await window.call(name, input).catch(() => undefined)
     if (answer?.['status'] === 'ok') return sent
     const code = answer?.['error_code']
@@ -228,16 +228,17 @@ t.test(
     const windows = [open(), open(), open()]
     const files = ['a.txt', 'b.txt']
     const lines = new Map(files.map((path) => [path, [] as string[]]))
-    let isOver = false
+    const over = new AbortController()
     let done = 0
     let repeats = 0
+    let killed = 0
 
     async function work(agent_id: string): Promise<void> {
-      for (let count = 0; !isOver; count += 1) {
+      for (let count = 0; !over.signal.aborted; count += 1) {
         const path = files[count % files.length] as string
         const line = `${agent_id} ${count}`
         const input = { path, content: `${line}\n`, agent_id, request_id: line }
-        repeats += (await insist(windows, 'async_append', input)) - 1
+        repeats += (await insist(windows, count, 'async_append', input)) - 1
         lines.get(path)?.push(line)
         done += 1
       }
@@ -248,19 +249,25 @@ t.test(
       const before = done
       await Promise.race([until(() => done > before + 4), working])
       await delay(random() * 30)
-      const { authority_pid } = (await windows[0]?.call('get_server_info')) as Answer
-      const index = windows.findIndex(({ program }) => program.process.pid === authority_pid)
-      if (index === -1) continue
+      let index = -1
+      await until(async () => {
+        const [first] = windows as [Window]
+        const { server } = await first.call('get_server_info')
+        index = windows.findIndex(({ program }) => program.process.pid === server.authority_pid)
+        return index !== -1
+      })
       const victim = windows[index] as Window
       windows[index] = open()
       await victim.program.end('SIGKILL')
+      killed += 1
     }
-    isOver = true
+    over.abort()
     await working
     for (const path of files) {
       const found = tree.read(path).split('\n').slice(0, -1)
       t.strictSame(found.toSorted(), lines.get(path)?.toSorted(), `${path} has each line once`)
     }
+    t.equal(killed, kills)
     t.comment(`${done} changes, ${repeats} repeated by the clients`)
     for (const { program } of windows) await program.end()
   }
