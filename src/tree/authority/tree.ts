@@ -216,7 +216,13 @@ export function createTree(options: TreeOptions): Tree {
   ): Promise<Result> {
     let loss: { readonly error: OperationError; readonly lineage: string } | undefined
     for (let losses = 0; ;) {
-      const link = membership.current() ?? (await linkFor(signal).catch((error) => fail(error)))
+      let link: EngineLink
+      try {
+        // Calls that wait for it go on in their order, those of `ask` among them.
+        link = membership.current() ?? (await linkFor(signal))
+      } catch (error) {
+        return fail(error)
+      }
       try {
         return await use(link, loss?.lineage)
       } catch (error) {
