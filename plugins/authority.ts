@@ -46,6 +46,7 @@ export default fp<Options>(
             events: app.events,
             roots: [first, ...others],
             natureOf,
+            receipts: app.receipts,
             config: () => app.settings.current,
             member,
             openState: app.persistence.open,
@@ -96,6 +97,7 @@ export default fp<Options>(
 )
 
 function natureOf(name: string) {
-  const { isLocal = false, annotations } = findOperation(name) ?? {}
-  return { isLocal, isReadOnly: annotations?.readOnlyHint === true }
+  const { isLocal = false, annotations, input } = findOperation(name) ?? {}
+  const canBeNamed = input !== undefined && 'request_id' in input.properties
+  return { isLocal, isReadOnly: annotations?.readOnlyHint === true, canBeNamed }
 }

@@ -12,6 +12,7 @@ import { findOperation } from '../src/operations/index.ts'
 import { offeredTools } from '../src/transports/mcp/offered-tools.ts'
 import { createReadTracker, type ReadTracker } from '../src/engine/versions/read-tracker.ts'
 import { listTracked } from '../src/engine/versions/tracked-files.ts'
+import { createReceipts, type Receipts } from '../src/engine/receipts/receipts.ts'
 import { createRunningCalls } from '../src/engine/running-calls.ts'
 
 export interface LocalEngine extends EngineLink {
@@ -29,6 +30,7 @@ declare module 'fastify' {
   interface FastifyInstance {
     engine: LocalEngine
     reads: ReadTracker
+    receipts: Receipts
     serverFacts: ServerFacts
   }
 }
@@ -39,6 +41,11 @@ export default fp<{ config: Config; version: string }>(
     const reads = createReadTracker(history, {
       maxViews: config.crud.max_remembered_reads,
       maxBytes: config.crud.max_remembered_bytes
+    })
+    const receipts = createReceipts({
+      keepMs: config.crud.receipt_seconds * 1000,
+      maxBytesPerAgent: config.crud.max_agent_receipt_bytes,
+      maxBytes: config.crud.max_receipt_bytes
     })
     const server: ServerFacts = {
       version,
@@ -52,6 +59,7 @@ export default fp<{ config: Config; version: string }>(
       lostLeases,
       tickets,
       reads,
+      receipts,
       files,
       differ,
       bases,
@@ -74,6 +82,7 @@ export default fp<{ config: Config; version: string }>(
 
     app.decorate('serverFacts', server)
     app.decorate('reads', reads)
+    app.decorate('receipts', receipts)
     app.decorate('engine', {
       async call(name, input, call) {
         const operation = findOperation(name)

@@ -18,7 +18,7 @@ interface Options {
 
 export default fp<Options>(
   async (app, { config, followsOthers }) => {
-    const { files, bases, history, locks, lostLeases, tickets, reads, log, serverFacts, degradations } = app
+    const { files, bases, history, locks, lostLeases, tickets, reads, receipts, log, serverFacts, degradations } = app
     const persistence = createPersistence({
       settings: config.persistence,
       placeGraceMs: config.locks.reconnect_grace_seconds * 1000,
@@ -31,6 +31,7 @@ export default fp<Options>(
       lostLeases,
       tickets,
       reads,
+      receipts,
       log,
       onTrouble: (about, message) => degradations.set(`persistence: ${about}`, message)
     })

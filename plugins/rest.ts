@@ -17,7 +17,11 @@ export default fp(
       app.post(`/${name}`, async (request, reply) => {
         try {
           const result = await app.call(name, request.body, {
-            caller: { agentId: headerText(request.headers['x-agent-id']), transport: 'rest' },
+            caller: {
+              agentId: headerText(request.headers['x-agent-id']),
+              requestId: headerText(request.headers['idempotency-key']),
+              transport: 'rest'
+            },
             signal: goneSignal(reply.raw)
           })
           reply.code(result.status === 'contention' ? 409 : 200).type(jsonType)

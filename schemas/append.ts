@@ -1,6 +1,8 @@
 // async_append: adds to the end of a file (PRD 3.11).
 import {
   AgentId,
+  RequestId,
+  Replayed,
   Changed,
   CreateDirs,
   DiffFormat,
@@ -35,6 +37,7 @@ export const AppendInput = inputObject({
   diff_format: DiffFormat,
   timeout: Timeout,
   fencing_token: FencingToken,
+  request_id: RequestId,
   agent_id: AgentId
 })
 export type AppendInput = Static<typeof AppendInput>
@@ -49,6 +52,7 @@ export const AppendOutput = Type.Object(
     changed: Changed,
     links_broken: LinksBroken,
     ...mergedAnswer,
+    replayed: Replayed,
     timestamp: Timestamp
   },
   { title: 'AppendOutput', description: 'The text is at the end of the file.' }

@@ -1,5 +1,5 @@
 // async_batch_read, async_batch_write, async_batch_update: several files in one call, each on its own (PRD 3.6, 3.7, 3.10).
-import { AgentId, DiffFormat, StatusOk, Timeout } from './common.ts'
+import { AgentId, RequestId, DiffFormat, StatusOk, Timeout } from './common.ts'
 import { Contention, OnContention } from './contention.ts'
 import { ErrorEnvelope } from './errors.ts'
 import { withNotices } from './notices.ts'
@@ -25,6 +25,7 @@ export type BatchReadInput = Static<typeof BatchReadInput>
 export const BatchWriteInput = inputObject({
   files: files(writeItem, 'BatchWriteItem'),
   timeout: Timeout,
+  request_id: RequestId,
   agent_id: AgentId
 })
 export type BatchWriteInput = Static<typeof BatchWriteInput>
@@ -41,20 +42,23 @@ export const BatchUpdateInput = inputObject({
   on_contention: OnContention,
   timeout: Timeout,
   diff_format: DiffFormat,
+  request_id: RequestId,
   agent_id: AgentId
 })
 export type BatchUpdateInput = Static<typeof BatchUpdateInput>
 
 const count = (description: string) => Type.Integer({ minimum: 0, description })
 
-const batchOutput = <Outcomes extends TSchema[], Counts extends TProperties>(
+const batchOutput = <Outcomes extends TSchema[], Counts extends TProperties, Further extends TProperties>(
   outcomes: [...Outcomes],
   title: string,
-  counts: Counts
+  counts: Counts,
+  further: Further
 ) =>
   Type.Object(
     {
       status: StatusOk,
+      ...further,
       results: Type.Array(Type.Union(outcomes), {
         description: 'One result for each file, in the order of the request.'
       }),
@@ -71,12 +75,27 @@ const batchOutput = <Outcomes extends TSchema[], Counts extends TProperties>(
     { title, description: 'Never all-or-nothing: look at each result.' }
   )
 
-export const BatchReadOutput = batchOutput([withNotices(ReadOutput), ErrorEnvelope], 'BatchReadOutput', {})
-export const BatchWriteOutput = batchOutput([withNotices(WriteOutput), ErrorEnvelope], 'BatchWriteOutput', {})
+/** Each file has a receipt of its own: one that was not changed is tried again. */
+const batchReplayed = {
+  replayed: Type.Optional(
+    Type.Literal(true, {
+      description: 'Some results are those of an earlier call with this request_id; each of them says so.'
+    })
+  )
+}
+
+export const BatchReadOutput = batchOutput([withNotices(ReadOutput), ErrorEnvelope], 'BatchReadOutput', {}, {})
+export const BatchWriteOutput = batchOutput(
+  [withNotices(WriteOutput), ErrorEnvelope],
+  'BatchWriteOutput',
+  {},
+  batchReplayed
+)
 export const BatchUpdateOutput = batchOutput(
   [withNotices(UpdateOutput), Contention, ErrorEnvelope],
   'BatchUpdateOutput',
   {
     contention: count('Files that had changed; nothing was written to them.')
-  }
+  },
+  batchReplayed
 )

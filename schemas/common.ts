@@ -61,6 +61,16 @@ export const AgentId = Type.Optional(
   })
 )
 
+export const RequestId = Type.Optional(
+  Type.String({
+    minLength: 1,
+    maxLength: 128,
+    pattern: `^[^${forbidden}]*$`,
+    description:
+      'Your name for this change, such as a UUID. If you got no answer, send the very same call again with the same request_id: the change is made once, and a repeat within crud.receipt_seconds (600) gets the recorded answer, whatever became of the file.'
+  })
+)
+
 export const FencingToken = Type.Optional(
   Type.Integer({
     minimum: 0,
@@ -73,6 +83,12 @@ export const ExpectedHash = (description: string) => Type.Optional(Type.Union([H
 
 /** Properties of the answer of every operation that changes a file. */
 export const Changed = Type.Boolean({ description: 'False if the file already was as asked: nothing was written.' })
+export const Replayed = Type.Optional(
+  Type.Literal(true, {
+    description:
+      'The answer was recorded when an earlier call with this request_id made the change; nothing was done now.'
+  })
+)
 export const LinksBroken = Type.Optional(
   Type.Integer({ minimum: 1, description: 'Other names (hard links) of the file that still show the old bytes.' })
 )

@@ -1,5 +1,17 @@
 // async_delete: deletes a file (PRD 3.4).
-import { AgentId, DiffFormat, ExpectedHash, FencingToken, Hash, Path, StatusOk, Timeout, Timestamp } from './common.ts'
+import {
+  AgentId,
+  RequestId,
+  Replayed,
+  DiffFormat,
+  ExpectedHash,
+  FencingToken,
+  Hash,
+  Path,
+  StatusOk,
+  Timeout,
+  Timestamp
+} from './common.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
 export const DeleteInput = inputObject({
@@ -10,6 +22,7 @@ export const DeleteInput = inputObject({
   timeout: Timeout,
   fencing_token: FencingToken,
   diff_format: DiffFormat,
+  request_id: RequestId,
   agent_id: AgentId
 })
 export type DeleteInput = Static<typeof DeleteInput>
@@ -21,6 +34,7 @@ export const DeleteOutput = Type.Object(
     deleted_hash: Type.Union([Hash, Type.Null()], {
       description: 'Hash of what was deleted; null for a broken link and for a file above the size limit.'
     }),
+    replayed: Replayed,
     timestamp: Timestamp
   },
   { title: 'DeleteOutput', description: 'The file is gone.' }

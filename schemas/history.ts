@@ -1,6 +1,8 @@
 // async_history, async_diff, async_restore: the versions of a file, and how to restore one (DESIGN, further inputs).
 import {
   AgentId,
+  RequestId,
+  Replayed,
   BytesWritten,
   Changed,
   CreateDirs,
@@ -137,6 +139,7 @@ export const RestoreInput = inputObject({
   timeout: Timeout,
   fencing_token: FencingToken,
   diff_format: DiffFormat,
+  request_id: RequestId,
   agent_id: AgentId
 })
 export type RestoreInput = Static<typeof RestoreInput>
@@ -150,6 +153,7 @@ export const RestoreOutput = Type.Object(
     bytes_written: BytesWritten,
     changed: Changed,
     links_broken: LinksBroken,
+    replayed: Replayed,
     timestamp: Timestamp
   },
   { title: 'RestoreOutput', description: 'The kept version is in the file again.' }

@@ -1,5 +1,17 @@
 // async_rename: renames or moves a file (PRD 3.9).
-import { AgentId, CreateDirs, DiffFormat, ExpectedHash, Hash, Path, StatusOk, Timeout, Timestamp } from './common.ts'
+import {
+  AgentId,
+  RequestId,
+  Replayed,
+  CreateDirs,
+  DiffFormat,
+  ExpectedHash,
+  Hash,
+  Path,
+  StatusOk,
+  Timeout,
+  Timestamp
+} from './common.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
 export const RenameInput = inputObject({
@@ -16,6 +28,7 @@ export const RenameInput = inputObject({
     })
   ),
   diff_format: DiffFormat,
+  request_id: RequestId,
   agent_id: AgentId
 })
 export type RenameInput = Static<typeof RenameInput>
@@ -34,6 +47,7 @@ export const RenameOutput = Type.Object(
     cross_filesystem: Type.Optional(
       Type.Boolean({ description: 'True if the file had to be copied to another file system, which is not atomic.' })
     ),
+    replayed: Replayed,
     timestamp: Timestamp
   },
   { title: 'RenameOutput', description: 'The file has its new name.' }

@@ -1,6 +1,8 @@
 // async_update: changes a file, given the hash of the version the change was made for (PRD 3.3).
 import {
   AgentId,
+  RequestId,
+  Replayed,
   BytesWritten,
   Changed,
   DiffFormat,
@@ -47,6 +49,7 @@ export const UpdateInput = inputObject({
   on_contention: OnContention,
   timeout: Timeout,
   diff_format: DiffFormat,
+  request_id: RequestId,
   agent_id: AgentId
 })
 export type UpdateInput = Static<typeof UpdateInput>
@@ -61,6 +64,7 @@ export const UpdateOutput = Type.Object(
     changed: Changed,
     links_broken: LinksBroken,
     ...mergedAnswer,
+    replayed: Replayed,
     timestamp: Timestamp
   },
   { title: 'UpdateOutput', description: 'The new version is in the file.' }

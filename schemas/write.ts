@@ -1,6 +1,8 @@
 // async_write: creates a file (PRD 3.2).
 import {
   AgentId,
+  RequestId,
+  Replayed,
   BytesWritten,
   CreateDirs,
   Encoding,
@@ -22,10 +24,10 @@ export const writeItem = {
   fencing_token: FencingToken
 }
 
-export const WriteInput = inputObject({ ...writeItem, timeout: Timeout, agent_id: AgentId })
+export const WriteInput = inputObject({ ...writeItem, timeout: Timeout, request_id: RequestId, agent_id: AgentId })
 export type WriteInput = Static<typeof WriteInput>
 
 export const WriteOutput = Type.Object(
-  { status: StatusOk, path: Path, hash: Hash, bytes_written: BytesWritten, timestamp: Timestamp },
+  { status: StatusOk, path: Path, hash: Hash, bytes_written: BytesWritten, replayed: Replayed, timestamp: Timestamp },
   { title: 'WriteOutput', description: 'The file was created.' }
 )

@@ -21,6 +21,7 @@ type Sides = Readonly<Record<'off' | 'on', readonly Send[]>>
 export async function persistence(): Promise<void> {
   console.log('\n## persistence: the same calls with it and without it; files of 10 KB, 10 connections')
   await withOwner(measureCalls)
+  await withOwner(measureNames)
   await withOwner(measureStart)
 }
 
@@ -37,6 +38,16 @@ async function measureCalls(owner: Owner): Promise<void> {
     }
   }
   printTable('calls, over REST', ['call', 'off per s', 'p50 ms', 'on per s', 'p50 ms', 'on of off'], rows)
+}
+
+/** What a receipt costs: the same calls on one server, with a request_id and without. */
+async function measureNames(owner: Owner): Promise<void> {
+  const url = await serve(owner, 'true', 'full')
+  const senders = (isNamed: boolean) =>
+    Promise.all(Array.from({ length: connections }, (_, index) => openUpdates(owner, url, index, isNamed)))
+  const row = await compare('async_update, durability full', { off: await senders(false), on: await senders(true) })
+  const columns = ['call', 'unnamed per s', 'p50 ms', 'named per s', 'p50 ms', 'named of unnamed']
+  printTable('calls with a request_id, with persistence', columns, [row])
 }
 
 async function compare(name: string, { off, on }: Sides): Promise<Row> {
@@ -80,17 +91,7 @@ const kinds: Readonly<Record<string, Open>> = {
     await call('async_write', { path: `read-${index}.txt`, content: textOf(0) })
     return () => call('async_read', { path: `read-${index}.txt` })
   },
-  async async_update(owner, url, index) {
-    const call = await connect(owner, url)
-    const path = `update-${index}.txt`
-    let { hash } = await call('async_write', { path, content: textOf(index) })
-    let version = 0
-    return async () => {
-      version += 1
-      const content = textOf(version * connections + index)
-      ;({ hash } = await call('async_update', { path, expected_hash: hash, content, agent_id: `agent-${index}` }))
-    }
-  },
+  async_update: (owner, url, index) => openUpdates(owner, url, index, false),
   async 'lock_try, lock_release'(owner, url, index) {
     const call = await connect(owner, url)
     const input = { filepaths: [`lock-${index}.txt`], agent_id: `agent-${index}` }
@@ -98,6 +99,20 @@ const kinds: Readonly<Record<string, Open>> = {
       await call('lock_try', input)
       await call('lock_release', input)
     }
+  }
+}
+
+async function openUpdates(owner: Owner, url: string, index: number, isNamed: boolean): Promise<Send> {
+  const call = await connect(owner, url)
+  const path = `update-${isNamed}-${index}.txt`
+  let { hash } = await call('async_write', { path, content: textOf(index) })
+  let version = 0
+  return async () => {
+    version += 1
+    const content = textOf(version * connections + index)
+    const named = isNamed && { request_id: `update ${version}` }
+    const input = { path, expected_hash: hash, content, agent_id: `agent-${index}`, ...named }
+    ;({ hash } = await call('async_update', input))
   }
 }
 

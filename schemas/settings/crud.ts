@@ -87,6 +87,24 @@ export const crud = Type.Object(
       description:
         'Memory for what agents have read (crud.max_remembered_reads). Beyond it the agent that takes most of it is no longer told of changes of the files that it read longest ago.'
     }),
+    receipt_seconds: Type.Number({
+      minimum: 0,
+      maximum: 86400,
+      default: 600,
+      description:
+        'How long the answer to a change with a request_id is kept: a repeat within that time gets it, and changes nothing.'
+    }),
+    max_agent_receipt_bytes: Type.Integer({
+      minimum: 4096,
+      default: 1048576,
+      description: 'Memory for such answers of one agent, some 1,500; the oldest are forgotten first.'
+    }),
+    max_receipt_bytes: Type.Integer({
+      minimum: 4096,
+      default: 16777216,
+      description:
+        'Memory for such answers of all agents. Beyond it the agent that takes most of it loses its oldest ones.'
+    }),
     durability: Type.String({
       enum: ['full', 'rename'],
       default: 'full',

@@ -1,5 +1,15 @@
 // The named components of the OpenAPI document: what occurs in several places is written once and referred to.
-import { AgentId, CreateDirs, DiffFormat, Encoding, Hash, Path, Timeout, Timestamp } from '../../schemas/common.ts'
+import {
+  AgentId,
+  CreateDirs,
+  DiffFormat,
+  Encoding,
+  Hash,
+  Path,
+  RequestId,
+  Timeout,
+  Timestamp
+} from '../../schemas/common.ts'
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 export type JsonObject = { [key: string]: Json }
@@ -13,7 +23,7 @@ export interface Components {
 }
 
 /** Shared properties. A schema with a title has its name there; these have none, since error messages and tools name them by their key. */
-const properties = { AgentId, CreateDirs, DiffFormat, Encoding, Hash, Path, Timeout, Timestamp }
+const properties = { AgentId, CreateDirs, DiffFormat, Encoding, Hash, Path, RequestId, Timeout, Timestamp }
 const propertyNames = new Map(Object.entries(properties).map(([name, schema]) => [JSON.stringify(schema), name]))
 
 export function createComponents(): Components {

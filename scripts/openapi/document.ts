@@ -1,5 +1,5 @@
 // The OpenAPI 3.1 document, derived from the operations and from calls that were recorded.
-import { AgentId } from '../../schemas/common.ts'
+import { AgentId, RequestId } from '../../schemas/common.ts'
 import { Health } from '../../schemas/health.ts'
 import { LockList } from '../../schemas/lock-list.ts'
 import { routes } from '../../schemas/routes.ts'
@@ -58,7 +58,7 @@ export function createOpenApi({ operations, version, calls }: Sources): JsonObje
     paths,
     components: {
       ...components.toJson(),
-      parameters: { AgentId: agentId },
+      parameters: { AgentId: agentId, IdempotencyKey: describeIdempotencyKey(workshop) },
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer', description: 'Only if the server was started with a token.' }
       }
@@ -92,7 +92,10 @@ function describeOperation(operation: Operation, workshop: Workshop): JsonObject
     summary: title,
     description,
     tags: [tagOf(operation)],
-    parameters: [{ $ref: '#/components/parameters/AgentId' }],
+    parameters: [
+      { $ref: '#/components/parameters/AgentId' },
+      ...('request_id' in input.properties ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : [])
+    ],
     requestBody: { required: true, content: jsonContent(schema, workshop.examples.requests(name)) },
     responses: describeResponses(operation, workshop)
   }
@@ -111,6 +114,16 @@ function describeAgentId({ components }: Workshop): JsonObject {
     required: false,
     description: 'Your name; agent_id in the body comes first, if the operation takes one.',
     schema: components.schema(AgentId)
+  }
+}
+
+function describeIdempotencyKey({ components }: Workshop): JsonObject {
+  return {
+    name: 'Idempotency-Key',
+    in: 'header',
+    required: false,
+    description: 'The same as request_id in the body. If both are there, they must be the same.',
+    schema: components.schema(RequestId)
   }
 }
 

@@ -13,6 +13,7 @@ import type { LostLeases } from './leases/lost-leases.ts'
 import type { Tickets } from './leases/tickets.ts'
 import type { CallWork } from './work-budget.ts'
 import type { ReadTracker } from './versions/read-tracker.ts'
+import type { Receipts, ReceiptTurn } from './receipts/receipts.ts'
 
 /** The caller, as the transport knows it. */
 export interface Caller {
@@ -29,6 +30,12 @@ export interface Caller {
   readonly waitedMs?: number | undefined
   /** Longest wait for a lock that this client survives, in seconds; undefined if it has no limit of its own. */
   readonly maxWaitSeconds?: number | undefined
+  /** The client's name for the request (the header Idempotency-Key); `request_id` in the input must not differ. */
+  readonly requestId?: string | undefined
+  /** A relay's own name for the request, which counts if the client gave none. */
+  readonly callId?: string | undefined
+  /** Names the journal of the authority that was asked before, and was lost: it may have carried the request out. */
+  readonly repeats?: string | undefined
 }
 
 /** The part of a pino logger that operations use. Paths, hashes and metadata only, never content. */
@@ -52,6 +59,7 @@ export interface Engine {
   readonly lostLeases: LostLeases
   readonly tickets: Tickets
   readonly reads: ReadTracker
+  readonly receipts: Receipts
   readonly tree: TreeFacts
   readonly budget: ByteBudget
   readonly counts: Counts
@@ -103,6 +111,10 @@ export interface OperationContext extends Engine {
   readonly log: Logger
   /** The bytes that this call works on. */
   readonly work: CallWork
+  /** Of the change that the call makes; undefined if the call has no name. */
+  readonly receipt: ReceiptTurn | undefined
   /** The same call, made under this name. */
   withAgent(agentId: string | undefined): OperationContext
+  /** The same call, for the change that has this receipt. */
+  withReceipt(receipt: ReceiptTurn | undefined): OperationContext
 }

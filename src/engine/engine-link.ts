@@ -12,6 +12,8 @@ export interface EngineLink {
   readonly holdsLeases: (connection: string) => Promise<boolean>
   /** True once its process stops while this one does not: the next authority answers what it refuses now. */
   readonly isLeaving?: () => boolean
+  /** Names the journal that has the receipts of the changes made over this link; undefined if none has. */
+  readonly lineage?: () => string | undefined
   /** @param limit of files listed */
   readonly listLocks: (limit: number) => Promise<LockList>
   /** Files whose versions are known, by path. @param after path of the last file of the page before */

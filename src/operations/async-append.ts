@@ -70,8 +70,10 @@ async function create(
 ): Promise<Appended> {
   assertMayCreate(path, expected_hash, create_if_missing, 'async_list')
   const bytes = texts.encode(content)
-  const hash = await createMissing(context, 'async_append', turn, path, bytes, { createDirs: create_dirs })
-  return { ...answer(path, hash, bytes.length, bytes.length), changed: true }
+  return createMissing(context, 'async_append', turn, path, bytes, {
+    createDirs: create_dirs,
+    answer: (hash) => ({ ...answer(path, hash, bytes.length, bytes.length), changed: true })
+  })
 }
 
 /** If another writer has left the last line without its end, the text would become part of that line. */

@@ -8,6 +8,8 @@ import { unknownIdentity, type FileIdentity } from '../engine/files/identity.ts'
 import type { OpenEntry } from '../engine/files/walk.ts'
 import type { OperationContext } from '../engine/context.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
+import { announceRename } from './change/announce.ts'
+import { remember } from '../support/remember.ts'
 import { readEntry } from './change/entry-version.ts'
 import { authorOf } from './change/file-version.ts'
 import { timestamp } from '../support/timestamp.ts'
@@ -42,18 +44,20 @@ async function rename(input: RenameInput, context: OperationContext): Promise<Re
       const stale = findStale(source, old_path, content, expected_hash)
       if (stale !== undefined) return { stale }
       if (source.path === target.path) return { done: answer(old_path, new_path, content, false) }
+      const done = remember(() => answer(old_path, new_path, content, true))
       const renamed = await context.files.rename(
         { place: source, path: old_path, current: version },
         { place: target, path: new_path, overwrite, createDirs: create_dirs },
-        assertHeld
+        { assertHeld, announce: announceRename(context, source, target, done) }
       )
       const { outcome, identity, unsure } = renamed
       if (outcome === 'unchanged') return { done: answer(old_path, new_path, content, false) }
+      const made = outcome === 'copied' ? { ...done(), cross_filesystem: true } : done()
+      context.receipt?.made(made)
       if (outcome === 'source-left') recordCopy(context, target, version, identity)
       else moveHistory(context, source, target, new_path, version, identity)
       if (unsure !== undefined) throw unsure
-      const done = answer(old_path, new_path, content, true)
-      return { done: outcome === 'copied' ? { ...done, cross_filesystem: true } : done }
+      return { done: made }
     }
   })
 }

@@ -65,12 +65,12 @@ async function create(
   if (typeof expected_hash === 'string') throw gone(path)
   const was = context.history.was(turn.place.path)
   if (was?.link !== undefined) return restoreLink(turn, input, was.link, context)
-  await createMissing(context, 'async_restore', turn, path, kept, {
+  return createMissing(context, 'async_restore', turn, path, kept, {
     createDirs: create_dirs,
     mode: was?.mode,
-    from: hash
+    from: hash,
+    answer: () => answer(path, null, hash, kept.length)
   })
-  return answer(path, null, hash, kept.length)
 }
 
 /** Restores only the link, if its target has that version; else the link would show another version, or the write would change its target. */

@@ -6,6 +6,8 @@ import { hashInTurns } from '../engine/files/read-file.ts'
 import { encodeText } from '../engine/files/text.ts'
 import type { OperationContext } from '../engine/context.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
+import { remember } from '../support/remember.ts'
+import { announceWrite } from './change/announce.ts'
 import { recordVersion } from './change/file-version.ts'
 import { withLocks } from './locking/with-locks.ts'
 import { largeBytes, largeTurn } from '../support/large-work.ts'
@@ -36,13 +38,21 @@ export async function writeOne(
     async ([place], lock) => {
       context.files.checkWritable(place!, path)
       const hash = await hashInTurns(bytes)
+      const answer = remember(() => ({
+        status: 'ok' as const,
+        path,
+        hash,
+        bytes_written: bytes.length,
+        timestamp: timestamp()
+      }))
       const made = await context.files.create(place!, path, bytes, {
         createDirs: create_dirs,
-        assertHeld: () => lock.assertHeld()
+        assertHeld: () => lock.assertHeld(),
+        announce: announceWrite(context, place!, { before: null, after: hash }, answer)
       })
       recordVersion(context, 'async_write', place!, { bytes, hash }, made)
       context.reads.recordKnown(context.caller.agentId, { path: place!.path, given: path, hash })
-      return { status: 'ok', path, hash, bytes_written: bytes.length, timestamp: timestamp() }
+      return answer()
     }
   )
 }

@@ -11,6 +11,7 @@ import { createInputCheck, type InputCheck } from './definition/check-input.ts'
 import type { OperationContext } from '../engine/context.ts'
 import { defineOperation } from './definition/define.ts'
 import { takeInput } from './definition/copy-input.ts'
+import { once } from './definition/named-call.ts'
 
 const checkReadItem = createInputCheck(
   'async_batch_read',
@@ -55,8 +56,8 @@ export const asyncBatchWrite = defineOperation({
   annotations: asyncWrite.annotations,
   errors: [],
   handle: async ({ files, timeout }, context) =>
-    runBatch(files, checkWriteItem, context, (item) =>
-      writeOne({ ...item, ...(timeout !== undefined && { timeout }) }, context)
+    runBatch(files, checkWriteItem, context, (item, itsContext) =>
+      writeOne({ ...item, ...(timeout !== undefined && { timeout }) }, itsContext)
     )
 })
 
@@ -78,18 +79,23 @@ export const asyncBatchUpdate = defineOperation({
   handle: async ({ files, on_contention, timeout, diff_format }, context) => {
     const { max_batch_answer_bytes } = context.config.crud
     let bytes = 0
-    const { results, summary, ...answer } = await runBatch(files, checkUpdateItem, context, async (item) => {
-      const options = {
-        on_contention,
-        ...item,
-        ...(diff_format !== undefined && { diff_format }),
-        ...(timeout !== undefined && { timeout })
+    const { results, summary, ...answer } = await runBatch(
+      files,
+      checkUpdateItem,
+      context,
+      async (item, itsContext) => {
+        const options = {
+          on_contention,
+          ...item,
+          ...(diff_format !== undefined && { diff_format }),
+          ...(timeout !== undefined && { timeout })
+        }
+        const result = await updateOne(options, itsContext)
+        if (result.diff === undefined || result.diff === null) return result
+        bytes += JSON.stringify(result.diff).length
+        return bytes > max_batch_answer_bytes ? withoutDiff(result) : result
       }
-      const result = await updateOne(options, context)
-      if (result.diff === undefined || result.diff === null) return result
-      bytes += JSON.stringify(result.diff).length
-      return bytes > max_batch_answer_bytes ? withoutDiff(result) : result
-    })
+    )
     const contention = results.filter(({ status }) => status === 'contention').length
     return { ...answer, results, summary: { ...summary, contention } }
   }
@@ -100,6 +106,7 @@ const maxPathLength = 4096
 
 interface BatchAnswer<Result> {
   readonly status: 'ok'
+  readonly replayed?: true
   readonly results: readonly (Result | ErrorEnvelope)[]
   readonly summary: { readonly total: number; readonly succeeded: number; readonly failed: number }
 }
@@ -108,7 +115,7 @@ async function runBatch<Item, Result extends { readonly status: string }>(
   items: readonly unknown[],
   check: InputCheck<Item>,
   context: OperationContext,
-  handle: (item: Item) => Promise<Result>
+  handle: (item: Item, itsContext: OperationContext) => Promise<Result>
 ): Promise<BatchAnswer<Result>> {
   const { max_batch_files } = context.config.crud
   if (items.length > max_batch_files) {
@@ -124,13 +131,22 @@ async function runBatch<Item, Result extends { readonly status: string }>(
       await setImmediate()
       context.signal.throwIfAborted()
       const at = `files[${index}]`
-      results.push(await settle(pathOf(item), context, async () => handle(check(takeInput(item, at), at))))
+      const receipt = context.receipt?.item(index)
+      const own = context.withReceipt(receipt)
+      const make = async () => handle(check(takeInput(item, at), at), own)
+      results.push(await settle(pathOf(item), context, () => once(receipt, make)))
     } catch (error) {
       throw results.length === 0 ? error : cancelledAfter(results, items.length)
     }
   }
   const countOf = (wanted: string) => results.filter(({ status }) => status === wanted).length
-  return { status: 'ok', results, summary: { total: items.length, succeeded: countOf('ok'), failed: countOf('error') } }
+  const isReplayed = results.some((result) => 'replayed' in result && result.replayed === true)
+  return {
+    status: 'ok',
+    ...(isReplayed && { replayed: true }),
+    results,
+    summary: { total: items.length, succeeded: countOf('ok'), failed: countOf('error') }
+  }
 }
 
 /** Finished changes stay, and the error lists them. */

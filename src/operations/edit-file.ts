@@ -71,8 +71,10 @@ async function create(
   assertMayCreate(name, expected_hash, create_if_missing, 'list_files')
   const { differ, signal } = context
   const edited = orRefuse(name, await differ.edit({ text: '', changes, isNew: true, signal }))
-  await createMissing(context, 'edit_file', turn, name, encodeText(edited.text, 'utf-8', name), { createDirs: false })
-  return answer(edited, true)
+  return createMissing(context, 'edit_file', turn, name, encodeText(edited.text, 'utf-8', name), {
+    createDirs: false,
+    answer: () => answer(edited, true)
+  })
 }
 
 /** @throws OperationError INVALID_REQUEST */

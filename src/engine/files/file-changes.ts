@@ -12,7 +12,7 @@ import { checkSize, contentHash, fileNotFound, type FileVersion } from './read-f
 import { renameEntry, type RenameOutcome, type RenameSource, type RenameTarget } from './rename-entry.ts'
 import type { Unfinished } from './unfinished.ts'
 import type { OpenEntry } from './walk.ts'
-import { createWriter, explainWriteError, type WriteRequest } from './write-file.ts'
+import { createWriter, explainWriteError, type AnnounceWrite, type WriteRequest } from './write-file.ts'
 
 export interface FileChangesOptions {
   readonly durability: Durability
@@ -26,11 +26,20 @@ export interface FileChangesOptions {
   readonly unfinished: Unfinished | undefined
 }
 
+/** Both run right before the change, in the same tick. */
+export interface StepHooks {
+  /** Throws to refuse. */
+  readonly assertHeld: () => void
+  /** Takes note of the change: the last step before it. */
+  readonly announce?: (() => void) | undefined
+}
+
 export interface CreateOptions {
   readonly createDirs: boolean
   readonly assertHeld: () => void
   /** Permission bits of a file that was there before. */
   readonly mode?: number | undefined
+  readonly announce?: AnnounceWrite | undefined
 }
 
 export function createFileChanges(options: FileChangesOptions) {
@@ -52,14 +61,14 @@ export function createFileChanges(options: FileChangesOptions) {
     path: string,
     current: FileVersion,
     bytes: Buffer,
-    assertHeld: () => void
+    { assertHeld, announce }: { assertHeld: () => void; announce?: AnnounceWrite | undefined }
   ): Promise<Made> {
     checkReplaceable(path, current, bytes)
     const check = () => {
       assertHeld()
       assertUnchanged(place, current)
     }
-    return write({ place, path, bytes, replaces: current, check })
+    return write({ place, path, bytes, replaces: current, check, announce })
   }
 
   async function write(request: WriteRequest): Promise<Made> {
@@ -74,7 +83,7 @@ export function createFileChanges(options: FileChangesOptions) {
     place: OpenEntry,
     path: string,
     bytes: Buffer,
-    { createDirs, assertHeld, mode }: CreateOptions
+    { createDirs, assertHeld, mode, announce }: CreateOptions
   ): Promise<Made> {
     const hint = 'Read it with async_read and change it with async_update, or choose another name.'
     requireAbsent(place, path, hint)
@@ -84,7 +93,7 @@ export function createFileChanges(options: FileChangesOptions) {
         assertHeld()
         requireAbsent(parent, path, hint)
       }
-      return write({ place: parent, path, bytes, replaces: undefined, mode, check })
+      return write({ place: parent, path, bytes, replaces: undefined, mode, check, announce })
     })
   }
 
@@ -125,13 +134,14 @@ export function createFileChanges(options: FileChangesOptions) {
     place: OpenEntry,
     path: string,
     current: FileVersion | undefined,
-    assertHeld: () => void
+    { assertHeld, announce }: StepHooks
   ): Promise<Made & { link: string | undefined }> {
     assertHeld()
     let link: string | undefined
     try {
       if (current !== undefined) assertUnchanged(place, current)
       else if (place.stat?.isSymbolicLink() === true) link = readLink(place)
+      announce?.()
       unlinkSync(place.directory.at(place.name))
     } catch (error) {
       // The directory is held open: what is missing is the file.
@@ -149,13 +159,13 @@ export function createFileChanges(options: FileChangesOptions) {
   async function rename(
     from: RenameSource,
     to: RenameTarget & { readonly createDirs: boolean },
-    assertHeld: () => void
+    hooks: StepHooks
   ): Promise<Made & { outcome: RenameOutcome }> {
     const parents = prepareParents(to.place, to.path, to.createDirs)
     const target = { ...to, place: parents.place }
     const after = createAfterChange()
     try {
-      const outcome = await renameEntry({ writer, durability, unfinished, after }, from, target, assertHeld)
+      const outcome = await renameEntry({ writer, durability, unfinished, after }, from, target, hooks)
       if (outcome === 'unchanged') return { outcome, identity: undefined, unsure: undefined }
       await durability.syncNames([target.place, from.place], after)
       const stat = after.attempt(() => target.place.directory.stat(target.place.name), notLookedAt)

@@ -43,12 +43,13 @@ export async function renameEntry(
   parts: RenameParts,
   from: RenameSource,
   to: RenameTarget,
-  assertHeld: () => void
+  { assertHeld, announce }: { readonly assertHeld: () => void; readonly announce?: (() => void) | undefined }
 ): Promise<RenameOutcome> {
   const [source, target] = statBoth(from.place, to.place)
   // A file system that ignores case shows one name as two; it counts a single link, and changes the case of the name.
   if (isOneFile(source, target) && source.nlink > 1n) return 'unchanged'
   checkRename(from, to, assertHeld)
+  announce?.()
   if (renameInPlace(from, to)) return 'renamed'
   // Two mounts show one folder: a copy onto itself, then the delete of the source, would lose the file.
   if (isOneFile(source, target)) return 'unchanged'

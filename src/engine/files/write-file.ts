@@ -10,7 +10,8 @@ import {
   renameSync,
   unlinkSync,
   write,
-  writeSync
+  writeSync,
+  type BigIntStats
 } from 'node:fs'
 import { promisify } from 'node:util'
 import { isErrno, OperationError } from '../../errors.ts'
@@ -38,7 +39,18 @@ export interface WriteRequest {
   readonly mode?: number | undefined
   /** Runs in the same tick as the rename, immediately before it; throws to refuse. */
   readonly check: () => void
+  readonly announce?: AnnounceWrite | undefined
 }
+
+/** The new version, before it has the name of the file. */
+export interface Staged {
+  /** Its name, in the folder of the file. */
+  readonly name: string
+  readonly stat: BigIntStats
+}
+
+/** Runs right before the change, in the same tick. @returns called if the change fails after all, while the staged name is still there */
+export type AnnounceWrite = (staged: Staged) => () => void
 
 const createFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0)
 const leftover = {
@@ -58,12 +70,14 @@ export function createWriter({ durability, maxSyncBytes }: WriteSettings) {
    * @throws OperationError WRITE_ERROR, ACCESS_DENIED, FILE_EXISTS (creating only), or what `check` throws; then the file is as it was
    */
   async function writeFile(
-    { place, path, bytes, replaces, mode, check }: WriteRequest,
+    { place, path, bytes, replaces, mode, check, announce }: WriteRequest,
     after: AfterChange
   ): Promise<FileIdentity | undefined> {
-    const temporary = place.directory.at(temporaryName())
+    const name = temporaryName()
+    const temporary = place.directory.at(name)
     const remove = () => removeIfThere(temporary)
     let fd: number | undefined
+    let withdraw: (() => void) | undefined
     try {
       fd = openSync(temporary, createFlags, 0o600)
       temporaries.add(remove)
@@ -73,9 +87,11 @@ export function createWriter({ durability, maxSyncBytes }: WriteSettings) {
       // No await between the checks and the rename, so that no other operation of this process comes in between.
       if (isClosed) throw stopping(path)
       check()
+      withdraw = announce?.({ name, stat: fstatSync(fd, { bigint: true }) })
       if (replaces === undefined) createLink(temporary, place.directory.at(place.name), path)
       else renameSync(temporary, place.directory.at(place.name))
     } catch (error) {
+      withdraw?.()
       tidy(remove)
       temporaries.delete(remove)
       if (fd !== undefined) tidy(() => closeSync(fd as number))

@@ -4,8 +4,10 @@ import type { OpenEntry } from '../../engine/files/walk.ts'
 import type { OperationContext } from '../../engine/context.ts'
 import { largeBytes, largeTurn } from '../../support/large-work.ts'
 import { changeFile, findStale, type FileChange, type LockedTurn, type Outcome } from './change-file.ts'
+import { remember } from '../../support/remember.ts'
+import { announceWrite } from './announce.ts'
 import { readVersion, recordVersion } from './file-version.ts'
-import { mergeStale, type Rebased, type StaleChange } from './stale-change.ts'
+import { mergeStale, withoutDiff, type Rebased, type StaleChange } from './stale-change.ts'
 import type { VersionTexts } from './version-texts.ts'
 
 export interface ContentChange<Done> extends Pick<
@@ -82,14 +84,17 @@ export async function changeContent<Done extends { readonly hash?: string }>(
     if (bytes.equals(current.bytes))
       return { done: answer({ ...outcome, hash: current.hash, isChanged: false }), merged }
     const hash = await hashInTurns(bytes)
-    const made = await files.replace(place, path, current, bytes, assertHeld)
+    const done = remember(() => answer({ ...outcome, hash, isChanged: true }))
+    const recorded = () => (merged === undefined ? done() : { ...done(), ...withoutDiff(merged) })
+    const announce = announceWrite(context, place, { before: current.hash, after: hash }, recorded)
+    const made = await files.replace(place, path, current, bytes, { assertHeld, announce })
     recordVersion(context, operation, place, { bytes, hash }, made)
     // What the caller knows of a merged version, its answer decides.
     if (merged === undefined && (knowsNow !== undefined || expected !== undefined)) {
       const known = knowsNow?.() ?? { from: current.hash }
       reads.recordKnown(caller.agentId, { path: place.path, given: path, hash, ...known })
     }
-    return { done: answer({ ...outcome, hash, isChanged: true }), merged }
+    return { done: done(), merged }
   }
 
   return changeFile(context, {

@@ -8,7 +8,9 @@ import { unknownIdentity } from '../../engine/files/identity.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
 import type { Caller, OperationContext } from '../../engine/context.ts'
 import { beginGlance, beginObservation } from '../../engine/versions/observed-version.ts'
+import { remember } from '../../support/remember.ts'
 import { largeBytes } from '../../support/large-work.ts'
+import { announceWrite } from './announce.ts'
 import type { LockedTurn } from './change-file.ts'
 
 /** Reads the file at a place, whose lock is held, and keeps its bytes as a base. Notes a version that no call here made as an external change. */
@@ -62,12 +64,13 @@ export async function glanceAt(context: OperationContext, place: OpenEntry, path
 
 /** Keeps a version that this call has made. @throws OperationError what is unsure about it */
 export function recordVersion(
-  { bases, history, caller }: OperationContext,
+  { bases, history, caller, receipt }: OperationContext,
   operation: string,
   place: OpenEntry,
   { bytes, hash }: KnownBytes,
   { identity = unknownIdentity, unsure }: Made
 ): void {
+  receipt?.made()
   bases.keep(hash, bytes)
   history.record(place.path, hash, identity, { author: authorOf(caller, operation) })
   if (unsure !== undefined) throw unsure
@@ -77,24 +80,34 @@ export function authorOf({ agentId }: Caller, operation: string): Author {
   return { agentId: agentId ?? 'anonymous', operation }
 }
 
+interface MissingFile<Answer> {
+  readonly createDirs: boolean
+  readonly mode?: number | undefined
+  readonly from?: string
+  /** Of the call, if the file gets this hash. */
+  readonly answer: (hash: string) => Answer
+}
+
 /**
- * Creates a file that was not there a moment ago, and records it. @returns its hash
+ * Creates a file that was not there a moment ago, and records it. @returns the answer
  * @throws StaleFileError if another program has just created it: then it is a file to change
  */
-export async function createMissing(
+export async function createMissing<Answer extends object>(
   context: OperationContext,
   operation: string,
   { place, assertHeld }: Pick<LockedTurn, 'place' | 'assertHeld'>,
   path: string,
   bytes: Buffer,
-  { createDirs, mode, ...source }: { createDirs: boolean; mode?: number | undefined; from?: string }
-): Promise<string> {
+  { createDirs, mode, answer, ...source }: MissingFile<Answer>
+): Promise<Answer> {
   try {
     const hash = await hashInTurns(bytes)
-    const made = await context.files.create(place, path, bytes, { createDirs, assertHeld, mode })
+    const done = remember(() => answer(hash))
+    const announce = announceWrite(context, place, { before: null, after: hash }, done)
+    const made = await context.files.create(place, path, bytes, { createDirs, assertHeld, mode, announce })
     recordVersion(context, operation, place, { bytes, hash }, made)
     context.reads.recordKnown(context.caller.agentId, { path: place.path, given: path, hash, ...source })
-    return hash
+    return done()
   } catch (error) {
     if (!(error instanceof OperationError) || error.code !== 'FILE_EXISTS') throw error
     throw new StaleFileError(`created meanwhile: ${place.path}`, { cause: error })

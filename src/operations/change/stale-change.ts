@@ -102,6 +102,11 @@ export async function answerMerged<Done extends { readonly hash?: string | null 
   return { ...done, merged: true, ...modifications, diff }
 }
 
+/** What a receipt holds of the answer to a merged change: no content of files. */
+export function withoutDiff({ modifications }: Merged) {
+  return { merged: true, ...modifications, diff: null }
+}
+
 function isJsonName(path: string): boolean {
   return path.toLowerCase().endsWith('.json')
 }

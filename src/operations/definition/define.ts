@@ -10,6 +10,7 @@ import type { OperationContext, OperationResult } from '../../engine/context.ts'
 import { envelopes, type Envelope } from './envelopes.ts'
 import { collectNotices } from '../../engine/notices/notices.ts'
 import { takeInput } from './copy-input.ts'
+import { once, runNamed } from './named-call.ts'
 
 /** The four hints of MCP's tool annotations. */
 export interface Annotations {
@@ -89,6 +90,7 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
   definition: Definition<Input, Output>
 ): Operation {
   const { name, input, handle, envelope, ownItems } = definition
+  const canBeNamed = 'request_id' in input.properties
   const check = createInputCheck(name, ownItems === undefined ? input : withAnyItems(input, ownItems))
 
   async function call(rawInput: unknown, context: OperationContext): Promise<OperationResult> {
@@ -99,7 +101,8 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
     const facts = { operation: name, path: pathOf(taken), agent_id: agentId, transport: context.caller.transport }
     const start = performance.now()
     try {
-      const result = (await handle(taken, context.withAgent(agentId))) as OperationResult
+      const own = context.withAgent(agentId)
+      const result = await (canBeNamed ? handleNamed(taken, own) : handleOnce(taken, own))
       context.log.debug({ ...facts, status: result.status, ms: performance.now() - start }, 'operation')
       const notices = await noticesFor(agentId, context)
       return notices === undefined ? result : insertNotices(result, notices)
@@ -111,6 +114,17 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
     } finally {
       context.work.release()
     }
+  }
+
+  const handleOnce = async (taken: Static<Input>, context: OperationContext) =>
+    (await handle(taken, context)) as OperationResult
+
+  /** Each item of a list has a receipt of its own, which its handler asks for. */
+  function handleNamed(taken: Static<Input>, context: OperationContext): Promise<OperationResult> {
+    return runNamed(name, taken, context, (turn) => {
+      const carryOut = () => handleOnce(taken, context.withReceipt(turn))
+      return ownItems === undefined ? once(turn, carryOut) : carryOut()
+    })
   }
 
   /** The FES envelope has no room for notices, nor have the bytes of a file: they wait for another answer. */

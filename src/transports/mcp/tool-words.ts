@@ -35,8 +35,8 @@ export const parameterWords: Readonly<Record<string, string>> = {
   ticket: 'To wait on in the places kept'
 }
 
-/** Accepted all the same: one is without effect, but named by a specification, and one is for HTTP. */
-export const unlistedParameters: ReadonlySet<string> = new Set(['poll_interval_ms', 'include_modified'])
+/** Accepted, and not shown: without effect, for HTTP, or for programs that repeat calls: a model does not see that an answer is lost. */
+export const unlistedParameters: ReadonlySet<string> = new Set(['poll_interval_ms', 'include_modified', 'request_id'])
 
 /** A tool without words here has the description of its operation. */
 export const toolWords: Readonly<Record<string, ToolWords>> = {

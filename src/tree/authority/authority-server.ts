@@ -11,6 +11,7 @@ import { withResolvers } from '../../support/with-resolvers.ts'
 import type { Address } from './address.ts'
 import { openChannel, type Channel } from './channel.ts'
 import { createFeed } from './feed.ts'
+import type { Receipts } from '../../engine/receipts/receipts.ts'
 import type { EngineLink } from '../../engine/engine-link.ts'
 import {
   protocol,
@@ -28,6 +29,7 @@ interface AuthorityServerOptions {
   readonly roots: readonly string[]
   readonly settings: () => EngineSettings
   readonly state: () => StateOnDisk | undefined
+  readonly receipts: Pick<Receipts, 'lineage' | 'onLineage'>
   /** Of the bytes of requests in progress, those of relays included. */
   readonly budget: ByteBudget
   /** Called when a relay has joined or left. */
@@ -54,9 +56,12 @@ interface Peer {
 export type AuthorityServer = ReturnType<typeof createAuthorityServer>
 
 export function createAuthorityServer(options: AuthorityServerOptions) {
-  const { engine, roots, settings, state, budget, onMembersChange, onError } = options
+  const { engine, roots, settings, state, receipts, budget, onMembersChange, onError } = options
   const peers = new Set<Peer>()
   let server: Server | undefined
+  receipts.onLineage(() => {
+    for (const { channel } of peers) channel.send({ type: 'lineage', lineage: receipts.lineage })
+  })
 
   function accept(socket: Socket): void {
     budget.work.watch(socket, false)
@@ -108,7 +113,8 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
     if (refusal !== undefined) return peer.channel.send({ type: 'refused', message: refusal })
     peer.member = hello.member
     for (const connection of hello.connections) peer.connections.add(connection)
-    peer.channel.send({ type: 'welcome', pid: process.pid, settings: settings(), state: state() })
+    const { lineage } = receipts
+    peer.channel.send({ type: 'welcome', pid: process.pid, settings: settings(), state: state(), lineage })
     return onMembersChange()
   }
 

@@ -65,7 +65,11 @@ export type AuthorityMessage =
       readonly pid: number
       readonly settings: EngineSettings
       readonly state: StateOnDisk | undefined
+      /** As in `lineage`. */
+      readonly lineage: string | undefined
     }
+  /** Names the journal that has the receipts of changes from now on; undefined if none has. */
+  | { readonly type: 'lineage'; readonly lineage: string | undefined }
   | { readonly type: 'refused'; readonly message: string }
   | { readonly type: 'progress'; readonly id: number; readonly message: string }
   | { readonly type: 'result'; readonly id: number; readonly result: OperationResult | object | boolean }

@@ -75,6 +75,7 @@ async function connectRelay(path: string, { hello, signal, silenceMs }: ConnectO
   const pending = new Map<number, Pending>()
   const { promise: closed, resolve: markClosed } = withResolvers<void>()
   const welcome = withResolvers<Pick<Relay, 'pid' | 'settings' | 'state'>>()
+  let lineage: string | undefined
   let onEvent: EventListener | undefined
   let lastId = 0
   let isLeaving = false
@@ -98,7 +99,11 @@ async function connectRelay(path: string, { hello, signal, silenceMs }: ConnectO
     heardAt = performance.now()
     switch (message.type) {
       case 'welcome':
+        lineage = message.lineage
         return welcome.resolve(message)
+      case 'lineage':
+        lineage = message.lineage
+        return undefined
       case 'refused':
         return welcome.reject(new RefusedByAuthority(message.message))
       case 'leaving':
@@ -182,6 +187,7 @@ async function connectRelay(path: string, { hello, signal, silenceMs }: ConnectO
       state,
       closed,
       isLeaving: () => isLeaving || isClosed,
+      lineage: () => lineage,
       async isAnswering() {
         if (isClosed) return false
         channel.send({ type: 'ping' })

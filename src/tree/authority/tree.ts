@@ -1,4 +1,5 @@
 // The tree as this process sees it: one engine for all of its processes, and a state file that says where they are.
+import { randomUUID } from 'node:crypto'
 import type { ByteBudget } from '../../engine/byte-budget.ts'
 import type { Config } from '../../../schemas/config.ts'
 import { createAuthorityLock } from '../state/authority-lock.ts'
@@ -8,6 +9,7 @@ import { isOperationError, OperationError } from '../../errors.ts'
 import { placePrefix } from '../../engine/leases/tickets.ts'
 import { explainRootError } from '../../engine/files/walk-error.ts'
 import type { Logger, TreeFacts } from '../../engine/context.ts'
+import type { Receipts } from '../../engine/receipts/receipts.ts'
 import type { Events } from '../../engine/events/event-hub.ts'
 import { openAddress } from './address.ts'
 import { createAuthorityServer } from './authority-server.ts'
@@ -26,6 +28,15 @@ interface OwnEngine extends EngineLink {
   readonly leaseConnections: () => Iterable<string>
 }
 
+interface OperationNature {
+  /** True if it concerns only this process. */
+  readonly isLocal: boolean
+  /** True if it changes nothing. */
+  readonly isReadOnly: boolean
+  /** True if its calls can be named, and are then carried out once. */
+  readonly canBeNamed: boolean
+}
+
 export interface TreeOptions {
   /** Of this process. */
   readonly engine: OwnEngine
@@ -35,8 +46,9 @@ export interface TreeOptions {
   readonly events: Events
   /** Real paths; the first names the tree. */
   readonly roots: readonly [string, ...string[]]
-  /** Whether an operation concerns only this process, and whether it changes nothing. */
-  readonly natureOf: (operation: string) => { readonly isLocal: boolean; readonly isReadOnly: boolean }
+  readonly natureOf: (operation: string) => OperationNature
+  /** Of this process. */
+  readonly receipts: Pick<Receipts, 'lineage' | 'onLineage'>
   /** The current settings. */
   readonly config: () => Config
   /** This process, as it can be reached right now. */
@@ -80,6 +92,9 @@ export interface Tree extends Omit<EngineLink, 'feed'>, TreeFacts {
   readonly leave: () => void
 }
 
+/** So many authorities in a row can be lost under one change. */
+const maxLosses = 20
+
 export function createTree(options: TreeOptions): Tree {
   const { engine, budget, events, roots, natureOf, config, member, openState, state, followState } = options
   const { onRole, onDisplaced, degrade, log } = options
@@ -105,6 +120,7 @@ export function createTree(options: TreeOptions): Tree {
     roots,
     settings,
     state,
+    receipts: options.receipts,
     budget,
     onMembersChange: announce,
     onError: (error) => log.warn({ err: error }, 'a relay could not be accepted')
@@ -229,6 +245,43 @@ export function createTree(options: TreeOptions): Tree {
     }
   }
 
+  /**
+   * After the loss of the authority a change that has a name is asked again, if the next authority continues the journal of the lost
+   * one: then that one knows whether the change was made.
+   * @param use gets the name of that journal
+   */
+  async function askForChange<Result>(
+    use: (link: EngineLink, repeats: string | undefined) => Promise<Result>,
+    signal: AbortSignal
+  ): Promise<Result> {
+    let loss: { readonly error: OperationError; readonly lineage: string } | undefined
+    for (let losses = 0; ;) {
+      let link: EngineLink
+      try {
+        // Calls that wait for it go on in their order, those of `ask` among them.
+        link = membership.current() ?? (await linkFor(signal))
+      } catch (error) {
+        return fail(error)
+      }
+      try {
+        return await use(link, loss?.lineage)
+      } catch (error) {
+        const isGone = link.isLeaving?.() === true
+        if (isOperationError(error, 'OVERLOADED') && isGone) continue
+        const lineage = link.lineage?.()
+        if (!isOperationError(error, 'AUTHORITY_LOST') || !isGone || lineage === undefined) return fail(error)
+        losses += 1
+        if (losses > maxLosses) throw error
+        loss ??= { error, lineage }
+      }
+    }
+
+    /** What says that nothing was done is true of the last authority only. */
+    function fail(error: unknown): never {
+      throw loss !== undefined && isOperationError(error, 'OVERLOADED') ? loss.error : error
+    }
+  }
+
   async function linkFor(signal?: AbortSignal): Promise<EngineLink> {
     try {
       return await membership.link(signal)
@@ -255,18 +308,21 @@ export function createTree(options: TreeOptions): Tree {
 
   return {
     async call(name, input, call) {
-      const { isLocal, isReadOnly } = natureOf(name)
+      const { isLocal, isReadOnly, canBeNamed } = natureOf(name)
       if (isLocal) return engine.call(name, input, call)
       if (call.caller.connection !== undefined) connections.add(call.caller.connection)
       const askedAt = performance.now()
       let place: string | undefined
-      const use = (link: EngineLink) => {
+      let callId: string | undefined
+      const use = (link: EngineLink, repeats?: string) => {
+        // Only the answer of another process can be lost.
         if (link === engine && place === undefined) return link.call(name, input, call)
         const waitedMs = place === undefined ? undefined : performance.now() - askedAt
         place ??= nextPlace()
-        return link.call(name, input, { ...call, caller: { ...call.caller, place, waitedMs } })
+        if (canBeNamed) callId ??= randomUUID()
+        return link.call(name, input, { ...call, caller: { ...call.caller, place, waitedMs, callId, repeats } })
       }
-      return ask(use, { isReadOnly, signal: call.signal })
+      return canBeNamed ? askForChange(use, call.signal) : ask(use, { isReadOnly, signal: call.signal })
     },
     disconnect,
     hangUp(connection) {

@@ -8,6 +8,8 @@ export interface Change {
   readonly record: () => unknown
   /** Written before `notify` returns, not gathered with others. From then on it survives the death of the process. */
   readonly isUrgent?: boolean
+  /** Written together with the urgent change that follows in this tick, else alone at the end of the tick. */
+  readonly joinsNext?: boolean
 }
 
 export interface PersistedPart {

@@ -10,11 +10,13 @@ import type { Logger } from '../../engine/context.ts'
 import type { LostLeases } from '../../engine/leases/lost-leases.ts'
 import type { Tickets } from '../../engine/leases/tickets.ts'
 import type { ReadTracker } from '../../engine/versions/read-tracker.ts'
+import type { Receipts } from '../../engine/receipts/receipts.ts'
 import { createHistoryPart } from './history-part.ts'
 import { createKeptBases } from './kept-bases.ts'
 import { createLeasePart } from './lease-part.ts'
 import { createLossPart } from './loss-part.ts'
 import { livePathOf, statePathOf } from './place.ts'
+import { createReceiptPart, type ReceiptPart } from './receipt-part.ts'
 import { createRevalidation } from './revalidate.ts'
 import { createState, type Trouble } from './state.ts'
 import { createTicketPart } from './ticket-part.ts'
@@ -62,6 +64,7 @@ export interface PersistenceOptions {
   readonly lostLeases: LostLeases
   readonly tickets: Tickets
   readonly reads: ReadTracker
+  readonly receipts: Receipts
   readonly log: Logger
   /** Called with a sentence about what does not work; undefined when that is over. */
   readonly onTrouble: (about: Trouble, message: string | undefined) => void
@@ -98,16 +101,20 @@ export function createPersistence(options: PersistenceOptions): Persistence {
 
   function create(tree: string, { path, isKept }: StatePlace) {
     const check = createRevalidation({ files, bases, history, locks, log }, revalidation.signal)
+    const receiptPart = createReceiptPart(options)
     return createState({
       path,
       leavesForeign: isKept && settings.state_file !== null,
       isDurable: isKept,
       tree,
-      parts: createParts(options),
+      parts: createParts(options, receiptPart),
       bases: isKept ? createBases(path) : undefined,
       debounceMs: settings.write_debounce_seconds * 1000,
       log,
-      onTrouble,
+      onTrouble(about, message) {
+        if (about === 'journal') receiptPart.setWritable(message === undefined)
+        onTrouble(about, message)
+      },
       onRestored() {
         check.run([...history.paths()]).catch((error: unknown) => {
           log.error({ err: error }, 'the files could not be compared with their known versions')
@@ -154,9 +161,13 @@ function removeLive(tree: string): void {
 }
 
 /** In the order in which they are restored. */
-function createParts({ settings, placeGraceMs, locks, lostLeases, tickets, history, reads, log }: PersistenceOptions) {
+function createParts(
+  { settings, placeGraceMs, locks, lostLeases, tickets, history, reads, log }: PersistenceOptions,
+  receiptPart: ReceiptPart
+) {
   const leases = createLeasePart({ locks, lostLeases, log })
   return [
+    receiptPart,
     createLossPart(lostLeases),
     leases,
     createTicketPart({ tickets, locks, lostLeases, leases, ttlMultiplier: settings.ttl_multiplier, placeGraceMs }),

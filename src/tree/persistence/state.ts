@@ -47,6 +47,8 @@ export function createState(options: StateOptions) {
   const journal = createJournal(path, tree, options)
   const gathered = new Map<PersistedPart, Map<unknown, () => unknown>>(parts.map((part) => [part, new Map()]))
   const listening = new Map<PersistedPart, () => void>()
+  /** Records that wait for the urgent one of this tick. */
+  let joining: string[] = []
   let lock: StateLock | undefined
   let opening: Promise<void> | undefined
   let restoring: Promise<void> | undefined
@@ -91,7 +93,7 @@ export function createState(options: StateOptions) {
     for (const part of parts) if (part.isNeededAtOnce) void part.restore(opened?.records(part.name) ?? [])
     if (opened !== undefined) logOpened(opened, performance.now() - start)
     restoring = restoreRest(opened).finally(() => (restoring = undefined))
-    onTrouble('journal', undefined)
+    if (!isBroken) onTrouble('journal', undefined)
   }
 
   function openBases(): void {
@@ -123,7 +125,12 @@ export function createState(options: StateOptions) {
     onTrouble('set-aside', message)
   }
 
-  function note(part: PersistedPart, { key, record, isUrgent = false }: Change): void {
+  function note(part: PersistedPart, { key, record, isUrgent = false, joinsNext = false }: Change): void {
+    if (joinsNext) {
+      joining.push(toJson(part.name, record()))
+      if (joining.length === 1) queueMicrotask(appendJoining)
+      return
+    }
     if (!isUrgent) {
       gathered.get(part)?.set(key, record)
       timer ??= setTimeout(flushAndSync, debounceMs).unref()
@@ -131,8 +138,20 @@ export function createState(options: StateOptions) {
     }
     gathered.get(part)?.delete(key)
     const made = record()
-    if (made !== undefined) append([toJson(part.name, made)])
+    if (made !== undefined) append([...takeJoining(), toJson(part.name, made)])
     // A record that is not gathered reaches the disk with the next gathered ones.
+    timer ??= setTimeout(flushAndSync, debounceMs).unref()
+  }
+
+  function takeJoining(): string[] {
+    const records = joining
+    joining = []
+    return records
+  }
+
+  function appendJoining(): void {
+    const records = takeJoining()
+    if (records.length > 0) append(records)
     timer ??= setTimeout(flushAndSync, debounceMs).unref()
   }
 

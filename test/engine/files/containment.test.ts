@@ -376,7 +376,7 @@ t.test('a hard link to a file outside is written by rename, so that the outside 
   const store = openStore(tree.path('root'))
   const place = store.open('inside.txt', 'target')
   const current = await store.read(place, 'inside.txt')
-  await store.replace(place, 'inside.txt', current, Buffer.from('changed'), () => {})
+  await store.replace(place, 'inside.txt', current, Buffer.from('changed'), { assertHeld() {} })
   place.close()
   t.equal(tree.read('outside.txt'), 'outside')
   t.equal(tree.read('root/inside.txt'), 'changed')
@@ -402,7 +402,7 @@ t.test('a file that changes between reading and renaming is not overwritten', as
     const current = await store.read(place, 'a.txt')
     change()
     await t.rejects(
-      store.replace(place, 'a.txt', current, Buffer.from('ours'), () => {}),
+      store.replace(place, 'a.txt', current, Buffer.from('ours'), { assertHeld() {} }),
       /changed meanwhile/,
       title
     )

@@ -91,6 +91,7 @@ t.test('every failure goes through a relay unchanged', async (t) => {
     roots: [tree.root],
     settings: () => ({ crud: {}, locks: {} }),
     state: () => undefined,
+    receipts: { lineage: undefined, onLineage() {} },
     onMembersChange: () => {},
     onError: () => {}
   })

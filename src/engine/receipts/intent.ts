@@ -1,0 +1,94 @@
+// What a change is about to do to the disk. It is in the journal before the change, so that a later process can tell whether the change was made.
+import type { BigIntStats } from 'node:fs'
+import type { FileStore } from '../files/file-store.ts'
+import { hashNow } from '../files/read-file.ts'
+import type { OpenEntry } from '../files/walk.ts'
+
+/** A new version, which has a name of its own in the folder of the file until the change gives it the file's name. */
+interface WriteIntent {
+  readonly kind: 'write'
+  /** Canonical, as all paths here. */
+  readonly path: string
+  /** That name. */
+  readonly staged: string
+  /** The new version, by `nodeOf`. */
+  readonly node: string
+  /** Null if the file is created. */
+  readonly before: string | null
+  readonly after: string
+}
+
+interface DeleteIntent {
+  readonly kind: 'delete'
+  readonly path: string
+  /** What is deleted. */
+  readonly node: string
+}
+
+interface RenameIntent {
+  readonly kind: 'rename'
+  readonly from: string
+  readonly to: string
+  /** What is renamed. */
+  readonly node: string
+}
+
+export type Intent = WriteIntent | DeleteIntent | RenameIntent
+
+/** `unclear`: another program has changed the file since, in a way that hides it. */
+export type Verdict = 'made' | 'not-made' | 'unclear'
+
+/** Names a file over its renames. An inode number alone may be given to the next file. */
+export function nodeOf({ dev, ino, birthtimeNs }: BigIntStats): string {
+  return `${dev}:${ino}:${birthtimeNs}`
+}
+
+/** Whether the change that a process was about to make when it was killed was made. */
+export function judge(intent: Intent, files: Pick<FileStore, 'open'>): Verdict {
+  try {
+    switch (intent.kind) {
+      case 'write':
+        return at(intent.path, files, (place) => judgeWrite(intent, place))
+      case 'delete':
+        return at(intent.path, files, ({ stat }) => judgeDelete(intent, stat))
+      case 'rename':
+        return at(intent.from, files, (from) => at(intent.to, files, (to) => judgeRename(intent, from.stat, to.stat)))
+      default:
+        return intent satisfies never
+    }
+  } catch {
+    // The file cannot be reached any more.
+    return 'unclear'
+  }
+}
+
+/** Only the change takes the staged name away: a failed one says first, in the journal, that it was not made. */
+function judgeWrite({ staged, node, before, after }: WriteIntent, place: OpenEntry): Verdict {
+  const { stat, directory, missing } = place
+  if (stat !== undefined && nodeOf(stat) === node) return 'made'
+  if (missing.length === 0 && directory.stat(staged) !== undefined) return 'not-made'
+  const hash = stat?.isFile() === true ? hashNow(place) : null
+  if (hash === undefined) return 'unclear'
+  return hash === before && hash !== after ? 'not-made' : 'made'
+}
+
+function judgeDelete({ node }: DeleteIntent, stat: BigIntStats | undefined): Verdict {
+  if (stat === undefined) return 'made'
+  return nodeOf(stat) === node ? 'not-made' : 'unclear'
+}
+
+function judgeRename({ node }: RenameIntent, from: BigIntStats | undefined, to: BigIntStats | undefined): Verdict {
+  if (to !== undefined && nodeOf(to) === node) return 'made'
+  if (from !== undefined) return nodeOf(from) === node ? 'not-made' : 'unclear'
+  // Copied to another file system, and the source is gone: the last step of such a rename.
+  return to === undefined ? 'unclear' : 'made'
+}
+
+function at<Result>(path: string, files: Pick<FileStore, 'open'>, use: (place: OpenEntry) => Result): Result {
+  const place = files.open(path, 'entry')
+  try {
+    return use(place)
+  } finally {
+    place.close()
+  }
+}

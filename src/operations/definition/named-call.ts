@@ -1,0 +1,84 @@
+// A call that its caller has named: what it changes is made once, however often the call is repeated.
+import { RequestId } from '../../../schemas/common.ts'
+import { OperationError } from '../../errors.ts'
+import type { Caller, OperationContext } from '../../engine/context.ts'
+import { digestOf } from '../../engine/receipts/digest.ts'
+import type { Outcome, ReceiptTurn } from '../../engine/receipts/receipts.ts'
+import { Validator } from '../../support/validation/validator.ts'
+
+interface NamedInput {
+  readonly request_id?: string
+}
+
+/** These say who asks, not what for. */
+const withoutMeaning = ['request_id', 'agent_id']
+
+/**
+ * Carries out a call under its name: the caller's own, or that of the relay which passes it on. Without a name it is carried out as
+ * it is.
+ * @throws OperationError INVALID_REQUEST if the name belongs to another input
+ */
+export async function runNamed<Result extends object>(
+  operation: string,
+  input: NamedInput,
+  context: OperationContext,
+  carryOut: (turn: ReceiptTurn | undefined) => Promise<Result>
+): Promise<Result> {
+  const { receipts, caller, signal } = context
+  const requestId = nameOf(input, caller)
+  const { agentId: who = 'anonymous', callId, repeats } = caller
+  if (requestId === undefined && callId === undefined) return carryOut(undefined)
+  // A relay's names are its own: they are apart from those of its callers.
+  const key =
+    requestId === undefined ? { agentId: `${who}\0`, requestId: callId as string } : { agentId: who, requestId }
+  const digest = await digestOf(operation, input, withoutMeaning)
+  return receipts.run({ ...key, isNamedByCaller: requestId !== undefined, digest, repeats }, signal, carryOut)
+}
+
+/** The answer of an earlier call, or else of this one, which is kept if it is about a change. @throws OperationError the recorded one */
+export async function once<Result extends { readonly status?: string }>(
+  turn: ReceiptTurn | undefined,
+  carryOut: () => Promise<Result>
+): Promise<Result> {
+  if (turn === undefined) return carryOut()
+  const recorded = turn.recorded()
+  if (recorded !== undefined) return replay(recorded, turn.isNamedByCaller) as Result
+  try {
+    const result = await carryOut()
+    // Nothing was changed: a repeat is another attempt.
+    if (result.status !== 'contention') turn.record({ result })
+    return result
+  } catch (error) {
+    if (isApplied(error)) turn.record({ error: error.toWire() })
+    else turn.drop()
+    throw error
+  }
+}
+
+function replay(outcome: Outcome, isMarked: boolean): object {
+  if ('result' in outcome) return isMarked ? { ...outcome.result, replayed: true } : outcome.result
+  const { error } = outcome
+  throw OperationError.fromWire(isMarked ? { ...error, details: { ...error.details, replayed: true } } : error)
+}
+
+/** The change was made, and only what comes after it has failed. */
+function isApplied(error: unknown): error is OperationError {
+  return error instanceof OperationError && error.details?.['applied'] === true
+}
+
+const requestIdValidator = new Validator<string>('request_id', RequestId)
+
+/** @throws OperationError INVALID_REQUEST */
+function nameOf({ request_id }: NamedInput, { requestId }: Caller): string | undefined {
+  if (requestId === undefined) return request_id
+  if (!requestIdValidator.accepts(requestId)) {
+    const message = 'The Idempotency-Key of the request must have 1 to 128 characters and no control characters.'
+    throw new OperationError('INVALID_REQUEST', message)
+  }
+  if (request_id !== undefined && request_id !== requestId) {
+    const message =
+      'The request has one name in the header Idempotency-Key and another one in request_id. Nothing was done: send one of them, or the same in both.'
+    throw new OperationError('INVALID_REQUEST', message)
+  }
+  return requestId
+}

@@ -1,0 +1,112 @@
+// The receipts of named changes: with them, and the disk, the next authority knows which changes the one before it has made.
+import { randomUUID } from 'node:crypto'
+import type { Logger } from '../../engine/context.ts'
+import type { FileStore } from '../../engine/files/file-store.ts'
+import { judge, type Intent } from '../../engine/receipts/intent.ts'
+import type { Receipt, ReceiptKey, Receipts } from '../../engine/receipts/receipts.ts'
+import { hasTypes, isFields } from './fields.ts'
+import type { PersistedPart } from './part.ts'
+
+/** The change was not made. */
+interface Gone extends ReceiptKey {
+  readonly index: number
+  readonly isGone: true
+}
+
+/** Names the journal, however often it is rewritten. */
+interface Lineage {
+  readonly lineage: string
+}
+
+export interface ReceiptPart extends PersistedPart {
+  /** Whether what is written reaches the journal. Until it does, no other process can continue these receipts. */
+  readonly setWritable: (isWritable: boolean) => void
+}
+
+interface Options {
+  readonly receipts: Receipts
+  readonly files: FileStore
+  readonly log: Logger
+}
+
+export function createReceiptPart({ receipts, files, log }: Options): ReceiptPart {
+  let lineage: string | undefined
+  let isWritable = true
+  let notify: Parameters<PersistedPart['onChange']>[0] = () => {}
+
+  function publish(): void {
+    receipts.setLineage(isWritable ? lineage : undefined)
+  }
+
+  function judgeAndLog(intent: Intent) {
+    const verdict = judge(intent, files)
+    log.info({ ...intent, verdict }, 'a change was under way when the process before this one ended')
+    return verdict
+  }
+
+  return {
+    name: 'receipt',
+    isNeededAtOnce: true,
+    *dump() {
+      if (lineage !== undefined) yield { lineage }
+      yield* receipts.all()
+    },
+    restore(records) {
+      const latest = new Map<string, Receipt>()
+      for (const record of records) {
+        if (isLineage(record)) lineage = record.lineage
+        if (!isOfReceipt(record)) continue
+        const key = `${record.agentId}\n${record.requestId}\n${record.index}`
+        latest.delete(key)
+        if (isReceipt(record)) latest.set(key, record)
+      }
+      receipts.restore(latest.values(), judgeAndLog)
+      if (lineage === undefined) {
+        lineage = randomUUID()
+        notify({ key: 'lineage', record: () => ({ lineage }), isUrgent: true })
+      }
+      publish()
+    },
+    onChange(next) {
+      notify = next
+      return receipts.onChange(({ receipt, isGone }) => {
+        const { agentId, requestId, index, intent } = receipt
+        const record = (): Receipt | Gone => (isGone ? { agentId, requestId, index, isGone } : receipt)
+        // A change that was made is recorded in the write of its version. Until then its intent, and the disk, tell of it.
+        const isWithVersion = !isGone && intent === undefined
+        notify({ key: receipt, record, ...(isWithVersion ? { joinsNext: true } : { isUrgent: true }) })
+      })
+    },
+    setWritable(next) {
+      isWritable = next
+      publish()
+    }
+  }
+}
+
+function isLineage(record: unknown): record is Lineage {
+  return hasTypes(record, { lineage: 'string' })
+}
+
+function isOfReceipt(record: unknown): record is Receipt | Gone {
+  return hasTypes(record, { agentId: 'string', requestId: 'string', index: 'number' })
+}
+
+function isReceipt(record: unknown): record is Receipt {
+  if (!isFields(record) || !hasTypes(record, { digest: 'string', at: 'number' })) return false
+  const { outcome, intent } = record
+  if (!isFields(outcome) || !(isFields(outcome['result']) || isFields(outcome['error']))) return false
+  return intent === undefined || isIntent(intent)
+}
+
+const models = {
+  write: { path: 'string', staged: 'string', node: 'string', after: 'string' },
+  delete: { path: 'string', node: 'string' },
+  rename: { from: 'string', to: 'string', node: 'string' }
+} as const
+
+function isIntent(value: unknown): value is Intent {
+  if (!isFields(value)) return false
+  const model = models[value['kind'] as keyof typeof models] as Parameters<typeof hasTypes>[1] | undefined
+  return model !== undefined && hasTypes(value, model)
+}

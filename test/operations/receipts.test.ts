@@ -1,0 +1,200 @@
+// request_id: a change that its caller has named is made once, and a repeat gets the recorded answer.
+import { rmSync } from 'node:fs'
+import t, { type Test } from 'tap'
+import { connect, transports, type Answer } from '../fixtures/clients.ts'
+import { startServer } from '../fixtures/server.ts'
+import { startStdio } from '../fixtures/stdio.ts'
+import { hashOf, makeTree, type Tree } from '../fixtures/tree.ts'
+import { untilQueued } from '../fixtures/processes.ts'
+import type { PartialConfig } from '../../src/config/config.ts'
+
+async function scene(t: Test, files: Record<string, string> = {}, crud: PartialConfig['crud'] = {}) {
+  const tree = makeTree(t, files)
+  const { url } = await startServer(t, tree.root, { crud })
+  const ann = await connect(t, 'rest', url, 'ann')
+  const withKey = async (name: string, key: string, input: object, agentId = 'ann') => {
+    const headers = { 'content-type': 'application/json', 'x-agent-id': agentId, 'idempotency-key': key }
+    const response = await fetch(`${url}/${name}`, { method: 'POST', headers, body: JSON.stringify(input) })
+    return (await response.json()) as Answer
+  }
+  return { tree, url, call: (name: string, input: object) => ann.call(name, input), withKey }
+}
+
+/** Each change, what must be there before it, and how another agent then undoes or overwrites it. */
+const changes: readonly {
+  readonly name: string
+  readonly input: object
+  readonly undo: (tree: Tree) => void
+}[] = [
+  { name: 'async_write', input: { path: 'new', content: 'one' }, undo: (tree) => rmSync(tree.path('new')) },
+  {
+    name: 'async_update',
+    input: { path: 'f', expected_hash: hashOf('one\n'), content: 'two\n' },
+    undo: (tree) => tree.write('f', 'x')
+  },
+  { name: 'async_append', input: { path: 'f', content: 'two\n' }, undo: (tree) => tree.write('f', 'x') },
+  {
+    name: 'async_append',
+    input: { path: 'n', content: 'two\n', create_if_missing: true },
+    undo: (tree) => rmSync(tree.path('n'))
+  },
+  { name: 'async_delete', input: { path: 'f' }, undo: (tree) => tree.write('f', 'one\n') },
+  { name: 'async_rename', input: { old_path: 'f', new_path: 'g' }, undo: (tree) => tree.write('f', 'one\n') },
+  { name: 'edit_file', input: { name: 'f', append: 'two' }, undo: (tree) => tree.write('f', 'x') },
+  {
+    name: 'async_batch_write',
+    input: {
+      files: [
+        { path: 'a', content: '1' },
+        { path: 'b', content: '2' }
+      ]
+    },
+    undo: (tree) => rmSync(tree.path('a'))
+  },
+  {
+    name: 'async_batch_update',
+    input: { files: [{ path: 'f', expected_hash: hashOf('one\n'), content: 'two\n' }] },
+    undo: (tree) => tree.write('f', 'x')
+  }
+]
+
+for (const transport of [...transports, 'json-rpc'] as const) {
+  t.test(`a repeat of a named change over ${transport} gets its answer, whatever became of the file`, async (t) => {
+    for (const { name, input, undo } of changes) {
+      const tree = makeTree(t, { f: 'one\n' })
+      const call = await callOver(t, transport, tree)
+      const named = { ...input, request_id: `${name} 1`, agent_id: 'ann' }
+      const first = await call(name, named)
+      undo(tree)
+      const before = tree.all().map((path) => [path, tree.read(path)])
+      const repeated = await call(name, named)
+      const { notices: _, replayed, results, ...others } = repeated
+      t.equal(replayed, true, name)
+      const { results: firstResults, ...firstOthers } = first
+      t.strictSame(others, firstOthers, name)
+      t.strictSame(
+        results,
+        (firstResults as Answer[] | undefined)?.map((each) => ({ ...each, replayed: true })),
+        name
+      )
+      t.strictSame(
+        tree.all().map((path) => [path, tree.read(path)]),
+        before,
+        `${name}: nothing is changed`
+      )
+    }
+  })
+}
+
+async function callOver(t: Test, transport: (typeof transports)[number] | 'json-rpc', tree: Tree) {
+  if (transport === 'json-rpc') {
+    const program = startStdio(t, ['--transport', 'stdio', '--dir', tree.root])
+    return async (name: string, input: object) => (await program.call(name, input)).result as Answer
+  }
+  const { url } = await startServer(t, tree.root)
+  const client = await connect(t, transport, url, 'ann')
+  return (name: string, input: object) => client.call(name, input)
+}
+
+t.test('async_restore is made once, too', async (t) => {
+  const { tree, call } = await scene(t, { f: 'one' })
+  const { hash } = await call('async_read', { path: 'f' })
+  await call('async_delete', { path: 'f' })
+  const input = { path: 'f', hash, request_id: 'r' }
+  t.match(await call('async_restore', input), { status: 'ok', changed: true })
+  rmSync(tree.path('f'))
+  t.match(await call('async_restore', input), { status: 'ok', changed: true, replayed: true })
+  t.strictSame(tree.all(), [])
+})
+
+t.test('a request_id with another input, or for another operation, is refused, and says so', async (t) => {
+  const { tree, call, withKey } = await scene(t, { f: 'one' })
+  const input = { path: 'f', content: '+' }
+  await call('async_append', { ...input, request_id: 'r' })
+  const refused = { error_code: 'INVALID_REQUEST', message: /"r" belongs to an earlier call with another input/ }
+  t.match(await call('async_append', { ...input, content: '-', request_id: 'r' }), refused)
+  t.match(await call('async_delete', { path: 'f', request_id: 'r' }), refused)
+  t.match(await withKey('async_append', 'r', { content: '+', path: 'f' }), { replayed: true }, 'in another order')
+  t.equal(tree.read('f'), 'one+')
+})
+
+t.test('the same request_id of another agent is another request', async (t) => {
+  const { tree, call } = await scene(t, { f: '' })
+  const input = { path: 'f', content: '+', request_id: 'r' }
+  t.match(await call('async_append', input), { status: 'ok' })
+  t.notMatch(await call('async_append', { ...input, agent_id: 'bob' }), { replayed: true })
+  t.match(await call('async_append', { ...input, agent_id: 'bob' }), { replayed: true })
+  t.equal(tree.read('f'), '++')
+})
+
+t.test('the header Idempotency-Key is the request_id, and must not differ from one in the body', async (t) => {
+  const { tree, withKey } = await scene(t, { f: '' })
+  const input = { path: 'f', content: '+' }
+  t.match(await withKey('async_append', 'k', input), { status: 'ok' })
+  t.match(await withKey('async_append', 'k', { ...input, request_id: 'k' }), { status: 'ok', replayed: true })
+  t.match(await withKey('async_append', 'k', { ...input, request_id: 'l' }), {
+    error_code: 'INVALID_REQUEST',
+    message: /Idempotency-Key and another one in request_id/
+  })
+  t.match(await withKey('async_append', 'k'.repeat(129), input), { error_code: 'INVALID_REQUEST' })
+  t.equal(tree.read('f'), '+')
+  for (const request_id of ['', 'k'.repeat(129), 'a\nb'])
+    t.match(await withKey('async_append', '', { ...input, request_id }), { error_code: 'INVALID_REQUEST' }, request_id)
+})
+
+t.test('a call that changed nothing is not recorded: its repeat is another attempt', async (t) => {
+  const { tree, call } = await scene(t, { f: 'two' })
+  const update = { path: 'f', expected_hash: hashOf('one'), content: 'three', request_id: 'r' }
+  t.match(await call('async_update', update), { status: 'contention' })
+  tree.write('f', 'one')
+  t.match(await call('async_update', update), { status: 'ok' })
+  t.match(await call('async_update', update), { status: 'ok', replayed: true })
+  const files = [
+    { path: 'a', content: '1' },
+    { path: 'f', content: '2' }
+  ]
+  const batch = { files, request_id: 'batch' }
+  t.match(await call('async_batch_write', batch), { results: [{ status: 'ok' }, { error_code: 'FILE_EXISTS' }] })
+  rmSync(tree.path('f'))
+  t.match(await call('async_batch_write', batch), { replayed: true, results: [{ replayed: true }, { status: 'ok' }] })
+  t.equal(tree.read('f'), '2', 'what was not done the first time is done now')
+})
+
+t.test('a repeat while the first call still waits gets the answer of the first', async (t) => {
+  const { tree, url, call } = await scene(t, { f: '' })
+  const { results } = await call('lock_try', { filepaths: ['f'], agent_id: 'holder' })
+  t.match(results, [{ acquired: true }])
+  const input = { path: 'f', content: '+', request_id: 'r' }
+  const first = call('async_append', input)
+  await untilQueued(url, 'f', 1)
+  const second = call('async_append', input)
+  t.match(await call('async_append', { ...input, request_id: 'other', timeout: 0 }), { error_code: 'LOCK_TIMEOUT' })
+  await call('lock_release', { filepaths: ['f'], agent_id: 'holder' })
+  const answers = await Promise.all([first, second])
+  t.match(answers, [{ status: 'ok' }, { status: 'ok', replayed: true }])
+  t.equal(tree.read('f'), '+')
+})
+
+t.test('the receipt of a merged change says so, and holds no content', async (t) => {
+  const { tree, call } = await scene(t, { f: '1\n2\n3\n4\n5\n' })
+  const { hash } = await call('async_read', { path: 'f' })
+  tree.write('f', '1\n2\n3\n4\nfive\n')
+  const patches = [{ old_string: '1\n', new_string: 'one\n' }]
+  const update = { path: 'f', expected_hash: hash, patches, on_contention: 'merge', request_id: 'r' }
+  t.match(await call('async_update', update), { merged: true, diff: { changes: Array } })
+  t.match(await call('async_update', update), { merged: true, diff: null, replayed: true })
+  t.equal(tree.read('f'), 'one\n2\n3\n4\nfive\n')
+})
+
+t.test('a flood of names costs an agent its own oldest receipts, and no other agent one', async (t) => {
+  const bounds = { max_agent_receipt_bytes: 8192, max_receipt_bytes: 20_000 }
+  const { tree, call } = await scene(t, { f: '' }, bounds)
+  const append = (request_id: string, agent_id: string) =>
+    call('async_append', { path: 'f', content: '', request_id, agent_id })
+  await append('kept', 'bob')
+  for (let count = 0; count < 50; count += 1) await append(`r${count}`, 'ann')
+  for (let count = 0; count < 20; count += 1) await append('only', `newcomer ${count}`)
+  t.match(await append('kept', 'bob'), { replayed: true })
+  t.notMatch(await append('r0', 'ann'), { replayed: true })
+  t.equal(tree.read('f'), '')
+})

@@ -1,0 +1,316 @@
+// A named change is made once, although the process that makes it is killed: between intent, rename and record, and at random.
+import { readFileSync, rmSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import type { Answer } from '../../fixtures/clients.ts'
+import { cannotInject, withFaults } from '../../fixtures/inject.ts'
+import { givenSeed, lengthOf } from '../../fixtures/length.ts'
+import { createRandom } from '../../fixtures/random.ts'
+import type { StdioProgram } from '../../fixtures/stdio.ts'
+import { hashOf } from '../../fixtures/tree.ts'
+import { until } from '../../fixtures/until.ts'
+import { makeKeptTree, type Call, type KeptTree } from './fixtures/kept.ts'
+
+t.setTimeout(900_000)
+const seed = givenSeed ?? Math.floor(Math.random() * 2 ** 31)
+const kills = lengthOf({ full: 100, short: 8 })
+
+const one = hashOf('one')
+const renames = ['rename', 'renameat', 'renameat2']
+const links = ['link', 'linkat']
+const unlinks = ['unlink', 'unlinkat']
+
+/** The call is killed at a system call, which then is not made. */
+interface KillPoint {
+  readonly title: string
+  readonly name: string
+  readonly input: object
+  readonly calls: readonly string[]
+  /** Which of these calls, counted from 1. */
+  readonly when: number
+  readonly isMade: boolean
+  /** The content of the file `f`, or of `g` after a rename, in the end; undefined if it is gone. */
+  readonly content: string | undefined
+}
+
+const append = { name: 'async_append', input: { path: 'f', content: 'two' }, content: 'onetwo' }
+const points: readonly KillPoint[] = [
+  { ...append, title: 'before the rename', calls: renames, when: 1, isMade: false },
+  { ...append, title: 'after the rename, before the record', calls: ['fsync'], when: 2, isMade: true },
+  {
+    title: 'before the new name of a file that is created',
+    name: 'async_write',
+    input: { path: 'g', content: 'new' },
+    calls: links,
+    when: 1,
+    isMade: false,
+    content: 'new'
+  },
+  {
+    title: 'after the new name, while the staged one is still there',
+    name: 'async_write',
+    input: { path: 'g', content: 'new' },
+    calls: unlinks,
+    when: 1,
+    isMade: true,
+    content: 'new'
+  },
+  {
+    title: 'before a delete',
+    name: 'async_delete',
+    input: { path: 'f' },
+    calls: unlinks,
+    when: 1,
+    isMade: false,
+    content: undefined
+  },
+  {
+    title: 'after a delete',
+    name: 'async_delete',
+    input: { path: 'f' },
+    calls: ['fsync'],
+    when: 1,
+    isMade: true,
+    content: undefined
+  },
+  {
+    title: 'before a change of name',
+    name: 'async_rename',
+    input: { old_path: 'f', new_path: 'g' },
+    calls: renames,
+    when: 1,
+    isMade: false,
+    content: 'one'
+  },
+  {
+    title: 'after a change of name',
+    name: 'async_rename',
+    input: { old_path: 'f', new_path: 'g' },
+    calls: ['fsync'],
+    when: 1,
+    isMade: true,
+    content: 'one'
+  },
+  {
+    title: 'after the rename, for the second file of a batch',
+    name: 'async_batch_update',
+    input: {
+      files: [
+        { path: 'e', expected_hash: one, content: 'other' },
+        { path: 'f', expected_hash: one, content: 'two' }
+      ]
+    },
+    calls: ['fsync'],
+    when: 4,
+    isMade: true,
+    content: 'two'
+  }
+]
+
+async function killedAt(t: Test, tree: KeptTree, { name, input, calls, when }: KillPoint): Promise<void> {
+  const { program, call } = tree.stdio()
+  // It reads the files before the call, as most agents do.
+  await call('async_read', { path: 'f' })
+  const how = `error=EIO:signal=SIGKILL:when=${when}`
+  await withFaults(program.process.pid as number, calls, how, async () => {
+    program.send({ jsonrpc: '2.0', id: 'killed', method: name, params: input })
+    t.match(await program.end(), { signal: 'SIGKILL' })
+  })
+}
+
+t.test(
+  'killed at any step of a named change, the next process knows whether it was made',
+  { skip: cannotInject },
+  async (t) => {
+    for (const point of points) {
+      await t.test(`${point.name}, ${point.title}`, async (t) => {
+        // One thread, so that its fsyncs are counted in their order.
+        const tree = makeKeptTree(t, { e: 'one', f: 'one' })
+        tree.environment['UV_THREADPOOL_SIZE'] = '1'
+        const input = { ...point.input, agent_id: 'ann', request_id: 'r' }
+        await killedAt(t, tree, { ...point, input })
+        const { program, call } = tree.stdio()
+        const answer = await call(point.name, input)
+        t.match(answer, { status: 'ok' })
+        t.equal(answer['replayed'] ?? false, point.isMade, 'made before the kill')
+        const again = await call(point.name, input)
+        t.match(again, { status: 'ok', replayed: true })
+        const name = tree.all().includes('g') ? 'g' : 'f'
+        t.equal(tree.all().includes(name) ? tree.read(name) : undefined, point.content)
+        await program.end()
+      })
+    }
+  }
+)
+
+t.test(
+  'what other programs did after the kill does not hide a change, or is told',
+  { skip: cannotInject },
+  async (t) => {
+    const [, afterRename, , , , afterDelete] = points as readonly [KillPoint, KillPoint, ...KillPoint[]] &
+      Record<5, KillPoint>
+    const scenes = [
+      { point: afterRename, expected: { status: 'ok', replayed: true } },
+      {
+        point: afterDelete,
+        expected: { error_code: 'AUTHORITY_LOST', message: /not known whether the change was made/ }
+      }
+    ]
+    for (const { point, expected } of scenes) {
+      const tree = makeKeptTree(t, { e: 'one', f: 'one' })
+      tree.environment['UV_THREADPOOL_SIZE'] = '1'
+      const input = { ...point.input, agent_id: 'ann', request_id: 'r' }
+      await killedAt(t, tree, { ...point, input })
+      tree.write('f', 'something else')
+      const { program, call } = tree.stdio()
+      for (const attempt of [1, 2]) t.match(await call(point.name, input), expected, `${point.name} ${attempt}`)
+      t.equal(tree.read('f'), 'something else')
+      await program.end()
+    }
+  }
+)
+
+t.test('receipts outlive a restart, for their time', async (t) => {
+  const tree = makeKeptTree(t, { f: 'one' })
+  const input = { path: 'f', content: '+', agent_id: 'ann', request_id: 'r' }
+  const first = tree.stdio()
+  const answer = await first.call('async_append', input)
+  await first.program.end()
+  const second = tree.stdio()
+  t.strictSame(await second.call('async_append', input), { ...answer, replayed: true })
+  t.match(await second.call('async_append', { ...input, content: '-' }), { error_code: 'INVALID_REQUEST' })
+  await second.program.end()
+  t.equal(tree.read('f'), 'one+')
+})
+
+t.test('an intent and a receipt are two writes of the journal, the second of which has the version, too', async (t) => {
+  const tree = makeKeptTree(t, { f: 'one' })
+  const { program, call } = tree.stdio()
+  await call('async_append', { path: 'f', content: '+', agent_id: 'ann' })
+  await call('async_append', { path: 'f', content: '+', agent_id: 'ann', request_id: 'r' })
+  const records = readFileSync(tree.statePath() as string, 'utf8')
+    .split('\n')
+    .map((line) => line.slice(9))
+  const kinds = records.flatMap((line) => (line.startsWith('[') ? [JSON.parse(line) as [string, Answer]] : []))
+  const named = kinds.slice(kinds.findIndex(([part, record]) => part === 'receipt' && record['requestId'] === 'r'))
+  t.match(named, [
+    ['receipt', { intent: { kind: 'write', before: hashOf('one+'), after: hashOf('one++') } }],
+    ['receipt', { outcome: { result: { status: 'ok' } } }],
+    ['history', { path: tree.path('f') }]
+  ])
+  await program.end()
+})
+
+interface Window {
+  program: StdioProgram
+  call: Call
+}
+
+/** Repeats a call until it is answered, through whichever window is there. @returns how often it was sent */
+async function insist(windows: readonly Window[], first: number, name: string, input: object): Promise<number> {
+  for (let sent = 1; ; sent += 1) {
+    const window = windows[(first + sent) % windows.length] as Window
+    const answer = await window.call(name, input).catch(() => undefined)
+    if (answer?.['status'] === 'ok') return sent
+    const code = answer?.['error_code']
+    if (answer !== undefined && code !== 'OVERLOADED' && code !== 'LOCK_TIMEOUT')
+      throw new Error(JSON.stringify(answer))
+  }
+}
+
+/** Three windows on one tree, as an IDE opens them; the one whose process is the authority is killed again and again. */
+t.test(
+  `${kills} kills of the authority: a client that repeats what was not answered ends with exactly its changes (TEST_SEED=${seed})`,
+  async (t) => {
+    const random = createRandom(seed)
+    const tree = makeKeptTree(t, { 'a.txt': '', 'b.txt': '' }, { CRUD__DURABILITY: 'rename' })
+    const open = (): Window => tree.stdio('--log-level', 'warn')
+    const windows = [open(), open(), open()]
+    const files = ['a.txt', 'b.txt']
+    const lines = new Map(files.map((path) => [path, [] as string[]]))
+    const over = new AbortController()
+    let done = 0
+    let repeats = 0
+    let killed = 0
+
+    async function work(agent_id: string): Promise<void> {
+      for (let count = 0; !over.signal.aborted; count += 1) {
+        const path = files[count % files.length] as string
+        const line = `${agent_id} ${count}`
+        const input = { path, content: `${line}\n`, agent_id, request_id: line }
+        repeats += (await insist(windows, count, 'async_append', input)) - 1
+        lines.get(path)?.push(line)
+        done += 1
+      }
+    }
+
+    const working = Promise.all(['ann', 'bob', 'cid', 'dan'].map(work))
+    for (let round = 0; round < kills; round += 1) {
+      const before = done
+      await Promise.race([until(() => done > before + 4), working])
+      await delay(random() * 30)
+      let index = -1
+      await until(async () => {
+        const [first] = windows as [Window]
+        const { server } = await first.call('get_server_info')
+        index = windows.findIndex(({ program }) => program.process.pid === server.authority_pid)
+        return index !== -1
+      })
+      const victim = windows[index] as Window
+      windows[index] = open()
+      await victim.program.end('SIGKILL')
+      killed += 1
+    }
+    over.abort()
+    await working
+    for (const path of files) {
+      const found = tree.read(path).split('\n').slice(0, -1)
+      t.strictSame(found.toSorted(), lines.get(path)?.toSorted(), `${path} has each line once`)
+    }
+    t.equal(killed, kills)
+    t.comment(`${done} changes, ${repeats} repeated by the clients`)
+    for (const { program } of windows) await program.end()
+  }
+)
+
+t.test(
+  'a change through a relay is made once, and is answered, although nobody named it',
+  { skip: cannotInject },
+  async (t) => {
+    for (const point of points.slice(0, 2)) {
+      const tree = makeKeptTree(t, { f: 'one' })
+      tree.environment['UV_THREADPOOL_SIZE'] = '1'
+      const authority = tree.stdio()
+      await authority.call('async_read', { path: 'f' })
+      const relay = tree.stdio()
+      await relay.call('async_read', { path: 'f' })
+      const how = `error=EIO:signal=SIGKILL:when=${point.when}`
+      const answer = await withFaults(authority.program.process.pid as number, point.calls, how, () =>
+        relay.call(point.name, point.input)
+      )
+      t.match(answer, { status: 'ok', hash: hashOf('onetwo') }, point.title)
+      t.notOk('replayed' in answer, 'its caller has asked once')
+      t.equal(tree.read('f'), 'onetwo', point.title)
+      await relay.program.end()
+    }
+  }
+)
+
+t.test('a change through a relay is not asked again where the journal is gone', { skip: cannotInject }, async (t) => {
+  const tree = makeKeptTree(t, { f: 'one' })
+  tree.environment['UV_THREADPOOL_SIZE'] = '1'
+  const authority = tree.stdio()
+  await authority.call('async_read', { path: 'f' })
+  const relay = tree.stdio()
+  await relay.call('async_read', { path: 'f' })
+  rmSync(tree.statePath() as string)
+  const answer = await withFaults(
+    authority.program.process.pid as number,
+    ['fsync'],
+    'error=EIO:signal=SIGKILL:when=2',
+    () => relay.call('async_append', { path: 'f', content: 'two' })
+  )
+  t.match(answer, { error_code: 'AUTHORITY_LOST' })
+  t.equal(tree.read('f'), 'onetwo', 'it was made, and is not made again')
+  await relay.program.end()
+})
