@@ -68,7 +68,8 @@ export default fp(
     function call(name: string, input: object, request: FastifyRequest, reply: FastifyReply, takesNotices: boolean) {
       // A client that asks for the headers alone has not read the file.
       const agentId = request.method === 'HEAD' ? undefined : headerText(request.headers['x-agent-id'])
-      const caller = { agentId, transport: 'rest', takesNotices } as const
+      const requestId = headerText(request.headers['idempotency-key'])
+      const caller = { agentId, requestId, transport: 'rest', takesNotices } as const
       return app.call(name, input, { caller, signal: goneSignal(reply.raw) })
     }
 

@@ -27,6 +27,7 @@ const path: JsonObject = {
   schema: { type: 'string' }
 }
 const agent: JsonObject = { $ref: '#/components/parameters/AgentId' }
+const once: JsonObject = { $ref: '#/components/parameters/IdempotencyKey' }
 const ifMatch = header('If-Match', 'The ETag of the version that is changed. Another one is 412.')
 const prefer = header('Prefer', '`wait=<seconds>` for the file at most; `merge` with the changes of others.')
 const accept = header('Accept', '`text/x-diff` to get the difference of a late change as a unified diff.')
@@ -89,7 +90,7 @@ export function describeFiles(workshop: Workshop): JsonObject {
       description:
         'Creates a file, or replaces the version that If-Match names, by the very bytes of the body. Without If-Match an existing file is 428.',
       tags: ['files'],
-      parameters: [ifMatch, header('If-None-Match', '`*`: the file must not exist yet.'), prefer, accept],
+      parameters: [ifMatch, header('If-None-Match', '`*`: the file must not exist yet.'), prefer, accept, once],
       requestBody: {
         required: true,
         content: { '*/*': { schema: { type: 'string' }, examples: { put: { summary: 'Any bytes.', value: 'one\n' } } } }
@@ -107,7 +108,7 @@ export function describeFiles(workshop: Workshop): JsonObject {
       description:
         'Changes the version that If-Match names by patches as `async_update` takes them, or by a unified diff.',
       tags: ['files'],
-      parameters: [{ ...ifMatch, required: true }, prefer, accept],
+      parameters: [{ ...ifMatch, required: true }, prefer, accept, once],
       requestBody: {
         required: true,
         content: {
@@ -135,7 +136,7 @@ export function describeFiles(workshop: Workshop): JsonObject {
       summary: 'Delete a file',
       description: 'Deletes the version that If-Match names, or without it any.',
       tags: ['files'],
-      parameters: [ifMatch, prefer, accept],
+      parameters: [ifMatch, prefer, accept, once],
       responses: {
         '200': answer('async_delete', 'Deleted.', 'deleted'),
         ...refusals([...change, 'FILE_NOT_FOUND', 'DELETE_ERROR']),

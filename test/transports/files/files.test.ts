@@ -253,6 +253,23 @@ t.test('Prefer says how long a change waits and whether it is merged', async (t)
   )
 })
 
+t.test('a change that is repeated under one Idempotency-Key is made once', async (t) => {
+  const { http, tree } = await start(t)
+  tree.write('f', 'one\n')
+  const change = { 'if-match': tag('one\n'), 'idempotency-key': 'change 1' }
+  const remove = { 'if-match': tag('two\n'), 'idempotency-key': 'change 2' }
+  for (const replayed of [undefined, true]) {
+    const { status, header, json } = await http('PUT', 'f', change, 'two\n')
+    t.strictSame([status, header('etag'), json()['replayed']], [200, tag('two\n'), replayed])
+  }
+  t.equal((await http('PUT', 'f', change, 'three\n')).status, 400, 'another input')
+  for (const replayed of [undefined, true]) {
+    const { status, json } = await http('DELETE', 'f', remove)
+    t.strictSame([status, json()['replayed']], [200, replayed])
+  }
+  t.strictSame(tree.all(), [])
+})
+
 t.test('DELETE takes the version that If-Match names, or any', async (t) => {
   const { http, tree } = await start(t, { f: 'one\n', g: 'two\n' })
   t.equal((await http('DELETE', 'f', { 'if-match': tag('other') })).status, 412)
