@@ -44,9 +44,11 @@ const anyEndOfLease = new RegExp(`(until )${anyTime.source}, [\\d.]+ s from now`
 export function createSteadier(stage: Stage): Steadier {
   const tokens = createRanks()
   return function toSteady(value: Json, key = ''): Json {
-    // The numbers of versions begin with the time.
-    if (key === 'next_cursor' && /^\d+$/.test(String(value))) return '3'
-    if (typeof value === 'string') return times[key] ?? steadyText(value, stage, tokens)
+    if (typeof value === 'string') {
+      // The numbers of versions begin with the time.
+      if (key === 'next_cursor' && /^\d+$/.test(value)) return '3'
+      return times[key] ?? steadyText(value, stage, tokens)
+    }
     if (typeof value === 'number') return key === 'fencing_token' ? tokens(value) : (numbers[key] ?? value)
     if (Array.isArray(value)) return value.map((item) => toSteady(item))
     if (typeof value !== 'object' || value === null) return value
