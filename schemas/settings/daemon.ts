@@ -117,7 +117,7 @@ export const daemon = Type.Object(
     idle_collect_seconds: Type.Number({
       minimum: 0,
       maximum: 86_400,
-      default: 3,
+      default: 2,
       description:
         'After a start, and after each time of work, the server gives unused memory back once no call has begun or ended for this long. It takes some hundredths of a second, more after much work. 0: never.'
     }),
