@@ -15,11 +15,17 @@ export interface DirectScope {
   readonly session: { readonly id: string; readonly connection: string | undefined } | undefined
 }
 
-/** Of requests in one scope; a client has one or two. */
-const maxForms = 256
+/** A client has one or two. */
+const maxForms = { session: 8, none: 256 }
+/** In characters: what is remembered of a client stays small, whatever it sends. */
+const maxFormLength = 4096
 
 export function createScope(session?: DirectScope['session']): DirectScope {
-  return { forms: new LRUCache({ max: maxForms }), running: new CancellableRequests(), session }
+  return {
+    forms: new LRUCache({ max: session === undefined ? maxForms.none : maxForms.session }),
+    running: new CancellableRequests(),
+    session
+  }
 }
 
 /** A call of a tool that came as one request. */
@@ -40,7 +46,8 @@ export function createDirectHttp(options: McpServerOptions) {
     if (toolCall === undefined || toolCall.meta?.['progressToken'] !== undefined) return undefined
     if (toolCall.envelope !== '' && scope.session !== undefined) return undefined
     const headerForm = formOf(headers, toolCall.operation.name)
-    return headerForm === undefined ? undefined : { ...toolCall, form: `${headerForm}${toolCall.envelope}` }
+    if (headerForm === undefined || headerForm.length + toolCall.envelope.length > maxFormLength) return undefined
+    return { ...toolCall, form: `${headerForm}${toolCall.envelope}` }
   }
 
   async function answer(

@@ -126,6 +126,9 @@ for (const era of eras) {
     t.ok((await tool('async_read', { path: 'f' })).isDirect, 'and goes on')
     t.notOk((await tool('async_read', { path: 'f' }, { meta: { progressToken: 'p' } })).isDirect)
     t.notOk((await tool('async_read', { path: 'f' }, { headers: { 'mcp-param-x': '1' } })).isDirect)
+    const long = { [`${protocol}/unseen`]: 'x'.repeat(5000) }
+    for (let index = 0; index < 3; index += 1)
+      t.notOk((await tool('async_read', { path: 'f' }, { meta: long })).isDirect, 'nothing long is remembered')
   })
 
   t.test(`${era}: the caller is named by header before _meta`, async (t) => {
