@@ -80,7 +80,7 @@ export default fp<Options>(
       const limitMs = daemon.stop_timeout_seconds * 1000
       app.stopsAt = performance.now() + limitMs
       const announced = tree.announceLeaving()
-      // From now on nothing is granted: whoever waits keeps its place, and waits on in the next process.
+      // From now on nothing is granted: a call that waits keeps its place, and waits on in the next process.
       app.persistence.beginStop()
       await Promise.all([announced, app.engine.stop(limitMs), running.ended(limitMs)])
       const isLast = tree.isLast()

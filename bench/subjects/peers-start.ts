@@ -1,4 +1,4 @@
-// The start of each server, in turn: until its first answer, the calls after it, and what it takes of memory when nobody calls.
+// The start of each server, in turn: until its first answer, the calls after it, and the memory it takes between calls.
 import { setTimeout as delay } from 'node:timers/promises'
 import { runLoad, warmUp, type Send } from '../load/load.ts'
 import { withOwner } from '../owner.ts'

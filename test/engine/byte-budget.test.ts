@@ -1,4 +1,4 @@
-// The bytes that calls work on: whoever finds no room waits for its turn, and nobody waits for ever.
+// The bytes that calls work on: a call that finds no room waits for its turn, and none waits for ever.
 import { PassThrough } from 'node:stream'
 import t from 'tap'
 import { createByteBudget } from '../../src/engine/byte-budget.ts'
