@@ -6,8 +6,8 @@ import type { LeaseOptions, LeaseWaitOptions, LockMode, PlaceState } from '../lo
 import { lockKey } from '../files/lock-key.ts'
 import type { LockManager } from '../locks/lock-manager.ts'
 import type { LostLeases } from './lost-leases.ts'
-import { timestamp } from '../../support/timestamp.ts'
-import { mainHolder, nameOf, toRequest, type LockFile } from './lease-requests.ts'
+import { toRequest, type LockFile } from './lease-requests.ts'
+import { covers, describeHeld, describeMissing, positionReporter } from './lock-result.ts'
 
 export interface GroupOptions extends LeaseOptions {
   readonly mode: LockMode
@@ -215,7 +215,7 @@ export class LeaseGroup {
 
   #isHeld({ file }: Member): boolean {
     const lease = this.#locks.leases.find(file.key, this.options.agentId)
-    return lease !== undefined && (lease.mode === 'exclusive' || this.options.mode === 'shared')
+    return lease !== undefined && covers(lease, this.options.mode)
   }
 
   #failIfRefused({ file, request, isGivenUp }: Member): void {
@@ -226,43 +226,12 @@ export class LeaseGroup {
     throw new OperationError(code, message, { path: file.filepath, details, cause })
   }
 
-  #describe(member: Member): LockResult {
-    const { filepath, key } = member.file
-    const { agentId } = this.options
-    const lease = this.#locks.leases.find(key, agentId)
-    if (lease !== undefined && this.#isHeld(member)) {
-      const { mode, fencingToken, expiresAt } = lease
-      this.#lostLeases.forget(agentId, key)
-      return {
-        filepath,
-        acquired: true,
-        holder: null,
-        mode,
-        fencing_token: fencingToken,
-        expires_at: timestamp(expiresAt)
-      }
-    }
-    const status = this.#locks.status(key)
-    const holder = mainHolder(
-      { ...status, holders: status.holders.filter((other) => other.agentId !== agentId || !other.isLease) },
-      agentId
-    )
-    const place =
-      member.request?.isWaiting === true
-        ? status.waiters.findIndex((waiter) => waiter.isLease && waiter.agentId === agentId)
-        : -1
-    return {
-      filepath,
-      acquired: false,
-      holder: nameOf(holder),
-      ...(holder?.note !== undefined && { holder_note: holder.note }),
-      ...(holder !== undefined && {
-        held_since: timestamp(holder.acquiredAt),
-        held_until: holder.expiresAt === undefined ? null : timestamp(holder.expiresAt)
-      }),
-      position: place === -1 ? status.depth + 1 : place + 1,
-      queue_depth: status.depth
-    }
+  #describe({ file, request }: Member): LockResult {
+    const lease = this.#locks.leases.find(file.key, this.options.agentId)
+    if (lease === undefined || !covers(lease, this.options.mode))
+      return describeMissing(file, this.options.agentId, this.#locks.status(file.key), request?.isWaiting === true)
+    this.#lostLeases.forget(this.options.agentId, file.key)
+    return describeHeld(file, lease)
   }
 }
 
@@ -276,9 +245,4 @@ function undoUnreported(members: Iterable<Member>, cause?: unknown): void {
 
 function isAlive({ isWaiting, lease }: LeaseRequest): boolean {
   return isWaiting || lease?.isHeld === true
-}
-
-function positionReporter({ filepath }: LockFile, files: number, progress: (message: string) => void) {
-  const suffix = files === 1 ? '' : ` for ${filepath}`
-  return (position: number, total: number) => progress(`position ${position} of ${total}${suffix}`)
 }

@@ -20,7 +20,7 @@ export function toRequest({ key, path, name }: LockFile, mode: 'shared' | 'exclu
 }
 
 /** The holder to show for a file: the first lease of another agent, else the asker's own, else an operation on it. */
-export function mainHolder({ holders }: KeyStatus, agentId: string): HolderStatus | undefined {
+export function mainHolder({ holders }: Pick<KeyStatus, 'holders'>, agentId: string): HolderStatus | undefined {
   const isOther = (holder: HolderStatus) => holder.agentId !== agentId
   return (
     holders.find((holder) => holder.isLease && isOther(holder)) ??
