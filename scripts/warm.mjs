@@ -46,9 +46,12 @@ async function run() {
       await once(lines, 'line', { signal })
     }
   } catch {
-    server?.kill('SIGKILL')
+    if (server?.pid !== undefined && server.exitCode === null && server.signalCode === null) {
+      server.kill('SIGKILL')
+      await once(server, 'exit')
+    }
   } finally {
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   }
 }
 
