@@ -5,7 +5,9 @@ import {
   linkSync,
   lstatSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
+  readlinkSync,
   renameSync,
   rmSync,
   statSync,
@@ -350,6 +352,28 @@ t.test(
     t.strictSame(await hashes(), [null, null], 'a hash is not given for a file that changed, however shortly after')
   }
 )
+
+const cannotList = process.platform === 'linux' ? false : 'open files are listed in /proc, on Linux only'
+
+t.test('a version that lost its name is held open no longer than its call', { skip: cannotList }, async (t) => {
+  const { tree, client } = await scene(t, { f: 'a' })
+  const held = () => openFiles().filter((path) => path.startsWith(tree.root) && path.endsWith(' (deleted)'))
+  await client.call('async_update', { path: 'f', expected_hash: hashOf('a'), content: 'b' })
+  t.strictSame(held(), [], 'replaced')
+  await client.call('async_delete', { path: 'f' })
+  t.strictSame(held(), [], 'deleted')
+})
+
+function openFiles(): string[] {
+  return readdirSync('/proc/self/fd').flatMap((fd) => {
+    try {
+      return [readlinkSync(`/proc/self/fd/${fd}`)]
+    } catch {
+      // The descriptor of this listing itself.
+      return []
+    }
+  })
+}
 
 /** ASCII alone: other line separators in a title would break the test report. */
 function inspect(text: string): string {

@@ -5,6 +5,7 @@ import { isErrno, OperationError } from '../../errors.ts'
 import { createAfterChange, notLookedAt, type Made } from './after-change.ts'
 import { assertUnchanged, requireAbsent } from './preconditions.ts'
 import type { Durability } from './durability.ts'
+import { freeOnThread } from './free-on-thread.ts'
 import { identityOf } from './identity.ts'
 import { makeLink, readLink } from './links.ts'
 import { makeParents, type MadeParents } from './parents.ts'
@@ -73,8 +74,8 @@ export function createFileChanges(options: FileChangesOptions) {
 
   async function write(request: WriteRequest): Promise<Made> {
     const after = createAfterChange()
-    const identity = await writer.writeFile(request, after)
-    await durability.syncNames([request.place], after)
+    const { identity, freed } = await writer.writeFile(request, after)
+    await Promise.all([freed, durability.syncNames([request.place], after)])
     return { identity, unsure: after.toError('WRITE_ERROR', request.path, () => contentHash(request.bytes)) }
   }
 
@@ -138,18 +139,21 @@ export function createFileChanges(options: FileChangesOptions) {
   ): Promise<Made & { link: string | undefined }> {
     assertHeld()
     let link: string | undefined
+    let freed: Promise<void> | undefined
     try {
       if (current !== undefined) assertUnchanged(place, current)
       else if (place.stat?.isSymbolicLink() === true) link = readLink(place)
       announce?.()
-      unlinkSync(place.directory.at(place.name))
+      const name = place.directory.at(place.name)
+      if (current === undefined) unlinkSync(name)
+      else freed = freeOnThread(name, () => unlinkSync(name))
     } catch (error) {
       // The directory is held open: what is missing is the file.
       if (isErrno(error, 'ENOENT')) throw fileNotFound(path, error)
       throw explainWriteError(error, path, 'DELETE_ERROR')
     }
     const after = createAfterChange()
-    await durability.syncNames([place], after)
+    await Promise.all([freed, durability.syncNames([place], after)])
     return { link, identity: undefined, unsure: after.toError('DELETE_ERROR', path, () => undefined) }
   }
 

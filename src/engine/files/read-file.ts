@@ -1,6 +1,6 @@
 // Reads a regular file whole, from one descriptor, with its hash. Decides without blocking whether it is one.
 import { createHash, hash as hashOf } from 'node:crypto'
-import { constants, fstatSync, openSync, read, readSync, type BigIntStats } from 'node:fs'
+import { fstatSync, openSync, read, readSync, type BigIntStats } from 'node:fs'
 import { promisify } from 'node:util'
 import { isErrno, OperationError } from '../../errors.ts'
 import { largeBytes, largeTurn, pieceBytes } from '../../support/large-work.ts'
@@ -9,6 +9,7 @@ import { mayAccess } from './access.ts'
 import { identityOf, isSameIdentity, type FileIdentity } from './identity.ts'
 import type { Directory } from './directory.ts'
 import { explainEscapes } from './raw-name.ts'
+import { readFlags } from './read-flags.ts'
 import { explainWalkError } from './walk-error.ts'
 import type { OpenEntry } from './walk.ts'
 
@@ -38,8 +39,6 @@ export interface ReadLimits {
 export type KnownBytes = Pick<FileVersion, 'bytes' | 'hash'>
 
 const readAsync = promisify(read)
-/** O_NONBLOCK: if a FIFO has replaced the file since the walk, opening it returns at once instead of blocking a thread for ever. */
-const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 const maxTornReads = 5
 
 export function contentHash(bytes: Buffer | string): string {

@@ -91,16 +91,16 @@ async function copyAcross(
 ): Promise<'copied' | 'source-left'> {
   const { current } = from
   let requireSame: () => void
+  let freed: Promise<void> | undefined
   if (current === undefined) {
     const target = copyLink(from, to, check)
     requireSame = () => requireTarget(from.place, target)
   } else {
-    await writer
-      .writeFile({ place: to.place, path: to.path, bytes: current.bytes, replaces: current, check }, after)
-      .catch(failRename)
+    const request = { place: to.place, path: to.path, bytes: current.bytes, replaces: current, check }
+    freed = (await writer.writeFile(request, after).catch(failRename)).freed
     requireSame = () => assertUnchanged(from.place, current)
   }
-  await durability.syncNames([to.place], after)
+  await Promise.all([freed, durability.syncNames([to.place], after)])
   const isCopyDurable = after.isSure
   const removed = after.attempt(
     () => {

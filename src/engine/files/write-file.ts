@@ -17,6 +17,7 @@ import { promisify } from 'node:util'
 import { isErrno, OperationError } from '../../errors.ts'
 import { notDurable, notLookedAt, type AfterChange } from './after-change.ts'
 import type { Durability } from './durability.ts'
+import { freeOnThread } from './free-on-thread.ts'
 import { identityOf, type FileIdentity } from './identity.ts'
 import { temporaryName } from './temporary-names.ts'
 import type { FileVersion } from './read-file.ts'
@@ -52,6 +53,13 @@ export interface Staged {
 /** Runs right before the change, in the same tick. @returns called if the change fails after all, while the staged name is still there */
 export type AnnounceWrite = (staged: Staged) => () => void
 
+export interface Written {
+  /** Undefined if the system did not say which file it is. */
+  readonly identity: FileIdentity | undefined
+  /** The replaced version has been let go. */
+  readonly freed: Promise<void> | undefined
+}
+
 const createFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0)
 const leftover = {
   message: 'its temporary file beside it could not be removed (the next start of the server removes it)',
@@ -72,12 +80,14 @@ export function createWriter({ durability, maxSyncBytes }: WriteSettings) {
   async function writeFile(
     { place, path, bytes, replaces, mode, check, announce }: WriteRequest,
     after: AfterChange
-  ): Promise<FileIdentity | undefined> {
+  ): Promise<Written> {
     const name = temporaryName()
     const temporary = place.directory.at(name)
     const remove = () => removeIfThere(temporary)
     let fd: number | undefined
     let withdraw: (() => void) | undefined
+    let freed: Promise<void> | undefined
+    const target = place.directory.at(place.name)
     try {
       fd = openSync(temporary, createFlags, 0o600)
       temporaries.add(remove)
@@ -88,8 +98,8 @@ export function createWriter({ durability, maxSyncBytes }: WriteSettings) {
       if (isClosed) throw stopping(path)
       check()
       withdraw = announce?.({ name, stat: fstatSync(fd, { bigint: true }) })
-      if (replaces === undefined) createLink(temporary, place.directory.at(place.name), path)
-      else renameSync(temporary, place.directory.at(place.name))
+      if (replaces === undefined) createLink(temporary, target, path)
+      else freed = freeOnThread(target, () => renameSync(temporary, target))
     } catch (error) {
       withdraw?.()
       tidy(remove)
@@ -99,7 +109,7 @@ export function createWriter({ durability, maxSyncBytes }: WriteSettings) {
     }
     temporaries.delete(remove)
     if (replaces === undefined) after.attempt(remove, leftover)
-    return settle(fd, after)
+    return { identity: settle(fd, after), freed }
   }
 
   /** After the change. */

@@ -1,0 +1,34 @@
+// Frees a version that loses its name on a thread. The last one to let go of a file frees its blocks, and first waits for those that are still
+// being written; if only the name is left, that is the rename or unlink, and the event loop stands still for it
+// (docs/decisions/2026-11-22-freed-on-a-thread.md).
+import { close, openSync } from 'node:fs'
+import { closeReader } from './close-reader.ts'
+import { readFlags } from './read-flags.ts'
+
+/** Windows replaces no file that is open. */
+const canHold = process.platform !== 'win32'
+
+/**
+ * Holds a regular file open while `change` takes its name away.
+ * @returns when it has been let go; wait for that, so that no more versions are held than calls are under way
+ * @throws what `change` throws
+ */
+export function freeOnThread(path: string, change: () => void): Promise<void> | undefined {
+  const fd = canHold ? tryOpen(path) : undefined
+  try {
+    change()
+  } catch (error) {
+    if (fd !== undefined) closeReader(fd)
+    throw error
+  }
+  // It was opened for reading: there is nothing that a failure to close could lose.
+  return fd === undefined ? undefined : new Promise((resolve) => close(fd, () => resolve()))
+}
+
+function tryOpen(path: string): number | undefined {
+  try {
+    return openSync(path, readFlags)
+  } catch {
+    return undefined
+  }
+}
