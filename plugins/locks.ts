@@ -30,8 +30,7 @@ export default fp<{ config: Config }>(
       },
       leasesBindOperations: settings.enforcement !== 'off',
       onLeaseEnd(lease, end) {
-        const { leasesLost } = app.counts
-        leasesLost.set(end.cause, (leasesLost.get(end.cause) ?? 0) + 1)
+        app.counts.leasesLost[end.cause] += 1
         // A parked lease: its holder never heard of the grant.
         if (!lease.isParked) lostLeases.record(lease, end)
         app.log.debug({ path: lease.path, agent_id: lease.agentId, cause: end.cause }, 'lease ended')

@@ -96,7 +96,7 @@ export const BytesWritten = Type.Integer({
   minimum: 0,
   description: 'Size of the new version in bytes; 0 if nothing was written.'
 })
-export const StatusOk = Type.Literal('ok', { description: 'It is done, and on disk.' })
+export const StatusOk = Type.Literal('ok', { description: 'Done. A change is on disk as crud.durability says.' })
 
 /** The roles of a process among those that serve its tree. */
 export const treeRole = {

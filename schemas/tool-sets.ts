@@ -1,5 +1,5 @@
 // The sets of tools that the setting `mcp.tools` names, each complete in itself.
-import type { OperationName } from './contract.ts'
+import { contract, type OperationName } from './contract.ts'
 
 type ToolNames = readonly OperationName[]
 
@@ -18,19 +18,13 @@ const locks: ToolNames = ['lock_try', 'lock_wait', 'lock_renew', 'lock_release',
 /** The file-editing face: what `core` does, for one flat folder. */
 const files: ToolNames = ['list_files', 'read_file', 'edit_file']
 
+/** No agent's tool. */
+const operators: ToolNames = ['lock_break']
+
 /** Without `files`: a model would have to choose between tools that do nearly the same. */
-const all: ToolNames = [
-  ...core,
-  'async_status',
-  'get_server_info',
-  'async_batch_read',
-  'async_batch_write',
-  'async_batch_update',
-  'async_history',
-  'async_diff',
-  'async_restore',
-  ...locks
-]
+const all = (Object.keys(contract) as OperationName[]).filter(
+  (name) => !files.includes(name) && !operators.includes(name)
+)
 
 const toolSets: Readonly<Record<string, ToolNames>> = { core, files, locks, all }
 

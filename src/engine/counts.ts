@@ -16,7 +16,8 @@ export function createCounts() {
     notices: 0,
     /** Times when this process became the authority of its tree, or found another one. */
     authorityChanges: 0,
-    leasesLost: new Map<LeaseLoss, number>(),
+    /** Each cause is there from the start: who counts an increase needs the zero before it. */
+    leasesLost: { expired: 0, disconnected: 0, broken: 0 } as Record<LeaseLoss, number>,
     /** Of operations that did not get their locks at once. */
     lockWaits: new Durations()
   }

@@ -646,7 +646,8 @@ t.test('every operation is in the table', async (t) => {
   const called = new Set([...steps.map(({ name }) => name), ...elsewhere])
   t.strictSame(
     operations.map(({ name }) => name).filter((name) => !called.has(name)),
-    []
+    [],
+    'each has a step of this file, or a suite named above'
   )
 })
 

@@ -69,7 +69,7 @@ function ofCalls({ callCounts: { byOperation } }: Sources): Family[] {
 
 function ofLocks({ locks, counts }: Sources): Family[] {
   const { paths, shared, exclusive, leases, waiting } = locks.summary()
-  const lost = [...counts.leasesLost].map(([cause, value]) => ({ labels: { cause }, value }))
+  const lost = Object.entries(counts.leasesLost).map(([cause, value]) => ({ labels: { cause }, value }))
   return [
     gauge('locks', 'Locks held.', [
       { labels: { mode: 'shared' }, value: shared },

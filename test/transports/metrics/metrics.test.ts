@@ -56,6 +56,8 @@ t.test('calls, contentions, merges, waits and leases are counted where they happ
   t.equal(after.type, 'text/plain; version=0.0.4; charset=utf-8')
   const calls = (operation: string, transport: string, result: string) =>
     after.value(`async_crud_calls_total{operation="${operation}",transport="${transport}",result="${result}"}`)
+  for (const cause of ['expired', 'disconnected', 'broken'])
+    t.equal(after.value(`async_crud_leases_lost_total{cause="${cause}"}`), 0, 'there before the first loss')
   t.equal(calls('async_read', 'mcp', 'ok'), 1)
   t.equal(calls('async_read', 'rest', 'FILE_NOT_FOUND'), 1)
   t.equal(calls('async_update', 'rest', 'ok'), 1)
