@@ -108,7 +108,13 @@ export function ChangesView({ state, filter, onFilter }: Props): VNode {
           ? html`<div class="empty">
               <p>Choose a line to see what differs, the versions of the file, and how to bring one back.</p>
             </div>`
-          : html`<${HappeningDetail} key=${chosen.key} line=${chosen} now=${now} short=${short} revision=${revision} />`
+          : html`<${HappeningDetail}
+              key=${chosen.key}
+              line=${chosen}
+              now=${now}
+              short=${short}
+              latest=${timeline.findLast(({ path }) => path === chosen.path)?.key}
+            />`
       }
     </section>
   </div>`
@@ -158,10 +164,11 @@ interface DetailProps {
   readonly line: Happening
   readonly now: number
   readonly short: (path: string) => string
-  readonly revision: number
+  /** Of the last line about the file: its versions are asked for again when there is another. */
+  readonly latest: string | undefined
 }
 
-function HappeningDetail({ line, now, short, revision }: DetailProps): VNode {
+function HappeningDetail({ line, now, short, latest }: DetailProps): VNode {
   const { kind, path, agent, at, what } = line
   const [isSplit, split] = useState(innerWidth > 1500)
   const [versions, setVersions] = useState<readonly HistoryVersion[]>([])
@@ -172,14 +179,16 @@ function HappeningDetail({ line, now, short, revision }: DetailProps): VNode {
   useEffect(() => {
     if (path === '') return
     versionsOf(path).then(setVersions, (error: Error) => say(error.message))
-  }, [path, revision])
+  }, [path, latest])
 
   const { from, to } = pair
   const canCompare = typeof from === 'string' && typeof to === 'string'
   return html`<h2 class="wrap">${path === '' ? what : html`<${Path} path=${short(path)} />`}</h2>
     <p class="dim">
-      <span class=${`kind ${kind}`}>${kind}</span> <${Name} name=${agent} />, ${what},
-      <${Time} at=${at} now=${now} /> (${exactTime(at)})
+      <span class=${`kind ${kind}`}>${kind}</span>${' '}<${Name} name=${agent} />${`, ${what}, `}<${Time}
+        at=${at}
+        now=${now}
+      />${` (${exactTime(at)})`}
     </p>
     ${said !== '' && html`<p class="trouble" role="alert">${said}</p>`}
     ${
@@ -198,17 +207,11 @@ function HappeningDetail({ line, now, short, revision }: DetailProps): VNode {
       ${versions.map(
         (version, index) =>
           html`<li key=${`${version.hash} ${version.at}`} class=${version.hash === to ? 'is-shown' : ''}>
-            <span class="dim"><${Time} at=${Date.parse(version.at)} now=${now} /></span>
-            ${' '}<${Name} name=${version.agent_id ?? 'there before'} />
-            ${version.operation !== null && html`<span class="dim"> ${version.operation}</span>`}
+            <span class="dim when"><${Time} at=${Date.parse(version.at)} now=${now} /></span>
+            <${Name} name=${version.agent_id ?? 'there before'} />
+            ${version.operation !== null && html`<span class="dim">${version.operation.replace(/^async_/, '')}</span>`}
             ${version.hash === null && html`<span class="kind deleted">deleted</span>`}
-            ${
-              version.lines !== undefined &&
-              html`<span class="dim">
-                <span class="plus">+${version.lines.added}</span> <span class="minus">−${version.lines.removed}</span>
-                <span>~${version.lines.modified}</span></span
-              >`
-            }
+            ${version.lines !== undefined && html`<${LineCounts} lines=${version.lines} />`}
             <span class="right">
               ${
                 typeof version.previous_hash === 'string' &&
@@ -245,6 +248,14 @@ function HappeningDetail({ line, now, short, revision }: DetailProps): VNode {
         }}
       />`
     }`
+}
+
+function LineCounts({ lines: { added, removed, modified } }: { lines: NonNullable<HistoryVersion['lines']> }): VNode {
+  return html`<span class="counts">
+    ${added > 0 && html`<span class="plus" title="lines added">+${added}</span>`}
+    ${removed > 0 && html`<span class="minus" title="lines removed">−${removed}</span>`}
+    ${modified > 0 && html`<span class="dim" title="lines changed">~${modified}</span>`}
+  </span>`
 }
 
 function explainNoDiff(kind: Kind): string {

@@ -86,7 +86,9 @@ function describeChange({ hash, previousHash, from, operation }: ChangeFacts): {
   const by = operation === 'external' ? 'outside the server' : operation.replace(/^async_/, '')
   if (from !== undefined) return { kind: 'renamed', what: `from ${from}` }
   if (hash === null) return { kind: 'deleted', what: by }
-  return { kind: previousHash === null ? 'created' : 'changed', what: by }
+  // Only async_write makes a file that was not there; the event of it names no version before.
+  const isNew = previousHash === null || (previousHash === undefined && operation === 'async_write')
+  return { kind: isNew ? 'created' : 'changed', what: by }
 }
 
 /** A version that the server knew before the page was opened. Undefined for one that was there before the server looked. */

@@ -4,7 +4,7 @@ import { useMemo, useState } from 'preact/hooks'
 import { BreakDialog } from './break-dialog.ts'
 import { html } from './html.ts'
 import { List } from './list.ts'
-import { listAgents, shorten, type Agent, type Holder, type LockedFile } from './model.ts'
+import { listAgents, shorten, type Agent, type Holder, type LockedFile, type Waiter } from './model.ts'
 import { CopyButton, Name, Path, Time, useNow } from './parts.ts'
 import { curlOf } from './server.ts'
 import type { State, Store } from './store.ts'
@@ -101,7 +101,12 @@ export function NowView(props: {
     <section class="panel detail" aria-label="Details" aria-live="off">
       ${
         choice === undefined
-          ? html`<div class="empty"><p>Choose an agent or a file: by a click, or with Tab and the arrow keys.</p></div>`
+          ? html`<${JustNow}
+              state=${state}
+              now=${now}
+              short=${short}
+              onPath=${(path: string) => onHistory({ path })}
+            />`
           : detail[choice.kind]()
       }
     </section>
@@ -125,14 +130,42 @@ export function NowView(props: {
   </div>`
 }
 
+const shownLines = 30
+
+/** What happened last, while nothing is chosen. */
+function JustNow(props: {
+  state: State
+  now: number
+  short: (path: string) => string
+  onPath: (path: string) => void
+}): VNode {
+  const { state, now, short, onPath } = props
+  const lines = state.timeline.slice(-shownLines).reverse()
+  return html`<h2>Just now</h2>
+    <p class="hint">Choose an agent or a file for more: by a click, or with Tab and the arrow keys.</p>
+    <ul class="plain feed">
+      ${lines.map(
+        ({ key, kind, path, agent, at, what }) =>
+          html`<li key=${key}>
+            <span class=${`kind ${kind}`}>${kind}</span>
+            <span class="ellipsis">
+              ${path === '' ? what : html`<button type="button" class="link" onClick=${() => onPath(short(path))}><${Path} path=${short(path)} /></button>`}
+            </span>
+            <span class="dim"><${Name} name=${agent} /></span>
+            <span class="right"><${Time} at=${at} now=${now} /></span>
+          </li>`
+      )}
+    </ul>`
+}
+
 const noFiles: readonly LockedFile[] = []
 
 function AgentRow({ agent, now }: { agent: Agent; now: number }): VNode {
   const { name, seen, doing, holds, waits } = agent
   const state = waits.length > 0 ? 'waits' : holds.length > 0 ? 'holds' : 'idle'
-  return html`<div class=${`two-lines is-${state}`}>
+  return html`<div class="two-lines">
     <div>
-      <span class="dot" aria-hidden="true"></span><${Name} name=${name} />
+      <span class=${`dot ${state}`} aria-hidden="true"></span><${Name} name=${name} />
       <span class="right">${seen === undefined ? '' : html`<${Time} at=${seen} now=${now} />`}</span>
     </div>
     <div class="dim">
@@ -151,7 +184,7 @@ function FileRow({ file, now, short }: { file: LockedFile; now: number; short: (
   const [first] = holders
   const more = holders.length > 1 ? ` +${holders.length - 1}` : ''
   const queue = pending_requests.length
-  return html`<div class=${`two-lines ${queue > 0 ? 'is-waits' : 'is-holds'}`}>
+  return html`<div class="two-lines">
     <div>
       <${Path} path=${short(path)} />
       <span class="right">${queue > 0 && html`<span class="queue">${queue} waiting</span>`}</span>
@@ -207,8 +240,7 @@ function AgentDetail({ agent, now, short, onFile, onHistory }: AgentDetailProps)
                   <${Path} path=${short(path)} />
                 </button>
                 <span class="dim"
-                  >position ${position}, for ${span(now - Date.parse(waiter.queued_at))},
-                  ${span(Date.parse(waiter.timeout_at) - now)} left</span
+                  >${`position ${position}, for ${span(now - Date.parse(waiter.queued_at))}, gives up in ${span(Date.parse(waiter.timeout_at) - now)}`}</span
                 >
               </li>`
           )}
@@ -221,7 +253,8 @@ function AgentDetail({ agent, now, short, onFile, onHistory }: AgentDetailProps)
         ({ path, holder }) =>
           html`<li key=${path}>
             <button type="button" class="link" onClick=${() => onFile(path)}><${Path} path=${short(path)} /></button>
-            <span class="dim">${describe(holder)} <${Left} holder=${holder} now=${now} /></span>
+            <span class="dim">${describe(holder)}</span>
+            <${Left} holder=${holder} now=${now} />
           </li>`
       )}
     </ul>
@@ -257,9 +290,11 @@ function FileDetail({ file, path = '', now, short, store, onAgent, onHistory }: 
       ${holders.slice(0, 50).map(
         (holder, index) =>
           html`<li key=${index}>
-            <div>
+            <div class="line">
               <${AgentLink} name=${holder.agent_id} onAgent=${onAgent} />
-              <span class="dim"> ${holder.mode} ${holder.type} since ${clockTime(Date.parse(holder.acquired_at))}</span>
+              <span class="dim"
+                >${`${holder.mode} ${holder.type} since ${clockTime(Date.parse(holder.acquired_at))}`}</span
+              >
               <${Left} holder=${holder} now=${now} />
             </div>
             ${holder.note !== undefined && html`<q class="note">${holder.note}</q>`}
@@ -270,14 +305,9 @@ function FileDetail({ file, path = '', now, short, store, onAgent, onHistory }: 
     ${pending_requests.length > 0 && html`<h3>In the queue</h3>`}
     <ol class="queue-list">
       ${pending_requests.slice(0, 100).map((waiter, index) => {
-        const since = Date.parse(waiter.queued_at)
-        return html`<li key=${`${waiter.agent_id} ${since} ${index}`}>
+        return html`<li key=${`${waiter.agent_id} ${waiter.queued_at} ${index}`}>
           <${AgentLink} name=${waiter.agent_id} onAgent=${onAgent} />
-          <span class="dim">
-            ${' '}${waiter.type} (${waiter.mode}), waits for ${span(now - since)} since ${clockTime(since)},
-            ${' '}${waiter.parked === true ? 'its place is kept' : 'gives up'} in
-            ${span(Date.parse(waiter.timeout_at) - now)}
-          </span>
+          <span class="dim">${describeWait(waiter, now)}</span>
           ${waiter.note !== undefined && html`<q class="note">${waiter.note}</q>`}
         </li>`
       })}
@@ -295,6 +325,13 @@ function FileDetail({ file, path = '', now, short, store, onAgent, onHistory }: 
         }}
       />`
     }`
+}
+
+function describeWait({ type, mode, queued_at, timeout_at, parked }: Waiter, now: number): string {
+  const since = Date.parse(queued_at)
+  const left = span(Date.parse(timeout_at) - now)
+  const end = parked === true ? `its place is kept for ${left}` : `gives up in ${left}`
+  return `${type} (${mode}), waits for ${span(now - since)} since ${clockTime(since)}, ${end}`
 }
 
 function AgentLink({ name, onAgent }: { name: string | null; onAgent: (name: string) => void }): VNode {

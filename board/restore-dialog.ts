@@ -53,8 +53,9 @@ export function RestoreDialog({ path, shown, version, isSplit, onEnd }: Props): 
 
   return html`<${Dialog} title="Restore this version?" onEnd=${() => onEnd(false)} isWide>
     <p>
-      <code class="wrap">${shown}</code> as <${Name} name=${version.agent_id ?? 'it was before'} /> left it at
-      ${' '}${clockTime(Date.parse(version.at))}. ${describe(present, hunks, hash)}
+      <code class="wrap">${shown}</code>${' as '}<${Name}
+        name=${version.agent_id ?? 'it was before'}
+      />${` left it at ${clockTime(Date.parse(version.at))}. ${describe(present, hunks, hash)}`}
     </p>
     ${hunks !== undefined && hunks.length > 0 && html`<${DiffView} hunks=${hunks} isSplit=${isSplit} />`}
     ${trouble !== '' && html`<p class="trouble" role="alert">${trouble}</p>`}

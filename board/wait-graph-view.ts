@@ -18,7 +18,7 @@ export function WaitGraphView(props: {
   const places = new Map(graph.nodes.map((node) => [node.name, placeOf(node)]))
   const size = {
     x: graph.columns * (width + columnGap) - columnGap + 2 * edge,
-    y: graph.rows * (height + rowGap) - rowGap + 2 * edge + 8
+    y: graph.rows * (height + rowGap) - rowGap + 2 * edge + 8 + (graph.columns > 2 ? 30 : 0)
   }
   const words = graph.edges.map(({ from, to, path }) => `${from} waits for ${to} at ${short(path)}`)
   return html`<div class="graph-box" tabindex="0" role="region" aria-label="Wait-for graph">
@@ -41,10 +41,15 @@ export function WaitGraphView(props: {
           if (start === undefined || end === undefined) return null
           const [x1, y1, x2, y2] = [start.x, start.y + height / 2, end.x + width + 2, end.y + height / 2]
           const bend = Math.max(40, (x1 - x2) / 2)
+          // Around those that stand between.
+          const sag = stepsOf(x1 - x2) * 40
           const name = short(path)
           return html`<g key=${`${from} ${to} ${path} ${index}`} class="edge">
-            <path d=${`M${x1} ${y1}C${x1 - bend} ${y1} ${x2 + bend} ${y2} ${x2} ${y2}`} marker-end="url(#arrow)" />
-            <text x=${(x1 + x2) / 2} y=${(y1 + y2) / 2 - 4} text-anchor="middle">
+            <path
+              d=${`M${x1} ${y1}C${x1 - bend} ${y1 + sag} ${x2 + bend} ${y2 + sag} ${x2} ${y2}`}
+              marker-end="url(#arrow)"
+            />
+            <text x=${(x1 + x2) / 2} y=${(y1 + y2) / 2 + sag * 0.75 - 4} text-anchor="middle">
               ${cut(name.slice(name.lastIndexOf('/') + 1), 18)}
             </text>
           </g>`
@@ -63,6 +68,9 @@ export function WaitGraphView(props: {
     </div>
     ${graph.hidden > 0 && html`<p class="hint">${graph.hidden} more waits are not drawn; the lists have them all.</p>`}`
 }
+
+/** Columns between the two. */
+const stepsOf = (distance: number): number => Math.max(0, Math.round(distance / (width + columnGap)))
 
 interface Place {
   readonly x: number

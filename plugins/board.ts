@@ -5,6 +5,7 @@ import fp from 'fastify-plugin'
 import { routes } from '../schemas/routes.ts'
 import { installed } from '../src/support/installation.ts'
 import { preferredType } from '../src/transports/accept.ts'
+import { notFound } from './errors.ts'
 
 const files = [
   { path: '/board', name: 'index.html', type: 'text/html; charset=utf-8', schema: routes['/board'] },
@@ -43,11 +44,11 @@ export default fp(
   { name: 'board', dependencies: ['access', 'errors'] }
 )
 
-/** A browser is shown the board; every other client learns where the contract is, as at each address that is none. */
-function leadToBoard(request: FastifyRequest, reply: FastifyReply): FastifyReply | void {
+/** A browser is led to the board; every other client learns where the contract is, as at any address without a route. */
+async function leadToBoard(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   reply.header('vary', 'accept')
   const { accept } = request.headers
   const wantsPage = accept !== undefined && preferredType(accept, ['application/json', 'text/html']) === 'text/html'
-  if (wantsPage) return reply.redirect('/board')
-  reply.callNotFound()
+  if (!wantsPage) throw notFound(request, '/')
+  return reply.redirect('/board')
 }
