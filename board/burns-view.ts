@@ -109,7 +109,7 @@ function Treemap({ files, short, onHistory }: HotProps): VNode {
   const [width, setWidth] = useState(600)
   useEffect(() => {
     const { current } = box
-    if (current === null) return
+    if (current === null) return undefined
     const resized = new ResizeObserver(() => setWidth(current.clientWidth))
     resized.observe(current)
     return () => resized.disconnect()

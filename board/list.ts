@@ -29,7 +29,7 @@ export function List<Item>(props: ListProps<Item>): VNode {
 
   useLayoutEffect(() => {
     const { current } = box
-    if (current === null) return
+    if (current === null) return undefined
     const look = () => setView({ top: current.scrollTop, height: current.clientHeight })
     const resized = new ResizeObserver(look)
     resized.observe(current)
@@ -45,7 +45,7 @@ export function List<Item>(props: ListProps<Item>): VNode {
   const shown = items.slice(first, last)
   const shownKeys = shown.map(keyOf).join('\n')
   useEffect(() => {
-    if (onRest === undefined) return
+    if (onRest === undefined) return undefined
     const timer = setTimeout(() => onRest(shown), restMs)
     return () => clearTimeout(timer)
   }, [shownKeys])

@@ -27,7 +27,7 @@ export function Plot({ title, unit, times, series }: Props): VNode {
 
   useEffect(() => {
     const { current } = box
-    if (current === null) return
+    if (current === null) return undefined
     const make = () => {
       plot.current?.destroy()
       plot.current = new UPlot(optionsOf(series, current), data, current)

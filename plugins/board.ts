@@ -39,13 +39,13 @@ export default fp(
         return reply.type(type).headers(headers).send(content)
       })
     }
-    app.get('/', { config: { isPublic: true } }, leadToBoard)
+    app.get('/', { config: { isPublic: true } }, (request, reply) => leadToBoard(request, reply))
   },
   { name: 'board', dependencies: ['access', 'errors'] }
 )
 
 /** A browser is led to the board; every other client learns where the contract is, as at any address without a route. */
-async function leadToBoard(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+function leadToBoard(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   reply.header('vary', 'accept')
   const { accept } = request.headers
   const wantsPage = accept !== undefined && preferredType(accept, ['application/json', 'text/html']) === 'text/html'

@@ -249,7 +249,7 @@ function openInBrowser(address: string): void {
   const hasDisplay =
     process.platform !== 'linux' || (process.env['DISPLAY'] ?? process.env['WAYLAND_DISPLAY']) !== undefined
   if (!hasDisplay || !process.stdout.isTTY) return
-  spawn(command as string, [...before, address], { stdio: 'ignore', detached: true })
+  spawn(command, [...before, address], { stdio: 'ignore', detached: true })
     .on('error', () => {})
     .unref()
 }

@@ -45,7 +45,7 @@ async function wait(input: LockWaitInput, context: OperationContext): Promise<St
       connection,
       signal,
       progress,
-      onWaited: activity.waited
+      onWaited: (path, ms) => activity.waited(path, ms)
     })
     if (place !== undefined && ticket === undefined && group.isWaiting) tickets.wait(place, group)
     await waiting

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { connect as connectTcp, createServer, type AddressInfo, type Socket } from 'node:net'
 import axe, { type AxeResults } from 'axe-core'
 import type { Page } from 'playwright-core'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { noBrowser as skip, openPage, startBrowser } from '../fixtures/browser.ts'
 import { connect } from '../fixtures/clients.ts'
 import { startServer } from '../fixtures/server.ts'
@@ -13,6 +13,11 @@ import { until } from '../fixtures/until.ts'
 import { playScene } from './scene.ts'
 
 const browser = skip === false ? await startBrowser(t) : undefined
+
+/** Each takes seconds: in the short form the program's own tests come first. */
+function inFull(title: string, run: (t: Test) => Promise<void>): void {
+  if (isFull) void t.test(title, { skip }, run)
+}
 
 /** How far the page is wider than the window, and how many elements move. */
 const measureLayout = `[
@@ -140,7 +145,7 @@ t.test(
   }
 )
 
-t.test('a restore over a version that was not looked at is refused, and looked at again', { skip }, async (t) => {
+inFull('a restore over a version that was not looked at is refused, and looked at again', async (t) => {
   const tree = makeTree(t, { f: 'one\n' })
   const { url } = await startServer(t, tree.root)
   const ann = await connect(t, 'rest', url, 'ann')
@@ -211,7 +216,7 @@ t.test('a token is asked for, and kept by the tab alone', { skip }, async (t) =>
   await other.getByLabel('Token').waitFor()
 })
 
-t.test('a lost connection is shown, and what was missed is caught up with', { skip }, async (t) => {
+inFull('a lost connection is shown, and what was missed is caught up with', async (t) => {
   const tree = makeTree(t, { f: 'one\n' })
   const wire = await startWire(t)
   const { url } = await startServer(t, tree.root, { daemon: { allowed_hosts: [`127.0.0.1:${wire.port}`] } })
@@ -231,7 +236,7 @@ t.test('a lost connection is shown, and what was missed is caught up with', { sk
   t.equal(await page.locator('#timeline .row .kind.created').count(), 1, 'the change came once')
 })
 
-t.test('times are by the clock of the server', { skip }, async (t) => {
+inFull('times are by the clock of the server', async (t) => {
   const { url } = await startServer(t, makeTree(t, { f: 'one\n' }).root)
   const ann = await connect(t, 'rest', url, 'ann')
   await ann.call('lock_try', { filepaths: ['f'], ttl_seconds: 300 })
@@ -249,7 +254,7 @@ t.test('times are by the clock of the server', { skip }, async (t) => {
   }
 })
 
-t.test('the keyboard does what the mouse does', { skip }, async (t) => {
+inFull('the keyboard does what the mouse does', async (t) => {
   const { url } = await startServer(t, makeTree(t, { f: '', g: '', h: '' }).root)
   const ann = await connect(t, 'rest', url, 'ann')
   await ann.call('lock_try', { filepaths: ['f', 'g', 'h'] })
@@ -295,7 +300,6 @@ t.test('the three views, light and dark, wide and narrow, have no barrier that a
       const [wide, moves] = (await page.evaluate(measureLayout)) as [number, number]
       t.ok(wide <= 0, `${view}, ${name}: nothing sticks out`)
       t.equal(moves, 0, 'nothing moves where less motion is wished')
-      const folder = process.env['BOARD_PICTURES']
       if (folder !== undefined) await keepPicture(page, folder, `${view.split(' ').at(-1)?.toLowerCase()}-${name}`)
     }
   }

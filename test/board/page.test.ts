@@ -33,7 +33,7 @@ t.test('the page comes from the server alone, and is small', async (t) => {
     if (path !== '/board/') bytes += gzipSync(text).length
     if (path === '/board') {
       const named = [...text.toString().matchAll(/(?:src|href)="([^"]*)"/g)].map(([, address]) => address)
-      t.strictSame(named.sort(), files.slice(1).sort(), 'it names its own files only')
+      t.strictSame(new Set(named), new Set(files.slice(1)), 'it names its own files only')
       t.notMatch(text.toString(), /<script>|style=|onload=/)
     }
   }
@@ -107,11 +107,11 @@ t.test('GET /activity says who was there, where agents met, and what would have 
   const activity = (await (await fetch(`${url}/activity`)).json()) as Answer
   t.match(activity['agents'][0], { agent_id: 'ann', operation: 'lock_release_all' }, 'the latest call first')
   t.match(activity['agents'][1], { agent_id: 'bob', operation: 'lock_wait', path: 'f' })
-  const [hot] = activity['files'] as Answer[]
+  const [hot = {}] = activity['files'] as Answer[]
   t.match(hot, { path: /f$/, contentions: 1, merges: 0, waits: 1 })
-  t.ok(hot?.['waited_seconds'] > 0)
+  t.ok(hot['waited_seconds'] > 0)
   t.equal(
-    (hot?.['strip'] as number[]).reduce((sum, count) => sum + count, 0),
+    (hot['strip'] as number[]).reduce((sum, count) => sum + count, 0),
     2
   )
   t.match(activity['refused_circles'], [{ waits }])
