@@ -146,6 +146,34 @@ export function listAgents(files: readonly LockedFile[], seen: Activity['agents'
     .sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1))
 }
 
+/** What events say of leases, put into the last list: a long list is asked for rarely. The next list corrects it. */
+export function applyLeases(files: readonly LockedFile[], events: readonly TreeEvent[]): readonly LockedFile[] {
+  const told = events.filter((event) => event.type === 'lease_granted' || event.type === 'lock_released')
+  if (told.length === 0) return files
+  const byPath = new Map(files.map((file) => [file.path, file]))
+  for (const event of told) {
+    if (event.type === 'lock_released' && event.held_as !== 'lease') continue
+    const { path, agent_id, mode, at } = event
+    const { holders, pending_requests } = byPath.get(path) ?? { holders: [], pending_requests: [] }
+    const others = holders.filter((holder) => holder.type !== 'lease' || holder.agent_id !== agent_id)
+    if (event.type === 'lease_granted') {
+      const { note, expires_at } = event
+      const lease = { type: 'lease', mode, agent_id, acquired_at: at, expires_at, ...(note !== undefined && { note }) }
+      const waiting = pending_requests.filter((waiter) => waiter.agent_id !== agent_id)
+      byPath.set(path, { path, holders: [...others, lease as Holder], pending_requests: waiting })
+    } else if (others.length + pending_requests.length > 0)
+      byPath.set(path, { path, holders: others, pending_requests })
+    else byPath.delete(path)
+  }
+  return [...byPath.values()]
+}
+
+/** Those for which somebody waits come first, otherwise as they were. */
+export function waitedForFirst(files: readonly LockedFile[]): LockedFile[] {
+  const isWaitedFor = ({ pending_requests }: LockedFile) => pending_requests.length > 0
+  return [...files.filter(isWaitedFor), ...files.filter((file) => !isWaitedFor(file))]
+}
+
 /** Relative to the roots, with the root's own name before it if there are several. */
 export function shorten(path: string, roots: readonly string[]): string {
   const root = roots.find((each) => path.startsWith(`${each}/`))

@@ -4,7 +4,7 @@ import { useMemo, useState } from 'preact/hooks'
 import { BreakDialog } from './break-dialog.ts'
 import { html } from './html.ts'
 import { List } from './list.ts'
-import { listAgents, shorten, type Agent, type Holder, type LockedFile, type Waiter } from './model.ts'
+import { listAgents, shorten, waitedForFirst, type Agent, type Holder, type LockedFile, type Waiter } from './model.ts'
 import { CopyButton, Name, Path, Time, useNow } from './parts.ts'
 import { curlOf } from './server.ts'
 import type { State, Store } from './store.ts'
@@ -34,10 +34,7 @@ export function NowView(props: {
   const files = state.locks?.files ?? noFiles
   const short = (path: string) => shorten(path, roots)
   const agents = useMemo(() => listAgents(files, state.activity?.agents ?? []), [state.locks, state.activity])
-  const sorted = useMemo(
-    () => [...files].sort((a, b) => Number(b.pending_requests.length > 0) - Number(a.pending_requests.length > 0)),
-    [state.locks]
-  )
+  const sorted = useMemo(() => waitedForFirst(files), [state.locks])
   const graph = useMemo(() => findWaits(files, maxEdges), [state.locks])
   const circles = (state.activity?.refused_circles ?? [])
     .filter(({ at }) => now - Date.parse(at) < circleMs)

@@ -2,6 +2,7 @@
 import { call, get, ServerError } from './server.ts'
 import { follow, type Connection } from './stream.ts'
 import {
+  applyLeases,
   fromHistory,
   sameChange,
   toHappening,
@@ -19,7 +20,10 @@ const restMs = 700
 /** Time left and agents that only read change without an event. */
 const idleMs = 5000
 /** A large state takes the server and the browser longer: both then rest for this many times as long. */
-const restFactor = 15
+const restFactor = 10
+/** In a list of more files than this the events of leases are put in at once, so often at most. */
+const longList = 1000
+const applyMs = 300
 const firstPages = 3
 
 export interface State {
@@ -64,6 +68,8 @@ export function createStore() {
   let restUntil = 0
   let isRefreshing = false
   let endStream = () => {}
+  let unapplied: TreeEvent[] = []
+  let applyTimer: ReturnType<typeof setTimeout> | undefined
 
   function set(part: Partial<State>): void {
     state = { ...state, ...part }
@@ -95,6 +101,17 @@ export function createStore() {
       ...(hasGrown && { revision: state.revision + 1 })
     })
     refreshIn(restMs / 4)
+    if ((state.locks?.files.length ?? 0) > longList) applySoon(events)
+  }
+
+  function applySoon(events: readonly TreeEvent[]): void {
+    unapplied.push(...events)
+    applyTimer ??= setTimeout(() => {
+      applyTimer = undefined
+      const { locks } = state
+      if (locks !== undefined) set({ locks: { ...locks, files: [...applyLeases(locks.files, unapplied)] } })
+      unapplied = []
+    }, applyMs)
   }
 
   /** What happened before the page was opened, or while it was away. */
@@ -132,7 +149,10 @@ export function createStore() {
     isRefreshing = true
     const start = performance.now()
     try {
-      const [locks, activity] = await Promise.all([get<LockList>('/locks'), get<Activity>('/activity')])
+      const locks = await get<LockList>('/locks')
+      // A frame between what takes long: to read the lists, and to draw them.
+      const activity = await get<Activity>('/activity')
+      unapplied = []
       set({ locks, activity, isLoaded: true })
     } catch (error) {
       if (error instanceof ServerError && error.status === 401)

@@ -26,4 +26,14 @@ const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle
 /** `14:03:59`, in the time zone of the browser. */
 export const clockTime = (at: number): string => (Number.isNaN(at) ? '' : clock.format(at))
 
-export const exactTime = (at: number): string => (Number.isNaN(at) ? '' : full.format(at))
+const maxKept = 2000
+const kept = new Map<number, string>()
+
+/** Kept, since to write one takes the browser a while, and each row has one. */
+export function exactTime(at: number): string {
+  let text = kept.get(at)
+  if (text !== undefined) return text
+  if (kept.size >= maxKept) kept.clear()
+  kept.set(at, (text = Number.isNaN(at) ? '' : full.format(at)))
+  return text
+}

@@ -29,7 +29,8 @@ const nameless = 'without a name'
 
 /** Each waiter waits for the holders; one that shares with them, for the waiter before it. @param maxEdges drawn at most */
 export function findWaits(files: readonly LockedFile[], maxEdges: number): WaitGraph {
-  const all = files.flatMap(({ path, holders, pending_requests }) =>
+  const waitedFor = files.filter(({ pending_requests }) => pending_requests.length > 0)
+  const all = waitedFor.flatMap(({ path, holders, pending_requests }) =>
     pending_requests.flatMap((waiter, index) => {
       const from = waiter.agent_id ?? nameless
       const blockers = new Set<string>()
