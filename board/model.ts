@@ -85,7 +85,8 @@ interface ChangeFacts {
 function describeChange({ hash, previousHash, from, operation }: ChangeFacts): { kind: Kind; what: string } {
   const by = operation === 'external' ? 'outside the server' : operation.replace(/^async_/, '')
   if (from !== undefined) return { kind: 'renamed', what: `from ${from}` }
-  if (hash === null) return { kind: 'deleted', what: by }
+  if (hash === null)
+    return by === 'rename' ? { kind: 'renamed', what: 'to another path' } : { kind: 'deleted', what: by }
   // Only async_write makes a file that was not there; the event of it names no version before.
   const isNew = previousHash === null || (previousHash === undefined && operation === 'async_write')
   return { kind: isNew ? 'created' : 'changed', what: by }
@@ -160,7 +161,7 @@ export function applyLeases(files: readonly LockedFile[], events: readonly TreeE
       const { note, expires_at } = event
       const lease = { type: 'lease', mode, agent_id, acquired_at: at, expires_at, ...(note !== undefined && { note }) }
       const waiting = pending_requests.filter((waiter) => waiter.agent_id !== agent_id)
-      byPath.set(path, { path, holders: [...others, lease as Holder], pending_requests: waiting })
+      byPath.set(path, { path, holders: [...others, lease], pending_requests: waiting })
     } else if (others.length + pending_requests.length > 0)
       byPath.set(path, { path, holders: others, pending_requests })
     else byPath.delete(path)

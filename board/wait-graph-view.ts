@@ -18,7 +18,7 @@ export function WaitGraphView(props: {
   const places = new Map(graph.nodes.map((node) => [node.name, placeOf(node)]))
   const size = {
     x: graph.columns * (width + columnGap) - columnGap + 2 * edge,
-    y: graph.rows * (height + rowGap) - rowGap + 2 * edge + 8 + (graph.columns > 2 ? 30 : 0)
+    y: graph.rows * (height + rowGap) - rowGap + 2 * edge + 8 + (isAnyLong(graph) ? 30 : 0)
   }
   const words = graph.edges.map(({ from, to, path }) => `${from} waits for ${to} at ${short(path)}`)
   return html`<div class="graph-box" tabindex="0" role="region" aria-label="Wait-for graph">
@@ -67,6 +67,11 @@ export function WaitGraphView(props: {
       </ul>
     </div>
     ${graph.hidden > 0 && html`<p class="hint">${graph.hidden} more waits are not drawn; the lists have them all.</p>`}`
+}
+
+function isAnyLong({ nodes, edges }: WaitGraph): boolean {
+  const depths = new Map(nodes.map(({ name, depth }) => [name, depth]))
+  return edges.some(({ from, to }) => (depths.get(from) ?? 0) - (depths.get(to) ?? 0) > 1)
 }
 
 /** Columns between the two. */

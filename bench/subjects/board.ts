@@ -27,7 +27,7 @@ export async function board({ seconds = 45, agents = 500, files = 10_000 }: Opti
       if (filepaths.length > 0) await call(`agent-${agent}`, 'lock_try', { filepaths, note: `part ${agent}` })
     }
     const load = startLoad(call, agents)
-    owner.teardown(load.stop)
+    owner.teardown(() => load.stop())
     const cpuSeconds = () => cpuOf(program.process.pid as number)
     // A stream that is read, as a script would: the events are made with a board and without.
     const stream = new AbortController()
@@ -40,7 +40,7 @@ export async function board({ seconds = 45, agents = 500, files = 10_000 }: Opti
     }
     await sleep(2000)
     const alone = await shareOf(Math.min(30, seconds))
-    const browser = await startBrowser({ teardown: owner.teardown, fail: console.log })
+    const browser = await startBrowser({ teardown: (end) => owner.teardown(end), fail: console.log })
     const page = await (await browser.newContext({ viewport: { width: 1280, height: 800 } })).newPage()
     await page.goto(`${program.url}/board`)
     await page.locator('#files .row').first().waitFor({ timeout: 60_000 })
@@ -56,7 +56,7 @@ export async function board({ seconds = 45, agents = 500, files = 10_000 }: Opti
       const spent = (cpuSeconds() - before) / (seconds / views.length)
       const task = longestTask(await browser.stopTracing())
       const [frames, longest, heap] = [
-        ...((await page.evaluate('globalThis.frames_')) as number[]),
+        ...(await page.evaluate<number[]>('globalThis.frames_')),
         await heapOf(page)
       ] as [number, number, number]
       cost = Math.max(cost, spent - alone)
@@ -66,6 +66,7 @@ export async function board({ seconds = 45, agents = 500, files = 10_000 }: Opti
         whole(rate),
         whole(frames / (seconds / views.length)),
         figure(longest),
+        figure(task),
         figure(heapBefore),
         figure(heap),
         percent(spent - alone)
@@ -106,15 +107,15 @@ function callerOf(url: string): Call {
 function startLoad(call: Call, agents: number) {
   const stepMs = 4000 / eventsPerSecond
   let steps = 0
-  let isOver = false
+  const end = new AbortController()
   const start = performance.now()
   const running = (async () => {
-    const open = new Set<Promise<void>>()
-    for (let due = start; !isOver; due += stepMs) {
+    const open = new Set<Promise<boolean>>()
+    for (let due = start; !end.signal.aborted; due += stepMs) {
       await sleep(Math.max(0, due - performance.now()))
       const step = makeStep(call, `agent-${steps % agents}`, `load/${steps % 500}.txt`).then(() => {
         steps += 1
-        open.delete(step)
+        return open.delete(step)
       })
       open.add(step)
       if (open.size > 50) await Promise.race(open)
@@ -124,7 +125,7 @@ function startLoad(call: Call, agents: number) {
   return {
     made: () => steps * 4,
     async stop(): Promise<void> {
-      isOver = true
+      end.abort()
       await running.catch(() => undefined)
     }
   }

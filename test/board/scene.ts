@@ -40,7 +40,7 @@ const guideText = [
   ''
 ].join('\n')
 
-export async function playScene(t: Owner): Promise<TestServer> {
+export async function playScene(t: Owner): Promise<TestServer & { meet: () => Promise<void> }> {
   const tree = makeTree(t, {
     'storefront/src/router.ts': routerText,
     'storefront/src/pages.ts': 'export const pages = new Map()\n',
@@ -55,29 +55,13 @@ export async function playScene(t: Owner): Promise<TestServer> {
     await Promise.all(names.map(async (name) => [name, await connect(t, 'rest', server.url, name)] as const))
   ) as Record<(typeof names)[number], TestClient>
   const { ada, brook, cleo, dev, elm, finn } = agents
+  const meet = () => meetAgain(ada, brook, cleo, dev)
   // Changes are events only while a board, or another client, follows.
   const stream = new AbortController()
   t.teardown(() => stream.abort())
   await fetch(`${server.url}/events`, { signal: stream.signal })
 
-  for (const [index, words] of ['a page that is missing', 'nothing here', 'no page'].entries()) {
-    const path = 'src/router.ts'
-    const { hash } = await ada.call('async_read', { path })
-    const content = routerText.replace('no such page: ', `${words}: `)
-    await brook.call('async_update', { path, expected_hash: hash, content: `${content}// ${index}\n` })
-    await ada.call('async_update', { path, expected_hash: hash, content: routerText.replace('404', '410') })
-  }
-  for (const step of ['first', 'second', 'third', 'fourth']) {
-    const path = 'docs/guide.md'
-    const { hash, content } = (await cleo.call('async_read', { path })) as { hash: string; content: string }
-    await dev.call('async_update', {
-      path,
-      expected_hash: hash,
-      content: content.replace('Stop it.', `Stop it, ${step}.`)
-    })
-    const mine = content.replace('Install it.', `Install it, ${step}.`)
-    await cleo.call('async_update', { path, expected_hash: hash, content: mine, on_contention: 'merge' })
-  }
+  await meet()
   await dev.call('async_write', { path: 'docs/releases.md', content: '# Releases\n\nNone yet.\n' })
   await dev.call('async_rename', { old_path: 'docs/releases.md', new_path: 'docs/news.md' })
 
@@ -96,7 +80,29 @@ export async function playScene(t: Owner): Promise<TestServer> {
   await cleo.call('lock_try', { filepaths: ['src/cart/totals.ts'], mode: 'shared', note: 'reads along' })
   const left = dev.call('lock_wait', { filepaths: ['src/cart/totals.ts'], timeout_seconds: 0.4 })
   await left
-  return server
+  return { ...server, meet }
+}
+
+/** Some come too late, and some of those are merged. */
+async function meetAgain(ada: TestClient, brook: TestClient, cleo: TestClient, dev: TestClient): Promise<void> {
+  for (const [index, words] of ['a page that is missing', 'nothing here', 'no page'].entries()) {
+    const path = 'src/router.ts'
+    const { hash } = await ada.call('async_read', { path })
+    const content = routerText.replace('no such page: ', `${words}: `)
+    await brook.call('async_update', { path, expected_hash: hash, content: `${content}// ${index}, ${hash}\n` })
+    await ada.call('async_update', { path, expected_hash: hash, content: routerText.replace('404', '410') })
+  }
+  for (const step of ['first', 'second', 'third', 'fourth']) {
+    const path = 'docs/guide.md'
+    const { hash, content } = (await cleo.call('async_read', { path })) as { hash: string; content: string }
+    await dev.call('async_update', {
+      path,
+      expected_hash: hash,
+      content: content.replace(/Stop it.*/, `Stop it, ${step}.`)
+    })
+    const mine = content.replace(/Install it.*/, `Install it, ${step}.`)
+    await cleo.call('async_update', { path, expected_hash: hash, content: mine, on_contention: 'merge' })
+  }
 }
 
 function wait(agent: TestClient, path: string): void {
