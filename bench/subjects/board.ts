@@ -113,7 +113,7 @@ function startLoad(call: Call, agents: number) {
     const open = new Set<Promise<boolean>>()
     for (let due = start; !end.signal.aborted; due += stepMs) {
       await sleep(Math.max(0, due - performance.now()))
-      const step = makeStep(call, `agent-${steps % agents}`, `load/${steps % 500}.txt`).then(() => {
+      const step: Promise<boolean> = makeStep(call, `agent-${steps % agents}`, `load/${steps % 500}.txt`).then(() => {
         steps += 1
         return open.delete(step)
       })
