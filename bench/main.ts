@@ -1,6 +1,7 @@
 // npm run bench [-- <names>] [--seconds <n>] [--agents <n>] [--files <n>]: runs the benchmarks and prints their tables.
 import { availableParallelism } from 'node:os'
 import { parseArguments, type Options, type Wanted } from './options.ts'
+import { board } from './subjects/board.ts'
 import { bounds } from './subjects/bounds.ts'
 import { contentionSize } from './subjects/contention-size.ts'
 import { fileEditing } from './subjects/file-editing.ts'
@@ -37,6 +38,7 @@ const benchmarks: Readonly<Record<string, (options: Options) => Promise<void>>> 
   peers,
   load,
   greedy,
+  board,
   growth,
   targets
 }
@@ -50,8 +52,8 @@ console.log(`\ntook ${Math.round((performance.now() - start) / 1000)} s`)
 function readArguments(): Wanted[] {
   try {
     const names = Object.keys(benchmarks)
-    // It measures nothing that the others do not.
-    const usual = names.filter((name) => name !== 'targets')
+    // The first measures nothing that the others do not, the second needs a browser.
+    const usual = names.filter((name) => name !== 'targets' && name !== 'board')
     return parseArguments(process.argv.slice(2), names, usual)
   } catch (error) {
     console.error((error as Error).message)

@@ -1,6 +1,7 @@
 // app.engine: runs operations on the lock table and the files of this process itself.
 import fp from 'fastify-plugin'
 import type { Config } from '../src/config/config.ts'
+import { createActivityLog } from '../src/engine/activity.ts'
 import type { EngineLink } from '../src/engine/engine-link.ts'
 import { OperationError, serverStopping } from '../src/errors.ts'
 import type { ServerFacts } from '../src/engine/context.ts'
@@ -47,6 +48,7 @@ export default fp<{ config: Config; version: string }>(
       maxBytesPerAgent: config.crud.max_agent_receipt_bytes,
       maxBytes: config.crud.max_receipt_bytes
     })
+    const activity = createActivityLog({ maxAgents: config.crud.max_seen_agents, maxCounts: config.crud.max_hot_files })
     const server: ServerFacts = {
       version,
       port: undefined,
@@ -67,6 +69,7 @@ export default fp<{ config: Config; version: string }>(
       events,
       budget: app.requestBudget,
       counts: app.counts,
+      activity,
       server,
       log: app.log,
       // A getter, since the tree depends on this engine and is decorated later.
@@ -99,6 +102,7 @@ export default fp<{ config: Config; version: string }>(
       leaseConnections: () => locks.leases.connections(),
       holdsLeases: async (connection) => config.locks.release_on_disconnect && locks.leases.hasConnection(connection),
       listLocks: async (limit) => listLocks(locks, limit),
+      listActivity: async (minutes, limit) => activity.list(minutes, limit),
       listFiles: async (after, limit) => listTracked(history, after, limit),
       feed: async (listener) => events.follow({}, listener).end,
       steps: running.steps,

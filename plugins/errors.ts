@@ -71,10 +71,11 @@ export function pathOf({ url }: FastifyRequest): string {
   return url.split('?')[0] ?? ''
 }
 
-function notFound({ method }: FastifyRequest, path: string): OperationError {
+/** No route, and no file: says what there is. */
+export function notFound({ method }: FastifyRequest, path: string): OperationError {
   const hint = suggest(path, [...byPath.keys()])
   const end = hint.endsWith('?') ? '' : '.'
-  const message = `Nothing answers ${method} ${path.slice(0, 200)}${hint}${end} GET /docs shows what there is, GET /openapi.json the same for programs.`
+  const message = `Nothing answers ${method} ${path.slice(0, 200)}${hint}${end} GET /docs shows what there is, GET /openapi.json the same for programs, GET /board what happens.`
   return new OperationError('ROUTE_NOT_FOUND', message)
 }
 

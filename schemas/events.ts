@@ -3,7 +3,15 @@ import { agentText, Hash, pathText, Timestamp } from './common.ts'
 import { inputObject, Type, type Static, type TProperties } from './typebox.ts'
 
 /** In the order of the documentation. */
-export const eventTypes = ['file_changed', 'lock_released', 'queue_position', 'lease_expired', 'contention'] as const
+export const eventTypes = [
+  'file_changed',
+  'lease_granted',
+  'lock_released',
+  'queue_position',
+  'lease_expired',
+  'contention',
+  'deadlock'
+] as const
 export type EventType = (typeof eventTypes)[number]
 
 const EventPath = Type.String({ description: 'Absolute path of the file, with links resolved.' })
@@ -50,6 +58,14 @@ export const FilesChanged = event(
     paths: Type.Array(EventPath, { maxItems: 10, description: 'The first of them.' })
   }
 )
+
+export const LeaseGranted = event('LeaseGrantedEvent', 'lease_granted', 'An agent has a lease on a file from now on.', {
+  path: EventPath,
+  agent_id: Type.String({ description: 'Its holder.' }),
+  mode: Type.String({ enum: ['shared', 'exclusive'], description: 'Kind of lock.' }),
+  note: Type.Optional(Type.String({ description: 'Note of the holder for others.' })),
+  expires_at: Timestamp
+})
 
 export const LockReleased = event(
   'LockReleasedEvent',
@@ -110,10 +126,33 @@ export const ContentionMet = event(
   }
 )
 
-export const Event = Type.Union([FileChanged, FilesChanged, LockReleased, QueuePosition, LeaseExpired, ContentionMet], {
-  title: 'Event',
-  description: 'What happened to a file or its locks.'
-})
+export const CircleRefused = event(
+  'DeadlockEvent',
+  'deadlock',
+  'A request was refused, since it would have waited for ever.',
+  {
+    path: EventPath,
+    agent_id: SomeAgent('Who was refused; null if that is not known.'),
+    operation: Type.String({ description: 'The operation that was refused.' }),
+    waits: Type.Array(
+      Type.Object(
+        {
+          agent_id: Type.String({
+            description: 'Who waits, or would wait; an operation without an agent id by its name.'
+          }),
+          waits_for: Type.String({ description: 'The file.' })
+        },
+        { title: 'CircleMember', description: 'One wait of the circle.' }
+      ),
+      { description: 'The circle: each waits for the next, the last for the first, which is the refused one.' }
+    )
+  }
+)
+
+export const Event = Type.Union(
+  [FileChanged, FilesChanged, LeaseGranted, LockReleased, QueuePosition, LeaseExpired, ContentionMet, CircleRefused],
+  { title: 'Event', description: 'What happened to a file or its locks.' }
+)
 export type Event = Static<typeof Event>
 
 /** The querystring of GET /events. */

@@ -1,4 +1,5 @@
 // The plain HTTP routes beside the operations: what each takes in its querystring, and what it answers.
+import { Activity, ActivityQuery } from './activity.ts'
 import { EventsQuery, StreamedEvent } from './events.ts'
 import { FolderQuery } from './file-routes.ts'
 import { Health } from './health.ts'
@@ -12,6 +13,7 @@ const Page = Type.String({ description: 'A page for a browser.' })
 export const routes = {
   '/health': { response: { 200: Health } },
   '/locks': { querystring: LockListQuery, response: { 200: LockList } },
+  '/activity': { querystring: ActivityQuery, response: { 200: Activity } },
   '/files/*': { querystring: FolderQuery },
   '/events': {
     querystring: EventsQuery,
@@ -24,5 +26,6 @@ export const routes = {
       }
     }
   },
+  '/board': { response: { 200: { content: { 'text/html': { schema: Page } } } } },
   '/docs': { response: { 200: { content: { 'text/html': { schema: Page } } } } }
 }

@@ -1,7 +1,7 @@
 // Makes the program as it is shipped: all its modules and those of its packages in a few files, which Node finds and compiles at once.
 // Where there are tests, each file of them likewise: to load their modules one by one takes longer than most of them run.
 // usage: node scripts/bundle.mjs <folder to which the sources have been compiled>
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rolldown } from 'rolldown'
 import { compileValidators } from './compile-validators.mjs'
@@ -42,9 +42,9 @@ const awaiting = {
   transform: (code, id) => (id.endsWith('.test.ts') ? `${code.replace(imports, '$&;(async () => {')}})()` : null)
 }
 
-await Promise.all([bundleProgram(), existsSync(tests) && bundleTests()])
+await Promise.all([bundleProgram(await bundleBoard()), existsSync(tests) && bundleTests()])
 
-async function bundleProgram() {
+async function bundleProgram(boardModules) {
   const input = { main: join(projectRoot, 'src/main.ts'), worker: join(projectRoot, 'src/engine/diff/worker.ts') }
   const bundle = await rolldown({ ...common, input, external })
   const { output } = await bundle.write({
@@ -57,7 +57,22 @@ async function bundleProgram() {
     chunkFileNames: 'chunks/[name]-[hash].cjs',
     sourcemap: true
   })
-  writeFileSync(join(folder, 'licenses.txt'), collectLicenses(output.flatMap(({ moduleIds = [] }) => moduleIds)))
+  writeFileSync(join(folder, 'licenses.txt'), collectLicenses([...boardModules, ...modulesOf(output)]))
+}
+
+/** The page at /board: one script, one style sheet. @returns its modules */
+async function bundleBoard() {
+  const board = join(projectRoot, 'board')
+  const bundle = await rolldown({ input: join(board, 'main.ts'), platform: 'browser' })
+  const { output } = await bundle.write({ file: join(folder, 'page', 'board.js'), format: 'esm', minify: true })
+  for (const name of ['index.html', 'icon.svg']) copyFileSync(join(board, name), join(folder, 'page', name))
+  const styles = [join(projectRoot, 'node_modules/uplot/dist/uPlot.min.css'), join(board, 'board.css')]
+  writeFileSync(join(folder, 'page', 'board.css'), styles.map((path) => readFileSync(path, 'utf8')).join('\n'))
+  return modulesOf(output)
+}
+
+function modulesOf(output) {
+  return output.flatMap(({ moduleIds = [] }) => moduleIds)
 }
 
 /** Of the packages that are in the bundle, and so no longer come with their own files. */
@@ -76,7 +91,7 @@ async function bundleTests() {
   const files = readdirSync(tests, { recursive: true }).map((path) => path.replaceAll('\\', '/'))
   // Test files, and what they run in processes and threads of their own.
   const entries = files.filter((path) => /(\.test|-program|-thread)\.ts$/.test(path))
-  const tools = ['oazapfts', /^@redocly\//, 'typescript']
+  const tools = ['oazapfts', /^@redocly\//, 'typescript', 'playwright-core', 'axe-core']
   const bundleInto = async (format, extension, paths) => {
     const input = Object.fromEntries(paths.map((path) => [path.replace(/\.ts$/, ''), join(tests, path)]))
     // For what is loaded before each file.

@@ -19,7 +19,7 @@ import { takeTurn } from './turn.mjs'
 
 export const projectRoot = fileURLToPath(new URL('..', import.meta.url))
 
-const sourceFolders = ['schemas', 'src', 'plugins', 'test', 'bench', 'scripts']
+const sourceFolders = ['schemas', 'src', 'plugins', 'board', 'test', 'bench', 'scripts']
 const modules = join(projectRoot, 'node_modules')
 const output = join(projectRoot, 'dist')
 const stamp = join(output, '.sources')
@@ -141,7 +141,7 @@ function fingerprintSources() {
     for (const entry of readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))) {
       const path = join(folder, entry.name)
       if (entry.isDirectory()) visit(path)
-      else if (entry.name.endsWith('.ts')) add(path)
+      else if (/\.(ts|html|css|svg)$/.test(entry.name)) add(path)
     }
   }
   for (const folder of sourceFolders) if (existsSync(join(projectRoot, folder))) visit(join(projectRoot, folder))

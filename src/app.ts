@@ -1,7 +1,9 @@
 // The service: plugins registered by hand, in an order that shows the architecture.
 import Fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import access from '../plugins/access.ts'
+import activity from '../plugins/activity.ts'
 import authority from '../plugins/authority.ts'
+import board from '../plugins/board.ts'
 import body from '../plugins/body.ts'
 import counts from '../plugins/counts.ts'
 import degradations from '../plugins/degradations.ts'
@@ -107,9 +109,11 @@ export async function createApp({
   // The routes and transports.
   await app.register(health)
   await app.register(lockList)
+  await app.register(activity)
   await app.register(events, options)
   await app.register(openapi)
   await app.register(docs)
+  await app.register(board)
   await app.register(rest)
   await app.register(fileRoutes)
   await app.register(resources)

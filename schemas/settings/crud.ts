@@ -87,6 +87,19 @@ export const crud = Type.Object(
       description:
         'Memory for what agents have read (crud.max_remembered_reads). Beyond it the agent that takes most of it is no longer told of changes of the files that it read longest ago.'
     }),
+    max_seen_agents: Type.Integer({
+      minimum: 1,
+      maximum: 100000,
+      default: 2000,
+      description: 'Agents whose last call GET /activity shows; those not seen for longest are dropped first.'
+    }),
+    max_hot_files: Type.Integer({
+      minimum: 1,
+      maximum: 1000000,
+      default: 20000,
+      description:
+        'Files of each minute at which agents met, over all minutes of the last day, that GET /activity counts; the oldest minutes are dropped first.'
+    }),
     receipt_seconds: Type.Number({
       minimum: 0,
       maximum: 86400,

@@ -1,4 +1,5 @@
 // The OpenAPI 3.1 document, derived from the operations and from calls that were recorded.
+import { Activity } from '../../schemas/activity.ts'
 import { AgentId, RequestId } from '../../schemas/common.ts'
 import { Health } from '../../schemas/health.ts'
 import { LockList } from '../../schemas/lock-list.ts'
@@ -27,7 +28,9 @@ export function createOpenApi({ operations, version, calls }: Sources): JsonObje
     '/health': { get: describeHealth(workshop) },
     '/locks': { get: describeLockList(workshop) },
     '/events': { get: describeEvents(workshop) },
+    '/activity': { get: describeActivity(workshop) },
     '/metrics': { get: describeMetrics(workshop) },
+    '/board': { get: describeBoard(workshop) },
     '/docs': { get: describeDocs(workshop) },
     '/files/{path}': describeFiles(workshop)
   }
@@ -159,6 +162,44 @@ function describeLockList(workshop: Workshop): JsonObject {
         content: jsonContent(components.schema(LockList), examples.answers('locks', 200))
       },
       ...describeRefusals(['INVALID_REQUEST', 'UNAUTHORIZED', 'FORBIDDEN_ORIGIN', 'METHOD_NOT_ALLOWED'], workshop)
+    }
+  }
+}
+
+function describeActivity(workshop: Workshop): JsonObject {
+  const { components, examples } = workshop
+  return {
+    operationId: 'list_activity',
+    summary: 'Show who was there, and where agents met',
+    description:
+      'For people and dashboards: agents with their last call, files with contentions, merges and waits, and refused circles. Kept in memory, of this run of the server.',
+    tags: ['locks'],
+    parameters: describeQuery(routes['/activity'].querystring, workshop),
+    responses: {
+      '200': {
+        description: Activity.description ?? '',
+        content: jsonContent(components.schema(Activity), examples.answers('activity', 200))
+      },
+      ...describeRefusals(['INVALID_REQUEST', 'UNAUTHORIZED', 'FORBIDDEN_ORIGIN', 'METHOD_NOT_ALLOWED'], workshop)
+    }
+  }
+}
+
+function describeBoard(workshop: Workshop): JsonObject {
+  const { schema } = routes['/board'].response[200].content['text/html']
+  return {
+    operationId: 'board',
+    summary: 'The tree as a live page',
+    description:
+      'For a browser: agents, files in use, changes, and where it burns. No token is needed for the page, which asks for it before it shows anything. A browser is led here from `/`.',
+    tags: ['server'],
+    security: [{}],
+    responses: {
+      '200': {
+        description: 'The page.',
+        content: { 'text/html': { schema: workshop.components.schema(schema), examples: pageExample } }
+      },
+      ...describeRefusals(['FORBIDDEN_ORIGIN', 'METHOD_NOT_ALLOWED'], workshop)
     }
   }
 }

@@ -83,6 +83,22 @@ const waiting: readonly Step[] = [
     code: 'DEADLOCK'
   },
   {
+    operation: 'activity',
+    name: 'lately',
+    summary: 'Where agents met in the last five minutes.',
+    query: '?minutes=5&limit=2',
+    method: 'GET'
+  },
+  {
+    operation: 'activity',
+    name: 'bad_minutes',
+    summary: 'Not so far back.',
+    query: '?minutes=2000',
+    method: 'GET',
+    status: 400,
+    code: 'INVALID_REQUEST'
+  },
+  {
     operation: 'lock_release',
     name: 'one_is_not_hers',
     summary: 'ann releases the file that bob waits for. bob holds the other, and keeps it.',

@@ -29,7 +29,8 @@ const numbers: Readonly<Record<string, number>> = {
   authority_pid: 4711,
   p50: 0.12,
   p99: 1.3,
-  remaining_seconds: 300
+  remaining_seconds: 300,
+  waited_seconds: 1.5
 }
 const times: Readonly<Record<string, string>> = {
   expires_at: endOfLease,
@@ -50,10 +51,17 @@ export function createSteadier(stage: Stage): Steadier {
       return times[key] ?? steadyText(value, stage, tokens)
     }
     if (typeof value === 'number') return key === 'fencing_token' ? tokens(value) : (numbers[key] ?? value)
+    if (key === 'strip' && Array.isArray(value)) return toNow(value as number[])
     if (Array.isArray(value)) return value.map((item) => toSteady(item))
     if (typeof value !== 'object' || value === null) return value
     return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, toSteady(inner, name)]))
   }
+}
+
+/** As if all had happened in the last slice. */
+function toNow(strip: readonly number[]): number[] {
+  const sum = strip.reduce((total, count) => total + count, 0)
+  return strip.map((_, index) => (index === strip.length - 1 ? sum : 0))
 }
 
 /** Tokens are times: here the first that is shown is 1, the next 2. */

@@ -7,6 +7,7 @@ import type { KnownText } from './versions/known-text.ts'
 import type { FileStore } from './files/file-store.ts'
 import type { LockManager } from './locks/lock-manager.ts'
 import type { Config } from '../../schemas/config.ts'
+import type { ActivityLog } from './activity.ts'
 import type { Counts } from './counts.ts'
 import type { Events } from './events/event-hub.ts'
 import type { LostLeases } from './leases/lost-leases.ts'
@@ -63,6 +64,7 @@ export interface Engine {
   readonly tree: TreeFacts
   readonly budget: ByteBudget
   readonly counts: Counts
+  readonly activity: ActivityLog
 }
 
 /** What this process is among those that serve its tree. */

@@ -1,4 +1,5 @@
 // What transports and relays need from the engine of a tree, in this process or another.
+import type { Activity } from '../../schemas/activity.ts'
 import type { LockList } from '../../schemas/lock-list.ts'
 import type { CallOperation } from './context.ts'
 import type { EventListener } from './events/tree-event.ts'
@@ -16,6 +17,8 @@ export interface EngineLink {
   readonly lineage?: () => string | undefined
   /** @param limit of files listed */
   readonly listLocks: (limit: number) => Promise<LockList>
+  /** @param minutes how far back @param limit of agents and files listed */
+  readonly listActivity: (minutes: number, limit: number) => Promise<Activity>
   /** Files whose versions are known, by path. @param after path of the last file of the page before */
   readonly listFiles: (after: string | undefined, limit: number) => Promise<TrackedFiles>
   /** Reports every event from the moment it resolves. @returns ends it */

@@ -28,7 +28,7 @@ export const lockWait = defineOperation({
 })
 
 async function wait(input: LockWaitInput, context: OperationContext): Promise<Static<typeof LockWaitOutput>> {
-  const { tickets, config, signal, progress } = context
+  const { tickets, config, signal, progress, activity } = context
   const agentId = requireAgent(context, 'lock_wait')
   const ticket = reclaim(agentId, context) ?? claim(input, agentId, context)
   const group = ticket?.group ?? openGroup(input, agentId, context)
@@ -44,7 +44,8 @@ async function wait(input: LockWaitInput, context: OperationContext): Promise<St
       graceMs: graceSeconds * 1000,
       connection,
       signal,
-      progress
+      progress,
+      onWaited: (path, ms) => activity.waited(path, ms)
     })
     if (place !== undefined && ticket === undefined && group.isWaiting) tickets.wait(place, group)
     await waiting

@@ -24,7 +24,14 @@ for (const allOrNothing of [false, true]) {
       } as const
       const group = new LeaseGroup([file], options, { locks, lostLeases: createLostLeases(0) })
       const { signal } = new AbortController()
-      const waiting = group.wait({ timeoutMs: 1500, graceMs: 300, connection: undefined, signal, progress: undefined })
+      const waiting = group.wait({
+        timeoutMs: 1500,
+        graceMs: 300,
+        connection: undefined,
+        signal,
+        progress: undefined,
+        onWaited: () => {}
+      })
       // Late by so much that the cut and the end of the other lease come in one turn of the event loop.
       clock.stall(1700)
       clock.advance(0)

@@ -40,13 +40,25 @@ t.test('a request that is not for this server, or comes from another origin, is 
     ['an Origin of another scheme', '/health', [`host: ${host}`, `origin: chrome-extension://${host}`]],
     ['two Origins', '/health', [`host: ${host}`, `origin: http://${host}`, 'origin: https://evil.example']],
     ['a page that embeds it', '/health', [`host: ${host}`, 'sec-fetch-site: cross-site', 'sec-fetch-mode: no-cors']],
-    ...['/locks', '/events', '/docs', '/openapi.json', '/files/f', '/files/', '/metrics', '/nothing', '/mcp'].flatMap(
-      (path) =>
-        ['iframe', 'frame', 'embed', 'object', 'fencedframe'].map((dest): [string, string, string[]] => [
-          `${path} in a page of another site, as ${dest}`,
-          path,
-          [`host: ${host}`, 'sec-fetch-site: cross-site', 'sec-fetch-mode: navigate', `sec-fetch-dest: ${dest}`]
-        ])
+    ...[
+      '/locks',
+      '/events',
+      '/docs',
+      '/openapi.json',
+      '/files/f',
+      '/files/',
+      '/metrics',
+      '/activity',
+      '/board',
+      '/',
+      '/nothing',
+      '/mcp'
+    ].flatMap((path) =>
+      ['iframe', 'frame', 'embed', 'object', 'fencedframe'].map((dest): [string, string, string[]] => [
+        `${path} in a page of another site, as ${dest}`,
+        path,
+        [`host: ${host}`, 'sec-fetch-site: cross-site', 'sec-fetch-mode: navigate', `sec-fetch-dest: ${dest}`]
+      ])
     ),
     ['a page of another port', '/locks', [`host: ${host}`, 'sec-fetch-site: same-site', 'sec-fetch-mode: no-cors']],
     ['an upgrade', '/mcp', ['host: evil.example', 'upgrade: websocket', 'sec-websocket-version: 13']],
@@ -91,6 +103,7 @@ t.test('the own names and the own pages are let in', async (t) => {
     ['a name that was added', '/health', ['host: files.example:8720', 'origin: https://files.example:8720']],
     ['the own page', '/health', [`host: ${host}`, `origin: http://${host}`, 'sec-fetch-site: same-origin']],
     ['a link from elsewhere', '/docs', [`host: ${host}`, ...link]],
+    ['a link to the board', '/board', [`host: ${host}`, ...link]],
     ['an address typed by hand', '/docs', [`host: ${host}`, 'sec-fetch-site: none', 'sec-fetch-mode: navigate']],
     ['itself in the request line', `http://${host}/health`, [`host: ${host}`]]
   ]

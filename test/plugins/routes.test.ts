@@ -13,7 +13,7 @@ t.test('answers satisfy the schemas of their routes', async (t) => {
   const { url } = await startServer(t, makeTree(t, { f: 'one\n' }).root)
   const ann = await connect(t, 'rest', url, 'ann')
   await ann.call('lock_try', { filepaths: ['f'] })
-  for (const path of ['/health', '/locks'] as const) {
+  for (const path of ['/health', '/locks', '/activity'] as const) {
     const response = await fetch(url + path)
     t.equal(response.headers.get('content-type'), 'application/json; charset=utf-8')
     t.ok(ajv.validate(routes[path].response[200], await response.json()), `${path}: ${ajv.errorsText()}`)

@@ -1,6 +1,8 @@
 // What happens at locks as events.
 import type { LockManager } from '../locks/lock-manager.ts'
+import type { Lease } from '../locks/lock.ts'
 import type { LockObserver, QueueStanding, Release } from '../locks/observer.ts'
+import { timestamp } from '../../support/timestamp.ts'
 import type { NewEvent } from './event-hub.ts'
 
 /** @returns ends it */
@@ -14,7 +16,17 @@ export function followLocks(locks: LockManager, publish: (event: NewEvent) => vo
     },
     onPosition: (standing) => publish(toQueuePosition(standing))
   }
-  return locks.observe(observer)
+  const granted = new WeakSet<Lease>(locks.leases.all())
+  const endLeases = locks.leases.onChange((lease) => {
+    if (!lease.isHeld || granted.has(lease)) return
+    granted.add(lease)
+    publish(toLeaseGranted(lease))
+  })
+  const endLocks = locks.observe(observer)
+  return () => {
+    endLeases()
+    endLocks()
+  }
 }
 
 function toLockReleased({ path, agentId, isLease, mode, cause, waiting }: Release): NewEvent {
@@ -26,6 +38,17 @@ function toLockReleased({ path, agentId, isLease, mode, cause, waiting }: Releas
     mode,
     cause,
     waiting
+  }
+}
+
+function toLeaseGranted({ path, agentId, mode, note, expiresAt }: Lease): NewEvent {
+  return {
+    type: 'lease_granted',
+    path,
+    agent_id: agentId,
+    mode,
+    ...(note !== undefined && { note }),
+    expires_at: timestamp(expiresAt)
   }
 }
 

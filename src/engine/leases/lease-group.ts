@@ -17,6 +17,8 @@ export interface GroupOptions extends LeaseOptions {
 interface Wait extends Pick<LeaseWaitOptions, 'timeoutMs' | 'graceMs' | 'connection'> {
   readonly signal: AbortSignal
   readonly progress: ((message: string) => void) | undefined
+  /** Called for each file that was not free at once, when the wait for it is over. */
+  readonly onWaited: (path: string, ms: number) => void
 }
 
 interface Member {
@@ -136,7 +138,7 @@ export class LeaseGroup {
    * Waits for every file that is not held yet. Files requested before keep their places; files given up before are left out.
    * @throws OperationError DEADLOCK, OVERLOADED or CANCELLED; then this group gives back what it has taken
    */
-  async wait({ timeoutMs, graceMs, connection, signal, progress }: Wait): Promise<void> {
+  async wait({ timeoutMs, graceMs, connection, signal, progress, onWaited }: Wait): Promise<void> {
     signal.throwIfAborted()
     this.#members = this.#wanted
     for (const member of this.#members) {
@@ -154,7 +156,11 @@ export class LeaseGroup {
     try {
       await Promise.all(
         this.#members.map(async (member) => {
-          await member.request?.settled()
+          if (member.request?.isWaiting === true) {
+            const start = performance.now()
+            await member.request.settled()
+            onWaited(member.file.path, performance.now() - start)
+          }
           // The agent can no longer get all of them.
           if (member.isGivenUp && this.options.allOrNothing) this.leave()
           this.#failIfRefused(member)

@@ -67,9 +67,14 @@ export async function changeFile<Done extends object>(
   return answerContention(context, { ...stale, operation, texts, diffFormat, patches, rehearse, notMerged })
 }
 
-function publishContention({ events, caller, counts }: OperationContext, stale: StaleChange, merged: boolean): void {
+function publishContention(
+  { events, caller, counts, activity }: OperationContext,
+  stale: StaleChange,
+  merged: boolean
+): void {
   if (merged) counts.mergesMade += 1
   else counts.contentions += 1
+  activity.contended(stale.canonicalPath, merged)
   events.publish({
     type: 'contention',
     path: stale.canonicalPath,

@@ -99,6 +99,7 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
     )
     const agentId = refuseReserved(taken.agent_id ?? checkAgentId(context.caller.agentId))
     const facts = { operation: name, path: pathOf(taken), agent_id: agentId, transport: context.caller.transport }
+    if (agentId !== undefined) context.activity.saw(agentId, name, facts.path)
     const start = performance.now()
     try {
       const own = context.withAgent(agentId)
@@ -108,6 +109,7 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
       return notices === undefined ? result : insertNotices(result, notices)
     } catch (error) {
       const failure = toFailure(error, name, context.signal)
+      if (failure.code === 'DEADLOCK') reportCircle(failure, name, context)
       logFailure(failure, { ...facts, code: failure.code, ms: performance.now() - start }, context)
       // No client may be there to read the answer of a cancelled call.
       throw failure.code === 'CANCELLED' ? failure : failure.withNotices(await noticesFor(agentId, context))
@@ -188,6 +190,13 @@ function pathOf(input: object): unknown {
   if ('name' in input) return input.name
   if ('filepaths' in input && Array.isArray(input.filepaths)) return input.filepaths.slice(0, maxLoggedPaths)
   return 'old_path' in input ? input.old_path : undefined
+}
+
+/** A wait that was refused since it would never have ended: the board shows it. */
+function reportCircle({ details, path = '' }: OperationError, operation: string, context: OperationContext): void {
+  const waits = (details?.['waits'] ?? []) as { agent_id: string; waits_for: string }[]
+  context.activity.refusedCircle(waits)
+  context.events.publish({ type: 'deadlock', path, agent_id: waits[0]?.agent_id ?? null, operation, waits })
 }
 
 function toFailure(error: unknown, operation: string, signal: AbortSignal): OperationError {

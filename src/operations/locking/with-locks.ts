@@ -173,7 +173,7 @@ async function acquire(
   targets: readonly Target[],
   options: TimedOptions
 ): Promise<Lock> {
-  const { locks, config, caller, signal, progress, counts } = context
+  const { locks, config, caller, signal, progress, counts, activity } = context
   const start = performance.now()
   const { seconds, inAll, isCut } = waitSeconds(context, options.timeout)
   try {
@@ -191,7 +191,9 @@ async function acquire(
     const { code, message, details, cause } = error
     throw new OperationError(code, message + cut, { path: targets[0]?.path, details, cause })
   } finally {
-    counts.lockWaits.record(performance.now() - start)
+    const waitedMs = performance.now() - start
+    counts.lockWaits.record(waitedMs)
+    activity.waited(terms[0]?.path ?? '', waitedMs)
   }
 }
 

@@ -100,6 +100,7 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
       case 'call':
       case 'holds_leases':
       case 'list_locks':
+      case 'list_activity':
       case 'list_files':
       case 'follow':
         return void answer(peer, message, bytes)
@@ -220,6 +221,8 @@ function carryOut(
       return engine.holdsLeases(request.connection)
     case 'list_locks':
       return engine.listLocks(request.limit)
+    case 'list_activity':
+      return engine.listActivity(request.minutes, request.limit)
     case 'list_files':
       return engine.listFiles(request.after, request.limit)
     default:

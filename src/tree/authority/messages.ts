@@ -38,6 +38,7 @@ export type RelayMessage =
   | CallRequest
   | { readonly type: 'holds_leases'; readonly id: number; readonly connection: string }
   | { readonly type: 'list_locks'; readonly id: number; readonly limit: number }
+  | { readonly type: 'list_activity'; readonly id: number; readonly minutes: number; readonly limit: number }
   | { readonly type: 'list_files'; readonly id: number; readonly after: string | undefined; readonly limit: number }
   /** Once answered, all events are sent as they happen. */
   | { readonly type: 'follow'; readonly id: number }
@@ -53,7 +54,7 @@ export type RelayMessage =
 /** The requests that a result or an error answers. */
 export type RelayRequest = Extract<
   RelayMessage,
-  { type: 'call' | 'holds_leases' | 'list_locks' | 'list_files' | 'follow' }
+  { type: 'call' | 'holds_leases' | 'list_locks' | 'list_activity' | 'list_files' | 'follow' }
 >
 
 /** Settings of the engine; if those of a relay differ, these count. */

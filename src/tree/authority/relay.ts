@@ -1,6 +1,7 @@
 // A relay's side: asks the authority of the tree to carry out what this process's clients ask for.
 import { connect } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Activity } from '../../../schemas/activity.ts'
 import type { LockList } from '../../../schemas/lock-list.ts'
 import { cancellationOf, OperationError, serverStopping } from '../../errors.ts'
 import type { OperationResult } from '../../engine/context.ts'
@@ -203,6 +204,7 @@ async function connectRelay(path: string, { hello, signal, silenceMs }: ConnectO
       disconnect: (connection) => channel.send({ type: 'disconnect', connection }),
       holdsLeases: (connection) => ask<boolean>({ type: 'holds_leases', connection }),
       listLocks: (limit) => ask<LockList>({ type: 'list_locks', limit }),
+      listActivity: (minutes, limit) => ask<Activity>({ type: 'list_activity', minutes, limit }),
       listFiles: (after, limit) => ask<TrackedFiles>({ type: 'list_files', after, limit }),
       async feed(listener) {
         // The first event may come right behind the answer.

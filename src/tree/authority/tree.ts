@@ -115,6 +115,7 @@ export function createTree(options: TreeOptions): Tree {
       call: async (...call) => onThisEngine(() => engine.call(...call)),
       holdsLeases: async (connection) => onThisEngine(() => engine.holdsLeases(connection)),
       listLocks: async (limit) => onThisEngine(() => engine.listLocks(limit)),
+      listActivity: async (minutes, limit) => onThisEngine(() => engine.listActivity(minutes, limit)),
       listFiles: async (after, limit) => onThisEngine(() => engine.listFiles(after, limit))
     },
     roots,
@@ -335,6 +336,7 @@ export function createTree(options: TreeOptions): Tree {
     isLast: membership.isLast,
     holdsLeases: (connection) => ask((link) => link.holdsLeases(connection), { isReadOnly: true }),
     listLocks: (limit) => ask((link) => link.listLocks(limit), { isReadOnly: true }),
+    listActivity: (minutes, limit) => ask((link) => link.listActivity(minutes, limit), { isReadOnly: true }),
     listFiles: (after, limit) => ask((link) => link.listFiles(after, limit), { isReadOnly: true }),
     bringEvents: () => ask(async (link) => (link === engine ? undefined : eventFeed.begin(link)), { isReadOnly: true }),
     assertInPlace: () => membership.assertInPlace(),

@@ -236,7 +236,7 @@ t.test('a stream says first what it follows', async (t) => {
   })
   t.equal(stream.response.headers['content-type'], 'text/event-stream; charset=utf-8')
   t.equal(stream.response.headers['cache-control'], 'no-store')
-  t.match((await follow(t, server.url)).events[0], { types: { length: 5 }, paths: null, agent_id: null })
+  t.match((await follow(t, server.url)).events[0], { types: { length: 7 }, paths: null, agent_id: null })
 })
 
 t.test('bad questions get a clear answer, as the OpenAPI document says', async (t) => {

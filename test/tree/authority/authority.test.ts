@@ -302,6 +302,7 @@ t.test('where a file system has no sockets, the processes of a tree meet at the 
     call: async () => ({ status: 'ok' }),
     disconnect: () => {},
     holdsLeases: async () => false,
+    listActivity: () => Promise.reject(new Error('not asked for')),
     listLocks: async () => {
       throw new Error('not asked for')
     },

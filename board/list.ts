@@ -1,0 +1,116 @@
+// A list of which only the rows in sight are drawn, however long it is. One row is chosen, by a click or the arrow keys.
+import type { ComponentChildren, VNode } from 'preact'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { html } from './html.ts'
+
+interface ListProps<Item> {
+  readonly id: string
+  /** What a screen reader calls the list. */
+  readonly label: string
+  readonly items: readonly Item[]
+  readonly keyOf: (item: Item) => string
+  readonly rowHeight: number
+  readonly chosen: string | undefined
+  readonly onChoose: (item: Item) => void
+  readonly row: (item: Item) => ComponentChildren
+  /** Shown if there are no items: what to do next. */
+  readonly empty: ComponentChildren
+  /** The rows in sight, after a rest. */
+  readonly onRest?: (items: readonly Item[]) => void
+}
+
+const overscan = 6
+const restMs = 250
+
+export function List<Item>(props: ListProps<Item>): VNode {
+  const { id, label, items, keyOf, rowHeight, chosen, onChoose, row, empty, onRest } = props
+  const box = useRef<HTMLDivElement>(null)
+  const [view, setView] = useState({ top: 0, height: 600 })
+
+  useLayoutEffect(() => {
+    const { current } = box
+    if (current === null) return undefined
+    const look = () => setView({ top: current.scrollTop, height: current.clientHeight })
+    const resized = new ResizeObserver(look)
+    resized.observe(current)
+    current.addEventListener('scroll', look, { passive: true })
+    return () => {
+      resized.disconnect()
+      current.removeEventListener('scroll', look)
+    }
+  }, [])
+
+  const first = Math.max(0, Math.floor(view.top / rowHeight) - overscan)
+  const last = Math.min(items.length, Math.ceil((view.top + view.height) / rowHeight) + overscan)
+  const shown = items.slice(first, last)
+  const shownKeys = shown.map(keyOf).join('\n')
+  useEffect(() => {
+    if (onRest === undefined) return undefined
+    const timer = setTimeout(() => onRest(shown), restMs)
+    return () => clearTimeout(timer)
+  }, [shownKeys])
+
+  const place = chosen === undefined ? -1 : items.findIndex((item) => keyOf(item) === chosen)
+
+  function go(index: number): void {
+    const item = items[Math.max(0, Math.min(items.length - 1, index))]
+    const { current } = box
+    if (item === undefined || current === null) return
+    onChoose(item)
+    const top = Math.max(0, Math.min(items.length - 1, index)) * rowHeight
+    if (top < current.scrollTop) current.scrollTop = top
+    else if (top + rowHeight > current.scrollTop + current.clientHeight)
+      current.scrollTop = top + rowHeight - current.clientHeight
+  }
+
+  function onKeyDown(event: KeyboardEvent): void {
+    const page = Math.max(1, Math.floor(view.height / rowHeight) - 1)
+    const steps: Record<string, number> = {
+      ArrowDown: 1,
+      ArrowUp: -1,
+      PageDown: page,
+      PageUp: -page,
+      Home: -Infinity,
+      End: Infinity
+    }
+    const step = steps[event.key]
+    if (step === undefined || event.altKey || event.ctrlKey || event.metaKey) return
+    event.preventDefault()
+    go(place === -1 && Number.isFinite(step) ? (step > 0 ? 0 : items.length - 1) : place + step)
+  }
+
+  const isInSight = place >= first && place < last
+  return html`<div
+    class="list"
+    id=${id}
+    ref=${box}
+    role="listbox"
+    tabindex="0"
+    aria-label=${label}
+    aria-activedescendant=${isInSight ? `${id}-${place}` : undefined}
+    onKeyDown=${onKeyDown}
+  >
+    ${
+      items.length === 0
+        ? html`<div class="empty" role="option" aria-selected="false" aria-disabled="true">${empty}</div>`
+        : html`<div class="rows" role="presentation" style=${{ height: `${items.length * rowHeight}px` }}>
+            ${shown.map((item, index) => {
+              const at = first + index
+              return html`<div
+                key=${keyOf(item)}
+                id=${`${id}-${at}`}
+                class="row"
+                role="option"
+                aria-selected=${at === place}
+                aria-posinset=${at + 1}
+                aria-setsize=${items.length}
+                style=${{ top: `${at * rowHeight}px`, height: `${rowHeight}px` }}
+                onClick=${() => onChoose(item)}
+              >
+                ${row(item)}
+              </div>`
+            })}
+          </div>`
+    }
+  </div>`
+}

@@ -1,0 +1,132 @@
+// The page at /board: its frame, its three views, and what connects them.
+import { render, type VNode } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { BurnsView } from './burns-view.ts'
+import { ChangesView, noFilter, type Filter } from './changes-view.ts'
+import { html } from './html.ts'
+import { createMeter } from './meter.ts'
+import { NowView } from './now-view.ts'
+import { hasToken, setToken } from './server.ts'
+import { createStore, type State } from './store.ts'
+import type { Connection } from './stream.ts'
+
+const store = createStore()
+const meter = createMeter()
+
+const tabs = [
+  { id: 'now', name: 'Now' },
+  { id: 'changes', name: 'Changes' },
+  { id: 'burns', name: 'Where it burns' }
+] as const
+type Tab = (typeof tabs)[number]['id']
+
+function App(): VNode {
+  const [state, setState] = useState(store.get())
+  const [tab, setTab] = useState(tabOf(location.hash))
+  const [filter, setFilter] = useState<Filter>(noFilter)
+  useEffect(() => store.subscribe(() => setState(store.get())), [])
+  useEffect(() => {
+    const turn = () => setTab(tabOf(location.hash))
+    addEventListener('hashchange', turn)
+    return () => removeEventListener('hashchange', turn)
+  }, [])
+  useEffect(() => {
+    if (state.connection === 'live') meter.start()
+  }, [state.connection])
+
+  function onHistory(part: Partial<Filter>): void {
+    setFilter({ ...noFilter, ...part })
+    location.hash = '#changes'
+  }
+
+  const views = {
+    now: () => html`<${NowView} state=${state} store=${store} onHistory=${onHistory} />`,
+    changes: () => html`<${ChangesView} state=${state} filter=${filter} onFilter=${setFilter} />`,
+    burns: () => html`<${BurnsView} state=${state} meter=${meter} onHistory=${onHistory} />`
+  }
+  const isShut = state.connection === 'refused'
+  return html`<header>
+      <h1>${titleOf(state)}</h1>
+      <nav aria-label="Views">
+        ${tabs.map(({ id, name }) => html`<a key=${id} href=${`#${id}`} aria-current=${id === tab ? 'page' : undefined}>${name}</a>`)}
+      </nav>
+      <${Figures} state=${state} />
+      <${ConnectionSign} state=${state} />
+    </header>
+    <main>
+      ${
+        isShut
+          ? html`<${TokenForm} message=${hasToken() ? state.connectionMessage : ''} />`
+          : !state.isLoaded
+            ? html`<div class="empty"><p>Connecting to the server…</p></div>`
+            : views[tab]()
+      }
+    </main>`
+}
+
+function tabOf(hash: string): Tab {
+  return tabs.find(({ id }) => `#${id}` === hash)?.id ?? 'now'
+}
+
+function titleOf({ roots }: State): VNode {
+  const [first] = roots
+  if (first === undefined) return html`<span>Board</span>`
+  const name = first.slice(first.lastIndexOf('/') + 1)
+  return html`<bdi title=${roots.join('\n')}>${name}${roots.length > 1 ? ` +${roots.length - 1}` : ''}</bdi>`
+}
+
+function Figures({ state: { locks } }: { state: State }): VNode | null {
+  if (locks === undefined) return null
+  const { leases, waiting } = locks.counts
+  return html`<p class="figures">
+    <span><b>${leases}</b> ${leases === 1 ? 'lease' : 'leases'}</span>
+    <span class=${waiting > 0 ? 'some' : ''}><b>${waiting}</b> waiting</span>
+  </p>`
+}
+
+const signs: Record<Connection, string> = {
+  connecting: 'Connecting…',
+  live: 'Live',
+  lost: 'Connection lost, trying again…',
+  refused: 'Token needed',
+  full: 'Too many boards are open, trying again…'
+}
+
+function ConnectionSign({ state: { connection, connectionMessage, missed } }: { state: State }): VNode {
+  const more = missed && connection === 'live' ? ', some events were missed' : ''
+  return html`<p class=${`sign is-${connection}`} role="status" title=${connectionMessage}>
+    <span class="dot" aria-hidden="true"></span>${signs[connection]}${more}
+  </p>`
+}
+
+function TokenForm({ message }: { message: string }): VNode {
+  const [token, type] = useState('')
+  function enter(event: Event): void {
+    event.preventDefault()
+    setToken(token.trim())
+    store.connect()
+  }
+  return html`<form class="token" onSubmit=${enter}>
+    <h2>This server asks for its token</h2>
+    <p>
+      It is the one in <code>ASYNC_CRUD_MCP_DAEMON__TOKEN</code> or <code>daemon.token</code>. This tab keeps it until
+      it is closed; nothing else does.
+    </p>
+    ${message !== '' && html`<p class="trouble" role="alert">${message}</p>`}
+    <label
+      >Token
+      <input
+        type="password"
+        name="token"
+        autocomplete="off"
+        autofocus
+        required
+        value=${token}
+        onInput=${(event: Event) => type((event.target as HTMLInputElement).value)}
+    /></label>
+    <button type="submit" class="primary">Show the board</button>
+  </form>`
+}
+
+render(html`<${App} />`, document.body)
+store.connect()

@@ -1,0 +1,200 @@
+// What the page knows of the tree: types of the contract, and what is made of them. Pure: it runs in Node, too.
+import type { Activity } from '../schemas/activity.ts'
+import type { Event, Gap, Ready } from '../schemas/events.ts'
+import type { HistoryVersion } from '../schemas/history.ts'
+import type { LockList } from '../schemas/lock-list.ts'
+
+export type { Activity, HistoryVersion, LockList }
+export type TreeEvent = Event | Gap | Ready
+export type LockedFile = LockList['files'][number]
+export type Holder = LockedFile['holders'][number]
+export type Waiter = LockedFile['pending_requests'][number]
+
+export const kinds = ['created', 'changed', 'renamed', 'deleted', 'contention', 'merged', 'lease', 'circle'] as const
+export type Kind = (typeof kinds)[number]
+
+/** One line of the timeline. */
+export interface Happening {
+  /** Of this page: unique, and in the order of arrival. */
+  readonly key: string
+  readonly kind: Kind
+  /** Absolute; empty if it is about many files. */
+  readonly path: string
+  readonly agent: string
+  readonly at: number
+  /** In words, beside the kind. */
+  readonly what: string
+  readonly hash?: string | null
+  readonly previousHash?: string | null
+}
+
+/** Undefined for what is no line of the timeline. */
+export function toHappening(event: TreeEvent): Happening | undefined {
+  if (event.type === 'ready' || event.type === 'queue_position' || event.type === 'lock_released') return undefined
+  const { id: key } = event
+  const at = Date.parse(event.at)
+  if (event.type === 'gap') return undefined
+  const agent = event.agent_id ?? 'without a name'
+  switch (event.type) {
+    case 'file_changed': {
+      if ('bulk' in event) return { key, at, agent, kind: 'changed', path: '', what: `${event.count} files at once` }
+      const { path, hash, previous_hash: previousHash, renamed_from: from, operation } = event
+      const versions = { hash, ...(previousHash !== undefined && { previousHash }) }
+      return { key, at, agent, path, ...versions, ...describeChange({ hash, previousHash, from, operation }) }
+    }
+    case 'contention': {
+      const { path, merged, expected_hash: previousHash, current_hash: hash } = event
+      const what = merged ? 'late, and merged' : 'too late: nothing was written'
+      return { key, at, agent, path, hash, previousHash, kind: merged ? 'merged' : 'contention', what }
+    }
+    case 'lease_granted': {
+      const note = event.note === undefined ? '' : `: ${event.note}`
+      return { key, at, agent, path: event.path, kind: 'lease', what: `leased (${event.mode})${note}` }
+    }
+    case 'lease_expired':
+      return { key, at, agent, path: event.path, kind: 'lease', what: `lease ${endings[event.cause] ?? event.cause}` }
+    case 'deadlock': {
+      const circle = event.waits.map(({ agent_id }) => agent_id)
+      return {
+        key,
+        at,
+        agent,
+        path: event.path,
+        kind: 'circle',
+        what: `refused: ${[...circle, circle[0]].join(' → ')}`
+      }
+    }
+    default:
+      return event satisfies never
+  }
+}
+
+const endings: Readonly<Record<string, string>> = {
+  expired: 'expired',
+  broken: 'broken by an operator',
+  disconnected: 'ended with its connection'
+}
+
+interface ChangeFacts {
+  readonly hash: string | null
+  readonly previousHash: string | null | undefined
+  readonly from: string | undefined
+  readonly operation: string
+}
+
+function describeChange({ hash, previousHash, from, operation }: ChangeFacts): { kind: Kind; what: string } {
+  const by = operation === 'external' ? 'outside the server' : operation.replace(/^async_/, '')
+  if (from !== undefined) return { kind: 'renamed', what: `from ${from}` }
+  if (hash === null)
+    return by === 'rename' ? { kind: 'renamed', what: 'to another path' } : { kind: 'deleted', what: by }
+  // Only async_write makes a file that was not there; the event of it names no version before.
+  const isNew = previousHash === null || (previousHash === undefined && operation === 'async_write')
+  return { kind: isNew ? 'created' : 'changed', what: by }
+}
+
+/** A version that the server knew before the page was opened. Undefined for one that was there before the server looked. */
+export function fromHistory(version: HistoryVersion, absolute: (path: string) => string): Happening | undefined {
+  const { path, hash, previous_hash: previousHash, agent_id: agent, operation, at } = version
+  if (agent === null || operation === null) return undefined
+  const from = version.renamed_from
+  return {
+    key: `${at} ${path} ${hash}`,
+    path: absolute(path),
+    agent,
+    at: Date.parse(at),
+    hash,
+    ...(previousHash !== undefined && { previousHash }),
+    ...describeChange({ hash, previousHash, from, operation })
+  }
+}
+
+/** One event and one version of the history are the same change if these agree. */
+export const sameChange = ({ path, hash, at }: Happening): string => `${path}\0${hash}\0${Math.round(at / 1000)}`
+
+export interface Agent {
+  readonly name: string
+  /** By the server's clock; undefined if it is not known any more. */
+  readonly seen: number | undefined
+  readonly doing: string
+  readonly holds: readonly { readonly path: string; readonly holder: Holder }[]
+  readonly waits: readonly { readonly path: string; readonly position: number; readonly waiter: Waiter }[]
+}
+
+/** All agents that were seen, hold or wait: first those who wait, then those who hold, by name. */
+export function listAgents(files: readonly LockedFile[], seen: Activity['agents']): Agent[] {
+  const agents = new Map<
+    string,
+    { seen: number | undefined; doing: string; holds: Agent['holds'][number][]; waits: Agent['waits'][number][] }
+  >()
+  const agentOf = (name: string) => {
+    let agent = agents.get(name)
+    if (agent === undefined) agents.set(name, (agent = { seen: undefined, doing: '', holds: [], waits: [] }))
+    return agent
+  }
+  for (const { agent_id, last_seen, operation, path } of seen) {
+    const agent = agentOf(agent_id)
+    agent.seen = Date.parse(last_seen)
+    agent.doing = path === undefined ? operation : `${operation} ${path}`
+  }
+  for (const { path, holders, pending_requests } of files) {
+    for (const holder of holders) if (holder.agent_id !== null) agentOf(holder.agent_id).holds.push({ path, holder })
+    for (const [index, waiter] of pending_requests.entries())
+      if (waiter.agent_id !== null) agentOf(waiter.agent_id).waits.push({ path, position: index + 1, waiter })
+  }
+  const rank = ({ holds, waits }: Agent) => (waits.length > 0 ? 0 : holds.length > 0 ? 1 : 2)
+  return [...agents]
+    .map(([name, agent]) => ({ name, ...agent }))
+    .sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1))
+}
+
+/** What events say of leases, put into the last list: a long list is asked for rarely. The next list corrects it. */
+export function applyLeases(files: readonly LockedFile[], events: readonly TreeEvent[]): readonly LockedFile[] {
+  const told = events.filter((event) => event.type === 'lease_granted' || event.type === 'lock_released')
+  if (told.length === 0) return files
+  const byPath = new Map(files.map((file) => [file.path, file]))
+  for (const event of told) {
+    if (event.type === 'lock_released' && event.held_as !== 'lease') continue
+    const { path, agent_id, mode, at } = event
+    const { holders, pending_requests } = byPath.get(path) ?? { holders: [], pending_requests: [] }
+    const others = holders.filter((holder) => holder.type !== 'lease' || holder.agent_id !== agent_id)
+    if (event.type === 'lease_granted') {
+      const { note, expires_at } = event
+      const lease = { type: 'lease', mode, agent_id, acquired_at: at, expires_at, ...(note !== undefined && { note }) }
+      const waiting = pending_requests.filter((waiter) => waiter.agent_id !== agent_id)
+      byPath.set(path, { path, holders: [...others, lease], pending_requests: waiting })
+    } else if (others.length + pending_requests.length > 0)
+      byPath.set(path, { path, holders: others, pending_requests })
+    else byPath.delete(path)
+  }
+  return [...byPath.values()]
+}
+
+/** Those for which somebody waits come first, otherwise as they were. */
+export function waitedForFirst(files: readonly LockedFile[]): LockedFile[] {
+  const isWaitedFor = ({ pending_requests }: LockedFile) => pending_requests.length > 0
+  return [...files.filter(isWaitedFor), ...files.filter((file) => !isWaitedFor(file))]
+}
+
+/** Relative to the roots, with the root's own name before it if there are several. */
+export function shorten(path: string, roots: readonly string[]): string {
+  const root = roots.find((each) => path.startsWith(`${each}/`))
+  if (root === undefined) return path
+  const relative = path.slice(root.length + 1)
+  return roots.length === 1 ? relative : `${root.slice(root.lastIndexOf('/') + 1)}/${relative}`
+}
+
+/** How far back and up: `a/b/*.ts`, `**` over folders, a plain word anywhere in the path. */
+export function matcherOf(pattern: string): (path: string) => boolean {
+  const text = pattern.trim()
+  if (text === '') return () => true
+  if (!/[*?]/.test(text)) return (path) => path.toLowerCase().includes(text.toLowerCase())
+  const source = text
+    .replace(/\*{3,}/g, '**')
+    .split(/(\*\*\/|\*\*|\*|\?)/)
+    .map((part) => globParts[part] ?? part.replace(/[\\^$.|+()[\]{}]/g, '\\$&'))
+    .join('')
+  const expression = new RegExp(`^${text.includes('/') ? '' : '(?:.*/)?'}${source}$`, 'i')
+  return (path) => expression.test(path)
+}
+
+const globParts: Readonly<Record<string, string>> = { '**/': '(?:.*/)?', '**': '.*', '*': '[^/]*', '?': '[^/]' }

@@ -1,0 +1,89 @@
+// One plot over time, drawn by uPlot in the colours of the page.
+import type { VNode } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import UPlot, { type AlignedData, type Options } from 'uplot'
+import { html } from './html.ts'
+
+export interface Series {
+  readonly label: string
+  /** A custom property of the style sheet. */
+  readonly color: string
+  readonly values: readonly (number | null)[]
+}
+
+interface Props {
+  readonly title: string
+  readonly unit: string
+  readonly times: readonly number[]
+  readonly series: readonly Series[]
+}
+
+const height = 150
+
+export function Plot({ title, unit, times, series }: Props): VNode {
+  const box = useRef<HTMLDivElement>(null)
+  const plot = useRef<UPlot>(undefined)
+  const data = [times, ...series.map(({ values }) => values)] as unknown as AlignedData
+
+  useEffect(() => {
+    const { current } = box
+    if (current === null) return undefined
+    const make = () => {
+      plot.current?.destroy()
+      plot.current = new UPlot(optionsOf(series, current), data, current)
+    }
+    make()
+    const resized = new ResizeObserver(() => plot.current?.setSize({ width: current.clientWidth, height }))
+    resized.observe(current)
+    const dark = matchMedia('(prefers-color-scheme: dark)')
+    dark.addEventListener('change', make)
+    return () => {
+      resized.disconnect()
+      dark.removeEventListener('change', make)
+      plot.current?.destroy()
+      plot.current = undefined
+    }
+  }, [])
+
+  useEffect(() => plot.current?.setData(data), [times])
+
+  const last = series.map(({ label, values }) => `${label} ${format(values.at(-1))}`)
+  return html`<figure class="plot">
+    <figcaption>
+      <b>${title}</b> <span class="dim">${unit}</span>
+      <span class="legend">
+        ${series.map(({ label, color, values }) => html`<span key=${label}><i style=${{ background: `var(${color})` }}></i>${label} <b>${format(values.at(-1))}</b></span>`)}
+      </span>
+    </figcaption>
+    <div ref=${box} role="img" aria-label=${`${title}, ${unit}, at the moment: ${last.join(', ')}`}></div>
+  </figure>`
+}
+
+function format(value: number | null | undefined): string {
+  if (value === null || value === undefined) return '–'
+  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value === 0 ? '0' : value.toFixed(2)
+}
+
+function optionsOf(series: readonly Series[], { clientWidth }: HTMLElement): Options {
+  const style = getComputedStyle(document.documentElement)
+  const colorOf = (name: string) => style.getPropertyValue(name).trim()
+  const axis = {
+    stroke: colorOf('--dim'),
+    grid: { stroke: colorOf('--line'), width: 1 },
+    ticks: { show: false },
+    font: '11px system-ui, sans-serif'
+  }
+  return {
+    width: clientWidth,
+    height,
+    legend: { show: false },
+    cursor: { show: false },
+    padding: [8, 8, 0, 0],
+    scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
+    axes: [axis, { ...axis, size: 44 }],
+    series: [
+      {},
+      ...series.map(({ label, color }) => ({ label, stroke: colorOf(color), width: 1.5, points: { show: false } }))
+    ]
+  }
+}

@@ -1,0 +1,86 @@
+// Asks the server for versions of files and what differs between them; asked for once, since a version never changes.
+import type { Diff } from '../schemas/contention.ts'
+import type { HistoryVersion } from './model.ts'
+import { call } from './server.ts'
+import { describeLines, parseUnified, type Hunk } from './unified.ts'
+
+const maxKept = 300
+const maxAtOnce = 3
+
+const kept = new Map<string, Promise<readonly Hunk[]>>()
+const known = new Map<string, string>()
+let running = 0
+const waiting: (() => void)[] = []
+
+/** @throws ServerError if one of the two is not kept, or is no text */
+export function diffOf(path: string, from: string, to: string): Promise<readonly Hunk[]> {
+  const key = `${path}\0${from}\0${to}`
+  let answer = kept.get(key)
+  if (answer === undefined) {
+    answer = inTurn(() => askFor(path, from, to))
+    kept.set(key, answer)
+    answer.catch(() => kept.delete(key))
+    const [oldest] = kept.keys()
+    if (kept.size > maxKept && oldest !== undefined) kept.delete(oldest)
+  }
+  return answer
+}
+
+export const diffInput = (path: string, from: string, to: string) => ({
+  path,
+  from_hash: from,
+  to_hash: to,
+  diff_format: 'unified'
+})
+
+async function askFor(path: string, from: string, to: string): Promise<readonly Hunk[]> {
+  const { diff } = await call<{ diff: Diff | null }>('async_diff', diffInput(path, from, to))
+  if (diff === null) throw new Error('The difference is larger than crud.diff_max_bytes.')
+  return parseUnified(diff.content ?? '')
+}
+
+/** Which lines a change is about, in words; undefined until it is known. */
+export function linesOf(path: string, from: string, to: string, onKnown: () => void): string | undefined {
+  const key = `${path}\0${from}\0${to}`
+  const words = known.get(key)
+  if (words !== undefined) return words
+  known.set(key, '')
+  if (known.size > 4000) known.delete(known.keys().next().value as string)
+  const keep = (text: string) => {
+    known.set(key, text)
+    onKnown()
+  }
+  diffOf(path, from, to).then(
+    (hunks) => keep(describeLines(hunks)),
+    () => keep('')
+  )
+  return undefined
+}
+
+/** Without asking. */
+export const knownLines = (path: string, from: string, to: string): string => known.get(`${path}\0${from}\0${to}`) ?? ''
+
+export async function versionsOf(path: string): Promise<HistoryVersion[]> {
+  const { versions } = await call<{ versions: HistoryVersion[] }>('async_history', { path, limit: 50 })
+  return versions
+}
+
+export interface Present {
+  readonly exists: boolean
+  readonly hash: string | null
+}
+
+/** What is there right now. */
+export const presentOf = (path: string): Promise<Present> => call<Present>('async_status', { path })
+
+/** A few at a time: the agents come first. */
+async function inTurn<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+  if (running >= maxAtOnce) await new Promise<void>((resolve) => waiting.push(resolve))
+  running += 1
+  try {
+    return await work()
+  } finally {
+    running -= 1
+    waiting.shift()?.()
+  }
+}

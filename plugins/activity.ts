@@ -1,0 +1,14 @@
+// GET /activity: which agents were there lately, and where they met; for the board, and for scripts.
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import fp from 'fastify-plugin'
+import { routes } from '../schemas/routes.ts'
+
+export default fp(
+  async (app) => {
+    const typed = app.withTypeProvider<TypeBoxTypeProvider>()
+    typed.get('/activity', { schema: routes['/activity'] }, ({ query: { minutes, limit } }) =>
+      app.tree.listActivity(minutes, limit)
+    )
+  },
+  { name: 'activity', dependencies: ['authority', 'errors', 'access'] }
+)

@@ -1,0 +1,168 @@
+// Who called lately, and at which files agents met: bounded, in memory alone, without any content.
+import type { Activity } from '../../schemas/activity.ts'
+import { timestamp } from '../support/timestamp.ts'
+
+export interface ActivityLimits {
+  /** Agents that are remembered; those not seen for longest are forgotten first. */
+  readonly maxAgents: number
+  /** Files are counted minute by minute: so many of these counts are kept, the latest. */
+  readonly maxCounts: number
+}
+
+interface Seen {
+  at: number
+  operation: string
+  path: unknown
+}
+
+interface Meeting {
+  contentions: number
+  merges: number
+  waits: number
+  waitedMs: number
+}
+
+type CircleStep = Activity['refused_circles'][number]['waits'][number]
+
+export type ActivityLog = ReturnType<typeof createActivityLog>
+
+const minuteMs = 60_000
+const longestMinutes = 1440
+const maxCircles = 20
+const stripSlices = 60
+const maxPathLength = 300
+
+export function createActivityLog({ maxAgents, maxCounts }: ActivityLimits, now = Date.now) {
+  const agents = new Map<string, Seen>()
+  /** By minute, the oldest first. */
+  const minutes = new Map<number, Map<string, Meeting>>()
+  let counts = 0
+  let circles: { readonly at: number; readonly waits: readonly CircleStep[] }[] = []
+
+  function meetingAt(path: string): Meeting {
+    const minute = Math.floor(now() / minuteMs)
+    let meetings = minutes.get(minute)
+    if (meetings === undefined) minutes.set(minute, (meetings = new Map()))
+    let meeting = meetings.get(path)
+    if (meeting !== undefined) return meeting
+    meetings.set(path, (meeting = { contentions: 0, merges: 0, waits: 0, waitedMs: 0 }))
+    counts += 1
+    forgetMinutes(minute)
+    return meeting
+  }
+
+  /** The present minute stays, and takes no more files than the limit. */
+  function forgetMinutes(present: number): void {
+    for (const [minute, meetings] of minutes) {
+      if (minute === present) {
+        if (counts <= maxCounts) return
+        const [first] = meetings.keys()
+        meetings.delete(first as string)
+        counts -= 1
+      } else if (counts > maxCounts || minute <= present - longestMinutes) {
+        minutes.delete(minute)
+        counts -= meetings.size
+      } else return
+    }
+  }
+
+  /** A quarter at once: to look for the one not seen for longest at each new name would cost more. */
+  function forgetAgents(): void {
+    const oldestFirst = [...agents].sort(([, one], [, other]) => one.at - other.at)
+    for (const [agentId] of oldestFirst.slice(0, Math.ceil(maxAgents / 4))) agents.delete(agentId)
+  }
+
+  function listAgents(limit: number): Activity['agents'] {
+    const latestFirst = [...agents].sort(([, one], [, other]) => other.at - one.at)
+    return latestFirst.slice(0, limit).map(([agent_id, { at, operation, path }]) => ({
+      agent_id,
+      last_seen: timestamp(at),
+      operation,
+      ...describePath(path)
+    }))
+  }
+
+  function listFiles(spanMinutes: number, limit: number): Pick<Activity, 'files' | 'strip_seconds'> {
+    const present = Math.floor(now() / minuteMs)
+    const perSlice = Math.max(1, Math.ceil(spanMinutes / stripSlices))
+    const slices = Math.ceil(spanMinutes / perSlice)
+    const byPath = new Map<string, Meeting & { readonly strip: number[] }>()
+    for (const [minute, meetings] of minutes) {
+      const slice = slices - 1 - Math.floor((present - minute) / perSlice)
+      // A clock that was set back: what is to come is not shown.
+      if (slice < 0 || slice >= slices) continue
+      for (const [path, meeting] of meetings) {
+        let sum = byPath.get(path)
+        if (sum === undefined)
+          byPath.set(
+            path,
+            (sum = { contentions: 0, merges: 0, waits: 0, waitedMs: 0, strip: Array<number>(slices).fill(0) })
+          )
+        sum.contentions += meeting.contentions
+        sum.merges += meeting.merges
+        sum.waits += meeting.waits
+        sum.waitedMs += meeting.waitedMs
+        sum.strip[slice] = (sum.strip[slice] ?? 0) + heatOf(meeting)
+      }
+    }
+    const files = [...byPath].sort(([, one], [, other]) => heatOf(other) - heatOf(one)).slice(0, limit)
+    return {
+      files: files.map(([path, { waitedMs, ...sum }]) => ({
+        path,
+        ...sum,
+        waited_seconds: Math.round(waitedMs) / 1000
+      })),
+      strip_seconds: perSlice * 60
+    }
+  }
+
+  return {
+    /** On each call: kept as cheap as a lookup. @param path as the caller spelt it; a list stands for its first */
+    saw(agentId: string, operation: string, path: unknown): void {
+      const seen = agents.get(agentId)
+      if (seen === undefined) {
+        if (agents.size >= maxAgents) forgetAgents()
+        agents.set(agentId, { at: now(), operation, path: keepPath(path) })
+        return
+      }
+      seen.at = now()
+      seen.operation = operation
+      seen.path = keepPath(path)
+    },
+    contended(path: string, merged: boolean): void {
+      const meeting = meetingAt(path)
+      if (merged) meeting.merges += 1
+      else meeting.contentions += 1
+    },
+    waited(path: string, ms: number): void {
+      const meeting = meetingAt(path)
+      meeting.waits += 1
+      meeting.waitedMs += ms
+    },
+    refusedCircle(waits: readonly CircleStep[]): void {
+      circles = [{ at: now(), waits }, ...circles].slice(0, maxCircles)
+    },
+    list(spanMinutes: number, limit: number): Activity {
+      return {
+        agents: listAgents(limit),
+        ...listFiles(spanMinutes, limit),
+        refused_circles: circles.map(({ at, waits }) => ({ at: timestamp(at), waits: [...waits] })),
+        timestamp: timestamp(now())
+      }
+    }
+  }
+}
+
+function heatOf({ contentions, merges, waits }: Meeting): number {
+  return contentions + merges + waits
+}
+
+/** A list of ten thousand paths is not kept for its first. */
+function keepPath(path: unknown): unknown {
+  const first: unknown = Array.isArray(path) ? path[0] : path
+  return typeof first === 'string' && first.length > maxPathLength ? `${first.slice(0, maxPathLength)}…` : first
+}
+
+function describePath(path: unknown): { path?: string } {
+  return typeof path === 'string' ? { path } : {}
+}

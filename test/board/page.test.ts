@@ -1,0 +1,118 @@
+// GET /board: served by the server itself, small, closed to other sites, and where browsers are led.
+import { request } from 'node:http'
+import { gzipSync } from 'node:zlib'
+import t from 'tap'
+import { connect, type Answer } from '../fixtures/clients.ts'
+import { follow } from '../fixtures/event-stream.ts'
+import { startServer } from '../fixtures/server.ts'
+import { makeTree } from '../fixtures/tree.ts'
+import { until } from '../fixtures/until.ts'
+
+/** The status of a GET with headers that fetch does not let a caller choose. */
+function statusFor(address: string, headers: Record<string, string>): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    request(address, { headers }, (response) => resolve(response.resume().statusCode))
+      .on('error', reject)
+      .end()
+  })
+}
+
+const files = ['/board', '/board/board.js', '/board/board.css', '/board/icon.svg']
+const { url } = await startServer(t, makeTree(t, { f: 'one\n', g: 'g\n' }).root)
+
+t.test('the page comes from the server alone, and is small', async (t) => {
+  let bytes = 0
+  for (const path of [...files, '/board/']) {
+    const response = await fetch(url + path)
+    t.equal(response.status, 200, path)
+    const policy = response.headers.get('content-security-policy') ?? ''
+    t.match(policy, "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'")
+    t.match(policy, "frame-ancestors 'none'")
+    t.notMatch(policy, /unsafe|https?:|\*/)
+    const text = Buffer.from(await response.arrayBuffer())
+    if (path !== '/board/') bytes += gzipSync(text).length
+    if (path === '/board') {
+      const named = [...text.toString().matchAll(/(?:src|href)="([^"]*)"/g)].map(([, address]) => address)
+      t.strictSame(new Set(named), new Set(files.slice(1)), 'it names its own files only')
+      t.notMatch(text.toString(), /<script>|style=|onload=/)
+    }
+  }
+  t.ok(bytes < 150_000, `${bytes} bytes, compressed`)
+})
+
+t.test('a browser at / is led to the board, and other clients get JSON', async (t) => {
+  const at = (accept?: string) => fetch(url, { redirect: 'manual', headers: accept === undefined ? {} : { accept } })
+  const browser = await at('text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8')
+  t.match([browser.status, browser.headers.get('location'), browser.headers.get('vary')], [302, '/board', 'accept'])
+  for (const accept of [undefined, '*/*', 'application/json', 'text/html;q=0.1, application/json']) {
+    const response = await at(accept)
+    t.equal(response.status, 404, accept ?? 'no Accept')
+    t.match(await response.json(), { error_code: 'ROUTE_NOT_FOUND', message: /\/board/ })
+  }
+  t.equal(
+    (await fetch(url, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } })).status,
+    405
+  )
+})
+
+t.test('the page needs no token, and shows nothing without one', async (t) => {
+  const { url } = await startServer(t, makeTree(t).root, { daemon: { token: 'sesame' } })
+  for (const path of files) t.equal((await fetch(url + path)).status, 200, path)
+  for (const path of ['/locks', '/activity', '/events', '/metrics', '/board/other'])
+    t.equal((await fetch(url + path)).status, 401, path)
+})
+
+t.test('another site can neither embed nor read anything that the board reads', async (t) => {
+  const foreign = [
+    { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' },
+    { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'script' },
+    {
+      'sec-fetch-site': 'cross-site',
+      'sec-fetch-mode': 'cors',
+      'sec-fetch-dest': 'empty',
+      origin: 'https://elsewhere.example'
+    }
+  ]
+  for (const path of [...files, '/', '/locks', '/activity', '/events', '/metrics', '/files/f', '/health'])
+    for (const headers of foreign) t.equal(await statusFor(url + path, headers), 403, path)
+})
+
+t.test('GET /activity says who was there, where agents met, and what would have waited for ever', async (t) => {
+  const [ann, bob] = [await connect(t, 'rest', url, 'ann'), await connect(t, 'rest', url, 'bob')]
+  const stream = await follow(t, url, 'types=lease_granted,deadlock')
+  const { hash } = await ann.call('async_read', { path: 'f' })
+  await bob.call('async_update', { path: 'f', expected_hash: hash, content: 'two\n' })
+  await ann.call('async_update', { path: 'f', expected_hash: hash, content: 'three\n' })
+  await ann.call('lock_try', { filepaths: ['f'], note: 'mine' })
+  t.match(await stream.next(), {
+    type: 'lease_granted',
+    agent_id: 'ann',
+    mode: 'exclusive',
+    note: 'mine',
+    expires_at: /Z$/
+  })
+  await bob.call('lock_try', { filepaths: ['g'] })
+  t.match(await stream.next(), { type: 'lease_granted', agent_id: 'bob' })
+  const waiting = bob.call('lock_wait', { filepaths: ['f'], timeout_seconds: 60 })
+  await until(async () => (await ann.call('async_status', { path: 'f' }))['queue_depth'] === 1)
+  t.match(await ann.call('lock_wait', { filepaths: ['g'] }), { error_code: 'DEADLOCK' })
+  const waits = [
+    { agent_id: 'ann', waits_for: /g$/ },
+    { agent_id: 'bob', waits_for: /f$/ }
+  ]
+  t.match(await stream.next(), { type: 'deadlock', path: /g$/, agent_id: 'ann', operation: 'lock_wait', waits })
+  await ann.call('lock_release_all')
+  await waiting
+  t.match(await stream.next(), { type: 'lease_granted', agent_id: 'bob', path: /f$/ })
+  const activity = (await (await fetch(`${url}/activity`)).json()) as Answer
+  t.match(activity['agents'][0], { agent_id: 'ann', operation: 'lock_release_all' }, 'the latest call first')
+  t.match(activity['agents'][1], { agent_id: 'bob', operation: 'lock_wait', path: 'f' })
+  const [hot = {}] = activity['files'] as Answer[]
+  t.match(hot, { path: /f$/, contentions: 1, merges: 0, waits: 1 })
+  t.ok(hot['waited_seconds'] > 0)
+  t.equal(
+    (hot['strip'] as number[]).reduce((sum, count) => sum + count, 0),
+    2
+  )
+  t.match(activity['refused_circles'], [{ waits }])
+})

@@ -1,0 +1,201 @@
+// What the board makes of what it gets: lines of a timeline, differences, graphs, areas, rates.
+import t from 'tap'
+import { measure, readMetrics } from '../../board/measures.ts'
+import { listAgents, matcherOf, shorten, toHappening, type LockedFile, type TreeEvent } from '../../board/model.ts'
+import { layOut } from '../../board/treemap.ts'
+import { describeLines, pairUp, parseUnified } from '../../board/unified.ts'
+import { findWaits } from '../../board/wait-graph.ts'
+import { createActivityLog } from '../../src/engine/activity.ts'
+
+const at = '2026-11-22T10:00:00.000Z'
+
+t.test('a unified diff becomes numbered lines, pairs, and words for where it is', async (t) => {
+  const text = [
+    '--- a',
+    '+++ b',
+    '@@ -1,4 +1,5 @@',
+    ' one',
+    '-two',
+    '-three',
+    '+2 two',
+    ' four',
+    '+five',
+    '+--- six',
+    '@@ -20 +21,0 @@',
+    '-last',
+    ''
+  ].join('\n')
+  const hunks = parseUnified(text)
+  t.equal(hunks.length, 2)
+  t.equal(describeLines(hunks), 'lines 2, 4-5, after 0')
+  const pairs = pairUp(hunks[0]?.lines ?? []).map(({ left, right }) => [left?.text, right?.text])
+  t.strictSame(pairs, [
+    ['one', 'one'],
+    ['two', '2 two'],
+    ['three', undefined],
+    ['four', 'four'],
+    [undefined, 'five'],
+    [undefined, '--- six']
+  ])
+  t.strictSame(
+    hunks[0]?.lines.map(({ newNumber }) => newNumber),
+    [1, undefined, undefined, 2, 3, 4, 5]
+  )
+  t.strictSame(hunks[0]?.lines.find(({ text }) => text === '2 two')?.changed, [0, 2], 'what is new in the line')
+  t.equal(describeLines(parseUnified('')), '')
+})
+
+t.test('waiters point to holders, and shared ones to the waiter before them', async (t) => {
+  const holder = (agent_id: string, mode: 'exclusive' | 'shared' = 'exclusive') => ({
+    type: 'lease',
+    mode,
+    agent_id,
+    acquired_at: at,
+    expires_at: at
+  })
+  const waiter = (agent_id: string, mode: 'exclusive' | 'shared' = 'exclusive') => ({
+    type: 'lease',
+    mode,
+    agent_id,
+    queued_at: at,
+    timeout_at: at
+  })
+  const files: LockedFile[] = [
+    { path: '/r/a', holders: [holder('ann')], pending_requests: [waiter('bob'), waiter('cy')] },
+    { path: '/r/b', holders: [holder('bob', 'shared')], pending_requests: [waiter('dan'), waiter('eve', 'shared')] }
+  ]
+  const { nodes, edges, hidden } = findWaits(files, 10)
+  t.strictSame(
+    edges.map(({ from, to }) => `${from} ${to}`),
+    ['bob ann', 'cy ann', 'dan bob', 'eve dan']
+  )
+  t.strictSame(Object.fromEntries(nodes.map(({ name, depth }) => [name, depth])), {
+    ann: 0,
+    bob: 1,
+    cy: 1,
+    dan: 2,
+    eve: 3
+  })
+  t.equal(hidden, 0)
+  t.equal(findWaits(files, 1).hidden, 3)
+  const agents = listAgents(files, [{ agent_id: 'zoe', last_seen: at, operation: 'async_read', path: 'a' }])
+  t.strictSame(
+    agents.map(({ name }) => name),
+    ['bob', 'cy', 'dan', 'eve', 'ann', 'zoe']
+  )
+  t.match(agents[0], { holds: [{ path: '/r/b' }], waits: [{ path: '/r/a', position: 1 }] })
+})
+
+t.test('events become lines of the timeline', async (t) => {
+  const change = {
+    id: '1',
+    type: 'file_changed',
+    at,
+    path: '/r/f',
+    agent_id: 'ann',
+    operation: 'async_write',
+    hash: 'h'
+  }
+  const kindOf = (event: object) => toHappening(event as TreeEvent)?.kind
+  t.equal(kindOf({ ...change, previous_hash: null }), 'created')
+  t.equal(kindOf(change), 'created')
+  t.equal(kindOf({ ...change, operation: 'external' }), 'changed')
+  t.equal(kindOf({ ...change, previous_hash: 'g' }), 'changed')
+  t.equal(kindOf({ ...change, hash: null }), 'deleted')
+  t.equal(kindOf({ ...change, renamed_from: '/r/e' }), 'renamed')
+  t.equal(kindOf({ ...change, type: 'contention', merged: true }), 'merged')
+  t.equal(kindOf({ ...change, type: 'contention', merged: false }), 'contention')
+  t.equal(kindOf({ ...change, type: 'lock_released' }), undefined)
+  t.match(toHappening({ ...change, type: 'file_changed', bulk: true, count: 700 } as unknown as TreeEvent), {
+    path: '',
+    what: '700 files at once'
+  })
+})
+
+t.test('paths are shown from their root, and found by words and patterns', async (t) => {
+  t.equal(shorten('/r/src/a.ts', ['/r']), 'src/a.ts')
+  t.equal(shorten('/s/src/a.ts', ['/r', '/s']), 's/src/a.ts')
+  t.equal(shorten('/elsewhere/a', ['/r']), '/elsewhere/a')
+  const found = (pattern: string) => ['src/a.ts', 'src/ui/b.tsx', 'README.md'].filter(matcherOf(pattern))
+  t.strictSame(found('src/**'), ['src/a.ts', 'src/ui/b.tsx'])
+  t.strictSame(found('src/*.ts'), ['src/a.ts'])
+  t.strictSame(found('**/*.tsx'), ['src/ui/b.tsx'])
+  t.strictSame(found('*.ts'), ['src/a.ts'])
+  t.strictSame(found('read'), ['README.md'])
+  t.strictSame(found('a.t?'), ['src/a.ts'])
+  t.strictSame(found('(+['), [])
+})
+
+t.test('a treemap fills its area in proportion, folders around their files', async (t) => {
+  const tiles = layOut(
+    [
+      { path: 'a/x', weight: 6 },
+      { path: 'a/y', weight: 3 },
+      { path: 'b/z', weight: 3 }
+    ],
+    { width: 400, height: 300 }
+  )
+  const folders = tiles.filter(({ isFolder }) => isFolder)
+  t.strictSame(
+    folders.map(({ path, width, height }) => [path, Math.round(width * height)]),
+    [
+      ['a', 90_000],
+      ['b', 30_000]
+    ]
+  )
+  const [x, y] = ['a/x', 'a/y'].map((path) => tiles.find((tile) => tile.path === path))
+  t.ok(Math.abs((x!.width * x!.height) / (y!.width * y!.height) - 2) < 0.01)
+  for (const { x, y, width, height } of tiles) t.ok(x >= 0 && y >= 0 && x + width <= 400.01 && y + height <= 300.01)
+})
+
+t.test('two readings of the metrics give rates and quantiles', async (t) => {
+  const text = (ok: number, slow: number) => `
+async_crud_calls_total{operation="async_read",transport="rest",result="ok"} ${ok}
+async_crud_calls_total{operation="async_update",transport="rest",result="LOCK_TIMEOUT"} 4
+async_crud_call_duration_seconds_bucket{operation="async_read",le="0.001"} ${ok - slow}
+async_crud_call_duration_seconds_bucket{operation="async_read",le="0.1"} ${ok}
+async_crud_call_duration_seconds_bucket{operation="async_read",le="+Inf"} ${ok}
+async_crud_queue_depth 3`
+  const measured = measure(readMetrics(text(100, 0), 1000), readMetrics(text(200, 50), 3000))
+  t.match(measured, { ok: 50, failed: 0, contention: 0, queue: 3, p50: 1 })
+  t.ok((measured?.p95 ?? 0) > 50 && (measured?.p95 ?? 0) <= 100)
+  t.equal(measure(readMetrics(text(100, 0), 1000), readMetrics(text(3, 0), 3000)), undefined, 'after a restart')
+})
+
+t.test('what is remembered of agents and files is bounded, the latest of it', async (t) => {
+  let now = 1_700_000_000_000
+  const log = createActivityLog({ maxAgents: 8, maxCounts: 10 }, () => now)
+  for (let index = 0; index < 50; index += 1) {
+    now += 1000
+    log.saw(`agent-${index}`, 'async_read', ['f'.repeat(5000)])
+    log.saw('steady', 'async_read', 'f')
+  }
+  const { agents } = log.list(60, 100)
+  t.ok(agents.length <= 8)
+  t.match(
+    agents
+      .slice(0, 2)
+      .map(({ agent_id }) => agent_id)
+      .sort(),
+    ['agent-49', 'steady']
+  )
+  t.ok((agents.find(({ agent_id }) => agent_id === 'agent-49')?.path?.length ?? 0) < 400)
+  for (let index = 0; index < 50; index += 1) {
+    now += 20_000
+    log.contended(`/r/${index}`, index % 2 === 0)
+  }
+  const { files, strip_seconds } = log.list(60, 100)
+  t.ok(files.length <= 10 && files.length >= 5, `${files.length} files`)
+  t.ok(files.some(({ path }) => path === '/r/49'))
+  t.equal(strip_seconds, 60)
+  t.equal(log.list(60, 2).files.length, 2)
+  for (let index = 0; index < 100; index += 1) log.waited(`/r/${index}`, 5)
+  t.ok(log.list(60, 1000).files.length <= 10, 'within one minute, too')
+  now += 25 * 3_600_000
+  log.contended('/r/new', false)
+  t.strictSame(
+    log.list(1440, 100).files.map(({ path }) => path),
+    ['/r/new'],
+    'a day at most'
+  )
+})
