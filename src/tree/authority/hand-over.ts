@@ -1,6 +1,7 @@
 // What a hand-over needs from each process: which connections are its own, and under which names its calls wait.
 import { placePrefix } from '../../engine/leases/tickets.ts'
-import { thisProcess } from '../state/state-file.ts'
+import { isRunning } from '../../support/process-identity.ts'
+import { thisProcess, type Member } from '../state/state-file.ts'
 
 interface HandOverOptions {
   readonly disconnect: (connection: string) => void
@@ -8,34 +9,33 @@ interface HandOverOptions {
   readonly leaseConnections: () => Iterable<string>
   /** True if another process has named it, as one of its own that is alive. */
   readonly isNamedElsewhere: (connection: string) => boolean
+  /** How long leases wait for a process that names their connection. */
   readonly graceMs: () => number
 }
 
-/** A timer that comes this late was held up by a suspended process: the news of that time has not been read yet. */
-const lateMs = 200
+/** Delay between two looks for a process that has to come back. This process may be suspended: it counts looks, and not the time. */
+const lookMs = 50
 
 export type HandOver = ReturnType<typeof createHandOver>
 
 export function createHandOver({ disconnect, leaseConnections, isNamedElsewhere, graceMs }: HandOverOptions) {
   /** The sessions and connections over which clients of this process have called, and that are alive. */
   const connections = new Set<string>()
-  let reconnecting: NodeJS.Timeout | undefined
+  const timers = new Set<NodeJS.Timeout>()
   let lastPlace = 0
 
-  /** Restored leases wait for their connections, which no process has named since: their processes have gone. */
-  function endUnnamed(): void {
-    for (const connection of leaseConnections())
-      if (!connections.has(connection) && !isNamedElsewhere(connection)) disconnect(connection)
-  }
-
-  function awaitConnections(): void {
-    const waitMs = graceMs()
-    const dueAt = performance.now() + waitMs
-    clearTimeout(reconnecting)
-    reconnecting = setTimeout(
-      () => (performance.now() - dueAt > lateMs ? awaitConnections() : endUnnamed()),
-      waitMs
-    ).unref()
+  /** Looks again and again, for at most the grace time, and ends the connections that no process has named by then. */
+  function endUnnamed(among: () => Iterable<string>, isOver: () => boolean): void {
+    let looks = graceMs() / lookMs
+    const timer = setInterval(() => {
+      looks -= 1
+      if (looks > 0 && !isOver()) return
+      clearInterval(timer)
+      timers.delete(timer)
+      for (const connection of among())
+        if (!connections.has(connection) && !isNamedElsewhere(connection)) disconnect(connection)
+    }, lookMs).unref()
+    timers.add(timer)
   }
 
   return {
@@ -46,7 +46,15 @@ export function createHandOver({ disconnect, leaseConnections, isNamedElsewhere,
     },
     remove: (connection: string): void => void connections.delete(connection),
     /** The state of an earlier authority has been restored: leases whose connections are not named in time end. */
-    awaitConnections,
+    awaitAll: (): void => endUnnamed(leaseConnections, () => false),
+    /** A relay is not heard of any more: its connections end with its process, unless it comes back and names them. */
+    awaitRelay({ pid, process_start }: Member, its: readonly string[]): void {
+      if (its.length > 0)
+        endUnnamed(
+          () => its,
+          () => !isRunning(pid, process_start)
+        )
+    },
     /** Ends the leases of this process's own clients. */
     endOwn(): void {
       for (const connection of connections) disconnect(connection)
@@ -56,6 +64,8 @@ export function createHandOver({ disconnect, leaseConnections, isNamedElsewhere,
       lastPlace += 1
       return `${placePrefix}${thisProcess.pid}-${thisProcess.process_start ?? thisProcess.started_at}-${lastPlace}`
     },
-    close: (): void => clearTimeout(reconnecting)
+    close(): void {
+      for (const timer of timers) clearInterval(timer)
+    }
   }
 }

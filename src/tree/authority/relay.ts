@@ -198,7 +198,10 @@ async function connectRelay(path: string, { hello, signal, silenceMs }: ConnectO
         isWithdrawn = true
         for (const id of pending.keys()) cancel(id, serverStopping())
       },
-      close: channel.close,
+      close() {
+        channel.send({ type: 'gone' })
+        channel.close()
+      },
       call,
       disconnect: (connection) => channel.send({ type: 'disconnect', connection }),
       holdsLeases: (connection) => ask<boolean>({ type: 'holds_leases', connection }),

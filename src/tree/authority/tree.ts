@@ -115,6 +115,7 @@ export function createTree(options: TreeOptions): Tree {
     state,
     receipts: options.receipts,
     budget,
+    onRelayLost: (relay, connections) => handOver.awaitRelay(relay, connections),
     onMembersChange: announce,
     onError: (error) => log.warn({ err: error }, 'a relay could not be accepted')
   })
@@ -134,7 +135,7 @@ export function createTree(options: TreeOptions): Tree {
     timeoutMs: () => config().daemon.authority_timeout_seconds * 1000,
     async openState(isContinued) {
       await openState(isContinued)
-      handOver.awaitConnections()
+      handOver.awaitAll()
     },
     onAuthority() {
       endTrouble()

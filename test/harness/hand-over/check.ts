@@ -11,7 +11,7 @@ export function checkRecord(record: Record): string[] {
   return [
     ...checkOverlaps(leases),
     ...checkTokens(leases),
-    ...leases.flatMap((lease) => checkLoss(lease, record)),
+    ...leases.flatMap(checkLoss),
     ...record.calls.flatMap((call) => checkWrite(call, leases)),
     ...record.calls.flatMap((call) => checkAnswer(call, doors.get(call.door), record)),
     ...record.calls.flatMap((call) => checkHolder(call, spans)),
@@ -55,11 +55,17 @@ function checkTokens(leases: readonly KnownLease[]): string[] {
   return violations
 }
 
-/** A lease ends by its holder's will or with its connection; also if that could not be vouched for all the time of grace. */
-function checkLoss(lease: KnownLease, { graceMs }: Record): string[] {
-  const { until, lostAt, door } = lease
-  const wasSilent = door.bindsLeases && door.pauses.some((pause) => pause.until - pause.from >= graceMs)
-  return lostAt < until && !wasSilent ? [`lost without a reason: ${describeLease(lease)}`] : []
+/** A lease ends by its holder's will, or with its connection. */
+function checkLoss(lease: KnownLease): string[] {
+  const { until, lostAt, lostBy } = lease
+  return lostAt < until ? [`lost without a reason: ${describeLease(lease)}; ${describeLoss(lostBy as Call)}`] : []
+}
+
+function describeLoss(call: Call): string {
+  const { answer, answeredAt = Infinity } = call
+  const notices = (answer?.['notices'] ?? []) as { message?: string }[]
+  const said = [answer?.['message'], ...notices.map(({ message }) => message)].filter(Boolean).join(' ')
+  return `told at ${answeredAt.toFixed(1)} by ${describeCall(call)}: ${said}`
 }
 
 /** Nobody but the holder changes a file between two moments at which the lease certainly was held. */
@@ -82,7 +88,7 @@ function checkAnswer(call: Call, door: Door | undefined, { slackMs }: Record): s
   const isEnding = door?.endingAt !== undefined && door.endingAt < answeredAt
   const isRefused = answer['status'] !== 'ok' && answer['status'] !== 'contention'
   const isExpected =
-    ((code === 'OVERLOADED' || code === 'CANCELLED') && isEnding) ||
+    (['OVERLOADED', 'CANCELLED', 'AUTHORITY_LOST'].includes(code ?? '') && isEnding) ||
     (code === 'LOCK_TIMEOUT' && call.line !== undefined && tookMs >= timeoutMs) ||
     (code === 'LEASE_LOST' && call.token !== undefined)
   if (isRefused && !isExpected) violations.push(`${describeCall(call)} was answered ${code}: ${answer['message']}`)

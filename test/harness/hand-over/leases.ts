@@ -13,6 +13,8 @@ export interface KnownLease {
   until: Moment
   /** When its holder learned that it is over, without having given it up. */
   lostAt: Moment
+  /** What told so. */
+  lostBy?: Call
 }
 
 /** A time in which an agent may have held a file, for a lease or a change. */
@@ -25,13 +27,25 @@ export interface Span {
 
 export function findLeases(record: Record): { leases: KnownLease[]; spans: Span[] } {
   const doors = new Map(record.doors.map((door) => [door.name, door]))
+  const certainUntil = (door: Door) => whenUncertain(door, record.graceMs)
   const agents = new Map<string, Call[]>()
   for (const call of record.calls) agents.set(call.agent, [...(agents.get(call.agent) ?? []), call])
-  const found = [...agents.values()].map((calls) => findOfAgent(calls, doors))
+  const found = [...agents.values()].map((calls) => findOfAgent(calls, doors, certainUntil))
   return { leases: found.flatMap(({ leases }) => leases), spans: found.flatMap(({ spans }) => spans) }
 }
 
-function findOfAgent(calls: readonly Call[], doors: ReadonlyMap<string, Door>) {
+/** When leases taken over this way may end: with it, or while its process stands still and vouches for none of them. */
+function whenUncertain({ bindsLeases, endingAt = Infinity, pauses }: Door, graceMs: number): (from: Moment) => Moment {
+  if (!bindsLeases) return () => Infinity
+  const long = pauses.filter((pause) => pause.until - pause.from >= graceMs)
+  return (from) => Math.min(endingAt, ...long.filter(({ until }) => until > from).map((pause) => pause.from))
+}
+
+function findOfAgent(
+  calls: readonly Call[],
+  doors: ReadonlyMap<string, Door>,
+  certainUntil: (door: Door) => (from: Moment) => Moment
+) {
   const leases: KnownLease[] = []
   const spans: Span[] = []
   const current = new Map<string, KnownLease>()
@@ -43,16 +57,17 @@ function findOfAgent(calls: readonly Call[], doors: ReadonlyMap<string, Door>) {
     const door = doors.get(call.door) as Door
     const known = current.get(file)
     if (known?.token === token && answeredAt < known.until) return
-    if (known !== undefined && known.token !== token) known.lostAt = Math.min(known.lostAt, answeredAt)
-    const until = door.bindsLeases ? (door.endingAt ?? Infinity) : Infinity
+    if (known !== undefined && known.token !== token) lose(call)
+    const until = certainUntil(door)(answeredAt)
     const lease = { agent, file, token, door, askedAt, from: answeredAt, until, lostAt: Infinity }
     leases.push(lease)
     current.set(file, lease)
   }
 
-  function lose({ file, answeredAt = Infinity }: Call): void {
+  function lose(call: Call): void {
+    const { file, answeredAt = Infinity } = call
     const lease = current.get(file)
-    if (lease !== undefined) lease.lostAt = Math.min(lease.lostAt, answeredAt)
+    if (lease !== undefined) Object.assign(lease, { lostAt: answeredAt, lostBy: call })
     current.delete(file)
   }
 

@@ -92,6 +92,7 @@ t.test('every failure goes through a relay unchanged', async (t) => {
     settings: () => ({ crud: {}, locks: {} }),
     state: () => undefined,
     receipts: { lineage: undefined, onLineage() {} },
+    onRelayLost: () => {},
     onMembersChange: () => {},
     onError: () => {}
   })
