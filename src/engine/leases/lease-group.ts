@@ -1,4 +1,5 @@
 // The files of one lock_try or lock_wait: requested together, in canonical order, each with its own outcome.
+import { lockTime } from '../locks/clock.ts'
 import type { LockResult } from '../../../schemas/locks.ts'
 import { OperationError, toOperationError } from '../../errors.ts'
 import type { LeaseRequest } from '../locks/lease-request.ts'
@@ -6,7 +7,6 @@ import type { LeaseOptions, LeaseWaitOptions, LockMode, PlaceState } from '../lo
 import { lockKey } from '../files/lock-key.ts'
 import type { LockManager } from '../locks/lock-manager.ts'
 import type { LostLeases } from './lost-leases.ts'
-import { timestamp } from '../../support/timestamp.ts'
 import { mainHolder, nameOf, toRequest, type LockFile } from './lease-requests.ts'
 
 export interface GroupOptions extends LeaseOptions {
@@ -239,7 +239,7 @@ export class LeaseGroup {
         holder: null,
         mode,
         fencing_token: fencingToken,
-        expires_at: timestamp(expiresAt)
+        expires_at: lockTime(expiresAt)
       }
     }
     const status = this.#locks.status(key)
@@ -257,8 +257,8 @@ export class LeaseGroup {
       holder: nameOf(holder),
       ...(holder?.note !== undefined && { holder_note: holder.note }),
       ...(holder !== undefined && {
-        held_since: timestamp(holder.acquiredAt),
-        held_until: holder.expiresAt === undefined ? null : timestamp(holder.expiresAt)
+        held_since: lockTime(holder.acquiredAt),
+        held_until: holder.expiresAt === undefined ? null : lockTime(holder.expiresAt)
       }),
       position: place === -1 ? status.depth + 1 : place + 1,
       queue_depth: status.depth

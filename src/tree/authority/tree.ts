@@ -275,7 +275,8 @@ export function createTree(options: TreeOptions): Tree {
     holdsLeases: (connection) => ask((link) => link.holdsLeases(connection), { repeats: 'always' }),
     listLocks: (limit) => ask((link) => link.listLocks(limit), { repeats: 'always' }),
     listFiles: (after, limit) => ask((link) => link.listFiles(after, limit), { repeats: 'always' }),
-    bringEvents: () => ask(async (link) => (link === engine ? undefined : eventFeed.begin(link)), { repeats: 'always' }),
+    bringEvents: () =>
+      ask(async (link) => (link === engine ? undefined : eventFeed.begin(link)), { repeats: 'always' }),
     assertInPlace: () => membership.assertInPlace(),
     findObstacle: (limitMs) => membership.findObstacle(limitMs),
     join: () => membership.link(),

@@ -14,6 +14,8 @@ export interface AgentOptions {
   readonly name: string
   readonly files: readonly string[]
   readonly seed: number
+  /** Longest time for which it thinks while it has a lease. */
+  readonly thoughtMs: number
   /** The way to the tree, once there is one; another one than the one that has failed. */
   readonly wayAfter: (failed: Way | undefined) => Promise<Way>
   readonly calls: Call[]
@@ -24,10 +26,8 @@ export interface AgentOptions {
 
 type Details = Pick<Call, 'line' | 'token' | 'timeoutMs'>
 
-const longestThoughtMs = 1200
-
 export async function runAgent(options: AgentOptions): Promise<void> {
-  const { name, files, seed, wayAfter, calls, think, isOver } = options
+  const { name, files, seed, thoughtMs, wayAfter, calls, think, isOver } = options
   const random = createRandom(seed)
   const chance = (share: number) => random() < share
   let way = await wayAfter(undefined)
@@ -97,7 +97,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
 
   async function use(file: string, token: number): Promise<void> {
     const steps: ((random: Random) => Promise<unknown>)[] = [
-      (random) => think(random() * longestThoughtMs),
+      (random) => think(random() * thoughtMs),
       () => insist('lock_renew', file, { filepaths: [file] }),
       () => append(file, token),
       () => update(file, token),

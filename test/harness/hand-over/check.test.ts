@@ -69,10 +69,7 @@ const faults: readonly [fault: RegExp, record: Record][] = [
   [/^lost without a reason.*it ended/, recordOf([ann, call('ann', 20, 'lock_renew', { ...ok, ...notice })])],
   [/^lost without a reason/, recordOf([ann, call('ann', 20, 'lock_renew', { ...ok, results: [{ renewed: false }] })])],
   [/^lost without a reason/, recordOf([ann, wait('ann', 20, granted(2))])],
-  [
-    /^lost without a reason/,
-    recordOf([ann, append('ann', 20, failed('LEASE_LOST'), { token: 1 })])
-  ],
+  [/^lost without a reason/, recordOf([ann, append('ann', 20, failed('LEASE_LOST'), { token: 1 })])],
   [
     /^written under another's lease/,
     recordOf([ann, append('bob', 10, ok), call('ann', 40, 'lock_renew', ok)], 'line of bob\n')

@@ -144,7 +144,11 @@ t.test(
     t.match(await call(second, 'async_append', { ...append, fencing_token, agent_id: 'ann' }), { status: 'ok' })
     t.match(await post(http.url, 'async_append', { path: 'g', content: '!', agent_id: 'bob' }), { status: 'ok' })
     await post(http.url, 'lock_release', { filepaths: ['g'], agent_id: 'bob' })
-    t.match(await wait, { all_acquired: true }, 'its place is before that of the change, which has joined the queue anew')
+    t.match(
+      await wait,
+      { all_acquired: true },
+      'its place is before that of the change, which has joined the queue anew'
+    )
     await call(second, 'lock_release', { filepaths: ['g'], agent_id: 'cyd' })
     t.match(await change, { status: 'ok' }, 'the change has waited on, for the lease that stayed')
     t.equal(tree.read('f') + tree.read('g'), 'one?g!!')

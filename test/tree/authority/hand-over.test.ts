@@ -129,29 +129,32 @@ t.test('what an agent was told of a change outlives the process that made it', a
   t.match(await call(second, 'async_status', {}), { server: { persistence: 'disabled' } })
 })
 
-t.test('the window that serves the tree is killed: waits through others go on, in their order, with progress', async (t) => {
-  const tree = makeTree(t, { 'a.txt': 'one\n' })
-  const [first, second] = [stdioOn(t, tree), stdioOn(t, tree)]
-  await call(first, 'async_read', { path: 'a.txt' })
-  const { url } = await memberOn(t, tree)
-  await call(second, 'lock_try', take('ann'))
-  const modern = await connect(t, 'mcp-2026', url)
-  const messages: (string | undefined)[] = []
-  const bob = modern.call('lock_wait', wait('bob'), { onProgress: (message) => messages.push(message) })
-  await untilQueued(url, 'a.txt', 1)
-  const carl = call(second, 'lock_wait', wait('carl'))
-  await untilQueued(url, 'a.txt', 2)
-  const before = messages.length
-  await first.end('SIGKILL')
-  await untilQueued(url, 'a.txt', 2)
-  await until(() => messages.length > before)
-  await call(second, 'lock_release', take('ann'))
-  const granted = await bob
-  t.match(granted, { all_acquired: true })
-  await modern.call('lock_release', take('bob'))
-  t.match(await carl, { all_acquired: true })
-  t.ok((await carl)['results'][0].fencing_token > granted['results'][0].fencing_token, 'tokens grow')
-})
+t.test(
+  'the window that serves the tree is killed: waits through others go on, in their order, with progress',
+  async (t) => {
+    const tree = makeTree(t, { 'a.txt': 'one\n' })
+    const [first, second] = [stdioOn(t, tree), stdioOn(t, tree)]
+    await call(first, 'async_read', { path: 'a.txt' })
+    const { url } = await memberOn(t, tree)
+    await call(second, 'lock_try', take('ann'))
+    const modern = await connect(t, 'mcp-2026', url)
+    const messages: (string | undefined)[] = []
+    const bob = modern.call('lock_wait', wait('bob'), { onProgress: (message) => messages.push(message) })
+    await untilQueued(url, 'a.txt', 1)
+    const carl = call(second, 'lock_wait', wait('carl'))
+    await untilQueued(url, 'a.txt', 2)
+    const before = messages.length
+    await first.end('SIGKILL')
+    await untilQueued(url, 'a.txt', 2)
+    await until(() => messages.length > before)
+    await call(second, 'lock_release', take('ann'))
+    const granted = await bob
+    t.match(granted, { all_acquired: true })
+    await modern.call('lock_release', take('bob'))
+    t.match(await carl, { all_acquired: true })
+    t.ok((await carl)['results'][0].fencing_token > granted['results'][0].fencing_token, 'tokens grow')
+  }
+)
 
 t.test('a wait is not asked again where the journal of the lost process is gone', async (t) => {
   const tree = makeTree(t, { 'a.txt': 'one\n' })
