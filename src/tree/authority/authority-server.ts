@@ -63,11 +63,14 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
   const { engine, roots, settings, state, receipts, budget, onRelayLost, onMembersChange, onError } = options
   const peers = new Set<Peer>()
   let server: Server | undefined
+  let isLeaving = false
   receipts.onLineage(() => {
     for (const { channel } of peers) channel.send({ type: 'lineage', lineage: receipts.lineage })
   })
 
   function accept(socket: Socket): void {
+    // It came too late to be told so: it looks again for a process that serves the tree.
+    if (isLeaving) return void socket.destroy()
     budget.work.watch(socket, false)
     const { promise: silent, resolve: markSilent } = withResolvers<void>()
     const channel = openChannel<AuthorityMessage>(socket, {
@@ -203,6 +206,7 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
     hasConnection: (connection: string): boolean => [...peers].some(({ connections }) => connections.has(connection)),
     /** Notifies the relays. Resolves when none of them asks anything more, or after this time. */
     async announceLeaving(limitMs: number): Promise<void> {
+      isLeaving = true
       for (const { channel } of peers) channel.send({ type: 'leaving' })
       const silent = [...peers].map((peer) => peer.silent)
       await Promise.race([Promise.all(silent), delay(limitMs, undefined, { ref: false })])

@@ -79,6 +79,12 @@ const faults: readonly [fault: RegExp, record: Record][] = [
     /names bob as the holder/,
     recordOf([wait('bob', 0, granted(1)), release('bob', 10), wait('ann', 20, taken('bob'), { answeredAt: 60 })])
   ],
+  [
+    /names ann as the holder/,
+    recordOf([ann, wait('bob', 30, taken('ann'), { answeredAt: 60 })], '', [
+      doorOf('ann', { endingAt: 20, leftAt: 25 })
+    ])
+  ],
   [/^sent away before its time/, recordOf([ann, wait('bob', 10, taken('ann'))])],
   [/took 95 ms/, recordOf([wait('ann', 5, granted(1), { answeredAt: 100 })])],
   [/was answered AUTHORITY_LOST/, recordOf([wait('ann', 0, failed('AUTHORITY_LOST'))])],

@@ -23,6 +23,8 @@ export interface Span {
   readonly file: string
   readonly from: Moment
   until: Moment
+  /** Over which it was last asked for. */
+  door: Door | undefined
 }
 
 export function findLeases(record: Record): { leases: KnownLease[]; spans: Span[] } {
@@ -81,9 +83,11 @@ function findOfAgent(
     open.delete(file)
   }
 
-  function mayHold({ agent, file, sentAt }: Call): void {
-    if (open.has(file)) return
-    const span = { agent, file, from: sentAt, until: Infinity }
+  function mayHold({ agent, file, sentAt, door: name }: Call): void {
+    const door = doors.get(name)
+    const known = open.get(file)
+    if (known !== undefined) return void (known.door = door)
+    const span = { agent, file, from: sentAt, until: Infinity, door }
     open.set(file, span)
     spans.push(span)
   }
@@ -102,7 +106,7 @@ function findOfAgent(
     else if (operation === 'lock_renew' && result?.['renewed'] === false) lose(call)
     else if (operation === 'lock_status' && result?.['held_by_me'] === false) lose(call)
     else if (token !== undefined && answer?.['error_code'] === 'LEASE_LOST') lose(call)
-    if (call.line !== undefined) spans.push({ agent, file, from: sentAt, until: answeredAt })
+    if (call.line !== undefined) spans.push({ agent, file, from: sentAt, until: answeredAt, door: undefined })
     if (tellsOfLoss(call, current.get(file)?.token)) lose(call)
   }
 
@@ -114,6 +118,8 @@ function findOfAgent(
     open.delete(file)
   }
 
+  for (const span of open.values())
+    if (span.door?.bindsLeases === true) span.until = Math.min(span.until, span.door.leftAt ?? Infinity)
   return { leases, spans }
 }
 

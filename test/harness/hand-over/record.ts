@@ -29,6 +29,8 @@ export interface Door {
   readonly bindsLeases: boolean
   /** When its process was told to end, or killed. */
   endingAt?: Moment
+  /** When its process had ended, if that served the tree and left in good order: leases that end with the way have ended by then. */
+  leftAt?: Moment
   /** When its process stood still. */
   readonly pauses: { readonly from: Moment; until: Moment }[]
 }
