@@ -253,7 +253,7 @@ t.test('one tree is not served as two: other roots, a part of it, and a root of 
   const { app } = await startServer(t, [tree.path('one'), tree.path('two')])
   await app.tree.join()
   const other = /serves this tree with the roots .*two.*same --dir/
-  const within = /lies in .*one, which another server already serves/
+  const within = /lies in .*one, which process \d+.* already serves.*use that one/
   const cases: [string[], RegExp][] = [
     [['one'], other],
     [['one', 'three'], /serves this tree with the roots/],
@@ -280,6 +280,25 @@ t.test('one tree is not served as two: other roots, a part of it, and a root of 
   t.notOk(existsSync(tree.path(`three/${own}/authority.lock`)), 'nothing stays locked')
   const { url } = await startServer(t, tree.path('one'))
   t.match(await post(url, 'async_read', { path: 'f' }), { message: /same --dir/ })
+})
+
+t.test('a folder is not served while a part of it is: the other server is named', async (t) => {
+  const tree = makeTree(t, { 'one/deep/f': '1' })
+  const inner = await httpOn(t, { ...tree, root: tree.path('one/deep') })
+  const { code, stderr } = await runProgram(['--dir', tree.root, '--log-level', 'silent'])
+  t.equal(code, 1)
+  const { pid } = inner.process
+  t.match(
+    stderr,
+    new RegExp(`one/deep, a part of .*already served, by process ${pid} \\(${inner.url}.*\\): use that one`)
+  )
+  t.equal(stderr.trimEnd().split('\n').length, 1)
+  const stdio = stdioOn(t, tree)
+  t.match(await call(stdio, 'async_read', { path: 'one/deep/f' }), { message: /already served/ })
+  await inner.stop()
+  t.match(await call(stdio, 'async_read', { path: 'one/deep/f' }), { content: '1' })
+  const within = await memberOn(t, { ...tree, root: tree.path('one/deep') })
+  t.match(await post(within.url, 'async_read', { path: 'f' }), { message: /lies in .*already serves/ })
 })
 
 t.test('what waits in the authority for a relay counts among the bytes that it holds', async (t) => {
