@@ -63,7 +63,7 @@ function seedProgram(t: Test, { fault, edits }: Seeded): string {
   return copy.main
 }
 
-for (const fault of seeded) {
+for (const fault of seeded.toReversed()) {
   t.test(
     `the checker finds that ${fault.fault}`,
     { skip: cannotStop || (!isFull && 'takes minutes: npm run test:full') },
