@@ -1,11 +1,14 @@
 // app.call: runs an operation on the one engine of the tree, in this process or its authority. All transports are layers over it.
 import type { AddressInfo } from 'node:net'
 import fp from 'fastify-plugin'
+import type { Repeats } from '../src/tree/authority/asking.ts'
 import { createRootlessTree, createTree, type Tree } from '../src/tree/authority/tree.ts'
 import type { Config } from '../src/config/config.ts'
 import { thisProcess, type Member } from '../src/tree/state/state-file.ts'
 import type { CallOperation } from '../src/engine/context.ts'
+import type { Operation } from '../src/operations/definition/define.ts'
 import { findOperation, operations } from '../src/operations/index.ts'
+import { lockWait } from '../src/operations/lock-wait.ts'
 import { serverStopping } from '../src/errors.ts'
 import { createRunningCalls } from '../src/engine/running-calls.ts'
 
@@ -97,7 +100,17 @@ export default fp<Options>(
 )
 
 function natureOf(name: string) {
-  const { isLocal = false, annotations, input } = findOperation(name) ?? {}
-  const canBeNamed = input !== undefined && 'request_id' in input.properties
-  return { isLocal, isReadOnly: annotations?.readOnlyHint === true, canBeNamed }
+  const operation = findOperation(name)
+  return {
+    isLocal: operation?.isLocal === true,
+    repeats: operation === undefined ? ('always' as const) : repeatsOf(operation),
+    keepsPlaces: operation === lockWait
+  }
+}
+
+function repeatsOf({ annotations, input }: Operation): Repeats {
+  if ('request_id' in input.properties) return 'by-receipt'
+  if (annotations.readOnlyHint) return 'always'
+  // What a lease operation has done, it does not do again.
+  return annotations.idempotentHint && !annotations.destructiveHint ? 'same-journal' : 'never'
 }

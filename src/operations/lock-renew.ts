@@ -1,4 +1,5 @@
 // lock_renew: the holder prolongs leases.
+import { lockTime } from '../engine/locks/clock.ts'
 import { contract } from '../../schemas/contract.ts'
 import type { LockRenewInput, LockRenewOutput } from '../../schemas/locks.ts'
 import type { Static } from '../../schemas/typebox.ts'
@@ -42,7 +43,7 @@ async function renew(
       renewed: true,
       holder: agentId,
       fencing_token: fencingToken,
-      expires_at: timestamp(expiresAt),
+      expires_at: lockTime(expiresAt),
       ...explanation
     }
   })

@@ -1,4 +1,5 @@
 // lock_status (LOCK): which agents hold the files or wait for them.
+import { lockTime } from '../engine/locks/clock.ts'
 import { contract } from '../../schemas/contract.ts'
 import type { LockStatusInput, LockStatusOutput } from '../../schemas/locks.ts'
 import type { Static } from '../../schemas/typebox.ts'
@@ -36,7 +37,7 @@ async function show(
       filepath: file.filepath,
       held_by_me: lease !== undefined,
       holder: lease === undefined ? nameOf(mainHolder(status, agentId)) : agentId,
-      ...(lease !== undefined && { fencing_token: lease.fencingToken, expires_at: timestamp(lease.expiresAt) }),
+      ...(lease !== undefined && { fencing_token: lease.fencingToken, expires_at: lockTime(lease.expiresAt) }),
       holders: status.holders.map((holder) => toOwnHolder(holder, agentId)),
       queue_depth: status.depth,
       ...explainName(file, held)

@@ -98,11 +98,18 @@ function claim({ ticket, filepaths }: LockWaitInput, agentId: string, context: O
   const files = filepaths && resolveFiles(filepaths, context)
   const claimed = context.tickets.claim(ticket, agentId)
   if (claimed === undefined) {
+    if (context.caller.repeats !== undefined) throw endedMeanwhile(ticket)
     const message = `No place is kept for ticket "${ticket}" of agent ${agentId}: it has expired, another call waits with it, or it never existed. Call lock_wait with filepaths to join the queue again.`
     throw new OperationError('INVALID_REQUEST', message)
   }
   if (files !== undefined) claimed.group.narrow(files)
   return claimed
+}
+
+/** The wait had an end, and the process that knew it has gone. */
+function endedMeanwhile(ticket: string): OperationError {
+  const message = `The process that served the tree ended when the wait with ticket "${ticket}" did, and its answer is lost. Call lock_status to see which of the files you hold, then lock_wait with filepaths for the others.`
+  return new OperationError('AUTHORITY_LOST', message)
 }
 
 function explainGivenUp(filepaths: readonly string[]): string | undefined {

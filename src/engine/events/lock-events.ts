@@ -2,7 +2,7 @@
 import type { LockManager } from '../locks/lock-manager.ts'
 import type { Lease } from '../locks/lock.ts'
 import type { LockObserver, QueueStanding, Release } from '../locks/observer.ts'
-import { timestamp } from '../../support/timestamp.ts'
+import { lockTime } from '../locks/clock.ts'
 import type { NewEvent } from './event-hub.ts'
 
 /** @returns ends it */
@@ -48,7 +48,7 @@ function toLeaseGranted({ path, agentId, mode, note, expiresAt }: Lease): NewEve
     agent_id: agentId,
     mode,
     ...(note !== undefined && { note }),
-    expires_at: timestamp(expiresAt)
+    expires_at: lockTime(expiresAt)
   }
 }
 

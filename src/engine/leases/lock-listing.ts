@@ -1,4 +1,5 @@
 // The lock table in the words of the contract: the holders of a file, and its waiters.
+import { lockTime } from '../locks/clock.ts'
 import type { LockList } from '../../../schemas/lock-list.ts'
 import type { Holder, PendingRequest } from '../../../schemas/status.ts'
 import type { Static } from '../../../schemas/typebox.ts'
@@ -13,8 +14,8 @@ function toHolder(holder: HolderStatus): Static<typeof Holder> {
     mode,
     agent_id: agentId ?? null,
     ...(note !== undefined && { note }),
-    acquired_at: timestamp(acquiredAt),
-    expires_at: expiresAt === undefined ? null : timestamp(expiresAt),
+    acquired_at: lockTime(acquiredAt),
+    expires_at: expiresAt === undefined ? null : lockTime(expiresAt),
     ...(fencingToken !== undefined && { fencing_token: fencingToken }),
     ...(waitsFor !== undefined && { waits_for: waitsFor })
   }
@@ -33,8 +34,8 @@ export function toPendingRequest(waiter: WaiterStatus): Static<typeof PendingReq
     mode,
     agent_id: agentId ?? null,
     ...(note !== undefined && { note }),
-    queued_at: timestamp(queuedAt),
-    timeout_at: timestamp(timeoutAt),
+    queued_at: lockTime(queuedAt),
+    timeout_at: lockTime(timeoutAt),
     ...(isParked && { parked: true })
   }
 }

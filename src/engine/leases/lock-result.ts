@@ -1,6 +1,6 @@
 // What lock_try and lock_wait tell of one file: the lease the agent holds, or who has it, and its place in the queue.
 import type { LockResult } from '../../../schemas/locks.ts'
-import { timestamp } from '../../support/timestamp.ts'
+import { lockTime } from '../locks/clock.ts'
 import type { LeaseAcquisition } from '../locks/lease-acquisition.ts'
 import type { KeyStatus, LockMode } from '../locks/lock.ts'
 import { mainHolder, nameOf, type LockFile } from './lease-requests.ts'
@@ -17,7 +17,7 @@ export function describeHeld({ filepath }: LockFile, { mode, fencingToken, expir
     holder: null,
     mode,
     fencing_token: fencingToken,
-    expires_at: timestamp(expiresAt)
+    expires_at: lockTime(expiresAt)
   }
 }
 
@@ -37,8 +37,8 @@ export function describeMissing(
     holder: nameOf(holder),
     ...(holder?.note !== undefined && { holder_note: holder.note }),
     ...(holder !== undefined && {
-      held_since: timestamp(holder.acquiredAt),
-      held_until: holder.expiresAt === undefined ? null : timestamp(holder.expiresAt)
+      held_since: lockTime(holder.acquiredAt),
+      held_until: holder.expiresAt === undefined ? null : lockTime(holder.expiresAt)
     }),
     position: place === -1 ? depth + 1 : place + 1,
     queue_depth: depth

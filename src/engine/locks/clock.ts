@@ -1,4 +1,5 @@
 // The clock that the lock manager is given: time and timers, so that tests can turn it by hand.
+import { timestamp } from '../../support/timestamp.ts'
 
 export interface Clock {
   /** Milliseconds since 1970. Never goes back. */
@@ -17,4 +18,19 @@ export const systemClock: Clock = {
   setTimeout: (callback, ms) => setTimeout(callback, ms).unref(),
   // The handle is opaque outside; here it is what setTimeout above returned.
   clear: (handle) => clearTimeout(handle as NodeJS.Timeout)
+}
+
+/** By less than this a wall clock is corrected all the time. */
+const stepMs = 1000
+/** How far the wall clock has been set away from the clock of the locks. */
+let offsetMs = 0
+
+/**
+ * A time of that clock as an answer shows it: as far from the answer's own timestamp as it is from now, whatever has been done to the
+ * wall clock.
+ */
+export function lockTime(ms: number): string {
+  const now = Date.now() - systemClock.now()
+  if (Math.abs(now - offsetMs) > stepMs) offsetMs = now
+  return timestamp(ms + offsetMs)
 }

@@ -1,6 +1,6 @@
 // The ways in which a lock is not granted or ends too early. Each message says what happened, where, and what to do next.
+import { lockTime } from './clock.ts'
 import { OperationError } from '../../errors.ts'
-import { timestamp } from '../../support/timestamp.ts'
 import type { HolderStatus, LockMode } from './lock.ts'
 import { quote, quoteName } from './quote.ts'
 import type { Wait } from './wait-for.ts'
@@ -203,7 +203,7 @@ function nameOf({ agentId = '' }: { readonly agentId?: string | undefined }): st
 
 /** Null beyond the range of Date: such a lock has no end to show. */
 function toIso(ms: number): string | null {
-  return Math.abs(ms) <= maxDateMs ? timestamp(ms) : null
+  return Math.abs(ms) <= maxDateMs ? lockTime(ms) : null
 }
 
 function toSeconds(ms: number): number {

@@ -37,8 +37,7 @@ export class LeaseRequest {
         this.#wake()
       }
     )
-    if (options.onPosition !== undefined)
-      this.acquisition.onPosition = (position, total) => this.#notifyPosition(position, total)
+    if (options.onPosition !== undefined) this.#reportPositions()
     this.acquisition.onPark = () => this.#wake()
   }
 
@@ -85,7 +84,7 @@ export class LeaseRequest {
     while (this.isWaiting && !this.isParked) await new Promise<void>((resolve) => this.#listeners.push(resolve))
   }
 
-  /** A client waits for it again, perhaps over another connection. Positions are reported only if the first call asked for them. */
+  /** A client waits for it again, perhaps over another connection. */
   resume({ timeoutMs, graceMs, connection, onPosition }: ResumeOptions): void {
     this.#table.catchUp()
     const lease = this.#lease ?? this.acquisition
@@ -93,6 +92,9 @@ export class LeaseRequest {
     this.#onPosition = onPosition
     if (graceMs !== undefined) this.acquisition.graceMs = requireDuration('graceMs', graceMs)
     this.#table.leases.resume(this.acquisition, requireDuration('timeoutMs', timeoutMs), this.#lease)
+    if (onPosition === undefined || !this.isWaiting) return
+    this.#reportPositions()
+    this.#table.queues.get(this.key)?.follow(this.acquisition.entry)
   }
 
   /** Keeps the granted lease for at least this long, since the call that requested it goes on. */
@@ -126,6 +128,10 @@ export class LeaseRequest {
     if (this.#isUndone || this.#lease === undefined) return
     this.#isUndone = true
     this.#table.leases.withdraw(this.#lease, this.#mode, this.acquisition)
+  }
+
+  #reportPositions(): void {
+    this.acquisition.onPosition = (position, total) => this.#notifyPosition(position, total)
   }
 
   #wake(): void {

@@ -14,7 +14,6 @@ export interface Standing {
  * from a microtask: several changes in one tick become one call, and no foreign code runs during a change of the queue.
  */
 export class Positions {
-  /** In queue order. */
   readonly #listeners = new Set<Standing>()
   #total = 0
   #isReporting = false
@@ -27,8 +26,8 @@ export class Positions {
     this.#listeners.delete(listener)
   }
 
-  /** A waiter joined the end of the queue, which now has `total` waiters. */
-  joined(total: number): void {
+  /** A waiter joined the end of the queue, or a listener came; the queue has `total` waiters. */
+  changed(total: number): void {
     this.#total = total
     this.#reportSoon()
   }

@@ -116,8 +116,17 @@ export class KeyQueue {
     if (this.#last === undefined) this.#first = entry
     else this.#last.behind = entry
     this.#last = entry
-    this.#listen(entry)
-    this.#positions?.joined(this.depth)
+    this.#listen(entry, this.depth)
+    this.#positions?.changed(this.depth)
+  }
+
+  /** A client follows the position of this waiter from now on, and is told it at once. */
+  follow(entry: QueueEntry): void {
+    if (entry.standing !== undefined) this.#positions?.delete(entry.standing)
+    let position = 1
+    for (let other = entry.ahead; other !== undefined; other = other.ahead) position += 1
+    this.#listen(entry, position)
+    this.#positions?.changed(this.depth)
   }
 
   leave(entry: QueueEntry): void {
@@ -209,10 +218,10 @@ export class KeyQueue {
     return false
   }
 
-  #listen(entry: QueueEntry): void {
+  #listen(entry: QueueEntry, position: number): void {
     const { onPosition } = entry.acquisition
     if (onPosition === undefined) return
-    entry.standing = { ticket: entry.ticket, onPosition, position: this.depth, reportedPosition: 0, reportedTotal: 0 }
+    entry.standing = { ticket: entry.ticket, onPosition, position, reportedPosition: 0, reportedTotal: 0 }
     this.#positions ??= new Positions()
     this.#positions.add(entry.standing)
   }

@@ -52,7 +52,7 @@ async function createChecks({ dir, config }: DoctorFlags): Promise<Check[]> {
     { name: 'node', run: checkNode },
     { name: 'configuration', run: () => findings },
     { name: 'roots', run: () => checkRoots(roots) },
-    { name: 'state', run: () => checkState(roots) },
+    { name: 'state', run: () => checkState(roots, token) },
     { name: 'kept state', run: () => checkKeptState(roots, settings.persistence.state_file, paths.dataFolder) },
     { name: 'port', run: () => checkPort(host, port, token) },
     { name: 'watches', run: () => (settings.watcher.enabled ? checkWatches({ roots, maxFiles }) : []) },

@@ -2,6 +2,7 @@
 import { access, constants, lstat, realpath, stat, statfs } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import { createStateFile } from '../../tree/state/state-file.ts'
+import { askHealth } from '../background/probe-server.ts'
 import { isRunning } from '../../support/process-identity.ts'
 import { isErrno } from '../../support/errno.ts'
 import { ownFolder } from '../../engine/files/temporary-names.ts'
@@ -70,10 +71,10 @@ async function checkNesting(roots: readonly string[]): Promise<Finding[]> {
 }
 
 /** Checks what the server keeps in the first root. */
-export async function checkState([root]: readonly string[]): Promise<Finding[]> {
+export async function checkState([root]: readonly string[], token: string): Promise<Finding[]> {
   if (root === undefined) return []
   const path = join(await realpath(root).catch(() => root), ownFolder)
-  return [...(await checkOwnFolder(path)), ...(await checkStateFile(root))]
+  return [...(await checkOwnFolder(path)), ...(await checkServer(root, token))]
 }
 
 async function checkOwnFolder(path: string): Promise<Finding[]> {
@@ -95,12 +96,20 @@ async function checkOwnFolder(path: string): Promise<Finding[]> {
   }
 }
 
-async function checkStateFile(root: string): Promise<Finding[]> {
-  const { ok } = findings('server')
+/** Asks the server that serves the tree, or a relay of it, whether it can do its work. */
+async function checkServer(root: string, token: string): Promise<Finding[]> {
+  const { ok, fail } = findings('server')
   const state = createStateFile(await realpath(root).catch(() => root)).read()
   if (state === undefined) return [ok('none runs on this tree')]
   const { pid, process_start, url, transport } = state
   if (!isRunning(pid, process_start))
     return [ok(`none runs on this tree; process ${pid} was killed, the next start replaces it`)]
-  return [ok(`process ${pid} runs on this tree (${transport}${url === null ? '' : `, ${url}`})`)]
+  const who = `process ${pid} runs on this tree (${transport}${url === null ? '' : `, ${url}`})`
+  if (url === null) return [ok(who)]
+  const health = await askHealth(url, token)
+  if (health.state === 'unreachable')
+    return [fail(`${who}, and does not answer`, `continue it (kill -CONT ${pid}), or stop it: another takes over`)]
+  const { degraded = [] } = health
+  if (degraded.length === 0) return [ok(who)]
+  return degraded.map((what) => fail(`${who}, and is degraded: ${what}`, 'do what it says; its log has the cause'))
 }

@@ -1,8 +1,8 @@
 // The address of a tree's authority: a socket that only this user can reach.
 import { createHash, randomBytes } from 'node:crypto'
-import { chmodSync, lstatSync, mkdirSync, renameSync, rmSync, type BigIntStats } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, lstatSync, renameSync, rmSync, type BigIntStats } from 'node:fs'
 import { join } from 'node:path'
+import { userFolder } from '../state/served-trees.ts'
 import type { StateDirectory } from '../state/state-directory.ts'
 
 export interface Address {
@@ -83,9 +83,6 @@ function isShort(path: string): boolean {
 
 /** None if another user has put something in place of the folder. */
 function pathBeside(name: string): string[] {
-  const user = process.getuid?.()
-  const folder = join(tmpdir(), `async-crud-mcp-${user}`)
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const stat = lstatSync(folder)
-  return stat.isDirectory() && stat.uid === user && (stat.mode & 0o077) === 0 ? [join(folder, name)] : []
+  const folder = userFolder()
+  return folder === undefined ? [] : [join(folder, name)]
 }

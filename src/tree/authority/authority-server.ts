@@ -32,6 +32,8 @@ interface AuthorityServerOptions {
   readonly receipts: Pick<Receipts, 'lineage' | 'onLineage'>
   /** Of the bytes of requests in progress, those of relays included. */
   readonly budget: ByteBudget
+  /** Called when the channel of a relay has ended that did not say that it leaves: it has died, or comes back. */
+  readonly onRelayLost: (relay: Member, connections: readonly string[]) => void
   /** Called when a relay has joined or left. */
   readonly onMembersChange: () => void
   /** Called with the error of a connection that could not be accepted. */
@@ -44,6 +46,8 @@ interface Peer {
   /** Undefined until the relay has been welcomed. */
   member: Member | undefined
   readonly running: Map<number, AbortController>
+  /** True once it has said that it leaves the tree. */
+  hasLeft: boolean
   /** Sessions and connections of the relay's clients: they end with it. */
   readonly connections: Set<string>
   /** Undefined while the relay gets no events. */
@@ -56,14 +60,17 @@ interface Peer {
 export type AuthorityServer = ReturnType<typeof createAuthorityServer>
 
 export function createAuthorityServer(options: AuthorityServerOptions) {
-  const { engine, roots, settings, state, receipts, budget, onMembersChange, onError } = options
+  const { engine, roots, settings, state, receipts, budget, onRelayLost, onMembersChange, onError } = options
   const peers = new Set<Peer>()
   let server: Server | undefined
+  let isLeaving = false
   receipts.onLineage(() => {
     for (const { channel } of peers) channel.send({ type: 'lineage', lineage: receipts.lineage })
   })
 
   function accept(socket: Socket): void {
+    // It came too late to be told so: it looks again for a process that serves the tree.
+    if (isLeaving) return void socket.destroy()
     budget.work.watch(socket, false)
     const { promise: silent, resolve: markSilent } = withResolvers<void>()
     const channel = openChannel<AuthorityMessage>(socket, {
@@ -74,6 +81,7 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
       channel,
       member: undefined,
       running: new Map(),
+      hasLeft: false,
       connections: new Set(),
       endFeed: undefined,
       silent,
@@ -92,6 +100,9 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
         return peer.channel.send({ type: 'pong' })
       case 'left':
         return peer.markSilent()
+      case 'gone':
+        peer.hasLeft = true
+        return undefined
       case 'disconnect':
         peer.connections.delete(message.connection)
         return engine.disconnect(message.connection)
@@ -167,8 +178,11 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
     peer.markSilent()
     for (const controller of peer.running.values())
       controller.abort(new OperationError('CANCELLED', 'The client has gone; nothing was changed.'))
-    for (const connection of peer.connections) engine.disconnect(connection)
-    if (peer.member !== undefined) onMembersChange()
+    const { member, hasLeft, connections } = peer
+    if (hasLeft) for (const connection of connections) engine.disconnect(connection)
+    if (member === undefined) return
+    if (!hasLeft) onRelayLost(member, [...connections])
+    onMembersChange()
   }
 
   return {
@@ -193,6 +207,7 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
     hasConnection: (connection: string): boolean => [...peers].some(({ connections }) => connections.has(connection)),
     /** Notifies the relays. Resolves when none of them asks anything more, or after this time. */
     async announceLeaving(limitMs: number): Promise<void> {
+      isLeaving = true
       for (const { channel } of peers) channel.send({ type: 'leaving' })
       const silent = [...peers].map((peer) => peer.silent)
       await Promise.race([Promise.all(silent), delay(limitMs, undefined, { ref: false })])

@@ -48,6 +48,8 @@ export type RelayMessage =
   | { readonly type: 'disconnect'; readonly connection: string }
   /** Are you there? */
   | { readonly type: 'ping' }
+  /** The relay leaves the tree, and its clients with it. */
+  | { readonly type: 'gone' }
   /** The relay knows that the authority leaves: it asks nothing more. */
   | { readonly type: 'left' }
 

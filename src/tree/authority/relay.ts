@@ -199,7 +199,10 @@ async function connectRelay(path: string, { hello, signal, silenceMs }: ConnectO
         isWithdrawn = true
         for (const id of pending.keys()) cancel(id, serverStopping())
       },
-      close: channel.close,
+      close() {
+        channel.send({ type: 'gone' })
+        channel.close()
+      },
       call,
       disconnect: (connection) => channel.send({ type: 'disconnect', connection }),
       holdsLeases: (connection) => ask<boolean>({ type: 'holds_leases', connection }),
@@ -239,6 +242,8 @@ export function authorityLost(operation = ''): OperationError {
 function adviceAfterLoss(operation: string): string {
   if (/^lock_(?:try|wait|renew)$/.test(operation))
     return 'It is not known which leases you hold: call lock_status, then call again for those that are missing.'
+  if (operation === 'lock_break')
+    return 'It is not known whether the leases were ended: call lock_status, and break those that the same agent holds still.'
   if (operation.startsWith('lock_')) return 'It is not known whether it was done: call it again, which does no harm.'
   if (operation === 'edit_file')
     return 'It is not known whether a change was made: read the file with read_file, then try again.'

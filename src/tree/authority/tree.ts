@@ -4,17 +4,18 @@ import type { ByteBudget } from '../../engine/byte-budget.ts'
 import type { Config } from '../../../schemas/config.ts'
 import { createAuthorityLock } from '../state/authority-lock.ts'
 import { createStateDirectory } from '../state/state-directory.ts'
-import { createStateFile, thisProcess, type Member, type StateFile } from '../state/state-file.ts'
-import { isOperationError, OperationError } from '../../errors.ts'
-import { placePrefix } from '../../engine/leases/tickets.ts'
+import { createStateFile, type Member, type StateFile } from '../state/state-file.ts'
+import { OperationError } from '../../errors.ts'
 import { explainRootError } from '../../engine/files/walk-error.ts'
-import type { Logger, TreeFacts } from '../../engine/context.ts'
+import type { Caller, Logger, OperationResult, TreeFacts } from '../../engine/context.ts'
 import type { Receipts } from '../../engine/receipts/receipts.ts'
 import type { Events } from '../../engine/events/event-hub.ts'
 import { openAddress } from './address.ts'
+import { createAsking, type Repeats, type Use } from './asking.ts'
 import { createAuthorityServer } from './authority-server.ts'
 import type { EngineLink } from '../../engine/engine-link.ts'
 import { createEventFeed } from './event-feed.ts'
+import { createHandOver } from './hand-over.ts'
 import { createMembership } from './membership.ts'
 import { createMembersLock } from '../state/members-lock.ts'
 import { protocol, type EngineSettings, type StateOnDisk } from './messages.ts'
@@ -31,10 +32,9 @@ interface OwnEngine extends EngineLink {
 interface OperationNature {
   /** True if it concerns only this process. */
   readonly isLocal: boolean
-  /** True if it changes nothing. */
-  readonly isReadOnly: boolean
-  /** True if its calls can be named, and are then carried out once. */
-  readonly canBeNamed: boolean
+  readonly repeats: Repeats
+  /** True if its calls wait in places that outlive a process. */
+  readonly keepsPlaces: boolean
 }
 
 export interface TreeOptions {
@@ -92,16 +92,9 @@ export interface Tree extends Omit<EngineLink, 'feed'>, TreeFacts {
   readonly leave: () => void
 }
 
-/** So many authorities in a row can be lost under one change. */
-const maxLosses = 20
-
 export function createTree(options: TreeOptions): Tree {
   const { engine, budget, events, roots, natureOf, config, member, openState, state, followState } = options
   const { onRole, onDisplaced, degrade, log } = options
-  /** The sessions and connections over which clients of this process have called, and that are alive. */
-  const connections = new Set<string>()
-  let reconnecting: NodeJS.Timeout | undefined
-  let lastPlace = 0
   const directory = createStateDirectory(roots[0])
   const stateFiles = roots.map((root) => createStateFile(root, roots))
   const settings = (): EngineSettings => ({ crud: config().crud, locks: config().locks })
@@ -123,8 +116,15 @@ export function createTree(options: TreeOptions): Tree {
     state,
     receipts: options.receipts,
     budget,
+    onRelayLost: (relay, connections) => handOver.awaitRelay(relay, connections),
     onMembersChange: announce,
     onError: (error) => log.warn({ err: error }, 'a relay could not be accepted')
+  })
+  const handOver = createHandOver({
+    disconnect: engine.disconnect,
+    leaseConnections: engine.leaseConnections,
+    isNamedElsewhere: server.hasConnection,
+    graceMs: () => config().locks.reconnect_grace_seconds * 1000
   })
   const membership = createMembership({
     lock: createAuthorityLock(roots),
@@ -132,12 +132,11 @@ export function createTree(options: TreeOptions): Tree {
     engine,
     server,
     openAddress: () => openAddress(roots[0], directory),
-    hello: () => ({ type: 'hello', protocol, roots, member: member(), connections: [...connections] }),
+    hello: () => ({ type: 'hello', protocol, roots, member: member(), connections: [...handOver.connections] }),
     timeoutMs: () => config().daemon.authority_timeout_seconds * 1000,
     async openState(isContinued) {
       await openState(isContinued)
-      const graceMs = config().locks.reconnect_grace_seconds * 1000
-      reconnecting = setTimeout(endUnnamed, graceMs).unref()
+      handOver.awaitAll()
     },
     onAuthority() {
       endTrouble()
@@ -168,11 +167,11 @@ export function createTree(options: TreeOptions): Tree {
     onDisplaced
   })
 
-  /** Restored leases wait for their connections, which no process has named since: their processes have gone. */
-  function endUnnamed(): void {
-    for (const connection of engine.leaseConnections())
-      if (!connections.has(connection) && !server.hasConnection(connection)) engine.disconnect(connection)
-  }
+  const ask = createAsking({
+    current: membership.current,
+    find: linkFor,
+    lineageOf: (link) => (link === engine ? options.receipts.lineage : link.lineage?.())
+  })
 
   /** Logs it once, and not at every look. */
   function onTrouble(error: unknown): void {
@@ -228,61 +227,6 @@ export function createTree(options: TreeOptions): Tree {
     degrade('state file', trouble)
   }
 
-  /** @param isReadOnly after the loss of the authority only such a call is asked again, once: a change may have been made */
-  async function ask<Result>(
-    use: (link: EngineLink) => Promise<Result>,
-    { isReadOnly, signal }: { isReadOnly: boolean; signal?: AbortSignal }
-  ): Promise<Result> {
-    for (let losses = 0; ;) {
-      const link = membership.current() ?? (await linkFor(signal))
-      try {
-        return await use(link)
-      } catch (error) {
-        // A request that a leaving authority refused was not done: the next authority is asked.
-        if (isOperationError(error, 'OVERLOADED') && link.isLeaving?.() === true) continue
-        losses += 1
-        if (!isOperationError(error, 'AUTHORITY_LOST') || !isReadOnly || losses > 1) throw error
-      }
-    }
-  }
-
-  /**
-   * After the loss of the authority a change that has a name is asked again, if the next authority continues the journal of the lost
-   * one: then that one knows whether the change was made.
-   * @param use gets the name of that journal
-   */
-  async function askForChange<Result>(
-    use: (link: EngineLink, repeats: string | undefined) => Promise<Result>,
-    signal: AbortSignal
-  ): Promise<Result> {
-    let loss: { readonly error: OperationError; readonly lineage: string } | undefined
-    for (let losses = 0; ;) {
-      let link: EngineLink
-      try {
-        // Calls that wait for it go on in their order, those of `ask` among them.
-        link = membership.current() ?? (await linkFor(signal))
-      } catch (error) {
-        return fail(error)
-      }
-      try {
-        return await use(link, loss?.lineage)
-      } catch (error) {
-        const isGone = link.isLeaving?.() === true
-        if (isOperationError(error, 'OVERLOADED') && isGone) continue
-        const lineage = link.lineage?.()
-        if (!isOperationError(error, 'AUTHORITY_LOST') || !isGone || lineage === undefined) return fail(error)
-        losses += 1
-        if (losses > maxLosses) throw error
-        loss ??= { error, lineage }
-      }
-    }
-
-    /** What says that nothing was done is true of the last authority only. */
-    function fail(error: unknown): never {
-      throw loss !== undefined && isOperationError(error, 'OVERLOADED') ? loss.error : error
-    }
-  }
-
   async function linkFor(signal?: AbortSignal): Promise<EngineLink> {
     try {
       return await membership.link(signal)
@@ -291,14 +235,8 @@ export function createTree(options: TreeOptions): Tree {
     }
   }
 
-  /** No other process of the tree gives such a name. */
-  function nextPlace(): string {
-    lastPlace += 1
-    return `${placePrefix}${thisProcess.pid}-${thisProcess.process_start ?? thisProcess.started_at}-${lastPlace}`
-  }
-
   function disconnect(connection: string): void {
-    connections.delete(connection)
+    handOver.remove(connection)
     // A process that has made no call has taken no lease, and owns nothing.
     if (membership.role() === 'none') return
     membership.link().then(
@@ -309,21 +247,22 @@ export function createTree(options: TreeOptions): Tree {
 
   return {
     async call(name, input, call) {
-      const { isLocal, isReadOnly, canBeNamed } = natureOf(name)
+      const { isLocal, repeats, keepsPlaces } = natureOf(name)
       if (isLocal) return engine.call(name, input, call)
-      if (call.caller.connection !== undefined) connections.add(call.caller.connection)
+      handOver.add(call.caller.connection)
       const askedAt = performance.now()
-      let place: string | undefined
-      let callId: string | undefined
-      const use = (link: EngineLink, repeats?: string) => {
+      let through: Pick<Caller, 'place' | 'callId'> | undefined
+      const use: Use<OperationResult> = (link, lost) => {
         // Only the answer of another process can be lost.
-        if (link === engine && place === undefined) return link.call(name, input, call)
-        const waitedMs = place === undefined ? undefined : performance.now() - askedAt
-        place ??= nextPlace()
-        if (canBeNamed) callId ??= randomUUID()
-        return link.call(name, input, { ...call, caller: { ...call.caller, place, waitedMs, callId, repeats } })
+        if (link === engine && through === undefined) return link.call(name, input, call)
+        const waitedMs = through && performance.now() - askedAt
+        through ??= {
+          ...(keepsPlaces && { place: handOver.nextPlace() }),
+          ...(repeats === 'by-receipt' && { callId: randomUUID() })
+        }
+        return link.call(name, input, { ...call, caller: { ...call.caller, ...through, waitedMs, repeats: lost } })
       }
-      return canBeNamed ? askForChange(use, call.signal) : ask(use, { isReadOnly, signal: call.signal })
+      return ask(use, { repeats, signal: call.signal })
     },
     disconnect,
     hangUp(connection) {
@@ -331,14 +270,15 @@ export function createTree(options: TreeOptions): Tree {
       else disconnect(connection)
     },
     endConnections() {
-      if (membership.role() === 'authority') for (const connection of connections) engine.disconnect(connection)
+      if (membership.role() === 'authority') handOver.endOwn()
     },
     isLast: membership.isLast,
-    holdsLeases: (connection) => ask((link) => link.holdsLeases(connection), { isReadOnly: true }),
-    listLocks: (limit) => ask((link) => link.listLocks(limit), { isReadOnly: true }),
-    listActivity: (minutes, limit) => ask((link) => link.listActivity(minutes, limit), { isReadOnly: true }),
-    listFiles: (after, limit) => ask((link) => link.listFiles(after, limit), { isReadOnly: true }),
-    bringEvents: () => ask(async (link) => (link === engine ? undefined : eventFeed.begin(link)), { isReadOnly: true }),
+    holdsLeases: (connection) => ask((link) => link.holdsLeases(connection), { repeats: 'always' }),
+    listLocks: (limit) => ask((link) => link.listLocks(limit), { repeats: 'always' }),
+    listActivity: (minutes, limit) => ask((link) => link.listActivity(minutes, limit), { repeats: 'always' }),
+    listFiles: (after, limit) => ask((link) => link.listFiles(after, limit), { repeats: 'always' }),
+    bringEvents: () =>
+      ask(async (link) => (link === engine ? undefined : eventFeed.begin(link)), { repeats: 'always' }),
     assertInPlace: () => membership.assertInPlace(),
     findObstacle: (limitMs) => membership.findObstacle(limitMs),
     join: () => membership.link(),
@@ -350,7 +290,7 @@ export function createTree(options: TreeOptions): Tree {
     },
     announceLeaving: () => membership.announceLeaving(),
     leave() {
-      clearTimeout(reconnecting)
+      handOver.close()
       if (membership.role() === 'authority') onStateFiles((file) => file.removeOwn(), 'remove')
       membership.leave()
     }

@@ -1,18 +1,18 @@
 // The leases, with their fencing tokens and the connections with which they end.
 import { lockKey } from '../../engine/files/lock-key.ts'
+import { systemClock } from '../../engine/locks/clock.ts'
 import type { Lease, LeaseState } from '../../engine/locks/lock.ts'
 import type { LockManager } from '../../engine/locks/lock-manager.ts'
 import type { LeaseRequest } from '../../engine/locks/lease-request.ts'
 import type { Logger } from '../../engine/context.ts'
 import type { LostLeases } from '../../engine/leases/lost-leases.ts'
 import { hasTypes, isFields } from './fields.ts'
+import { isStamp, shiftOf, stampNow, type Stamp } from './kept-time.ts'
 import type { Change, PersistedPart } from './part.ts'
 
 /** Without the key, which follows from the path. */
-interface Kept extends Omit<LeaseState, 'key'> {
-  /** By the wall clock, which may be set back before this is read. */
-  readonly writtenAt?: number
-}
+type Kept = Omit<LeaseState, 'key'> & Stamp
+
 interface Ended {
   readonly fencingToken: number
   readonly isEnded: true
@@ -49,9 +49,7 @@ export function createLeasePart({ locks, lostLeases, log }: Parts): LeasePart {
   }
 
   function restoreLease(kept: Kept): boolean {
-    const { writtenAt = kept.acquiredAt, path } = kept
-    const expiresAt = Math.min(kept.expiresAt, Date.now() + kept.expiresAt - writtenAt)
-    const request = locks.leases.restore({ ...kept, expiresAt, key: lockKey(path) })
+    const request = locks.leases.restore({ ...kept, key: lockKey(kept.path) })
     if (request?.lease === undefined) return false
     requests.set(idOf(kept.agentId, kept.path), request)
     written.set(kept.fencingToken, '')
@@ -60,7 +58,7 @@ export function createLeasePart({ locks, lostLeases, log }: Parts): LeasePart {
 
   /** The holder gets the same notice of a lease that ended while no process ran as it would have got then. */
   function lose(kept: Kept): void {
-    const isExpired = kept.expiresAt <= Date.now()
+    const isExpired = kept.expiresAt <= systemClock.now()
     const end = isExpired
       ? { cause: 'expired' as const }
       : { cause: 'broken' as const, reason: notRestored, by: undefined }
@@ -78,7 +76,7 @@ export function createLeasePart({ locks, lostLeases, log }: Parts): LeasePart {
       const leases = new Map<number, Kept>()
       for (const record of records) {
         if (isEnded(record)) leases.delete(record.fencingToken)
-        else if (isKept(record)) leases.set(record.fencingToken, record)
+        else if (isKept(record)) leases.set(record.fencingToken, toOwnClock(record))
       }
       isRestoring = true
       const lost = [...leases.values()].filter((kept) => !restoreLease(kept))
@@ -99,10 +97,14 @@ function idOf(agentId: string, path: string): string {
   return `${agentId}\0${path}`
 }
 
+function toOwnClock(kept: Kept): Kept {
+  const shift = shiftOf(kept)
+  return { ...kept, acquiredAt: kept.acquiredAt + shift, expiresAt: kept.expiresAt + shift }
+}
+
 function toKept(lease: Lease): Kept {
   const { path, names, agentId, mode, operation, note, connection, fencingToken, ttlMs, graceMs } = lease
   const { acquiredAt, expiresAt, isParked } = lease
-  const writtenAt = Date.now()
   return {
     path,
     ...(names.length > 0 && { names }),
@@ -117,7 +119,7 @@ function toKept(lease: Lease): Kept {
     acquiredAt,
     expiresAt,
     isParked,
-    writtenAt
+    ...stampNow()
   }
 }
 
@@ -142,8 +144,8 @@ const numbers = {
 
 function isKept(record: unknown): record is Kept {
   if (!isFields(record) || !hasTypes(record, texts) || !hasTypes(record, numbers)) return false
-  const { writtenAt, names, connection } = record
+  const { names, connection } = record
   if (connection !== undefined && typeof connection !== 'string') return false
   if (names !== undefined && !(Array.isArray(names) && names.every((name) => typeof name === 'string'))) return false
-  return writtenAt === undefined || typeof writtenAt === 'number'
+  return isStamp(record)
 }

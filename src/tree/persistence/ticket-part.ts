@@ -1,5 +1,6 @@
 // Queue places that are kept for a ticket, in their order. The ticket stays valid over a restart.
 import { lockKey } from '../../engine/files/lock-key.ts'
+import { systemClock } from '../../engine/locks/clock.ts'
 import type { LeaseRequest } from '../../engine/locks/lease-request.ts'
 import type { LockManager } from '../../engine/locks/lock-manager.ts'
 import { LeaseGroup, type MemberState } from '../../engine/leases/lease-group.ts'
@@ -59,8 +60,8 @@ export function createTicketPart(options: Options): PersistedPart {
     return {
       ...place,
       graceMs: placeGraceMs,
-      queuedAt: Math.min(place.queuedAt, Date.now()),
-      keptUntil: Date.now() + placeGraceMs
+      queuedAt: Math.min(place.queuedAt, systemClock.now()),
+      keptUntil: systemClock.now() + placeGraceMs
     }
   }
 

@@ -1,8 +1,10 @@
 // The lock that makes one process the authority of a tree. The system frees it when the process ends, however it ends.
-import { closeSync, constants, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs'
+import { closeSync, constants, existsSync, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { tryLock } from 'fs-native-extensions'
 import { ownFolder } from '../../engine/files/temporary-names.ts'
+import { createStateFile } from './state-file.ts'
+import { enterServed, leaveServed, servedInside } from './served-trees.ts'
 import { createStateDirectory, type OpenFile, type StateDirectory } from './state-directory.ts'
 
 export interface AuthorityLock {
@@ -78,14 +80,26 @@ export function createAuthorityLock(roots: readonly [string, ...string[]]): Auth
         place.locked = file
         writeHolder(file.fd, { root: place.root, tree, pid: process.pid })
       }
+      // Of two processes that start at once, at least one finds the other.
+      enterServed(roots)
+      try {
+        if (taken.size > 0) refuseInner(roots)
+      } catch (error) {
+        release()
+        throw error
+      }
       return true
     },
     isInPlace: () => places.every(isKept),
     holder: () => readHolder(createStateDirectory(tree))?.pid,
-    release() {
-      giveBack(new Map(places.flatMap((place) => (place.locked === undefined ? [] : [[place, place.locked]]))))
-      for (const place of places) place.locked = undefined
-    }
+    release
+  }
+
+  function release(): void {
+    const held = places.flatMap((place) => (place.locked === undefined ? [] : [[place, place.locked] as const]))
+    if (held.length > 0) leaveServed(roots)
+    giveBack(new Map(held))
+    for (const place of places) place.locked = undefined
   }
 }
 
@@ -166,10 +180,38 @@ function refuseOtherTree({ root, directory }: RootLock, tree: string): void {
 function refuseNested(roots: readonly string[]): void {
   for (const root of roots) {
     for (let above = dirname(root); above !== dirname(above); above = dirname(above)) {
-      if (roots.includes(above) || !isLocked(join(above, ownFolder, fileName))) continue
-      throw new TreeConflict(`${root} lies in ${above}, which another server already serves: use that one, or stop it`)
+      if (roots.includes(above) || !isServed(above)) continue
+      throw new TreeConflict(
+        `${root} lies in ${above}, which ${describeServer(above)} already serves: use that one (--dir ${above}), or stop it`
+      )
     }
   }
+}
+
+function refuseInner(roots: readonly string[]): void {
+  for (const root of roots) {
+    const inner = servedInside(root, isGone).find((other) => !roots.includes(other) && isServed(other))
+    if (inner === undefined) continue
+    throw new TreeConflict(
+      `${inner}, a part of ${root}, is already served, by ${describeServer(inner)}: use that one (--dir ${inner}), or stop it and start it again with --dir ${root}`
+    )
+  }
+}
+
+/** Such as `process 123 (http://127.0.0.1:8720)`. */
+function describeServer(root: string): string {
+  const pid = readHolder(createStateDirectory(root))?.pid
+  const url = createStateFile(root).read()?.url
+  return `${pid === undefined ? 'another server' : `process ${pid}`}${typeof url === 'string' ? ` (${url})` : ''}`
+}
+
+function isServed(root: string): boolean {
+  return isLocked(join(root, ownFolder, fileName))
+}
+
+/** A process that serves a root always has the file there. */
+function isGone(root: string): boolean {
+  return !existsSync(join(root, ownFolder, fileName))
 }
 
 function isLocked(path: string): boolean {

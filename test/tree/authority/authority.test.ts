@@ -138,15 +138,18 @@ t.test(
     const wait = call(second, 'lock_wait', { filepaths: ['g'], agent_id: 'cyd' })
     await untilQueued(http.url, 'g', 2)
     await first.end('SIGKILL')
-    const { error_code, message } = await wait
-    t.match({ error_code, message }, { error_code: 'AUTHORITY_LOST', message: /leases.*lock_status/ })
-    t.notMatch(message, /read the file/, 'who waits for a lease has changed no file')
     const fencing_token = lease?.['fencing_token'] as number
     const append = { path: 'f', content: '?', timeout: 0 }
     t.match(await post(http.url, 'async_append', append), { error_code: 'LOCK_TIMEOUT' })
     t.match(await call(second, 'async_append', { ...append, fencing_token, agent_id: 'ann' }), { status: 'ok' })
     t.match(await post(http.url, 'async_append', { path: 'g', content: '!', agent_id: 'bob' }), { status: 'ok' })
     await post(http.url, 'lock_release', { filepaths: ['g'], agent_id: 'bob' })
+    t.match(
+      await wait,
+      { all_acquired: true },
+      'its place is before that of the change, which has joined the queue anew'
+    )
+    await call(second, 'lock_release', { filepaths: ['g'], agent_id: 'cyd' })
     t.match(await change, { status: 'ok' }, 'the change has waited on, for the lease that stayed')
     t.equal(tree.read('f') + tree.read('g'), 'one?g!!')
     await call(second, 'lock_release', { filepaths: ['f'], agent_id: 'ann' })
@@ -250,7 +253,7 @@ t.test('one tree is not served as two: other roots, a part of it, and a root of 
   const { app } = await startServer(t, [tree.path('one'), tree.path('two')])
   await app.tree.join()
   const other = /serves this tree with the roots .*two.*same --dir/
-  const within = /lies in .*one, which another server already serves/
+  const within = /lies in .*one, which process \d+.* already serves.*use that one/
   const cases: [string[], RegExp][] = [
     [['one'], other],
     [['one', 'three'], /serves this tree with the roots/],
@@ -277,6 +280,25 @@ t.test('one tree is not served as two: other roots, a part of it, and a root of 
   t.notOk(existsSync(tree.path(`three/${own}/authority.lock`)), 'nothing stays locked')
   const { url } = await startServer(t, tree.path('one'))
   t.match(await post(url, 'async_read', { path: 'f' }), { message: /same --dir/ })
+})
+
+t.test('a folder is not served while a part of it is: the other server is named', async (t) => {
+  const tree = makeTree(t, { 'one/deep/f': '1' })
+  const inner = await httpOn(t, { ...tree, root: tree.path('one/deep') })
+  const { code, stderr } = await runProgram(['--dir', tree.root, '--log-level', 'silent'])
+  t.equal(code, 1)
+  const { pid } = inner.process
+  t.match(
+    stderr,
+    new RegExp(`one/deep, a part of .*already served, by process ${pid} \\(${inner.url}.*\\): use that one`)
+  )
+  t.equal(stderr.trimEnd().split('\n').length, 1)
+  const stdio = stdioOn(t, tree)
+  t.match(await call(stdio, 'async_read', { path: 'one/deep/f' }), { message: /already served/ })
+  await inner.stop()
+  t.match(await call(stdio, 'async_read', { path: 'one/deep/f' }), { content: '1' })
+  const within = await memberOn(t, { ...tree, root: tree.path('one/deep') })
+  t.match(await post(within.url, 'async_read', { path: 'f' }), { message: /lies in .*already serves/ })
 })
 
 t.test('what waits in the authority for a relay counts among the bytes that it holds', async (t) => {
@@ -318,6 +340,7 @@ t.test('where a file system has no sockets, the processes of a tree meet at the 
     state: () => undefined,
     receipts: { lineage: undefined, onLineage() {} },
     budget: createByteBudget({ maxBytes: 1_000_000, maxWorkWaitMs: 0 }),
+    onRelayLost: () => {},
     onMembersChange: () => {},
     onError: (error) => t.fail(error.message)
   })

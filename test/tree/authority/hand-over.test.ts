@@ -1,7 +1,7 @@
 // The state belongs to the tree: leases, tokens and places outlive the process that happens to serve it.
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import t, { type Test } from 'tap'
-import type { Answer } from '../../fixtures/clients.ts'
+import { connect, type Answer } from '../../fixtures/clients.ts'
 import { call, httpOn, memberOn, own, post, stdioOn, untilQueued } from '../../fixtures/processes.ts'
 import { startStdio } from '../../fixtures/stdio.ts'
 import { makeTree, type Tree } from '../../fixtures/tree.ts'
@@ -127,6 +127,48 @@ t.test('what an agent was told of a change outlives the process that made it', a
     modified_by: [{ agent_id: 'bob', operation: 'async_append' }]
   })
   t.match(await call(second, 'async_status', {}), { server: { persistence: 'disabled' } })
+})
+
+t.test(
+  'the window that serves the tree is killed: waits through others go on, in their order, with progress',
+  async (t) => {
+    const tree = makeTree(t, { 'a.txt': 'one\n' })
+    const [first, second] = [stdioOn(t, tree), stdioOn(t, tree)]
+    await call(first, 'async_read', { path: 'a.txt' })
+    const { url } = await memberOn(t, tree)
+    await call(second, 'lock_try', take('ann'))
+    const modern = await connect(t, 'mcp-2026', url)
+    const messages: (string | undefined)[] = []
+    const bob = modern.call('lock_wait', wait('bob'), { onProgress: (message) => messages.push(message) })
+    await untilQueued(url, 'a.txt', 1)
+    const carl = call(second, 'lock_wait', wait('carl'))
+    await untilQueued(url, 'a.txt', 2)
+    const before = messages.length
+    await first.end('SIGKILL')
+    await untilQueued(url, 'a.txt', 2)
+    await until(() => messages.length > before)
+    await call(second, 'lock_release', take('ann'))
+    const granted = await bob
+    t.match(granted, { all_acquired: true })
+    await modern.call('lock_release', take('bob'))
+    t.match(await carl, { all_acquired: true })
+    t.ok((await carl)['results'][0].fencing_token > granted['results'][0].fencing_token, 'tokens grow')
+  }
+)
+
+t.test('a wait is not asked again where the journal of the lost process is gone', async (t) => {
+  const tree = makeTree(t, { 'a.txt': 'one\n' })
+  const first = stdioOn(t, tree)
+  await call(first, 'async_read', { path: 'a.txt' })
+  const { url } = await memberOn(t, tree)
+  await post(url, 'lock_try', take('ann'))
+  const bob = post(url, 'lock_wait', wait('bob'))
+  await untilQueued(url, 'a.txt', 1)
+  rmSync(tree.path(`${own}/live/state`))
+  await first.end('SIGKILL')
+  const { error_code, message } = await bob
+  t.match({ error_code, message }, { error_code: 'AUTHORITY_LOST', message: /leases.*lock_status/ })
+  t.notMatch(message, /read the file/, 'who waits for a lease has changed no file')
 })
 
 t.test('a change that waits through a relay is made by the next process that serves the tree', async (t) => {

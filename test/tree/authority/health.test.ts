@@ -12,7 +12,7 @@ import { thisProcess } from '../../../src/tree/state/state-file.ts'
 import { OperationError, toOperationError } from '../../../src/errors.ts'
 import { copyProgram } from '../../fixtures/installation.ts'
 import { call, healthOf, httpOn, memberOn, post, stdioOn } from '../../fixtures/processes.ts'
-import { startProgram, startServer } from '../../fixtures/server.ts'
+import { runProgram, startProgram, startServer } from '../../fixtures/server.ts'
 import { startStdio } from '../../fixtures/stdio.ts'
 import { hashOf, makeTree, type Tree } from '../../fixtures/tree.ts'
 import { until } from '../../fixtures/until.ts'
@@ -73,6 +73,19 @@ t.test('an authority that hangs degrades the /health of its relays', async (t) =
   t.match(await post(relay.url, 'async_read', { path: 'f' }), { content: 'one' })
 })
 
+t.test('doctor fails while the process that serves the tree does not answer', async (t) => {
+  const tree = makeTree(t, { f: 'one' })
+  const authority = await httpOn(t, tree)
+  const relay = await memberOn(t, tree)
+  const doctor = () => runProgram(['doctor', '--dir', tree.root], { HOME: makeTree(t).root })
+  t.notMatch((await doctor()).stdout, /degraded|does not answer/)
+  authority.process.kill('SIGSTOP')
+  const { pid } = authority.process
+  t.match(await doctor(), { code: 1, stdout: new RegExp(`process ${pid} runs on this tree.*does not answer`) })
+  authority.process.kill('SIGCONT')
+  await untilStatus(relay.url, 'healthy')
+})
+
 t.test('every failure goes through a relay unchanged', async (t) => {
   const tree = makeTree(t)
   const notices = { notices: [{ type: 'file_changed' }], further_notices: 3 } as never
@@ -92,6 +105,7 @@ t.test('every failure goes through a relay unchanged', async (t) => {
     settings: () => ({ crud: {}, locks: {} }),
     state: () => undefined,
     receipts: { lineage: undefined, onLineage() {} },
+    onRelayLost: () => {},
     onMembersChange: () => {},
     onError: () => {}
   })

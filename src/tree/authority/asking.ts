@@ -1,0 +1,70 @@
+// Asks the authority of the tree, and the next one after the loss of the first: a call through a relay outlives the process that was asked.
+import { isOperationError, type OperationError } from '../../errors.ts'
+import type { EngineLink } from '../../engine/engine-link.ts'
+
+/** What may be asked again after the loss of the authority, which may have carried it out. */
+export type Repeats =
+  /** It changes nothing. */
+  | 'always'
+  /** What has come of it is in the journal: the next authority is asked if it continues that. */
+  | 'same-journal'
+  /** A receipt tells: the next authority decides, and gets the name of the lost one's journal. */
+  | 'by-receipt'
+  | 'never'
+
+interface Loss {
+  readonly error: OperationError
+  /** Names the journal of the lost authority. */
+  readonly lineage: string | undefined
+}
+
+interface AskingOptions {
+  /** The authority, if no wait is needed. */
+  readonly current: () => EngineLink | undefined
+  /** @throws OperationError */
+  readonly find: (signal: AbortSignal | undefined) => Promise<EngineLink>
+  readonly lineageOf: (link: EngineLink) => string | undefined
+}
+
+interface Asked {
+  readonly repeats: Repeats
+  readonly signal?: AbortSignal
+}
+
+/** @param lost names the journal of the authority that was asked before, if that has gone */
+export type Use<Result> = (link: EngineLink, lost: string | undefined) => Promise<Result>
+
+export type Ask = <Result>(use: Use<Result>, asked: Asked) => Promise<Result>
+
+/** So many authorities in a row can be lost under one call. */
+const maxLosses = 20
+
+export function createAsking({ current, find, lineageOf }: AskingOptions): Ask {
+  return async (use, { repeats, signal }) => {
+    let loss: Loss | undefined
+    for (let losses = 0; ;) {
+      let link: EngineLink | undefined
+      try {
+        // Calls that wait for it go on in their order.
+        link = current() ?? (await find(signal))
+        if (loss !== undefined && repeats === 'same-journal' && lineageOf(link) !== loss.lineage) throw loss.error
+        return await use(link, loss?.lineage)
+      } catch (error) {
+        const isGone = link?.isLeaving?.() === true
+        // A request that a leaving authority refused was not done.
+        if (isOperationError(error, 'OVERLOADED') && isGone) continue
+        if (isOperationError(error, 'AUTHORITY_LOST') && isGone && losses < maxLosses) {
+          const next = { error, lineage: link && lineageOf(link) }
+          losses += 1
+          if (repeats === 'always' || (repeats !== 'never' && next.lineage !== undefined)) {
+            loss ??= next
+            continue
+          }
+        }
+        // That nothing was done is true of the last authority only.
+        const isUnsure = loss !== undefined && repeats !== 'always' && isOperationError(error, 'OVERLOADED')
+        throw isUnsure ? (loss as Loss).error : error
+      }
+    }
+  }
+}

@@ -1,0 +1,63 @@
+// The roots that processes of this user serve, so that a server of an outer folder finds those inside it without a walk through all of it.
+import { createHash } from 'node:crypto'
+import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, sep } from 'node:path'
+
+const prefix = 'served-'
+
+/** A folder of this user below the temporary folder. @returns undefined if another user has put something in its place */
+export function userFolder(): string | undefined {
+  const user = process.getuid?.()
+  const folder = join(tmpdir(), `async-crud-mcp-${user}`)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const stat = lstatSync(folder)
+  return stat.isDirectory() && stat.uid === user && (stat.mode & 0o077) === 0 ? folder : undefined
+}
+
+/** This process serves these roots. Without a place for that, others do not find them. */
+export function enterServed(roots: readonly string[]): void {
+  attempt(() => {
+    const folder = userFolder()
+    for (const root of roots) if (folder !== undefined) writeFileSync(fileOf(folder, root), root, { mode: 0o600 })
+  })
+}
+
+/** Call it before another process can enter them. */
+export function leaveServed(roots: readonly string[]): void {
+  attempt(() => {
+    const folder = userFolder()
+    for (const root of roots) if (folder !== undefined) rmSync(fileOf(folder, root), { force: true })
+  })
+}
+
+/** Roots inside this one that were served, and may be still. @param isGone tells of a root that no process serves any more */
+export function servedInside(root: string, isGone: (inner: string) => boolean): string[] {
+  const found: string[] = []
+  attempt(() => {
+    const folder = userFolder()
+    if (folder === undefined) return
+    const outer = root.endsWith(sep) ? root : root + sep
+    for (const name of readdirSync(folder)) {
+      if (!name.startsWith(prefix)) continue
+      attempt(() => {
+        const inner = readFileSync(join(folder, name), 'utf8')
+        if (isGone(inner)) rmSync(join(folder, name), { force: true })
+        else if (inner.startsWith(outer)) found.push(inner)
+      })
+    }
+  })
+  return found
+}
+
+function fileOf(folder: string, root: string): string {
+  return join(folder, prefix + createHash('sha256').update(root).digest('hex').slice(0, 16))
+}
+
+function attempt(act: () => void): void {
+  try {
+    act()
+  } catch {
+    // It only helps to find a mistake of who starts the servers.
+  }
+}
