@@ -12,6 +12,7 @@ import { findOperation } from '../src/operations/index.ts'
 import { offeredTools } from '../src/transports/mcp/offered-tools.ts'
 import { createReadTracker, type ReadTracker } from '../src/engine/versions/read-tracker.ts'
 import { listTracked } from '../src/engine/versions/tracked-files.ts'
+import { createNativeTurns } from '../src/engine/native-turns.ts'
 import { createReceipts, type Receipts } from '../src/engine/receipts/receipts.ts'
 import { createRunningCalls } from '../src/engine/running-calls.ts'
 
@@ -47,6 +48,7 @@ export default fp<{ config: Config; version: string }>(
       maxBytesPerAgent: config.crud.max_agent_receipt_bytes,
       maxBytes: config.crud.max_receipt_bytes
     })
+    const nativeTurns = createNativeTurns()
     const server: ServerFacts = {
       version,
       port: undefined,
@@ -60,6 +62,7 @@ export default fp<{ config: Config; version: string }>(
       tickets,
       reads,
       receipts,
+      nativeTurns,
       files,
       differ,
       bases,
@@ -105,6 +108,7 @@ export default fp<{ config: Config; version: string }>(
       async stop(limitMs) {
         isStopping = true
         locks.close()
+        await nativeTurns.end()
         await running.ended(limitMs)
         files.close()
       }
