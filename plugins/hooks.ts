@@ -22,7 +22,7 @@ export default fp(
       const input = {
         harness,
         event: body ?? {},
-        ...(agent !== undefined && { agent }),
+        ...(agent !== undefined && { agent_id: agent }),
         ...(wait !== undefined && { wait_seconds: Number(wait) })
       }
       /** A hook that hears nothing takes the server to hang; one that waits for a lock must not. */

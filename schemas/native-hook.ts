@@ -1,5 +1,5 @@
 // What the hooks of a harness send before and after its own tools, and what the harness is answered.
-import { agentText, StatusOk, Timestamp } from './common.ts'
+import { AgentId, StatusOk, Timestamp } from './common.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
 export const harnessNames = ['claude-code', 'codex', 'gemini', 'cursor', 'opencode'] as const
@@ -7,12 +7,7 @@ export const harnessNames = ['claude-code', 'codex', 'gemini', 'cursor', 'openco
 export const NativeHookInput = inputObject({
   harness: Type.String({ enum: [...harnessNames], description: 'The harness that runs the hook.' }),
   event: Type.Object({}, { additionalProperties: true, description: 'What the harness gave its hook, unchanged.' }),
-  agent: Type.Optional(
-    Type.String({
-      ...agentText,
-      description: 'Name of the agent. Default: the harness and its session, such as claude-code/4f1c...'
-    })
-  ),
+  agent_id: AgentId,
   wait_seconds: Type.Optional(
     Type.Number({
       minimum: 0,

@@ -57,7 +57,7 @@ function understand(
 }
 
 async function carryOut(
-  { harness: name, agent, wait_seconds }: NativeHookInput,
+  { harness: name, agent_id: agent, wait_seconds }: NativeHookInput,
   harness: Harness,
   { session, subagent, callId, event }: NativeCall,
   shared: OperationContext

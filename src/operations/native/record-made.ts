@@ -21,7 +21,7 @@ export async function recordMade(
   before: { readonly hash: string | null } | undefined,
   { how, isUpToDate }: Made
 ): Promise<void> {
-  const { history, bases, reads } = context
+  const { history, bases } = context
   const { path, given, content, patches } = file
   const made = await readNow(context, given)
   if (made === 'unreadable') return
@@ -38,8 +38,7 @@ export async function recordMade(
   const isReplaced = patches === undefined && content !== undefined
   const base = before?.hash ?? undefined
   if (isReplaced) markKnown(context, agentId, { path, given }, made.hash)
-  else if (isUpToDate && base !== undefined && reads.seenHashes(agentId, path).length > 0)
-    markKnown(context, agentId, { path, given }, made.hash, base)
+  else if (isUpToDate && base !== undefined) markKnown(context, agentId, { path, given }, made.hash, base)
 }
 
 /** Whether the file is now what the tool was about to make of it. */

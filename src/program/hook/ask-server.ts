@@ -76,8 +76,9 @@ async function callAt(path: string, { harness, event, agent, waitSeconds, signal
   const { connect } = await import('node:net')
   const socket = connect({ path, signal })
   try {
-    const input = { harness, event: JSON.parse(event) as unknown, agent, wait_seconds: waitSeconds }
-    const call = { type: 'call', id: 1, name: 'native_hook', input, caller: { transport: 'internal' }, progress: true }
+    const input = { harness, event: JSON.parse(event) as unknown, agent_id: agent, wait_seconds: waitSeconds }
+    const caller = { transport: 'internal', takesNotices: false }
+    const call = { type: 'call', id: 1, name: 'native_hook', input, caller, progress: true }
     socket.write(`${JSON.stringify(call)}\n`)
     for await (const line of readLines(socket, maxAnswerBytes)) {
       const { type, result, error } = JSON.parse(line?.toString('utf8') ?? '{}') as Reply
