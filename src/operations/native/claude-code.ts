@@ -26,7 +26,14 @@ const readTools: Readonly<Record<string, (input: Fields, response: Fields, cwd: 
     const file = toFields(response['file'])
     const text = file['content']
     if (response['type'] !== 'text' || typeof text !== 'string') return []
-    return [{ path: requirePath(input, cwd, 'file_path'), startLine: integerOf(file, 'startLine') ?? 1, text }]
+    return [
+      {
+        path: requirePath(input, cwd, 'file_path'),
+        startLine: integerOf(file, 'startLine') ?? 1,
+        totalLines: integerOf(file, 'totalLines'),
+        text
+      }
+    ]
   },
   Grep(input, response, cwd) {
     const content = textOf(response, 'content')

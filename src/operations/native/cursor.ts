@@ -1,6 +1,6 @@
 // Hooks of Cursor (preToolUse, afterFileEdit, beforeReadFile, postToolUse, sessionEnd).
 import { resolve } from 'node:path'
-import { requirePath, requireText, textOf, toFields } from './fields.ts'
+import { countLines, requirePath, requireText, textOf, toFields } from './fields.ts'
 import type { Fields, Harness, NativeEvent } from './native-call.ts'
 
 const editTools: readonly unknown[] = ['Write', 'Edit', 'StrReplace', 'Delete', 'EditNotebook']
@@ -29,7 +29,10 @@ function eventOf(name: string, event: Fields): NativeEvent | undefined {
   if (name === 'beforeReadFile') {
     const text = event['content']
     const path = requirePath(event, cwd, 'file_path')
-    return { type: 'after_read', shown: typeof text === 'string' ? [{ path, startLine: 1, text }] : [] }
+    return {
+      type: 'after_read',
+      shown: typeof text === 'string' ? [{ path, startLine: 1, text, totalLines: countLines(text) }] : []
+    }
   }
   const isEdit = editTools.includes(event['tool_name'])
   if (name === 'postToolUse' || (name === 'postToolUseFailure' && !isEdit)) return { type: 'prompt' }

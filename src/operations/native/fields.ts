@@ -63,3 +63,8 @@ export function toSearchedLines(output: string, cwd: string, onlyFile?: string) 
   }
   return shown
 }
+
+/** A line end at the end begins no other line. */
+export function countLines(text: string): number {
+  return text.split('\n').length - (text.endsWith('\n') ? 1 : 0)
+}

@@ -1,6 +1,6 @@
 // Hooks of Gemini CLI (BeforeTool, AfterTool, BeforeAgent, SessionEnd).
 import { resolve } from 'node:path'
-import { integerOf, requirePath, requireText, textOf, toEdit, toFields } from './fields.ts'
+import { countLines, integerOf, requirePath, requireText, textOf, toEdit, toFields } from './fields.ts'
 import type { Fields, FileEdit, Harness, NativeEvent } from './native-call.ts'
 
 const editTools: Readonly<Record<string, (input: Fields, cwd: string) => readonly FileEdit[]>> = {
@@ -52,7 +52,7 @@ function eventOf(name: string, event: Fields): NativeEvent | undefined {
   const isWhole =
     startLine === 1 && endLine === undefined && !text.includes('IMPORTANT: The file content has been truncated')
   const path = requirePath(input, cwd, 'file_path', 'absolute_path')
-  if (isWhole) return { type: 'after_read', shown: [{ path, startLine, text }] }
+  if (isWhole) return { type: 'after_read', shown: [{ path, startLine, text, totalLines: countLines(text) }] }
   const lineCount = endLine === undefined ? undefined : Math.max(0, endLine - startLine + 1)
   return { type: 'after_read', shown: endLine === undefined ? [] : [{ path, startLine, lineCount }] }
 }

@@ -20,6 +20,8 @@ export interface ShownText {
   readonly startLine: number
   /** The lines, as far as the harness passes them on; undefined for the current text. */
   readonly text?: string | undefined
+  /** Of the whole file, as the tool has read it. Whether a line end at the end begins another line, harnesses count in two ways. */
+  readonly totalLines?: number | undefined
   /** Number of lines if the text is not known; undefined means to the end. */
   readonly lineCount?: number | undefined
 }

@@ -55,5 +55,12 @@ function toShown(path: string, output: string): readonly ShownText[] {
   const [first] = numbered
   return first === undefined
     ? []
-    : [{ path, startLine: first.number, text: numbered.map(({ text }) => text).join('\n') }]
+    : [
+        {
+          path,
+          startLine: first.number,
+          text: numbered.map(({ text }) => text).join('\n'),
+          ...(output.includes('End of file') && { totalLines: numbered.at(-1)?.number })
+        }
+      ]
 }

@@ -48,14 +48,19 @@ async function recordOne(context: OperationContext, agentId: string, shown: Show
 }
 
 /** The lines of the text that were shown; undefined if it has others there. */
-function findLines(text: string, { startLine, text: shownText, lineCount }: ShownText) {
+function findLines(text: string, { startLine, text: shownText, lineCount, totalLines }: ShownText) {
   const lines = toLines(text)
+  // Another version may have the same lines at that place.
+  if (totalLines !== undefined && totalLines !== lines.length && totalLines !== lines.length + 1) return undefined
   const given = shownText === undefined ? undefined : toLines(shownText)
   const count = given?.length ?? lineCount ?? lines.length
   const end = Math.min(lines.length, startLine + count - 1)
   const isSame = given?.every((line, index) => isSameLine(line, lines[startLine - 1 + index])) ?? true
   if (!isSame || (end < startLine && lines.length > 0)) return undefined
-  return startLine === 1 && end === lines.length ? 'all' : { start: startLine, end }
+  const isWhole = startLine === 1 && end === lines.length
+  // The beginning of a longer version is not what was shown as a whole file.
+  if (!isWhole && startLine === 1 && totalLines !== undefined && count >= totalLines - 1) return undefined
+  return isWhole ? 'all' : { start: startLine, end }
 }
 
 function isSameLine(shown: string, line: string | undefined): boolean {
