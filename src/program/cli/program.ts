@@ -23,7 +23,7 @@ export const program = addServeFlags(createCommand('async-crud-mcp'))
   .version(version)
   .addHelpText(
     'after',
-    '\nIn a clone: npm start -- --dir <folder> --port 8720\nThen: claude mcp add --transport http async-crud http://127.0.0.1:8720/mcp'
+    '\nIn a clone: npm start -- --dir <folder> --port 8720\nThen: claude mcp add --transport http async-crud-mcp http://127.0.0.1:8720/mcp'
   )
   // A flag after a command belongs to that command.
   .enablePositionalOptions()
