@@ -30,7 +30,9 @@ try {
 /** @returns a folder whose node_modules has the package and what it needs */
 function install(folder) {
   const npm = (args, cwd) => execFileSync('npm', args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
-  const [{ filename }] = JSON.parse(npm(['pack', '--json', '--ignore-scripts', '--pack-destination', folder], projectRoot))
+  const [{ filename }] = JSON.parse(
+    npm(['pack', '--json', '--ignore-scripts', '--pack-destination', folder], projectRoot)
+  )
   const server = join(folder, 'server')
   mkdirSync(server)
   writeFileSync(join(server, 'package.json'), '{"private":true}\n')
@@ -41,9 +43,19 @@ function install(folder) {
 function makePlugin(server) {
   const root = '${CLAUDE_PLUGIN_ROOT}'
   const hook = { type: 'command', command: `node "${root}/${main}" hook claude-code`, timeout: 70 }
-  write('claude-code/.claude-plugin/plugin.json', { name, version, description, author, homepage, repository: source, license })
+  write('claude-code/.claude-plugin/plugin.json', {
+    name,
+    version,
+    description,
+    author,
+    homepage,
+    repository: source,
+    license
+  })
   write('claude-code/.mcp.json', {
-    mcpServers: { [name]: { command: 'node', args: [`${root}/${main}`, '--stdio', '--dir', '${CLAUDE_PROJECT_DIR:-.}'] } }
+    mcpServers: {
+      [name]: { command: 'node', args: [`${root}/${main}`, '--stdio', '--dir', '${CLAUDE_PROJECT_DIR:-.}'] }
+    }
   })
   const edits = 'Edit|Write|MultiEdit|NotebookEdit'
   write('claude-code/hooks/hooks.json', {
@@ -58,6 +70,11 @@ function makePlugin(server) {
     }
   })
   add(server, 'claude-code')
+  write('.claude-plugin/marketplace.json', {
+    name,
+    owner: author,
+    plugins: [{ name, source: './claude-code', description }]
+  })
 }
 
 function makeExtension(server) {
@@ -66,7 +83,9 @@ function makeExtension(server) {
     name,
     version,
     description,
-    mcpServers: { [name]: { command: 'node', args: [`\${extensionPath}/${main}`, '--stdio', '--dir', '${workspacePath}'] } }
+    mcpServers: {
+      [name]: { command: 'node', args: [`\${extensionPath}/${main}`, '--stdio', '--dir', '${workspacePath}'] }
+    }
   })
   write('gemini/hooks/hooks.json', {
     hooks: {
