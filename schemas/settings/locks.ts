@@ -65,7 +65,6 @@ export const locks = Type.Object(
       description: 'Whether a lease ends with the 2025-era MCP session or the stdio connection over which it was taken.'
     }),
     native_wait_seconds: Type.Number({
-      ...live,
       minimum: 0,
       maximum: 60,
       default: 5,
@@ -73,7 +72,6 @@ export const locks = Type.Object(
         'How long an edit by a native tool of a harness (native_hook) waits for its file before it is refused.'
     }),
     native_edit_seconds: Type.Number({
-      ...live,
       minimum: 0.05,
       maximum: 60,
       default: 5,

@@ -46,7 +46,7 @@ function createSession(hook: Bench['hook'], root: string, id: string, more: obje
       calls += 1
       const shown = text.replace(/\n$/, '')
       const numLines = shown.split('\n').length
-      const file = { filePath: path, content: shown, numLines, startLine, totalLines: 30 }
+      const file = { filePath: path, content: shown, numLines, startLine, totalLines: startLine === 1 ? numLines : 30 }
       return tool('PostToolUse', 'Read', { file_path: path }, { tool_response: { type: 'text', file } })
     },
     before(tool_name: string, input: object) {
