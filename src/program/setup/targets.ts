@@ -60,7 +60,8 @@ export function createPropertyTarget(name: string, value: unknown): Target {
     value,
     parse: (text) => parseJson(text, 'json'),
     current: (data) => data[name],
-    others({ [name]: _, ...others }) {
+    others(data) {
+      const { [name]: _, ...others } = data
       return others
     },
     add: (text) => putInJson(text, [name], value),

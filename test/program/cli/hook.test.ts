@@ -237,8 +237,8 @@ async function work(tree: Tree, url: string | undefined, agent: TestClient | und
     }
   })
   const byAgent = async () => {
-    for (let round = 1; agent !== undefined && round <= rounds; round += 1)
-      await addByServer(agent, 'shared.txt', add(`agent ${round}`))
+    if (agent === undefined) return
+    for (let round = 1; round <= rounds; round += 1) await addByServer(agent, 'shared.txt', add(`agent ${round}`))
   }
   await Promise.all([...bySessions, byAgent(), person()])
   const there = new Set(tree.read('shared.txt').split('\n'))
