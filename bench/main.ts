@@ -7,6 +7,7 @@ import { contentionSize } from './subjects/contention-size.ts'
 import { fileEditing } from './subjects/file-editing.ts'
 import { greedy } from './subjects/greedy.ts'
 import { growth } from './subjects/growth.ts'
+import { hooks } from './subjects/hooks.ts'
 import { hotPath } from './subjects/hot-path.ts'
 import { leases } from './subjects/leases.ts'
 import { load } from './subjects/load.ts'
@@ -28,6 +29,7 @@ const benchmarks: Readonly<Record<string, (options: Options) => Promise<void>>> 
   swarm,
   locks,
   leases,
+  hooks,
   relay,
   watcher,
   merge,

@@ -13,6 +13,7 @@ import { findOperation } from '../src/operations/index.ts'
 import { offeredTools } from '../src/transports/mcp/offered-tools.ts'
 import { createReadTracker, type ReadTracker } from '../src/engine/versions/read-tracker.ts'
 import { listTracked } from '../src/engine/versions/tracked-files.ts'
+import { createNativeTurns } from '../src/engine/native-turns.ts'
 import { createReceipts, type Receipts } from '../src/engine/receipts/receipts.ts'
 import { createRunningCalls } from '../src/engine/running-calls.ts'
 
@@ -49,6 +50,7 @@ export default fp<{ config: Config; version: string }>(
       maxBytes: config.crud.max_receipt_bytes
     })
     const activity = createActivityLog({ maxAgents: config.crud.max_seen_agents, maxCounts: config.crud.max_hot_files })
+    const nativeTurns = createNativeTurns()
     const server: ServerFacts = {
       version,
       port: undefined,
@@ -62,6 +64,7 @@ export default fp<{ config: Config; version: string }>(
       tickets,
       reads,
       receipts,
+      nativeTurns,
       files,
       differ,
       bases,
@@ -109,6 +112,7 @@ export default fp<{ config: Config; version: string }>(
       async stop(limitMs) {
         isStopping = true
         locks.close()
+        await nativeTurns.end()
         await running.ended(limitMs)
         files.close()
       }

@@ -35,6 +35,7 @@ import {
   LockWaitInput,
   LockWaitOutput
 } from './locks.ts'
+import { NativeHookInput, NativeHookOutput } from './native-hook.ts'
 import { withNotices } from './notices.ts'
 import { ReadInput, ReadOutput } from './read.ts'
 import { RenameInput, RenameOutput } from './rename.ts'
@@ -93,6 +94,7 @@ export const contract = {
   lock_release_all: plain(LockReleaseAllInput, LockReleaseAllOutput),
   lock_status: plain(LockStatusInput, LockStatusOutput),
   lock_break: plain(LockBreakInput, LockBreakOutput),
+  native_hook: plain(NativeHookInput, NativeHookOutput),
   list_files: { input: ListFilesInput, output: ListFilesOutput, ...bare },
   read_file: { input: ReadFileInput, output: ReadFileOutput, ...bare },
   edit_file: { input: EditFileInput, output: EditFileOutput, contends: true, envelope: 'bare' }

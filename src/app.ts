@@ -15,6 +15,7 @@ import events from '../plugins/events.ts'
 import fileRoutes from '../plugins/file-routes.ts'
 import files from '../plugins/files.ts'
 import health from '../plugins/health.ts'
+import hooks from '../plugins/hooks.ts'
 import lockList from '../plugins/lock-list.ts'
 import locks from '../plugins/locks.ts'
 import loopDelay from '../plugins/loop-delay.ts'
@@ -115,6 +116,7 @@ export async function createApp({
   await app.register(docs)
   await app.register(board)
   await app.register(rest)
+  await app.register(hooks)
   await app.register(fileRoutes)
   await app.register(resources)
   await app.register(mcp, options)

@@ -10,6 +10,7 @@ import type { Config } from '../../schemas/config.ts'
 import type { ActivityLog } from './activity.ts'
 import type { Counts } from './counts.ts'
 import type { Events } from './events/event-hub.ts'
+import type { NativeTurns } from './native-turns.ts'
 import type { LostLeases } from './leases/lost-leases.ts'
 import type { Tickets } from './leases/tickets.ts'
 import type { CallWork } from './work-budget.ts'
@@ -61,6 +62,7 @@ export interface Engine {
   readonly tickets: Tickets
   readonly reads: ReadTracker
   readonly receipts: Receipts
+  readonly nativeTurns: NativeTurns
   readonly tree: TreeFacts
   readonly budget: ByteBudget
   readonly counts: Counts

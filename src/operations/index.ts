@@ -21,6 +21,7 @@ import { lockRenew } from './lock-renew.ts'
 import { lockStatus } from './lock-status.ts'
 import { lockTry } from './lock-try.ts'
 import { lockWait } from './lock-wait.ts'
+import { nativeHook } from './native-hook.ts'
 import { readFile } from './read-file.ts'
 
 export const operations: readonly Operation[] = [
@@ -46,6 +47,7 @@ export const operations: readonly Operation[] = [
   lockReleaseAll,
   lockStatus,
   lockBreak,
+  nativeHook,
   listFiles,
   readFile,
   editFile

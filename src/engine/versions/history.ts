@@ -88,6 +88,15 @@ export type History = ReturnType<typeof createHistory>
 
 export const external: Author = { agentId: 'external', operation: 'external' }
 
+/** Operations of versions that an agent's own tools made: certainly, or as far as can be told without a report of the tool's end. */
+export const nativeEdit = 'native_edit'
+export const probableEdit = 'native_edit_probable'
+
+/** False for a version that is only probably the agent's: another one may have made it. */
+export function isMadeBy({ agentId, operation }: Author, agent: string): boolean {
+  return agentId === agent && operation !== probableEdit
+}
+
 export function createHistory({ maxFiles, maxVersions, maxBytes, now = Date.now }: HistoryOptions) {
   const forgetListeners = new Set<(path: string) => void>()
   const files = new LRUCache<string, TrackedFile>({

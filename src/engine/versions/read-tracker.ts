@@ -1,5 +1,5 @@
 // What each agent has been shown: which version of which file, whole or by lines. An agent that has seen an older version gets a notice.
-import type { History, Version, VersionChange } from './history.ts'
+import { isMadeBy, type History, type Version, type VersionChange } from './history.ts'
 import type { AgentView, SeenRange } from './agent-view.ts'
 import { createGivenLines, type GivenLines } from './given-lines.ts'
 import type { LineRange } from './line-ranges.ts'
@@ -56,9 +56,10 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
   history.onChange(note)
   history.onTrack(noteNewHistory)
 
-  function note({ path, agentId, hash, previousHash, isBulk, seq }: VersionChange): void {
+  function note(change: VersionChange): void {
+    const { path, hash, previousHash, isBulk, seq } = change
     for (const view of byPath.get(path) ?? []) {
-      if (view.agentId !== agentId) {
+      if (!isMadeBy(change, view.agentId)) {
         notePending(view, isBulk)
         continue
       }
@@ -190,6 +191,18 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
       const view = agentId === undefined ? undefined : views?.get(agentId, path)
       return view?.knownHash ?? view?.sights.at(-1)?.hash
     },
+    /** The versions of which the agent has seen something, what it knows as a whole first, then the latest. */
+    seenHashes(agentId: string, path: string): readonly string[] {
+      const view = views?.get(agentId, path)
+      if (view === undefined) return []
+      const hashes = [view.knownHash, ...view.sights.map(({ hash }) => hash).reverse()]
+      return [...new Set(hashes.filter((hash) => hash !== undefined))]
+    },
+    /** The agent knows that the file is gone. */
+    forgetFile(agentId: string, path: string): void {
+      const view = views?.get(agentId, path)
+      if (view !== undefined) views?.remove(view)
+    },
     /** A file has a new name: the agents that knew the file know it by that. @param agentId the agent that renamed it */
     move(source: string, target: string, given: string, agentId: string | undefined): void {
       const version = history.last(target)
@@ -247,7 +260,7 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
       const view = Object.assign(viewOf(agentId, saved), { sights, knownHash, learnedSeq })
       views.use(view)
       const since = newest(view)
-      if (history.versions(path).some((version) => version.seq > since && version.agentId !== agentId))
+      if (history.versions(path).some((version) => version.seq > since && !isMadeBy(version, agentId)))
         unreportedOf(agentId).views.add(view)
     }
   }

@@ -59,6 +59,11 @@ export const serveFlags: readonly ServeFlag[] = [
 
 export function addServeFlags(command: Command): Command {
   for (const serveFlag of serveFlags) command.addOption(toOption(serveFlag))
+  command.addOption(
+    new Option('--stdio', 'the same as --transport stdio, for clients that take --transport for themselves').conflicts(
+      'transport'
+    )
+  )
   return addConfigFlag(command)
 }
 
@@ -75,6 +80,7 @@ export function toSources(flags: ServeFlags): SettingSources {
     const name = toOption({ flag, setting }).attributeName()
     return flags[name] === undefined ? [] : [{ setting, flag: flag.split(' ')[0] as string, value: flags[name] }]
   })
+  if (flags['stdio'] === true) values.push({ setting: 'daemon.transport', flag: '--stdio', value: 'stdio' })
   return { flags: values, environment: process.env, configFile: flags['config'] as string | undefined }
 }
 
