@@ -71,6 +71,17 @@ export const RequestId = Type.Optional(
   })
 )
 
+/** What the name of a change set is. */
+export const changeSetText = { minLength: 1, maxLength: 100, pattern: shownText }
+
+export const ChangeSet = Type.Optional(
+  Type.String({
+    ...changeSetText,
+    description:
+      'Your name for the task that this change belongs to, such as "rename Config". async_history and async_undo find its changes by it.'
+  })
+)
+
 export const FencingToken = Type.Optional(
   Type.Integer({
     minimum: 0,

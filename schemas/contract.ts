@@ -40,6 +40,7 @@ import { ReadInput, ReadOutput } from './read.ts'
 import { RenameInput, RenameOutput } from './rename.ts'
 import { ServerInfoInput, ServerInfoOutput } from './server-info.ts'
 import { StatusInput, StatusOutput } from './status.ts'
+import { TransactionInput, TransactionOutput } from './transaction.ts'
 import type { TObject, TProperties } from './typebox.ts'
 import { UpdateInput, UpdateOutput } from './update.ts'
 import { WriteInput, WriteOutput } from './write.ts'
@@ -86,6 +87,7 @@ export const contract = {
   async_history: plain(HistoryInput, HistoryOutput),
   async_diff: plain(DiffInput, DiffOutput),
   async_restore: contending(RestoreInput, RestoreOutput),
+  async_transaction: plain(TransactionInput, TransactionOutput),
   lock_try: plain(LockTryInput, LockTryOutput),
   lock_wait: plain(LockWaitInput, LockWaitOutput),
   lock_renew: plain(LockRenewInput, LockRenewOutput),

@@ -1,6 +1,7 @@
 // async_history, async_diff, async_restore: the versions of a file, and how to restore one (DESIGN, further inputs).
 import {
   AgentId,
+  ChangeSet,
   RequestId,
   Replayed,
   BytesWritten,
@@ -140,6 +141,7 @@ export const RestoreInput = inputObject({
   fencing_token: FencingToken,
   diff_format: DiffFormat,
   request_id: RequestId,
+  change_set: ChangeSet,
   agent_id: AgentId
 })
 export type RestoreInput = Static<typeof RestoreInput>

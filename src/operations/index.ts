@@ -8,6 +8,7 @@ import { asyncRead } from './async-read.ts'
 import { asyncRename } from './async-rename.ts'
 import { asyncRestore } from './async-restore.ts'
 import { asyncStatus } from './async-status.ts'
+import { asyncTransaction } from './async-transaction.ts'
 import { asyncUpdate } from './async-update.ts'
 import { asyncWrite } from './async-write.ts'
 import { asyncBatchRead, asyncBatchUpdate, asyncBatchWrite } from './batch.ts'
@@ -39,6 +40,7 @@ export const operations: readonly Operation[] = [
   asyncHistory,
   asyncDiff,
   asyncRestore,
+  asyncTransaction,
   lockTry,
   lockWait,
   lockRenew,
