@@ -42,7 +42,7 @@ export default fp<{ config: Config }>(
       })
     )
     app.decorate('settleTransactions', () => {
-      const settled = files.settleTransactions(app.bases.keep)
+      const settled = files.settleTransactions((hash, bytes) => app.bases.keep(hash, bytes))
       for (const { message } of settled) app.log.warn(message)
       return () => {
         for (const { record, isMade } of settled) if (isMade && record !== undefined) recordSettled(record, app)

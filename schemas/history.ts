@@ -2,6 +2,7 @@
 import {
   AgentId,
   ChangeSet,
+  changeSetText,
   RequestId,
   Replayed,
   BytesWritten,
@@ -24,6 +25,7 @@ import { inputObject, Type, type Static } from './typebox.ts'
 
 export const HistoryInput = inputObject({
   path: Type.Optional(Path),
+  change_set: Type.Optional(Type.String({ ...changeSetText, description: 'Only versions of this change set.' })),
   by_agent: Type.Optional(
     Type.String({
       minLength: 1,
@@ -61,6 +63,7 @@ export const HistoryVersion = Type.Object(
     operation: Type.Union([Type.String(), Type.Null()], {
       description: 'The operation that made it; "external" and null as for agent_id.'
     }),
+    change_set: Type.Optional(Type.String({ description: 'The task or the transaction that it belongs to.' })),
     at: Timestamp,
     kept: Type.Boolean({ description: 'True if its bytes are kept: async_diff and async_restore can use it.' }),
     lines: Type.Optional(

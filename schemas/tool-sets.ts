@@ -29,6 +29,7 @@ const all: ToolNames = [
   'async_history',
   'async_diff',
   'async_restore',
+  'async_transaction',
   ...locks
 ]
 

@@ -21,7 +21,10 @@ export const changeKinds = ['update', 'write', 'append', 'delete', 'rename'] as 
 /** One change: what the operation of its kind takes for one file. */
 export const TransactionChange = inputObject(
   {
-    operation: Type.String({ enum: changeKinds, description: 'What to do: each as the operation async_<name> does it.' }),
+    operation: Type.String({
+      enum: changeKinds,
+      description: 'What to do: each as the operation async_<name> does it.'
+    }),
     path: Path,
     new_path: Type.Optional(Type.String({ ...Path, description: 'Of a rename.' })),
     expected_hash: ExpectedHash('The version that the change is for; an update must have it.'),
@@ -92,7 +95,9 @@ export const TransactionOutput = Type.Object(
     }),
     message: Type.Optional(Type.String({ description: 'Of a contention: what to do next.' })),
     dry_run: Type.Optional(Type.Literal(true, { description: 'Nothing was changed: this is what would happen.' })),
-    change_set: Type.Optional(Type.String({ description: 'To which these changes belong: for async_history, async_undo.' })),
+    change_set: Type.Optional(
+      Type.String({ description: 'To which these changes belong: for async_history, async_undo.' })
+    ),
     changes: Type.Optional(
       Type.Array(ChangeResult, { description: 'One result for each change, in the order of the request.' })
     ),

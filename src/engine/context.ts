@@ -116,7 +116,7 @@ export interface OperationContext extends Engine {
   /** Of the change that the call makes; undefined if the call has no name. */
   readonly receipt: ReceiptTurn | undefined
   /** The same call, made under this name and for this task. */
-  withAgent(agentId: string | undefined, changeSet?: string | undefined): OperationContext
+  withAgent(agentId: string | undefined, changeSet?: string): OperationContext
   /** The same call, for the change that has this receipt. */
   withReceipt(receipt: ReceiptTurn | undefined): OperationContext
 }

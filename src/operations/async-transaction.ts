@@ -53,7 +53,12 @@ function refusal({ contentions, failures }: Exclude<TransactionResult, { results
   const [first] = failures
   if (first !== undefined) throw allFailures(first, failures, contended)
   const message = `Nothing was changed: ${contended.length} of the files changed since the versions you know. Adjust these changes as each of the contentions says, and send all changes again.`
-  return { status: 'contention', message, contentions: contended.map(({ change: _, ...each }) => each), timestamp: timestamp() }
+  return {
+    status: 'contention',
+    message,
+    contentions: contended.map(({ change: _, ...each }) => each),
+    timestamp: timestamp()
+  }
 }
 
 /** Every fault of the call, in one error with the code of the first. */

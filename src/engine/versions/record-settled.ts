@@ -24,12 +24,14 @@ export function recordSettled({ agentId, operation, changeSet, steps }: Transact
 function recordStep({ path, before, after, renamedFrom, renamedTo }: RecordedStep, author: Author, parts: Parts): void {
   const { files, bases, history } = parts
   try {
-    const { directory, name, stat, close } = files.open(path, 'entry')
+    const place = files.open(path, 'entry')
+    const { directory, name, stat } = place
     try {
       const last = history.last(path)
       if (stat === undefined) {
         const isKnown = last?.hash === null && last.agentId === author.agentId
-        if (after === null && !isKnown) history.recordGone(path, { author, ...(renamedTo !== undefined && { renamedTo }) })
+        if (after === null && !isKnown)
+          history.recordGone(path, { author, ...(renamedTo !== undefined && { renamedTo }) })
         return
       }
       const bytes = stat.isFile() ? readNow(directory, name, maxBytes) : undefined
@@ -43,7 +45,7 @@ function recordStep({ path, before, after, renamedFrom, renamedTo }: RecordedSte
       bases.keep(hash, bytes)
       history.record(path, hash, identityOf(stat), { author, ...(renamedFrom !== undefined && { renamedFrom }) })
     } finally {
-      close()
+      place.close()
     }
   } catch (error) {
     if (!(error instanceof OperationError)) throw error

@@ -67,7 +67,11 @@ export async function changeFile<Done extends object>(
   return answerContention(context, { ...stale, operation, texts, diffFormat, patches, rehearse, notMerged })
 }
 
-export function publishContention({ events, caller, counts }: OperationContext, stale: StaleChange, merged: boolean): void {
+export function publishContention(
+  { events, caller, counts }: OperationContext,
+  stale: StaleChange,
+  merged: boolean
+): void {
   if (merged) counts.mergesMade += 1
   else counts.contentions += 1
   events.publish({

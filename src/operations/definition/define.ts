@@ -174,7 +174,8 @@ const changeSetValidator = new Validator<string>('change_set', ChangeSet)
 
 function checkChangeSet(changeSet: string | undefined): string | undefined {
   if (changeSet === undefined || changeSetValidator.accepts(changeSet)) return changeSet
-  const message = 'The change set of the request (X-Change-Set) must have 1 to 100 characters and no control characters.'
+  const message =
+    'The change set of the request (X-Change-Set) must have 1 to 100 characters and no control characters.'
   throw new OperationError('INVALID_REQUEST', message)
 }
 

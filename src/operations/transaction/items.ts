@@ -10,7 +10,10 @@ import { OperationError } from '../../errors.ts'
 import { createInputCheck } from '../definition/check-input.ts'
 import type { Target } from '../locking/with-locks.ts'
 
-type Of<Input extends TObject> = Omit<Static<Input>, 'agent_id' | 'request_id' | 'change_set' | 'timeout' | 'diff_format'>
+type Of<Input extends TObject> = Omit<
+  Static<Input>,
+  'agent_id' | 'request_id' | 'change_set' | 'timeout' | 'diff_format'
+>
 
 /** One change, and its place in the list of the call. */
 export type Item = { readonly index: number } & (
@@ -40,12 +43,16 @@ const checks = {
 export function toItems(changes: readonly TransactionChange[], onContention: string): Item[] {
   return changes.map(({ operation, ...change }, index) => {
     const at = `changes[${index}]`
-    const kind = operation as keyof typeof checks
+    const kind = operation
     return { index, kind, input: checks[kind](namedFor(kind, change, onContention), at) } as Item
   })
 }
 
-function namedFor(kind: string, { path, new_path, ...change }: Omit<TransactionChange, 'operation'>, onContention: string) {
+function namedFor(
+  kind: string,
+  { path, new_path, ...change }: Omit<TransactionChange, 'operation'>,
+  onContention: string
+) {
   const moved = new_path === undefined ? {} : { new_path }
   if (kind === 'rename') return { old_path: path, ...moved, ...change }
   const isMerged = kind === 'update' || kind === 'append'

@@ -10,7 +10,14 @@ import { newText, requireOneForm } from '../async-update.ts'
 import { findStale, type Outcome } from '../change/change-file.ts'
 import { readEntry } from '../change/entry-version.ts'
 import { readVersion } from '../change/file-version.ts'
-import { describeMerge, findTexts, mergeStale, type Merged, type Rebased, type StaleChange } from '../change/stale-change.ts'
+import {
+  describeMerge,
+  findTexts,
+  mergeStale,
+  type Merged,
+  type Rebased,
+  type StaleChange
+} from '../change/stale-change.ts'
 import { VersionTexts } from '../change/version-texts.ts'
 import { clash, type Item } from './items.ts'
 import type { PathPlan, Plan } from './plan.ts'
@@ -48,7 +55,12 @@ export function textsOf({ input }: Item, path: string, { config }: OperationCont
   return new VersionTexts(encoding ?? config.crud.default_encoding, path)
 }
 
-async function judgeUpdate(item: ItemOf<'update'>, place: OpenEntry, plan: Plan, context: OperationContext): Promise<Judged> {
+async function judgeUpdate(
+  item: ItemOf<'update'>,
+  place: OpenEntry,
+  plan: Plan,
+  context: OperationContext
+): Promise<Judged> {
   const { input, index } = item
   const { path } = input
   requireOneForm(input)
@@ -86,7 +98,12 @@ async function rebase(
   return onContention === 'merge' ? merge() : { notMerged: undefined }
 }
 
-async function judgeAppend(item: ItemOf<'append'>, place: OpenEntry, plan: Plan, context: OperationContext): Promise<Judged> {
+async function judgeAppend(
+  item: ItemOf<'append'>,
+  place: OpenEntry,
+  plan: Plan,
+  context: OperationContext
+): Promise<Judged> {
   const { input, index } = item
   const { path } = input
   const texts = textsOf(item, path, context)
@@ -104,7 +121,8 @@ async function judgeAppend(item: ItemOf<'append'>, place: OpenEntry, plan: Plan,
   const stale = findStale(place, path, current, input.expected_hash)
   const next = await rebase(stale, input.on_contention, async () => {
     const known = await findTexts(context, stale!, texts)
-    if (known === undefined || leavesLineOpen(known.base, splitMark(known.current).body)) return { notMerged: undefined }
+    if (known === undefined || leavesLineOpen(known.base, splitMark(known.current).body))
+      return { notMerged: undefined }
     return { merged: describeMerge(context, stale!, known), bytes: current.bytes }
   })
   if (next !== undefined && 'notMerged' in next) return { stale: stale!, notMerged: next.notMerged }
@@ -114,7 +132,12 @@ async function judgeAppend(item: ItemOf<'append'>, place: OpenEntry, plan: Plan,
   return { done: { plan: entered }, merged: next?.merged }
 }
 
-async function judgeWrite(item: ItemOf<'write'>, place: OpenEntry, plan: Plan, context: OperationContext): Promise<Judged> {
+async function judgeWrite(
+  item: ItemOf<'write'>,
+  place: OpenEntry,
+  plan: Plan,
+  context: OperationContext
+): Promise<Judged> {
   const { input, index } = item
   const entered = plan.enter(place, input.path, 'write', index)
   if (entered.indices.length > 1) throw clash(input.path, entered.indices, 'both create it.')
@@ -125,7 +148,12 @@ async function judgeWrite(item: ItemOf<'write'>, place: OpenEntry, plan: Plan, c
   return { done: { plan: entered } }
 }
 
-async function judgeDelete(item: ItemOf<'delete'>, place: OpenEntry, plan: Plan, context: OperationContext): Promise<Judged> {
+async function judgeDelete(
+  item: ItemOf<'delete'>,
+  place: OpenEntry,
+  plan: Plan,
+  context: OperationContext
+): Promise<Judged> {
   const { path, expected_hash = null } = item.input
   const entered = plan.enter(place, path, 'delete', item.index)
   if (entered.indices.length > 1) throw clash(path, entered.indices, 'both delete it.')

@@ -50,7 +50,7 @@ export class Plan {
     this.#context.files.checkWritable(place, path)
     const known = this.#paths.get(place.path)
     if (known !== undefined && known.kind !== kind)
-      throw clash(path, [known.indices[0]!, index], 'one is to ' + `${known.kind}, the other to ${kind} it.`)
+      throw clash(path, [known.indices[0]!, index], `one is to ${known.kind}, the other to ${kind} it.`)
     known?.indices.push(index)
     if (known !== undefined) return known
     const plan: PathPlan = {
@@ -70,7 +70,8 @@ export class Plan {
     }
     this.#paths.set(place.path, plan)
     const { max_transaction_files: most } = this.#context.config.crud
-    if (this.#paths.size > most) throw tooMuch(`The call is about more than ${most} files (crud.max_transaction_files).`)
+    if (this.#paths.size > most)
+      throw tooMuch(`The call is about more than ${most} files (crud.max_transaction_files).`)
     return plan
   }
 
@@ -100,7 +101,12 @@ export class Plan {
     if (after.kind === 'bytes' && current?.hash === after.hash && !isMoved) return undefined
     if (after.kind !== 'none') this.#requireRoom(plan)
     const before =
-      plan.before ?? (place.stat === undefined ? { kind: 'none' } : current === undefined ? { kind: 'entry' } : { kind: 'file', version: current })
+      plan.before ??
+      (place.stat === undefined
+        ? { kind: 'none' }
+        : current === undefined
+          ? { kind: 'entry' }
+          : { kind: 'file', version: current })
     return { place, path, before, isMoved, after, renamedFrom, renamedTo }
   }
 

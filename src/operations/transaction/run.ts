@@ -69,7 +69,8 @@ async function carryOut(
     operation,
     assertHeld: () => lock.assertHeld(),
     isWhole: ({ place }) => whole.has(place.path),
-    answer: () => answer(verdicts.map((verdict, index) => ({ ...resultOf(items[index]!, verdict), ...shortly(verdict) })))
+    answer: () =>
+      answer(verdicts.map((verdict, index) => ({ ...resultOf(items[index]!, verdict), ...shortly(verdict) })))
   })
   return verdicts
 }
@@ -161,7 +162,12 @@ async function withMerged(
   return answerMerged(context, result, merged, diffFormat)
 }
 
-async function preview(context: OperationContext, item: Item, { done: { plan }, merged }: Made, diffFormat: DiffFormat | undefined) {
+async function preview(
+  context: OperationContext,
+  item: Item,
+  { done: { plan }, merged }: Made,
+  diffFormat: DiffFormat | undefined
+) {
   const { after, current } = plan
   if (after?.kind !== 'bytes' || current === undefined) return {}
   const texts = textsOf(item, plan.path, context)
@@ -171,7 +177,12 @@ async function preview(context: OperationContext, item: Item, { done: { plan }, 
   return { diff, ...(merged !== undefined && { merged: true as const }) }
 }
 
-async function refuse(context: OperationContext, items: readonly Item[], verdicts: Verdicts, options: TransactionOptions) {
+async function refuse(
+  context: OperationContext,
+  items: readonly Item[],
+  verdicts: Verdicts,
+  options: TransactionOptions
+) {
   const contentions = new Map<number, Contention>()
   const failures = new Map<number, OperationError>()
   const room = createRoom(context)

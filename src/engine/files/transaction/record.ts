@@ -1,5 +1,15 @@
 // The record of a transaction: while it is there, the transaction is under way, and whoever serves the tree next finishes it.
-import { closeSync, constants, fdatasync, openSync, readdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fdatasync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  unlinkSync,
+  writeFileSync
+} from 'node:fs'
 import { promisify } from 'node:util'
 import { isErrno } from '../../../support/errno.ts'
 import type { Directory } from '../directory.ts'

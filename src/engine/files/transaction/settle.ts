@@ -38,7 +38,11 @@ export function settleTransactions(options: SettleOptions): Settled[] {
   return records.left().map(({ name, record }): Settled => {
     if (record === undefined) {
       records.settle(name, 'damaged')
-      return { record, isMade: false, message: `The record ${name} of a transaction cannot be read. It is kept beside.` }
+      return {
+        record,
+        isMade: false,
+        message: `The record ${name} of a transaction cannot be read. It is kept beside.`
+      }
     }
     try {
       const isMade = settle(record, options)
@@ -46,7 +50,11 @@ export function settleTransactions(options: SettleOptions): Settled[] {
       clear(record, options)
       const paths = record.steps.map(({ path }) => path).join(', ')
       const what = isMade ? 'was finished' : 'was taken back'
-      return { record, isMade, message: `A transaction of ${record.agentId} that a killed process had begun ${what}: ${paths}` }
+      return {
+        record,
+        isMade,
+        message: `A transaction of ${record.agentId} that a killed process had begun ${what}: ${paths}`
+      }
     } catch (error) {
       const message = `A transaction of ${record.agentId} that a killed process had begun could neither be finished nor taken back (${String(error)}). The next start tries again: ${name}`
       return { record: undefined, isMade: false, message }

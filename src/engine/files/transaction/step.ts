@@ -13,7 +13,10 @@ import { createLink, removeIfThere, tidy, type StagedFile, type Writer } from '.
 import { nodeMark, type Mark, type RecordedStep } from './record.ts'
 
 /** What is at a path before the transaction. An entry is a link, or a file whose bytes do not matter. */
-type Before = { readonly kind: 'none' } | { readonly kind: 'file'; readonly version: FileVersion } | { readonly kind: 'entry' }
+type Before =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'file'; readonly version: FileVersion }
+  | { readonly kind: 'entry' }
 
 /** What it has after it. */
 type After =
@@ -178,7 +181,11 @@ export async function prepareStep(writer: Writer, change: PathChange, parents: M
 
 type Names = Pick<RecordedStep, 'staged' | 'backup'>
 
-export function applyStep({ directory, name }: Pick<OpenEntry, 'directory' | 'name'>, { staged, backup }: Names, path: string): void {
+export function applyStep(
+  { directory, name }: Pick<OpenEntry, 'directory' | 'name'>,
+  { staged, backup }: Names,
+  path: string
+): void {
   if (staged === null) return unlinkSync(directory.at(name))
   // Where nothing was, nothing may be replaced.
   if (backup === null) return createLink(directory.at(staged), directory.at(name), path)
@@ -191,7 +198,12 @@ export function undoStep({ directory, name }: Pick<OpenEntry, 'directory' | 'nam
 }
 
 /** The second link has changed the ctime; that apart, the file must be the one that was read. */
-function isUnchanged(place: OpenEntry, { identity: read, hash }: FileVersion, now: FileIdentity, linked: FileIdentity): boolean {
+function isUnchanged(
+  place: OpenEntry,
+  { identity: read, hash }: FileVersion,
+  now: FileIdentity,
+  linked: FileIdentity
+): boolean {
   const isSame = isSameIdentity(now, linked) && isSameIdentity({ ...linked, ctimeNs: read.ctimeNs }, read)
   return (isSame && read.isTrusted) || hashNow(place) === hash
 }
