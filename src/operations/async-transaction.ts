@@ -56,7 +56,7 @@ function refusal({ contentions, failures }: Exclude<TransactionResult, { results
   return {
     status: 'contention',
     message,
-    contentions: contended.map(({ change: _, ...each }) => each),
+    contentions: [...contentions.values()],
     timestamp: timestamp()
   }
 }
