@@ -22,8 +22,15 @@ export const BatchReadInput = inputObject({
 })
 export type BatchReadInput = Static<typeof BatchReadInput>
 
+const Atomic = Type.Boolean({
+  default: false,
+  description:
+    'True makes all changes or none, as async_transaction does: if one is refused, the others have the error NOT_MADE.'
+})
+
 export const BatchWriteInput = inputObject({
   files: files(writeItem, 'BatchWriteItem'),
+  atomic: Atomic,
   timeout: Timeout,
   request_id: RequestId,
   change_set: ChangeSet,
@@ -40,6 +47,7 @@ const batchUpdateItem = {
 
 export const BatchUpdateInput = inputObject({
   files: files(batchUpdateItem, 'BatchUpdateItem'),
+  atomic: Atomic,
   on_contention: OnContention,
   timeout: Timeout,
   diff_format: DiffFormat,
@@ -74,7 +82,7 @@ const batchOutput = <Outcomes extends TSchema[], Counts extends TProperties, Fur
         { title: `${title}Summary`, description: 'How many of each.' }
       )
     },
-    { title, description: 'Never all-or-nothing: look at each result.' }
+    { title, description: 'Look at each result. Not all-or-nothing, unless atomic.' }
   )
 
 /** Each file has a receipt of its own: one that was not changed is tried again. */

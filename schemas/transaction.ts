@@ -1,6 +1,7 @@
 // async_transaction: several changes of several files, all or none.
 import {
   AgentId,
+  BytesWritten,
   ChangeSet,
   DiffFormat,
   ExpectedHash,
@@ -80,6 +81,7 @@ export const ChangeResult = Type.Object(
     new_path: Type.Optional(Type.String({ description: 'As asked.' })),
     previous_hash: SomeHash('The version before; null if there was no file.'),
     hash: SomeHash('The version now; null if the file is gone.'),
+    bytes_written: BytesWritten,
     changed: Type.Boolean({ description: 'False if the file already was as asked.' }),
     ...mergedAnswer
   },

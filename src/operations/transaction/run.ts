@@ -106,16 +106,20 @@ function shortly({ merged }: Made) {
 
 function resultOf(item: Item, { done: { plan, source } }: Made): ChangeResult {
   const { kind, input } = item
-  const before = source ?? plan
-  const previous = kind === 'rename' ? (source ?? plan).current : before.current
+  const previous = (source ?? plan).current
   return {
     operation: kind,
     path: pathOf(item),
     ...('new_path' in input && { new_path: input.new_path }),
     previous_hash: previous?.hash ?? null,
     hash: hashAfter(plan) ?? null,
-    changed: plan.after !== undefined && !(plan.after.kind === 'bytes' && plan.after.hash === plan.current?.hash)
+    bytes_written: isChanged(plan) && plan.after?.kind === 'bytes' ? plan.after.bytes.length : 0,
+    changed: isChanged(plan)
   }
+}
+
+function isChanged({ after, current }: PathPlan): boolean {
+  return after !== undefined && !(after.kind === 'bytes' && after.hash === current?.hash)
 }
 
 function hashAfter({ after, current }: PathPlan): string | undefined {

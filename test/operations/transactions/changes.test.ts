@@ -322,3 +322,32 @@ t.test('limits are settings, and say what to do', async (t) => {
     })
   t.notOk(existsSync(tree.path('1')))
 })
+
+t.test('a batch with atomic is made all or none', async (t) => {
+  const { tree, ann, bob } = await scene(t)
+  const file = (path: string, before: string, content: string) => ({ path, expected_hash: hashOf(before), content })
+  await bob.call('async_update', file('b', 'b\n', 'bob\n'))
+  const files = [file('a', 'a\n', 'A\n'), file('b', 'b\n', 'B\n')]
+  const call = { files, atomic: true, request_id: 'b1' }
+  const refused = await ann.call('async_batch_update', call)
+  t.match(refused, {
+    results: [
+      { status: 'error', error_code: 'NOT_MADE' },
+      { status: 'contention', path: 'b' }
+    ],
+    summary: { total: 2, succeeded: 0, failed: 1, contention: 1 }
+  })
+  t.equal(tree.read('a'), 'a\n')
+  await bob.call('async_update', file('b', 'bob\n', 'b\n'))
+  const made = { results: [{ status: 'ok', path: 'a', changed: true }, { status: 'ok' }], summary: { succeeded: 2 } }
+  t.match(await ann.call('async_batch_update', call), made, 'what was refused is tried again')
+  t.match(await ann.call('async_batch_update', call), { ...made, replayed: true })
+  const write = (path: string) => ({ path, content: path })
+  const taken = { files: [write('x'), write('a')], atomic: true }
+  const answer = await ann.call('async_batch_write', taken)
+  t.match(answer['results'], [{ error_code: 'NOT_MADE' }, { error_code: 'FILE_EXISTS' }])
+  t.notOk(existsSync(tree.path('x')))
+  const created = await ann.call('async_batch_write', { files: [write('x'), write('y')], atomic: true })
+  t.match(created, { summary: { succeeded: 2, failed: 0 } })
+  t.equal(tree.read('y'), 'y')
+})
