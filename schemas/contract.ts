@@ -42,6 +42,7 @@ import { ServerInfoInput, ServerInfoOutput } from './server-info.ts'
 import { StatusInput, StatusOutput } from './status.ts'
 import { TransactionInput, TransactionOutput } from './transaction.ts'
 import type { TObject, TProperties } from './typebox.ts'
+import { UndoInput, UndoOutput } from './undo.ts'
 import { UpdateInput, UpdateOutput } from './update.ts'
 import { WriteInput, WriteOutput } from './write.ts'
 
@@ -88,6 +89,7 @@ export const contract = {
   async_diff: plain(DiffInput, DiffOutput),
   async_restore: contending(RestoreInput, RestoreOutput),
   async_transaction: plain(TransactionInput, TransactionOutput),
+  async_undo: plain(UndoInput, UndoOutput),
   lock_try: plain(LockTryInput, LockTryOutput),
   lock_wait: plain(LockWaitInput, LockWaitOutput),
   lock_renew: plain(LockRenewInput, LockRenewOutput),

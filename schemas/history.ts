@@ -92,6 +92,9 @@ export const HistoryOutput = Type.Object(
     status: StatusOk,
     versions: Type.Array(HistoryVersion, { description: 'The newest first.' }),
     next_cursor: Type.Optional(Type.String({ description: 'Present if there are older versions: pass it as cursor.' })),
+    forgotten_before: Type.Optional(
+      Type.String({ format: 'date-time', description: 'Versions made before this time are not all known any more.' })
+    ),
     timestamp: Timestamp
   },
   { title: 'HistoryOutput', description: 'Versions that the server knows.' }

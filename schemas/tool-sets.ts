@@ -30,6 +30,7 @@ const all: ToolNames = [
   'async_diff',
   'async_restore',
   'async_transaction',
+  'async_undo',
   ...locks
 ]
 

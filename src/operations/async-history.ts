@@ -54,6 +54,7 @@ async function show(input: HistoryInput, context: OperationContext): Promise<Sta
     status: 'ok',
     versions,
     ...(found.length > limit && last !== undefined && { next_cursor: String(last.version.seq) }),
+    ...(history.forgottenAt !== undefined && { forgotten_before: timestamp(history.forgottenAt) }),
     timestamp: timestamp()
   }
 }

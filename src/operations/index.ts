@@ -9,6 +9,7 @@ import { asyncRename } from './async-rename.ts'
 import { asyncRestore } from './async-restore.ts'
 import { asyncStatus } from './async-status.ts'
 import { asyncTransaction } from './async-transaction.ts'
+import { asyncUndo } from './async-undo.ts'
 import { asyncUpdate } from './async-update.ts'
 import { asyncWrite } from './async-write.ts'
 import { asyncBatchRead, asyncBatchUpdate, asyncBatchWrite } from './batch.ts'
@@ -41,6 +42,7 @@ export const operations: readonly Operation[] = [
   asyncDiff,
   asyncRestore,
   asyncTransaction,
+  asyncUndo,
   lockTry,
   lockWait,
   lockRenew,

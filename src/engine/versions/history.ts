@@ -100,6 +100,7 @@ export function createHistory({ maxFiles, maxVersions, maxBytes, now = Date.now 
     max: maxFiles,
     dispose: (tracked, path) => {
       bytes -= tracked.bytes
+      forget(tracked.versions)
       for (const listener of forgetListeners) listener(path)
     }
   })
@@ -108,6 +109,12 @@ export function createHistory({ maxFiles, maxVersions, maxBytes, now = Date.now 
   const shareName = createSharedStrings()
   let seq = 0
   let bytes = 0
+  /** When the newest of the versions was made that are not remembered any more. */
+  let forgottenAt: number | undefined
+
+  function forget(versions: readonly Version[]): void {
+    for (const { at } of versions) forgottenAt = Math.max(forgottenAt ?? at, at)
+  }
 
   const isFull = () => bytes > maxBytes && files.size > 1
 
@@ -132,6 +139,7 @@ export function createHistory({ maxFiles, maxVersions, maxBytes, now = Date.now 
     const version = compact({ ...made, agentId, seq })
     versions.push(version)
     const dropped = versions.length > maxVersions ? versions.shift() : undefined
+    if (dropped !== undefined) forget([dropped])
     weigh(tracked, ownLength + sizeOfVersion(version) - (dropped === undefined ? 0 : sizeOfVersion(dropped)))
     if (version.isFirstSight) return
     const change = { ...version, path, previousHash: previous?.hash, isBulk }
@@ -197,6 +205,10 @@ export function createHistory({ maxFiles, maxVersions, maxBytes, now = Date.now 
     recordGone,
     /** A number for the versions of one transaction. */
     nextGroup: (): number => seq + 1,
+    /** Milliseconds since the epoch; versions made before it are not all known. Undefined if none has been dropped. */
+    get forgottenAt(): number | undefined {
+      return forgottenAt
+    },
     /** Of the newest version. */
     get seq(): number {
       return seq
