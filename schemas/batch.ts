@@ -1,5 +1,5 @@
 // async_batch_read, async_batch_write, async_batch_update: several files in one call, each on its own (PRD 3.6, 3.7, 3.10).
-import { AgentId, ChangeSet, RequestId, DiffFormat, StatusOk, Timeout } from './common.ts'
+import { AgentId, ChangeSet, Snapshot, RequestId, DiffFormat, StatusOk, Timeout } from './common.ts'
 import { Contention, OnContention } from './contention.ts'
 import { ErrorEnvelope } from './errors.ts'
 import { withNotices } from './notices.ts'
@@ -17,6 +17,10 @@ const files = <Item extends TProperties>(item: Item, title: string) =>
 
 export const BatchReadInput = inputObject({
   files: files(readItem, 'BatchReadItem'),
+  consistent: Type.Boolean({
+    default: false,
+    description: 'All files as of one moment, locked together. The answer names the moment (snapshot).'
+  }),
   diff_format: DiffFormat,
   agent_id: AgentId
 })
@@ -94,7 +98,12 @@ const batchReplayed = {
   )
 }
 
-export const BatchReadOutput = batchOutput([withNotices(ReadOutput), ErrorEnvelope], 'BatchReadOutput', {}, {})
+export const BatchReadOutput = batchOutput(
+  [withNotices(ReadOutput), ErrorEnvelope],
+  'BatchReadOutput',
+  {},
+  { snapshot: Type.Optional(Snapshot) }
+)
 export const BatchWriteOutput = batchOutput(
   [withNotices(WriteOutput), ErrorEnvelope],
   'BatchWriteOutput',

@@ -8,6 +8,7 @@ import {
   BatchWriteInput,
   BatchWriteOutput
 } from './batch.ts'
+import { BlameInput, BlameOutput } from './blame.ts'
 import { DeleteInput, DeleteOutput } from './delete.ts'
 import {
   EditFileInput,
@@ -90,6 +91,7 @@ export const contract = {
   async_restore: contending(RestoreInput, RestoreOutput),
   async_transaction: plain(TransactionInput, TransactionOutput),
   async_undo: plain(UndoInput, UndoOutput),
+  async_blame: plain(BlameInput, BlameOutput),
   lock_try: plain(LockTryInput, LockTryOutput),
   lock_wait: plain(LockWaitInput, LockWaitOutput),
   lock_renew: plain(LockRenewInput, LockRenewOutput),

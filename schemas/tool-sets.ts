@@ -31,6 +31,7 @@ const all: ToolNames = [
   'async_restore',
   'async_transaction',
   'async_undo',
+  'async_blame',
   ...locks
 ]
 

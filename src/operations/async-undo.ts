@@ -61,7 +61,7 @@ async function attempt(input: UndoInput, context: OperationContext, paths: reado
     return { composed }
   })
   if (outcome.paths !== undefined) return { paths: outcome.paths }
-  const composed = outcome.composed as Composed
+  const { composed } = outcome
   const made = answer(input, context, composed)
   if (!input.dry_run) return { answer: made }
   const room = createRoom(context)

@@ -12,6 +12,7 @@ import type { OperationContext } from '../engine/context.ts'
 import { defineOperation } from './definition/define.ts'
 import { takeInput } from './definition/copy-input.ts'
 import { atomicBatch } from './transaction/atomic-batch.ts'
+import { readTogether } from './read-together.ts'
 import { once } from './definition/named-call.ts'
 
 const checkReadItem = createInputCheck(
@@ -24,20 +25,24 @@ export const asyncBatchRead = defineOperation({
   name: 'async_batch_read',
   title: 'Read several files',
   description:
-    'Reads several files in one call, each as async_read does, with its own result. Not a snapshot: files are read one after the other, so take each hash as a starting point.',
+    'Reads several files in one call, each as async_read does, with its own result. With consistent, all files are as of one moment, which the answer names (snapshot); without it they are read one after the other.',
   ...contract.async_batch_read,
   ownItems: 'files',
   annotations: asyncRead.annotations,
   errors: [],
-  handle: async ({ files, diff_format }, context) => {
+  handle: async ({ files, diff_format, consistent }, context) => {
     const { max_batch_answer_bytes } = context.config.crud
     let bytes = 0
-    return runBatch(files, checkReadItem, context, async (item) => {
+    const isAllowed = files.length <= context.config.crud.max_batch_files
+    const together = consistent && isAllowed ? await readTogether(files, checkReadItem, context) : undefined
+    const answer = await runBatch(files, checkReadItem, context, async (item) => {
       if (bytes > max_batch_answer_bytes) throw answerFull(item.path, max_batch_answer_bytes)
-      const result = await readOne({ ...item, ...(diff_format !== undefined && { diff_format }) }, context)
+      const input = { ...item, ...(diff_format !== undefined && { diff_format }) }
+      const result = await (together === undefined ? readOne(input, context) : together.answer(input))
       bytes += sizeOf(result)
       return result
     })
+    return together === undefined ? answer : { ...answer, snapshot: together.snapshot }
   }
 })
 

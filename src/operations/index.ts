@@ -1,5 +1,6 @@
 // The table of contents: every operation, in the order in which clients see them.
 import { asyncAppend } from './async-append.ts'
+import { asyncBlame } from './async-blame.ts'
 import { asyncDelete } from './async-delete.ts'
 import { asyncDiff } from './async-diff.ts'
 import { asyncHistory } from './async-history.ts'
@@ -43,6 +44,7 @@ export const operations: readonly Operation[] = [
   asyncRestore,
   asyncTransaction,
   asyncUndo,
+  asyncBlame,
   lockTry,
   lockWait,
   lockRenew,

@@ -9,7 +9,15 @@ export function followHistory(history: History, publish: (event: NewEvent) => vo
   })
 }
 
-function toFileChanged({ path, agentId, operation, hash, previousHash, renamedFrom, changeSet }: VersionChange): NewEvent {
+function toFileChanged({
+  path,
+  agentId,
+  operation,
+  hash,
+  previousHash,
+  renamedFrom,
+  changeSet
+}: VersionChange): NewEvent {
   return {
     type: 'file_changed',
     path,

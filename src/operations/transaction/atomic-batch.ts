@@ -1,6 +1,5 @@
 // A batch that is made all or none: a transaction with the answers of a batch.
 import type { Contention } from '../../../schemas/contention.ts'
-import type { ErrorEnvelope } from '../../../schemas/errors.ts'
 import type { ChangeResult } from '../../../schemas/transaction.ts'
 import type { DiffFormat } from '../../engine/diff/compare.ts'
 import type { OperationContext } from '../../engine/context.ts'
@@ -20,7 +19,7 @@ interface BatchOptions<Kind extends Item['kind']> {
   readonly diffFormat?: DiffFormat | undefined
 }
 
-type Result = { readonly status: string } & (object | Contention | ErrorEnvelope)
+type Result = { readonly status: string }
 
 export async function atomicBatch<Kind extends 'update' | 'write'>(
   context: OperationContext,
@@ -76,7 +75,7 @@ function refused(index: number, { failures, contentions }: Refusals): Result {
   const contention = contentions?.get(index)
   if (contention !== undefined) return contention
   const message = 'Not changed: the call is atomic, and another of its files was refused. Send all of them again.'
-  return (failures.get(index) ?? new OperationError('NOT_MADE', message)).toEnvelope() as unknown as Result
+  return (failures.get(index) ?? new OperationError('NOT_MADE', message)).toEnvelope()
 }
 
 function summarize(results: readonly Result[]) {

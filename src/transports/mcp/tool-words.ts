@@ -36,7 +36,12 @@ export const parameterWords: Readonly<Record<string, string>> = {
 }
 
 /** Accepted, and not shown: without effect, for HTTP, or for programs that repeat calls: a model does not see that an answer is lost. */
-export const unlistedParameters: ReadonlySet<string> = new Set(['poll_interval_ms', 'include_modified', 'request_id', 'change_set'])
+export const unlistedParameters: ReadonlySet<string> = new Set([
+  'poll_interval_ms',
+  'include_modified',
+  'request_id',
+  'change_set'
+])
 
 /** A tool without words here has the description of its operation. */
 export const toolWords: Readonly<Record<string, ToolWords>> = {

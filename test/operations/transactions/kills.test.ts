@@ -102,15 +102,13 @@ async function killAt(t: Test, calls: string, when: number, isTakenOver: boolean
   return { isKilled, isMade }
 }
 
-/** Every instant in the full form, else a sample. */
-function* instants(): Generator<readonly [string, number]> {
-  const all = writes.flatMap(([name, count]) => Array.from({ length: count }, (_, at) => [name, at + 1] as const))
-  // More of each than there are: the last one of each kind is not reached.
-  if (isFull)
-    return yield* writes.flatMap(([name, count]) =>
-      Array.from({ length: count + 4 }, (_, at) => [name, at + 1] as const)
-    )
-  for (let taken = 0; taken < 3; taken += 1) yield all[Math.floor(random() * all.length)]!
+/** Every instant in the full form, and one of each kind that is not reached; else a sample. */
+function instants(): (readonly [string, number])[] {
+  const upTo = (more: number) =>
+    writes.flatMap(([name, count]) => Array.from({ length: count + more }, (_, at) => [name, at + 1] as const))
+  if (isFull) return upTo(4)
+  const all = upTo(0)
+  return Array.from({ length: 3 }, () => all[Math.floor(random() * all.length)]!)
 }
 
 for (const isTakenOver of [false, true])

@@ -194,6 +194,8 @@ function replay(
     if (agent === leftOut) continue
     const lines = files.get(file)!
     const at = lines.indexOf(line)
+    // A line that only the victim had made, and another agent has removed, is gone either way.
+    if (at === -1 && kind === 'remove') continue
     if (at === -1) return undefined
     if (kind === 'replace') lines[at] = text
     else if (kind === 'remove') lines.splice(at, 1)
