@@ -59,6 +59,8 @@ function lifeOf(history: History, path: string): Version[] {
   let name: string | undefined = path
   for (let before = Infinity; name !== undefined;) {
     const versions: Version[] = history.versions(name).filter(({ seq }) => seq < before)
+    // The version with which it left this name.
+    if (before < Infinity && versions.at(-1)?.renamedTo !== undefined) versions.pop()
     name = undefined
     for (const version of versions.toReversed()) {
       if (version.hash === null) return life.reverse()
