@@ -18,6 +18,9 @@ const locks: ToolNames = ['lock_try', 'lock_wait', 'lock_renew', 'lock_release',
 /** The file-editing face: what `core` does, for one flat folder. */
 const files: ToolNames = ['list_files', 'read_file', 'edit_file']
 
+/** For those who clean up after others: not in `all`, whose list costs every conversation. */
+const undo: ToolNames = ['async_undo', 'async_blame', 'async_history', 'async_diff', 'async_restore']
+
 /** Without `files`: a model would have to choose between tools that do nearly the same. */
 const all: ToolNames = [
   ...core,
@@ -30,15 +33,13 @@ const all: ToolNames = [
   'async_diff',
   'async_restore',
   'async_transaction',
-  'async_undo',
-  'async_blame',
   ...locks
 ]
 
-const toolSets: Readonly<Record<string, ToolNames>> = { core, files, locks, all }
+const toolSets: Readonly<Record<string, ToolNames>> = { core, files, locks, undo, all }
 
 /** Every word that `mcp.tools` takes: the sets, then the tools. */
-export const toolChoices: readonly string[] = [...Object.keys(toolSets), ...all, ...files]
+export const toolChoices: readonly string[] = [...new Set([...Object.keys(toolSets), ...all, ...undo, ...files])]
 
 /** @param words sets and names of tools */
 export function toolsNamed(words: readonly string[]): ReadonlySet<string> {

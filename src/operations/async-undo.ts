@@ -98,7 +98,7 @@ function answer(input: UndoInput, context: OperationContext, composed: Composed 
   return {
     status: isRefused ? 'contention' : 'ok',
     ...(input.dry_run && { dry_run: true as const }),
-    ...(changed.length > 0 && !isRefused && { change_set: context.caller.changeSet as string }),
+    ...(changed.length > 0 && !isRefused && !input.dry_run && { change_set: context.caller.changeSet as string }),
     undone: isRefused ? 0 : undone,
     files: isRefused
       ? []
