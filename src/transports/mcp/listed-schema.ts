@@ -40,7 +40,7 @@ function toObject({ properties = {}, required = [] }: Schema, words: Words): obj
     properties: Object.fromEntries(
       listed.map(([name, schema]) => {
         const description = words(name)
-        return [name, { ...shorten(schema, words), ...(description !== undefined && { description }) }]
+        return [name, { ...shorten(schema, words, name), ...(description !== undefined && { description }) }]
       })
     ),
     ...(required.length > 0 && { required })
@@ -48,7 +48,7 @@ function toObject({ properties = {}, required = [] }: Schema, words: Words): obj
 }
 
 /** Bounds and patterns are checked all the same, and a refusal says what is wrong. */
-function shorten(schema: Schema, words: Words): object {
+function shorten(schema: Schema, words: Words, name = ''): object {
   const { type, enum: choices, default: value, items, anyOf } = schema
   return {
     ...(type !== undefined && { type }),
@@ -56,7 +56,12 @@ function shorten(schema: Schema, words: Words): object {
     ...(value !== undefined && value !== null && value !== '' && { default: value }),
     ...(schema.properties !== undefined && toObject(schema, words)),
     // A batch takes for each file what the tool for one file takes, and that is described there.
-    ...(items !== undefined && { items: shorten(items, isPathOwner(items) ? noWords(words) : words) }),
+    ...(items !== undefined && {
+      items:
+        words.unlisted?.includes(`${name}[]`) === true
+          ? { type: 'object' }
+          : shorten(items, isPathOwner(items) ? noWords(words) : words)
+    }),
     ...(anyOf !== undefined && { anyOf: anyOf.map((form) => shorten(form, words)) })
   }
 }

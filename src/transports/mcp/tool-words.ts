@@ -4,7 +4,7 @@ export interface ToolWords {
   readonly description: string
   /** Those that need other words here than `parameterWords` has. */
   readonly parameters?: Readonly<Record<string, string>>
-  /** Accepted and documented, but not shown: what a model seldom needs here. */
+  /** Accepted and documented, but not shown: what a model seldom needs here. `name[]`: the items of a list. */
   readonly unlisted?: readonly string[]
 }
 
@@ -82,12 +82,14 @@ export const toolWords: Readonly<Record<string, ToolWords>> = {
   get_server_info: {
     description: 'Which process answers and which project it serves: name, root, Git branch and commit.'
   },
-  async_batch_read: { description: 'Read several files, each as async_read does.' },
+  async_batch_read: { description: 'Read several files, each as async_read does.', unlisted: ['diff_format'] },
   async_batch_write: {
-    description: 'Create several files, each as async_write does.'
+    description: 'Create several files, each as async_write does.',
+    unlisted: ['timeout', 'diff_format']
   },
   async_batch_update: {
-    description: 'Change several files, each as async_update does.'
+    description: 'Change several files, each as async_update does.',
+    unlisted: ['timeout', 'diff_format']
   },
   async_history: {
     description:
@@ -105,8 +107,8 @@ export const toolWords: Readonly<Record<string, ToolWords>> = {
       'separator',
       'unified_diff',
       'create_if_missing',
-      'replace_all',
-      'expected_lines'
+      // As async_update has them.
+      'patches[]'
     ]
   },
   async_undo: {
@@ -121,7 +123,8 @@ export const toolWords: Readonly<Record<string, ToolWords>> = {
     parameters: {
       hash: 'The version to bring back',
       expected_hash: 'The version to replace; default: the one you have read; null: any'
-    }
+    },
+    unlisted: ['timeout', 'diff_format']
   },
   lock_try: {
     description:

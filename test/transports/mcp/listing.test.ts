@@ -10,7 +10,7 @@ import { hashOf, makeTree } from '../../fixtures/tree.ts'
 const eras = { '2026': connectModern, '2025': connectLegacy }
 type Era = keyof typeof eras
 
-const sets = [['all'], ['core'], ['locks'], ['files'], ['all', 'files']]
+const sets = [['all'], ['core'], ['locks'], ['files'], ['undo'], ['all', 'undo', 'files']]
 const files = ['list_files', 'read_file', 'edit_file']
 
 /** By the tokenizer o200k these listings have 3 to 4 % more tokens than `countTokens` finds. */
