@@ -1,5 +1,6 @@
 // Power cuts in the middle of a transaction, on a file system of their own: all or none; and without the sync of the record, not always.
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -18,7 +19,11 @@ const cuts = lengthOf({ full: 60, short: 0 })
 const names = ['a', 'b/b', 'c/c', 'd/d', 'e/e']
 /** Of the ext4 driver: forgets all that is not on the disk, at once. EXT4_GOING_FLAGS_NOLOGFLUSH is 2. */
 const shutdown = `import fcntl,os,struct,sys
-fcntl.ioctl(os.open(sys.argv[1],os.O_RDONLY),0x8004587d,struct.pack('I',2))`
+fd=os.open(sys.argv[1],os.O_RDONLY)
+print('ready',flush=True)
+sys.stdin.readline()
+fcntl.ioctl(fd,0x8004587d,struct.pack('I',2))
+os._exit(0)`
 
 function run(command: string, ...args: string[]): void {
   const { status, stderr } = spawnSync(command, args)
@@ -43,6 +48,8 @@ async function cut(t: Test, ms: number, isRecordSynced: boolean): Promise<string
   const program = startStdio(t, ['--transport', 'stdio', '--dir', root], { environment })
   await program.call('async_read', { path: 'a' })
   const changes = names.map((path) => ({ operation: 'update', path, expected_hash: hashOf('old\n'), content: 'new\n' }))
+  const cutter = spawn('python3', ['-c', shutdown, root], { stdio: ['pipe', 'pipe', 'inherit'] })
+  await once(cutter.stdout, 'data')
   const perform = async () => {
     program.send({ jsonrpc: '2.0', id: 'it', method: 'async_transaction', params: { changes } })
     const answered = program.answer('it').then(
@@ -50,7 +57,8 @@ async function cut(t: Test, ms: number, isRecordSynced: boolean): Promise<string
       () => false
     )
     const isAnswered = await Promise.race([answered, delay(ms, false)])
-    run('python3', '-c', shutdown, root)
+    cutter.stdin.end('now\n')
+    await once(cutter, 'exit')
     return isAnswered
   }
   // Each sync takes a while, so that the cuts fall between them; that of the record alone is an fdatasync.
