@@ -1,5 +1,4 @@
 // Transactions: 20 files at once beside 20 updates one after the other; blame and undo of 100 changes.
-import { join } from 'node:path'
 import { makeTree, hashOf } from '../../test/fixtures/tree.ts'
 import { connect, type TestClient } from '../../test/fixtures/clients.ts'
 import { startProgram } from '../../test/fixtures/server.ts'
@@ -28,7 +27,7 @@ async function measure(owner: Owner): Promise<void> {
   const names = Array.from({ length: files }, (_, index) => `f${index}`)
   const lines = Array.from({ length: 2000 }, (_, index) => `line ${index}\n`).join('')
   const tree = makeTree(owner, { ...Object.fromEntries(names.map((name) => [name, textOf(name, 0)])), long: lines })
-  const { url } = await startProgram(owner, ['--dir', join(tree.root)])
+  const { url } = await startProgram(owner, ['--dir', tree.root], { ASYNC_CRUD_MCP_CRUD__MAX_FILE_VERSIONS: '200' })
   const ann = await connect(owner, 'rest', url, 'ann')
   const times = { single: [] as number[], together: [] as number[] }
   let round = 0

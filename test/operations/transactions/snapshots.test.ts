@@ -43,10 +43,10 @@ t.test('no consistent read sees half of a transaction', async (t) => {
       if (answer['status'] !== 'ok') throw new Error(JSON.stringify(answer))
     }
   }
-  let isDone = false
-  const writing = write().finally(() => (isDone = true))
+  const state = { isDone: false }
+  const writing = write().finally(() => (state.isDone = true))
   const seen = new Set<string>()
-  while (!isDone) {
+  while (!state.isDone) {
     const files = paths.map((path) => ({ path }))
     const { results } = await ann.call('async_batch_read', { files, consistent: true })
     const contents = results.map(({ content }: { content: string }) => content)
