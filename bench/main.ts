@@ -20,6 +20,7 @@ import { relay } from './subjects/relay.ts'
 import { replay } from './subjects/replay.ts'
 import { swarm } from './subjects/swarm.ts'
 import { targets } from './subjects/targets.ts'
+import { transactions } from './subjects/transactions.ts'
 import { watcher } from './subjects/watcher.ts'
 
 const benchmarks: Readonly<Record<string, (options: Options) => Promise<void>>> = {
@@ -36,6 +37,7 @@ const benchmarks: Readonly<Record<string, (options: Options) => Promise<void>>> 
   metrics,
   replay,
   persistence,
+  transactions,
   bounds,
   peers,
   load,

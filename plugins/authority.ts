@@ -52,7 +52,11 @@ export default fp<Options>(
             receipts: app.receipts,
             config: () => app.settings.current,
             member,
-            openState: app.persistence.open,
+            async openState(isContinued) {
+              const recordVersions = app.settleTransactions()
+              await app.persistence.open(isContinued)
+              recordVersions()
+            },
             onRole(role) {
               app.counts.authorityChanges += 1
               if (role === 'authority') app.sweepLeftovers()

@@ -69,7 +69,8 @@ export default fp(
       // A client that asks for the headers alone has not read the file.
       const agentId = request.method === 'HEAD' ? undefined : headerText(request.headers['x-agent-id'])
       const requestId = headerText(request.headers['idempotency-key'])
-      const caller = { agentId, requestId, transport: 'rest', takesNotices } as const
+      const changeSet = headerText(request.headers['x-change-set'])
+      const caller = { agentId, requestId, changeSet, transport: 'rest', takesNotices } as const
       return app.call(name, input, { caller, signal: goneSignal(reply.raw) })
     }
 

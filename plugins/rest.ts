@@ -19,6 +19,7 @@ export default fp(
           const result = await app.call(name, request.body, {
             caller: {
               agentId: headerText(request.headers['x-agent-id']),
+              changeSet: headerText(request.headers['x-change-set']),
               requestId: headerText(request.headers['idempotency-key']),
               transport: 'rest'
             },

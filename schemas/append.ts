@@ -1,6 +1,7 @@
 // async_append: adds to the end of a file (PRD 3.11).
 import {
   AgentId,
+  ChangeSet,
   RequestId,
   Replayed,
   Changed,
@@ -38,6 +39,7 @@ export const AppendInput = inputObject({
   timeout: Timeout,
   fencing_token: FencingToken,
   request_id: RequestId,
+  change_set: ChangeSet,
   agent_id: AgentId
 })
 export type AppendInput = Static<typeof AppendInput>

@@ -71,6 +71,22 @@ export const RequestId = Type.Optional(
   })
 )
 
+export const Snapshot = Type.String({
+  pattern: '^snapshot-[0-9]{1,16}$',
+  description: 'Names a moment: async_read with it gives a file as it was then, as long as that version is kept.'
+})
+
+/** What the name of a change set is. */
+export const changeSetText = { minLength: 1, maxLength: 100, pattern: shownText }
+
+export const ChangeSet = Type.Optional(
+  Type.String({
+    ...changeSetText,
+    description:
+      'Your name for the task that this change belongs to, such as "rename Config". async_history and async_undo find its changes by it.'
+  })
+)
+
 export const FencingToken = Type.Optional(
   Type.Integer({
     minimum: 0,

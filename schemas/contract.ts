@@ -8,6 +8,7 @@ import {
   BatchWriteInput,
   BatchWriteOutput
 } from './batch.ts'
+import { BlameInput, BlameOutput } from './blame.ts'
 import { DeleteInput, DeleteOutput } from './delete.ts'
 import {
   EditFileInput,
@@ -41,7 +42,9 @@ import { ReadInput, ReadOutput } from './read.ts'
 import { RenameInput, RenameOutput } from './rename.ts'
 import { ServerInfoInput, ServerInfoOutput } from './server-info.ts'
 import { StatusInput, StatusOutput } from './status.ts'
+import { TransactionInput, TransactionOutput } from './transaction.ts'
 import type { TObject, TProperties } from './typebox.ts'
+import { UndoInput, UndoOutput } from './undo.ts'
 import { UpdateInput, UpdateOutput } from './update.ts'
 import { WriteInput, WriteOutput } from './write.ts'
 
@@ -87,6 +90,9 @@ export const contract = {
   async_history: plain(HistoryInput, HistoryOutput),
   async_diff: plain(DiffInput, DiffOutput),
   async_restore: contending(RestoreInput, RestoreOutput),
+  async_transaction: plain(TransactionInput, TransactionOutput),
+  async_undo: plain(UndoInput, UndoOutput),
+  async_blame: plain(BlameInput, BlameOutput),
   lock_try: plain(LockTryInput, LockTryOutput),
   lock_wait: plain(LockWaitInput, LockWaitOutput),
   lock_renew: plain(LockRenewInput, LockRenewOutput),

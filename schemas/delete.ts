@@ -1,6 +1,7 @@
 // async_delete: deletes a file (PRD 3.4).
 import {
   AgentId,
+  ChangeSet,
   RequestId,
   Replayed,
   DiffFormat,
@@ -23,6 +24,7 @@ export const DeleteInput = inputObject({
   fencing_token: FencingToken,
   diff_format: DiffFormat,
   request_id: RequestId,
+  change_set: ChangeSet,
   agent_id: AgentId
 })
 export type DeleteInput = Static<typeof DeleteInput>

@@ -43,6 +43,7 @@ export const FileChanged = event('FileChangedEvent', 'file_changed', 'A file has
   previous_hash: Type.Optional(
     VersionHash('Of the version before; null if there was no file, absent if that is not known.')
   ),
+  change_set: Type.Optional(Type.String({ description: 'The task or the transaction to which it belongs.' })),
   renamed_from: Type.Optional(Type.String({ description: 'Its path until then.' }))
 })
 

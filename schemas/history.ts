@@ -1,6 +1,8 @@
 // async_history, async_diff, async_restore: the versions of a file, and how to restore one (DESIGN, further inputs).
 import {
   AgentId,
+  ChangeSet,
+  changeSetText,
   RequestId,
   Replayed,
   BytesWritten,
@@ -23,6 +25,7 @@ import { inputObject, Type, type Static } from './typebox.ts'
 
 export const HistoryInput = inputObject({
   path: Type.Optional(Path),
+  change_set: Type.Optional(Type.String({ ...changeSetText, description: 'Only versions of this change set.' })),
   by_agent: Type.Optional(
     Type.String({
       minLength: 1,
@@ -60,6 +63,7 @@ export const HistoryVersion = Type.Object(
     operation: Type.Union([Type.String(), Type.Null()], {
       description: 'The operation that made it; "external" and null as for agent_id.'
     }),
+    change_set: Type.Optional(Type.String({ description: 'The task or the transaction that it belongs to.' })),
     at: Timestamp,
     kept: Type.Boolean({ description: 'True if its bytes are kept: async_diff and async_restore can use it.' }),
     lines: Type.Optional(
@@ -88,6 +92,9 @@ export const HistoryOutput = Type.Object(
     status: StatusOk,
     versions: Type.Array(HistoryVersion, { description: 'The newest first.' }),
     next_cursor: Type.Optional(Type.String({ description: 'Present if there are older versions: pass it as cursor.' })),
+    forgotten_before: Type.Optional(
+      Type.String({ format: 'date-time', description: 'Versions made before this time are not all known any more.' })
+    ),
     timestamp: Timestamp
   },
   { title: 'HistoryOutput', description: 'Versions that the server knows.' }
@@ -140,6 +147,7 @@ export const RestoreInput = inputObject({
   fencing_token: FencingToken,
   diff_format: DiffFormat,
   request_id: RequestId,
+  change_set: ChangeSet,
   agent_id: AgentId
 })
 export type RestoreInput = Static<typeof RestoreInput>

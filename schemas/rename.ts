@@ -1,6 +1,7 @@
 // async_rename: renames or moves a file (PRD 3.9).
 import {
   AgentId,
+  ChangeSet,
   RequestId,
   Replayed,
   CreateDirs,
@@ -29,6 +30,7 @@ export const RenameInput = inputObject({
   ),
   diff_format: DiffFormat,
   request_id: RequestId,
+  change_set: ChangeSet,
   agent_id: AgentId
 })
 export type RenameInput = Static<typeof RenameInput>

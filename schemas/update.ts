@@ -1,6 +1,7 @@
 // async_update: changes a file, given the hash of the version the change was made for (PRD 3.3).
 import {
   AgentId,
+  ChangeSet,
   RequestId,
   Replayed,
   BytesWritten,
@@ -50,6 +51,7 @@ export const UpdateInput = inputObject({
   timeout: Timeout,
   diff_format: DiffFormat,
   request_id: RequestId,
+  change_set: ChangeSet,
   agent_id: AgentId
 })
 export type UpdateInput = Static<typeof UpdateInput>

@@ -1,6 +1,7 @@
 // async_write: creates a file (PRD 3.2).
 import {
   AgentId,
+  ChangeSet,
   RequestId,
   Replayed,
   BytesWritten,
@@ -24,7 +25,13 @@ export const writeItem = {
   fencing_token: FencingToken
 }
 
-export const WriteInput = inputObject({ ...writeItem, timeout: Timeout, request_id: RequestId, agent_id: AgentId })
+export const WriteInput = inputObject({
+  ...writeItem,
+  timeout: Timeout,
+  request_id: RequestId,
+  change_set: ChangeSet,
+  agent_id: AgentId
+})
 export type WriteInput = Static<typeof WriteInput>
 
 export const WriteOutput = Type.Object(

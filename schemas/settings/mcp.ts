@@ -8,7 +8,7 @@ export const mcp = Type.Object(
       default: ['all'],
       examples: [['core', 'locks', 'async_diff']],
       description:
-        'The tools that are listed and can be called over MCP: sets (core, files, locks, all) and names of tools. "all" is without "files" (list_files, read_file, edit_file), which do for one folder what the others do for a tree. REST and JSON-RPC have every operation.'
+        'The tools that are listed and can be called over MCP: sets (core, files, locks, undo, all) and names of tools. "all" is without "files" (list_files, read_file, edit_file), which do for one folder what the others do for a tree, and without async_undo and async_blame, which "undo" has. REST and JSON-RPC have every operation.'
     }),
     output_schemas: Type.Boolean({
       default: false,

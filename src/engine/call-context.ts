@@ -26,9 +26,9 @@ export function createContexts(engine: SharedParts): (config: Config, call: OwnP
       this.receipt = receipt
     }
 
-    withAgent(agentId: string | undefined): CallContext {
+    withAgent(agentId: string | undefined, changeSet = this.caller.changeSet): CallContext {
       const { config, caller, signal, progress, work } = this
-      return new CallContext(config, { caller: { ...caller, agentId }, signal, progress }, work)
+      return new CallContext(config, { caller: { ...caller, agentId, changeSet }, signal, progress }, work)
     }
 
     withReceipt(receipt: ReceiptTurn | undefined): CallContext {

@@ -21,6 +21,8 @@ import type { Receipts, ReceiptTurn } from './receipts/receipts.ts'
 export interface Caller {
   /** Undefined if the client named none; `agent_id` in the input comes first. */
   readonly agentId?: string | undefined
+  /** The client's name for the task of its changes; `change_set` in the input comes first. */
+  readonly changeSet?: string | undefined
   readonly transport: 'rest' | 'mcp' | 'stdio' | 'internal'
   /** The session or connection, if the transport has one; a lease taken over it ends with it. */
   readonly connection?: string | undefined
@@ -117,8 +119,8 @@ export interface OperationContext extends Engine {
   readonly work: CallWork
   /** Of the change that the call makes; undefined if the call has no name. */
   readonly receipt: ReceiptTurn | undefined
-  /** The same call, made under this name. */
-  withAgent(agentId: string | undefined): OperationContext
+  /** The same call, made under this name and for this task. */
+  withAgent(agentId: string | undefined, changeSet?: string): OperationContext
   /** The same call, for the change that has this receipt. */
   withReceipt(receipt: ReceiptTurn | undefined): OperationContext
 }

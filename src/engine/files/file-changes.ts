@@ -11,6 +11,8 @@ import { makeLink, readLink } from './links.ts'
 import { makeParents, type MadeParents } from './parents.ts'
 import { checkSize, contentHash, fileNotFound, type FileVersion } from './read-file.ts'
 import { renameEntry, type RenameOutcome, type RenameSource, type RenameTarget } from './rename-entry.ts'
+import { createCommit } from './transaction/commit.ts'
+import type { TransactionRecords } from './transaction/record.ts'
 import type { Unfinished } from './unfinished.ts'
 import type { OpenEntry } from './walk.ts'
 import { createWriter, explainWriteError, type AnnounceWrite, type WriteRequest } from './write-file.ts'
@@ -25,6 +27,8 @@ export interface FileChangesOptions {
   readonly hardlinks: string
   /** Undefined if changes of several steps are not noted. */
   readonly unfinished: Unfinished | undefined
+  /** Undefined if transactions leave no record. */
+  readonly records: TransactionRecords | undefined
 }
 
 /** Both run right before the change, in the same tick. */
@@ -204,6 +208,8 @@ export function createFileChanges(options: FileChangesOptions) {
     createLink,
     remove,
     rename,
+    /** Makes several changes, all or none. */
+    commit: createCommit({ writer, durability, unfinished, records: options.records }),
     /** Refuses every further change and removes the temporary files that are still there. */
     close: () => writer.close()
   }

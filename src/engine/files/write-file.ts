@@ -29,15 +29,18 @@ export interface WriteSettings {
   readonly maxSyncBytes: number
 }
 
-export interface WriteRequest {
+export interface StageRequest {
   readonly place: OpenEntry
-  /** As the caller spelt it, for messages. */
-  readonly path: string
   readonly bytes: Buffer
-  /** The replaced version, whose mode and owner are kept; undefined creates. */
+  /** The version whose mode and owner are kept; undefined creates. */
   readonly replaces: FileVersion | undefined
   /** Of a new file that was there before. */
   readonly mode?: number | undefined
+}
+
+export interface WriteRequest extends StageRequest {
+  /** As the caller spelt it, for messages. */
+  readonly path: string
   /** Runs in the same tick as the rename, immediately before it; throws to refuse. */
   readonly check: () => void
   readonly announce?: AnnounceWrite | undefined
@@ -48,6 +51,17 @@ export interface Staged {
   /** Its name, in the folder of the file. */
   readonly name: string
   readonly stat: BigIntStats
+}
+
+/** Bytes under a temporary name. */
+export interface StagedFile {
+  readonly name: string
+  readonly fd: number
+  readonly remove: () => void
+  /** Nothing of it remains. */
+  readonly discard: () => void
+  /** The temporary name is not the writer's to remove any more. */
+  readonly placed: () => void
 }
 
 /** Runs right before the change, in the same tick. @returns called if the change fails after all, while the staged name is still there */
@@ -73,43 +87,60 @@ export function createWriter({ durability, maxSyncBytes }: WriteSettings) {
   const temporaries = new Set<() => void>()
   let isClosed = false
 
+  /** Writes the bytes under a temporary name beside the place, not synced. @throws Error of the file system; then nothing is left */
+  async function stage({ place, bytes, replaces, mode }: StageRequest): Promise<StagedFile> {
+    const name = temporaryName()
+    const remove = () => removeIfThere(place.directory.at(name))
+    const fd = openSync(place.directory.at(name), createFlags, 0o600)
+    temporaries.add(remove)
+    const discard = () => {
+      tidy(remove)
+      temporaries.delete(remove)
+      tidy(() => closeSync(fd))
+    }
+    try {
+      await fill(fd, bytes)
+      copyModeAndOwner(fd, replaces, mode)
+      return { name, fd, remove, discard, placed: () => void temporaries.delete(remove) }
+    } catch (error) {
+      discard()
+      throw error
+    }
+  }
+
   /**
    * The bytes are at the place once this returns; `after` takes later failures.
    * @throws OperationError WRITE_ERROR, ACCESS_DENIED, FILE_EXISTS (creating only), or what `check` throws; then the file is as it was
    */
-  async function writeFile(
-    { place, path, bytes, replaces, mode, check, announce }: WriteRequest,
-    after: AfterChange
-  ): Promise<Written> {
-    const name = temporaryName()
-    const temporary = place.directory.at(name)
-    const remove = () => removeIfThere(temporary)
-    let fd: number | undefined
+  async function writeFile(request: WriteRequest, after: AfterChange): Promise<Written> {
+    const { place, path, replaces, check, announce } = request
+    let staged: StagedFile | undefined
     let withdraw: (() => void) | undefined
     let freed: Promise<void> | undefined
     const target = place.directory.at(place.name)
     try {
-      fd = openSync(temporary, createFlags, 0o600)
-      temporaries.add(remove)
-      await fill(fd, bytes)
-      copyModeAndOwner(fd, replaces, mode)
-      await durability.syncContent(fd)
+      staged = await stage(request)
+      await durability.syncContent(staged.fd)
       // No await between the checks and the rename, so that no other operation of this process comes in between.
-      if (isClosed) throw stopping(path)
+      assertOpen(path)
       check()
-      withdraw = announce?.({ name, stat: fstatSync(fd, { bigint: true }) })
+      withdraw = announce?.({ name: staged.name, stat: fstatSync(staged.fd, { bigint: true }) })
+      const temporary = place.directory.at(staged.name)
       if (replaces === undefined) createLink(temporary, target, path)
       else freed = freeOnThread(target, () => renameSync(temporary, target))
     } catch (error) {
       withdraw?.()
-      tidy(remove)
-      temporaries.delete(remove)
-      if (fd !== undefined) tidy(() => closeSync(fd as number))
+      staged?.discard()
       throw explainWriteError(error, path)
     }
-    temporaries.delete(remove)
-    if (replaces === undefined) after.attempt(remove, leftover)
-    return { identity: settle(fd, after), freed }
+    staged.placed()
+    if (replaces === undefined) after.attempt(staged.remove, leftover)
+    return { identity: settle(staged.fd, after), freed }
+  }
+
+  /** @throws OperationError OVERLOADED once the server stops */
+  function assertOpen(path: string): void {
+    if (isClosed) throw stopping(path)
   }
 
   /** After the change. */
@@ -130,6 +161,9 @@ export function createWriter({ durability, maxSyncBytes }: WriteSettings) {
 
   return {
     writeFile,
+    stage,
+    settle,
+    assertOpen,
     /** Refuses every further rename and removes the remaining temporary files. */
     close(): void {
       isClosed = true
@@ -163,7 +197,7 @@ function copyModeAndOwner(fd: number, replaces: FileVersion | undefined, newMode
 }
 
 /** A new name by link: unlike rename it fails if another program has just created the file. */
-function createLink(temporary: string, target: string, path: string): void {
+export function createLink(temporary: string, target: string, path: string): void {
   try {
     linkSync(temporary, target)
   } catch (error) {
@@ -178,7 +212,7 @@ function createLink(temporary: string, target: string, path: string): void {
   }
 }
 
-function removeIfThere(path: string): void {
+export function removeIfThere(path: string): void {
   try {
     unlinkSync(path)
   } catch (error) {
@@ -187,7 +221,7 @@ function removeIfThere(path: string): void {
 }
 
 /** For cleaning up after a failure: that failure is the one to report. */
-function tidy(step: () => void): void {
+export function tidy(step: () => void): void {
   try {
     step()
   } catch {

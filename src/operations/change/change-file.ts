@@ -67,7 +67,7 @@ export async function changeFile<Done extends object>(
   return answerContention(context, { ...stale, operation, texts, diffFormat, patches, rehearse, notMerged })
 }
 
-function publishContention(
+export function publishContention(
   { events, caller, counts, activity }: OperationContext,
   stale: StaleChange,
   merged: boolean
