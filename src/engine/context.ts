@@ -4,6 +4,7 @@ import type { Differ } from './diff/differ.ts'
 import type { Bases } from './versions/bases.ts'
 import type { History } from './versions/history.ts'
 import type { KnownText } from './versions/known-text.ts'
+import type { TraceContext } from '../support/trace-context.ts'
 import type { FileStore } from './files/file-store.ts'
 import type { LockManager } from './locks/lock-manager.ts'
 import type { Config } from '../../schemas/config.ts'
@@ -33,6 +34,8 @@ export interface Caller {
   readonly maxWaitSeconds?: number | undefined
   /** The client's name for the request (the header Idempotency-Key); `request_id` in the input must not differ. */
   readonly requestId?: string | undefined
+  /** The trace that the call belongs to, and the span that asked for it. */
+  readonly trace?: TraceContext | undefined
   /** A relay's own name for the request, which counts if the client gave none. */
   readonly callId?: string | undefined
   /** Names the journal of the authority that was asked before, and was lost: it may have carried the request out. */
@@ -45,6 +48,8 @@ export interface Logger {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void
   error(fields: object, message: string): void
+  /** The same, with these fields in every line. */
+  child(fields: object): Logger
 }
 
 /** The parts of one engine, made once per process. */
@@ -98,11 +103,10 @@ export type OperationResult = Readonly<Record<string, unknown>> & {
 }
 
 /** Calls an operation by name on the engine; every transport is a layer over this. */
-export type CallOperation = (
-  name: string,
-  input: unknown,
-  call: Pick<OperationContext, 'caller' | 'signal' | 'progress'>
-) => Promise<OperationResult>
+export type CallOperation = (name: string, input: unknown, call: OwnParts) => Promise<OperationResult>
+
+/** What is a call's own. */
+export type OwnParts = Pick<OperationContext, 'caller' | 'signal' | 'progress' | 'onWait'>
 
 export interface OperationContext extends Engine {
   readonly caller: Caller
@@ -110,6 +114,8 @@ export interface OperationContext extends Engine {
   readonly signal: AbortSignal
   /** Reports the progress of a wait to the client, if it asked for that. */
   readonly progress?: ((message: string) => void) | undefined
+  /** Called when a wait for locks has ended: with its milliseconds, and `ok` or an error code. */
+  readonly onWait?: ((ms: number, result: string) => void) | undefined
   readonly log: Logger
   /** The bytes that this call works on. */
   readonly work: CallWork

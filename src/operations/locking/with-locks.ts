@@ -173,7 +173,8 @@ async function acquire(
   targets: readonly Target[],
   options: TimedOptions
 ): Promise<Lock> {
-  const { locks, config, caller, signal, progress, counts, activity } = context
+  const { locks, config, caller, signal, progress, onWait, counts, activity } = context
+  let result = 'ok'
   const start = performance.now()
   const { seconds, inAll, isCut } = waitSeconds(context, options.timeout)
   try {
@@ -189,11 +190,13 @@ async function acquire(
     if (!(error instanceof OperationError)) throw error
     const cut = error.code === 'LOCK_TIMEOUT' && isCut ? ` ${explainCut(inAll)}` : ''
     const { code, message, details, cause } = error
+    result = code
     throw new OperationError(code, message + cut, { path: targets[0]?.path, details, cause })
   } finally {
     const waitedMs = performance.now() - start
     counts.lockWaits.record(waitedMs)
     activity.waited(terms[0]?.path ?? '', waitedMs)
+    onWait?.(waitedMs, result)
   }
 }
 

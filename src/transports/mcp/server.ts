@@ -6,6 +6,7 @@ import { OperationError } from '../../errors.ts'
 import type { CallOperation, Caller } from '../../engine/context.ts'
 import { agentOperations } from '../../operations/index.ts'
 import { suggest } from '../../support/suggest.ts'
+import { readTrace } from '../../support/trace-context.ts'
 import { instructionsFor } from './instructions.ts'
 import type { ToolOperation } from './offered-tools.ts'
 import { listResources, readResource, resourceTemplates, toProtocolError, type ListFiles } from './resources.ts'
@@ -120,6 +121,7 @@ function callOf(options: McpServerOptions, context: ServerContext): Call {
   return makeCall(options, {
     agentId: agentIdOf(context),
     connection: connectionOf(context.sessionId),
+    trace: traceOf(context),
     signal: signalOf(context),
     progress: progressOf(context)
   })
@@ -130,13 +132,20 @@ type Call = Parameters<CallOperation>[2]
 /** @param about what the request says beyond the connection */
 export function makeCall(
   { caller, maxWaitSeconds }: Pick<McpServerOptions, 'caller' | 'maxWaitSeconds'>,
-  { agentId, connection, signal, progress }: Pick<Caller, 'agentId' | 'connection'> & Omit<Call, 'caller'>
+  {
+    agentId,
+    connection,
+    trace,
+    signal,
+    progress
+  }: Pick<Caller, 'agentId' | 'connection' | 'trace'> & Omit<Call, 'caller'>
 ): Call {
   return {
     caller: {
       ...caller,
       agentId: agentId ?? caller.agentId,
       connection: connection ?? caller.connection,
+      ...(trace !== undefined && { trace }),
       ...(progress === undefined && { maxWaitSeconds })
     },
     signal,
@@ -174,6 +183,15 @@ function agentIdOf({ http, mcpReq, sessionId }: ServerContext): string | undefin
   const header = headerText(http?.req?.headers.get('x-agent-id'))
   if (header !== undefined) return header
   return agentIdIn(mcpReq._meta) ?? connectionOf(sessionId)
+}
+
+/** Of `_meta`, which the call itself has; else of the request that carries it. */
+function traceOf({ http, mcpReq }: ServerContext): Caller['trace'] {
+  const headers = http?.req?.headers
+  return (
+    readTrace(mcpReq._meta) ??
+    readTrace(headers && { traceparent: headers.get('traceparent'), tracestate: headers.get('tracestate') })
+  )
 }
 
 /** The agent's name in a client's `_meta`. */

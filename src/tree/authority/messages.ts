@@ -31,6 +31,8 @@ interface CallRequest {
   readonly caller: Caller
   /** Whether progress is wanted. */
   readonly progress: boolean
+  /** Whether the relay wants to know how long the call waited for locks. */
+  readonly waits: boolean
 }
 
 export type RelayMessage =
@@ -73,6 +75,7 @@ export type AuthorityMessage =
   | { readonly type: 'lineage'; readonly lineage: string | undefined }
   | { readonly type: 'refused'; readonly message: string }
   | { readonly type: 'progress'; readonly id: number; readonly message: string }
+  | { readonly type: 'waited'; readonly id: number; readonly ms: number; readonly result: string }
   | { readonly type: 'result'; readonly id: number; readonly result: OperationResult | object | boolean }
   | { readonly type: 'error'; readonly id: number; readonly error: ErrorOnWire }
   | { readonly type: 'event'; readonly event: TreeEvent }
