@@ -13,6 +13,7 @@ import { findOperation } from '../src/operations/index.ts'
 import { offeredTools } from '../src/transports/mcp/offered-tools.ts'
 import { createReadTracker, type ReadTracker } from '../src/engine/versions/read-tracker.ts'
 import { listTracked } from '../src/engine/versions/tracked-files.ts'
+import { paceProgress } from '../src/engine/progress.ts'
 import { createReceipts, type Receipts } from '../src/engine/receipts/receipts.ts'
 import { createRunningCalls } from '../src/engine/running-calls.ts'
 
@@ -91,7 +92,11 @@ export default fp<{ config: Config; version: string }>(
         const operation = findOperation(name)
         if (operation === undefined) throw new OperationError('ROUTE_NOT_FOUND', `Unknown operation: ${name}`)
         if (isStopping) throw serverStopping()
-        return running.track(operation.call(input, contextOf(app.settings.current, call)))
+        const { current } = app.settings
+        if (call.progress === undefined) return running.track(operation.call(input, contextOf(current, call)))
+        const { report, end } = paceProgress(call.progress, current.mcp.progress_seconds * 1000)
+        const answered = operation.call(input, contextOf(current, { ...call, progress: report }))
+        return running.track(answered.finally(end))
       },
       disconnect(connection) {
         if (!config.locks.release_on_disconnect) return

@@ -40,6 +40,12 @@ export function createContexts(engine: SharedParts): (config: Config, call: OwnP
       return new CallContext(config, { caller: { ...caller, agentId }, signal, progress, onWait }, work, log)
     }
 
+    withProgress(progress: OwnParts['progress']): CallContext {
+      if (progress === this.progress) return this
+      const { config, caller, signal, onWait, work, log, receipt } = this
+      return new CallContext(config, { caller, signal, progress, onWait }, work, log, receipt)
+    }
+
     withReceipt(receipt: ReceiptTurn | undefined): CallContext {
       return receipt === undefined ? this : new CallContext(this.config, this, this.work, this.log, receipt)
     }

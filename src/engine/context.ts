@@ -11,6 +11,7 @@ import type { Config } from '../../schemas/config.ts'
 import type { ActivityLog } from './activity.ts'
 import type { Counts } from './counts.ts'
 import type { Events } from './events/event-hub.ts'
+import type { Report } from './progress.ts'
 import type { LostLeases } from './leases/lost-leases.ts'
 import type { Tickets } from './leases/tickets.ts'
 import type { CallWork } from './work-budget.ts'
@@ -112,8 +113,8 @@ export interface OperationContext extends Engine {
   readonly caller: Caller
   /** Aborted when the call is cancelled or its client has gone. */
   readonly signal: AbortSignal
-  /** Reports the progress of a wait to the client, if it asked for that. */
-  readonly progress?: ((message: string) => void) | undefined
+  /** Reports to the client how far the call is, if it asked for that. */
+  readonly progress?: Report | undefined
   /** Called when a wait for locks has ended: with its milliseconds, and `ok` or an error code. */
   readonly onWait?: ((ms: number, result: string) => void) | undefined
   readonly log: Logger
@@ -123,6 +124,8 @@ export interface OperationContext extends Engine {
   readonly receipt: ReceiptTurn | undefined
   /** The same call, made under this name. */
   withAgent(agentId: string | undefined): OperationContext
+  /** The same call, as a part that reports its progress here. */
+  withProgress(progress: Report | undefined): OperationContext
   /** The same call, for the change that has this receipt. */
   withReceipt(receipt: ReceiptTurn | undefined): OperationContext
 }

@@ -184,7 +184,9 @@ async function acquire(
       timeoutMs: Math.max(0, seconds * 1000 - options.elapsedMs),
       ttlMs: operationTtlMs(config),
       signal,
-      ...(progress !== undefined && { onPosition: (position, total) => progress(`position ${position} of ${total}`) })
+      ...(progress !== undefined && {
+        onPosition: (position, total) => progress({ message: `position ${position} of ${total}` })
+      })
     })
   } catch (error) {
     if (!(error instanceof OperationError)) throw error

@@ -5,6 +5,7 @@ import { setImmediate, setTimeout as delay } from 'node:timers/promises'
 import type { Member } from '../state/state-file.ts'
 import type { ByteBudget } from '../../engine/byte-budget.ts'
 import type { OwnParts } from '../../engine/context.ts'
+import type { Progress } from '../../engine/progress.ts'
 import { OperationError, toOperationError } from '../../errors.ts'
 import { isLarge } from '../../support/encode-large.ts'
 import { version } from '../../support/installation.ts'
@@ -133,7 +134,7 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
       if (!peers.has(peer)) return
       if (request.type === 'call' && request.caller.connection !== undefined) connections.add(request.caller.connection)
       const reports = {
-        progress: (message: string) => channel.send({ type: 'progress', id, message }),
+        progress: (progress: Progress) => channel.send({ type: 'progress', id, ...progress }),
         onWait: (ms: number, result: string) => channel.send({ type: 'waited', id, ms, result })
       }
       const result =

@@ -113,7 +113,7 @@ async function connectRelay(path: string, { hello, signal, silenceMs }: ConnectO
         isLeaving = true
         return channel.send({ type: 'left' })
       case 'progress':
-        return pending.get(message.id)?.progress?.(message.message)
+        return pending.get(message.id)?.progress?.(message)
       case 'waited':
         return pending.get(message.id)?.onWait?.(message.ms, message.result)
       case 'result':
