@@ -94,7 +94,7 @@ export default fp<{ config: Config; version: string }>(
         if (isStopping) throw serverStopping()
         const { current } = app.settings
         if (call.progress === undefined) return running.track(operation.call(input, contextOf(current, call)))
-        const { report, end } = paceProgress(call.progress, current.mcp.progress_seconds * 1000)
+        const { report, end } = paceProgress(call.progress, config.mcp.progress_seconds * 1000)
         const answered = operation.call(input, contextOf(current, { ...call, progress: report }))
         return running.track(answered.finally(end))
       },

@@ -73,7 +73,7 @@ export function pathOf({ url }: FastifyRequest): string {
 
 /** No route, and no file: says what there is. */
 export function notFound({ method }: FastifyRequest, path: string): OperationError {
-  const hint = suggest(path, [...byPath.keys()])
+  const hint = suggest(path, [...byPath.keys()]).replace('; known:', '; known by POST:')
   const end = hint.endsWith('?') ? '' : '.'
   const message = `Nothing answers ${method} ${path.slice(0, 200)}${hint}${end} GET /docs shows what there is, GET /openapi.json the same for programs, GET /board what happens.`
   return new OperationError('ROUTE_NOT_FOUND', message)

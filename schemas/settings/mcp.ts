@@ -1,6 +1,5 @@
 // Settings of what MCP clients, and their models, are shown.
 import { Type } from '../typebox.ts'
-import { live } from './annotations.ts'
 
 export const mcp = Type.Object(
   {
@@ -17,7 +16,6 @@ export const mcp = Type.Object(
         'Whether tools are listed with the schemas of their answers, ten times the size of the rest. A client can ask for them with "async-crud-mcp/output_schemas": true in the _meta of tools/list.'
     }),
     progress_seconds: Type.Number({
-      ...live,
       minimum: 0,
       maximum: 60,
       default: 0.25,

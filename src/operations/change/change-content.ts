@@ -12,7 +12,7 @@ import type { VersionTexts } from './version-texts.ts'
 
 export interface ContentChange<Done> extends Pick<
   FileChange<Done>,
-  'operation' | 'timeout' | 'diffFormat' | 'patches'
+  'operation' | 'timeout' | 'diffFormat' | 'patches' | 'unifiedDiff'
 > {
   /** As the caller spelt it. */
   readonly path: string
@@ -113,6 +113,7 @@ export async function changeContent<Done extends { readonly hash?: string }>(
     diffFormat,
     texts,
     patches,
+    unifiedDiff: request.unifiedDiff,
     rehearse: async (current) => files.checkReplaceable(path, current, await bytesOf(current)),
     make
   })
