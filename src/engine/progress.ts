@@ -58,15 +58,16 @@ export function countSteps(report: Report | undefined, what: string) {
   if (report === undefined) return undefined
   let done = 0
   let total: number | undefined
+  const add = (count = 1): void => {
+    done += count
+    report({ message: `${done} ${total === undefined ? '' : `of ${total} `}${what}`, done, total })
+  }
   return {
-    add(count = 1): void {
-      done += count
-      report({ message: `${done} ${total === undefined ? '' : `of ${total} `}${what}`, done, total })
-    },
+    add,
     /** From now on it is known how many there are. */
     expect(further: number): void {
       total = done + further
-      if (further === 0) this.add(0)
+      if (further === 0) add(0)
     },
     /** For a part that is one step here, and counts steps of its own. */
     part: ({ message, done: inPart, total: ofPart }: Progress): void => {

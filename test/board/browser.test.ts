@@ -197,7 +197,7 @@ t.test('markup in names, notes and contents is text', { skip }, async (t) => {
   t.equal(await page.evaluate('globalThis.hit'), undefined)
 })
 
-t.test('a token is asked for, and kept by the tab alone', { skip }, async (t) => {
+inFull('a token is asked for, and kept by the tab alone', async (t) => {
   const { url } = await startServer(t, makeTree(t, { f: '' }).root, { daemon: { token: 'sesame' } })
   const page = await openPage(t, browser, { mayFail: /401/ })
   await page.goto(`${url}/board`)

@@ -40,7 +40,7 @@ async function run(flags: DoctorFlags): Promise<void> {
     progress.change(describe())
     return findings
   })
-  const found = (await Promise.all(checking).finally(progress.end)).flat()
+  const found = (await Promise.all(checking).finally(() => progress.end())).flat()
   const isWell = found.every(({ verdict }) => verdict !== 'fail')
   if (flags.json) printJson({ ok: isWell, findings: found })
   else found.forEach(show)
