@@ -78,7 +78,7 @@ export default fp<Options>(
       if (isStopping) throw serverStopping()
       return running.track(tree.call(name, input, options))
     }
-    app.decorate('call', app.callCounts.counting(call, names))
+    app.decorate('call', app.callCounts.counting(app.traced(call, names), names))
     app.server.on('listening', tree.introduce)
 
     // Refuses new calls and answers waiting ones; calls that hold their lock may finish within the operator's time limit.
@@ -100,7 +100,7 @@ export default fp<Options>(
       setTimeout(() => app.server.closeAllConnections(), 200).unref()
     })
   },
-  { name: 'authority', dependencies: ['degradations', 'counts', 'request-budget', 'engine', 'persistence'] }
+  { name: 'authority', dependencies: ['degradations', 'counts', 'tracing', 'request-budget', 'engine', 'persistence'] }
 )
 
 function natureOf(name: string) {

@@ -98,7 +98,7 @@ export function notFound({ method }: FastifyRequest, path: string): OperationErr
   const [, right] = usualMistakes.find(([form]) => form.test(path)) ?? []
   if (right !== undefined)
     return new OperationError('ROUTE_NOT_FOUND', `Nothing answers ${method} ${path.slice(0, 200)}. ${right}`)
-  const hint = suggest(path, [...byPath.keys()])
+  const hint = suggest(path, [...byPath.keys()]).replace('; known:', '; known by POST:')
   const end = hint.endsWith('?') ? '' : '.'
   const message = `Nothing answers ${method} ${path.slice(0, 200)}${hint}${end} GET /docs shows what there is, GET /openapi.json the same for programs, GET /board what happens.`
   return new OperationError('ROUTE_NOT_FOUND', message)

@@ -30,6 +30,7 @@ import resources from '../plugins/resources.ts'
 import rest from '../plugins/rest.ts'
 import settings, { type ReloadOptions } from '../plugins/settings.ts'
 import stdio from '../plugins/stdio.ts'
+import tracing from '../plugins/tracing.ts'
 import watcher from '../plugins/watcher.ts'
 import type { Config } from './config/config.ts'
 import { queryCheckOf } from './transports/query-check.ts'
@@ -89,6 +90,7 @@ export async function createApp({
   await app.register(settings, { ...options, reload })
   await app.register(degradations)
   await app.register(counts)
+  await app.register(tracing, options)
   await app.register(loopDelay)
   await app.register(requestBudget, options)
   // The engine.

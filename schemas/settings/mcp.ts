@@ -15,6 +15,13 @@ export const mcp = Type.Object(
       description:
         'Whether tools are listed with the schemas of their answers, ten times the size of the rest. A client can ask for them with "async-crud-mcp/output_schemas": true in the _meta of tools/list.'
     }),
+    progress_seconds: Type.Number({
+      minimum: 0,
+      maximum: 60,
+      default: 0.25,
+      description:
+        'How often a call tells a client that asked for progress how far it is, at most. Of work that ends sooner, nothing is told.'
+    }),
     text: Type.String({
       enum: ['json', 'plain'],
       default: 'json',

@@ -49,6 +49,7 @@ export async function updateOne(
     diffFormat: diff_format,
     texts,
     patches,
+    unifiedDiff: input.unified_diff,
     expectedHash: () => expected_hash,
     onContention: on_contention,
     change: (version) => newText(input, version, texts, context),

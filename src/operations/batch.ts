@@ -9,6 +9,7 @@ import { asyncUpdate, updateOne, type Updated } from './async-update.ts'
 import { asyncWrite, writeOne } from './async-write.ts'
 import { createInputCheck, type InputCheck } from './definition/check-input.ts'
 import type { OperationContext } from '../engine/context.ts'
+import { countSteps } from '../engine/progress.ts'
 import { defineOperation } from './definition/define.ts'
 import { takeInput } from './definition/copy-input.ts'
 import { atomicBatch } from './transaction/atomic-batch.ts'
@@ -35,10 +36,10 @@ export const asyncBatchRead = defineOperation({
     let bytes = 0
     const isAllowed = files.length <= context.config.crud.max_batch_files
     const together = consistent && isAllowed ? await readTogether(files, checkReadItem, context) : undefined
-    const answer = await runBatch(files, checkReadItem, context, async (item) => {
+    const answer = await runBatch(files, checkReadItem, context, async (item, itsContext) => {
       if (bytes > max_batch_answer_bytes) throw answerFull(item.path, max_batch_answer_bytes)
       const input = { ...item, ...(diff_format !== undefined && { diff_format }) }
-      const result = await (together === undefined ? readOne(input, context) : together.answer(input))
+      const result = await (together === undefined ? readOne(input, itsContext) : together.answer(input))
       bytes += sizeOf(result)
       return result
     })
@@ -141,6 +142,8 @@ async function runBatch<Item, Result extends { readonly status: string }>(
     )
   }
   const results: (Result | ErrorEnvelope)[] = []
+  const steps = countSteps(context.progress, 'files')
+  steps?.expect(items.length)
   for (const [index, item] of items.entries()) {
     try {
       // Between two files other calls get a turn. It also shows whether the caller has gone: then no more files are changed.
@@ -148,9 +151,10 @@ async function runBatch<Item, Result extends { readonly status: string }>(
       context.signal.throwIfAborted()
       const at = `files[${index}]`
       const receipt = context.receipt?.item(index)
-      const own = context.withReceipt(receipt)
+      const own = context.withProgress(steps?.part).withReceipt(receipt)
       const make = async () => handle(check(takeInput(item, at), at), own)
       results.push(await settle(pathOf(item), context, () => once(receipt, make)))
+      steps?.add()
     } catch (error) {
       throw results.length === 0 ? error : cancelledAfter(results, items.length)
     }

@@ -1,4 +1,5 @@
 // The files of one lock_try or lock_wait: requested together, in canonical order, each with its own outcome.
+import type { Report } from '../progress.ts'
 import type { LockResult } from '../../../schemas/locks.ts'
 import { OperationError, toOperationError } from '../../errors.ts'
 import type { LeaseRequest } from '../locks/lease-request.ts'
@@ -16,7 +17,7 @@ export interface GroupOptions extends LeaseOptions {
 
 interface Wait extends Pick<LeaseWaitOptions, 'timeoutMs' | 'graceMs' | 'connection'> {
   readonly signal: AbortSignal
-  readonly progress: ((message: string) => void) | undefined
+  readonly progress: Report | undefined
   /** Called for each file that was not free at once, when the wait for it is over. */
   readonly onWaited: (path: string, ms: number) => void
 }

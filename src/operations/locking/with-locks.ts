@@ -173,7 +173,8 @@ async function acquire(
   targets: readonly Target[],
   options: TimedOptions
 ): Promise<Lock> {
-  const { locks, config, caller, signal, progress, counts, activity } = context
+  const { locks, config, caller, signal, progress, onWait, counts, activity } = context
+  let result = 'ok'
   const start = performance.now()
   const { seconds, inAll, isCut } = waitSeconds(context, options.timeout)
   try {
@@ -183,17 +184,21 @@ async function acquire(
       timeoutMs: Math.max(0, seconds * 1000 - options.elapsedMs),
       ttlMs: operationTtlMs(config),
       signal,
-      ...(progress !== undefined && { onPosition: (position, total) => progress(`position ${position} of ${total}`) })
+      ...(progress !== undefined && {
+        onPosition: (position, total) => progress({ message: `position ${position} of ${total}` })
+      })
     })
   } catch (error) {
     if (!(error instanceof OperationError)) throw error
     const cut = error.code === 'LOCK_TIMEOUT' && isCut ? ` ${explainCut(inAll)}` : ''
     const { code, message, details, cause } = error
+    result = code
     throw new OperationError(code, message + cut, { path: targets[0]?.path, details, cause })
   } finally {
     const waitedMs = performance.now() - start
     counts.lockWaits.record(waitedMs)
     activity.waited(terms[0]?.path ?? '', waitedMs)
+    onWait?.(waitedMs, result)
   }
 }
 
