@@ -2,7 +2,7 @@
 import { existsSync, rmSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { connect, type Answer } from '../../fixtures/clients.ts'
-import { call, httpOn, memberOn, own, post, stdioOn, untilQueued } from '../../fixtures/processes.ts'
+import { call, httpOn, memberOn, own, post, stdioOn, untilDepthOf, untilQueued } from '../../fixtures/processes.ts'
 import { startStdio } from '../../fixtures/stdio.ts'
 import { makeTree, type Tree } from '../../fixtures/tree.ts'
 import { until } from '../../fixtures/until.ts'
@@ -42,9 +42,9 @@ for (const how of [undefined, 'SIGTERM'] as const) {
       await call(second, 'async_read', { path: 'a.txt' })
       // Only looks: its process must not become the authority, and be asked after it has gone.
       const bob = call(second, 'lock_wait', wait('bob'))
-      await untilDepth(third, 1)
+      await untilDepthOf(third, 'a.txt', 1)
       const carl = call(third, 'lock_wait', wait('carl'))
-      await untilDepth(third, 2)
+      await untilDepthOf(third, 'a.txt', 2)
       await first.end(how)
       const granted = await bob
       t.match(granted, { all_acquired: true })
@@ -61,10 +61,6 @@ for (const how of [undefined, 'SIGTERM'] as const) {
       t.ok(next['results'][0].fencing_token > fencing_token, 'tokens grow')
     }
   )
-}
-
-async function untilDepth(program: ReturnType<typeof stdioOn>, depth: number): Promise<void> {
-  await until(async () => (await call(program, 'async_status', { path: 'a.txt' }))['queue_depth'] === depth)
 }
 
 for (const how of ends) {
