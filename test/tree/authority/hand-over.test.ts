@@ -2,7 +2,18 @@
 import { existsSync, rmSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { connect, type Answer } from '../../fixtures/clients.ts'
-import { call, httpOn, memberOn, own, post, stdioOn, untilDepthOf, untilQueued } from '../../fixtures/processes.ts'
+import {
+  call,
+  cannotStop,
+  httpOn,
+  memberOn,
+  own,
+  post,
+  stdioOn,
+  stopProcess,
+  untilDepthOf,
+  untilQueued
+} from '../../fixtures/processes.ts'
 import { startStdio } from '../../fixtures/stdio.ts'
 import { makeTree, type Tree } from '../../fixtures/tree.ts'
 import { until } from '../../fixtures/until.ts'
@@ -109,6 +120,42 @@ for (const enabled of ['true', 'false']) {
     }
   )
 }
+
+t.test('a loss that its holder has dealt with is over, although the process that knew so is killed', async (t) => {
+  const tree = makeTree(t, { 'a.txt': 'one\n' })
+  const [first, second, third] = [stdioOn(t, tree), stdioOn(t, tree), stdioOn(t, tree)]
+  await call(first, 'async_read', { path: 'a.txt' })
+  await call(second, 'lock_try', take('ann'))
+  await call(third, 'async_read', { path: 'a.txt' })
+  await second.end('SIGKILL')
+  t.match(await call(third, 'lock_wait', wait('bob')), { all_acquired: true })
+  await call(third, 'lock_release', take('bob'))
+  await call(third, 'lock_release', take('ann'))
+  await first.end('SIGKILL')
+  t.match(await call(third, 'async_append', { path: 'a.txt', content: '+', agent_id: 'ann' }), { status: 'ok' })
+})
+
+t.test('a relay that stops does not take over: its engine would restore no lease', { skip: cannotStop }, async (t) => {
+  const tree = makeTree(t, { 'a.txt': 'one\n' })
+  const window = () => windowOn(t, tree, 600)
+  const [first, second, third] = [window(), window(), window()]
+  await call(first, 'async_read', { path: 'a.txt' })
+  await call(second, 'async_read', { path: 'a.txt' })
+  await call(third, 'lock_try', take('ann'))
+  for (const program of [first, third]) await stopProcess(program.process)
+  // The stop waits for the answer to this.
+  second.send({ jsonrpc: '2.0', id: 'open', method: 'async_read', params: { path: 'a.txt' } })
+  const ended = second.end('SIGTERM')
+  await until(() => second.stderr.some((line) => line.includes('"stopping"')))
+  await first.end('SIGKILL')
+  await ended
+  third.process.kill('SIGCONT')
+  t.match(await leaseOf(third, 'ann'), { held_by_me: true })
+  t.notOk(
+    second.stderr.some((line) => line.includes('authority of the tree"') && !line.includes('relaying')),
+    'it has never served the tree'
+  )
+})
 
 t.test('what an agent was told of a change outlives the process that made it', async (t) => {
   const tree = makeTree(t, { 'a.txt': 'one\n' })
