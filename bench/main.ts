@@ -7,6 +7,7 @@ import { contentionSize } from './subjects/contention-size.ts'
 import { fileEditing } from './subjects/file-editing.ts'
 import { greedy } from './subjects/greedy.ts'
 import { growth } from './subjects/growth.ts'
+import { handOver } from './subjects/hand-over.ts'
 import { hooks } from './subjects/hooks.ts'
 import { hotPath } from './subjects/hot-path.ts'
 import { leases } from './subjects/leases.ts'
@@ -32,6 +33,7 @@ const benchmarks: Readonly<Record<string, (options: Options) => Promise<void>>> 
   leases,
   hooks,
   relay,
+  'hand-over': handOver,
   watcher,
   merge,
   metrics,

@@ -100,7 +100,7 @@ function takeNow(
 ): Turn | { readonly terms: readonly LeaseTerm[] } {
   const { locks, caller, config } = context
   const places = openAll(context, targets)
-  const terms = checkTerms(places, targets, context)
+  const terms = checkTerms(places, targets, context, operation)
   const lock = locks.tryAcquire(terms, { operation, agentId: caller.agentId, ttlMs: operationTtlMs(config) })
   if (lock !== undefined) return { lock, places, terms }
   closeAll(places, context)
@@ -111,10 +111,11 @@ function takeNow(
 function checkTerms(
   places: readonly OpenEntry[],
   targets: readonly Target[],
-  context: OperationContext
+  context: OperationContext,
+  operation: string
 ): readonly LeaseTerm[] {
   try {
-    const terms = places.map((place, index) => toTerm(place, targets[index] as Target, context))
+    const terms = places.map((place, index) => toTerm(place, targets[index] as Target, context, operation))
     checkLeases(terms, context)
     return terms
   } catch (error) {
@@ -127,11 +128,12 @@ function checkTerms(
 function toTerm(
   { path, stat }: OpenEntry,
   { path: given, mode, reach, fencingToken }: Target,
-  context: OperationContext
+  context: OperationContext,
+  operation: string
 ) {
   const key = lockKey(path)
   const isLink = reach === 'entry' && stat?.isSymbolicLink() === true
-  return { key, leaseKey: isLink ? targetKey(given, context) : key, path, mode, given, fencingToken }
+  return { key, leaseKey: isLink ? targetKey(given, context) : key, path, mode, given, operation, fencingToken }
 }
 
 function targetKey(path: string, context: OperationContext): string | undefined {
@@ -157,7 +159,7 @@ async function waitForTurn(
     const places = openAll(context, targets)
     // A former link may be a file by now, which needs another lease.
     if (places.every(({ path }, index) => path === terms[index]?.path))
-      return { lock, places, terms: checkTerms(places, targets, context) }
+      return { lock, places, terms: checkTerms(places, targets, context, options.operation) }
     lock.release()
     closeAll(places, context)
     return undefined

@@ -125,7 +125,8 @@ export function createPersistence(options: PersistenceOptions): Persistence {
 
   return {
     async open(isContinued) {
-      if (first === undefined) return
+      // An engine that stops restores nothing, and must not write that down.
+      if (first === undefined || revalidation.signal.aborted) return
       place ??= choosePlace(first)
       // What a killed process has left of a tree that no process has served since.
       if (!isContinued) removeLive(first)

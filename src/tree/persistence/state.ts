@@ -69,7 +69,7 @@ export function createState(options: StateOptions) {
         if (tries === lockTries) throw new Error('another process has its lock')
         await delay(lockRetryMs)
       }
-      if (isClosed) return unlock()
+      if (isClosed || isStopping) return unlock()
       begin()
       // If the state is small, the first call finds all of it.
       await Promise.race([restoring, delay(graceMs, undefined, { ref: false })])
