@@ -204,7 +204,7 @@ function replay(
   return Object.fromEntries([...files].map(([name, lines]) => [name, lines.map((line) => `${line}\n`).join('')]))
 }
 
-const histories = lengthOf({ full: 1000, short: 12 })
+const histories = lengthOf({ full: 1000, short: 4 })
 
 t.test(
   `${histories} histories: undo of one agent is a replay of the others, or a told conflict (TEST_SEED=${seed})`,

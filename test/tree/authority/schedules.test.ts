@@ -7,7 +7,7 @@ import { runSchedule } from './fixtures/schedule.ts'
 
 t.setTimeout(3_600_000)
 const seed = givenSeed ?? Math.floor(Math.random() * 2 ** 31)
-const schedules = lengthOf({ full: 200, short: 1 })
+const schedules = lengthOf({ long: 200, full: 12, short: 1 })
 /** At the same time, each on a tree of its own. */
 const lanes = 2
 

@@ -13,7 +13,7 @@ import { makeKeptTree, type Call, type KeptTree } from './fixtures/kept.ts'
 
 t.setTimeout(900_000)
 const seed = givenSeed ?? Math.floor(Math.random() * 2 ** 31)
-const kills = lengthOf({ full: 100, short: 8 })
+const kills = lengthOf({ long: 100, full: 25, short: 4 })
 
 const one = hashOf('one')
 const renames = ['rename', 'renameat', 'renameat2']
