@@ -11,10 +11,9 @@ export interface Progress {
 
 export type Report = (progress: Progress) => void
 
-/** The first wait is reported at once, work from the first interval on; once work was reported, its end is as well. */
+/** Waits are reported at once, each place in each queue; work from the first interval on. Once work was reported, its end is as well. */
 export function paceProgress(send: Report, intervalMs: number): { readonly report: Report; readonly end: () => void } {
   let dueAt = performance.now() + intervalMs
-  let hasSent = false
   let hasSentWork = false
   let pending: Progress | undefined
   let timer: NodeJS.Timeout | undefined
@@ -25,8 +24,7 @@ export function paceProgress(send: Report, intervalMs: number): { readonly repor
     if (pending === undefined) return
     const progress = pending
     pending = undefined
-    hasSent = true
-    hasSentWork ||= progress.done !== undefined
+    hasSentWork = true
     dueAt = performance.now() + intervalMs
     send(progress)
   }
@@ -34,13 +32,14 @@ export function paceProgress(send: Report, intervalMs: number): { readonly repor
   return {
     report(progress) {
       const { done, total } = progress
+      if (done === undefined) return send(progress)
       const isDue = performance.now() >= dueAt
-      if (done !== undefined && done === total) {
+      if (done === total) {
         pending = isDue || hasSentWork ? progress : undefined
         return flush()
       }
       pending = progress
-      if (isDue || (done === undefined && !hasSent)) return flush()
+      if (isDue) return flush()
       timer ??= setTimeout(flush, dueAt - performance.now()).unref()
     },
     /** The call has ended: nothing may follow its answer. */
@@ -71,8 +70,8 @@ export function countSteps(report: Report | undefined, what: string) {
     },
     /** For a part that is one step here, and counts steps of its own. */
     part: ({ message, done: inPart, total: ofPart }: Progress): void => {
-      const isCounted = inPart !== undefined && ofPart !== undefined && inPart < ofPart
-      report({ message, ...(isCounted && { done: done + inPart / ofPart, total }) })
+      const share = inPart !== undefined && ofPart !== undefined && inPart < ofPart ? inPart / ofPart : 0
+      report({ message, ...(inPart !== undefined && { done: done + share, total }) })
     }
   }
 }

@@ -1,6 +1,5 @@
 // Runs the service until it is stopped.
 import { Console } from 'node:console'
-import { setTimeout as delay } from 'node:timers/promises'
 import closeWithGrace from 'close-with-grace'
 import type { FastifyInstance } from 'fastify'
 import { createApp } from '../../app.ts'
@@ -19,8 +18,6 @@ const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 /** The process raises these itself. A handler would return to the failed instruction, and be called again for ever. */
 const faultSignals = ['SIGSEGV', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGABRT', 'SIGTRAP'] as const
 const sameSignalMs = 500
-/** The tree of a live process answers by then, also with a refusal. */
-const refusalMs = 500
 
 export interface ServeOptions {
   readonly config: Config
@@ -66,30 +63,17 @@ export async function serve({
     app.log.warn(
       'crud.base_directories is empty, so every path is refused: name a root there, or start the server with --dir <folder>'
     )
-  await app.ready()
-  // On standard input this process owns nothing before the first call: clients start such a process for a look, and throw it away.
-  if (transport !== 'stdio') await joinAndListen()
+  if (transport === 'stdio') await app.ready()
+  else {
+    app.serverFacts.port = await listen(app, config, isPortExplicit)
+    // On standard input this process owns nothing before the first call: clients start such a process for a look, and throw it away.
+    await app.tree.join().catch((error: unknown) => {
+      if (!isStopping()) throw error
+    })
+  }
   if (app.stdio === undefined) return
   await app.stdio.ended
   stop('stdin ended')
-
-  /** A process that is refused does not listen first. One that has to wait for another process listens: its /health says so. */
-  async function joinAndListen(): Promise<void> {
-    const joined = app.tree.join().then(
-      () => undefined,
-      (error: unknown) => ({ error })
-    )
-    const refused = await Promise.race([joined, delay(refusalMs, undefined, { ref: false })])
-    if (refused !== undefined && !isStopping()) throw refused.error
-    try {
-      app.serverFacts.port = await listen(app, config, isPortExplicit)
-    } catch (error) {
-      await app.close()
-      throw error
-    }
-    const failed = await joined
-    if (failed !== undefined && !isStopping()) throw failed.error
-  }
 }
 
 /**
