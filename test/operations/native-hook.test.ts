@@ -169,20 +169,6 @@ t.test('a session that has seen some lines is stopped only where these have chan
   t.match(refusalOf(await anna.before('Edit', edit(path, 'line 12\n', 'twelve\n'))), '+by bob, too')
 })
 
-t.test('a session that has read what this server never saw is told no difference to something older', async (t) => {
-  const { tree, bob, session } = await start(t)
-  const anna = session('anna')
-  const path = tree.path('a.txt')
-  await anna.read(path, content)
-  // In the file for a moment only, by a native edit that is not reported yet.
-  await anna.read(path, `${content}line 31\n`)
-  await change(bob, path, 'line 30\n', 'line 30\nline 31\nline 32\n')
-  const input = { file_path: path, content: `${content}line 31\nmine\n` }
-  const refusal = refusalOf(await anna.before('Write', input))
-  t.match(refusal, /You have not read .*a\.txt, and bob made it what it is.* Read the file first/)
-  t.equal(diffIn(refusal), '', 'which would bring line 31 in twice')
-})
-
 t.test('a file is taken for one native edit, and another one waits for its end', async (t) => {
   const { tree, bob, session, history } = await start(t)
   const [anna, carl] = [session('anna'), session('carl')]

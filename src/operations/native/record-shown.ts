@@ -45,14 +45,6 @@ async function recordOne(context: OperationContext, agentId: string, shown: Show
     if (lines === undefined) continue
     return reads.recordRead(agentId, { path, given: shown.path, hash, lines: lines === 'all' ? undefined : lines })
   }
-  // It was in the file for a moment, or long ago. A difference from a version seen earlier would not be one from this.
-  if (isFromTop(shown)) reads.forgetFile(agentId, path)
-}
-
-/** Also of a tool that does not say how much there was. */
-function isFromTop({ startLine, text, totalLines }: ShownText): boolean {
-  if (startLine !== 1 || text === undefined) return false
-  return totalLines === undefined || toLines(text).length >= totalLines - 1
 }
 
 /** The lines of the text that were shown; undefined if it has others there. */

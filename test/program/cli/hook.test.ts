@@ -256,7 +256,7 @@ t.test(
   'two sessions, an agent of the server and a person lose no update with hooks, and many without',
   {
     timeout: isFull ? 3_600_000 : 60_000,
-    todo: isFull && 'on a busy machine 2 of some 75 lines were lost in 25 rounds, and the reason is not found yet'
+    todo: 'a session that reads between a native write and its report is told a difference to an older version, so a line can come in twice'
   },
   async (t) => {
     const rounds = lengthOf({ long: 500, full: 25, short: 3 })
