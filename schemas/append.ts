@@ -1,9 +1,6 @@
 // async_append: adds to the end of a file (PRD 3.11).
 import {
-  AgentId,
-  ChangeSet,
-  RequestId,
-  Replayed,
+  changeCall,
   Changed,
   CreateDirs,
   DiffFormat,
@@ -13,6 +10,7 @@ import {
   Hash,
   LinksBroken,
   Path,
+  Replayed,
   StatusOk,
   Timeout,
   Timestamp
@@ -38,9 +36,7 @@ export const AppendInput = inputObject({
   diff_format: DiffFormat,
   timeout: Timeout,
   fencing_token: FencingToken,
-  request_id: RequestId,
-  change_set: ChangeSet,
-  agent_id: AgentId
+  ...changeCall
 })
 export type AppendInput = Static<typeof AppendInput>
 

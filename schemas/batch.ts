@@ -1,5 +1,5 @@
 // async_batch_read, async_batch_write, async_batch_update: several files in one call, each on its own (PRD 3.6, 3.7, 3.10).
-import { AgentId, ChangeSet, Snapshot, RequestId, DiffFormat, StatusOk, Timeout } from './common.ts'
+import { AgentId, changeCall, DiffFormat, Snapshot, StatusOk, Timeout } from './common.ts'
 import { Contention, OnContention } from './contention.ts'
 import { ErrorEnvelope } from './errors.ts'
 import { withNotices } from './notices.ts'
@@ -36,9 +36,7 @@ export const BatchWriteInput = inputObject({
   files: files(writeItem, 'BatchWriteItem'),
   atomic: Atomic,
   timeout: Timeout,
-  request_id: RequestId,
-  change_set: ChangeSet,
-  agent_id: AgentId
+  ...changeCall
 })
 export type BatchWriteInput = Static<typeof BatchWriteInput>
 
@@ -55,9 +53,7 @@ export const BatchUpdateInput = inputObject({
   on_contention: OnContention,
   timeout: Timeout,
   diff_format: DiffFormat,
-  request_id: RequestId,
-  change_set: ChangeSet,
-  agent_id: AgentId
+  ...changeCall
 })
 export type BatchUpdateInput = Static<typeof BatchUpdateInput>
 

@@ -1,5 +1,5 @@
 // async_blame: who made each line of a file.
-import { AgentId, Hash, HashOf, Path, StatusOk, Timestamp } from './common.ts'
+import { AgentId, ForgottenBefore, Hash, HashOf, Path, StatusOk, Timestamp } from './common.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
 const line = (description: string) => Type.Integer({ minimum: 1, description })
@@ -43,9 +43,7 @@ export const BlameOutput = Type.Object(
     hash: Hash,
     total_lines: Type.Integer({ minimum: 0, description: 'Lines of the whole file.' }),
     ranges: Type.Array(BlameRange, { description: 'In order, all lines asked for.' }),
-    forgotten_before: Type.Optional(
-      Type.String({ format: 'date-time', description: 'Versions made before this time are not all known any more.' })
-    ),
+    forgotten_before: ForgottenBefore,
     timestamp: Timestamp
   },
   { title: 'BlameOutput', description: 'Who made each line, as far as known.' }

@@ -1,16 +1,16 @@
 // async_transaction: several changes of several files, all or none.
 import {
-  AgentId,
   BytesWritten,
-  ChangeSet,
+  changeCall,
   DiffFormat,
-  ExpectedHash,
+  DryRun,
   Encoding,
+  ExpectedHash,
   FencingToken,
-  Hash,
+  HashOrNull,
+  IsDryRun,
   Path,
   Replayed,
-  RequestId,
   Timeout,
   Timestamp
 } from './common.ts'
@@ -46,11 +46,6 @@ export const TransactionChange = inputObject(
 )
 export type TransactionChange = Static<typeof TransactionChange>
 
-export const DryRun = Type.Boolean({
-  default: false,
-  description: 'Check everything and answer what would happen, with the diff of each file; change nothing.'
-})
-
 export const TransactionInput = inputObject({
   changes: Type.Array(TransactionChange, {
     minItems: 1,
@@ -66,21 +61,17 @@ export const TransactionInput = inputObject({
   dry_run: DryRun,
   timeout: Timeout,
   diff_format: DiffFormat,
-  request_id: RequestId,
-  change_set: ChangeSet,
-  agent_id: AgentId
+  ...changeCall
 })
 export type TransactionInput = Static<typeof TransactionInput>
-
-const SomeHash = (description: string) => Type.Union([Hash, Type.Null()], { description })
 
 export const ChangeResult = Type.Object(
   {
     operation: Type.String({ description: 'As asked.' }),
     path: Path,
     new_path: Type.Optional(Type.String({ description: 'As asked.' })),
-    previous_hash: SomeHash('The version before; null if there was no file.'),
-    hash: SomeHash('The version now; null if the file is gone.'),
+    previous_hash: HashOrNull('The version before; null if there was no file.'),
+    hash: HashOrNull('The version now; null if the file is gone.'),
     bytes_written: BytesWritten,
     changed: Type.Boolean({ description: 'False if the file already was as asked.' }),
     ...mergedAnswer
@@ -96,7 +87,7 @@ export const TransactionOutput = Type.Object(
       description: 'ok: all is done, and on disk (unless dry_run). contention: nothing was changed.'
     }),
     message: Type.Optional(Type.String({ description: 'Of a contention: what to do next.' })),
-    dry_run: Type.Optional(Type.Literal(true, { description: 'Nothing was changed: this is what would happen.' })),
+    dry_run: IsDryRun,
     change_set: Type.Optional(
       Type.String({ description: 'To which these changes belong: for async_history, async_undo.' })
     ),

@@ -1,18 +1,19 @@
 // async_undo: takes back the changes of an agent, a task, a time or a list of versions, and keeps what others have built.
 import {
-  AgentId,
-  ChangeSet,
+  changeCall,
   changeSetText,
   DiffFormat,
+  DryRun,
+  ForgottenBefore,
   Hash,
+  HashOrNull,
+  IsDryRun,
   Path,
   Replayed,
-  RequestId,
   Timeout,
   Timestamp
 } from './common.ts'
 import { Diff, MergeConflict } from './contention.ts'
-import { DryRun } from './transaction.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
 const Moment = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }))
@@ -54,20 +55,16 @@ export const UndoInput = inputObject({
   dry_run: DryRun,
   timeout: Timeout,
   diff_format: DiffFormat,
-  request_id: RequestId,
-  change_set: ChangeSet,
-  agent_id: AgentId
+  ...changeCall
 })
 export type UndoInput = Static<typeof UndoInput>
-
-const SomeHash = (description: string) => Type.Union([Hash, Type.Null()], { description })
 
 export const UndoneFile = Type.Object(
   {
     path: Path,
     new_path: Type.Optional(Type.String({ description: 'The name that it has again, if it was renamed.' })),
-    previous_hash: SomeHash('The version before the undo; null if there was no file.'),
-    hash: SomeHash('The version now; null if the file is gone again.'),
+    previous_hash: HashOrNull('The version before the undo; null if there was no file.'),
+    hash: HashOrNull('The version now; null if the file is gone again.'),
     changes: Type.Integer({ minimum: 0, description: 'How many changes of it were taken back.' }),
     diff: Type.Optional(Type.Union([Diff, Type.Null()], { description: 'Of a dry run.' }))
   },
@@ -77,7 +74,7 @@ export const UndoneFile = Type.Object(
 export const UndoConflict = Type.Object(
   {
     path: Path,
-    hash: SomeHash('The version whose change is not taken back; null if the change removed the file.'),
+    hash: HashOrNull('The version whose change is not taken back; null if the change removed the file.'),
     reason: Type.String({
       enum: ['overlap', 'built_upon', 'created_again', 'renamed_again', 'in_the_way', 'not_kept'],
       description:
@@ -100,16 +97,14 @@ export const UndoOutput = Type.Object(
       enum: ['ok', 'contention'],
       description: 'ok: taken back, and on disk (unless dry_run). contention: nothing was changed; see conflicts.'
     }),
-    dry_run: Type.Optional(Type.Literal(true, { description: 'Nothing was changed: this is what would happen.' })),
+    dry_run: IsDryRun,
     change_set: Type.Optional(
       Type.String({ description: 'Of the undo: async_undo with it as of_change_set is the redo.' })
     ),
     undone: Type.Integer({ minimum: 0, description: 'Changes that were taken back.' }),
     files: Type.Array(UndoneFile, { description: 'The files that changed.' }),
     conflicts: Type.Array(UndoConflict, { description: 'The changes that were not taken back.' }),
-    forgotten_before: Type.Optional(
-      Type.String({ format: 'date-time', description: 'Changes made before this time are not all known any more.' })
-    ),
+    forgotten_before: ForgottenBefore,
     message: Type.Optional(Type.String({ description: 'If nothing was taken back: why, and what to do next.' })),
     replayed: Replayed,
     timestamp: Timestamp

@@ -1,10 +1,7 @@
 // async_update: changes a file, given the hash of the version the change was made for (PRD 3.3).
 import {
-  AgentId,
-  ChangeSet,
-  RequestId,
-  Replayed,
   BytesWritten,
+  changeCall,
   Changed,
   DiffFormat,
   Encoding,
@@ -12,6 +9,7 @@ import {
   Hash,
   LinksBroken,
   Path,
+  Replayed,
   StatusOk,
   Timeout,
   Timestamp
@@ -50,9 +48,7 @@ export const UpdateInput = inputObject({
   on_contention: OnContention,
   timeout: Timeout,
   diff_format: DiffFormat,
-  request_id: RequestId,
-  change_set: ChangeSet,
-  agent_id: AgentId
+  ...changeCall
 })
 export type UpdateInput = Static<typeof UpdateInput>
 

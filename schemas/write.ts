@@ -1,15 +1,13 @@
 // async_write: creates a file (PRD 3.2).
 import {
-  AgentId,
-  ChangeSet,
-  RequestId,
-  Replayed,
   BytesWritten,
+  changeCall,
   CreateDirs,
   Encoding,
   FencingToken,
   Hash,
   Path,
+  Replayed,
   StatusOk,
   Timeout,
   Timestamp
@@ -28,9 +26,7 @@ export const writeItem = {
 export const WriteInput = inputObject({
   ...writeItem,
   timeout: Timeout,
-  request_id: RequestId,
-  change_set: ChangeSet,
-  agent_id: AgentId
+  ...changeCall
 })
 export type WriteInput = Static<typeof WriteInput>
 
