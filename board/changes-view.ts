@@ -137,7 +137,7 @@ function select(
   return found
 }
 
-/** Loaded once the change is opened. */
+/** For the changes in view. */
 function askForLines(shown: readonly Happening[], onKnown: () => void): void {
   for (const { kind, path, hash, previousHash } of shown)
     if (kind === 'changed' && typeof hash === 'string' && typeof previousHash === 'string')
