@@ -36,6 +36,8 @@ export function createNativeTurns() {
           turn.paths.some((path) => paths.includes(path)) &&
           (callId === undefined || turn.callId === undefined || turn.callId === callId)
       ),
+    /** True while a native tool has the file. */
+    isAt: (path: string): boolean => [...turns].some(({ paths }) => paths.includes(path)),
     /** Ends all, or those of some agents. */
     async end(isMeant: (agentId: string) => boolean = () => true): Promise<void> {
       await Promise.allSettled([...turns].filter(({ agentId }) => isMeant(agentId)).map(({ end }) => end('silent')))

@@ -190,6 +190,49 @@ t.test('a file is taken for one native edit, and another one waits for its end',
   t.same(agents, new Set(['bob', 'claude-code/anna', 'claude-code/carl']))
 })
 
+t.test('what a session reads while another one writes counts as it was, also half written', async (t) => {
+  const { tree, session } = await start(t)
+  const [anna, carl] = [session('anna'), session('carl')]
+  const path = tree.path('a.txt')
+  const write = async (text: string, meanwhile: () => Promise<unknown>) => {
+    const input = { file_path: path, content: text }
+    t.same(await anna.before('Write', input), {})
+    tree.write('a.txt', text)
+    await meanwhile()
+    await anna.after('Write', input)
+  }
+  await anna.read(path, content)
+  await carl.read(path, content)
+  const second = `${content}second\n`
+  await write(second, () => carl.read(path, second))
+  t.same(await carl.ask('UserPromptSubmit', { prompt: 'go on' }), {}, 'it has seen that')
+  const third = `${second}third\n`
+  await write(third, async () => {})
+  const input = { file_path: path, content: `${second}by carl\n` }
+  const refused = refusalOf(await carl.before('Write', input))
+  t.equal(applyPatch(second, diffIn(refused)), third, 'the difference to what it has seen')
+  const fourth = `${third}fourth\n`
+  await write(fourth, () => carl.read(path, third.slice(0, 40)))
+  const again = refusalOf(await carl.before('Write', { file_path: path, content: `${third}by carl\n` }))
+  t.match(again, /changed .*a\.txt since you last saw it.*: read the file again\.$/, 'no difference is right')
+  await carl.read(path, fourth)
+  t.same(await carl.before('Write', { file_path: path, content: `${fourth}by carl\n` }), {})
+})
+
+t.test('a harness that shows a file in a form of its own is asked to read once more at most', async (t) => {
+  const { tree, bob, session } = await start(t)
+  const anna = session('anna')
+  const path = tree.path('a.txt')
+  await anna.read(path, content)
+  await change(bob, 'a.txt', 'line 3\n', 'by bob\n')
+  const own = lines.map((line) => `> ${line}\n`).join('')
+  const input = { file_path: path, content: 'all new\n' }
+  await anna.read(path, own)
+  t.match(refusalOf(await anna.before('Write', input)), /read the file again\.$/)
+  await anna.read(path, own)
+  t.same(await anna.before('Write', input), {})
+})
+
 t.test('a leased file is refused with its holder, and a required lease is asked for', async (t) => {
   const short = { native_wait_seconds: 0.05 }
   const held = await start(t, { locks: short })

@@ -22,6 +22,8 @@ export interface Known extends Omit<Shown, 'lines'> {
   readonly from?: string
 }
 
+type Seen = Pick<Version, 'seq' | 'hash'>
+
 /** The changes that one agent does not know of yet. */
 interface Unreported {
   /** Files that have changed one by one. */
@@ -126,7 +128,13 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
     return history.versions(path).findLast((version) => version.hash === hash)
   }
 
-  function know(view: AgentView, { hash, seq }: Version): void {
+  /** A version that is read while a native tool has the file is recorded when that tool has ended. */
+  function versionAhead(path: string, hash: string): Seen | undefined {
+    const last = history.last(path)
+    return last && { seq: last.seq, hash }
+  }
+
+  function know(view: AgentView, { hash, seq }: Seen): void {
     view.knownHash = hash ?? undefined
     view.learnedSeq = Math.max(view.learnedSeq, seq)
     clearPendingAt(view, { seq })
@@ -160,7 +168,7 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
   return {
     /** An answer shows this to the agent. */
     recordRead(agentId: string | undefined, { path, given, hash, lines }: Shown): void {
-      const version = versionOf(path, hash)
+      const version = versionOf(path, hash) ?? versionAhead(path, hash)
       if (agentId === undefined || views === undefined || version === undefined) return
       const view = viewOf(agentId, { path, given })
       const range = { seq: version.seq, hash: version.hash ?? hash, lines }
@@ -276,7 +284,7 @@ function addSeenRange(sights: readonly SeenRange[], added: SeenRange): readonly 
   const others: SeenRange[] = []
   for (const range of sights) {
     const { lines } = range
-    const isSame = range.seq === added.seq
+    const isSame = range.seq === added.seq && range.hash === added.hash
     if (isSame && lines === undefined) return sights
     if (isSame && lines !== undefined && lines.start <= end + 1 && start <= lines.end + 1) {
       start = Math.min(start, lines.start)

@@ -1,7 +1,9 @@
 // Records which lines native tools have shown to a session, and of which version.
 import { OperationError } from '../../errors.ts'
 import type { OperationContext } from '../../engine/context.ts'
+import { hashInTurns, type FileVersion } from '../../engine/files/read-file.ts'
 import { decodeIfText } from '../../engine/files/text.ts'
+import type { Shown } from '../../engine/versions/read-tracker.ts'
 import { glanceAt } from '../change/file-version.ts'
 import type { ShownText } from './native-call.ts'
 
@@ -30,21 +32,44 @@ async function recordOne(context: OperationContext, agentId: string, shown: Show
   const { files, history, reads, bases, config } = context
   const place = files.open(shown.path, 'target')
   const { path } = place
+  const seen = { path, given: shown.path }
+  let current: FileVersion
   try {
     if (place.stat?.isFile() !== true) return
-    await glanceAt(context, place, shown.path)
+    current = await glanceAt(context, place, shown.path)
   } finally {
     place.close()
     context.work.release()
   }
   // The file may have changed since the tool read it: what the model has seen counts.
-  for (const { hash } of history.versions(path).slice(-maxVersions).reverse()) {
+  const known = history.versions(path).slice(-maxVersions).reverse()
+  for (const hash of new Set([current.hash, ...known.map((version) => version.hash)])) {
     if (hash === null) continue
     const text = decodeIfText(await bases.get(hash), config.crud.default_encoding, path)
     const lines = text === undefined ? undefined : findLines(text, shown)
-    if (lines === undefined) continue
-    return reads.recordRead(agentId, { path, given: shown.path, hash, lines: lines === 'all' ? undefined : lines })
+    if (lines !== undefined)
+      return reads.recordRead(agentId, { ...seen, hash, lines: lines === 'all' ? undefined : lines })
   }
+  if (shown.text !== undefined && shown.totalLines !== undefined)
+    recordUnmatched(context, agentId, { ...seen, hash: await hashInTurns(Buffer.from(shown.text)) }, current.hash)
+}
+
+/**
+ * The model was shown a file as no known version is, such as one half written. Its older view no longer says what it knows: its next
+ * edit is refused, and it reads again. What is the same then is the form in which the harness shows the file.
+ */
+function recordUnmatched(
+  { history, reads, nativeTurns }: OperationContext,
+  agentId: string,
+  shown: Shown,
+  current: string
+): void {
+  const { path, hash } = shown
+  const hashes = reads.seenHashes(agentId, path)
+  const isChanging = nativeTurns.isAt(path) || history.last(path)?.hash !== current
+  if (!isChanging && (hashes.length === 0 || hashes.includes(current))) return
+  const isForm = !isChanging && hashes.includes(hash)
+  reads.recordRead(agentId, isForm ? { ...shown, hash: current } : shown)
 }
 
 /** The lines of the text that were shown; undefined if it has others there. */

@@ -254,10 +254,7 @@ async function work(tree: Tree, url: string | undefined, agent: TestClient | und
 
 t.test(
   'two sessions, an agent of the server and a person lose no update with hooks, and many without',
-  {
-    timeout: isFull ? 3_600_000 : 60_000,
-    todo: 'a session that reads between a native write and its report is told a difference to an older version, so a line can come in twice'
-  },
+  { timeout: isFull ? 3_600_000 : 60_000 },
   async (t) => {
     const rounds = lengthOf({ long: 500, full: 25, short: 3 })
     const plain = makeTree(t)
