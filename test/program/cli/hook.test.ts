@@ -99,7 +99,7 @@ t.test('a hook finds a server that does not listen, and waits for a lock as long
   const stdio = startStdio(t, ['--transport', 'stdio', '--dir', tree.root])
   await stdio.call('lock_try', { filepaths: ['a.txt'], agent_id: 'bob', note: 'mine' })
   const input = before(tree, 's', 'Write', { file_path: tree.path('a.txt'), content: 'x' })
-  const { stdout, ms } = await runHook('claude-code', input, ['--wait', '0.6'])
+  const { stdout, ms } = await runHook('claude-code', input, ['--wait', '0.6', '--patience', '30'])
   t.match(stdout, /Agent bob has leased it .*mine/)
   t.ok(ms > 600, 'it has waited for longer than a server may hang')
 })
@@ -145,7 +145,7 @@ class Session {
     const outcome = await runHook(
       this.harness,
       { ...common, hook_event_name, tool_name, tool_input: input, ...(event === 'after' && { tool_response }) },
-      ['--wait', '10']
+      ['--wait', '10', '--patience', '30']
     )
     if (outcome.stderr !== '') throw new Error(outcome.stderr)
     const answer = JSON.parse(outcome.stdout === '' ? '{}' : outcome.stdout) as {
