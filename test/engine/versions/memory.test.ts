@@ -146,7 +146,7 @@ for (const [what, flood] of floods) {
     t.ok(here.reads.bytes <= maxBytes)
     t.ok(remembers(here))
     here.history.record(mine[0]!, nextHash(), identity(), { author: { agentId: 'greedy', operation } })
-    t.equal(here.reads.countUnreported('bob'), 1, 'and it gets its notices')
+    t.equal(here.reads.unreported.count('bob'), 1, 'and it gets its notices')
     t.end()
   })
 }
@@ -158,7 +158,7 @@ t.test('a forgotten view is as if the agent had never read the file', (t) => {
   t.equal(here.reads.knownHash('ann', first), undefined)
   t.equal(here.reads.givenLines('ann', first, here.history.known(first)!.hash), undefined)
   here.history.record(first, nextHash(), identity(), { author: { agentId: 'bob', operation } })
-  t.equal(here.reads.countUnreported('ann'), 0)
+  t.equal(here.reads.unreported.count('ann'), 0)
   read(here, 'ann', first)
   t.equal(here.reads.knownHash('ann', first), here.history.known(first)!.hash)
   t.end()
