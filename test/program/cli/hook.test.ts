@@ -42,8 +42,12 @@ function before(tree: Tree, session: string, tool: string, input: object): objec
   return { ...names, hook_event_name: 'PreToolUse', tool_input: input }
 }
 
+/** A machine so busy that a tool takes seconds to begin is not what is tested. */
+const environment = { ASYNC_CRUD_MCP_LOCKS__NATIVE_EDIT_SECONDS: '60' }
+const patient = ['--patience', '30']
+
 async function serve(t: Parameters<typeof startProgram>[0], tree: Tree) {
-  const program = await startProgram(t, ['--dir', tree.root])
+  const program = await startProgram(t, ['--dir', tree.root], environment)
   await until(() => existsSync(tree.path('.async-crud-mcp/.mcp_server_state.json')))
   return program
 }
@@ -59,10 +63,10 @@ t.test('without an answer the tool goes on at once, or is refused if the operato
   })
   const url = ['--url', `http://127.0.0.1:${(hung.address() as AddressInfo).port}`]
   const cases: readonly [string, unknown, readonly string[], RegExp][] = [
-    ['no server', input, [], /no running server found above/],
+    ['no server', input, patient, /no running server found above/],
     ['a server that hangs', input, url, /does not answer/],
-    ['a closed port', input, ['--url', 'http://127.0.0.1:9'], /ECONNREFUSED/],
-    ['no JSON', 'x', [], /not a JSON object/],
+    ['a closed port', input, ['--url', 'http://127.0.0.1:9', ...patient], /ECONNREFUSED/],
+    ['no JSON', 'x', patient, /not a JSON object/],
     ['a wrong flag', input, ['--sideways'], /sideways.*usage:/s]
   ]
   for (const [title, given, args, reason] of cases) {
@@ -71,7 +75,7 @@ t.test('without an answer the tool goes on at once, or is refused if the operato
     t.match(stderr, reason, title)
     t.equal(stderr.trim().split('\n').length, 1, 'one line')
   }
-  const bare = await runHook('claude-code', input, [])
+  const bare = await runHook('claude-code', input, patient)
   const hanging = await runHook('claude-code', input, url)
   t.ok(
     hanging.ms - bare.ms < 1000,
@@ -88,7 +92,7 @@ t.test('without an answer the tool goes on at once, or is refused if the operato
         : harness === 'cursor'
           ? { ...input, hook_event_name: 'preToolUse' }
           : input
-    t.match((await runHook(harness, event, ['--closed'])).stdout, decision, `${harness}, closed`)
+    t.match((await runHook(harness, event, ['--closed', ...patient])).stdout, decision, `${harness}, closed`)
   }
   const after = { ...input, hook_event_name: 'PostToolUse' }
   t.equal((await runHook('claude-code', after, ['--closed'])).stdout, '', 'what has been done is not refused')
@@ -99,7 +103,7 @@ t.test('a hook finds a server that does not listen, and waits for a lock as long
   const stdio = startStdio(t, ['--transport', 'stdio', '--dir', tree.root])
   await stdio.call('lock_try', { filepaths: ['a.txt'], agent_id: 'bob', note: 'mine' })
   const input = before(tree, 's', 'Write', { file_path: tree.path('a.txt'), content: 'x' })
-  const { stdout, ms } = await runHook('claude-code', input, ['--wait', '0.6', '--patience', '30'])
+  const { stdout, ms } = await runHook('claude-code', input, ['--wait', '0.6', ...patient])
   t.match(stdout, /Agent bob has leased it .*mine/)
   t.ok(ms > 600, 'it has waited for longer than a server may hang')
 })
@@ -145,7 +149,7 @@ class Session {
     const outcome = await runHook(
       this.harness,
       { ...common, hook_event_name, tool_name, tool_input: input, ...(event === 'after' && { tool_response }) },
-      ['--wait', '10', '--patience', '30']
+      ['--wait', '10', ...patient]
     )
     if (outcome.stderr !== '') throw new Error(outcome.stderr)
     const answer = JSON.parse(outcome.stdout === '' ? '{}' : outcome.stdout) as {
