@@ -158,6 +158,32 @@ t.test('a relay that stops does not take over: its engine would restore no lease
   )
 })
 
+t.test(
+  'a relay that stops says that nothing was done only if the authority has said so',
+  { skip: cannotStop },
+  async (t) => {
+    const tree = makeTree(t, { 'a.txt': 'one\n' })
+    const first = stdioOn(t, tree)
+    await call(first, 'lock_try', take('ann'))
+    // It gives up sooner than the authority, which stands still, can answer.
+    const second = windowOn(t, tree, 600, { ASYNC_CRUD_MCP_DAEMON__STOP_TIMEOUT_SECONDS: '0.2' })
+    const append = { path: 'a.txt', content: 'two\n', agent_id: 'bob', timeout: 20, request_id: 'two' }
+    const answer = call(second, 'async_append', append)
+    const read = () => call(second, 'async_read', { path: 'a.txt' })
+    await untilDepthOf(first, 'a.txt', 1)
+    await stopProcess(first.process)
+    // The authority finds it before the word of the relay that stops: then the append has its turn.
+    first.send({ jsonrpc: '2.0', method: 'lock_release', params: take('ann') })
+    const reading = read()
+    await second.end('SIGTERM')
+    t.match(await answer, { error_code: 'AUTHORITY_LOST', message: /the same request_id/ })
+    t.match(await reading, { error_code: 'OVERLOADED' }, 'a read has changed nothing')
+    first.process.kill('SIGCONT')
+    t.match(await call(first, 'async_append', append), { status: 'ok', replayed: true })
+    t.equal(tree.read('a.txt'), 'one\ntwo\n')
+  }
+)
+
 t.test('what an agent was told of a change outlives the process that made it', async (t) => {
   const tree = makeTree(t, { 'a.txt': 'one\n' })
   const [first, second] = [stdioOn(t, tree), stdioOn(t, tree)]

@@ -194,8 +194,14 @@ t.test('an intent and a receipt are two writes of the journal, the second of whi
   const kinds = records.flatMap((line) => (line.startsWith('[') ? [JSON.parse(line) as [string, Answer]] : []))
   const named = kinds.slice(kinds.findIndex(([part, record]) => part === 'receipt' && record['requestId'] === 'r'))
   t.match(named, [
-    ['receipt', { intent: { kind: 'write', before: hashOf('one+'), after: hashOf('one++') } }],
-    ['receipt', { outcome: { result: { status: 'ok' } } }],
+    [
+      'receipt',
+      {
+        outcome: { result: { status: 'ok' } },
+        intent: { kind: 'write', before: hashOf('one+'), after: hashOf('one++') }
+      }
+    ],
+    ['receipt', { agentId: 'ann', requestId: 'r', index: 0, isMade: true, outcome: undefined }],
     ['history', { path: tree.path('f') }]
   ])
   await program.end()
