@@ -74,7 +74,7 @@ t.test('the checker says so if there is none', async (t) => {
 })
 
 const agents = 20
-const rounds = lengthOf({ long: 10_000, full: 400, short: 60 })
+const rounds = lengthOf({ long: 10_000, full: 400, short: 120 })
 
 t.test(
   `${rounds} transactions of ${agents} agents over ${paths.length} files are serialisable (TEST_SEED=${seed})`,

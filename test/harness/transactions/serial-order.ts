@@ -88,12 +88,12 @@ export function findOrder(start: Versions, acts: readonly Act[]): { readonly end
 }
 
 function describe(acts: readonly Act[], versionAt: (path: string) => Version): string {
-  const misfit = ({ agent, name, saw }: Act) => {
+  const misfits = acts.flatMap(({ agent, name, saw }) => {
     const wrong = [...saw].filter(([path, version]) => versionAt(path) !== version)
     const words = wrong.map(([path, version]) => `${path} as ${brief(version)}, which is ${brief(versionAt(path))}`)
-    return `${agent}'s ${name} saw ${words.join(' and ') || 'what is there'}`
-  }
-  return acts.map(misfit).join('; ')
+    return words.length === 0 ? [] : [`${agent}'s ${name} saw ${words.join(' and ')}`]
+  })
+  return misfits.join('; ')
 }
 
 const brief = (version: Version) => (version === null ? 'gone' : version.slice(0, 15))
