@@ -2,46 +2,7 @@
 import { LRUCache } from 'lru-cache'
 import type { FileIdentity } from '../files/identity.ts'
 import { createSharedStrings } from './shared-strings.ts'
-import { compact, fileBytes, sizeOfVersion, sizeOfVersions } from './version-size.ts'
-
-/** The agent and the operation that made a version. */
-export interface Author {
-  /** `external` for a change made outside the server. */
-  readonly agentId: string
-  readonly operation: string
-  /** The changes to which it belongs: those of a transaction, or of a task that the agent has named. */
-  readonly changeSet?: string
-  /** Of a transaction: the same for all its versions, which count as made at once. */
-  readonly group?: number
-}
-
-/** What a deleted file was besides its bytes. */
-export interface Was {
-  /** Permission bits. */
-  readonly mode?: number
-  /** The target, if it was a symbolic link. */
-  readonly link?: string
-}
-
-/** One state of a file. */
-export interface Version extends Author {
-  /** Null if the file was gone. */
-  readonly hash: string | null
-  /** True for a version that was there when the file was first examined: its author is not known. */
-  readonly isFirstSight: boolean
-  /** Milliseconds since the epoch. */
-  readonly at: number
-  /** Larger than that of every version recorded before, whatever its path. */
-  readonly seq: number
-  /** The path that it had until then. */
-  readonly renamedFrom?: string
-  /** The path that it has since then. */
-  readonly renamedTo?: string
-  /** Only if the file was gone. */
-  readonly was?: Was
-  /** True if it is known that no file was there before. */
-  readonly isCreated?: true
-}
+import { compact, fileBytes, sizeOfVersion, sizeOfVersions, type Author, type Version, type Was } from './version.ts'
 
 /** What every listener gets. */
 export interface VersionChange extends Version {
@@ -236,11 +197,13 @@ export function createHistory(options: HistoryOptions) {
     /** Drops what has become too old. A file that is gone for so long is not remembered at all. */
     expire(): void {
       const oldest = now() - maxAgeMs
-      for (const [path, tracked] of [...files.entries()]) {
+      const gone: string[] = []
+      for (const [path, tracked] of files.entries()) {
         const last = tracked.versions.at(-1)
-        if (last?.hash === null && last.at < oldest) files.delete(path)
+        if (last?.hash === null && last.at < oldest) gone.push(path)
         else weigh(tracked, -sizeOfVersions(dropOldest(tracked)))
       }
+      for (const path of gone) files.delete(path)
     },
     /** Of the newest version. */
     get seq(): number {

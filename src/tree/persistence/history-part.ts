@@ -1,5 +1,6 @@
 // The versions of the files, and which agents made them.
-import { external, type FileHistory, type History, type Version } from '../../engine/versions/history.ts'
+import { external, type FileHistory, type History } from '../../engine/versions/history.ts'
+import type { Version } from '../../engine/versions/version.ts'
 import { hasTypes, isFields } from './fields.ts'
 import { inSlices, type Change, type PersistedPart } from './part.ts'
 

@@ -325,7 +325,7 @@ t.test('one file of 500 that cannot be written leaves everything as it was', asy
     name,
     index < 465 || index >= 475 ? text : `${text}more\n`
   ])
-  unchanged(t, tree, { ...(Object.fromEntries(after) as Record<string, string>) }, ['locked'])
+  unchanged(t, tree, Object.fromEntries(after) as Record<string, string>, ['locked'])
 })
 
 t.test('limits are settings, and say what to do', async (t) => {

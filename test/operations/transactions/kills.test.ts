@@ -172,8 +172,9 @@ for (const [gap, slow, isReached] of gaps)
     { skip: cannotInject },
     async (t) => {
       const tree = makeTree(t, { a: 'a\n', b: 'b\n' })
-      const { program, call } = start(t, tree)
-      await call('async_read', { path: 'a' })
+      const server = start(t, tree)
+      const { program } = server
+      await server.call('async_read', { path: 'a' })
       // On a busy machine the first gap may be over before it is seen.
       for (const ms of [150, 1500, 6000]) {
         tree.write('a', 'a\n')
@@ -186,7 +187,7 @@ for (const [gap, slow, isReached] of gaps)
         }))
         const pid = program.process.pid as number
         const [isInTime, answer] = await withFaults(pid, [slow], `delay_enter=${ms * 1000}`, async () => {
-          const answered = call('async_transaction', { changes: updates, agent_id: 'ann' })
+          const answered = server.call('async_transaction', { changes: updates, agent_id: 'ann' })
           const isOver = { yet: false }
           void answered.then(() => (isOver.yet = true))
           await until(() => isReached(tree) || isOver.yet)
