@@ -108,7 +108,7 @@ function instants(): (readonly [string, number])[] {
     writes.flatMap(([name, count]) => Array.from({ length: count + more }, (_, at) => [name, at + 1] as const))
   if (isFull) return upTo(4)
   const all = upTo(0)
-  return Array.from({ length: 3 }, () => all[Math.floor(random() * all.length)]!)
+  return Array.from({ length: 2 }, () => all[Math.floor(random() * all.length)]!)
 }
 
 for (const isTakenOver of [false, true])
