@@ -1,5 +1,6 @@
 // What each agent has been shown: which version of which file, whole or by lines. An agent that has seen an older version gets a notice.
-import { isMadeBy, type History, type Version, type VersionChange } from './history.ts'
+import { isMadeBy, type History, type VersionChange } from './history.ts'
+import type { Version } from './version.ts'
 import type { AgentView, SeenRange } from './agent-view.ts'
 import { createGivenLines, type GivenLines } from './given-lines.ts'
 import type { LineRange } from './line-ranges.ts'
