@@ -108,9 +108,15 @@ t.test('a hook finds a server that does not listen, and waits for a lock as long
   t.ok(ms > 600, 'it has waited for longer than a server may hang')
 })
 
+/** What happened to the shared file, in order, for whoever looks for a lost line. */
+type Story = string[]
+
+const linesOf = (text: string) => text.trimEnd().split('\n').join(' | ')
+
 /** A harness with a tool that replaces whole files, and one that replaces a line: what it does by itself loses updates. */
 class Session {
   readonly refusals: string[] = []
+  readonly #story: Story
   #knows = ''
   #calls = 0
   readonly tree: Tree
@@ -118,7 +124,8 @@ class Session {
   readonly harness: string
   readonly isHooked: boolean
 
-  constructor(tree: Tree, name: string, harness: string, isHooked: boolean) {
+  constructor(tree: Tree, name: string, harness: string, isHooked: boolean, story: Story) {
+    this.#story = story
     this.tree = tree
     this.name = name
     this.harness = harness
@@ -159,8 +166,13 @@ class Session {
     return answer.hookSpecificOutput?.permissionDecisionReason ?? answer.reason ?? ''
   }
 
+  #tell(what: string): void {
+    this.#story.push(`${performance.now().toFixed(0)} ${this.name} ${what}`)
+  }
+
   async #read(file: string): Promise<void> {
     this.#knows = this.tree.read(file)
+    this.#tell(`reads ${file}: ${linesOf(this.#knows)}`)
     await this.#hook('after', 'read', { file_path: this.tree.path(file) }, this.#knows)
   }
 
@@ -174,11 +186,13 @@ class Session {
       const refusal = await this.#hook('before', 'write', { file_path, content })
       if (refusal === '') {
         this.tree.write(file, content)
+        this.#tell(`writes ${linesOf(content)}`)
         await this.#hook('after', 'write', { file_path, content })
         this.#knows = content
         return
       }
       this.refusals.push(refusal)
+      this.#tell(`is refused: ${refusal}`)
       const diff = /current one:\n([^]*)\nAdjust/.exec(refusal)?.[1]
       const patched = diff === undefined ? false : applyPatch(this.#knows, diff)
       if (diff !== undefined && patched === false) throw new Error(`not the right difference: ${refusal}`)
@@ -199,11 +213,12 @@ class Session {
   }
 }
 
-async function addByServer(agent: TestClient, path: string, line: string): Promise<void> {
+async function addByServer(agent: TestClient, path: string, line: string, story: Story): Promise<void> {
   let { hash: expected_hash, content } = await agent.call('async_read', { path })
   for (;;) {
     const answer = await agent.call('async_update', { path, expected_hash, content: `${content}${line}\n` })
-    if (answer['status'] === 'ok') return
+    if (answer['status'] === 'ok')
+      return void story.push(`${performance.now().toFixed(0)} agent wrote ${linesOf(`${content}${line}`)}`)
     if (answer['status'] !== 'contention') throw new Error(JSON.stringify(answer))
     ;({ hash: expected_hash, content } = await agent.call('async_read', { path }))
   }
@@ -215,9 +230,10 @@ const gap = Array.from({ length: 10 }, (_, index) => `- ${index}`).join('\n')
 
 /** Two sessions, an agent of the server and a person with an editor. @returns the lines that are missing in the end */
 async function work(tree: Tree, url: string | undefined, agent: TestClient | undefined, rounds: number) {
+  const story: Story = []
   const sessions = [
-    new Session(tree, 'anna', 'claude-code', url !== undefined),
-    new Session(tree, 'carl', 'gemini', url !== undefined)
+    new Session(tree, 'anna', 'claude-code', url !== undefined, story),
+    new Session(tree, 'carl', 'gemini', url !== undefined, story)
   ]
   const [first, second] = seatLines(0)
   tree.write('shared.txt', 'start\n')
@@ -242,7 +258,8 @@ async function work(tree: Tree, url: string | undefined, agent: TestClient | und
   })
   const byAgent = async () => {
     if (agent === undefined) return
-    for (let round = 1; round <= rounds; round += 1) await addByServer(agent, 'shared.txt', add(`agent ${round}`))
+    for (let round = 1; round <= rounds; round += 1)
+      await addByServer(agent, 'shared.txt', add(`agent ${round}`), story)
   }
   await Promise.all([...bySessions, byAgent(), person()])
   const there = new Set(tree.read('shared.txt').split('\n'))
@@ -253,7 +270,7 @@ async function work(tree: Tree, url: string | undefined, agent: TestClient | und
     ...[...seatLines(rounds), ...byPerson].filter((line) => !notes.includes(line))
   ]
   const doubled = tree.read('shared.txt').split('\n').length - 2 - ownLines.length
-  return { missing, doubled, refusals: sessions.flatMap((session) => session.refusals) }
+  return { missing, doubled, story, refusals: sessions.flatMap((session) => session.refusals) }
 }
 
 t.test(
@@ -267,9 +284,10 @@ t.test(
     const tree = makeTree(t)
     const { url } = await serve(t, tree)
     const agent = await connect(t, 'mcp-2026', url, 'agent')
-    const { missing, doubled, refusals } = await work(tree, url, agent, rounds)
+    const { missing, doubled, refusals, story } = await work(tree, url, agent, rounds)
     t.same(missing, [])
     t.equal(doubled, 0)
+    if (missing.length > 0 || doubled !== 0) for (const line of story) t.comment(line)
     t.comment(`${refusals.length} refusals in ${rounds} rounds`)
     const { versions } = await agent.call('async_history', { path: 'shared.txt', limit: 50 })
     t.same(
