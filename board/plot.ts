@@ -3,6 +3,7 @@ import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import UPlot, { type AlignedData, type Options } from 'uplot'
 import { html } from './html.ts'
+import { clockTime } from './time.ts'
 
 export interface Series {
   readonly label: string
@@ -85,14 +86,17 @@ function optionsOf(series: readonly Series[], { clientWidth }: HTMLElement): Opt
       x: { range: (_, min, max) => [Math.min(min, max - shortestSeconds), max] },
       y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] }
     },
-    axes: [axis, { ...axis, size: 44 }],
+    axes: [
+      { ...axis, space: 80, values: (_, times) => times.map((at) => clockTime(at * 1000)) },
+      { ...axis, size: 44 }
+    ],
     series: [
       {},
       ...series.map(({ label, color }) => ({
         label,
         stroke: colorOf(color),
         width: 1.5,
-        points: { show: ({ data: [at] }: UPlot) => at.length < 3 }
+        points: { size: 4 }
       }))
     ]
   }
