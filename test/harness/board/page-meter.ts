@@ -41,7 +41,7 @@ export async function heapOf(page: Page): Promise<number> {
 
 /** Records the tasks of the page from now on. @returns the processor time of the longest, in milliseconds: a busy machine hardly makes it longer */
 export async function watchTasks(browser: Browser, page: Page): Promise<() => Promise<number>> {
-  await browser.startTracing(page, { categories: ['toplevel', 'disabled-by-default-devtools.timeline'] })
+  await browser.startTracing(page, { categories: ['toplevel'] })
   return async () => longestTask(await browser.stopTracing())
 }
 
