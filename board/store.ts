@@ -24,7 +24,7 @@ const idleMs = 5000
 const drawRestMs = 200
 /** Of files in use. A longer list comes in parts, none of which holds up a frame here or a call there, and so many times more rarely: meanwhile the events of leases are put in. */
 const partSize = 1000
-const maxFiles = 10_000
+const maxFiles = 20_000
 const firstPages = 3
 
 export interface State {
