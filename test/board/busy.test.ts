@@ -12,7 +12,7 @@ const eventsPerSecond = 200
 const seconds = lengthOf({ long: 600, full: 45, short: 3 })
 const fillSeconds = isFull ? 30 : 0
 const views = ['Now', 'Changes', 'Where it burns']
-/** A frame may take 100 ms; what the machine takes from a bare page it takes from this one. */
+/** Of a frame, and of the processor time of a task, which a busy machine hardly makes longer. */
 const maxTaskMs = 100
 const maxGrownMb = 8
 const maxServerShare = 0.05
@@ -61,8 +61,10 @@ t.test(
       t.comment(
         `${view}: ${Math.round((tree.load.made() - madeBefore) / each)} events/s, ${Math.round(count / each)} frames/s, longest frame ${Math.round(longest)} ms, of a bare page ${Math.round(longestBare)} ms, longest task ${task?.toFixed(1)} ms, ${heaps.at(-1)?.toFixed(1)} MB`
       )
-      t.ok((task ?? 0) < maxTaskMs, `${view}: no task takes ${maxTaskMs} ms of the processor (${task?.toFixed(1)})`)
-      if (isFull) t.ok(longest < maxTaskMs + longestBare, `${view}: the longest frame, beside that of a bare page`)
+      if (task !== undefined)
+        t.ok(task < maxTaskMs, `${view}: no task takes ${maxTaskMs} ms of the processor (${task.toFixed(1)})`)
+      // A machine that holds up a bare page says nothing of this one.
+      if (isFull && longestBare < maxTaskMs / 2) t.ok(longest < maxTaskMs, `${view}: no frame takes ${maxTaskMs} ms`)
     }
     const grown = Math.max(...heaps) - (heaps[0] as number)
     t.ok(grown < maxGrownMb, `${grown.toFixed(1)} MB more`)
