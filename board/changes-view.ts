@@ -1,7 +1,7 @@
-// Changes: the timeline, narrowed by agent, path, change set and kind, and the details of the chosen line.
+// Changes: the timeline, narrowed by agent, path, change set and kind; and all about the chosen line.
 import type { VNode } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
-import { HappeningDetail } from './happening-detail.ts'
+import { ChangeDetail } from './change-detail.ts'
 import { html } from './html.ts'
 import { List } from './list.ts'
 import { kinds, matcherOf, shorten, type Happening, type Kind } from './model.ts'
@@ -21,6 +21,8 @@ export interface Filter {
 
 export const noFilter: Filter = { agent: '', path: '', changeSet: '', kind: '' }
 
+const maxNames = 500
+
 interface Props {
   readonly state: State
   readonly filter: Filter
@@ -38,6 +40,11 @@ export function ChangesView({ state, filter, onFilter }: Props): VNode {
   const lines = useMemo(() => select(source, filter, short), [source, revision, filter, roots])
   const later = isPaused === undefined ? 0 : timeline.length - isPaused.length
   const agents = useMemo(() => [...new Set(source.map(({ agent }) => agent))].sort(), [source, revision])
+  // Hundreds of names, which stay the same while the timeline grows.
+  const options = useMemo(
+    () => agents.slice(0, maxNames).map((name) => html`<option key=${name} value=${name} />`),
+    [agents.join('\n')]
+  )
   const change = (part: Partial<Filter>) => onFilter({ ...filter, ...part })
   const valueOf = (event: Event) => (event.target as HTMLInputElement).value
 
@@ -54,9 +61,7 @@ export function ChangesView({ state, filter, onFilter }: Props): VNode {
             placeholder="all"
           />
         </label>
-        <datalist id="agent-names">
-          ${agents.slice(0, 500).map((name) => html`<option key=${name} value=${name} />`)}
-        </datalist>
+        <datalist id="agent-names">${options}</datalist>
         <label
           >Path
           <input
@@ -116,7 +121,7 @@ export function ChangesView({ state, filter, onFilter }: Props): VNode {
           ? html`<div class="empty">
               <p>Choose a line to see what differs, the versions of the file, and how to bring one back.</p>
             </div>`
-          : html`<${HappeningDetail}
+          : html`<${ChangeDetail}
               key=${chosen.key}
               line=${chosen}
               now=${now}

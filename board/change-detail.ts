@@ -1,4 +1,4 @@
-// The chosen line of the timeline: the difference, the versions of the file, and the way back.
+// The chosen line of the timeline: what differs, the versions of the file, and the way back to one.
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { DiffView } from './diff-view.ts'
@@ -20,11 +20,11 @@ interface DetailProps {
   readonly latest: string | undefined
 }
 
-export function HappeningDetail({ line, now, short, onChangeSet, latest }: DetailProps): VNode {
+export function ChangeDetail({ line, now, short, onChangeSet, latest }: DetailProps): VNode {
   const { kind, path, agent, at, what, changeSet } = line
   const [isSplit, split] = useState(innerWidth > 1500)
   const [versions, setVersions] = useState<readonly HistoryVersion[]>([])
-  const [pair, setPair] = useState({ from: line.previousHash, to: line.hash })
+  const [pair, setPair] = useState({ from: line.previousHash, to: line.hash, at })
   const [restoring, restore] = useState<HistoryVersion>()
   const [said, say] = useState('')
 
@@ -34,6 +34,7 @@ export function HappeningDetail({ line, now, short, onChangeSet, latest }: Detai
   }, [path, latest])
 
   const { from, to } = pair
+  const shown = nearest(versions, pair)
   const canCompare = typeof from === 'string' && typeof to === 'string'
   return html`<h2 class="wrap">${path === '' ? what : html`<${Path} path=${short(path)} />`}</h2>
     <p class="dim">
@@ -70,7 +71,7 @@ export function HappeningDetail({ line, now, short, onChangeSet, latest }: Detai
     <ol class="versions" reversed>
       ${versions.map(
         (version, index) =>
-          html`<li key=${`${version.hash} ${version.at}`} class=${version.hash === to ? 'is-shown' : ''}>
+          html`<li key=${`${version.hash} ${version.at}`} class=${version === shown ? 'is-shown' : ''}>
             <span class="dim when"><${Time} at=${Date.parse(version.at)} now=${now} /></span>
             <${Name} name=${version.agent_id ?? 'there before'} />
             ${version.operation !== null && html`<span class="dim">${version.operation.replace(/^async_/, '')}</span>`}
@@ -83,7 +84,7 @@ export function HappeningDetail({ line, now, short, onChangeSet, latest }: Detai
                 html`<button
                   type="button"
                   class="quiet"
-                  onClick=${() => setPair({ from: version.previous_hash, to: version.hash })}
+                  onClick=${() => setPair({ from: version.previous_hash, to: version.hash, at: Date.parse(version.at) })}
                 >
                   Diff<span class="unseen"> of the version of ${clockTime(Date.parse(version.at))}</span>
                 </button>`
@@ -112,6 +113,12 @@ export function HappeningDetail({ line, now, short, onChangeSet, latest }: Detai
         }}
       />`
     }`
+}
+
+/** A file may have had the same bytes several times. */
+function nearest(versions: readonly HistoryVersion[], { to, at }: { to: string | null | undefined; at: number }) {
+  const distance = (version: HistoryVersion) => Math.abs(Date.parse(version.at) - at)
+  return versions.filter(({ hash }) => hash === to).sort((one, other) => distance(one) - distance(other))[0]
 }
 
 function LineCounts({ lines: { added, removed, modified } }: { lines: NonNullable<HistoryVersion['lines']> }): VNode {
