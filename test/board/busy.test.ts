@@ -2,24 +2,24 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { noBrowser as skip, openPage, startBrowser } from '../fixtures/browser.ts'
-import { isFull, lengthOf } from '../fixtures/length.ts'
+import { isFull, isLong, lengthOf } from '../fixtures/length.ts'
 import { startBusyTree } from '../harness/board/busy-tree.ts'
 import { heapOf, watchFrames, watchTasks } from '../harness/board/page-meter.ts'
 
-const size = isFull ? { agents: 500, files: 10_000 } : { agents: 60, files: 2400 }
+const size = isLong ? { agents: 500, files: 10_000 } : { agents: 60, files: 2400 }
 const eventsPerSecond = 200
 /** Half a minute fills the timeline; from then on what is added takes the place of something. */
-const seconds = lengthOf({ long: 600, full: 45, short: 3 })
-const fillSeconds = isFull ? 30 : 0
+const seconds = lengthOf({ long: 600, full: 3, short: 3 })
+const fillSeconds = isLong ? 30 : 0
 const views = ['Now', 'Changes', 'Where it burns']
-/** Of a frame, and of the processor time of a task, which a busy machine hardly makes longer. */
+/** Of a frame. Only the long form, on a machine of its own, is judged by times. */
 const maxTaskMs = 100
 const maxGrownMb = 8
 const maxServerShare = 0.05
 
 t.test(
   `${size.files} files in use by ${size.agents} agents, ${eventsPerSecond} events a second, for ${seconds} s`,
-  { skip },
+  { skip: skip || (!isFull && 'takes a minute: npm run test:full'), timeout: (seconds + 300) * 1000 },
   async (t) => {
     const browser = await startBrowser(t)
     const tree = await startBusyTree(t, { ...size, eventsPerSecond })
@@ -32,7 +32,7 @@ t.test(
       })
       .catch(() => {})
     const bare = await openPage(t, browser)
-    const alone = isFull ? await tree.cpuShareOf(20) : 0
+    const alone = isLong ? await tree.cpuShareOf(20) : 0
     const page = await openPage(t, browser, { viewport: { width: 1280, height: 800 } })
     // Ten thousand files take a busy machine a while.
     page.setDefaultTimeout(60_000)
@@ -61,14 +61,12 @@ t.test(
       t.comment(
         `${view}: ${Math.round((tree.load.made() - madeBefore) / each)} events/s, ${Math.round(count / each)} frames/s, longest frame ${Math.round(longest)} ms, of a bare page ${Math.round(longestBare)} ms, longest task ${task?.toFixed(1)} ms, ${heaps.at(-1)?.toFixed(1)} MB`
       )
-      if (task !== undefined)
-        t.ok(task < maxTaskMs, `${view}: no task takes ${maxTaskMs} ms of the processor (${task.toFixed(1)})`)
       // A machine that holds up a bare page says nothing of this one.
-      if (isFull && longestBare < maxTaskMs / 2) t.ok(longest < maxTaskMs, `${view}: no frame takes ${maxTaskMs} ms`)
+      if (isLong && longestBare < maxTaskMs / 2) t.ok(longest < maxTaskMs, `${view}: no frame takes ${maxTaskMs} ms`)
     }
     const grown = Math.max(...heaps) - (heaps[0] as number)
     t.ok(grown < maxGrownMb, `${grown.toFixed(1)} MB more`)
     t.comment(`the server: ${(alone * 100).toFixed(1)} % of a core alone, ${(spent * 100).toFixed(1)} % with a board`)
-    if (isFull) t.ok(spent - alone < maxServerShare, 'the server pays less than 5 % of a core for a board')
+    if (isLong) t.ok(spent - alone < maxServerShare, 'the server pays less than 5 % of a core for a board')
   }
 )
