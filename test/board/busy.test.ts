@@ -28,7 +28,7 @@ t.test(
     t.teardown(() => stream.abort())
     void fetch(`${tree.url}/events`, { signal: stream.signal })
       .then(async ({ body }) => {
-        for await (const chunk of body ?? []) void chunk
+        await body?.pipeTo(new WritableStream())
       })
       .catch(() => {})
     const bare = await openPage(t, browser)

@@ -43,9 +43,10 @@ export async function findUnseenChanges(
   if (view.sights === sights)
     context.reads.advance(
       view,
-      sights.map(({ lines }, index) => ({
+      sights.map(({ hash, shownHash = hash, lines }, index) => ({
         seq: last.seq,
         hash: last.hash ?? '',
+        ...(shownHash !== last.hash && { shownHash }),
         lines: lines && followed[index]?.lines
       }))
     )

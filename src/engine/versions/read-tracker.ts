@@ -167,13 +167,14 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
     /** The version that the agent knows, as a whole or in part; undefined if that is not known here. */
     knownHash(agentId: string | undefined, path: string): string | undefined {
       const view = agentId === undefined ? undefined : views?.get(agentId, path)
-      return view?.knownHash ?? view?.sights.at(-1)?.hash
+      const last = view?.sights.at(-1)
+      return view?.knownHash ?? last?.shownHash ?? last?.hash
     },
     /** The versions of which the agent has seen something, what it knows as a whole first, then the latest. */
     seenHashes(agentId: string, path: string): readonly string[] {
       const view = views?.get(agentId, path)
       if (view === undefined) return []
-      const hashes = [view.knownHash, ...view.sights.map(({ hash }) => hash).reverse()]
+      const hashes = [view.knownHash, ...view.sights.map(({ hash, shownHash = hash }) => shownHash).reverse()]
       return [...new Set(hashes.filter((hash) => hash !== undefined))]
     },
     /** The agent knows that the file is gone. */
@@ -246,7 +247,7 @@ function addSeenRange(sights: readonly SeenRange[], added: SeenRange): readonly 
   const others: SeenRange[] = []
   for (const range of sights) {
     const { lines } = range
-    const isSame = range.seq === added.seq && range.hash === added.hash
+    const isSame = range.seq === added.seq && range.hash === added.hash && range.shownHash === undefined
     if (isSame && lines === undefined) return sights
     if (isSame && lines !== undefined && lines.start <= end + 1 && start <= lines.end + 1) {
       start = Math.min(start, lines.start)

@@ -153,12 +153,14 @@ class Session {
     const file = { content: content?.replace(/\n$/, ''), startLine: 1, totalLines: content?.split('\n').length }
     const tool_response = content === undefined ? {} : isClaude ? { type: 'text', file } : { llmContent: content }
     const common = { session_id: this.name, cwd: this.tree.root, tool_use_id: `u${this.#calls}` }
+    this.#tell(`asks ${event} ${tool}`)
     const outcome = await runHook(
       this.harness,
       { ...common, hook_event_name, tool_name, tool_input: input, ...(event === 'after' && { tool_response }) },
       ['--wait', '10', ...patient]
     )
     if (outcome.stderr !== '') throw new Error(outcome.stderr)
+    this.#tell(`hears ${event} ${tool}: ${outcome.stdout.slice(0, 100)}`)
     const answer = JSON.parse(outcome.stdout === '' ? '{}' : outcome.stdout) as {
       reason?: string
       hookSpecificOutput?: { permissionDecisionReason?: string }
