@@ -26,11 +26,7 @@ t.test(
     // One that follows, as a script would: the events are made with a board and without.
     const stream = new AbortController()
     t.teardown(() => stream.abort())
-    void fetch(`${tree.url}/events`, { signal: stream.signal })
-      .then(async ({ body }) => {
-        await body?.pipeTo(new WritableStream())
-      })
-      .catch(() => {})
+    void follow(`${tree.url}/events`, stream.signal)
     const bare = await openPage(t, browser)
     const alone = isLong ? await tree.cpuShareOf(20) : 0
     const page = await openPage(t, browser, { viewport: { width: 1280, height: 800 } })
@@ -70,3 +66,11 @@ t.test(
     if (isLong) t.ok(spent - alone < maxServerShare, 'the server pays less than 5 % of a core for a board')
   }
 )
+
+async function follow(url: string, signal: AbortSignal): Promise<void> {
+  try {
+    await (await fetch(url, { signal })).body?.pipeTo(new WritableStream())
+  } catch (error) {
+    if (!signal.aborted) throw error
+  }
+}
