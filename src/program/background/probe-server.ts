@@ -10,7 +10,7 @@ export interface HealthAnswer {
   readonly degraded?: readonly string[]
 }
 
-const timeoutMs = 2000
+const timeoutMs = 5000
 
 /** Whether one of our servers answers there, even if it asks for another token. */
 export function isServing({ state }: HealthAnswer): boolean {
