@@ -10,7 +10,8 @@ import { temporaryName } from './temporary-names.ts'
 import { fileNotFound, requireRegular, type FileVersion } from './read-file.ts'
 import type { Unfinished } from './unfinished.ts'
 import type { OpenEntry } from './walk.ts'
-import { explainWriteError, type Writer } from './write-file.ts'
+import type { Writer } from './write-file.ts'
+import { explainWriteError } from './write-error.ts'
 
 export interface RenameSource {
   readonly place: OpenEntry
