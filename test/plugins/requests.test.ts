@@ -7,7 +7,7 @@ import { makeTree } from '../fixtures/tree.ts'
 import { until } from '../fixtures/until.ts'
 
 const chunked = 'transfer-encoding: chunked'
-const impatient = { header_timeout_seconds: 0.2, request_timeout_seconds: 0.3 }
+const impatient = { header_timeout_seconds: 0.5, request_timeout_seconds: 0.6 }
 
 t.test('a request body that never ends is answered with 408, and its connection is closed', async (t) => {
   const tree = makeTree(t)
