@@ -5,7 +5,7 @@ import { change, content, diffIn, edit, refusalOf, startHooks as start } from '.
 import { until } from '../fixtures/until.ts'
 
 /** The turn of a native tool is over at once, as it is when a person takes time to allow the tool. */
-const brief = { locks: { native_edit_seconds: 0.01 } }
+const brief = { locks: { native_edit_seconds: 0.05 } }
 
 const whole = (text: string) => `${text}by anna\n`
 
