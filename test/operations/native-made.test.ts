@@ -1,4 +1,5 @@
 // What a native tool has made of a file: whose version that is, and whether its session knows it.
+import { symlinkSync, unlinkSync } from 'node:fs'
 import { applyPatch } from 'diff'
 import t from 'tap'
 import { change, content, diffIn, edit, refusalOf, startHooks as start } from '../fixtures/native-session.ts'
@@ -77,4 +78,32 @@ t.test('a late report of what was announced is the work of its agent, which know
     await change(bob, 'a.txt', 'all new\n', 'by bob\n')
     t.match(refusalOf(await anna.before('Write', { file_path: path, content: 'x\n' })), '+by bob')
   }
+})
+
+t.test('a file that cannot be read is not passed over in silence', async (t) => {
+  const { tree, session, log, history } = await start(t, { crud: { max_file_size_bytes: 1000 } })
+  const anna = session('anna')
+  const path = tree.path('a.txt')
+  const input = { file_path: path, content: 'x'.repeat(2000) }
+  await anna.read(path, content)
+  t.same(await anna.before('Write', input), {})
+  tree.write('a.txt', input.content)
+  t.same(await anna.after('Write', input), {})
+  t.match(log.join('\n'), 'what a native tool has made could not be read')
+  t.match(await history('a.txt'), [{ agent_id: null }])
+  t.match(await anna.before('Write', input), { status: 'error', error_code: 'FILE_TOO_LARGE' }, 'nothing is checked')
+})
+
+t.test('a tool that puts a file in the place of a link does not change what the link led to', async (t) => {
+  const { tree, session, history } = await start(t, { watcher: { enabled: false } })
+  symlinkSync('a.txt', tree.path('link.txt'))
+  const anna = session('anna')
+  const input = { file_path: tree.path('link.txt'), content: 'new\n' }
+  await anna.read(tree.path('link.txt'), content)
+  t.same(await anna.before('Write', input), {})
+  unlinkSync(tree.path('link.txt'))
+  tree.write('link.txt', 'new\n')
+  await anna.after('Write', input)
+  t.match(await history('a.txt'), [{ agent_id: null }])
+  t.equal((await history('a.txt')).length, 1)
 })

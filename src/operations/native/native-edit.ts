@@ -10,7 +10,7 @@ import { withLocks } from '../locking/with-locks.ts'
 import { resolveFile } from '../locking/resolve-files.ts'
 import { judgeEdit, type TargetFile, type UnseenChange } from './judge-edit.ts'
 import type { FileEdit, Harness } from './native-call.ts'
-import { recordMade } from './record-made.ts'
+import { isNoFile, recordMade } from './record-made.ts'
 import { describeUnseen } from './unseen-text.ts'
 
 interface NativeEdit {
@@ -123,12 +123,12 @@ function toTargets(context: OperationContext, { edits }: NativeEdit): readonly T
   return [...files.values()]
 }
 
-/** Undefined if there is no file, or none that can be read: then there is nothing to compare. */
+/** Undefined if there is no file: then there is nothing to compare. @throws OperationError why it cannot be read: then nothing is checked */
 async function look(context: OperationContext, place: OpenEntry, given: string): Promise<FileVersion | undefined> {
   try {
     return place.stat === undefined ? undefined : await readVersion(context, place, given)
   } catch (error) {
-    if (error instanceof OperationError) return undefined
+    if (isNoFile(error)) return undefined
     throw error
   } finally {
     context.work.release()

@@ -69,21 +69,27 @@ function isSameText(one: string, other: string): boolean {
   return plain(one) === plain(other)
 }
 
-/** A file that has moved, or became a link to another one, is gone from its path. */
+/** Whether there is no file at a path, or something else than a file. */
+export function isNoFile(error: unknown): boolean {
+  return isOperationError(error, 'FILE_NOT_FOUND') || isOperationError(error, 'NOT_A_FILE')
+}
+
 async function readNow(
-  { files }: OperationContext,
+  { files, log }: OperationContext,
   { path, given }: TargetFile
 ): Promise<FileVersion | undefined | 'unreadable'> {
   try {
     const place = files.open(path, 'target')
     try {
-      return place.stat === undefined ? undefined : await files.read(place, given)
+      // A link that the tool has put in its place leads to another file, which is not locked.
+      return place.stat === undefined || place.path !== path ? undefined : await files.read(place, given)
     } finally {
       place.close()
     }
   } catch (error) {
-    if (isOperationError(error, 'FILE_NOT_FOUND')) return undefined
-    if (error instanceof OperationError) return 'unreadable'
-    throw error
+    if (isNoFile(error)) return undefined
+    if (!(error instanceof OperationError)) throw error
+    log.warn({ err: error, path }, 'what a native tool has made could not be read')
+    return 'unreadable'
   }
 }
