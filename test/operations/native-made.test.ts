@@ -106,4 +106,38 @@ t.test('a tool that puts a file in the place of a link does not change what the 
   await anna.after('Write', input)
   t.match(await history('a.txt'), [{ agent_id: null }])
   t.equal((await history('a.txt')).length, 1)
+  const direct = { file_path: tree.path('a.txt'), content: 'newer\n' }
+  await anna.before('Write', direct)
+  unlinkSync(tree.path('a.txt'))
+  symlinkSync('link.txt', tree.path('a.txt'))
+  await anna.after('Write', direct)
+  t.match(await history('link.txt'), [{ agent_id: null }], 'what is found at the end of a link is not its work')
+})
+
+t.test('a notebook that others have changed can be edited once it was read', async (t) => {
+  const { tree, bob, session } = await start(t)
+  const anna = session('anna')
+  await bob.call('async_write', { path: 'n.ipynb', content: '{"cells":[]}\n' })
+  const input = { notebook_path: tree.path('n.ipynb'), new_source: 'x' }
+  t.match(refusalOf(await anna.before('NotebookEdit', input)), 'You have not read')
+  const shown = { type: 'notebook', file: { filePath: input.notebook_path, cells: [] } }
+  await anna.tool('PostToolUse', 'Read', { file_path: input.notebook_path }, { tool_response: shown })
+  for (const text of ['{"cells":[1]}\n', '{"cells":[2]}\n']) {
+    t.same(await anna.before('NotebookEdit', input), {}, 'its own change is no news to it')
+    tree.write('n.ipynb', text)
+    await anna.after('NotebookEdit', input)
+  }
+})
+
+t.test('Cursor reports late what it has done', async (t) => {
+  const { tree, hook, history } = await start(t, { watcher: { enabled: false } })
+  const path = tree.path('a.txt')
+  const event = (name: string, fields: object) =>
+    hook('cursor', { conversation_id: 'c1', workspace_roots: [tree.root], hook_event_name: name, ...fields })
+  await event('beforeReadFile', { file_path: path, content })
+  tree.write('a.txt', content.replace('line 3\n', 'third\n'))
+  await event('afterFileEdit', { file_path: path, edits: [{ old_string: 'line 3\n', new_string: 'third\n' }] })
+  t.match(await history('a.txt'), [{ agent_id: 'cursor/c1', operation: 'native_edit' }, {}])
+  const input = { tool_name: 'Write', tool_input: { file_path: path, content: 'x' } }
+  t.same(await event('preToolUse', input), {}, 'it knows that')
 })
