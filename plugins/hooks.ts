@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { harnessNames } from '../schemas/native-hook.ts'
-import { OperationError } from '../src/errors.ts'
+import { OperationError, toOperationError } from '../src/errors.ts'
 import { goneSignal } from '../src/transports/gone-signal.ts'
 import { headerText } from '../src/transports/header-text.ts'
 import { securityHeaders } from '../src/transports/security-headers.ts'
@@ -36,9 +36,13 @@ export default fp(
         const result = await app.call('native_hook', input, call)
         return send(JSON.stringify(result['answer'] ?? {}))
       } catch (error) {
-        if (!(error instanceof OperationError)) throw error
-        // A harness takes an answer without a decision as leave to go on.
-        return raw.headersSent ? send('{}') : sendError(request, reply, error)
+        if (!raw.headersSent && error instanceof OperationError) return sendError(request, reply, error)
+        if (!raw.headersSent) throw error
+        // The status has gone out. The hook program knows an error by its envelope; for a harness it is an answer without a decision.
+        const failure = toOperationError(error)
+        if (failure.code !== 'CANCELLED')
+          app.log.warn({ err: failure.cause ?? failure, harness }, 'a hook failed after its wait for a lock')
+        return send(JSON.stringify(failure.toEnvelope()))
       }
 
       function send(text: string): FastifyReply {

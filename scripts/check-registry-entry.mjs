@@ -1,5 +1,5 @@
-// Checks server.json by the rules of the MCP registry (schema of 2025-12-11) that concern a package of npm.
-// usage: node scripts/check-registry-entry.mjs <server.json>
+// Checks server.json by the schema that the MCP registry publishes, which it names itself; and by the registry's further rules for a package of npm.
+// usage: node scripts/check-registry-entry.mjs <server.json> [schema file; else the schema is downloaded]
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { Ajv } from 'ajv'
@@ -31,13 +31,37 @@ const schema = object(['$schema', 'name', 'description', 'version', 'packages'],
   packages: { type: 'array', minItems: 1, items: npmPackage }
 })
 
-const entry = JSON.parse(readFileSync(process.argv[2], 'utf8'))
+const [, , entryPath, schemaPath] = process.argv
+const entry = JSON.parse(readFileSync(entryPath, 'utf8'))
 const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
-const ajv = new Ajv({ allErrors: true })
+// The published schema has annotations, such as examples, and formats that Ajv does not know by itself.
+const ajv = new Ajv({ allErrors: true, strict: false, validateFormats: false })
 assert.ok(ajv.validate(schema, entry), ajv.errorsText())
+const published = await publishedSchema()
+if (published !== undefined) {
+  assert.equal(published.$id, entry.$schema, 'the schema is the one that the entry names')
+  assert.ok(ajv.validate(published, entry), ajv.errorsText())
+}
 assert.equal(entry.name, manifest.mcpName, 'the registry compares the name with mcpName in package.json')
 assert.deepEqual(
   [entry.version, entry.packages[0].version, entry.packages[0].identifier],
   [manifest.version, manifest.version, manifest.name]
 )
-process.stdout.write(`${entry.name} ${entry.version}: as the registry wants it\n`)
+const by =
+  published === undefined
+    ? 'as its rules for npm want it; its schema could not be downloaded'
+    : `valid by ${published.$id}`
+process.stdout.write(`${entry.name} ${entry.version}: ${by}\n`)
+
+/** Undefined without a network. */
+async function publishedSchema() {
+  if (schemaPath !== undefined) return JSON.parse(readFileSync(schemaPath, 'utf8'))
+  let response
+  try {
+    response = await fetch(entry.$schema, { signal: AbortSignal.timeout(20_000) })
+  } catch {
+    return undefined
+  }
+  assert.equal(response.status, 200, `${entry.$schema} is not there`)
+  return await response.json()
+}

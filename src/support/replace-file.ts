@@ -1,6 +1,6 @@
 // Small files of our own, replaced whole or not at all. Synchronous: no other code of this process runs between the write and the rename.
-import { randomBytes } from 'node:crypto'
 import { closeSync, constants, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { lazyCrypto } from './lazy-crypto.ts'
 
 export interface ReplaceOptions {
   /** Permission bits. Default: 0o600. */
@@ -20,7 +20,7 @@ const createFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | 
 /** @throws Error of the file system; then the old file is unchanged, and there is no temporary one */
 export function replaceFile(path: string, content: string | Uint8Array, options: ReplaceOptions = {}): void {
   const { mode = 0o600, isDurable = false, prepare, check } = options
-  const temporary = options.temporary ?? `${path}.${randomBytes(8).toString('hex')}.tmp`
+  const temporary = options.temporary ?? `${path}.${lazyCrypto().randomBytes(8).toString('hex')}.tmp`
   const fd = openSync(temporary, createFlags, mode)
   try {
     try {

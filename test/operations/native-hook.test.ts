@@ -1,89 +1,18 @@
 // Native tools of harnesses under the rules of this server: each hook input has the form that its harness documents.
 import { unlinkSync, symlinkSync } from 'node:fs'
 import { applyPatch } from 'diff'
-import t, { type Test } from 'tap'
-import type { PartialConfig } from '../../src/config/config.ts'
-import { connect, type Answer, type TestClient } from '../fixtures/clients.ts'
-import { startServer } from '../fixtures/server.ts'
-import { makeTree, type Tree } from '../fixtures/tree.ts'
+import t from 'tap'
+import {
+  change,
+  content,
+  contextOf,
+  diffIn,
+  edit,
+  lines,
+  refusalOf,
+  startHooks as start
+} from '../fixtures/native-session.ts'
 import { until } from '../fixtures/until.ts'
-
-const lines = Array.from({ length: 30 }, (_, index) => `line ${index + 1}`)
-const content = `${lines.join('\n')}\n`
-
-interface Bench {
-  readonly tree: Tree
-  readonly bob: TestClient
-  readonly log: readonly string[]
-  readonly url: string
-  readonly hook: (harness: string, event: object) => Promise<Answer>
-  /** Of Claude Code. */
-  readonly session: (id: string, more?: object) => Session
-  readonly history: (path: string) => Promise<readonly Answer[]>
-}
-
-type Session = ReturnType<typeof createSession>
-
-function createSession(hook: Bench['hook'], root: string, id: string, more: object) {
-  let calls = 0
-  const ask = (name: string, fields: object) =>
-    hook('claude-code', {
-      session_id: id,
-      transcript_path: `${root}/transcript.jsonl`,
-      cwd: root,
-      permission_mode: 'acceptEdits',
-      hook_event_name: name,
-      ...more,
-      ...fields
-    })
-  const tool = (name: string, tool_name: string, tool_input: object, fields: object = {}) =>
-    ask(name, { tool_name, tool_input, tool_use_id: `toolu_${id}_${calls}`, ...fields })
-  return {
-    ask,
-    tool,
-    /** What the tool has shown. */
-    read(path: string, text: string, startLine = 1) {
-      calls += 1
-      const shown = text.replace(/\n$/, '')
-      const numLines = shown.split('\n').length
-      const file = { filePath: path, content: shown, numLines, startLine, totalLines: startLine === 1 ? numLines : 30 }
-      return tool('PostToolUse', 'Read', { file_path: path }, { tool_response: { type: 'text', file } })
-    },
-    before(tool_name: string, input: object) {
-      calls += 1
-      return tool('PreToolUse', tool_name, input)
-    },
-    after: (tool_name: string, input: object) => tool('PostToolUse', tool_name, input, { tool_response: {} })
-  }
-}
-
-async function start(t: Test, overrides: PartialConfig = {}, files: Record<string, string> = {}): Promise<Bench> {
-  const tree = makeTree(t, { 'a.txt': content, ...files })
-  const { url, log } = await startServer(t, tree.root, overrides)
-  const bob = await connect(t, 'rest', url, 'bob')
-  const hook = async (harness: string, event: object) => {
-    const headers = { 'content-type': 'application/json' }
-    const response = await fetch(`${url}/hooks/${harness}`, { method: 'POST', headers, body: JSON.stringify(event) })
-    return (await response.json()) as Answer
-  }
-  const session = (id: string, more: object = {}) => createSession(hook, tree.root, id, more)
-  const history = async (path: string) => (await bob.call('async_history', { path }))['versions'] as Answer[]
-  return { tree, bob, log, url, hook, session, history }
-}
-
-/** Of Claude Code and Codex. */
-const refusalOf = (answer: Answer): string => answer['hookSpecificOutput']?.permissionDecisionReason ?? ''
-const contextOf = (answer: Answer): string => answer['hookSpecificOutput']?.additionalContext ?? ''
-/** The unified diff in a refusal. */
-const diffIn = (text: string) => /current one:\n([^]*)\nAdjust/.exec(text)?.[1] ?? ''
-
-async function change(bob: TestClient, path: string, old_string: string, new_string: string): Promise<void> {
-  const { hash } = await bob.call('async_read', { path })
-  const answer = await bob.call('async_update', { path, expected_hash: hash, patches: [{ old_string, new_string }] })
-  if (answer['status'] !== 'ok') throw new Error(JSON.stringify(answer))
-}
-
-const edit = (path: string, old_string: string, new_string: string) => ({ file_path: path, old_string, new_string })
 
 t.test('a native edit is recorded with its agent, and the readers of the file are told once', async (t) => {
   const { tree, bob, session, history } = await start(t)

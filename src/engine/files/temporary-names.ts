@@ -1,6 +1,6 @@
 // The names of the server's own files below a root.
-import { randomBytes } from 'node:crypto'
 import { isAlive } from '../../support/process-identity.ts'
+import { lazyCrypto } from '../../support/lazy-crypto.ts'
 
 /** The folder below a root that holds the server's own files. */
 export const ownFolder = '.async-crud-mcp'
@@ -23,7 +23,7 @@ export function recordName(): string {
 
 /** Part of a name that no other process gives, and this one only once. */
 export function processName(): string {
-  return `${process.pid}-${startedAt}-${randomBytes(8).toString('hex')}`
+  return `${process.pid}-${startedAt}-${lazyCrypto().randomBytes(8).toString('hex')}`
 }
 
 export function isOfThisProcess(name: string): boolean {

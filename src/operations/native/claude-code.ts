@@ -1,6 +1,15 @@
 // Hooks of Claude Code and of Codex, which sends and takes the same form (PreToolUse, PostToolUse, ...).
 import { resolve } from 'node:path'
-import { integerOf, requirePath, requireText, textOf, toEdit, toFields, toSearchedLines } from './fields.ts'
+import {
+  integerOf,
+  requirePath,
+  requireText,
+  textOf,
+  toEdit,
+  toEditOfAll,
+  toFields,
+  toSearchedLines
+} from './fields.ts'
 import type { Fields, FileEdit, Harness, NativeEvent, ShownText } from './native-call.ts'
 import { readPatchText } from './patch-text.ts'
 
@@ -14,7 +23,7 @@ const editTools: Readonly<Record<string, (input: Fields, cwd: string) => readonl
       input['replace_all'] === true
     )
   ],
-  MultiEdit: (input, cwd) => [toMultiEdit(requirePath(input, cwd, 'file_path'), input['edits'])],
+  MultiEdit: (input, cwd) => [toEditOfAll(requirePath(input, cwd, 'file_path'), input['edits'])],
   Write: (input, cwd) => [{ path: requirePath(input, cwd, 'file_path'), content: textOf(input, 'content') ?? '' }],
   NotebookEdit: (input, cwd) => [{ path: requirePath(input, cwd, 'notebook_path', 'file_path') }],
   apply_patch: (input, cwd) => readPatchText(textOf(input, 'command', 'input', 'patch'), cwd)
@@ -23,6 +32,8 @@ const editTools: Readonly<Record<string, (input: Fields, cwd: string) => readonl
 /** What each tool that reads files has shown. */
 const readTools: Readonly<Record<string, (input: Fields, response: Fields, cwd: string) => readonly ShownText[]>> = {
   Read(input, response, cwd) {
+    // The cells that it shows are not the text of the file: what that is now counts.
+    if (response['type'] === 'notebook') return [{ path: requirePath(input, cwd, 'file_path'), startLine: 1 }]
     const file = toFields(response['file'])
     const text = file['content']
     if (response['type'] !== 'text' || typeof text !== 'string') return []
@@ -92,15 +103,4 @@ function toolEvent(name: string, tool: string, event: Fields): NativeEvent | und
       ? readTools[tool]?.(input, toFields(event['tool_response']), cwd)
       : undefined
   return shown === undefined ? { type: 'prompt' } : { type: 'after_read', shown }
-}
-
-function toMultiEdit(path: string, edits: unknown): FileEdit {
-  if (!Array.isArray(edits)) return { path }
-  const all = edits.map((edit: unknown) => {
-    const fields = toFields(edit)
-    return toEdit(path, textOf(fields, 'old_string'), fields['new_string'], fields['replace_all'] === true)
-  })
-  return all.some(({ patches }) => patches === undefined)
-    ? { path }
-    : { path, patches: all.flatMap((one) => one.patches ?? []) }
 }

@@ -1,6 +1,6 @@
 // Hooks of Cursor (preToolUse, afterFileEdit, beforeReadFile, postToolUse, sessionEnd).
 import { resolve } from 'node:path'
-import { countLines, requirePath, requireText, textOf, toFields } from './fields.ts'
+import { countLines, requirePath, requireText, textOf, toEditOfAll, toFields } from './fields.ts'
 import type { Fields, Harness, NativeEvent } from './native-call.ts'
 
 const editTools: readonly unknown[] = ['Write', 'Edit', 'StrReplace', 'Delete', 'EditNotebook']
@@ -25,7 +25,11 @@ function eventOf(name: string, event: Fields): NativeEvent | undefined {
   const cwd = resolve(textOf(event, 'cwd') ?? (typeof workspace === 'string' ? workspace : ''))
   if (name === 'sessionEnd') return { type: 'end', withSubagents: true }
   if (name === 'afterFileEdit')
-    return { type: 'after_edit', tool: 'Write', edits: [{ path: requirePath(event, cwd, 'file_path') }] }
+    return {
+      type: 'after_edit',
+      tool: 'Write',
+      edits: [toEditOfAll(requirePath(event, cwd, 'file_path'), event['edits'])]
+    }
   if (name === 'beforeReadFile') {
     const text = event['content']
     const path = requirePath(event, cwd, 'file_path')

@@ -43,6 +43,18 @@ export function toEdit(path: string, oldText: string | undefined, newText: unkno
   return { path, patches: [patch] }
 }
 
+/** Edits by text of one file, one after the other. */
+export function toEditOfAll(path: string, edits: unknown): FileEdit {
+  const all = (Array.isArray(edits) ? (edits as readonly unknown[]) : []).map((edit) => {
+    const fields = toFields(edit)
+    return toEdit(path, textOf(fields, 'old_string'), fields['new_string'], fields['replace_all'] === true)
+  })
+  const [first] = all
+  if (first === undefined || all.length === 1) return first ?? { path }
+  const patches = all.flatMap((one) => one.patches ?? [])
+  return patches.length < all.length ? { path } : { path, patches }
+}
+
 /** Windows spells no path with a colon behind its drive, and neither do search results. */
 const grepLine = /^((?:[A-Za-z]:)?[^:\n]+?)([:-])(\d+)\2(.*)$/
 

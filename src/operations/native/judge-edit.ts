@@ -41,11 +41,9 @@ export async function judgeEdit(
   file: TargetFile,
   current: FileVersion | undefined
 ): Promise<Judged> {
-  const { history, reads } = context
   const { path, given, patches } = file
-  const versions = history.versions(path)
-  const last = versions.at(-1)
-  const seen = reads.seenHashes(agentId, path).map((hash) => followOwn(hash, versions, agentId))
+  const last = context.history.last(path)
+  const seen = seenVersions(context, agentId, path)
   if (current === undefined) return judgeMissing(context, agentId, tool, file, seen.length > 0)
   if (seen.length === 0) {
     const isOthers =
@@ -80,6 +78,12 @@ interface Seen {
   readonly hash: string
   /** What others have made of it since. */
   readonly since: readonly Version[]
+}
+
+/** What a session has seen of a file, what it knows as a whole first. */
+export function seenVersions({ history, reads }: OperationContext, agentId: string, path: string): readonly Seen[] {
+  const versions = history.versions(path)
+  return reads.seenHashes(agentId, path).map((hash) => followOwn(hash, versions, agentId))
 }
 
 /** A session knows what it made itself of a version that it knew. */
@@ -117,7 +121,7 @@ async function stillFits(
 }
 
 /** Harnesses show and replace text as if all line ends were "\n". */
-function withLineEndsOf(text: string, patch: StringPatch): StringPatch {
+export function withLineEndsOf(text: string, patch: StringPatch): StringPatch {
   if (!text.includes('\r\n') || patch.old_string.includes('\r\n')) return patch
   const spell = (words: string) => words.replaceAll('\n', '\r\n')
   return { ...patch, old_string: spell(patch.old_string), new_string: spell(patch.new_string) }
@@ -167,6 +171,10 @@ export function markKnown(
   reads.recordKnown(agentId, { path, given, hash, ...(from !== undefined && { from }) })
 }
 
-async function textOf({ bases, config }: OperationContext, hash: string, path: string): Promise<string | undefined> {
+export async function textOf(
+  { bases, config }: OperationContext,
+  hash: string,
+  path: string
+): Promise<string | undefined> {
   return decodeIfText(await bases.get(hash), config.crud.default_encoding, path)
 }

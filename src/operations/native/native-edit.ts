@@ -10,7 +10,7 @@ import { withLocks } from '../locking/with-locks.ts'
 import { resolveFile } from '../locking/resolve-files.ts'
 import { judgeEdit, type TargetFile, type UnseenChange } from './judge-edit.ts'
 import type { FileEdit, Harness } from './native-call.ts'
-import { recordMade } from './record-made.ts'
+import { isNoFile, recordMade } from './record-made.ts'
 import { describeUnseen } from './unseen-text.ts'
 
 interface NativeEdit {
@@ -65,10 +65,7 @@ export async function beginNativeEdit(
       decided.resolve(undefined)
       const how = await endOf(context, ended)
       for (const [index, file] of files.entries())
-        await recordMade(context, edit, file, before[index], {
-          how,
-          isUpToDate: !unseen.some(({ path }) => path === file.path)
-        })
+        await recordMade(context, edit, file, before[index] ?? { hash: null }, how)
       return how === 'reported' ? await describeUnseen(context, unseen) : undefined
     } finally {
       remove()
@@ -101,13 +98,12 @@ export async function endNativeEdit(context: OperationContext, edit: NativeEdit)
   return texts.find((text) => text !== undefined)
 }
 
-/** The time of the turn is over, or its process was another one: what the file is now counts. */
+/** The time of the turn is over, or its process was another one: others may have changed the file before the tool, or after it. */
 async function recordLate(context: OperationContext, edit: NativeEdit, file: TargetFile): Promise<void> {
-  const last = context.history.last(file.path)
   const targets = [{ path: file.given, mode: 'exclusive', reach: 'target' }] as const
   const timeout = context.config.locks.native_wait_seconds
   await withLocks(context, targets, { operation: 'native_edit', timeout }, async () =>
-    recordMade(context, edit, file, last, { how: 'reported', isUpToDate: false })
+    recordMade(context, edit, file, context.history.last(file.path), 'silent')
   )
 }
 
@@ -127,12 +123,12 @@ function toTargets(context: OperationContext, { edits }: NativeEdit): readonly T
   return [...files.values()]
 }
 
-/** Undefined if there is no file, or none that can be read: then there is nothing to compare. */
+/** Undefined if there is no file: then there is nothing to compare. @throws OperationError why it cannot be read: then nothing is checked */
 async function look(context: OperationContext, place: OpenEntry, given: string): Promise<FileVersion | undefined> {
   try {
     return place.stat === undefined ? undefined : await readVersion(context, place, given)
   } catch (error) {
-    if (error instanceof OperationError) return undefined
+    if (isNoFile(error)) return undefined
     throw error
   } finally {
     context.work.release()

@@ -1,5 +1,4 @@
 // Keeps V8's compiled code of the bundle in a folder beside it, so that the next start need not compile it: that is half of a start.
-import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import Module from 'node:module'
 import { basename, dirname, join } from 'node:path'
@@ -14,7 +13,7 @@ interface LoadedModule {
   require(id: string): unknown
 }
 
-const digestBytes = 32
+const digestBytes = 4
 
 /**
  * Call it before the modules of the bundle are loaded. Compiled code that is missing, damaged or of another version of Node is
@@ -76,4 +75,9 @@ function keep(path: string, data: Buffer): void {
   }
 }
 
-const digest = (data: Buffer) => createHash('sha256').update(data).digest()
+/** Against damage, not against people. Loaded when needed, and quicker to load than crypto: each hook is a start. */
+function digest(data: Buffer): Buffer {
+  const bytes = Buffer.alloc(digestBytes)
+  bytes.writeUInt32LE(process.getBuiltinModule('node:zlib').crc32(data))
+  return bytes
+}

@@ -45,8 +45,12 @@ async function post(
   })
   onWait()
   const answer = await text(response)
-  if (response.statusCode === 200) return answer
-  throw new Error(`the server answered ${response.statusCode}: ${messageIn(answer)}`)
+  const fields = parse(answer)
+  // What fails after a wait for a lock has begun its answer with 200.
+  if (response.statusCode === 200 && fields !== undefined && fields.status !== 'error') return answer
+  const message = typeof fields?.message === 'string' ? fields.message : 'not an async-crud-mcp server'
+  const status = response.statusCode === 200 ? '' : ` ${response.statusCode}`
+  throw new Error(`the server answered${status}: ${message}`)
 }
 
 async function callAuthority(root: string, question: Question): Promise<string> {
@@ -92,11 +96,12 @@ async function callAt(path: string, { harness, event, agent, waitSeconds, signal
   }
 }
 
-function messageIn(answer: string): string {
+/** Undefined for anything but a JSON object. */
+function parse(answer: string): { readonly status?: unknown; readonly message?: unknown } | undefined {
   try {
-    const { message } = JSON.parse(answer) as { readonly message?: unknown }
-    return typeof message === 'string' ? message : 'not an async-crud-mcp server'
+    const value: unknown = JSON.parse(answer)
+    return typeof value === 'object' && value !== null ? value : undefined
   } catch {
-    return 'not an async-crud-mcp server'
+    return undefined
   }
 }

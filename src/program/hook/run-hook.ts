@@ -15,16 +15,17 @@ const defaultWaitSeconds = 5
 const defaultPatienceSeconds = 0.3
 const mostSeconds = 60
 
-/** Always ends with 0, wrong flags included: harnesses differ in what they do with other codes. */
+/** Ends with 0: harnesses read the answer after 0 only. With 2, which they take as a refusal, only if there is no form for an answer. */
 export async function runHook(args: readonly string[]): Promise<void> {
   const given = parse(args)
   let facts: EventFacts | undefined
   let answer = '{}'
   try {
-    if (typeof given === 'string') throw new Error(given)
-    const deadline = createDeadline(given.patienceSeconds * 1000)
+    const patienceSeconds = typeof given === 'string' ? defaultPatienceSeconds : given.patienceSeconds
+    const deadline = createDeadline(patienceSeconds * 1000)
     const event = await deadline.orFail(text(process.stdin), 'the hook input on standard input does not end')
     facts = readEvent(event)
+    if (typeof given === 'string') throw new Error(given)
     const { harness, agent, url, token, waitSeconds } = given
     const wait = facts.isBefore ? waitSeconds : 0
     const question = {
@@ -38,7 +39,7 @@ export async function runHook(args: readonly string[]): Promise<void> {
     }
     answer = await deadline.orFail(askServer(url ?? find(facts), question), 'the server does not answer')
   } catch (error) {
-    answer = explainFailure(error, typeof given === 'string' ? undefined : given, facts)
+    answer = explainFailure(typeof given === 'string' ? new Error(given) : error, args, facts)
   }
   // A harness that keeps standard input open must not keep this process running.
   process.stdin.destroy()
@@ -52,7 +53,6 @@ interface Given {
   readonly token: string
   readonly waitSeconds: number
   readonly patienceSeconds: number
-  readonly isClosed: boolean
 }
 
 /** @returns what is wrong, or what was given */
@@ -81,8 +81,7 @@ function parse(args: readonly string[]): Given | string {
       url: values.url === undefined ? undefined : toBase(values.url),
       token: values.token ?? env['ASYNC_CRUD_MCP_DAEMON__TOKEN'] ?? '',
       waitSeconds,
-      patienceSeconds,
-      isClosed: values.closed ?? /^(?:1|true|yes|on)$/i.test(env['ASYNC_CRUD_MCP_HOOK_CLOSED'] ?? '')
+      patienceSeconds
     }
   } catch (error) {
     return `${messageOf(error)}. ${usage}`
@@ -125,15 +124,22 @@ function createDeadline(ms: number) {
   }
 }
 
-/** Lets the tool go on, with one line for the log of the harness, unless the operator wants it refused. */
-function explainFailure(error: unknown, given: Given | undefined, facts: EventFacts | undefined): string {
-  const isRefused = given?.isClosed === true && facts?.isBefore !== false
+/** Lets the tool go on, with one line for the log of the harness, unless the operator wants it refused: then wrong flags are no way around. */
+function explainFailure(error: unknown, args: readonly string[], facts: EventFacts | undefined): string {
+  const isRefused = isClosed(args) && facts?.isBefore !== false
   const outcome = isRefused
     ? 'The tool was not run, because this hook is closed (--closed)'
     : 'The tool goes on unchecked'
   const message = `async-crud-mcp hook: ${messageOf(error)}. ${outcome}.`
   process.stderr.write(`${message}\n`)
-  return isRefused && given !== undefined ? toRefusal(given.harness, message) : '{}'
+  if (!isRefused) return '{}'
+  const harness = args.find((arg) => harnessNames.includes(arg))
+  if (harness === undefined) process.exitCode = 2
+  return harness === undefined ? '{}' : toRefusal(harness, message)
+}
+
+function isClosed(args: readonly string[]): boolean {
+  return args.includes('--closed') || /^(?:1|true|yes|on)$/i.test(process.env['ASYNC_CRUD_MCP_HOOK_CLOSED'] ?? '')
 }
 
 function messageOf(error: unknown): string {

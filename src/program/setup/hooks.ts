@@ -1,5 +1,5 @@
 // The hooks of each harness that has some: the events, the tools, and the file in which they stand (docs/native-tools.md).
-import { join, resolve } from 'node:path'
+import { join, resolve, win32 } from 'node:path'
 import { mainPath } from '../../support/installation.ts'
 import { codexFolder, opencodeFolder, pathOf, type ClientName, type UserEnvironment } from './clients.ts'
 import { opencodePlugin } from './opencode-plugin.ts'
@@ -83,13 +83,13 @@ export function hookLocations(name: ClientName, user: UserEnvironment, project?:
   if (name === 'opencode') {
     const folder = project === undefined ? opencodeFolder(user) : join(resolve(project), '.opencode')
     const target = createFileTarget(opencodePlugin(program(project !== undefined)))
-    return [{ what: 'hook:opencode', file: join(folder, 'plugin', 'async-crud-mcp.js'), target, newMode }]
+    return [{ what: 'hook:opencode', file: pathOf(user).join(folder, 'plugin', 'async-crud-mcp.js'), target, newMode }]
   }
   const set = hookSets[name]
   if (set === undefined) return []
   const { events, form, userFile, projectFile, timeout } = set
   const file = project === undefined ? userFile(user) : join(resolve(project), ...projectFile)
-  const command = [...program(project !== undefined).map(quote), 'hook', name].join(' ')
+  const command = hookCommand([...program(project !== undefined), 'hook', name], user.platform)
   const locations = Object.entries(events).map(([event, matcher]) => {
     const match = matcher === undefined ? {} : { matcher }
     const value =
@@ -123,8 +123,22 @@ function program(isShared: boolean): readonly string[] {
   return isShared ? ['async-crud-mcp'] : [nodePath(), mainPath]
 }
 
-/** For the shell that runs hooks; a word that needs no quotes gets none. */
+/**
+ * A line for whichever shell runs hooks. On Windows that is Git Bash or PowerShell (Claude Code), PowerShell (Gemini CLI) or cmd (Codex):
+ * to the second a quoted first word is no command, the first loses backslashes, and the third takes a slash in the first word for a
+ * flag. So the first word is a name, which PATH finds, and slashes separate folders.
+ */
+export function hookCommand([first = '', ...words]: readonly string[], platform: NodeJS.Platform): string {
+  if (platform !== 'win32') return [first, ...words].map(quote).join(' ')
+  const name = win32.basename(first).replace(/\.exe$/i, '')
+  const others = words.map((word) => word.replaceAll('\\', '/'))
+  return [name, ...others.map((word) => (isPlain(word) ? word : `"${word}"`))].join(' ')
+}
+
 function quote(word: string): string {
-  if (/^[\w@%+=:,./-]+$/.test(word)) return word
-  return process.platform === 'win32' ? `"${word}"` : `'${word.replaceAll("'", String.raw`'\''`)}'`
+  return isPlain(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
+}
+
+function isPlain(word: string): boolean {
+  return /^[\w@%+=:,./-]+$/.test(word)
 }

@@ -6,11 +6,13 @@ export function opencodePlugin(program: readonly string[]): string {
 import { spawn } from 'node:child_process'
 
 const [command, ...args] = ${JSON.stringify([...program, 'hook', 'opencode'])}
+// On Windows npm installs a command as a script, which only a shell can start.
+const shell = process.platform === 'win32' && !/[\\\\/]/.test(command)
 
 /** The answer of the hook; empty if there is none: then the tool goes on. */
 function ask(event) {
   return new Promise((resolve) => {
-    const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'ignore'] })
+    const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'ignore'], shell })
     let text = ''
     child.on('error', () => resolve({}))
     child.stdin.on('error', () => {})

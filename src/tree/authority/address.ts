@@ -1,9 +1,9 @@
 // The address of a tree's authority: a socket that only this user can reach.
-import { createHash, randomBytes } from 'node:crypto'
 import { chmodSync, lstatSync, renameSync, rmSync, type BigIntStats } from 'node:fs'
 import { join } from 'node:path'
 import { userFolder } from '../state/served-trees.ts'
 import type { StateDirectory } from '../state/state-directory.ts'
+import { lazyCrypto } from '../../support/lazy-crypto.ts'
 
 export interface Address {
   /** Where to connect, until `close`: the authority of the tree listens at one of them. */
@@ -27,7 +27,7 @@ const isWindows = process.platform === 'win32'
  * @param root real path of the first root. @throws Error that says what is in the way
  */
 export function openAddress(root: string, directory: StateDirectory): Address {
-  const name = createHash('sha256').update(root).digest('hex').slice(0, 16)
+  const name = lazyCrypto().createHash('sha256').update(root).digest('hex').slice(0, 16)
   const folder = isWindows ? undefined : directory.hold()
   const paths =
     folder === undefined
@@ -74,7 +74,7 @@ export function openAddress(root: string, directory: StateDirectory): Address {
 }
 
 function nameFor(path: string): string {
-  return `${path}.${randomBytes(3).toString('hex')}`
+  return `${path}.${lazyCrypto().randomBytes(3).toString('hex')}`
 }
 
 function isShort(path: string): boolean {

@@ -1,8 +1,8 @@
 // The roots that processes of this user serve, so that a server of an outer folder finds those inside it without a walk through all of it.
-import { createHash } from 'node:crypto'
 import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, sep } from 'node:path'
+import { lazyCrypto } from '../../support/lazy-crypto.ts'
 
 const prefix = 'served-'
 
@@ -51,7 +51,7 @@ export function servedInside(root: string, isGone: (inner: string) => boolean): 
 }
 
 function fileOf(folder: string, root: string): string {
-  return join(folder, prefix + createHash('sha256').update(root).digest('hex').slice(0, 16))
+  return join(folder, prefix + lazyCrypto().createHash('sha256').update(root).digest('hex').slice(0, 16))
 }
 
 function attempt(act: () => void): void {

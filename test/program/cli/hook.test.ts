@@ -94,6 +94,11 @@ t.test('without an answer the tool goes on at once, or is refused if the operato
           : input
     t.match((await runHook(harness, event, ['--closed', ...patient])).stdout, decision, `${harness}, closed`)
   }
+  const wrong = await runHook('claude-code', input, ['--closed', '--sideways', ...patient])
+  t.match(wrong.stdout, /"permissionDecision":"deny".*usage:/, 'a wrong flag does not open what is closed')
+  const unknown = await runHook('sideways', input, ['--closed', ...patient])
+  t.equal(unknown.code, 2, 'a refusal that every harness understands, where the form of the answer is not known')
+  t.match(unknown.stderr, /usage:.*was not run/)
   const after = { ...input, hook_event_name: 'PostToolUse' }
   t.equal((await runHook('claude-code', after, ['--closed'])).stdout, '', 'what has been done is not refused')
 })
@@ -106,6 +111,26 @@ t.test('a hook finds a server that does not listen, and waits for a lock as long
   const { stdout, ms } = await runHook('claude-code', input, ['--wait', '0.6', ...patient])
   t.match(stdout, /Agent bob has leased it .*mine/)
   t.ok(ms > 600, 'it has waited for longer than a server may hang')
+})
+
+t.test('what cannot be checked is said, after a wait for a lock too', async (t) => {
+  const tree = makeTree(t, { 'a.txt': 'a\n' })
+  const program = await startProgram(t, ['--dir', tree.root], { ASYNC_CRUD_MCP_CRUD__MAX_FILE_SIZE_BYTES: '1000' })
+  const bob = await connect(t, 'rest', program.url, 'bob')
+  const input = before(tree, 's', 'Write', { file_path: tree.path('a.txt'), content: 'x' })
+  for (const closed of [[], ['--closed']]) {
+    tree.write('a.txt', 'a\n')
+    await bob.call('lock_try', { filepaths: ['a.txt'] })
+    const waiting = runHook('claude-code', input, ['--url', program.url, '--wait', '30', ...patient, ...closed])
+    await until(async () => (await bob.call('lock_status', { filepaths: ['a.txt'] }))['results'][0].queue_depth === 1)
+    tree.write('a.txt', 'a'.repeat(2000))
+    await bob.call('lock_release_all', {})
+    const { code, stdout, stderr } = await waiting
+    t.equal(code, 0)
+    t.match(stderr, /hook: the server answered: The file has 2000 bytes.*a\.txt/)
+    t.match(stdout, closed.length > 0 ? /"permissionDecision":"deny"/ : /^$/)
+  }
+  t.match(program.stderr.join('\n'), 'a hook failed after its wait for a lock')
 })
 
 /** What happened to the shared file, in order: printed when a line is lost. */

@@ -9,8 +9,9 @@ import { parse as parseToml } from 'smol-toml'
 import fc from 'fast-check'
 import t from 'tap'
 import { installed } from '../../../src/support/installation.ts'
-import { clients, serverName, type UserEnvironment } from '../../../src/program/setup/clients.ts'
+import { clients, serverName, type ClientName, type UserEnvironment } from '../../../src/program/setup/clients.ts'
 import { addEntry, removeEntry } from '../../../src/program/setup/entry.ts'
+import { hookCommand, hookLocations } from '../../../src/program/setup/hooks.ts'
 import { createJournal } from '../../../src/program/setup/journal.ts'
 import { findClient, serverLocation, stdioLaunch } from '../../../src/program/setup/options.ts'
 import { planAddition, planRemoval } from '../../../src/program/setup/plan.ts'
@@ -397,6 +398,25 @@ t.test('the files of each client on each platform', (t) => {
   t.equal(fileOf('claude-code', linux), '/k/.claude.json')
   t.equal(fileOf('codex', mac), '/Users/ann/.codex/config.toml')
   t.equal(fileOf('codex', linux), '/x/config.toml')
+  t.end()
+})
+
+t.test('the files and commands of hooks on each platform', (t) => {
+  const windows = { platform: 'win32', home: 'C:\\Users\\ann', environment: {} } as const
+  const mac = { platform: 'darwin', home: '/Users/ann', environment: {} } as const
+  const fileOf = (name: ClientName, user: UserEnvironment) => hookLocations(name, user)[0]?.file
+  t.equal(fileOf('claude-code', windows), 'C:\\Users\\ann\\.claude\\settings.json')
+  t.equal(fileOf('codex', windows), 'C:\\Users\\ann\\.codex\\hooks.json')
+  t.equal(fileOf('gemini', windows), 'C:\\Users\\ann\\.gemini\\settings.json')
+  t.equal(fileOf('cursor', windows), 'C:\\Users\\ann\\.cursor\\hooks.json')
+  t.equal(fileOf('opencode', windows), 'C:\\Users\\ann\\.config\\opencode\\plugin\\async-crud-mcp.js')
+  t.equal(fileOf('claude-code', mac), '/Users/ann/.claude/settings.json')
+  t.equal(fileOf('opencode', mac), '/Users/ann/.config/opencode/plugin/async-crud-mcp.js')
+  const onWindows = ['C:\\Program Files\\nodejs\\node.exe', 'C:\\Users\\Ann Lee\\main.cjs', 'hook', 'gemini']
+  t.equal(hookCommand(onWindows, 'win32'), 'node "C:/Users/Ann Lee/main.cjs" hook gemini')
+  t.equal(hookCommand(['C:\\n\\node.exe', 'C:\\n\\main.cjs'], 'win32'), 'node C:/n/main.cjs')
+  t.equal(hookCommand(['/opt/my node', "/it's/main.cjs", 'hook'], 'darwin'), `'/opt/my node' '/it'\\''s/main.cjs' hook`)
+  t.equal(hookCommand(['async-crud-mcp', 'hook', 'codex'], 'win32'), 'async-crud-mcp hook codex')
   t.end()
 })
 
