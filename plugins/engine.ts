@@ -23,6 +23,8 @@ export interface LocalEngine extends EngineLink {
   readonly cancelWaits: (connection: string) => void
   /** The sessions and connections with which leases end. */
   readonly leaseConnections: () => Iterable<string>
+  /** The names of the calls whose places are kept until their relays ask again. */
+  readonly places: () => readonly string[]
   /** Refuses new calls, answers waiting ones, and lets calls that hold their lock finish within this time. */
   stop(limitMs: number): Promise<void>
   /** Calls begun and ended so far. */
@@ -106,6 +108,8 @@ export default fp<{ config: Config; version: string }>(
         const count = locks.leases.disconnect(connection)
         if (count > 0) app.log.info({ connection, count }, 'leases ended with their connection')
       },
+      endPlace: tickets.giveUp,
+      places: tickets.places,
       cancelWaits: (connection) => locks.leases.cancelRequests(connection),
       leaseConnections: () => locks.leases.connections(),
       holdsLeases: async (connection) => config.locks.release_on_disconnect && locks.leases.hasConnection(connection),
