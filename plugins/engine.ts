@@ -108,7 +108,7 @@ export default fp<{ config: Config; version: string }>(
         const count = locks.leases.disconnect(connection)
         if (count > 0) app.log.info({ connection, count }, 'leases ended with their connection')
       },
-      endPlace: tickets.giveUp,
+      endPlace: (place) => tickets.giveUp(place),
       places: tickets.places,
       cancelWaits: (connection) => locks.leases.cancelRequests(connection),
       leaseConnections: () => locks.leases.connections(),
