@@ -55,7 +55,7 @@ export default fp<Options>(
             async openState(isContinued) {
               const recordVersions = app.settleTransactions()
               await app.persistence.open(isContinued)
-              recordVersions()
+              app.engine.awaitVersions(app.persistence.settled().then(recordVersions))
             },
             onRole(role) {
               app.counts.authorityChanges += 1

@@ -23,6 +23,10 @@ export interface LocalEngine extends EngineLink {
   readonly cancelWaits: (connection: string) => void
   /** The sessions and connections with which leases end. */
   readonly leaseConnections: () => Iterable<string>
+  /** The names of the calls whose places are kept until their relays ask again. */
+  readonly places: () => readonly string[]
+  /** The versions of an earlier authority are being restored: calls that are about more than leases wait until then. */
+  awaitVersions(restored: Promise<void>): void
   /** Refuses new calls, answers waiting ones, and lets calls that hold their lock finish within this time. */
   stop(limitMs: number): Promise<void>
   /** Calls begun and ended so far. */
@@ -84,6 +88,7 @@ export default fp<{ config: Config; version: string }>(
     const contextOf = createContexts(engine)
     const running = createRunningCalls()
     let isStopping = false
+    let restoring: Promise<void> | undefined
     events.addSource((publish) => followHistory(history, publish))
     events.addSource((publish) => followLocks(locks, publish))
 
@@ -94,6 +99,7 @@ export default fp<{ config: Config; version: string }>(
       async call(name, input, call) {
         const operation = findOperation(name)
         if (operation === undefined) throw new OperationError('ROUTE_NOT_FOUND', `Unknown operation: ${name}`)
+        if (restoring !== undefined && !name.startsWith('lock_')) await restoring
         if (isStopping) throw serverStopping()
         const { current } = app.settings
         if (call.progress === undefined) return running.track(operation.call(input, contextOf(current, call)))
@@ -106,14 +112,23 @@ export default fp<{ config: Config; version: string }>(
         const count = locks.leases.disconnect(connection)
         if (count > 0) app.log.info({ connection, count }, 'leases ended with their connection')
       },
+      endPlace: (place) => tickets.giveUp(place),
+      places: tickets.places,
       cancelWaits: (connection) => locks.leases.cancelRequests(connection),
       leaseConnections: () => locks.leases.connections(),
       holdsLeases: async (connection) => config.locks.release_on_disconnect && locks.leases.hasConnection(connection),
       listLocks: async (after, limit) => listLocks(locks, after, limit),
       listActivity: async (minutes, limit) => activity.list(minutes, limit),
-      listFiles: async (after, limit) => listTracked(history, after, limit),
+      async listFiles(after, limit) {
+        await restoring
+        return listTracked(history, after, limit)
+      },
       feed: async (listener) => events.follow({}, listener).end,
       steps: running.steps,
+      awaitVersions(restored) {
+        restoring = restored.catch((error: unknown) => app.log.error({ err: error }, 'versions could not be restored'))
+        void restoring.then(() => (restoring = undefined))
+      },
       async stop(limitMs) {
         isStopping = true
         locks.close()

@@ -9,6 +9,8 @@ export interface EngineLink {
   readonly call: CallOperation
   /** Ends the leases of a session or connection that has ended. */
   readonly disconnect: (connection: string) => void
+  /** Ends what is kept for a call that has ended without an answer from here, by the `place` of its caller. */
+  readonly endPlace: (place: string) => void
   /** True if leases would end with the session or connection. */
   readonly holdsLeases: (connection: string) => Promise<boolean>
   /** True once its process stops while this one does not: the next authority answers what it refuses now. */

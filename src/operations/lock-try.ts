@@ -23,6 +23,7 @@ export const lockTry = defineOperation({
 async function take(input: LockTryInput, context: OperationContext): Promise<Static<typeof LockTryOutput>> {
   const agentId = requireAgent(context, 'lock_try')
   const files = resolveFiles(input.filepaths, context)
+  context.signal.throwIfAborted()
   const group = new LeaseGroup(files, toGroupOptions('lock_try', agentId, input, context), context)
   group.take()
   const missed =

@@ -72,7 +72,8 @@ export class LeaseGroup {
         filepath,
         path,
         ...(name !== undefined && { name }),
-        isTold,
+        // The group has only joined a lease that its agent had: no end of the group takes that.
+        isTold: isTold || request?.hasJoinedLease === true,
         place: kept,
         isGranted: request?.lease?.isHeld === true
       }
@@ -116,6 +117,8 @@ export class LeaseGroup {
    * @throws OperationError DEADLOCK, OVERLOADED or CANCELLED; then this group gives back what it has taken
    */
   async wait({ timeoutMs, graceMs, connection, signal, progress, onWaited }: Wait): Promise<void> {
+    // Places that were kept until now are kept for nobody else.
+    if (signal.aborted) this.undo(signal.reason)
     signal.throwIfAborted()
     this.#members = this.#wanted
     for (const member of this.#members) {

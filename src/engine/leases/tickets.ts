@@ -68,6 +68,13 @@ export function createTickets() {
     end(id: string): void {
       if (claimed.delete(id)) notify(id)
     },
+    /** The names of the calls whose places are kept until their relays ask again. */
+    places: (): string[] => [...groups.keys()].filter((id) => id.startsWith(placePrefix)),
+    /** The call of this name has ended in another process: gives up its places, and leases that its agent was not told of. */
+    giveUp(place: string): void {
+      groups.get(place)?.undo()
+      forget(place)
+    },
     /** A call waits for it, and no longer waits for what its agent gives up meanwhile. @returns ends it */
     follow(group: LeaseGroup): () => void {
       waiting.add(group)

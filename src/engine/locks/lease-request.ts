@@ -50,6 +50,11 @@ export class LeaseRequest {
     return this.#lease
   }
 
+  /** True if its agent already had the lease, which it has only renewed or made exclusive. */
+  get hasJoinedLease(): boolean {
+    return this.#lease !== undefined && this.#lease !== this.acquisition
+  }
+
   /** Why it was refused; undefined otherwise. */
   get error(): unknown {
     return this.#error

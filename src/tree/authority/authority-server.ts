@@ -108,6 +108,8 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
       case 'disconnect':
         peer.connections.delete(message.connection)
         return engine.disconnect(message.connection)
+      case 'end_place':
+        return engine.endPlace(message.place)
       case 'unfollow':
         return endFeed(peer)
       case 'call':

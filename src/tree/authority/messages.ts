@@ -49,6 +49,8 @@ export type RelayMessage =
   /** The request is answered all the same: what was done before this message came stays done. */
   | { readonly type: 'cancel'; readonly id: number; readonly reason: ErrorOnWire }
   | { readonly type: 'disconnect'; readonly connection: string }
+  /** A call that has waited under this name, perhaps in an earlier authority, has ended. */
+  | { readonly type: 'end_place'; readonly place: string }
   /** Are you there? */
   | { readonly type: 'ping' }
   /** The relay leaves the tree, and its clients with it. */

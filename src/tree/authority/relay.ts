@@ -217,6 +217,7 @@ async function connectRelay(path: string, { hello, signal, silenceMs }: ConnectO
       },
       call,
       disconnect: (connection) => channel.send({ type: 'disconnect', connection }),
+      endPlace: (place) => channel.send({ type: 'end_place', place }),
       holdsLeases: (connection) => ask<boolean>({ type: 'holds_leases', connection }),
       listLocks: (after, limit) => ask<LockList>({ type: 'list_locks', after, limit }),
       listActivity: (minutes, limit) => ask<Activity>({ type: 'list_activity', minutes, limit }),

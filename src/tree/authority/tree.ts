@@ -27,6 +27,8 @@ interface OwnEngine extends EngineLink {
   readonly cancelWaits: (connection: string) => void
   /** The sessions and connections with which leases end. */
   readonly leaseConnections: () => Iterable<string>
+  /** The names of the calls whose places are kept until their relays ask again. */
+  readonly places: () => readonly string[]
 }
 
 interface OperationNature {
@@ -68,7 +70,7 @@ export interface TreeOptions {
 }
 
 /** The engine of the tree, wherever it runs. */
-export interface Tree extends Omit<EngineLink, 'feed'>, TreeFacts {
+export interface Tree extends Omit<EngineLink, 'feed' | 'endPlace'>, TreeFacts {
   /**
    * The standard input of this process has ended, and the process leaves soon. Its client waits for no lease any more; its leases
    * end here if another process serves the tree, and with `endConnections` otherwise.
@@ -106,6 +108,8 @@ export function createTree(options: TreeOptions): Tree {
     engine: {
       ...engine,
       call: async (...call) => onThisEngine(() => engine.call(...call)),
+      // Not before the places of an earlier authority have been restored.
+      endPlace: (place) => void onThisEngine(async () => engine.endPlace(place)).catch(() => {}),
       holdsLeases: async (connection) => onThisEngine(() => engine.holdsLeases(connection)),
       listLocks: async (after, limit) => onThisEngine(() => engine.listLocks(after, limit)),
       listActivity: async (minutes, limit) => onThisEngine(() => engine.listActivity(minutes, limit)),
@@ -123,6 +127,8 @@ export function createTree(options: TreeOptions): Tree {
   const handOver = createHandOver({
     disconnect: engine.disconnect,
     leaseConnections: engine.leaseConnections,
+    places: engine.places,
+    endPlace: engine.endPlace,
     isNamedElsewhere: server.hasConnection,
     graceMs: () => config().locks.reconnect_grace_seconds * 1000
   })
@@ -245,11 +251,12 @@ export function createTree(options: TreeOptions): Tree {
   function disconnect(connection: string): void {
     handOver.remove(connection)
     // A process that has made no call has taken no lease, and owns nothing.
-    if (membership.role() === 'none') return
-    membership.link().then(
-      (link) => link.disconnect(connection),
-      () => {}
-    )
+    if (membership.role() !== 'none') notify((link) => link.disconnect(connection))
+  }
+
+  /** Whichever process serves the tree, or will. */
+  function notify(tell: (link: EngineLink) => void): void {
+    membership.link().then(tell, () => {})
   }
 
   return {
@@ -269,7 +276,13 @@ export function createTree(options: TreeOptions): Tree {
         }
         return link.call(name, input, { ...call, caller: { ...call.caller, ...through, waitedMs, repeats: lost } })
       }
-      return ask(use, { repeats, signal: call.signal })
+      try {
+        return await ask(use, { repeats, signal: call.signal })
+      } catch (error) {
+        const place = through?.place
+        if (place !== undefined) notify((link) => link.endPlace(place))
+        throw error
+      }
     },
     disconnect,
     hangUp(connection) {

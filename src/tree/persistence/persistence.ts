@@ -31,10 +31,12 @@ export interface StatePlace {
 
 export interface Persistence {
   /**
-   * This process has become the authority: resolves when the state of earlier ones is restored. Never fails.
+   * This process has become the authority: resolves when what earlier ones have left of leases is restored. Never fails.
    * @param isContinued false if no process has taken part in serving the tree until now
    */
   readonly open: (isContinued: boolean) => Promise<void>
+  /** After `open`: resolves when the rest is restored as well, unless that takes long. Never fails. */
+  readonly settled: () => Promise<void>
   /** For relays, which continue it. Undefined before `open`. */
   readonly place: () => StatePlace | undefined
   /** This process relays to an authority whose state is there, and continues that state once it takes over. */
@@ -133,6 +135,7 @@ export function createPersistence(options: PersistenceOptions): Persistence {
       state ??= create(first, place)
       await state.open()
     },
+    settled: async () => state?.settled(),
     place: () => place,
     follow(next) {
       if (state === undefined) place = next

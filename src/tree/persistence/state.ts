@@ -17,7 +17,7 @@ export interface StateOptions extends JournalOptions {
   /** Undefined if the bytes of versions are not kept. */
   readonly bases: KeptBases | undefined
   readonly debounceMs: number
-  /** How long the first call waits for what it can do without: histories, and what agents have read. Default 250 ms. */
+  /** How long calls wait for what they can do without: histories, and what agents have read. Default 250 ms. */
   readonly graceMs?: number
   readonly log: Logger
   /** Called with what a user should look at; `message` is undefined when that is over. */
@@ -71,8 +71,6 @@ export function createState(options: StateOptions) {
       }
       if (isClosed || isStopping) return unlock()
       begin()
-      // If the state is small, the first call finds all of it.
-      await Promise.race([restoring, delay(graceMs, undefined, { ref: false })])
     } catch (error) {
       unlock()
       fail(error)
@@ -278,11 +276,15 @@ export function createState(options: StateOptions) {
   }
 
   return {
-    /** Resolves when a call may be carried out. Never fails: a server that forgets is better than none. */
+    /** Resolves when leases and places in line are restored. Never fails: a server that forgets is better than none. */
     open(): Promise<void> {
       if (lock !== undefined || isClosed) return Promise.resolve()
       opening ??= openNow().finally(() => (opening = undefined))
       return opening
+    },
+    /** After `open`: resolves when all is restored, or after the time for which calls wait for that. Never fails. */
+    async settled(): Promise<void> {
+      if (restoring !== undefined) await Promise.race([restoring, delay(graceMs, undefined, { ref: false })])
     },
     /** What the stop ends is not removed from the state. */
     beginStop(): void {

@@ -5,6 +5,7 @@ import type { LeaseRequest } from '../../engine/locks/lease-request.ts'
 import type { LockManager } from '../../engine/locks/lock-manager.ts'
 import type { MemberState } from '../../engine/leases/group-state.ts'
 import { LeaseGroup } from '../../engine/leases/lease-group.ts'
+import { covers } from '../../engine/leases/lock-result.ts'
 import type { LostLeases } from '../../engine/leases/lost-leases.ts'
 import { placePrefix, type TicketState, type Tickets } from '../../engine/leases/tickets.ts'
 import { hasTypes, isFields } from './fields.ts'
@@ -43,8 +44,9 @@ export function createTicketPart(options: Options): PersistedPart {
     const restored = new Map<MemberState, LeaseRequest | undefined>()
     for (const { id, asked, member, place } of places) {
       const { path, name } = member
-      // Granted after the place was written: then the grant counts.
-      const granted = leases.restored(asked.agentId, path)
+      // Granted after the place was written: then the grant counts. A shared lease may be what a wait for more began with.
+      const held = leases.restored(asked.agentId, path)
+      const granted = held?.lease !== undefined && covers(held.lease, asked.mode) ? held : undefined
       const kept = id.startsWith(placePrefix) ? keepForRelay(place) : prolong(place)
       const state = { note: undefined, ...asked, ...kept, path, name, key: lockKey(path) }
       restored.set(member, granted ?? locks.leases.restorePlace(state))

@@ -357,6 +357,7 @@ t.test('where a file system has no sockets, the processes of a tree meet at the 
   const engine = {
     call: async () => ({ status: 'ok' }),
     disconnect: () => {},
+    endPlace: () => {},
     holdsLeases: async () => false,
     listActivity: () => Promise.reject(new Error('not asked for')),
     listLocks: async () => {
