@@ -187,6 +187,11 @@ export function shorten(path: string, roots: readonly string[]): string {
   return roots.length === 1 ? relative : `${root.slice(root.lastIndexOf('/') + 1)}/${relative}`
 }
 
+export const shortenerOf =
+  (roots: readonly string[]) =>
+  (path: string): string =>
+    shorten(path, roots)
+
 /** How far back and up: `a/b/*.ts`, `**` over folders, a plain word anywhere in the path. */
 export function matcherOf(pattern: string): (path: string) => boolean {
   const text = pattern.trim()
