@@ -1,4 +1,4 @@
-// The board keeps what it shows, and nothing of what it showed before: otherwise a page that is open all day grows with each look.
+// The list of files in use on the board: of a long one the waits are shown soon, and of those shown before nothing is kept.
 import t from 'tap'
 import type { Page } from 'playwright-core'
 import { noBrowser as skip, openPage, startBrowser } from '../fixtures/browser.ts'
@@ -22,17 +22,44 @@ t.test('of the files in use the page keeps the last list, whatever was looked at
   await page.goto(`${url}/board`)
   await page.locator('#files .row').first().waitFor()
 
+  let kept = 0
   for (let round = 0; round < rounds; round += 1)
     for (const view of ['Now', 'Changes', 'Where it burns']) {
       await page.getByRole('link', { name: view }).click()
       if (view === 'Now') await page.locator('#files .row').nth(round).click()
       if (view === 'Changes') await page.locator('#timeline .row').nth(round).click()
       await readAgain(page)
+      kept = Math.max(kept, await countFiles(page))
     }
-  const kept = await countFiles(page)
   t.ok(kept >= files.length, 'they were found')
   t.ok(kept <= maxLists * files.length, `${kept} entries of ${files.length} files`)
 })
+
+t.test(
+  'of a long list the files that are waited for are read by themselves, so that a wait shows up and goes soon',
+  { skip },
+  async (t) => {
+    const { url } = await startServer(t, makeTree(t).root)
+    const [ann, bob] = [await connect(t, 'rest', url, 'ann'), await connect(t, 'rest', url, 'bob')]
+    const names = Array.from({ length: 2000 }, (_, index) => `f${index}`)
+    for (const part of [names.slice(0, 1000), names.slice(1000)]) await ann.call('lock_try', { filepaths: part })
+    const page = await openPage(t, browser)
+    const readings: string[] = []
+    await page.goto(`${url}/board`)
+    await page.locator('#files .row').first().waitFor()
+    await readAgain(page)
+
+    page.on('request', (request) => readings.push(new URL(request.url()).search))
+    const end = new AbortController()
+    const waiting = bob.call('lock_wait', { filepaths: ['f1999'], timeout_seconds: 60 }, { signal: end.signal })
+    const row = page.locator('#files .row', { hasText: 'f1999' })
+    await row.getByText('1 waiting').waitFor()
+    end.abort()
+    await waiting.catch(() => undefined)
+    await row.waitFor({ state: 'detached' })
+    t.ok(readings.includes('?limit=1000&only=waited_for'))
+  }
+)
 
 /** A tab that is looked at again reads the state anew. */
 async function readAgain(page: Page): Promise<void> {
