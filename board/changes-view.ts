@@ -1,5 +1,5 @@
 // Changes: the timeline, narrowed by agent, path, change set and kind; and all about the chosen line.
-import type { VNode } from 'preact'
+import { Component, type VNode } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import { ChangeDetail } from './change-detail.ts'
 import { html } from './html.ts'
@@ -137,12 +137,15 @@ function TextFilter(props: {
 }
 
 /** Hundreds of names, which stay the same while the timeline grows. */
-function AgentNames({ agents }: { agents: readonly string[] }): VNode {
-  return useMemo(
-    () =>
-      html`<datalist id="agent-names">${agents.map((name) => html`<option key=${name} value=${name} />`)}</datalist>`,
-    [agents.join('\n')]
-  )
+class AgentNames extends Component<{ agents: readonly string[] }> {
+  override shouldComponentUpdate({ agents }: { agents: readonly string[] }): boolean {
+    return agents.join('\n') !== this.props.agents.join('\n')
+  }
+
+  override render(): VNode {
+    const options = this.props.agents.map((name) => html`<option key=${name} value=${name} />`)
+    return html`<datalist id="agent-names">${options}</datalist>`
+  }
 }
 
 function select(
