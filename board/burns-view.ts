@@ -4,7 +4,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import { HotTable } from './hot-table.ts'
 import { html } from './html.ts'
 import type { Meter } from './meter.ts'
-import { shorten, type Activity } from './model.ts'
+import { shortenerOf, type Activity } from './model.ts'
 import { CopyButton } from './parts.ts'
 import { Plot } from './plot.ts'
 import { curlOf, get } from './server.ts'
@@ -29,28 +29,8 @@ export function BurnsView({
   onHistory: (filter: { path: string }) => void
 }): VNode {
   const [minutes, setMinutes] = useState(60)
-  const [activity, setActivity] = useState<Activity>()
-  const [, redraw] = useState(0)
-  const short = (path: string) => shorten(path, state.roots)
-
-  useEffect(() => {
-    let isMeant = true
-    const read = () => {
-      if (document.hidden) return
-      get<Activity>(`/activity?minutes=${minutes}&limit=500`).then(
-        (found) => isMeant && setActivity(found),
-        () => undefined
-      )
-    }
-    read()
-    const timer = setInterval(read, refreshMs)
-    return () => {
-      isMeant = false
-      clearInterval(timer)
-    }
-  }, [minutes])
-  useEffect(() => meter.subscribe(() => redraw((count) => count + 1)), [])
-
+  const activity = useActivity(minutes)
+  const short = shortenerOf(state.roots)
   const files = activity?.files ?? []
   const name = spans.find((each) => each.minutes === minutes)?.name ?? ''
   return html`<div class="burns">
@@ -90,7 +70,30 @@ export function BurnsView({
   </div>`
 }
 
+function useActivity(minutes: number): Activity | undefined {
+  const [activity, setActivity] = useState<Activity>()
+  useEffect(() => {
+    let isMeant = true
+    const read = () => {
+      if (document.hidden) return
+      get<Activity>(`/activity?minutes=${minutes}&limit=500`).then(
+        (found) => isMeant && setActivity(found),
+        () => undefined
+      )
+    }
+    read()
+    const timer = setInterval(read, refreshMs)
+    return () => {
+      isMeant = false
+      clearInterval(timer)
+    }
+  }, [minutes])
+  return activity
+}
+
 function Plots({ meter }: { meter: Meter }): VNode {
+  const [, redraw] = useState(0)
+  useEffect(() => meter.subscribe(() => redraw((count) => count + 1)), [])
   const measures = meter.get()
   const times = useMemo(() => measures.map(({ at }) => at), [measures])
   if (measures.length === 0)

@@ -23,15 +23,11 @@ interface DetailProps {
 export function ChangeDetail({ line, now, short, onChangeSet, latest }: DetailProps): VNode {
   const { kind, path, agent, at, what, changeSet } = line
   const [isSplit, split] = useState(innerWidth > 1500)
-  const [versions, setVersions] = useState<readonly HistoryVersion[]>([])
   const [pair, setPair] = useState({ from: line.previousHash, to: line.hash, at })
   const [restoring, restore] = useState<HistoryVersion>()
   const [said, say] = useState('')
-
-  useEffect(() => {
-    if (path === '') return
-    versionsOf(path).then(setVersions, (error: Error) => say(error.message))
-  }, [path, latest])
+  const [restores, setRestores] = useState(0)
+  const versions = useVersions(path, `${latest} ${restores}`, say)
 
   const { from, to } = pair
   const shown = nearest(versions, pair)
@@ -109,7 +105,7 @@ export function ChangeDetail({ line, now, short, onChangeSet, latest }: DetailPr
         isSplit=${isSplit}
         onEnd=${(isRestored: boolean) => {
           restore(undefined)
-          if (isRestored) versionsOf(path).then(setVersions, (error: Error) => say(error.message))
+          if (isRestored) setRestores(restores + 1)
         }}
       />`
     }`
@@ -127,6 +123,16 @@ function LineCounts({ lines: { added, removed, modified } }: { lines: NonNullabl
     ${removed > 0 && html`<span class="minus" title="lines removed">−${removed}</span>`}
     ${modified > 0 && html`<span class="dim" title="lines changed">~${modified}</span>`}
   </span>`
+}
+
+/** Asked for again when the key changes. */
+function useVersions(path: string, key: string, onFailure: (message: string) => void): readonly HistoryVersion[] {
+  const [versions, setVersions] = useState<readonly HistoryVersion[]>([])
+  useEffect(() => {
+    if (path === '') return
+    versionsOf(path).then(setVersions, (error: Error) => onFailure(error.message))
+  }, [path, key])
+  return versions
 }
 
 function explainNoDiff(kind: Kind): string {

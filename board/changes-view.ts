@@ -1,10 +1,10 @@
 // Changes: the timeline, narrowed by agent, path, change set and kind; and all about the chosen line.
-import type { VNode } from 'preact'
+import { Component, type VNode } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import { ChangeDetail } from './change-detail.ts'
 import { html } from './html.ts'
 import { List } from './list.ts'
-import { kinds, matcherOf, shorten, type Happening, type Kind } from './model.ts'
+import { kinds, matcherOf, shortenerOf, type Happening, type Kind } from './model.ts'
 import { Name, Path, Time, useNow } from './parts.ts'
 import type { State } from './store.ts'
 import { clockTime } from './time.ts'
@@ -35,54 +35,41 @@ export function ChangesView({ state, filter, onFilter }: Props): VNode {
   const [chosen, choose] = useState<Happening>()
   const [isPaused, pause] = useState<readonly Happening[]>()
   const [, redraw] = useState(0)
-  const short = (path: string) => shorten(path, roots)
+  const short = shortenerOf(roots)
   const source = isPaused ?? timeline
   const lines = useMemo(() => select(source, filter, short), [source, revision, filter, roots])
   const later = isPaused === undefined ? 0 : timeline.length - isPaused.length
   const agents = useMemo(() => [...new Set(source.map(({ agent }) => agent))].sort(), [source, revision])
-  // Hundreds of names, which stay the same while the timeline grows.
-  const options = useMemo(
-    () => agents.slice(0, maxNames).map((name) => html`<option key=${name} value=${name} />`),
-    [agents.join('\n')]
-  )
   const change = (part: Partial<Filter>) => onFilter({ ...filter, ...part })
-  const valueOf = (event: Event) => (event.target as HTMLInputElement).value
 
   return html`<div class="changes">
     <section class="panel" aria-labelledby="timeline-title">
       <div class="filters" role="search" aria-label="Narrow the timeline">
         <h2 id="timeline-title">Timeline <span class="count">${lines.length}</span></h2>
-        <label
-          >Agent
-          <input
-            list="agent-names"
-            value=${filter.agent}
-            onInput=${(event: Event) => change({ agent: valueOf(event) })}
-            placeholder="all"
-          />
-        </label>
-        <datalist id="agent-names">${options}</datalist>
-        <label
-          >Path
-          <input
-            value=${filter.path}
-            onInput=${(event: Event) => change({ path: valueOf(event) })}
-            placeholder="src/**/*.ts"
-            spellcheck=${false}
-          />
-        </label>
-        <label
-          >Change set
-          <input
-            value=${filter.changeSet}
-            onInput=${(event: Event) => change({ changeSet: valueOf(event) })}
-            placeholder="all"
-            spellcheck=${false}
-          />
-        </label>
+        <${TextFilter}
+          label="Agent"
+          value=${filter.agent}
+          onText=${(agent: string) => change({ agent })}
+          list="agent-names"
+        />
+        <${AgentNames} agents=${agents.slice(0, maxNames)} />
+        <${TextFilter}
+          label="Path"
+          value=${filter.path}
+          onText=${(path: string) => change({ path })}
+          placeholder="src/**/*.ts"
+        />
+        <${TextFilter}
+          label="Change set"
+          value=${filter.changeSet}
+          onText=${(changeSet: string) => change({ changeSet })}
+        />
         <label
           >Kind
-          <select value=${filter.kind} onChange=${(event: Event) => change({ kind: valueOf(event) as Kind | '' })}>
+          <select
+            value=${filter.kind}
+            onChange=${(event: Event) => change({ kind: (event.target as HTMLSelectElement).value as Kind | '' })}
+          >
             <option value="">all</option>
             ${kinds.map((kind) => html`<option key=${kind} value=${kind}>${kind}</option>`)}
           </select>
@@ -132,6 +119,33 @@ export function ChangesView({ state, filter, onFilter }: Props): VNode {
       }
     </section>
   </div>`
+}
+
+function TextFilter(props: {
+  label: string
+  value: string
+  onText: (text: string) => void
+  placeholder?: string
+  list?: string
+}): VNode {
+  const { label, value, onText, placeholder = 'all', list } = props
+  const onInput = (event: Event) => onText((event.target as HTMLInputElement).value)
+  return html`<label
+    >${label}
+    <input value=${value} list=${list} placeholder=${placeholder} spellcheck=${false} onInput=${onInput} />
+  </label>`
+}
+
+/** Hundreds of names, which stay the same while the timeline grows. */
+class AgentNames extends Component<{ agents: readonly string[] }> {
+  override shouldComponentUpdate({ agents }: { agents: readonly string[] }): boolean {
+    return agents.join('\n') !== this.props.agents.join('\n')
+  }
+
+  override render(): VNode {
+    const options = this.props.agents.map((name) => html`<option key=${name} value=${name} />`)
+    return html`<datalist id="agent-names">${options}</datalist>`
+  }
 }
 
 function select(

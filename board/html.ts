@@ -2,4 +2,10 @@
 import htm from 'htm'
 import { h, type VNode } from 'preact'
 
-export const html = htm.bind(h) as (strings: TemplateStringsArray, ...values: unknown[]) => VNode
+/** htm would keep each element without values for ever, and with it the whole page as it was when that was first drawn. */
+const neverKept = 3
+
+export const html = htm.bind(function (this: number[], ...element: Parameters<typeof h>) {
+  this[0] = neverKept
+  return h(...element)
+}) as (strings: TemplateStringsArray, ...values: unknown[]) => VNode

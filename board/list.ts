@@ -1,5 +1,5 @@
 // A list of which only the rows in sight are drawn, however long it is. One row is chosen, by a click or the arrow keys.
-import type { ComponentChildren, VNode } from 'preact'
+import type { ComponentChildren, RefObject, VNode } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { html } from './html.ts'
 
@@ -25,30 +25,12 @@ const restMs = 250
 export function List<Item>(props: ListProps<Item>): VNode {
   const { id, label, items, keyOf, rowHeight, chosen, onChoose, row, empty, onRest } = props
   const box = useRef<HTMLDivElement>(null)
-  const [view, setView] = useState({ top: 0, height: 600 })
-
-  useLayoutEffect(() => {
-    const { current } = box
-    if (current === null) return undefined
-    const look = () => setView({ top: current.scrollTop, height: current.clientHeight })
-    const resized = new ResizeObserver(look)
-    resized.observe(current)
-    current.addEventListener('scroll', look, { passive: true })
-    return () => {
-      resized.disconnect()
-      current.removeEventListener('scroll', look)
-    }
-  }, [])
+  const view = useScroll(box)
 
   const first = Math.max(0, Math.floor(view.top / rowHeight) - overscan)
   const last = Math.min(items.length, Math.ceil((view.top + view.height) / rowHeight) + overscan)
   const shown = items.slice(first, last)
-  const shownKeys = shown.map(keyOf).join('\n')
-  useEffect(() => {
-    if (onRest === undefined) return undefined
-    const timer = setTimeout(() => onRest(shown), restMs)
-    return () => clearTimeout(timer)
-  }, [shownKeys])
+  useRest(shown, shown.map(keyOf).join('\n'), onRest)
 
   const place = chosen === undefined ? -1 : items.findIndex((item) => keyOf(item) === chosen)
 
@@ -113,4 +95,30 @@ export function List<Item>(props: ListProps<Item>): VNode {
           </div>`
     }
   </div>`
+}
+
+function useScroll(box: RefObject<HTMLElement | null>): { top: number; height: number } {
+  const [view, setView] = useState({ top: 0, height: 600 })
+  useLayoutEffect(() => {
+    const { current } = box
+    if (current === null) return undefined
+    const look = () => setView({ top: current.scrollTop, height: current.clientHeight })
+    const resized = new ResizeObserver(look)
+    resized.observe(current)
+    current.addEventListener('scroll', look, { passive: true })
+    return () => {
+      resized.disconnect()
+      current.removeEventListener('scroll', look)
+    }
+  }, [])
+  return view
+}
+
+function useRest<Item>(shown: readonly Item[], keys: string, onRest: ListProps<Item>['onRest']): void {
+  const latest = useRef(onRest)
+  latest.current = onRest
+  useEffect(() => {
+    const timer = setTimeout(() => latest.current?.(shown), restMs)
+    return () => clearTimeout(timer)
+  }, [keys])
 }

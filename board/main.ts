@@ -21,24 +21,9 @@ const tabs = [
 type Tab = (typeof tabs)[number]['id']
 
 function App(): VNode {
-  const [state, setState] = useState(store.get())
-  const [tab, setTab] = useState(tabOf(location.hash))
+  const [state, tab] = [useLatest(), useTab()]
   const [filter, setFilter] = useState<Filter>(noFilter)
-  useEffect(() => store.subscribe(() => setState(store.get())), [])
-  useEffect(() => {
-    const turn = () => setTab(tabOf(location.hash))
-    addEventListener('hashchange', turn)
-    return () => removeEventListener('hashchange', turn)
-  }, [])
-  useEffect(() => {
-    if (state.connection === 'live') meter.start()
-  }, [state.connection])
-
-  function onHistory(part: Partial<Filter>): void {
-    setFilter({ ...noFilter, ...part })
-    location.hash = '#changes'
-  }
-
+  const onHistory = leadToChanges(setFilter)
   const views = {
     now: () => html`<${NowView} state=${state} store=${store} onHistory=${onHistory} />`,
     changes: () => html`<${ChangesView} state=${state} filter=${filter} onFilter=${setFilter} />`,
@@ -62,6 +47,27 @@ function App(): VNode {
             : views[tab]()
       }
     </main>`
+}
+
+function useLatest(): State {
+  const [state, setState] = useState(store.get())
+  useEffect(() => store.subscribe(() => setState(store.get())), [])
+  return state
+}
+
+function useTab(): Tab {
+  const [tab, setTab] = useState(tabOf(location.hash))
+  useEffect(() => {
+    const turn = () => setTab(tabOf(location.hash))
+    addEventListener('hashchange', turn)
+    return () => removeEventListener('hashchange', turn)
+  }, [])
+  return tab
+}
+
+const leadToChanges = (setFilter: (filter: Filter) => void) => (part: Partial<Filter>) => {
+  setFilter({ ...noFilter, ...part })
+  location.hash = '#changes'
 }
 
 function tabOf(hash: string): Tab {
@@ -128,5 +134,8 @@ function TokenForm({ message }: { message: string }): VNode {
   </form>`
 }
 
+store.subscribe(() => {
+  if (store.get().connection === 'live') meter.start()
+})
 render(html`<${App} />`, document.body)
 store.connect()

@@ -173,6 +173,16 @@ export function applyLeases(files: readonly LockedFile[], events: readonly TreeE
   return [...byPath.values()]
 }
 
+/** Puts all files that are waited for into the last list: for the others none waits any more. */
+export function applyWaits(files: readonly LockedFile[], waitedFor: readonly LockedFile[]): LockedFile[] {
+  const found = new Map(waitedFor.map((file) => [file.path, file]))
+  const others = files
+    .filter(({ path }) => !found.has(path))
+    .map((file) => (file.pending_requests.length === 0 ? file : { ...file, pending_requests: [] }))
+    .filter(({ holders }) => holders.length > 0)
+  return [...others, ...waitedFor]
+}
+
 /** Files with waiters first, otherwise in the order given. */
 export function waitedForFirst(files: readonly LockedFile[]): LockedFile[] {
   const isWaitedFor = ({ pending_requests }: LockedFile) => pending_requests.length > 0
@@ -186,6 +196,11 @@ export function shorten(path: string, roots: readonly string[]): string {
   const relative = path.slice(root.length + 1)
   return roots.length === 1 ? relative : `${root.slice(root.lastIndexOf('/') + 1)}/${relative}`
 }
+
+export const shortenerOf =
+  (roots: readonly string[]) =>
+  (path: string): string =>
+    shorten(path, roots)
 
 /** How far back and up: `a/b/*.ts`, `**` over folders, a plain word anywhere in the path. */
 export function matcherOf(pattern: string): (path: string) => boolean {

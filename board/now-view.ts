@@ -6,7 +6,7 @@ import { FileDetail } from './file-detail.ts'
 import { html } from './html.ts'
 import { JustNow } from './just-now.ts'
 import { List } from './list.ts'
-import { listAgents, shorten, waitedForFirst, type Agent, type LockedFile } from './model.ts'
+import { listAgents, shortenerOf, waitedForFirst, type Agent, type LockedFile } from './model.ts'
 import { AgentRow, FileRow } from './now-rows.ts'
 import { Name, Path, Time, useNow } from './parts.ts'
 import type { State, Store } from './store.ts'
@@ -33,7 +33,7 @@ export function NowView(props: {
   const now = useNow()
   const [choice, choose] = useState<Choice>()
   const files = state.locks?.files ?? noFiles
-  const short = (path: string) => shorten(path, roots)
+  const short = shortenerOf(roots)
   const agents = useMemo(() => listAgents(files, state.activity?.agents ?? []), [state.locks, state.activity])
   const sorted = useMemo(() => waitedForFirst(files), [state.locks])
   const graph = useMemo(() => findWaits(files, maxEdges), [state.locks])

@@ -3,6 +3,7 @@ import { call, get, ServerError } from './server.ts'
 import { follow, type Connection } from './stream.ts'
 import {
   applyLeases,
+  applyWaits,
   fromHistory,
   sameChange,
   toHappening,
@@ -22,7 +23,7 @@ const restMs = 700
 const idleMs = 5000
 /** What happens after a rest is drawn with the next frame; what follows, so often at most. */
 const drawRestMs = 200
-/** Of files in use. A longer list comes in parts, none of which holds up a frame here or a call there, and so many times more rarely: meanwhile the events of leases are put in. */
+/** Of files in use. A longer list comes in parts, none of which holds up a frame here or a call there, and so many times more rarely. Meanwhile the events of leases are put in, and the files that are waited for. */
 const partSize = 1000
 const maxFiles = 20_000
 const firstPages = 3
@@ -164,6 +165,7 @@ export function createStore() {
     const start = performance.now()
     try {
       if (start >= readAgainAt) await readLocks()
+      else if (isLong(state.locks?.files ?? [])) await readWaits()
       set({ activity: await get<Activity>('/activity'), isLoaded: true })
     } catch (error) {
       if (error instanceof ServerError && error.status === 401)
@@ -177,18 +179,32 @@ export function createStore() {
   }
 
   async function readLocks(): Promise<void> {
+    const locks = await readList('')
+    setLocks(locks)
+    readAgainAt = performance.now() + restMs * Math.ceil(locks.files.length / partSize)
+  }
+
+  /** Only waiters that have joined a queue are told by events, not those that have left it. */
+  async function readWaits(): Promise<void> {
+    const { files, counts, timestamp } = await readList('&only=waited_for')
+    const { locks } = state
+    if (locks !== undefined) setLocks({ ...locks, counts, timestamp, files: applyWaits(locks.files, files) })
+  }
+
+  async function readList(filter: string): Promise<LockList> {
     sinceRead = []
     const files: LockedFile[] = []
     for (let after = ''; ; after = `&after=${encodeURIComponent(files.at(-1)?.path ?? '')}`) {
-      const part = await get<LockList>(`/locks?limit=${partSize}${after}`)
+      const part = await get<LockList>(`/locks?limit=${partSize}${after}${filter}`)
       files.push(...part.files)
-      if (part.truncated && files.length < maxFiles) continue
-      set({ locks: { ...part, files } })
-      unapplied = isLong(files) ? sinceRead : []
-      sinceRead = []
-      readAgainAt = performance.now() + restMs * Math.ceil(files.length / partSize)
-      return
+      if (!part.truncated || files.length >= maxFiles) return { ...part, files }
     }
+  }
+
+  function setLocks(locks: LockList): void {
+    set({ locks })
+    unapplied = isLong(locks.files) ? sinceRead : []
+    sinceRead = []
   }
 
   async function open(): Promise<void> {

@@ -1,5 +1,5 @@
 // Draws the files at which agents met as areas: the larger, the more often.
-import type { VNode } from 'preact'
+import type { RefObject, VNode } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { html } from './html.ts'
 import type { Activity } from './model.ts'
@@ -22,14 +22,7 @@ const heatOf = ({ contentions, merges, waits }: HotFile): number => contentions 
 
 export function Treemap({ files, short, onHistory }: HotProps): VNode {
   const box = useRef<HTMLDivElement>(null)
-  const [width, setWidth] = useState(600)
-  useEffect(() => {
-    const { current } = box
-    if (current === null) return undefined
-    const resized = new ResizeObserver(() => setWidth(current.clientWidth))
-    resized.observe(current)
-    return () => resized.disconnect()
-  }, [])
+  const width = useWidth(box)
   const hottest = files.slice(0, maxTiles)
   const tiles = useMemo(
     () =>
@@ -63,6 +56,18 @@ export function Treemap({ files, short, onHistory }: HotProps): VNode {
       waits
     </p>
   </div>`
+}
+
+function useWidth(box: RefObject<HTMLElement | null>): number {
+  const [width, setWidth] = useState(600)
+  useEffect(() => {
+    const { current } = box
+    if (current === null) return undefined
+    const resized = new ResizeObserver(() => setWidth(current.clientWidth))
+    resized.observe(current)
+    return () => resized.disconnect()
+  }, [])
+  return width
 }
 
 function worstOf({ contentions, merges, waits }: HotFile): string {

@@ -117,7 +117,7 @@ export default fp<{ config: Config; version: string }>(
       cancelWaits: (connection) => locks.leases.cancelRequests(connection),
       leaseConnections: () => locks.leases.connections(),
       holdsLeases: async (connection) => config.locks.release_on_disconnect && locks.leases.hasConnection(connection),
-      listLocks: async (after, limit) => listLocks(locks, after, limit),
+      listLocks: async (query) => listLocks(locks, query),
       listActivity: async (minutes, limit) => activity.list(minutes, limit),
       async listFiles(after, limit) {
         await restoring

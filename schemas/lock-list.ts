@@ -8,8 +8,12 @@ export const LockListQuery = inputObject({
   limit: Type.Integer({ minimum: 0, maximum: 100_000, default: 10_000, description: 'Files listed at most.' }),
   after: Type.Optional(
     Type.String({ ...pathText, description: 'Lists the files behind this one: the last path of the part before.' })
+  ),
+  only: Type.Optional(
+    Type.String({ enum: ['waited_for'], description: 'waited_for: lists only the files for which a request waits.' })
   )
 })
+export type LockListQuery = Static<typeof LockListQuery>
 
 /** Answer of GET /locks. */
 export const LockList = Type.Object(
@@ -36,7 +40,8 @@ export const LockList = Type.Object(
       { title: 'LockCounts', description: 'Of all files, listed or not.' }
     ),
     truncated: Type.Boolean({
-      description: 'True if there are more files behind these than ?limit= (default 10000) asks for: ?after= goes on.'
+      description:
+        'True if there are more such files behind these than ?limit= (default 10000) asks for: ?after= goes on.'
     }),
     timestamp: Timestamp
   },

@@ -13,7 +13,7 @@ const viewport = { width: 1280, height: 800 }
 /** As long as the page may rest between two readings of what is long, and once more. */
 const settleMs = 5000
 
-export async function board({ seconds = 45, agents = 500, files = 10_000 }: Options): Promise<void> {
+export async function board({ seconds = 30, agents = 500, files = 10_000 }: Options): Promise<void> {
   console.log(`\n## board: ${agents} agents, ${files} files in use, ${eventsPerSecond} events a second`)
   if (noBrowser !== false) return console.log(`skipped: ${noBrowser}`)
   await withOwner(async (owner) => {

@@ -14,8 +14,8 @@ import { figure, percent, printTable, whole } from '../table.ts'
 
 const rounds = 15
 const countedCalls = 100_000
-const reads = 1_000
-const scrapes = 50
+const reads = 500
+const scrapes = 25
 const tracedCalls = 10_000
 /** As often as Prometheus asks unless told otherwise. */
 const scrapeSeconds = 15

@@ -1,6 +1,6 @@
 // What transports and relays need from the engine of a tree, in this process or another.
 import type { Activity } from '../../schemas/activity.ts'
-import type { LockList } from '../../schemas/lock-list.ts'
+import type { LockList, LockListQuery } from '../../schemas/lock-list.ts'
 import type { CallOperation } from './context.ts'
 import type { EventListener } from './events/tree-event.ts'
 import type { TrackedFiles } from './versions/tracked-files.ts'
@@ -17,9 +17,7 @@ export interface EngineLink {
   readonly isLeaving?: () => boolean
   /** Names the journal that has the receipts of the changes made over this link; undefined if none has. */
   readonly lineage?: () => string | undefined
-  /** @param limit of files listed */
-  /** @param after a path of the list: those behind it */
-  readonly listLocks: (after: string | undefined, limit: number) => Promise<LockList>
+  readonly listLocks: (query: LockListQuery) => Promise<LockList>
   /** @param minutes how far back @param limit of agents and files listed */
   readonly listActivity: (minutes: number, limit: number) => Promise<Activity>
   /** Files whose versions are known, by path. @param after path of the last file of the page before */

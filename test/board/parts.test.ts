@@ -1,7 +1,17 @@
 // What the board makes of what it gets: lines of a timeline, differences, graphs, areas, rates.
 import t from 'tap'
 import { measure, readMetrics } from '../../board/measures.ts'
-import { listAgents, matcherOf, shorten, toHappening, type LockedFile, type TreeEvent } from '../../board/model.ts'
+import {
+  applyWaits,
+  listAgents,
+  matcherOf,
+  shorten,
+  toHappening,
+  type Holder,
+  type LockedFile,
+  type TreeEvent,
+  type Waiter
+} from '../../board/model.ts'
 import { layOut } from '../../board/treemap.ts'
 import { describeLines, pairUp, parseUnified } from '../../board/unified.ts'
 import { findWaits } from '../../board/wait-graph.ts'
@@ -84,6 +94,27 @@ t.test('waiters point to holders, and shared ones to the waiter before them', as
     ['bob', 'cy', 'dan', 'eve', 'ann', 'zoe']
   )
   t.match(agents[0], { holds: [{ path: '/r/b' }], waits: [{ path: '/r/a', position: 1 }] })
+})
+
+t.test('files that are waited for replace those of the last list', async (t) => {
+  const holder: Holder = { type: 'lease', mode: 'exclusive', agent_id: 'ann', acquired_at: at, expires_at: at }
+  const waiter: Waiter = { type: 'lease', mode: 'exclusive', agent_id: 'bob', queued_at: at, timeout_at: at }
+  const before: LockedFile[] = [
+    { path: '/r/held', holders: [holder], pending_requests: [] },
+    { path: '/r/no-longer', holders: [holder], pending_requests: [waiter] },
+    { path: '/r/gone', holders: [], pending_requests: [waiter] },
+    { path: '/r/still', holders: [holder], pending_requests: [waiter] }
+  ]
+  const waited = ['/r/still', '/r/new'].map((path) => ({ path, holders: [holder], pending_requests: [waiter, waiter] }))
+  t.strictSame(
+    applyWaits(before, waited).map(({ path, pending_requests }) => [path, pending_requests.length]),
+    [
+      ['/r/held', 0],
+      ['/r/no-longer', 0],
+      ['/r/still', 2],
+      ['/r/new', 2]
+    ]
+  )
 })
 
 t.test('events become lines of the timeline', async (t) => {

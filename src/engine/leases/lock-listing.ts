@@ -1,7 +1,7 @@
 // The lock table in the words of the contract: the holders of a file, and its waiters.
 import { lockKey } from '../files/lock-key.ts'
 import { lockTime } from '../locks/clock.ts'
-import type { LockList } from '../../../schemas/lock-list.ts'
+import type { LockList, LockListQuery } from '../../../schemas/lock-list.ts'
 import type { Holder, PendingRequest } from '../../../schemas/status.ts'
 import type { Static } from '../../../schemas/typebox.ts'
 import type { HolderStatus, KeyStatus, WaiterStatus } from '../locks/lock.ts'
@@ -41,15 +41,12 @@ export function toPendingRequest(waiter: WaiterStatus): Static<typeof PendingReq
   }
 }
 
-/**
- * Every file with a holder or a waiter.
- * @param after a path: only files behind it are listed
- * @param limit of files listed; only these are described
- */
-export function listLocks(locks: LockManager, after: string | undefined, limit: number): LockList {
+/** Files with a holder or a waiter; only those listed are described. */
+export function listLocks(locks: LockManager, { after, limit, only }: LockListQuery): LockList {
   const { paths, shared, exclusive, leases, waiting } = locks.summary()
   const start = after === undefined ? '' : lockKey(after)
-  const entries = [...locks.paths()].filter(([key]) => key > start).sort(([one], [other]) => (one < other ? -1 : 1))
+  const isWanted = ([key, , depth]: [string, string, number]) => key > start && (depth > 0 || only !== 'waited_for')
+  const entries = [...locks.paths()].filter(isWanted).sort(([one], [other]) => (one < other ? -1 : 1))
   return {
     files: entries.slice(0, limit).map(([key, path]) => describeFile(path, locks.status(key))),
     counts: { files: paths, read: shared, write: exclusive, leases, waiting },

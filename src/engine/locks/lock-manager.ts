@@ -116,9 +116,9 @@ class LockManager {
     for (const queue of this.#table.queues.values()) yield [queue.key, queue.path, toKeyStatus(queue)]
   }
 
-  /** Key and path only. */
-  *paths(): Generator<[key: string, path: string]> {
-    for (const { key, path } of this.#table.queues.values()) yield [key, path]
+  /** Key, path and number of waiters only. */
+  *paths(): Generator<[key: string, path: string, depth: number]> {
+    for (const { key, path, depth } of this.#table.queues.values()) yield [key, path, depth]
   }
 
   /** Fails every waiter and every later acquire with OVERLOADED and the reason. What is held stays until its release. */

@@ -1,4 +1,5 @@
 // What the processes of one tree say to each other, one JSON text a line. Version 3.
+import type { LockListQuery } from '../../../schemas/lock-list.ts'
 import type { Member } from '../state/state-file.ts'
 import type { ErrorOnWire } from '../../errors.ts'
 import type { Caller, OperationResult } from '../../engine/context.ts'
@@ -40,7 +41,7 @@ export type RelayMessage =
   | Hello
   | CallRequest
   | { readonly type: 'holds_leases'; readonly id: number; readonly connection: string }
-  | { readonly type: 'list_locks'; readonly id: number; readonly after: string | undefined; readonly limit: number }
+  | ({ readonly type: 'list_locks'; readonly id: number } & Readonly<LockListQuery>)
   | { readonly type: 'list_activity'; readonly id: number; readonly minutes: number; readonly limit: number }
   | { readonly type: 'list_files'; readonly id: number; readonly after: string | undefined; readonly limit: number }
   /** Once answered, all events are sent as they happen. */

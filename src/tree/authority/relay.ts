@@ -219,7 +219,7 @@ async function connectRelay(path: string, { hello, signal, silenceMs }: ConnectO
       disconnect: (connection) => channel.send({ type: 'disconnect', connection }),
       endPlace: (place) => channel.send({ type: 'end_place', place }),
       holdsLeases: (connection) => ask<boolean>({ type: 'holds_leases', connection }),
-      listLocks: (after, limit) => ask<LockList>({ type: 'list_locks', after, limit }),
+      listLocks: (query) => ask<LockList>({ type: 'list_locks', ...query }),
       listActivity: (minutes, limit) => ask<Activity>({ type: 'list_activity', minutes, limit }),
       listFiles: (after, limit) => ask<TrackedFiles>({ type: 'list_files', after, limit }),
       async feed(listener) {

@@ -111,7 +111,7 @@ export function createTree(options: TreeOptions): Tree {
       // Not before the places of an earlier authority have been restored.
       endPlace: (place) => void onThisEngine(async () => engine.endPlace(place)).catch(() => {}),
       holdsLeases: async (connection) => onThisEngine(() => engine.holdsLeases(connection)),
-      listLocks: async (after, limit) => onThisEngine(() => engine.listLocks(after, limit)),
+      listLocks: async (query) => onThisEngine(() => engine.listLocks(query)),
       listActivity: async (minutes, limit) => onThisEngine(() => engine.listActivity(minutes, limit)),
       listFiles: async (after, limit) => onThisEngine(() => engine.listFiles(after, limit))
     },
@@ -294,7 +294,7 @@ export function createTree(options: TreeOptions): Tree {
     },
     isLast: membership.isLast,
     holdsLeases: (connection) => ask((link) => link.holdsLeases(connection), { repeats: 'always' }),
-    listLocks: (after, limit) => ask((link) => link.listLocks(after, limit), { repeats: 'always' }),
+    listLocks: (query) => ask((link) => link.listLocks(query), { repeats: 'always' }),
     listActivity: (minutes, limit) => ask((link) => link.listActivity(minutes, limit), { repeats: 'always' }),
     listFiles: (after, limit) => ask((link) => link.listFiles(after, limit), { repeats: 'always' }),
     bringEvents: () =>

@@ -167,6 +167,21 @@ t.test('GET /locks goes on behind a path, and says when there is no more', async
   t.equal(new Set(found).size, names.length)
 })
 
+t.test('GET /locks lists, if asked, only the files for which a request waits', async (t) => {
+  const server = await startServer(t, makeTree(t).root)
+  const [ann, bob] = [await connect(t, 'rest', server.url, 'ann'), await connect(t, 'rest', server.url, 'bob')]
+  await ann.call('lock_try', { filepaths: ['a', 'b', 'c'] })
+  const list = async () => (await (await fetch(`${server.url}/locks?only=waited_for&limit=1`)).json()) as Answer
+  t.match(await list(), { files: [], counts: { files: 3, waiting: 0 }, truncated: false })
+  const waiting = bob.call('lock_wait', { filepaths: ['b'], timeout_seconds: 60 })
+  await untilWaiting(server, 1)
+  const { files, truncated } = await list()
+  t.match(files, [{ path: /b$/, holders: [{ agent_id: 'ann' }], pending_requests: [{ agent_id: 'bob' }] }])
+  t.notOk(truncated, 'the others are no more of them')
+  await ann.call('lock_release_all', {})
+  await waiting
+})
+
 /** Operators see every token, an agent its own. */
 function asSeenBy(agent: string, { fencing_token, ...holder }: Answer): Answer {
   return holder['agent_id'] === agent && fencing_token !== undefined ? { ...holder, fencing_token } : holder

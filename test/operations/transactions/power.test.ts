@@ -45,7 +45,7 @@ function run(command: string, ...args: string[]): void {
 /** @returns a word for what is there afterwards */
 async function cut(t: Test, moment: Moment, isRecordSynced: boolean): Promise<string> {
   const { root: folder } = makeTree(t)
-  const [image, root] = [join(folder, 'disk'), join(folder, 'tree')]
+  const [image, afterCut, root] = [join(folder, 'disk'), join(folder, 'disk-after-cut'), join(folder, 'tree')]
   mkdirSync(root)
   run('truncate', '-s', '24M', image)
   run('mkfs.ext4', '-q', image)
@@ -61,6 +61,7 @@ async function cut(t: Test, moment: Moment, isRecordSynced: boolean): Promise<st
   await program.call('async_read', { path: 'a' })
   const changes = names.map((path) => ({ operation: 'update', path, expected_hash: hashOf('old\n'), content: 'new\n' }))
   const power = spawn('python3', ['-c', cutter, root, String(moment)], { stdio: ['pipe', 'pipe', 'inherit'] })
+  t.teardown(() => power.kill('SIGKILL'))
   await once(power.stdout, 'data')
   const perform = async () => {
     program.send({ jsonrpc: '2.0', id: 'it', method: 'async_transaction', params: { changes } })
@@ -69,8 +70,7 @@ async function cut(t: Test, moment: Moment, isRecordSynced: boolean): Promise<st
       () => true,
       () => false
     )
-    if (moment === 'between renames') return Promise.race([answered, isOff])
-    const isAnswered = await Promise.race([answered, delay(moment, false)])
+    const isAnswered = await Promise.race([answered, moment === 'between renames' ? isOff : delay(moment, false)])
     power.stdin.end('now\n')
     await isOff
     return isAnswered
@@ -83,7 +83,9 @@ async function cut(t: Test, moment: Moment, isRecordSynced: boolean): Promise<st
   const isAnswered = await withFaultsOfKinds(program.process.pid as number, faults, perform)
   await program.end('SIGKILL')
   run('umount', '-l', root)
-  run('mount', '-o', 'loop', image, root)
+  // What has reached the disk. The image itself stays in use if another mount namespace was made meanwhile.
+  run('cp', '--sparse=always', image, afterCut)
+  run('mount', '-o', 'loop', afterCut, root)
   const next = startStdio(t, ['--transport', 'stdio', '--dir', root], { environment })
   await next.call('async_status', { path: 'a' })
   const found = names.map((name) => readFileSync(join(root, name), 'utf8'))
