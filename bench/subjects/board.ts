@@ -13,7 +13,7 @@ const viewport = { width: 1280, height: 800 }
 /** As long as the page may rest between two readings of what is long, and once more. */
 const settleMs = 5000
 
-export async function board({ seconds = 30, agents = 500, files = 10_000 }: Options): Promise<void> {
+export async function board({ seconds = 24, agents = 500, files = 10_000 }: Options): Promise<void> {
   console.log(`\n## board: ${agents} agents, ${files} files in use, ${eventsPerSecond} events a second`)
   if (noBrowser !== false) return console.log(`skipped: ${noBrowser}`)
   await withOwner(async (owner) => {
@@ -28,7 +28,9 @@ export async function board({ seconds = 30, agents = 500, files = 10_000 }: Opti
     const rows: string[][] = []
     const each = seconds / views.length
     await sleep(settleMs)
+    const madeAtStart = tree.load.made()
     const alone = await tree.cpuShareOf(each)
+    const madeAlone = tree.load.made() - madeAtStart
     const page = await (await browser.newContext({ viewport })).newPage()
     await page.goto(`${tree.url}/board`)
     await page.locator('#files .row').first().waitFor({ timeout: 60_000 })
@@ -57,7 +59,7 @@ export async function board({ seconds = 30, agents = 500, files = 10_000 }: Opti
       ])
     }
     printTable(
-      `${seconds} s; the server alone takes ${percent(alone)} of a core`,
+      `${seconds} s; the server alone takes ${percent(alone)} of a core, at ${whole(madeAlone / each)} events/s`,
       [
         'view',
         'events/s',

@@ -27,10 +27,12 @@ export async function startBusyTree(owner: Owner, { agents, files, eventsPerSeco
   })
   const call = callerOf(program.url)
   const share = Math.ceil(files / agents)
-  for (let agent = 0; agent < agents; agent += 1) {
-    const filepaths = names.slice(agent * share, (agent + 1) * share)
-    if (filepaths.length > 0) await call(`agent-${agent}`, 'lock_try', { filepaths, note: `part ${agent}` })
-  }
+  const shares = Array.from({ length: agents }, (_, agent) => ({
+    name: `agent-${agent}`,
+    input: { filepaths: names.slice(agent * share, (agent + 1) * share), note: `part ${agent}` }
+  })).filter(({ input }) => input.filepaths.length > 0)
+  for (let at = 0; at < shares.length; at += atOnce)
+    await Promise.all(shares.slice(at, at + atOnce).map(({ name, input }) => call(name, 'lock_try', input)))
   const load = startLoad(call, agents, eventsPerSecond)
   owner.teardown(() => load.stop())
   const pid = program.process.pid as number
@@ -47,6 +49,9 @@ export async function startBusyTree(owner: Owner, { agents, files, eventsPerSeco
     }
   }
 }
+
+/** Agents that take their leases at the same time. */
+const atOnce = 20
 
 type Call = (agent: string, operation: string, input: object) => Promise<void>
 
