@@ -109,6 +109,9 @@ t.test(
       steps.push('versions')
     })
     const { state, restored } = await openState(t, path, [versions, leases])
+    // The time that is waited for keeps no process alive.
+    const alive = setInterval(() => {}, 1000)
+    t.teardown(() => clearInterval(alive))
     t.strictSame(steps, ['leases'])
     await state.settled()
     t.strictSame(steps, ['leases'], 'its time is over')
