@@ -93,6 +93,35 @@ t.test(
   }
 )
 
+t.test(
+  'what leases need is restored when the state is open, and other calls wait for the rest no longer than its time',
+  async (t) => {
+    const path = makeTree(t).path('state')
+    const steps: string[] = []
+    let finish = () => {}
+    const slow = new Promise<void>((resolve) => (finish = resolve))
+    const partOf = (name: string, isNeededAtOnce: boolean, restore: () => void | Promise<void>): PersistedPart => {
+      return { name, isNeededAtOnce, dump: () => [], restore, onChange: () => () => {} }
+    }
+    const leases = partOf('lease', true, () => void steps.push('leases'))
+    const versions = partOf('history', false, async () => {
+      await slow
+      steps.push('versions')
+    })
+    const { state, restored } = await openState(t, path, [versions, leases])
+    // The time that is waited for keeps no process alive.
+    const alive = setInterval(() => {}, 1000)
+    t.teardown(() => clearInterval(alive))
+    t.strictSame(steps, ['leases'])
+    await state.settled()
+    t.strictSame(steps, ['leases'], 'its time is over')
+    finish()
+    await restored
+    await state.settled()
+    t.strictSame(steps, ['leases', 'versions'])
+  }
+)
+
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5))
 }
