@@ -12,6 +12,7 @@ import { explainEscapes } from './raw-name.ts'
 import { readFile, requireRegular, type FileVersion, type KnownBytes } from './read-file.ts'
 import { createRoots } from './roots.ts'
 import { createSpelling } from './spelling.ts'
+import { createStages } from './stages.ts'
 import { explainWalkError } from './walk-error.ts'
 import { createUnfinished, settleUnfinished, type RecordFolder } from './unfinished.ts'
 import { walk, type OpenEntry } from './walk.ts'
@@ -28,6 +29,8 @@ export interface FileStoreOptions {
   readonly protectedPaths: readonly string[]
   /** Opens the server's own folder below a root, where changes of several steps are noted; without it they are not. */
   readonly openOwnFolder?: (root: string) => RecordFolder
+  /** True if several hosts serve the tree: then changes are made in stages, which the next authority takes away. */
+  readonly isStaged?: boolean
 }
 
 /** How an operation reaches a file: `target` follows a link at the end of the path, `entry` means the link itself. */
@@ -45,7 +48,15 @@ export function createFileStore(options: FileStoreOptions) {
   const ownFolder = roots.list[0] && options.openOwnFolder?.(roots.list[0].real)
   const durability = createDurability(options.durability)
   const unfinished = ownFolder && createUnfinished(ownFolder, durability)
-  const changes = createFileChanges({ ...options, durability, unfinished })
+  const { openOwnFolder, isStaged = false } = options
+  const stages =
+    isStaged && openOwnFolder !== undefined
+      ? createStages(
+          roots.list.map(({ real }) => real),
+          (root) => openOwnFolder(root).hold()
+        )
+      : undefined
+  const changes = createFileChanges({ ...options, durability, unfinished, stages })
 
   /** The place of the file that a path leads to right now. The caller closes it. @throws OperationError NOT_A_FILE if the path means a folder */
   function open(path: string, reach: Reach): OpenEntry {
@@ -127,6 +138,8 @@ export function createFileStore(options: FileStoreOptions) {
   return {
     ...changes,
     roots: roots.list,
+    /** Undefined if one host serves the tree. */
+    stages,
     open,
     resolve,
     /** The name under which a lease is requested, whatever it leads to. */

@@ -19,6 +19,7 @@ import { notDurable, notLookedAt, type AfterChange } from './after-change.ts'
 import type { Durability } from './durability.ts'
 import { freeOnThread } from './free-on-thread.ts'
 import { identityOf, type FileIdentity } from './identity.ts'
+import type { Stages } from './stages.ts'
 import { temporaryName } from './temporary-names.ts'
 import type { FileVersion } from './read-file.ts'
 import { explainWay, isDenial, isSystemError } from './walk-error.ts'
@@ -27,6 +28,8 @@ import type { OpenEntry } from './walk.ts'
 export interface WriteSettings {
   readonly durability: Durability
   readonly maxSyncBytes: number
+  /** Undefined if new versions are made beside their files. */
+  readonly stages: Stages | undefined
 }
 
 export interface WriteRequest {
@@ -45,7 +48,7 @@ export interface WriteRequest {
 
 /** The new version, before it has the name of the file. */
 export interface Staged {
-  /** Its name, in the folder of the file. */
+  /** Its name, in the folder of the file or in the stage. */
   readonly name: string
   readonly stat: BigIntStats
 }
@@ -69,7 +72,7 @@ const writeAsync = promisify(write)
 
 export type Writer = ReturnType<typeof createWriter>
 
-export function createWriter({ durability, maxSyncBytes }: WriteSettings) {
+export function createWriter({ durability, maxSyncBytes, stages }: WriteSettings) {
   const temporaries = new Set<() => void>()
   let isClosed = false
 
@@ -82,7 +85,8 @@ export function createWriter({ durability, maxSyncBytes }: WriteSettings) {
     after: AfterChange
   ): Promise<Written> {
     const name = temporaryName()
-    const temporary = place.directory.at(name)
+    const stage = stages?.of(place.path)
+    const temporary = stage === undefined ? place.directory.at(name) : stage.at(name)
     const remove = () => removeIfThere(temporary)
     let fd: number | undefined
     let withdraw: (() => void) | undefined
@@ -105,7 +109,7 @@ export function createWriter({ durability, maxSyncBytes }: WriteSettings) {
       tidy(remove)
       temporaries.delete(remove)
       if (fd !== undefined) tidy(() => closeSync(fd as number))
-      throw explainWriteError(error, path)
+      throw explainWriteError(stage === undefined ? error : stage.explain(error, path), path)
     }
     temporaries.delete(remove)
     if (replaces === undefined) after.attempt(remove, leftover)

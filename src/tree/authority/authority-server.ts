@@ -1,6 +1,5 @@
 // The authority's side: carries out on the engine what relays ask for, as if their clients were its own.
-import { once } from 'node:events'
-import { createServer, type Server, type Socket } from 'node:net'
+import type { Server, Socket } from 'node:net'
 import { setImmediate, setTimeout as delay } from 'node:timers/promises'
 import type { Member } from '../state/state-file.ts'
 import type { ByteBudget } from '../../engine/byte-budget.ts'
@@ -8,7 +7,7 @@ import { OperationError, toOperationError } from '../../errors.ts'
 import { isLarge } from '../../support/encode-large.ts'
 import { version } from '../../support/installation.ts'
 import { withResolvers } from '../../support/with-resolvers.ts'
-import type { Address } from './address.ts'
+import type { MeetingPoint } from './meeting-point.ts'
 import { openChannel, type Channel } from './channel.ts'
 import { createFeed } from './feed.ts'
 import type { Receipts } from '../../engine/receipts/receipts.ts'
@@ -25,8 +24,8 @@ import {
 
 interface AuthorityServerOptions {
   readonly engine: EngineLink
-  /** Real paths. */
-  readonly roots: readonly string[]
+  /** What processes of one tree have in common: its real paths, and its identity if it has one. */
+  readonly names: () => readonly string[]
   readonly settings: () => EngineSettings
   readonly state: () => StateOnDisk | undefined
   readonly receipts: Pick<Receipts, 'lineage' | 'onLineage'>
@@ -60,7 +59,7 @@ interface Peer {
 export type AuthorityServer = ReturnType<typeof createAuthorityServer>
 
 export function createAuthorityServer(options: AuthorityServerOptions) {
-  const { engine, roots, settings, state, receipts, budget, onRelayLost, onMembersChange, onError } = options
+  const { engine, names, settings, state, receipts, budget, onRelayLost, onMembersChange, onError } = options
   const peers = new Set<Peer>()
   let server: Server | undefined
   let isLeaving = false
@@ -121,7 +120,7 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
   }
 
   function welcome(peer: Peer, hello: Hello): void {
-    const refusal = refuse(hello, roots)
+    const refusal = refuse(hello, names())
     if (refusal !== undefined) return peer.channel.send({ type: 'refused', message: refusal })
     peer.member = hello.member
     for (const connection of hello.connections) peer.connections.add(connection)
@@ -187,12 +186,8 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
 
   return {
     /** @throws Error that says what is in the way */
-    async listen(address: Address): Promise<void> {
-      const next = createServer(accept)
-      await address.bind(async (path) => {
-        next.listen(path)
-        await once(next, 'listening')
-      })
+    async listen(point: MeetingPoint): Promise<void> {
+      const next = await point.serve(accept)
       next.on('error', onError)
       server = next
     },

@@ -10,7 +10,7 @@ export const protocol = 3
 export interface Hello {
   readonly type: 'hello'
   readonly protocol: number
-  /** Real paths. */
+  /** What processes of one tree have in common: real paths, after the identity of a tree of several hosts. */
   readonly roots: readonly string[]
   readonly member: Member
   /** The sessions and connections of the relay's clients that are alive: the leases that end with them stay. */

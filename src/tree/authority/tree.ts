@@ -2,23 +2,21 @@
 import { randomUUID } from 'node:crypto'
 import type { ByteBudget } from '../../engine/byte-budget.ts'
 import type { Config } from '../../../schemas/config.ts'
-import { createAuthorityLock } from '../state/authority-lock.ts'
-import { createStateDirectory } from '../state/state-directory.ts'
+import type { Coordinator } from '../coordinator/coordinator.ts'
 import { createStateFile, type Member, type StateFile } from '../state/state-file.ts'
 import { OperationError } from '../../errors.ts'
 import { explainRootError } from '../../engine/files/walk-error.ts'
 import type { Caller, Logger, OperationResult, TreeFacts } from '../../engine/context.ts'
 import type { Receipts } from '../../engine/receipts/receipts.ts'
 import type { Events } from '../../engine/events/event-hub.ts'
-import { openAddress } from './address.ts'
 import { createAsking, type Repeats, type Use } from './asking.ts'
 import { createAuthorityServer } from './authority-server.ts'
 import type { EngineLink } from '../../engine/engine-link.ts'
 import { createEventFeed } from './event-feed.ts'
 import { createHandOver } from './hand-over.ts'
 import { createMembership } from './membership.ts'
-import { createMembersLock } from '../state/members-lock.ts'
 import { protocol, type EngineSettings, type StateOnDisk } from './messages.ts'
+import { authorityLost } from './relay.ts'
 import { messageOf } from '../../support/error-message.ts'
 
 /** What the tree needs only of the engine of this process. */
@@ -38,6 +36,7 @@ interface OperationNature {
 }
 
 export interface TreeOptions {
+  readonly coordinator: Coordinator
   /** Of this process. */
   readonly engine: OwnEngine
   /** Of the bytes of requests in progress in this process. */
@@ -54,7 +53,7 @@ export interface TreeOptions {
   /** This process, as it can be reached right now. */
   readonly member: () => Member
   /** Reads what earlier authorities have left, before the first call is carried out. Never fails. */
-  readonly openState: (isContinued: boolean) => Promise<void>
+  readonly openState: (isContinued: boolean, epoch: number | undefined) => Promise<void>
   readonly state: () => StateOnDisk | undefined
   /** This process relays to an authority that keeps the state there. */
   readonly followState: (state: StateOnDisk | undefined) => void
@@ -89,14 +88,15 @@ export interface Tree extends Omit<EngineLink, 'feed'>, TreeFacts {
   /** Before the engine of this process stops. Resolves when no relay asks it anything more. */
   readonly announceLeaving: () => Promise<void>
   /** After the engine has stopped. */
-  readonly leave: () => void
+  readonly leave: () => Promise<void>
 }
 
 export function createTree(options: TreeOptions): Tree {
-  const { engine, budget, events, roots, natureOf, config, member, openState, state, followState } = options
+  const { coordinator, budget, events, roots, natureOf, config, member, openState, state, followState } = options
   const { onRole, onDisplaced, degrade, log } = options
-  const directory = createStateDirectory(roots[0])
-  const stateFiles = roots.map((root) => createStateFile(root, roots))
+  const engine = coordinator.isLeased ? guardAnswers(options.engine, coordinator) : options.engine
+  // Programs that look for the tree on another host would not reach this one by it.
+  const stateFiles = coordinator.isLeased ? [] : roots.map((root) => createStateFile(root, roots))
   const settings = (): EngineSettings => ({ crud: config().crud, locks: config().locks })
   let lastTrouble: string | undefined
   const eventFeed = createEventFeed(events, (error) =>
@@ -111,7 +111,7 @@ export function createTree(options: TreeOptions): Tree {
       listActivity: async (minutes, limit) => onThisEngine(() => engine.listActivity(minutes, limit)),
       listFiles: async (after, limit) => onThisEngine(() => engine.listFiles(after, limit))
     },
-    roots,
+    names: coordinator.names,
     settings,
     state,
     receipts: options.receipts,
@@ -127,15 +127,19 @@ export function createTree(options: TreeOptions): Tree {
     graceMs: () => config().locks.reconnect_grace_seconds * 1000
   })
   const membership = createMembership({
-    lock: createAuthorityLock(roots),
-    members: createMembersLock(roots[0]),
+    coordinator,
     engine,
     server,
-    openAddress: () => openAddress(roots[0], directory),
-    hello: () => ({ type: 'hello', protocol, roots, member: member(), connections: [...handOver.connections] }),
+    hello: () => ({
+      type: 'hello',
+      protocol,
+      roots: coordinator.names(),
+      member: member(),
+      connections: [...handOver.connections]
+    }),
     timeoutMs: () => config().daemon.authority_timeout_seconds * 1000,
     async openState(isContinued) {
-      await openState(isContinued)
+      await openState(isContinued, coordinator.epoch())
       handOver.awaitAll()
     },
     onAuthority() {
@@ -289,10 +293,10 @@ export function createTree(options: TreeOptions): Tree {
       membership.introduce()
     },
     announceLeaving: () => membership.announceLeaving(),
-    leave() {
+    async leave() {
       handOver.close()
       if (membership.role() === 'authority') onStateFiles((file) => file.removeOwn(), 'remove')
-      membership.leave()
+      await membership.leave()
     }
   }
 }
@@ -312,7 +316,19 @@ export function createRootlessTree(engine: EngineLink): Tree {
     hangUp: engine.disconnect,
     endConnections: () => {},
     isLast: () => false,
-    leave: () => {}
+    leave: async () => {}
+  }
+}
+
+/** What was found or done once another process may have been the authority is not answered. */
+function guardAnswers(engine: OwnEngine, { isInPlace }: Coordinator): OwnEngine {
+  return {
+    ...engine,
+    async call(name, input, call) {
+      const result = await engine.call(name, input, call)
+      if (!isInPlace()) throw authorityLost(name)
+      return result
+    }
   }
 }
 
