@@ -39,12 +39,14 @@ export const tree = Type.Object(
     }),
     advertise: Type.String({
       default: '',
+      examples: ['host-a.internal:8730'],
       description:
         'Host and port at which the other hosts reach this process, such as "host-a.internal:8730"; port 0 is any free one; "" is the name of this host with any free port.'
     }),
     relay_secret: Type.String({
       ...secret,
       default: '',
+      examples: ['as many signs as nobody guesses'],
       description:
         'Secret that all hosts of the tree share, of at least 16 characters. It is never sent, but what the hosts say to each other can be read on the way: for private networks. "" needs tree.relay_cert.'
     }),

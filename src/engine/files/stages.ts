@@ -34,9 +34,6 @@ export interface Stages {
   take(epoch: number): number
 }
 
-/** A greater epoch has the stage: the election that named this one is out of date, or began to count anew. */
-export class StageTaken extends Error {}
-
 const stageFolder = 'stage'
 const maxTries = 100
 
@@ -109,8 +106,9 @@ function takeStage(own: Own, root: string, epoch: number): number {
   makeFirst(own)
   for (let tries = 1; ; tries += 1) {
     const found = Math.max(...readdirSync(stage).filter(isEpoch).map(Number))
+    // The election that named this epoch is out of date, or has begun to count anew.
     if (found > epoch)
-      throw new StageTaken(
+      throw new Error(
         `the stage ${join(root, ownFolder, stageFolder)} is of epoch ${found}, which comes after ${epoch}: if etcd was set up anew, stop all hosts of this tree and remove that folder`
       )
     if (
