@@ -7,6 +7,8 @@ import { contentionSize } from './subjects/contention-size.ts'
 import { fileEditing } from './subjects/file-editing.ts'
 import { greedy } from './subjects/greedy.ts'
 import { growth } from './subjects/growth.ts'
+import { handOver } from './subjects/hand-over.ts'
+import { hooks } from './subjects/hooks.ts'
 import { hotPath } from './subjects/hot-path.ts'
 import { leases } from './subjects/leases.ts'
 import { load } from './subjects/load.ts'
@@ -19,6 +21,7 @@ import { relay } from './subjects/relay.ts'
 import { replay } from './subjects/replay.ts'
 import { swarm } from './subjects/swarm.ts'
 import { targets } from './subjects/targets.ts'
+import { transactions } from './subjects/transactions.ts'
 import { watcher } from './subjects/watcher.ts'
 
 const benchmarks: Readonly<Record<string, (options: Options) => Promise<void>>> = {
@@ -28,12 +31,15 @@ const benchmarks: Readonly<Record<string, (options: Options) => Promise<void>>> 
   swarm,
   locks,
   leases,
+  hooks,
   relay,
+  'hand-over': handOver,
   watcher,
   merge,
   metrics,
   replay,
   persistence,
+  transactions,
   bounds,
   peers,
   load,

@@ -79,7 +79,7 @@ export function BurnsView({
       ${
         files.length === 0
           ? html`<div class="empty">
-              <p>No agent has met another in the last ${name}: no change came too late, and nobody waited.</p>
+              <p>In the last ${name} no change came too late, and no call waited for a lock.</p>
               <p>Contentions, merges and waits will show up here, by file and folder.</p>
             </div>`
           : html`<${Treemap} files=${files} short=${short} onHistory=${onHistory} />

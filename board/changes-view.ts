@@ -137,7 +137,7 @@ function select(
   return found
 }
 
-/** Only for what somebody looks at. */
+/** For the changes in view. */
 function askForLines(shown: readonly Happening[], onKnown: () => void): void {
   for (const { kind, path, hash, previousHash } of shown)
     if (kind === 'changed' && typeof hash === 'string' && typeof previousHash === 'string')

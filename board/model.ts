@@ -169,7 +169,7 @@ export function applyLeases(files: readonly LockedFile[], events: readonly TreeE
   return [...byPath.values()]
 }
 
-/** Those for which somebody waits come first, otherwise as they were. */
+/** Files with waiters first, otherwise in the order given. */
 export function waitedForFirst(files: readonly LockedFile[]): LockedFile[] {
   const isWaitedFor = ({ pending_requests }: LockedFile) => pending_requests.length > 0
   return [...files.filter(isWaitedFor), ...files.filter((file) => !isWaitedFor(file))]

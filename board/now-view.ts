@@ -89,7 +89,7 @@ export function NowView(props: {
         chosen=${file?.path}
         onChoose=${({ path }: LockedFile) => onFile(path)}
         row=${(each: LockedFile) => html`<${FileRow} file=${each} now=${now} short=${short} />`}
-        empty=${html`<p>No file is held, and nobody waits.</p>
+        empty=${html`<p>No file is held, and no call waits.</p>
           <p>
             Single changes hold a file for a few milliseconds. An agent that calls <code>lock_try</code> keeps it here.
           </p>`}
@@ -281,7 +281,7 @@ function FileDetail({ file, path = '', now, short, store, onAgent, onHistory }: 
     <${CopyButton} text=${() => curlOf('/async_status', { path })}>Copy as curl<//>
   </div>`
   return html`<h2 class="wrap"><${Path} path=${short(path)} /></h2>
-    ${file === undefined && html`<p class="dim">Nobody holds it now, and nobody waits.</p>`}
+    ${file === undefined && html`<p class="dim">It is free: no holder, no waiter.</p>`}
     ${holders.length > 0 && html`<h3>Held by</h3>`}
     <ul class="plain">
       ${holders.slice(0, 50).map(

@@ -3,7 +3,7 @@ import type { LockedFile } from './model.ts'
 
 export interface GraphNode {
   readonly name: string
-  /** How many steps from one that waits for nobody: its column. */
+  /** How many steps from an agent that does not wait: its column. */
   readonly depth: number
   readonly row: number
 }
@@ -57,7 +57,7 @@ export function findWaits(files: readonly LockedFile[], maxEdges: number): WaitG
   return { nodes, edges, columns: rowsOf.length, rows: Math.max(0, ...rowsOf), hidden: all.length - edges.length }
 }
 
-/** The longest way to one that waits for nobody. A circle, which the server lets nobody form, ends the way. */
+/** The longest way to an agent that does not wait. A circle, which the server refuses, ends the way. */
 function depthsOf(edges: readonly GraphEdge[]): Map<string, number> {
   const next = new Map<string, string[]>()
   for (const { from, to } of edges) next.set(from, [...(next.get(from) ?? []), to])

@@ -63,7 +63,11 @@ export default fp<Options>(
             receipts: app.receipts,
             config: () => app.settings.current,
             member,
-            openState: app.persistence.open,
+            async openState(isContinued, epoch) {
+              const recordVersions = app.settleTransactions()
+              await app.persistence.open(isContinued, epoch)
+              recordVersions()
+            },
             onRole(role) {
               app.counts.authorityChanges += 1
               if (role === 'authority') app.sweepLeftovers()
@@ -85,7 +89,7 @@ export default fp<Options>(
       if (isStopping) throw serverStopping()
       return running.track(tree.call(name, input, options))
     }
-    app.decorate('call', app.callCounts.counting(call, names))
+    app.decorate('call', app.callCounts.counting(app.traced(call, names), names))
     app.server.on('listening', tree.introduce)
 
     // Refuses new calls and answers waiting ones; calls that hold their lock may finish within the operator's time limit.
@@ -107,7 +111,7 @@ export default fp<Options>(
       setTimeout(() => app.server.closeAllConnections(), 200).unref()
     })
   },
-  { name: 'authority', dependencies: ['degradations', 'counts', 'request-budget', 'engine', 'persistence'] }
+  { name: 'authority', dependencies: ['degradations', 'counts', 'tracing', 'request-budget', 'engine', 'persistence'] }
 )
 
 function natureOf(name: string) {

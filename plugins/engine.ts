@@ -13,6 +13,8 @@ import { findOperation } from '../src/operations/index.ts'
 import { offeredTools } from '../src/transports/mcp/offered-tools.ts'
 import { createReadTracker, type ReadTracker } from '../src/engine/versions/read-tracker.ts'
 import { listTracked } from '../src/engine/versions/tracked-files.ts'
+import { createNativeTurns } from '../src/engine/native-turns.ts'
+import { paceProgress } from '../src/engine/progress.ts'
 import { createReceipts, type Receipts } from '../src/engine/receipts/receipts.ts'
 import { createRunningCalls } from '../src/engine/running-calls.ts'
 
@@ -49,6 +51,7 @@ export default fp<{ config: Config; version: string }>(
       maxBytes: config.crud.max_receipt_bytes
     })
     const activity = createActivityLog({ maxAgents: config.crud.max_seen_agents, maxCounts: config.crud.max_hot_files })
+    const nativeTurns = createNativeTurns()
     const server: ServerFacts = {
       version,
       port: undefined,
@@ -62,6 +65,7 @@ export default fp<{ config: Config; version: string }>(
       tickets,
       reads,
       receipts,
+      nativeTurns,
       files,
       differ,
       bases,
@@ -91,7 +95,11 @@ export default fp<{ config: Config; version: string }>(
         const operation = findOperation(name)
         if (operation === undefined) throw new OperationError('ROUTE_NOT_FOUND', `Unknown operation: ${name}`)
         if (isStopping) throw serverStopping()
-        return running.track(operation.call(input, contextOf(app.settings.current, call)))
+        const { current } = app.settings
+        if (call.progress === undefined) return running.track(operation.call(input, contextOf(current, call)))
+        const { report, end } = paceProgress(call.progress, config.mcp.progress_seconds * 1000)
+        const answered = operation.call(input, contextOf(current, { ...call, progress: report }))
+        return running.track(answered.finally(end))
       },
       disconnect(connection) {
         if (!config.locks.release_on_disconnect) return
@@ -109,6 +117,7 @@ export default fp<{ config: Config; version: string }>(
       async stop(limitMs) {
         isStopping = true
         locks.close()
+        await nativeTurns.end()
         await running.ended(limitMs)
         files.close()
       }

@@ -71,9 +71,34 @@ export function pathOf({ url }: FastifyRequest): string {
   return url.split('?')[0] ?? ''
 }
 
+/** Addresses that clients try by the habits of other servers. */
+const usualMistakes: readonly (readonly [RegExp, string])[] = [
+  [
+    /^\/(?:sse|messages?)\/?$/,
+    'MCP is served over streamable HTTP at /mcp, not over SSE: set the type to "http" and the address to <this server>/mcp.'
+  ],
+  [/^\/(?:mcp\/.*|v1\/mcp|api\/mcp|mcp\/?)$/, 'MCP is served at /mcp.'],
+  [
+    /^\/(?:rpc|jsonrpc|json-rpc)\/?$/,
+    'JSON-RPC is served on standard input and output (--stdio); over HTTP each operation is POST /<name>, and MCP is at /mcp.'
+  ],
+  [
+    /^\/(?:swagger|api-docs|redoc|api)\/?$/,
+    'The operations are shown at /docs, and described for programs at /openapi.json.'
+  ],
+  [
+    /^\/\.well-known\/oauth-/,
+    'This server has no OAuth: send its token as Authorization: Bearer <token>, if it has one.'
+  ],
+  [/^\/hooks(?:\/.*)?$/, 'Hooks are taken at POST /hooks/claude-code, codex, gemini, cursor and opencode.']
+]
+
 /** No route, and no file: says what there is. */
 export function notFound({ method }: FastifyRequest, path: string): OperationError {
-  const hint = suggest(path, [...byPath.keys()])
+  const [, right] = usualMistakes.find(([form]) => form.test(path)) ?? []
+  if (right !== undefined)
+    return new OperationError('ROUTE_NOT_FOUND', `Nothing answers ${method} ${path.slice(0, 200)}. ${right}`)
+  const hint = suggest(path, [...byPath.keys()]).replace('; known:', '; known by POST:')
   const end = hint.endsWith('?') ? '' : '.'
   const message = `Nothing answers ${method} ${path.slice(0, 200)}${hint}${end} GET /docs shows what there is, GET /openapi.json the same for programs, GET /board what happens.`
   return new OperationError('ROUTE_NOT_FOUND', message)

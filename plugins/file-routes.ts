@@ -7,6 +7,7 @@ import { routes } from '../schemas/routes.ts'
 import type { OperationResult } from '../src/engine/context.ts'
 import { isOperationError, OperationError } from '../src/errors.ts'
 import { largeBytes, largeTurn } from '../src/support/large-work.ts'
+import { readTrace } from '../src/support/trace-context.ts'
 import { preferredType } from '../src/transports/accept.ts'
 import { readRange } from '../src/transports/files/byte-range.ts'
 import {
@@ -69,7 +70,9 @@ export default fp(
       // A client that asks for the headers alone has not read the file.
       const agentId = request.method === 'HEAD' ? undefined : headerText(request.headers['x-agent-id'])
       const requestId = headerText(request.headers['idempotency-key'])
-      const caller = { agentId, requestId, transport: 'rest', takesNotices } as const
+      const changeSet = headerText(request.headers['x-change-set'])
+      const trace = readTrace(request.headers)
+      const caller = { agentId, requestId, changeSet, transport: 'rest', takesNotices, trace } as const
       return app.call(name, input, { caller, signal: goneSignal(reply.raw) })
     }
 

@@ -5,6 +5,7 @@ import { createHistory, type History } from '../src/engine/versions/history.ts'
 import { createStateDirectory } from '../src/tree/state/state-directory.ts'
 import { createFileStore, type FileStore } from '../src/engine/files/file-store.ts'
 import { sweepLeftovers } from '../src/engine/files/leftovers.ts'
+import { recordSettled } from '../src/engine/versions/record-settled.ts'
 import type { Config } from '../src/config/config.ts'
 
 declare module 'fastify' {
@@ -14,6 +15,8 @@ declare module 'fastify' {
     history: History
     /** Looks in the background for leftovers of processes that are gone. */
     sweepLeftovers: () => void
+    /** Finishes the transactions of processes that are gone. @returns records their versions; call it once earlier versions are restored */
+    settleTransactions: () => () => void
   }
 }
 
@@ -39,6 +42,13 @@ export default fp<{ config: Config }>(
         maxBytes: crud.max_history_bytes
       })
     )
+    app.decorate('settleTransactions', () => {
+      const settled = files.settleTransactions((hash, bytes) => app.bases.keep(hash, bytes))
+      for (const { message } of settled) app.log.warn(message)
+      return () => {
+        for (const { record, isMade } of settled) if (isMade && record !== undefined) recordSettled(record, app)
+      }
+    })
     const sweep = new AbortController()
     app.decorate('sweepLeftovers', () => {
       clearAway().catch((error: unknown) => app.log.warn({ err: error }, 'could not look for leftover temporary files'))

@@ -7,6 +7,7 @@ import { largeTurn } from '../src/support/large-work.ts'
 import { encodeResult, joinPieces } from '../src/transports/encode-result.ts'
 import { goneSignal } from '../src/transports/gone-signal.ts'
 import { headerText } from '../src/transports/header-text.ts'
+import { readTrace } from '../src/support/trace-context.ts'
 import { OperationError } from '../src/errors.ts'
 import { operations } from '../src/operations/index.ts'
 import { jsonType, sendError } from './errors.ts'
@@ -19,8 +20,10 @@ export default fp(
           const result = await app.call(name, request.body, {
             caller: {
               agentId: headerText(request.headers['x-agent-id']),
+              changeSet: headerText(request.headers['x-change-set']),
               requestId: headerText(request.headers['idempotency-key']),
-              transport: 'rest'
+              transport: 'rest',
+              trace: readTrace(request.headers)
             },
             signal: goneSignal(reply.raw)
           })

@@ -1,8 +1,6 @@
 // async_append: adds to the end of a file (PRD 3.11).
 import {
-  AgentId,
-  RequestId,
-  Replayed,
+  changeCall,
   Changed,
   CreateDirs,
   DiffFormat,
@@ -12,6 +10,7 @@ import {
   Hash,
   LinksBroken,
   Path,
+  Replayed,
   StatusOk,
   Timeout,
   Timestamp
@@ -37,8 +36,7 @@ export const AppendInput = inputObject({
   diff_format: DiffFormat,
   timeout: Timeout,
   fencing_token: FencingToken,
-  request_id: RequestId,
-  agent_id: AgentId
+  ...changeCall
 })
 export type AppendInput = Static<typeof AppendInput>
 

@@ -1,5 +1,5 @@
 // async_batch_read, async_batch_write, async_batch_update: several files in one call, each on its own (PRD 3.6, 3.7, 3.10).
-import { AgentId, RequestId, DiffFormat, StatusOk, Timeout } from './common.ts'
+import { AgentId, changeCall, DiffFormat, Snapshot, StatusOk, Timeout } from './common.ts'
 import { Contention, OnContention } from './contention.ts'
 import { ErrorEnvelope } from './errors.ts'
 import { withNotices } from './notices.ts'
@@ -17,16 +17,26 @@ const files = <Item extends TProperties>(item: Item, title: string) =>
 
 export const BatchReadInput = inputObject({
   files: files(readItem, 'BatchReadItem'),
+  consistent: Type.Boolean({
+    default: false,
+    description: 'All files as of one moment, locked together. The answer names the moment (snapshot).'
+  }),
   diff_format: DiffFormat,
   agent_id: AgentId
 })
 export type BatchReadInput = Static<typeof BatchReadInput>
 
+const Atomic = Type.Boolean({
+  default: false,
+  description:
+    'True makes all changes or none, as async_transaction does: if one is refused, the others have the error NOT_MADE.'
+})
+
 export const BatchWriteInput = inputObject({
   files: files(writeItem, 'BatchWriteItem'),
+  atomic: Atomic,
   timeout: Timeout,
-  request_id: RequestId,
-  agent_id: AgentId
+  ...changeCall
 })
 export type BatchWriteInput = Static<typeof BatchWriteInput>
 
@@ -39,11 +49,11 @@ const batchUpdateItem = {
 
 export const BatchUpdateInput = inputObject({
   files: files(batchUpdateItem, 'BatchUpdateItem'),
+  atomic: Atomic,
   on_contention: OnContention,
   timeout: Timeout,
   diff_format: DiffFormat,
-  request_id: RequestId,
-  agent_id: AgentId
+  ...changeCall
 })
 export type BatchUpdateInput = Static<typeof BatchUpdateInput>
 
@@ -72,7 +82,7 @@ const batchOutput = <Outcomes extends TSchema[], Counts extends TProperties, Fur
         { title: `${title}Summary`, description: 'How many of each.' }
       )
     },
-    { title, description: 'Never all-or-nothing: look at each result.' }
+    { title, description: 'Look at each result. Not all-or-nothing, unless atomic.' }
   )
 
 /** Each file has a receipt of its own: one that was not changed is tried again. */
@@ -84,7 +94,12 @@ const batchReplayed = {
   )
 }
 
-export const BatchReadOutput = batchOutput([withNotices(ReadOutput), ErrorEnvelope], 'BatchReadOutput', {}, {})
+export const BatchReadOutput = batchOutput(
+  [withNotices(ReadOutput), ErrorEnvelope],
+  'BatchReadOutput',
+  {},
+  { snapshot: Type.Optional(Snapshot) }
+)
 export const BatchWriteOutput = batchOutput(
   [withNotices(WriteOutput), ErrorEnvelope],
   'BatchWriteOutput',

@@ -71,6 +71,39 @@ export const RequestId = Type.Optional(
   })
 )
 
+export const Snapshot = Type.String({
+  pattern: '^snapshot-[0-9]{1,16}$',
+  description: 'Names a moment: async_read with it gives a file as it was then, as long as that version is kept.'
+})
+
+/** What the name of a change set is. */
+export const changeSetText = { minLength: 1, maxLength: 100, pattern: shownText }
+
+export const ChangeSet = Type.Optional(
+  Type.String({
+    ...changeSetText,
+    description:
+      'Your name for the task that this change belongs to, such as "rename Config". async_history and async_undo find its changes by it.'
+  })
+)
+
+/** What every change takes, whatever it changes. */
+export const changeCall = { request_id: RequestId, change_set: ChangeSet, agent_id: AgentId }
+
+/** Of a change that can be tried out first. */
+export const DryRun = Type.Boolean({
+  default: false,
+  description: 'Check everything and answer what would happen, with the diff of each file; change nothing.'
+})
+export const IsDryRun = Type.Optional(
+  Type.Literal(true, { description: 'Nothing was changed: this is what would happen.' })
+)
+
+/** Of answers from the versions that are known. */
+export const ForgottenBefore = Type.Optional(
+  Type.String({ format: 'date-time', description: 'Versions made before this time are not all known any more.' })
+)
+
 export const FencingToken = Type.Optional(
   Type.Integer({
     minimum: 0,
@@ -79,7 +112,8 @@ export const FencingToken = Type.Optional(
   })
 )
 
-export const ExpectedHash = (description: string) => Type.Optional(Type.Union([Hash, Type.Null()], { description }))
+export const HashOrNull = (description: string) => Type.Union([Hash, Type.Null()], { description })
+export const ExpectedHash = (description: string) => Type.Optional(HashOrNull(description))
 
 /** Properties of the answer of every operation that changes a file. */
 export const Changed = Type.Boolean({ description: 'False if the file already was as asked: nothing was written.' })

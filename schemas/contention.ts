@@ -217,7 +217,7 @@ export const Contention = Type.Object(
     patches_applicable: Type.Optional(
       Type.Boolean({
         description:
-          'Only with patches: true guarantees that the same patches succeed on current_hash; false is caution.'
+          'Only with patches or unified_diff: true guarantees that the same change succeeds on current_hash; false is caution. The hunks of a unified_diff count as patches here and below.'
       })
     ),
     conflicts: Type.Optional(Type.Array(PatchConflict, { description: 'Only with patches: the ones to review.' })),

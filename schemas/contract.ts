@@ -8,6 +8,7 @@ import {
   BatchWriteInput,
   BatchWriteOutput
 } from './batch.ts'
+import { BlameInput, BlameOutput } from './blame.ts'
 import { DeleteInput, DeleteOutput } from './delete.ts'
 import {
   EditFileInput,
@@ -35,12 +36,15 @@ import {
   LockWaitInput,
   LockWaitOutput
 } from './locks.ts'
+import { NativeHookInput, NativeHookOutput } from './native-hook.ts'
 import { withNotices } from './notices.ts'
 import { ReadInput, ReadOutput } from './read.ts'
 import { RenameInput, RenameOutput } from './rename.ts'
 import { ServerInfoInput, ServerInfoOutput } from './server-info.ts'
 import { StatusInput, StatusOutput } from './status.ts'
+import { TransactionInput, TransactionOutput } from './transaction.ts'
 import type { TObject, TProperties } from './typebox.ts'
+import { UndoInput, UndoOutput } from './undo.ts'
 import { UpdateInput, UpdateOutput } from './update.ts'
 import { WriteInput, WriteOutput } from './write.ts'
 
@@ -86,6 +90,9 @@ export const contract = {
   async_history: plain(HistoryInput, HistoryOutput),
   async_diff: plain(DiffInput, DiffOutput),
   async_restore: contending(RestoreInput, RestoreOutput),
+  async_transaction: plain(TransactionInput, TransactionOutput),
+  async_undo: plain(UndoInput, UndoOutput),
+  async_blame: plain(BlameInput, BlameOutput),
   lock_try: plain(LockTryInput, LockTryOutput),
   lock_wait: plain(LockWaitInput, LockWaitOutput),
   lock_renew: plain(LockRenewInput, LockRenewOutput),
@@ -93,6 +100,7 @@ export const contract = {
   lock_release_all: plain(LockReleaseAllInput, LockReleaseAllOutput),
   lock_status: plain(LockStatusInput, LockStatusOutput),
   lock_break: plain(LockBreakInput, LockBreakOutput),
+  native_hook: plain(NativeHookInput, NativeHookOutput),
   list_files: { input: ListFilesInput, output: ListFilesOutput, ...bare },
   read_file: { input: ReadFileInput, output: ReadFileOutput, ...bare },
   edit_file: { input: EditFileInput, output: EditFileOutput, contends: true, envelope: 'bare' }

@@ -1,13 +1,12 @@
 // async_delete: deletes a file (PRD 3.4).
 import {
-  AgentId,
-  RequestId,
-  Replayed,
+  changeCall,
   DiffFormat,
   ExpectedHash,
   FencingToken,
-  Hash,
+  HashOrNull,
   Path,
+  Replayed,
   StatusOk,
   Timeout,
   Timestamp
@@ -22,8 +21,7 @@ export const DeleteInput = inputObject({
   timeout: Timeout,
   fencing_token: FencingToken,
   diff_format: DiffFormat,
-  request_id: RequestId,
-  agent_id: AgentId
+  ...changeCall
 })
 export type DeleteInput = Static<typeof DeleteInput>
 
@@ -31,9 +29,7 @@ export const DeleteOutput = Type.Object(
   {
     status: StatusOk,
     path: Path,
-    deleted_hash: Type.Union([Hash, Type.Null()], {
-      description: 'Hash of what was deleted; null for a broken link and for a file above the size limit.'
-    }),
+    deleted_hash: HashOrNull('Hash of what was deleted; null for a broken link and for a file above the size limit.'),
     replayed: Replayed,
     timestamp: Timestamp
   },

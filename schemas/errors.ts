@@ -151,6 +151,13 @@ export const errorTable = {
     meaning:
       'The lock or the lease ended before the change was made, or fencing_token is out of date; nothing was written.'
   },
+  NOT_MADE: {
+    httpStatus: 409,
+    jsonRpcCode: fileSystemError,
+    retryable: false,
+    meaning:
+      'The change could be made, but is one of several that are made together or not at all: another was refused.'
+  },
   CANCELLED: {
     httpStatus: 499,
     jsonRpcCode: internalError,

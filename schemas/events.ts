@@ -1,5 +1,5 @@
 // The events of a tree for its followers: changes of files, and what happens at their locks. Paths, hashes and names only, never content.
-import { agentText, Hash, pathText, Timestamp } from './common.ts'
+import { agentText, Hash, HashOrNull, pathText, Timestamp } from './common.ts'
 import { inputObject, Type, type Static, type TProperties } from './typebox.ts'
 
 /** In the order of the documentation. */
@@ -16,8 +16,6 @@ export type EventType = (typeof eventTypes)[number]
 
 const EventPath = Type.String({ description: 'Absolute path of the file, with links resolved.' })
 const SomeAgent = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
-const VersionHash = (description: string) => Type.Union([Hash, Type.Null()], { description })
-
 function event<Name extends string, Properties extends TProperties>(
   title: string,
   type: Name,
@@ -39,10 +37,11 @@ export const FileChanged = event('FileChangedEvent', 'file_changed', 'A file has
   path: EventPath,
   agent_id: Type.String({ description: 'Who made the version; "external" for a change made outside the server.' }),
   operation: Type.String({ description: 'The operation that made it; "external" as above.' }),
-  hash: VersionHash('Of the new version; null if the file is gone.'),
+  hash: HashOrNull('Of the new version; null if the file is gone.'),
   previous_hash: Type.Optional(
-    VersionHash('Of the version before; null if there was no file, absent if that is not known.')
+    HashOrNull('Of the version before; null if there was no file, absent if that is not known.')
   ),
+  change_set: Type.Optional(Type.String({ description: 'The task or the transaction to which it belongs.' })),
   renamed_from: Type.Optional(Type.String({ description: 'Its path until then.' }))
 })
 

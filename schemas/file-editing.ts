@@ -1,5 +1,5 @@
 // list_files, read_file, edit_file: one flat folder, files by their names (FES 3.1). The shapes are exactly those of the specification.
-import { AgentId, RequestId, Replayed, DiffFormat, ExpectedHash, FencingToken, Hash } from './common.ts'
+import { AgentId, changeCall, DiffFormat, ExpectedHash, FencingToken, Hash, Replayed } from './common.ts'
 import { mergedAnswer, OnContention } from './contention.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
@@ -102,8 +102,7 @@ export const EditFileInput = inputObject({
   on_contention: OnContention,
   diff_format: DiffFormat,
   fencing_token: FencingToken,
-  request_id: RequestId,
-  agent_id: AgentId
+  ...changeCall
 })
 export type EditFileInput = Static<typeof EditFileInput>
 

@@ -1,19 +1,22 @@
 // async_history, async_diff, async_restore: the versions of a file, and how to restore one (DESIGN, further inputs).
 import {
   AgentId,
-  RequestId,
-  Replayed,
   BytesWritten,
+  changeCall,
   Changed,
+  changeSetText,
   CreateDirs,
   DiffFormat,
   ExpectedHash,
   FencingToken,
+  ForgottenBefore,
   Hash,
   HashOf,
+  HashOrNull,
   LinksBroken,
   modifications,
   Path,
+  Replayed,
   StatusOk,
   Timeout,
   Timestamp
@@ -23,6 +26,7 @@ import { inputObject, Type, type Static } from './typebox.ts'
 
 export const HistoryInput = inputObject({
   path: Type.Optional(Path),
+  change_set: Type.Optional(Type.String({ ...changeSetText, description: 'Only versions of this change set.' })),
   by_agent: Type.Optional(
     Type.String({
       minLength: 1,
@@ -48,11 +52,9 @@ const lineCount = (description: string) => Type.Integer({ minimum: 0, descriptio
 export const HistoryVersion = Type.Object(
   {
     path: Path,
-    hash: Type.Union([Hash, Type.Null()], { description: 'Null if the file was gone from then on.' }),
+    hash: HashOrNull('Null if the file was gone from then on.'),
     previous_hash: Type.Optional(
-      Type.Union([Hash, Type.Null()], {
-        description: 'The version before; null if there was no file, absent if it is not known.'
-      })
+      HashOrNull('The version before; null if there was no file, absent if it is not known.')
     ),
     agent_id: Type.Union([Type.String(), Type.Null()], {
       description: 'Who made it; "external" for a change made outside the server, null if it was there before.'
@@ -60,6 +62,7 @@ export const HistoryVersion = Type.Object(
     operation: Type.Union([Type.String(), Type.Null()], {
       description: 'The operation that made it; "external" and null as for agent_id.'
     }),
+    change_set: Type.Optional(Type.String({ description: 'The task or the transaction that it belongs to.' })),
     at: Timestamp,
     kept: Type.Boolean({ description: 'True if its bytes are kept: async_diff and async_restore can use it.' }),
     lines: Type.Optional(
@@ -88,6 +91,7 @@ export const HistoryOutput = Type.Object(
     status: StatusOk,
     versions: Type.Array(HistoryVersion, { description: 'The newest first.' }),
     next_cursor: Type.Optional(Type.String({ description: 'Present if there are older versions: pass it as cursor.' })),
+    forgotten_before: ForgottenBefore,
     timestamp: Timestamp
   },
   { title: 'HistoryOutput', description: 'Versions that the server knows.' }
@@ -139,8 +143,7 @@ export const RestoreInput = inputObject({
   timeout: Timeout,
   fencing_token: FencingToken,
   diff_format: DiffFormat,
-  request_id: RequestId,
-  agent_id: AgentId
+  ...changeCall
 })
 export type RestoreInput = Static<typeof RestoreInput>
 
@@ -148,7 +151,7 @@ export const RestoreOutput = Type.Object(
   {
     status: StatusOk,
     path: Path,
-    previous_hash: Type.Union([Hash, Type.Null()], { description: 'The version before; null if there was no file.' }),
+    previous_hash: HashOrNull('The version before; null if there was no file.'),
     hash: Hash,
     bytes_written: BytesWritten,
     changed: Changed,

@@ -1,5 +1,5 @@
 // async_list: the entries of a directory (PRD 3.8).
-import { AgentId, Hash, Path, StatusOk, Timestamp } from './common.ts'
+import { AgentId, HashOrNull, Path, StatusOk, Timestamp } from './common.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
 export const ListInput = inputObject({
@@ -51,11 +51,7 @@ export const Entry = Type.Object(
     }),
     size_bytes: Type.Optional(Type.Integer({ minimum: 0, description: 'Files only.' })),
     modified: Timestamp,
-    hash: Type.Optional(
-      Type.Union([Hash, Type.Null()], {
-        description: 'With include_hashes, files only; null if the server does not know it.'
-      })
-    )
+    hash: Type.Optional(HashOrNull('With include_hashes, files only; null if the server does not know it.'))
   },
   { title: 'Entry', description: 'One entry of a directory.' }
 )

@@ -1,5 +1,5 @@
 // The notices that any answer can carry to an agent, though it did not ask.
-import { Hash, HashOf, Modification, Timestamp } from './common.ts'
+import { HashOf, HashOrNull, Modification, Timestamp } from './common.ts'
 import { Type, type Static, type TObject, type TProperties } from './typebox.ts'
 
 export const ChangedLines = Type.Object(
@@ -23,11 +23,7 @@ export const Notice = Type.Object(
     path: Type.String({ description: 'The file; for files_changed one of them.' }),
     message: Type.String({ description: 'What happened, and what to do next.' }),
     at: Timestamp,
-    hash: Type.Optional(
-      Type.Union([Hash, Type.Null()], {
-        description: 'For file_changed: the current version; null if the file is gone.'
-      })
-    ),
+    hash: Type.Optional(HashOrNull('For file_changed: the current version; null if the file is gone.')),
     known_hash: Type.Optional(
       HashOf(
         'For file_changed: the version that you read as a whole. async_read with this known_hash gives the difference.'

@@ -1,5 +1,5 @@
 // async_read: content of a file, whole or by lines, with the hash of the whole (PRD 3.1).
-import { AgentId, DiffFormat, Encoding, Hash, HashOf, Path, StatusOk, Timestamp } from './common.ts'
+import { AgentId, Snapshot, DiffFormat, Encoding, Hash, HashOf, Path, StatusOk, Timestamp } from './common.ts'
 import { Diff } from './contention.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
@@ -24,6 +24,7 @@ export const readItem = {
 export const ReadInput = inputObject({
   ...readItem,
   diff_format: DiffFormat,
+  snapshot: Type.Optional(Snapshot),
   include_modified: Type.Boolean({ default: false, description: 'Also answer when the file was last changed.' }),
   agent_id: AgentId
 })
@@ -43,6 +44,9 @@ export const ReadOutput = Type.Object(
       Type.Literal(true, { description: 'The file is the version that known_hash names: there is nothing to send.' })
     ),
     diff: Type.Optional(Diff),
+    snapshot: Type.Optional(
+      Type.String({ description: 'As asked: this is the file as it was then, not as it is now.' })
+    ),
     encoding: Type.String({ description: 'Encoding the file was decoded with.' }),
     hash: Hash,
     total_lines: Type.Integer({ minimum: 0, description: 'Lines of the whole file.' }),

@@ -1,13 +1,12 @@
 // async_rename: renames or moves a file (PRD 3.9).
 import {
-  AgentId,
-  RequestId,
-  Replayed,
+  changeCall,
   CreateDirs,
   DiffFormat,
   ExpectedHash,
-  Hash,
+  HashOrNull,
   Path,
+  Replayed,
   StatusOk,
   Timeout,
   Timestamp
@@ -28,8 +27,7 @@ export const RenameInput = inputObject({
     })
   ),
   diff_format: DiffFormat,
-  request_id: RequestId,
-  agent_id: AgentId
+  ...changeCall
 })
 export type RenameInput = Static<typeof RenameInput>
 
@@ -38,9 +36,7 @@ export const RenameOutput = Type.Object(
     status: StatusOk,
     old_path: Path,
     new_path: Path,
-    hash: Type.Union([Hash, Type.Null()], {
-      description: 'Hash of the file; null for a broken link and for a file above the size limit.'
-    }),
+    hash: HashOrNull('Hash of the file; null for a broken link and for a file above the size limit.'),
     changed: Type.Boolean({
       description: 'False if both are one name, or two names (hard links) of one file: nothing was done, both stay.'
     }),

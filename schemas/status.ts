@@ -1,5 +1,5 @@
 // async_status: the server, or the queue of one file (PRD 3.5).
-import { AgentId, Hash, Modification, Path, StatusOk, Timestamp } from './common.ts'
+import { AgentId, HashOrNull, Modification, Path, StatusOk, Timestamp } from './common.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
 export const StatusInput = inputObject({
@@ -86,11 +86,7 @@ export const StatusOutput = Type.Object(
     queue_depth: count('Requests that wait: for this file, or in all.'),
     path: Type.Optional(Path),
     exists: Type.Optional(Type.Boolean({ description: 'With path only.' })),
-    hash: Type.Optional(
-      Type.Union([Hash, Type.Null()], {
-        description: 'Hash right now; null if there is no readable file. With path only.'
-      })
-    ),
+    hash: Type.Optional(HashOrNull('Hash right now; null if there is no readable file. With path only.')),
     last_change: Type.Optional(
       Type.Union([Modification, Type.Null()], {
         description: 'The last known change; null if there is none. With path only.'

@@ -1,9 +1,7 @@
 // async_update: changes a file, given the hash of the version the change was made for (PRD 3.3).
 import {
-  AgentId,
-  RequestId,
-  Replayed,
   BytesWritten,
+  changeCall,
   Changed,
   DiffFormat,
   Encoding,
@@ -11,6 +9,7 @@ import {
   Hash,
   LinksBroken,
   Path,
+  Replayed,
   StatusOk,
   Timeout,
   Timestamp
@@ -49,8 +48,7 @@ export const UpdateInput = inputObject({
   on_contention: OnContention,
   timeout: Timeout,
   diff_format: DiffFormat,
-  request_id: RequestId,
-  agent_id: AgentId
+  ...changeCall
 })
 export type UpdateInput = Static<typeof UpdateInput>
 

@@ -1,14 +1,13 @@
 // async_write: creates a file (PRD 3.2).
 import {
-  AgentId,
-  RequestId,
-  Replayed,
   BytesWritten,
+  changeCall,
   CreateDirs,
   Encoding,
   FencingToken,
   Hash,
   Path,
+  Replayed,
   StatusOk,
   Timeout,
   Timestamp
@@ -24,7 +23,11 @@ export const writeItem = {
   fencing_token: FencingToken
 }
 
-export const WriteInput = inputObject({ ...writeItem, timeout: Timeout, request_id: RequestId, agent_id: AgentId })
+export const WriteInput = inputObject({
+  ...writeItem,
+  timeout: Timeout,
+  ...changeCall
+})
 export type WriteInput = Static<typeof WriteInput>
 
 export const WriteOutput = Type.Object(

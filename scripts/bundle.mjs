@@ -30,8 +30,8 @@ const common = {
     }
   ]
 }
-/** They find files of their own beside them: machine code, the start of a thread, pages. */
-const external = ['fs-native-extensions', 'piscina', /^@fastify\/swagger-ui/]
+/** They find files of their own beside them: machine code, the start of a thread, pages. The last may be missing. */
+const external = ['fs-native-extensions', 'piscina', /^@fastify\/swagger-ui/, '@opentelemetry/api']
 
 /** All imports of a file as oxfmt lays it out. */
 const imports = /[^]*^(?:import|\}) .*from '.*'$/m

@@ -15,6 +15,7 @@ import events from '../plugins/events.ts'
 import fileRoutes from '../plugins/file-routes.ts'
 import files from '../plugins/files.ts'
 import health from '../plugins/health.ts'
+import hooks from '../plugins/hooks.ts'
 import lockList from '../plugins/lock-list.ts'
 import locks from '../plugins/locks.ts'
 import loopDelay from '../plugins/loop-delay.ts'
@@ -29,6 +30,7 @@ import resources from '../plugins/resources.ts'
 import rest from '../plugins/rest.ts'
 import settings, { type ReloadOptions } from '../plugins/settings.ts'
 import stdio from '../plugins/stdio.ts'
+import tracing from '../plugins/tracing.ts'
 import watcher from '../plugins/watcher.ts'
 import type { Config } from './config/config.ts'
 import { queryCheckOf } from './transports/query-check.ts'
@@ -88,6 +90,7 @@ export async function createApp({
   await app.register(settings, { ...options, reload })
   await app.register(degradations)
   await app.register(counts)
+  await app.register(tracing, options)
   await app.register(loopDelay)
   await app.register(requestBudget, options)
   // The engine.
@@ -115,6 +118,7 @@ export async function createApp({
   await app.register(docs)
   await app.register(board)
   await app.register(rest)
+  await app.register(hooks)
   await app.register(fileRoutes)
   await app.register(resources)
   await app.register(mcp, options)

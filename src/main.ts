@@ -9,6 +9,9 @@ async function run(): Promise<void> {
   if (command === 'guard') {
     const { runGuard } = await import('./program/cli/guard.ts')
     await runGuard(args)
+  } else if (command === 'hook') {
+    const { runHook } = await import('./program/hook/run-hook.ts')
+    await runHook(args)
   } else if (command === 'discover') {
     const { createDiscoverCommand } = await import('./program/cli/discover.ts')
     await createDiscoverCommand().parseAsync(args, { from: 'user' })

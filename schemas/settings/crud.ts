@@ -158,6 +158,26 @@ export const crud = Type.Object(
       maximum: 10000,
       default: 1000,
       description: 'Files in one batch call.'
+    }),
+    max_transaction_changes: Type.Integer({
+      ...live,
+      minimum: 1,
+      maximum: 10000,
+      default: 1000,
+      description: 'Changes in one transaction.'
+    }),
+    max_transaction_files: Type.Integer({
+      ...live,
+      minimum: 1,
+      maximum: 5000,
+      default: 500,
+      description: 'Files that one transaction, or one undo, may change.'
+    }),
+    max_transaction_bytes: Type.Integer({
+      ...live,
+      minimum: 1024,
+      default: 268435456,
+      description: 'Bytes that one transaction, or one undo, may write.'
     })
   },
   { additionalProperties: false, default: {}, description: 'Files and operations.' }

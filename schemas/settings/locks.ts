@@ -64,6 +64,20 @@ export const locks = Type.Object(
       default: true,
       description: 'Whether a lease ends with the 2025-era MCP session or the stdio connection over which it was taken.'
     }),
+    native_wait_seconds: Type.Number({
+      minimum: 0,
+      maximum: 60,
+      default: 5,
+      description:
+        'How long an edit by a native tool of a harness (native_hook) waits for its file before it is refused.'
+    }),
+    native_edit_seconds: Type.Number({
+      minimum: 0.05,
+      maximum: 60,
+      default: 5,
+      description:
+        'How long a file stays locked for a native tool whose end the harness does not report; changes by others wait.'
+    }),
     reconnect_grace_seconds: Type.Number({
       minimum: 0,
       maximum: 3600,

@@ -8,12 +8,19 @@ export const mcp = Type.Object(
       default: ['all'],
       examples: [['core', 'locks', 'async_diff']],
       description:
-        'The tools that are listed and can be called over MCP: sets (core, files, locks, all) and names of tools. "all" is without "files" (list_files, read_file, edit_file), which do for one folder what the others do for a tree. REST and JSON-RPC have every operation.'
+        'The tools that are listed and can be called over MCP: sets (core, files, locks, undo, all) and names of tools. "all" is without "files" (list_files, read_file, edit_file), which do for one folder what the others do for a tree, and without async_undo and async_blame, which "undo" has. REST and JSON-RPC have every operation.'
     }),
     output_schemas: Type.Boolean({
       default: false,
       description:
         'Whether tools are listed with the schemas of their answers, ten times the size of the rest. A client can ask for them with "async-crud-mcp/output_schemas": true in the _meta of tools/list.'
+    }),
+    progress_seconds: Type.Number({
+      minimum: 0,
+      maximum: 60,
+      default: 0.25,
+      description:
+        'How often a call tells a client that asked for progress how far it is, at most. Of work that ends sooner, nothing is told.'
     }),
     text: Type.String({
       enum: ['json', 'plain'],

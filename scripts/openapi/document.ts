@@ -4,6 +4,7 @@ import { AgentId, RequestId } from '../../schemas/common.ts'
 import { Health } from '../../schemas/health.ts'
 import { LockList } from '../../schemas/lock-list.ts'
 import { routes } from '../../schemas/routes.ts'
+import type { TSchema } from '../../schemas/typebox.ts'
 import type { Operation } from '../../src/operations/definition/define.ts'
 import { envelopes } from '../../src/operations/definition/envelopes.ts'
 import { createComponents, type JsonObject } from './components.ts'
@@ -26,12 +27,12 @@ export function createOpenApi({ operations, version, calls }: Sources): JsonObje
   const workshop = { components, examples: createExamples(calls, operations) }
   const paths: JsonObject = {
     '/health': { get: describeHealth(workshop) },
-    '/locks': { get: describeLockList(workshop) },
+    '/locks': { get: describeReading('/locks', LockList, 'locks', lockList, workshop) },
     '/events': { get: describeEvents(workshop) },
-    '/activity': { get: describeActivity(workshop) },
+    '/activity': { get: describeReading('/activity', Activity, 'activity', activity, workshop) },
     '/metrics': { get: describeMetrics(workshop) },
-    '/board': { get: describeBoard(workshop) },
-    '/docs': { get: describeDocs(workshop) },
+    '/board': { get: describePage('/board', board, workshop) },
+    '/docs': { get: describePage('/docs', docs, workshop) },
     '/files/{path}': describeFiles(workshop)
   }
   for (const operation of operations) paths[`/${operation.name}`] = { post: describeOperation(operation, workshop) }
@@ -130,96 +131,90 @@ function describeIdempotencyKey({ components }: Workshop): JsonObject {
   }
 }
 
+/** Refusals of routes that need the token, and those of pages, which ask for it themselves. */
+const guarded = ['UNAUTHORIZED', 'FORBIDDEN_ORIGIN', 'METHOD_NOT_ALLOWED'] as const
+const open = ['FORBIDDEN_ORIGIN', 'METHOD_NOT_ALLOWED'] as const
+
+interface Route {
+  readonly operationId: string
+  readonly summary: string
+  readonly description: string
+  readonly tags: string[]
+}
+
 function describeHealth(workshop: Workshop): JsonObject {
   const { components, examples } = workshop
-  return {
+  const route: Route = {
     operationId: 'health',
     summary: 'Health of the server',
     description: 'For service managers and monitors; touches no file.',
-    tags: ['server'],
-    responses: {
-      '200': {
-        description: 'The process answers.',
-        content: jsonContent(components.schema(Health), examples.answers('health', 200))
-      },
-      ...describeRefusals(['UNAUTHORIZED', 'FORBIDDEN_ORIGIN', 'METHOD_NOT_ALLOWED'], workshop)
-    }
+    tags: ['server']
   }
+  const content = jsonContent(components.schema(Health), examples.answers('health', 200))
+  const answer = { description: 'The process answers.', content }
+  return { ...route, responses: { '200': answer, ...describeRefusals(guarded, workshop) } }
 }
 
-function describeLockList(workshop: Workshop): JsonObject {
+/** A reading route with parameters. @param name under which its calls were recorded */
+function describeReading(
+  path: '/locks' | '/activity',
+  output: TSchema,
+  name: string,
+  route: Route,
+  workshop: Workshop
+) {
   const { components, examples } = workshop
+  const content = jsonContent(components.schema(output), examples.answers(name, 200))
   return {
-    operationId: 'list_locks',
-    summary: 'Show holders and waiters',
-    description:
-      'For people and dashboards: every file that is held or waited for, with leases and running operations.',
-    tags: ['locks'],
-    parameters: describeQuery(routes['/locks'].querystring, workshop),
+    ...route,
+    parameters: describeQuery(routes[path].querystring, workshop),
     responses: {
-      '200': {
-        description: LockList.description ?? '',
-        content: jsonContent(components.schema(LockList), examples.answers('locks', 200))
-      },
-      ...describeRefusals(['INVALID_REQUEST', 'UNAUTHORIZED', 'FORBIDDEN_ORIGIN', 'METHOD_NOT_ALLOWED'], workshop)
+      '200': { description: output.description ?? '', content },
+      ...describeRefusals(['INVALID_REQUEST', ...guarded], workshop)
     }
   }
 }
 
-function describeActivity(workshop: Workshop): JsonObject {
-  const { components, examples } = workshop
-  return {
-    operationId: 'list_activity',
-    summary: 'Show who was there, and where agents met',
-    description:
-      'For people and dashboards: agents with their last call, files with contentions, merges and waits, and refused circles. Kept in memory, of this run of the server.',
-    tags: ['locks'],
-    parameters: describeQuery(routes['/activity'].querystring, workshop),
-    responses: {
-      '200': {
-        description: Activity.description ?? '',
-        content: jsonContent(components.schema(Activity), examples.answers('activity', 200))
-      },
-      ...describeRefusals(['INVALID_REQUEST', 'UNAUTHORIZED', 'FORBIDDEN_ORIGIN', 'METHOD_NOT_ALLOWED'], workshop)
-    }
-  }
+const lockList: Route = {
+  operationId: 'list_locks',
+  summary: 'Show holders and waiters',
+  description: 'For people and dashboards: every file that is held or waited for, with leases and running operations.',
+  tags: ['locks']
 }
 
-function describeBoard(workshop: Workshop): JsonObject {
-  const { schema } = routes['/board'].response[200].content['text/html']
+const activity: Route = {
+  operationId: 'list_activity',
+  summary: 'Show who was there, and where agents met',
+  description:
+    'For people and dashboards: agents with their last call, files with contentions, merges and waits, and refused circles. Kept in memory, of this run of the server.',
+  tags: ['locks']
+}
+
+/** A page for a browser, which needs no token. */
+function describePage(path: '/board' | '/docs', route: Route, workshop: Workshop): JsonObject {
+  const { schema } = routes[path].response[200].content['text/html']
+  const examples: JsonObject = { page: { summary: 'How it begins.', value: '<!doctype html>\n<html lang="en">' } }
+  const content = { 'text/html': { schema: workshop.components.schema(schema), examples } }
   return {
-    operationId: 'board',
-    summary: 'The tree as a live page',
-    description:
-      'For a browser: agents, files in use, changes, and where it burns. No token is needed for the page, which asks for it before it shows anything. A browser is led here from `/`.',
-    tags: ['server'],
+    ...route,
     security: [{}],
-    responses: {
-      '200': {
-        description: 'The page.',
-        content: { 'text/html': { schema: workshop.components.schema(schema), examples: pageExample } }
-      },
-      ...describeRefusals(['FORBIDDEN_ORIGIN', 'METHOD_NOT_ALLOWED'], workshop)
-    }
+    responses: { '200': { description: 'The page.', content }, ...describeRefusals(open, workshop) }
   }
 }
 
-function describeDocs(workshop: Workshop): JsonObject {
-  const { schema } = routes['/docs'].response[200].content['text/html']
-  return {
-    operationId: 'docs',
-    summary: 'This document as a page',
-    description: 'For a browser: every operation can be tried out. No token is needed to see it.',
-    tags: ['server'],
-    security: [{}],
-    responses: {
-      '200': {
-        description: 'The page.',
-        content: { 'text/html': { schema: workshop.components.schema(schema), examples: pageExample } }
-      },
-      ...describeRefusals(['FORBIDDEN_ORIGIN', 'METHOD_NOT_ALLOWED'], workshop)
-    }
-  }
+const board: Route = {
+  operationId: 'board',
+  summary: 'The tree as a live page',
+  description:
+    'For a browser: agents, files in use, changes, and where it burns. No token is needed for the page, which asks for it before it shows anything. A browser is led here from `/`.',
+  tags: ['server']
+}
+
+const docs: Route = {
+  operationId: 'docs',
+  summary: 'This document as a page',
+  description: 'For a browser: every operation can be tried out. No token is needed to see it.',
+  tags: ['server']
 }
 
 function describeMetrics(workshop: Workshop): JsonObject {
@@ -244,9 +239,7 @@ function describeMetrics(workshop: Workshop): JsonObject {
           'application/openmetrics-text': media('application/openmetrics-text', line(`${help} counter\n${sample}`))
         }
       },
-      ...describeRefusals(['UNAUTHORIZED', 'FORBIDDEN_ORIGIN', 'METHOD_NOT_ALLOWED'], workshop)
+      ...describeRefusals(guarded, workshop)
     }
   }
 }
-
-const pageExample: JsonObject = { page: { summary: 'How it begins.', value: '<!doctype html>\n<html lang="en">' } }

@@ -126,6 +126,21 @@ const ending: readonly Step[] = [
     input: { filepaths: [weeks], reason: 'its process hangs', agent_id: 'olga' }
   },
   {
+    operation: 'native_hook',
+    name: 'before_an_edit',
+    summary: 'A hook of Claude Code runs before an edit that nothing stands against.',
+    input: {
+      harness: 'claude-code',
+      event: {
+        session_id: '4f1c',
+        cwd: '/project',
+        hook_event_name: 'PreToolUse',
+        tool_name: 'Edit',
+        tool_input: { file_path: 'elsewhere.txt', old_string: 'one', new_string: 'two' }
+      }
+    }
+  },
+  {
     operation: 'lock_status',
     name: 'with_a_notice',
     summary: 'ann is back: her next answer shows what she has lost.',

@@ -79,7 +79,7 @@ export function toPascalCase(name: string): string {
 }
 
 function describeFailure(
-  { name, contends, envelope }: Operation,
+  { name, output, contends, envelope }: Operation,
   status: number,
   codes: readonly ErrorCode[],
   workshop: Workshop
@@ -92,7 +92,11 @@ function describeFailure(
   const canContend = contends && status === 409
   const lines = codes.map(describeCode)
   if (canContend) lines.unshift('Contention: the file has changed; the diff says how.')
-  const schema = canContend ? { oneOf: [components.schema(Contention), failure] } : failure
+  // Of several files: the contention has the form of the answer.
+  const isOwn = status === 409 && 'enum' in (output.properties['status'] ?? {})
+  if (isOwn) lines.unshift('Contention: nothing was changed; the answer names every conflict.')
+  const contention = isOwn ? output : Contention
+  const schema = canContend || isOwn ? { oneOf: [components.schema(contention), failure] } : failure
   return {
     // A list in CommonMark: one line for each outcome.
     description: lines.length === 1 ? lines.join('') : lines.map((line) => `- ${line}`).join('\n'),

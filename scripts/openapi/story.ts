@@ -262,6 +262,44 @@ const farewell: readonly Step[] = [
     name: 'back_again',
     summary: 'bob brings the notes back, in the version that ann wrote.',
     input: { path: 'docs/notes.md', hash: hashOf(notes), ...bob }
+  },
+  {
+    operation: 'async_transaction',
+    name: 'both_or_none',
+    summary: 'ann changes the notes and adds a file, both or none, as parts of one task.',
+    input: {
+      changes: [
+        { operation: 'append', path: 'docs/notes.md', content: 'Names are not.\n' },
+        { operation: 'write', path: 'docs/names.md', content: '# Names\n' }
+      ],
+      change_set: 'names',
+      ...ann
+    }
+  },
+  {
+    operation: 'async_transaction',
+    name: 'too_late',
+    summary: 'bob knows an older version of the notes: neither of his changes is made.',
+    input: {
+      changes: [
+        { operation: 'update', path: 'docs/notes.md', expected_hash: hashOf(notes), content: 'Nothing.\n' },
+        { operation: 'delete', path: 'docs/names.md' }
+      ],
+      ...bob
+    },
+    status: 409
+  },
+  {
+    operation: 'async_blame',
+    name: 'of_a_file',
+    summary: 'Who made each line of the notes.',
+    input: { path: 'docs/notes.md', ...bob }
+  },
+  {
+    operation: 'async_undo',
+    name: 'of_a_task',
+    summary: "bob takes ann's task back, after he has seen what that changes.",
+    input: { of_change_set: 'names', dry_run: true, diff_format: 'unified', ...bob }
   }
 ]
 

@@ -1,11 +1,10 @@
 // The context of one call: what is its own, over the engine that all calls share.
 import type { Config } from '../../schemas/config.ts'
-import type { Caller, Engine, Logger, OperationContext } from './context.ts'
+import type { Caller, Engine, Logger, OperationContext, OwnParts } from './context.ts'
 import type { ReceiptTurn } from './receipts/receipts.ts'
 import { CallWork } from './work-budget.ts'
 
 type SharedParts = Omit<Engine, 'config'> & { readonly log: Logger }
-type OwnParts = Pick<OperationContext, 'caller' | 'signal' | 'progress'>
 
 /** The parts of the engine are inherited: to copy them would cost a call more than its locks do. */
 export function createContexts(engine: SharedParts): (config: Config, call: OwnParts) => OperationContext {
@@ -14,28 +13,54 @@ export function createContexts(engine: SharedParts): (config: Config, call: OwnP
     readonly caller: Caller
     readonly signal: AbortSignal
     readonly progress: OwnParts['progress']
+    readonly onWait: OwnParts['onWait']
+    readonly log: Logger
     readonly work: CallWork
     readonly receipt: ReceiptTurn | undefined
 
-    constructor(config: Config, { caller, signal, progress }: OwnParts, work: CallWork, receipt?: ReceiptTurn) {
+    constructor(
+      config: Config,
+      { caller, signal, progress, onWait }: OwnParts,
+      work: CallWork,
+      log: Logger,
+      receipt?: ReceiptTurn
+    ) {
       this.config = config
       this.caller = caller
       this.signal = signal
       this.progress = progress
+      this.onWait = onWait
+      this.log = log
       this.work = work
       this.receipt = receipt
     }
 
-    withAgent(agentId: string | undefined): CallContext {
-      const { config, caller, signal, progress, work } = this
-      return new CallContext(config, { caller: { ...caller, agentId }, signal, progress }, work)
+    withAgent(agentId: string | undefined, changeSet = this.caller.changeSet): CallContext {
+      const { config, caller, signal, progress, onWait, work, log } = this
+      return new CallContext(config, { caller: { ...caller, agentId, changeSet }, signal, progress, onWait }, work, log)
+    }
+
+    withProgress(progress: OwnParts['progress']): CallContext {
+      if (progress === this.progress) return this
+      const { config, caller, signal, onWait, work, log, receipt } = this
+      return new CallContext(config, { caller, signal, progress, onWait }, work, log, receipt)
     }
 
     withReceipt(receipt: ReceiptTurn | undefined): CallContext {
-      return receipt === undefined ? this : new CallContext(this.config, this, this.work, receipt)
+      return receipt === undefined ? this : new CallContext(this.config, this, this.work, this.log, receipt)
     }
   }
   Object.setPrototypeOf(CallContext.prototype, engine)
   return (config, call) =>
-    new CallContext(config, call, new CallWork(engine.budget.work, call.signal)) as unknown as OperationContext
+    new CallContext(
+      config,
+      call,
+      new CallWork(engine.budget.work, call.signal),
+      logOf(engine.log, call.caller)
+    ) as unknown as OperationContext
+}
+
+/** The lines of a call say which trace it belongs to. */
+function logOf(log: Logger, { trace }: Caller): Logger {
+  return trace === undefined ? log : log.child({ trace_id: trace.traceId, span_id: trace.spanId })
 }

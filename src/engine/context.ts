@@ -4,12 +4,15 @@ import type { Differ } from './diff/differ.ts'
 import type { Bases } from './versions/bases.ts'
 import type { History } from './versions/history.ts'
 import type { KnownText } from './versions/known-text.ts'
+import type { TraceContext } from '../support/trace-context.ts'
 import type { FileStore } from './files/file-store.ts'
 import type { LockManager } from './locks/lock-manager.ts'
 import type { Config } from '../../schemas/config.ts'
 import type { ActivityLog } from './activity.ts'
 import type { Counts } from './counts.ts'
 import type { Events } from './events/event-hub.ts'
+import type { NativeTurns } from './native-turns.ts'
+import type { Report } from './progress.ts'
 import type { LostLeases } from './leases/lost-leases.ts'
 import type { Tickets } from './leases/tickets.ts'
 import type { CallWork } from './work-budget.ts'
@@ -20,6 +23,8 @@ import type { Receipts, ReceiptTurn } from './receipts/receipts.ts'
 export interface Caller {
   /** Undefined if the client named none; `agent_id` in the input comes first. */
   readonly agentId?: string | undefined
+  /** The client's name for the task of its changes; `change_set` in the input comes first. */
+  readonly changeSet?: string | undefined
   readonly transport: 'rest' | 'mcp' | 'stdio' | 'internal'
   /** The session or connection, if the transport has one; a lease taken over it ends with it. */
   readonly connection?: string | undefined
@@ -33,6 +38,8 @@ export interface Caller {
   readonly maxWaitSeconds?: number | undefined
   /** The client's name for the request (the header Idempotency-Key); `request_id` in the input must not differ. */
   readonly requestId?: string | undefined
+  /** The trace that the call belongs to, and the span that asked for it. */
+  readonly trace?: TraceContext | undefined
   /** A relay's own name for the request, which counts if the client gave none. */
   readonly callId?: string | undefined
   /** Names the journal of the authority that was asked before, and was lost: it may have carried the request out. */
@@ -45,6 +52,8 @@ export interface Logger {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void
   error(fields: object, message: string): void
+  /** The same, with these fields in every line. */
+  child(fields: object): Logger
 }
 
 /** The parts of one engine, made once per process. */
@@ -61,6 +70,7 @@ export interface Engine {
   readonly tickets: Tickets
   readonly reads: ReadTracker
   readonly receipts: Receipts
+  readonly nativeTurns: NativeTurns
   readonly tree: TreeFacts
   readonly budget: ByteBudget
   readonly counts: Counts
@@ -98,25 +108,28 @@ export type OperationResult = Readonly<Record<string, unknown>> & {
 }
 
 /** Calls an operation by name on the engine; every transport is a layer over this. */
-export type CallOperation = (
-  name: string,
-  input: unknown,
-  call: Pick<OperationContext, 'caller' | 'signal' | 'progress'>
-) => Promise<OperationResult>
+export type CallOperation = (name: string, input: unknown, call: OwnParts) => Promise<OperationResult>
+
+/** What is a call's own. */
+export type OwnParts = Pick<OperationContext, 'caller' | 'signal' | 'progress' | 'onWait'>
 
 export interface OperationContext extends Engine {
   readonly caller: Caller
   /** Aborted when the call is cancelled or its client has gone. */
   readonly signal: AbortSignal
-  /** Reports the progress of a wait to the client, if it asked for that. */
-  readonly progress?: ((message: string) => void) | undefined
+  /** Reports to the client how far the call is, if it asked for that. */
+  readonly progress?: Report | undefined
+  /** Called when a wait for locks has ended: with its milliseconds, and `ok` or an error code. */
+  readonly onWait?: ((ms: number, result: string) => void) | undefined
   readonly log: Logger
   /** The bytes that this call works on. */
   readonly work: CallWork
   /** Of the change that the call makes; undefined if the call has no name. */
   readonly receipt: ReceiptTurn | undefined
-  /** The same call, made under this name. */
-  withAgent(agentId: string | undefined): OperationContext
+  /** The same call, made under this name and for this task. */
+  withAgent(agentId: string | undefined, changeSet?: string): OperationContext
+  /** The same call, as a part that reports its progress here. */
+  withProgress(progress: Report | undefined): OperationContext
   /** The same call, for the change that has this receipt. */
   withReceipt(receipt: ReceiptTurn | undefined): OperationContext
 }

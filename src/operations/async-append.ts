@@ -30,10 +30,7 @@ async function append(input: AppendInput, context: OperationContext): Promise<Ap
   const { path, content, separator, expected_hash, on_contention, timeout, fencing_token, diff_format } = input
   const texts = new VersionTexts(input.encoding ?? context.config.crud.default_encoding, path)
 
-  async function change(version: Buffer): Promise<Buffer> {
-    const { body } = splitMark(texts.decode(version))
-    return Buffer.concat([version, texts.encode(body === '' ? content : separator + content, version)])
-  }
+  const change = async (version: Buffer) => appended(version, { content, separator }, texts)
 
   /** The text goes behind what other agents have made of the file. */
   async function merge(stale: StaleChange): Promise<Rebased> {
@@ -76,8 +73,18 @@ async function create(
   })
 }
 
+/** The version with the text behind it. */
+export function appended(
+  version: Buffer,
+  { content, separator }: Pick<AppendInput, 'content' | 'separator'>,
+  texts: VersionTexts
+): Buffer {
+  const { body } = splitMark(texts.decode(version))
+  return Buffer.concat([version, texts.encode(body === '' ? content : separator + content, version)])
+}
+
 /** If another writer has left the last line without its end, the text would become part of that line. */
-function leavesLineOpen(base: string, current: string): boolean {
+export function leavesLineOpen(base: string, current: string): boolean {
   return withoutTerminator(base) !== base && current !== '' && withoutTerminator(current) === current
 }
 

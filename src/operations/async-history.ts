@@ -31,14 +31,16 @@ interface Entry {
 }
 
 async function show(input: HistoryInput, context: OperationContext): Promise<Static<typeof HistoryOutput>> {
-  const { path, by_agent, limit, cursor } = input
+  const { path, by_agent, change_set, limit, cursor } = input
   const { files, history } = context
   const before = cursor === undefined ? Infinity : readCursor(cursor)
   const paths = path === undefined ? [...history.paths()] : [files.resolve(path, 'target').path]
   const found = await newest(paths, context, {
     limit: limit + 1,
-    isWanted: ({ seq, agentId, isFirstSight }) =>
-      seq < before && (by_agent === undefined || (agentId === by_agent && !isFirstSight))
+    isWanted: ({ seq, agentId, isFirstSight, changeSet }) =>
+      seq < before &&
+      (by_agent === undefined || (agentId === by_agent && !isFirstSight)) &&
+      (change_set === undefined || changeSet === change_set)
   })
   const shown = found.slice(0, limit)
   const versions: HistoryVersion[] = []
@@ -52,6 +54,7 @@ async function show(input: HistoryInput, context: OperationContext): Promise<Sta
     status: 'ok',
     versions,
     ...(found.length > limit && last !== undefined && { next_cursor: String(last.version.seq) }),
+    ...(history.forgottenAt !== undefined && { forgotten_before: timestamp(history.forgottenAt) }),
     timestamp: timestamp()
   }
 }
@@ -97,8 +100,8 @@ async function describe(
   areLinesWanted: boolean,
   context: OperationContext
 ): Promise<HistoryVersion> {
-  const { hash, isFirstSight, agentId, operation, at, renamedFrom, renamedTo } = version
-  const isCreated = previous === undefined && !isFirstSight && operation === 'async_write'
+  const { hash, isFirstSight, agentId, operation, at, renamedFrom, renamedTo, changeSet } = version
+  const isCreated = previous === undefined && version.isCreated === true
   const before = isCreated ? null : previous?.hash
   const lines = areLinesWanted ? await countLines(before, hash, context) : undefined
   return {
@@ -107,6 +110,7 @@ async function describe(
     ...(before !== undefined && { previous_hash: before }),
     agent_id: isFirstSight ? null : agentId,
     operation: isFirstSight ? null : operation,
+    ...(changeSet !== undefined && { change_set: changeSet }),
     at: timestamp(at),
     kept: hash !== null && context.bases.has(hash),
     ...(lines !== undefined && { lines }),

@@ -9,6 +9,7 @@ import { toSearch } from '../engine/files/glob/list-pattern.ts'
 import { showName, toBytes, toName } from '../engine/files/raw-name.ts'
 import { OperationError } from '../errors.ts'
 import type { OperationContext } from '../engine/context.ts'
+import { countSteps } from '../engine/progress.ts'
 import { defineOperation, pathErrors } from './definition/define.ts'
 import { glanceAt } from './change/file-version.ts'
 import { timestamp } from '../support/timestamp.ts'
@@ -33,6 +34,7 @@ async function list(input: ListInput, context: OperationContext): Promise<Static
     ...files.roots.slice(0, 1).map(({ given }) => resolve(given, path)),
     files.resolve(path, 'target').path
   ]
+  const steps = countSteps(context.progress, 'entries')
   const found = await files.list(path, {
     search: toSearch(pattern, recursive, spellings),
     searchKey: JSON.stringify([pattern, recursive]),
@@ -40,13 +42,16 @@ async function list(input: ListInput, context: OperationContext): Promise<Static
     limit,
     after: cursor === undefined ? undefined : decodeCursor(cursor, path),
     maxEntries: context.config.crud.max_list_entries,
-    signal: context.signal
+    signal: context.signal,
+    onExamined: steps?.add
   })
+  steps?.expect(found.entries.length)
   const entries: Entry[] = []
   for (const entry of found.entries) {
     entries.push(
       toEntry(entry, include_hashes ? await knownHash(context, entry, `${found.path}/${entry.name}`) : undefined)
     )
+    steps?.add()
   }
   return {
     status: 'ok',

@@ -12,6 +12,7 @@ import { contentText, type OperationContext } from '../engine/context.ts'
 import { KnownText } from '../engine/versions/known-text.ts'
 import { defineOperation, pathErrors } from './definition/define.ts'
 import { readVersion } from './change/file-version.ts'
+import { versionAt } from './change/kept-version.ts'
 import { withLocks } from './locking/with-locks.ts'
 import { largeBytes, largeTurn } from '../support/large-work.ts'
 import { timestamp } from '../support/timestamp.ts'
@@ -23,7 +24,15 @@ export const asyncRead = defineOperation({
     'Reads a text file, whole or by lines (offset, limit), with the hash of the whole file. Keep the hash: async_update needs it, and the server keeps the bytes behind it, so that a later contention answer can show exactly what changed. To check whether a file that you know has changed, pass known_hash: the answer is not_modified or, if that is shorter, the difference. Waits only while the file is being written.',
   ...contract.async_read,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-  errors: [...pathErrors, 'FILE_NOT_FOUND', 'ENCODING_ERROR', 'FILE_TOO_LARGE', 'LOCK_TIMEOUT', 'DEADLOCK'],
+  errors: [
+    ...pathErrors,
+    'FILE_NOT_FOUND',
+    'VERSION_NOT_KEPT',
+    'ENCODING_ERROR',
+    'FILE_TOO_LARGE',
+    'LOCK_TIMEOUT',
+    'DEADLOCK'
+  ],
   handle: readOne
 })
 
@@ -33,7 +42,8 @@ export async function readOne(
   input: Omit<ReadInput, 'agent_id' | 'include_modified'> & Partial<Pick<ReadInput, 'include_modified'>>,
   context: OperationContext
 ): Promise<ReadAnswer> {
-  const { path, offset, limit, encoding = context.config.crud.default_encoding, known_hash, diff_format } = input
+  const { path, snapshot } = input
+  if (snapshot !== undefined) return { ...(await readSnapshot(input, snapshot, context)), snapshot }
   // A reader waits for writers only, for the longest time allowed (PRD 4.1).
   const options = { operation: 'async_read', timeout: context.config.crud.max_timeout }
   const { version, canonicalPath } = await withLocks(
@@ -42,10 +52,42 @@ export async function readOne(
     options,
     async ([place]) => ({ version: await readVersion(context, place!, path), canonicalPath: place!.path })
   )
+  return present(input, version, canonicalPath, context)
+}
+
+type ReadOneInput = Parameters<typeof readOne>[0]
+
+/** The file as it was at a moment. */
+async function readSnapshot(input: ReadOneInput, snapshot: string, context: OperationContext): Promise<ReadAnswer> {
+  const { path, offset, limit, encoding = context.config.crud.default_encoding } = input
+  const { bytes, hash } = await versionAt(context, path, snapshot)
+  const { content, returned, total } = selectLines(new KnownText(decodeText(bytes, encoding, path)), offset, limit)
+  return {
+    status: 'ok',
+    path,
+    hash,
+    total_lines: total,
+    offset,
+    limit,
+    lines_returned: returned,
+    encoding,
+    timestamp: timestamp(),
+    content
+  }
+}
+
+/** The answer to a read of this version, which is the current one. */
+export async function present(
+  input: ReadOneInput,
+  version: FileVersion,
+  canonicalPath: string,
+  context: OperationContext
+): Promise<ReadAnswer> {
+  const { path, offset, limit, encoding = context.config.crud.default_encoding, known_hash, diff_format } = input
   if (version.bytes.length > largeBytes) await largeTurn()
   const decode = () => decodeText(version.bytes, encoding, path)
   const known = isUtf8Name(encoding) ? context.bases.textOf(version.bytes, decode) : new KnownText(decode())
-  const present: Present = {
+  const now: Present = {
     path: canonicalPath,
     text: known.text,
     hash: version.hash,
@@ -53,8 +95,8 @@ export async function readOne(
     encoding,
     diffFormat: diff_format
   }
-  const { lines, returned, total, content } = present.selection
-  const news = known_hash === undefined ? undefined : await newsSince(known_hash, present, context)
+  const { lines, returned, total, content } = now.selection
+  const news = known_hash === undefined ? undefined : await newsSince(known_hash, now, context)
   const areAllKnown = returned === total || news?.diff !== undefined
   if (areAllKnown || returned > 0) {
     const shown = { path: canonicalPath, given: path, hash: version.hash, lines: areAllKnown ? undefined : lines }

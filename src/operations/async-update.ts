@@ -49,6 +49,7 @@ export async function updateOne(
     diffFormat: diff_format,
     texts,
     patches,
+    unifiedDiff: input.unified_diff,
     expectedHash: () => expected_hash,
     onContention: on_contention,
     change: (version) => newText(input, version, texts, context),
@@ -70,7 +71,7 @@ export async function updateOne(
 const forms = ['content', 'patches', 'unified_diff'] as const
 type Change = Pick<UpdateInput, 'path' | (typeof forms)[number]>
 
-function requireOneForm(input: Change): void {
+export function requireOneForm(input: Change): void {
   const { path, patches } = input
   const given = forms.filter((form) => input[form] !== undefined)
   if (given.length > 1) {
@@ -91,7 +92,7 @@ function requireOneForm(input: Change): void {
   }
 }
 
-async function newText(
+export async function newText(
   { path, content, patches = [], unified_diff: unifiedDiff }: Change,
   version: Buffer,
   texts: VersionTexts,

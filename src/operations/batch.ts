@@ -9,8 +9,11 @@ import { asyncUpdate, updateOne, type Updated } from './async-update.ts'
 import { asyncWrite, writeOne } from './async-write.ts'
 import { createInputCheck, type InputCheck } from './definition/check-input.ts'
 import type { OperationContext } from '../engine/context.ts'
+import { countSteps } from '../engine/progress.ts'
 import { defineOperation } from './definition/define.ts'
 import { takeInput } from './definition/copy-input.ts'
+import { atomicBatch } from './transaction/atomic-batch.ts'
+import { readTogether } from './read-together.ts'
 import { once } from './definition/named-call.ts'
 
 const checkReadItem = createInputCheck(
@@ -23,20 +26,24 @@ export const asyncBatchRead = defineOperation({
   name: 'async_batch_read',
   title: 'Read several files',
   description:
-    'Reads several files in one call, each as async_read does, with its own result. Not a snapshot: files are read one after the other, so take each hash as a starting point.',
+    'Reads several files in one call, each as async_read does, with its own result. With consistent, all files are as of one moment, which the answer names (snapshot); without it they are read one after the other.',
   ...contract.async_batch_read,
   ownItems: 'files',
   annotations: asyncRead.annotations,
   errors: [],
-  handle: async ({ files, diff_format }, context) => {
+  handle: async ({ files, diff_format, consistent }, context) => {
     const { max_batch_answer_bytes } = context.config.crud
     let bytes = 0
-    return runBatch(files, checkReadItem, context, async (item) => {
+    const isAllowed = files.length <= context.config.crud.max_batch_files
+    const together = consistent && isAllowed ? await readTogether(files, checkReadItem, context) : undefined
+    const answer = await runBatch(files, checkReadItem, context, async (item, itsContext) => {
       if (bytes > max_batch_answer_bytes) throw answerFull(item.path, max_batch_answer_bytes)
-      const result = await readOne({ ...item, ...(diff_format !== undefined && { diff_format }) }, context)
+      const input = { ...item, ...(diff_format !== undefined && { diff_format }) }
+      const result = await (together === undefined ? readOne(input, itsContext) : together.answer(input))
       bytes += sizeOf(result)
       return result
     })
+    return together === undefined ? answer : { ...answer, snapshot: together.snapshot }
   }
 })
 
@@ -50,15 +57,18 @@ export const asyncBatchWrite = defineOperation({
   name: 'async_batch_write',
   title: 'Create several files',
   description:
-    'Creates several files in one call, each as async_write does, with its own result. Not all-or-nothing: one can fail and the others succeed.',
+    'Creates several files in one call, each as async_write does, with its own result. Not all-or-nothing, unless atomic is true: one can fail and the others succeed.',
   ...contract.async_batch_write,
   ownItems: 'files',
   annotations: asyncWrite.annotations,
   errors: [],
-  handle: async ({ files, timeout }, context) =>
-    runBatch(files, checkWriteItem, context, (item, itsContext) =>
+  handle: async ({ files, timeout, atomic }, context) => {
+    if (atomic)
+      return atomicBatch(context, 'write', files, { check: checkWriteItem, name: 'async_batch_write', timeout })
+    return runBatch(files, checkWriteItem, context, (item, itsContext) =>
       writeOne({ ...item, ...(timeout !== undefined && { timeout }) }, itsContext)
     )
+  }
 })
 
 const checkUpdateItem = createInputCheck(
@@ -71,12 +81,19 @@ export const asyncBatchUpdate = defineOperation({
   name: 'async_batch_update',
   title: 'Update several files',
   description:
-    'Updates several files in one call, each as async_update does, with its own result: ok, contention with the diff, or error. Not all-or-nothing: send again only those that were not ok.',
+    'Updates several files in one call, each as async_update does, with its own result: ok, contention with the diff, or error. Not all-or-nothing, unless atomic is true: send again only those that were not ok.',
   ...contract.async_batch_update,
   ownItems: 'files',
   annotations: asyncUpdate.annotations,
   errors: [],
-  handle: async ({ files, on_contention, timeout, diff_format }, context) => {
+  handle: async ({ files, on_contention, timeout, diff_format, atomic }, context) => {
+    if (atomic) {
+      const check = (item: unknown, at?: string) => ({ on_contention, ...checkUpdateItem(item, at) })
+      const options = { check, name: 'async_batch_update', timeout, diffFormat: diff_format } as const
+      const answer = await atomicBatch(context, 'update', files, options)
+      const contention = answer.results.filter(({ status }) => status === 'contention').length
+      return { ...answer, summary: { ...answer.summary, contention } }
+    }
     const { max_batch_answer_bytes } = context.config.crud
     let bytes = 0
     const { results, summary, ...answer } = await runBatch(
@@ -125,6 +142,8 @@ async function runBatch<Item, Result extends { readonly status: string }>(
     )
   }
   const results: (Result | ErrorEnvelope)[] = []
+  const steps = countSteps(context.progress, 'files')
+  steps?.expect(items.length)
   for (const [index, item] of items.entries()) {
     try {
       // Between two files other calls get a turn. It also shows whether the caller has gone: then no more files are changed.
@@ -132,9 +151,10 @@ async function runBatch<Item, Result extends { readonly status: string }>(
       context.signal.throwIfAborted()
       const at = `files[${index}]`
       const receipt = context.receipt?.item(index)
-      const own = context.withReceipt(receipt)
+      const own = context.withProgress(steps?.part).withReceipt(receipt)
       const make = async () => handle(check(takeInput(item, at), at), own)
       results.push(await settle(pathOf(item), context, () => once(receipt, make)))
+      steps?.add()
     } catch (error) {
       throw results.length === 0 ? error : cancelledAfter(results, items.length)
     }

@@ -1,5 +1,6 @@
 // The table of contents: every operation, in the order in which clients see them.
 import { asyncAppend } from './async-append.ts'
+import { asyncBlame } from './async-blame.ts'
 import { asyncDelete } from './async-delete.ts'
 import { asyncDiff } from './async-diff.ts'
 import { asyncHistory } from './async-history.ts'
@@ -8,6 +9,8 @@ import { asyncRead } from './async-read.ts'
 import { asyncRename } from './async-rename.ts'
 import { asyncRestore } from './async-restore.ts'
 import { asyncStatus } from './async-status.ts'
+import { asyncTransaction } from './async-transaction.ts'
+import { asyncUndo } from './async-undo.ts'
 import { asyncUpdate } from './async-update.ts'
 import { asyncWrite } from './async-write.ts'
 import { asyncBatchRead, asyncBatchUpdate, asyncBatchWrite } from './batch.ts'
@@ -21,6 +24,7 @@ import { lockRenew } from './lock-renew.ts'
 import { lockStatus } from './lock-status.ts'
 import { lockTry } from './lock-try.ts'
 import { lockWait } from './lock-wait.ts'
+import { nativeHook } from './native-hook.ts'
 import { readFile } from './read-file.ts'
 
 export const operations: readonly Operation[] = [
@@ -39,6 +43,9 @@ export const operations: readonly Operation[] = [
   asyncHistory,
   asyncDiff,
   asyncRestore,
+  asyncTransaction,
+  asyncUndo,
+  asyncBlame,
   lockTry,
   lockWait,
   lockRenew,
@@ -46,6 +53,7 @@ export const operations: readonly Operation[] = [
   lockReleaseAll,
   lockStatus,
   lockBreak,
+  nativeHook,
   listFiles,
   readFile,
   editFile

@@ -5,6 +5,7 @@ import type { ListFilesOutput } from '../../schemas/file-editing.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import { countByteLines } from '../engine/diff/lines.ts'
 import type { OperationContext } from '../engine/context.ts'
+import { countSteps } from '../engine/progress.ts'
 import { defineOperation, pathErrors } from './definition/define.ts'
 import { isFileName } from './file-name.ts'
 
@@ -19,8 +20,9 @@ export const listFiles = defineOperation({
   handle: (_input, context) => list(context)
 })
 
-async function list({ files, config, signal }: OperationContext): Promise<Static<typeof ListFilesOutput>> {
-  const found = await files.surveyFolder({ count, maxEntries: config.crud.max_list_entries, signal })
+async function list({ files, config, signal, progress }: OperationContext): Promise<Static<typeof ListFilesOutput>> {
+  const steps = countSteps(progress, 'entries')
+  const found = await files.surveyFolder({ count, maxEntries: config.crud.max_list_entries, signal, steps })
   return {
     files: found.map(({ name, size, modified, isReadable, isWritable, lines }) => ({
       name,

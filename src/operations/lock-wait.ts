@@ -28,7 +28,7 @@ export const lockWait = defineOperation({
 })
 
 async function wait(input: LockWaitInput, context: OperationContext): Promise<Static<typeof LockWaitOutput>> {
-  const { tickets, config, signal, progress, activity } = context
+  const { tickets, config, signal, progress, onWait, activity } = context
   const agentId = requireAgent(context, 'lock_wait')
   const ticket = reclaim(agentId, context) ?? claim(input, agentId, context)
   const group = ticket?.group ?? openGroup(input, agentId, context)
@@ -48,7 +48,12 @@ async function wait(input: LockWaitInput, context: OperationContext): Promise<St
       onWaited: (path, ms) => activity.waited(path, ms)
     })
     if (place !== undefined && ticket === undefined && group.isWaiting) tickets.wait(place, group)
-    await waiting
+    if (onWait === undefined || !group.isWaiting) await waiting
+    else {
+      const start = performance.now()
+      await waiting
+      onWait(performance.now() - start, group.isComplete ? 'ok' : 'not_acquired')
+    }
     if (group.isParked) kept = tickets.keep(group, input.ticket)
   } finally {
     unfollow()

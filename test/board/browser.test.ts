@@ -6,6 +6,7 @@ import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { noBrowser as skip, openPage, startBrowser } from '../fixtures/browser.ts'
 import { connect } from '../fixtures/clients.ts'
+import { follow } from '../fixtures/event-stream.ts'
 import { startServer } from '../fixtures/server.ts'
 import { makeTree } from '../fixtures/tree.ts'
 import { isFull } from '../fixtures/length.ts'
@@ -16,7 +17,7 @@ const browser = skip === false ? await startBrowser(t) : undefined
 
 /** Each takes seconds: in the short form the program's own tests come first. */
 function inFull(title: string, run: (t: Test) => Promise<void>): void {
-  if (isFull) void t.test(title, { skip }, run)
+  if (isFull || process.env['BOARD_PICTURES'] !== undefined) void t.test(title, { skip }, run)
 }
 
 /** How far the page is wider than the window, and how many elements move. */
@@ -196,7 +197,7 @@ t.test('markup in names, notes and contents is text', { skip }, async (t) => {
   t.equal(await page.evaluate('globalThis.hit'), undefined)
 })
 
-t.test('a token is asked for, and kept by the tab alone', { skip }, async (t) => {
+inFull('a token is asked for, and kept by the tab alone', async (t) => {
   const { url } = await startServer(t, makeTree(t, { f: '' }).root, { daemon: { token: 'sesame' } })
   const page = await openPage(t, browser, { mayFail: /401/ })
   await page.goto(`${url}/board`)
@@ -234,6 +235,19 @@ inFull('a lost connection is shown, and what was missed is caught up with', asyn
   await page.getByRole('status').getByText('Live').waitFor()
   await page.locator('#timeline .row .kind.lease').waitFor()
   t.equal(await page.locator('#timeline .row .kind.created').count(), 1, 'the change came once')
+})
+
+inFull('a board too many says so, and takes the place that another one leaves', async (t) => {
+  const { url } = await startServer(t, makeTree(t, { f: 'one\n' }).root, { events: { max_subscribers: 1 } })
+  const first = await follow(t, url)
+  const page = await openPage(t, browser, { mayFail: /503/ })
+  await page.goto(`${url}/board`)
+  await page.getByRole('status').getByText('Too many boards are open, trying again').waitFor()
+  const refused = await fetch(`${url}/events`)
+  t.equal(refused.status, 503)
+  t.match(await refused.json(), { error_code: 'OVERLOADED', message: /events\.max_subscribers/ })
+  first.close()
+  await page.getByRole('status').getByText('Live').waitFor()
 })
 
 inFull('times are by the clock of the server', async (t) => {
@@ -277,10 +291,10 @@ inFull('the keyboard does what the mouse does', async (t) => {
   }
 })
 
-t.test('the three views, light and dark, wide and narrow, have no barrier that axe-core finds', { skip }, async (t) => {
+inFull('the three views, light and dark, wide and narrow, have no barrier that axe-core finds', async (t) => {
   const { url, meet } = await playScene(t)
   const folder = process.env['BOARD_PICTURES']
-  for (const { name, ...look } of isFull || folder !== undefined ? looks : looks.slice(0, 1)) {
+  for (const { name, ...look } of looks) {
     const page = await openPage(t, browser, { ...look, bypassCSP: true, reducedMotion: 'reduce' })
     await page.goto(`${url}/board`)
     await page.locator('#files .row').first().waitFor()

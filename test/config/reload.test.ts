@@ -156,6 +156,24 @@ const live: Readonly<Record<string, LiveCase>> = {
     changed: 'error',
     look: async ({ ann }) => (await readTwo(ann))['status']
   },
+  'crud.max_transaction_changes': {
+    value: 1,
+    byDefault: 'ok',
+    changed: 'error',
+    look: async ({ ann }) => (await tryTwo(ann))['status']
+  },
+  'crud.max_transaction_files': {
+    value: 1,
+    byDefault: 'ok',
+    changed: 'error',
+    look: async ({ ann }) => (await tryTwo(ann))['status']
+  },
+  'crud.max_transaction_bytes': {
+    value: 1024,
+    byDefault: 'ok',
+    changed: 'error',
+    look: async ({ ann }) => (await tryTwo(ann))['status']
+  },
   'locks.max_files_per_call': {
     value: 1,
     byDefault: 'ok',
@@ -208,6 +226,12 @@ const live: Readonly<Record<string, LiveCase>> = {
 
 function readTwo(client: TestClient): Promise<Answer> {
   return client.call('async_batch_read', { files: [{ path: 'f' }, { path: 'f' }] })
+}
+
+function tryTwo(client: TestClient): Promise<Answer> {
+  const content = 'x'.repeat(2000)
+  const changes = ['new', 'other'].map((path) => ({ operation: 'write', path, content }))
+  return client.call('async_transaction', { changes, dry_run: true })
 }
 
 /** What comes first to one who comes back to the events after a change. */

@@ -328,8 +328,8 @@ t.test('LEASE_LOST advises to leave the token out only where one was sent', asyn
   const operator = await world.enter('rest')
   tree.write('broken', text)
   for (const [sent, advice] of [
-    [false, /send the call again\.$/],
-    [true, /send the call without fencing_token\.$/]
+    [false, /, or send the call again as it is\.$/],
+    [true, /, or send it without fencing_token\.$/]
   ] as const) {
     const agent = await world.enter('rest', `loser-${sent}`)
     const { results } = await agent.call('lock_try', { filepaths: ['broken'] })

@@ -185,3 +185,20 @@ t.test(
     t.match(await post('async_write', { path: 'g', content: 'x'.repeat(200_000) }), { error_code: 'FILE_TOO_LARGE' })
   }
 )
+
+t.test('a client that asks at an address of other servers is told the right one', async (t) => {
+  const { url } = await startServer(t, makeTree(t).root)
+  for (const [method, path, words] of [
+    ['GET', '/sse', /streamable HTTP at \/mcp/],
+    ['POST', '/messages', /streamable HTTP at \/mcp/],
+    ['POST', '/mcp/', /at \/mcp/],
+    ['POST', '/jsonrpc', /--stdio/],
+    ['GET', '/swagger', /\/docs/],
+    ['GET', '/.well-known/oauth-authorization-server', /Bearer/],
+    ['POST', '/hooks/other', /\/hooks\/claude-code/]
+  ] as const) {
+    const response = await fetch(`${url}${path}`, { method })
+    t.equal(response.status, 404, path)
+    t.match(((await response.json()) as { message: string }).message, words)
+  }
+})

@@ -9,7 +9,7 @@ import { editLines, sizeOfEdits, type EditTask, type EditResult } from './line-e
 import { hasMoreLines } from './lines.ts'
 import { mergeTexts } from './merge.ts'
 import { applyPatches, type ApplyResult } from './patches.ts'
-import { applyUnified, type UnifiedResult } from './unified-patch.ts'
+import { applyUnified, judgeUnified, type UnifiedResult, type UnifiedTask } from './unified-patch.ts'
 import { PoolBusy } from './admission-queue.ts'
 import { createPool } from './pool.ts'
 import type { Jobs } from './worker.ts'
@@ -47,6 +47,8 @@ export interface CompareInput {
   readonly isWhole?: boolean
   /** The patches of the late update, if it has any. */
   readonly patches?: readonly Patch[] | undefined
+  /** Its unified diff instead. */
+  readonly unifiedDiff?: string | undefined
   readonly signal?: AbortSignal | undefined
 }
 
@@ -133,12 +135,17 @@ export function createDiffer(options: DifferOptions = {}): Differ {
     minimalOnly: true
   }
 
-  async function compare({ base, current, patches, signal, ...wanted }: CompareInput) {
+  async function compare({ base, current, patches, unifiedDiff, signal, ...wanted }: CompareInput) {
     signal?.throwIfAborted()
     const format = wanted.format ?? 'cheapest'
     const bound = { maxEditLength, timeoutMs }
     const worthBytes = wanted.isWhole === true ? undefined : mostShare[format] * costOfReading(current)
     const task = toTask(base, current, { format, contextLines, maxDiffBytes, worthBytes, bound })
+    if (unifiedDiff !== undefined) {
+      const hunks = { text: current, unifiedDiff, maxBytes: maxTextBytes }
+      const [comparison, judgement] = await Promise.all([createDiff(task, signal), judgeHunks(hunks, signal)])
+      return { ...comparison, judgement }
+    }
     if (patches === undefined) return await createDiff(task, signal)
     const judgeTask = { base, current, patches, contextLines, maxBytes: maxTextBytes, bound }
     const [comparison, judgement] = await Promise.all([createDiff(task, signal), judge(judgeTask, signal)])
@@ -160,6 +167,17 @@ export function createDiffer(options: DifferOptions = {}): Differ {
     const bound = { ...noSearch, timeoutMs: fallbackMs }
     const fallback = () => judgePatches({ ...task, bound }, createBudget(maxFallbackSteps))
     return await onThread('judge', task, fallback, signal)
+  }
+
+  /** Without time to judge them, no hunk is said to apply. */
+  async function judgeHunks(task: UnifiedTask, signal?: AbortSignal): Promise<PatchJudgement> {
+    try {
+      return await withBudget('judgeUnified', task, (budget) => judgeUnified(task, budget), signal)
+    } catch (error) {
+      if (signal?.aborted === true) throw error
+      onFallback(error)
+      return { patches_applicable: false, conflicts: [], non_conflicting_patches: [], applicable_patches: [] }
+    }
   }
 
   async function apply({ text, patches, signal }: ApplyInput): Promise<ApplyResult> {

@@ -2,7 +2,9 @@
 import type { StructuredPatch, StructuredPatchHunk } from 'diff'
 import { applyPatch } from 'diff/lib/patch/apply.js'
 import { parsePatch } from 'diff/lib/patch/parse.js'
+import type { PatchConflict } from '../../../schemas/contention.ts'
 import { unlimited, type Budget } from './budget.ts'
+import type { PatchJudgement } from './judgement.ts'
 import { splitMark } from './lines.ts'
 
 /** What `applyUnified` takes, as a plain object that can go to another thread. */
@@ -49,6 +51,54 @@ export function applyUnified({ text, unifiedDiff, maxBytes }: UnifiedTask, budge
   if (applied === false) return { failure: describeHunk('not_found', patch, findFailing(body, patch, budget)) }
   const result = mark + applied
   return Buffer.byteLength(result) > maxBytes ? { failure: { reason: 'too_large' } } : { text: result }
+}
+
+/**
+ * Whether the diff still applies to a text, and which of its hunks: each with those before it that do. Hunks have the
+ * numbers that patches have in the judgement of patches. @throws OutOfBudget
+ */
+export function judgeUnified({ text, unifiedDiff, maxBytes }: UnifiedTask, budget = unlimited): PatchJudgement {
+  budget.spend(4 * (text.length + unifiedDiff.length))
+  const patch = parse(unifiedDiff)
+  const conflicts: PatchConflict[] = []
+  const applying: number[] = []
+  if ('reason' in patch)
+    return { patches_applicable: false, conflicts, non_conflicting_patches: [], applicable_patches: [] }
+  const body = unifiedDiff.includes(byteOrderMark) ? text : splitMark(text).body
+  const whole = applyUnified({ text, unifiedDiff, maxBytes }, budget)
+  for (const [patch_index, { oldStart, oldLines }] of patch.hunks.entries()) {
+    const hunks = [...applying, patch_index].map((index) => patch.hunks[index]!)
+    if ('text' in whole || apply(body, { ...patch, hunks }, budget) !== false) applying.push(patch_index)
+    else {
+      const base_start_line = Math.max(1, oldStart)
+      const base_end_line = Math.max(base_start_line, oldStart + oldLines - 1)
+      conflicts.push({ patch_index, reason: 'not_found', base_start_line, base_end_line })
+    }
+  }
+  const lines = splitLines(body)
+  return {
+    patches_applicable: 'text' in whole,
+    conflicts,
+    non_conflicting_patches: applying,
+    applicable_patches: applying.flatMap((patch_index) => {
+      budget.spend(lines.length)
+      const place = placeOf(patch.hunks[patch_index]!, lines)
+      return place === undefined ? [] : [{ patch_index, ...place }]
+    })
+  }
+}
+
+/** The lines that a hunk finds; undefined if they are in several places, so that the one is not known for sure. */
+function placeOf({ lines: hunk }: StructuredPatchHunk, lines: readonly string[]) {
+  const old = hunk.filter((line) => line.startsWith(' ') || line.startsWith('-')).map((line) => line.slice(1))
+  if (old.length === 0) return undefined
+  const isAt = (at: number) => old.every((line, index) => lines[at + index] === line)
+  const [at, another] = lines.flatMap((line, index) => (line === old[0] && isAt(index) ? [index] : []))
+  return at === undefined || another !== undefined ? undefined : { start_line: at + 1, end_line: at + old.length }
+}
+
+function splitLines(text: string): string[] {
+  return text.split(/\r?\n/)
 }
 
 /** The failure in sentences: what happened and what to do next. */

@@ -5,7 +5,7 @@ import { judgePatches } from './judge.ts'
 import { editLines, type EditResult, type EditTask } from './line-edits.ts'
 import { mergeTexts } from './merge.ts'
 import { applyPatches, type ApplyResult, type ApplyTask } from './patches.ts'
-import { applyUnified, type UnifiedResult, type UnifiedTask } from './unified-patch.ts'
+import { applyUnified, judgeUnified, type UnifiedResult, type UnifiedTask } from './unified-patch.ts'
 import type { JudgeTask, PatchJudgement } from './judgement.ts'
 import type { MergeResult, MergeTask } from './merge-result.ts'
 
@@ -16,6 +16,7 @@ export interface Jobs {
   merge: { task: MergeTask; result: MergeResult }
   apply: { task: ApplyTask; result: ApplyResult }
   unified: { task: UnifiedTask; result: UnifiedResult }
+  judgeUnified: { task: UnifiedTask; result: PatchJudgement }
   edit: { task: EditTask; result: EditResult }
 }
 
@@ -29,4 +30,6 @@ export const judge = (task: JudgeTask): PatchJudgement => judgePatches(task, cre
 export const merge = (task: MergeTask): MergeResult => mergeTexts(task)
 export const apply = ({ text, patches, maxBytes }: ApplyTask): ApplyResult => applyPatches(text, patches, maxBytes)
 export const unified = (task: UnifiedTask): UnifiedResult => applyUnified(task, createBudget(maxUnifiedSteps))
+const judgeHunks = (task: UnifiedTask): PatchJudgement => judgeUnified(task, createBudget(maxUnifiedSteps))
+export { judgeHunks as judgeUnified }
 export const edit = (task: EditTask): EditResult => editLines(task)

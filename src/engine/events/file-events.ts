@@ -9,7 +9,15 @@ export function followHistory(history: History, publish: (event: NewEvent) => vo
   })
 }
 
-function toFileChanged({ path, agentId, operation, hash, previousHash, renamedFrom }: VersionChange): NewEvent {
+function toFileChanged({
+  path,
+  agentId,
+  operation,
+  hash,
+  previousHash,
+  renamedFrom,
+  changeSet
+}: VersionChange): NewEvent {
   return {
     type: 'file_changed',
     path,
@@ -17,6 +25,7 @@ function toFileChanged({ path, agentId, operation, hash, previousHash, renamedFr
     operation,
     hash,
     ...(previousHash !== undefined && { previous_hash: previousHash }),
+    ...(changeSet !== undefined && { change_set: changeSet }),
     ...(renamedFrom !== undefined && { renamed_from: renamedFrom })
   }
 }

@@ -13,6 +13,8 @@ import { checkSize, contentHash, fileNotFound, type FileVersion } from './read-f
 import { renameEntry, type RenameOutcome, type RenameSource, type RenameTarget } from './rename-entry.ts'
 import type { Stage, Stages } from './stages.ts'
 import { temporaryName } from './temporary-names.ts'
+import { createCommit } from './transaction/commit.ts'
+import type { TransactionRecords } from './transaction/record.ts'
 import type { Unfinished } from './unfinished.ts'
 import type { OpenEntry } from './walk.ts'
 import { createWriter, explainWriteError, type AnnounceWrite, type WriteRequest } from './write-file.ts'
@@ -29,6 +31,8 @@ export interface FileChangesOptions {
   readonly unfinished: Unfinished | undefined
   /** Undefined if one host serves the tree: then changes are made in place. */
   readonly stages: Stages | undefined
+  /** Undefined if transactions leave no record. */
+  readonly records: TransactionRecords | undefined
 }
 
 /** Both run right before the change, in the same tick. */
@@ -213,6 +217,8 @@ export function createFileChanges(options: FileChangesOptions) {
     createLink,
     remove,
     rename,
+    /** Makes several changes, all or none. */
+    commit: createCommit({ writer, durability, unfinished, records: options.records }),
     /** Refuses every further change and removes the temporary files that are still there. */
     close: () => writer.close()
   }

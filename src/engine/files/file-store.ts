@@ -13,6 +13,8 @@ import { readFile, requireRegular, type FileVersion, type KnownBytes } from './r
 import { createRoots } from './roots.ts'
 import { createSpelling } from './spelling.ts'
 import { createStages } from './stages.ts'
+import { createTransactionRecords } from './transaction/record.ts'
+import { settleTransactions, type Settled } from './transaction/settle.ts'
 import { explainWalkError } from './walk-error.ts'
 import { createUnfinished, settleUnfinished, type RecordFolder } from './unfinished.ts'
 import { walk, type OpenEntry } from './walk.ts'
@@ -56,7 +58,8 @@ export function createFileStore(options: FileStoreOptions) {
           (root) => openOwnFolder(root).hold()
         )
       : undefined
-  const changes = createFileChanges({ ...options, durability, unfinished, stages })
+  const records = ownFolder && createTransactionRecords(ownFolder, durability, stages?.of(roots.list[0]?.real ?? ''))
+  const changes = createFileChanges({ ...options, durability, unfinished, stages, records })
 
   /** The place of the file that a path leads to right now. The caller closes it. @throws OperationError NOT_A_FILE if the path means a folder */
   function open(path: string, reach: Reach): OpenEntry {
@@ -155,6 +158,15 @@ export function createFileStore(options: FileStoreOptions) {
     /** Clears away what changes of a killed process left; returns a sentence for each thing that it cannot clear. */
     settleUnfinished: async (): Promise<readonly string[]> =>
       ownFolder === undefined ? [] : settleUnfinished(ownFolder, (path) => reachPlace(path, 'entry')),
+    /** Finishes the transactions of killed processes, all or none. Call it before anything else is done with the tree. */
+    settleTransactions(keep: (hash: string, bytes: Buffer) => void): Settled[] {
+      if (records === undefined) return []
+      const { isFull } = durability
+      const openEntry = (path: string) => walk(roots, roots.locate(path), path, { followLast: false })
+      return settleTransactions({ records, open: openEntry, isFull, maxFileBytes: options.maxFileBytes, keep })
+    },
+    /** Whether a transaction of a killed process was made, by the name of its record. */
+    wasTransactionMade: (record: string): boolean => records?.wasMade(record) === true,
     /** Refuses further changes and removes the remaining temporary files. */
     close(): void {
       changes.close()

@@ -23,7 +23,11 @@ export interface FindOptions {
   /** Entries examined before giving up. */
   readonly maxEntries: number
   readonly signal: AbortSignal
+  /** Called with numbers of further entries that were examined. */
+  readonly onExamined?: ((count: number) => void) | undefined
 }
+
+const reportedAtOnce = 256
 
 export interface Findings {
   /** By their paths relative to the directory, in byte order. */
@@ -70,6 +74,7 @@ async function collect(
     if (isOwnName(entry.name)) continue
     walk.budget -= 1
     if (walk.budget < 0) throw tooMany(walk.path, options.maxEntries)
+    if (options.onExamined !== undefined && walk.budget % reportedAtOnce === 0) options.onExamined(reportedAtOnce)
     await walk.turn()
     if (entry.name === '.git' && (options.ignore || !search.includesGit)) continue
     const name = prefix + entry.name

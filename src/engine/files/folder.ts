@@ -3,6 +3,7 @@ import { OperationError } from '../../errors.ts'
 import { mayAccess } from './access.ts'
 import type { Directory } from './directory.ts'
 import { findEntries, type Search } from './find-entries.ts'
+import type { Steps } from '../progress.ts'
 import { createSurveyor, type LineCounter, type Survey, type SurveyedFile, type SurveyOptions } from './survey.ts'
 import { createTurns } from './turns.ts'
 import type { OpenEntry } from './walk.ts'
@@ -19,6 +20,7 @@ export interface FolderListing {
   /** Entries examined before giving up. */
   readonly maxEntries: number
   readonly signal: AbortSignal
+  readonly steps?: Steps | undefined
 }
 
 const search: Search = { matches: (name) => !name.startsWith('.'), reaches: () => false, includesGit: true }
@@ -30,14 +32,16 @@ export function createFolderSurvey(options: SurveyOptions, { open, withDirectory
    * The regular files that are not hidden, sorted by name; a link counts as the file that it leads to inside the roots.
    * @throws OperationError DIR_NOT_FOUND, ACCESS_DENIED, OVERLOADED
    */
-  async function survey({ count, maxEntries, signal }: FolderListing): Promise<readonly SurveyedFile[]> {
+  async function survey({ count, maxEntries, signal, steps }: FolderListing): Promise<readonly SurveyedFile[]> {
     return withDirectory('.', async (directory) => {
       const turn = createTurns(signal)
       const { found } = await findEntries(directory, '.', { search, ignore: false, maxEntries, signal }, turn)
       const listing = surveyor.begin(count)
       const isReplaceable = mayWriteIn(directory)
+      steps?.expect(found.length)
       for (const { name, type } of found) {
         await turn()
+        steps?.add()
         if (type !== 'file' && type !== 'symlink') continue
         const stat = directory.stat(name)
         if (stat === undefined) continue

@@ -93,7 +93,7 @@ export async function readFile(
 }
 
 /** The hash of the file at a place right now, in one tick; undefined if no regular file can be read there. */
-export function hashNow({ directory, name }: OpenEntry): string | undefined {
+export function hashNow({ directory, name }: Pick<OpenEntry, 'directory' | 'name'>): string | undefined {
   const bytes = readNow(directory, name, Infinity)
   return bytes === undefined ? undefined : contentHash(bytes)
 }

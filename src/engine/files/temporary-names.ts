@@ -13,12 +13,21 @@ const startedAt = Math.trunc(performance.timeOrigin).toString(36)
 
 /** A name that no other file has. */
 export function temporaryName(): string {
-  return `${temporaryPrefix}${process.pid}-${startedAt}-${randomBytes(8).toString('hex')}${temporarySuffix}`
+  return `${temporaryPrefix}${processName()}${temporarySuffix}`
 }
 
 /** In the server's own folder: the note of a change that is under way. */
 export function recordName(): string {
-  return `unfinished-${process.pid}-${startedAt}-${randomBytes(8).toString('hex')}.json`
+  return `unfinished-${processName()}.json`
+}
+
+/** Part of a name that no other process gives, and this one only once. */
+export function processName(): string {
+  return `${process.pid}-${startedAt}-${randomBytes(8).toString('hex')}`
+}
+
+export function isOfThisProcess(name: string): boolean {
+  return name.includes(`-${process.pid}-${startedAt}-`)
 }
 
 /** True for the temporary file of a process that is gone. */

@@ -19,7 +19,7 @@ import { notDurable, notLookedAt, type AfterChange } from './after-change.ts'
 import type { Durability } from './durability.ts'
 import { freeOnThread } from './free-on-thread.ts'
 import { identityOf, type FileIdentity } from './identity.ts'
-import type { Stages } from './stages.ts'
+import type { Stage, Stages } from './stages.ts'
 import { temporaryName } from './temporary-names.ts'
 import type { FileVersion } from './read-file.ts'
 import { explainWay, isDenial, isSystemError } from './walk-error.ts'
@@ -32,15 +32,18 @@ export interface WriteSettings {
   readonly stages: Stages | undefined
 }
 
-export interface WriteRequest {
+export interface StageRequest {
   readonly place: OpenEntry
-  /** As the caller spelt it, for messages. */
-  readonly path: string
   readonly bytes: Buffer
-  /** The replaced version, whose mode and owner are kept; undefined creates. */
+  /** The version whose mode and owner are kept; undefined creates. */
   readonly replaces: FileVersion | undefined
   /** Of a new file that was there before. */
   readonly mode?: number | undefined
+}
+
+export interface WriteRequest extends StageRequest {
+  /** As the caller spelt it, for messages. */
+  readonly path: string
   /** Runs in the same tick as the rename, immediately before it; throws to refuse. */
   readonly check: () => void
   readonly announce?: AnnounceWrite | undefined
@@ -51,6 +54,19 @@ export interface Staged {
   /** Its name, in the folder of the file or in the stage. */
   readonly name: string
   readonly stat: BigIntStats
+}
+
+/** Bytes under a temporary name. */
+export interface StagedFile {
+  readonly name: string
+  /** For system calls. */
+  readonly path: string
+  readonly fd: number
+  readonly remove: () => void
+  /** Nothing of it remains. */
+  readonly discard: () => void
+  /** The temporary name is not the writer's to remove any more. */
+  readonly placed: () => void
 }
 
 /** Runs right before the change, in the same tick. @returns called if the change fails after all, while the staged name is still there */
@@ -76,44 +92,62 @@ export function createWriter({ durability, maxSyncBytes, stages }: WriteSettings
   const temporaries = new Set<() => void>()
   let isClosed = false
 
+  /** Writes the bytes under a temporary name, not synced. @param folder default: that of the place. @throws Error of the file system; then nothing is left */
+  async function stage({ place, bytes, replaces, mode }: StageRequest, folder?: Stage): Promise<StagedFile> {
+    const name = temporaryName()
+    const path = (folder ?? place.directory).at(name)
+    const remove = () => removeIfThere(path)
+    const fd = openSync(path, createFlags, 0o600)
+    temporaries.add(remove)
+    const discard = () => {
+      tidy(remove)
+      temporaries.delete(remove)
+      tidy(() => closeSync(fd))
+    }
+    try {
+      await fill(fd, bytes)
+      copyModeAndOwner(fd, replaces, mode)
+      return { name, path, fd, remove, discard, placed: () => void temporaries.delete(remove) }
+    } catch (error) {
+      discard()
+      throw error
+    }
+  }
+
   /**
    * The bytes are at the place once this returns; `after` takes later failures.
    * @throws OperationError WRITE_ERROR, ACCESS_DENIED, FILE_EXISTS (creating only), or what `check` throws; then the file is as it was
    */
-  async function writeFile(
-    { place, path, bytes, replaces, mode, check, announce }: WriteRequest,
-    after: AfterChange
-  ): Promise<Written> {
-    const name = temporaryName()
-    const stage = stages?.of(place.path)
-    const temporary = stage === undefined ? place.directory.at(name) : stage.at(name)
-    const remove = () => removeIfThere(temporary)
-    let fd: number | undefined
+  async function writeFile(request: WriteRequest, after: AfterChange): Promise<Written> {
+    const { place, path, replaces, check, announce } = request
+    const own = stages?.of(place.path)
+    let staged: StagedFile | undefined
     let withdraw: (() => void) | undefined
     let freed: Promise<void> | undefined
     const target = place.directory.at(place.name)
     try {
-      fd = openSync(temporary, createFlags, 0o600)
-      temporaries.add(remove)
-      await fill(fd, bytes)
-      copyModeAndOwner(fd, replaces, mode)
-      await durability.syncContent(fd)
+      staged = await stage(request, own)
+      await durability.syncContent(staged.fd)
       // No await between the checks and the rename, so that no other operation of this process comes in between.
-      if (isClosed) throw stopping(path)
+      assertOpen(path)
       check()
-      withdraw = announce?.({ name, stat: fstatSync(fd, { bigint: true }) })
+      withdraw = announce?.({ name: staged.name, stat: fstatSync(staged.fd, { bigint: true }) })
+      const { path: temporary } = staged
       if (replaces === undefined) createLink(temporary, target, path)
       else freed = freeOnThread(target, () => renameSync(temporary, target))
     } catch (error) {
       withdraw?.()
-      tidy(remove)
-      temporaries.delete(remove)
-      if (fd !== undefined) tidy(() => closeSync(fd as number))
-      throw explainWriteError(stage === undefined ? error : stage.explain(error, path), path)
+      staged?.discard()
+      throw explainWriteError(own === undefined ? error : own.explain(error, path), path)
     }
-    temporaries.delete(remove)
-    if (replaces === undefined) after.attempt(remove, leftover)
-    return { identity: settle(fd, after), freed }
+    staged.placed()
+    if (replaces === undefined) after.attempt(staged.remove, leftover)
+    return { identity: settle(staged.fd, after), freed }
+  }
+
+  /** @throws OperationError OVERLOADED once the server stops */
+  function assertOpen(path: string): void {
+    if (isClosed) throw stopping(path)
   }
 
   /** After the change. */
@@ -134,6 +168,9 @@ export function createWriter({ durability, maxSyncBytes, stages }: WriteSettings
 
   return {
     writeFile,
+    stage,
+    settle,
+    assertOpen,
     /** Refuses every further rename and removes the remaining temporary files. */
     close(): void {
       isClosed = true
@@ -167,7 +204,7 @@ function copyModeAndOwner(fd: number, replaces: FileVersion | undefined, newMode
 }
 
 /** A new name by link: unlike rename it fails if another program has just created the file. */
-function createLink(temporary: string, target: string, path: string): void {
+export function createLink(temporary: string, target: string, path: string): void {
   try {
     linkSync(temporary, target)
   } catch (error) {
@@ -182,7 +219,7 @@ function createLink(temporary: string, target: string, path: string): void {
   }
 }
 
-function removeIfThere(path: string): void {
+export function removeIfThere(path: string): void {
   try {
     unlinkSync(path)
   } catch (error) {
@@ -191,7 +228,7 @@ function removeIfThere(path: string): void {
 }
 
 /** For cleaning up after a failure: that failure is the one to report. */
-function tidy(step: () => void): void {
+export function tidy(step: () => void): void {
   try {
     step()
   } catch {

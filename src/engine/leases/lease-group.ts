@@ -1,22 +1,19 @@
 // The files of one lock_try or lock_wait: requested together, in canonical order, each with its own outcome.
+import type { Report } from '../progress.ts'
 import type { LockResult } from '../../../schemas/locks.ts'
 import { OperationError, toOperationError } from '../../errors.ts'
 import type { LeaseRequest } from '../locks/lease-request.ts'
-import type { LeaseOptions, LeaseWaitOptions, LockMode, PlaceState } from '../locks/lock.ts'
+import type { LeaseWaitOptions } from '../locks/lock.ts'
 import { lockKey } from '../files/lock-key.ts'
 import type { LockManager } from '../locks/lock-manager.ts'
 import type { LostLeases } from './lost-leases.ts'
+import type { GroupOptions, GroupState } from './group-state.ts'
 import { toRequest, type LockFile } from './lease-requests.ts'
 import { covers, describeHeld, describeMissing, positionReporter } from './lock-result.ts'
 
-export interface GroupOptions extends LeaseOptions {
-  readonly mode: LockMode
-  readonly allOrNothing: boolean
-}
-
 interface Wait extends Pick<LeaseWaitOptions, 'timeoutMs' | 'graceMs' | 'connection'> {
   readonly signal: AbortSignal
-  readonly progress: ((message: string) => void) | undefined
+  readonly progress: Report | undefined
   /** Called for each file that was not free at once, when the wait for it is over. */
   readonly onWaited: (path: string, ms: number) => void
 }
@@ -29,26 +26,6 @@ interface Member {
   isTold: boolean
   /** True once the agent has given it up: it is not requested again, and not restored. */
   isGivenUp: boolean
-}
-
-/** One file of a group, as it outlives the process. */
-export interface MemberState {
-  readonly filepath: string
-  /** Canonical. */
-  readonly path: string
-  /** Comparable with other spellings; undefined if it equals that of the path. */
-  readonly name?: string | undefined
-  readonly isTold: boolean
-  /** Undefined if no request waits in it any more. */
-  readonly place: Pick<PlaceState, 'graceMs' | 'queuedAt' | 'order' | 'keptUntil'> | undefined
-  /** True if the group holds a lease on it. */
-  readonly isGranted: boolean
-}
-
-/** A group as it outlives the process; its connection does not. */
-export interface GroupState {
-  readonly options: Omit<GroupOptions, 'connection'>
-  readonly members: readonly MemberState[]
 }
 
 type Parts = { readonly locks: LockManager; readonly lostLeases: LostLeases }

@@ -1,4 +1,5 @@
 // What lock_try and lock_wait tell of one file: the lease the agent holds, or who has it, and its place in the queue.
+import type { Report } from '../progress.ts'
 import type { LockResult } from '../../../schemas/locks.ts'
 import { lockTime } from '../locks/clock.ts'
 import type { LeaseAcquisition } from '../locks/lease-acquisition.ts'
@@ -46,7 +47,7 @@ export function describeMissing(
 }
 
 /** Tells a waiting call its place as it moves. @param files of the call: a single one is not named */
-export function positionReporter({ filepath }: LockFile, files: number, progress: (message: string) => void) {
+export function positionReporter({ filepath }: LockFile, files: number, progress: Report) {
   const suffix = files === 1 ? '' : ` for ${filepath}`
-  return (position: number, total: number) => progress(`position ${position} of ${total}${suffix}`)
+  return (position: number, total: number) => progress({ message: `position ${position} of ${total}${suffix}` })
 }

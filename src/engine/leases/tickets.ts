@@ -1,6 +1,7 @@
 // Tickets of lock_wait: the places of a wait that was cut, until a client goes on waiting in them.
 import { randomBytes } from 'node:crypto'
-import type { GroupState, LeaseGroup } from './lease-group.ts'
+import type { GroupState } from './group-state.ts'
+import type { LeaseGroup } from './lease-group.ts'
 
 export interface Ticket {
   readonly id: string

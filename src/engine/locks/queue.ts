@@ -122,10 +122,9 @@ export class KeyQueue {
 
   /** A client follows the position of this waiter from now on, and is told it at once. */
   follow(entry: QueueEntry): void {
-    if (entry.standing !== undefined) this.#positions?.delete(entry.standing)
-    let position = 1
-    for (let other = entry.ahead; other !== undefined; other = other.ahead) position += 1
-    this.#listen(entry, position)
+    const { standing } = entry
+    if (standing !== undefined) this.#positions?.delete(standing)
+    this.#listen(entry, this.positionOf(entry))
     this.#positions?.changed(this.depth)
   }
 
@@ -161,7 +160,7 @@ export class KeyQueue {
     return undefined
   }
 
-  /** 1 is next. Takes linear time, so it is for messages only. */
+  /** 1 is next. Takes linear time, so it is for messages, and for a client that begins to follow. */
   positionOf(entry: QueueEntry): number {
     let position = 1
     for (let other = entry.ahead; other !== undefined; other = other.ahead) position += 1

@@ -23,6 +23,8 @@ const budgetMs = 250
 const maxLines = 20
 const maxAuthors = 5
 const maxPaths = 20
+/** For agents that read through this server; part of a message. */
+export const readAgainHint = ' (with known_hash you get only the difference)'
 
 /** Undefined if there is nothing to report, which is nearly always. */
 export function collectNotices(
@@ -93,7 +95,7 @@ function describeChange(
   const target = last.hash === null ? last.renamedTo : undefined
   const renamedTo = target && shownPath(target, files)
   const where = lines === undefined || lines.length === 0 ? '' : `: ${describeLines(lines)}`
-  const difference = knownHash === undefined ? '' : ' (with known_hash you get only the difference)'
+  const difference = knownHash === undefined ? '' : readAgainHint
   const message =
     last.hash === null
       ? `${who} ${renamedTo === undefined ? 'removed' : 'renamed'} ${name}, which you have read${renamedTo === undefined ? '' : `, to ${quoteName(renamedTo)}`}.`
@@ -132,7 +134,8 @@ function describeBulk(bulk: readonly AgentView[], { reads, history }: OperationC
   }
 }
 
-function describeAuthors(versions: readonly Version[]): string {
+/** The beginning of a sentence. */
+export function describeAuthors(versions: readonly Version[]): string {
   const names = new Set(
     versions.map(({ agentId }) => (agentId === 'external' ? 'someone outside the server' : quoteName(agentId)))
   )

@@ -1,6 +1,6 @@
 // What others have changed of what an agent has seen. It follows lines from version to version, so that they are counted as they are now.
 import type { Change } from '../../../schemas/contention.ts'
-import type { Version } from '../versions/history.ts'
+import { isMadeBy, type Version } from '../versions/history.ts'
 import { decodeText } from '../files/text.ts'
 import type { Hunk } from '../diff/hunks.ts'
 import type { OperationContext } from '../context.ts'
@@ -75,7 +75,7 @@ function stepsAfter(
   let from: string | null = hash
   for (const version of versions.slice(start + 1)) {
     if (start === -1 && version.seq < seq) continue
-    const isNews = version.agentId !== agentId && version.seq > learnedSeq
+    const isNews = !isMadeBy(version, agentId) && version.seq > learnedSeq
     const step = steps.at(-1)
     if (step !== undefined && step.isNews === isNews) {
       step.to = version.hash

@@ -7,39 +7,46 @@ const maxDepth = 32
 
 /** @param without names that do not say what is asked for */
 export async function digestOf(operation: string, input: object, without: readonly string[]): Promise<string> {
-  const hash = createHash('sha256')
-  hash.update(operation)
   const asked = Object.entries(input).filter(([name]) => !without.includes(name))
-  await addObject(hash, Object.fromEntries(asked), maxDepth)
-  return hash.digest('base64url')
+  const pieces = [operation]
+  addObject(pieces, Object.fromEntries(asked), maxDepth)
+  const hash = createHash('sha256')
+  let short = ''
+  for (const piece of pieces) {
+    if (piece.length <= largeBytes) {
+      short += piece
+      continue
+    }
+    hash.update(short)
+    short = ''
+    await addLarge(hash, piece)
+  }
+  // One call for all of an ordinary input.
+  return hash.update(short).digest('base64url')
 }
 
-async function add(hash: Hash, value: unknown, depth: number): Promise<void> {
-  if (typeof value === 'string') return addText(hash, value)
-  if (typeof value !== 'object' || value === null) return void hash.update(`${String(value)};`)
-  if (depth === 0) return
-  if (!Array.isArray(value)) return addObject(hash, value, depth - 1)
-  hash.update(`[${value.length};`)
-  for (const item of value) await add(hash, item, depth - 1)
-}
-
-async function addObject(hash: Hash, value: object, depth: number): Promise<void> {
-  const entries = Object.entries(value).filter(([, item]) => item !== undefined)
-  entries.sort(([one], [other]) => (one < other ? -1 : 1))
-  hash.update(`{${entries.length};`)
-  for (const [name, item] of entries) {
-    addShort(hash, name)
-    await add(hash, item, depth)
+function add(pieces: string[], value: unknown, depth: number): void {
+  if (typeof value === 'string') pieces.push(`"${value.length};`, value)
+  else if (typeof value !== 'object' || value === null) pieces.push(`${String(value)};`)
+  else if (depth === 0) return
+  else if (!Array.isArray(value)) addObject(pieces, value, depth - 1)
+  else {
+    pieces.push(`[${value.length};`)
+    for (const item of value) add(pieces, item, depth - 1)
   }
 }
 
-function addShort(hash: Hash, text: string): void {
-  hash.update(`"${text.length};`).update(text)
+function addObject(pieces: string[], value: object, depth: number): void {
+  const entries = Object.entries(value).filter(([, item]) => item !== undefined)
+  entries.sort(([one], [other]) => (one < other ? -1 : 1))
+  pieces.push(`{${entries.length};`)
+  for (const [name, item] of entries) {
+    pieces.push(`"${name.length};${name}`)
+    add(pieces, item, depth)
+  }
 }
 
-async function addText(hash: Hash, text: string): Promise<void> {
-  if (text.length <= largeBytes) return addShort(hash, text)
-  hash.update(`"${text.length};`)
+async function addLarge(hash: Hash, text: string): Promise<void> {
   for (let start = 0; start < text.length; start += pieceBytes) {
     await largeTurn()
     hash.update(text.slice(start, start + pieceBytes))

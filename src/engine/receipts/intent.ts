@@ -33,7 +33,13 @@ interface RenameIntent {
   readonly node: string
 }
 
-export type Intent = WriteIntent | DeleteIntent | RenameIntent
+/** Several changes, all or none: what becomes of them is decided by a record of their own. */
+interface TransactionIntent {
+  readonly kind: 'transaction'
+  readonly record: string
+}
+
+export type Intent = WriteIntent | DeleteIntent | RenameIntent | TransactionIntent
 
 /** `unclear`: another program has changed the file since, in a way that hides it. */
 export type Verdict = 'made' | 'not-made' | 'unclear'
@@ -44,7 +50,7 @@ export function nodeOf({ dev, ino, birthtimeNs }: BigIntStats): string {
 }
 
 /** Whether the change that a process was about to make when it was killed was made. */
-export function judge(intent: Intent, files: Pick<FileStore, 'open'>): Verdict {
+export function judge(intent: Intent, files: Pick<FileStore, 'open' | 'wasTransactionMade'>): Verdict {
   try {
     switch (intent.kind) {
       case 'write':
@@ -53,6 +59,8 @@ export function judge(intent: Intent, files: Pick<FileStore, 'open'>): Verdict {
         return at(intent.path, files, ({ stat }) => judgeDelete(intent, stat))
       case 'rename':
         return at(intent.from, files, (from) => at(intent.to, files, (to) => judgeRename(intent, from.stat, to.stat)))
+      case 'transaction':
+        return files.wasTransactionMade(intent.record) ? 'made' : 'not-made'
       default:
         return intent satisfies never
     }

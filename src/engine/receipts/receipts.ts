@@ -335,8 +335,15 @@ export function createReceipts({ keepMs, maxBytesPerAgent, maxBytes, now = Date.
   }
 }
 
+/** An intent and its receipt have the same outcome as a rule: then it is measured once. */
+const sizes = new WeakMap<Outcome, number>()
+
 function sizeOf({ outcome }: Receipt): number {
-  return JSON.stringify(outcome).length
+  const known = sizes.get(outcome)
+  if (known !== undefined) return known
+  const size = JSON.stringify(outcome).length
+  sizes.set(outcome, size)
+  return size
 }
 
 function untilSettled(running: Promise<void>, signal: AbortSignal): Promise<void> {

@@ -8,6 +8,10 @@ export interface Author {
   /** `external` for a change made outside the server. */
   readonly agentId: string
   readonly operation: string
+  /** The changes to which it belongs: those of a transaction, or of a task that the agent has named. */
+  readonly changeSet?: string
+  /** Of a transaction: the same for all its versions, which count as made at once. */
+  readonly group?: number
 }
 
 /** What a deleted file was besides its bytes. */
@@ -34,6 +38,8 @@ export interface Version extends Author {
   readonly renamedTo?: string
   /** Only if the file was gone. */
   readonly was?: Was
+  /** True if it is known that no file was there before. */
+  readonly isCreated?: true
 }
 
 /** What every listener gets. */
@@ -88,12 +94,22 @@ export type History = ReturnType<typeof createHistory>
 
 export const external: Author = { agentId: 'external', operation: 'external' }
 
+/** Operations of versions that an agent's own tools made: certainly, or as far as can be told without a report of the tool's end. */
+export const nativeEdit = 'native_edit'
+export const probableEdit = 'native_edit_probable'
+
+/** False for a version that is only probably the agent's: another one may have made it. */
+export function isMadeBy({ agentId, operation }: Author, agent: string): boolean {
+  return agentId === agent && operation !== probableEdit
+}
+
 export function createHistory({ maxFiles, maxVersions, maxBytes, now = Date.now }: HistoryOptions) {
   const forgetListeners = new Set<(path: string) => void>()
   const files = new LRUCache<string, TrackedFile>({
     max: maxFiles,
     dispose: (tracked, path) => {
       bytes -= tracked.bytes
+      forget(tracked.versions)
       for (const listener of forgetListeners) listener(path)
     }
   })
@@ -102,6 +118,12 @@ export function createHistory({ maxFiles, maxVersions, maxBytes, now = Date.now 
   const shareName = createSharedStrings()
   let seq = 0
   let bytes = 0
+  /** When the newest of the versions was made that are not remembered any more. */
+  let forgottenAt: number | undefined
+
+  function forget(versions: readonly Version[]): void {
+    for (const { at } of versions) forgottenAt = Math.max(forgottenAt ?? at, at)
+  }
 
   const isFull = () => bytes > maxBytes && files.size > 1
 
@@ -126,6 +148,7 @@ export function createHistory({ maxFiles, maxVersions, maxBytes, now = Date.now 
     const version = compact({ ...made, agentId, seq })
     versions.push(version)
     const dropped = versions.length > maxVersions ? versions.shift() : undefined
+    if (dropped !== undefined) forget([dropped])
     weigh(tracked, ownLength + sizeOfVersion(version) - (dropped === undefined ? 0 : sizeOfVersion(dropped)))
     if (version.isFirstSight) return
     const change = { ...version, path, previousHash: previous?.hash, isBulk }
@@ -148,7 +171,15 @@ export function createHistory({ maxFiles, maxVersions, maxBytes, now = Date.now 
     if (known === undefined) track(path, tracked)
     if (author === undefined && last?.hash === hash) return
     const at = author === undefined && !isFirstSight ? timeOfChange(identity, last) : now()
-    const made = { hash, at, ...(author ?? external), isFirstSight, ...(renamedFrom !== undefined && { renamedFrom }) }
+    const isCreated = last === undefined ? author !== undefined : last.hash === null
+    const made = {
+      hash,
+      at,
+      ...(author ?? external),
+      isFirstSight,
+      ...(renamedFrom !== undefined && { renamedFrom }),
+      ...(isCreated && { isCreated })
+    }
     add(path, tracked, made, isBulk)
   }
 
@@ -181,6 +212,16 @@ export function createHistory({ maxFiles, maxVersions, maxBytes, now = Date.now 
   return {
     record,
     recordGone,
+    /** A number for the versions of one transaction. */
+    nextGroup: (): number => seq + 1,
+    /** Milliseconds since the epoch; versions made before it are not all known. Undefined if none has been dropped. */
+    get forgottenAt(): number | undefined {
+      return forgottenAt
+    },
+    /** Of the newest version. */
+    get seq(): number {
+      return seq
+    },
     /** The last version known at a path, and the identity the file had then. */
     known(path: string): { hash: string; identity: FileIdentity | undefined } | undefined {
       const tracked = files.peek(path)
@@ -272,8 +313,8 @@ export function createHistory({ maxFiles, maxVersions, maxBytes, now = Date.now 
 
 /** An object that is written out takes less memory than one to which members were added. */
 function compact(version: Version): Version {
-  const { hash, at, agentId, operation, isFirstSight, seq } = version
-  const isPlain = version.renamedFrom === undefined && version.renamedTo === undefined && version.was === undefined
+  const { hash, at, agentId, operation, isFirstSight, seq, ...more } = version
+  const isPlain = Object.values(more).every((member) => member === undefined)
   return isPlain ? { hash, at, agentId, operation, isFirstSight, seq } : version
 }
 
@@ -281,8 +322,8 @@ function compact(version: Version): Version {
 const fileBytes = 900
 const versionBytes = 320
 
-function sizeOfVersion({ renamedFrom = '', renamedTo = '', was }: Version): number {
-  return versionBytes + renamedFrom.length + renamedTo.length + (was?.link?.length ?? 0)
+function sizeOfVersion({ renamedFrom = '', renamedTo = '', was, changeSet = '' }: Version): number {
+  return versionBytes + renamedFrom.length + renamedTo.length + changeSet.length + (was?.link?.length ?? 0)
 }
 
 function sizeOfVersions(versions: readonly Version[]): number {

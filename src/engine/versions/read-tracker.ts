@@ -1,5 +1,5 @@
 // What each agent has been shown: which version of which file, whole or by lines. An agent that has seen an older version gets a notice.
-import type { History, Version, VersionChange } from './history.ts'
+import { isMadeBy, type History, type Version, type VersionChange } from './history.ts'
 import type { AgentView, SeenRange } from './agent-view.ts'
 import { createGivenLines, type GivenLines } from './given-lines.ts'
 import type { LineRange } from './line-ranges.ts'
@@ -21,6 +21,8 @@ export interface Known extends Omit<Shown, 'lines'> {
   /** The version from which the caller knows the difference; absent if the caller sent the content. */
   readonly from?: string
 }
+
+type Seen = Pick<Version, 'seq' | 'hash'>
 
 /** The changes that one agent does not know of yet. */
 interface Unreported {
@@ -56,9 +58,10 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
   history.onChange(note)
   history.onTrack(noteNewHistory)
 
-  function note({ path, agentId, hash, previousHash, isBulk, seq }: VersionChange): void {
+  function note(change: VersionChange): void {
+    const { path, hash, previousHash, isBulk, seq } = change
     for (const view of byPath.get(path) ?? []) {
-      if (view.agentId !== agentId) {
+      if (!isMadeBy(change, view.agentId)) {
         notePending(view, isBulk)
         continue
       }
@@ -125,7 +128,13 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
     return history.versions(path).findLast((version) => version.hash === hash)
   }
 
-  function know(view: AgentView, { hash, seq }: Version): void {
+  /** A version that is read while a native tool has the file is recorded when that tool has ended. */
+  function versionAhead(path: string, hash: string): Seen | undefined {
+    const last = history.last(path)
+    return last && { seq: last.seq, hash }
+  }
+
+  function know(view: AgentView, { hash, seq }: Seen): void {
     view.knownHash = hash ?? undefined
     view.learnedSeq = Math.max(view.learnedSeq, seq)
     clearPendingAt(view, { seq })
@@ -159,7 +168,7 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
   return {
     /** An answer shows this to the agent. */
     recordRead(agentId: string | undefined, { path, given, hash, lines }: Shown): void {
-      const version = versionOf(path, hash)
+      const version = versionOf(path, hash) ?? versionAhead(path, hash)
       if (agentId === undefined || views === undefined || version === undefined) return
       const view = viewOf(agentId, { path, given })
       const range = { seq: version.seq, hash: version.hash ?? hash, lines }
@@ -189,6 +198,18 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
     knownHash(agentId: string | undefined, path: string): string | undefined {
       const view = agentId === undefined ? undefined : views?.get(agentId, path)
       return view?.knownHash ?? view?.sights.at(-1)?.hash
+    },
+    /** The versions of which the agent has seen something, what it knows as a whole first, then the latest. */
+    seenHashes(agentId: string, path: string): readonly string[] {
+      const view = views?.get(agentId, path)
+      if (view === undefined) return []
+      const hashes = [view.knownHash, ...view.sights.map(({ hash }) => hash).reverse()]
+      return [...new Set(hashes.filter((hash) => hash !== undefined))]
+    },
+    /** The agent knows that the file is gone. */
+    forgetFile(agentId: string, path: string): void {
+      const view = views?.get(agentId, path)
+      if (view !== undefined) views?.remove(view)
     },
     /** A file has a new name: the agents that knew the file know it by that. @param agentId the agent that renamed it */
     move(source: string, target: string, given: string, agentId: string | undefined): void {
@@ -247,7 +268,7 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
       const view = Object.assign(viewOf(agentId, saved), { sights, knownHash, learnedSeq })
       views.use(view)
       const since = newest(view)
-      if (history.versions(path).some((version) => version.seq > since && version.agentId !== agentId))
+      if (history.versions(path).some((version) => version.seq > since && !isMadeBy(version, agentId)))
         unreportedOf(agentId).views.add(view)
     }
   }
@@ -263,7 +284,7 @@ function addSeenRange(sights: readonly SeenRange[], added: SeenRange): readonly 
   const others: SeenRange[] = []
   for (const range of sights) {
     const { lines } = range
-    const isSame = range.seq === added.seq
+    const isSame = range.seq === added.seq && range.hash === added.hash
     if (isSame && lines === undefined) return sights
     if (isSame && lines !== undefined && lines.start <= end + 1 && start <= lines.end + 1) {
       start = Math.min(start, lines.start)

@@ -12,7 +12,7 @@ import type { VersionTexts } from './version-texts.ts'
 
 export interface ContentChange<Done> extends Pick<
   FileChange<Done>,
-  'operation' | 'timeout' | 'diffFormat' | 'patches'
+  'operation' | 'timeout' | 'diffFormat' | 'patches' | 'unifiedDiff'
 > {
   /** As the caller spelt it. */
   readonly path: string
@@ -46,13 +46,16 @@ export interface MadeContent {
   readonly isMerged: boolean
 }
 
+/** Reading, changing or merging, writing. */
+const contentSteps = 3
+
 export async function changeContent<Done extends { readonly hash?: string }>(
   context: OperationContext,
   request: ContentChange<Done>
 ) {
   const { operation, path, timeout, fencingToken, diffFormat, patches, texts, create, change, onContention } = request
   const { merge = (stale) => mergeStale(context, stale, texts, textOf), knowsNow, answer } = request
-  const { files, reads, caller } = context
+  const { files, reads, caller, progress } = context
 
   async function bytesOf({ bytes }: FileVersion): Promise<Buffer> {
     if (bytes.length > largeBytes) await largeTurn()
@@ -74,21 +77,27 @@ export async function changeContent<Done extends { readonly hash?: string }>(
   async function make(turn: LockedTurn): Promise<Outcome<Done>> {
     const { place, assertHeld } = turn
     if (place.stat === undefined && create !== undefined) return { done: await create(turn) }
+    progress?.({ message: `reading ${path}`, done: 0, total: contentSteps })
     const current = await readVersion(context, place, path)
     const expected = request.expectedHash(place)
     const stale = findStale(place, path, current, expected)
+    progress?.({ message: `${stale === undefined ? 'changing' : 'merging'} ${path}`, done: 1, total: contentSteps })
     const next = stale === undefined ? { bytes: await bytesOf(current), merged: undefined } : await rebase(stale)
     if ('notMerged' in next) return next
     const { bytes, merged } = next
     const outcome = { current, bytes, isMerged: merged !== undefined }
-    if (bytes.equals(current.bytes))
+    if (bytes.equals(current.bytes)) {
+      progress?.({ message: `${path} stays as it is`, done: contentSteps, total: contentSteps })
       return { done: answer({ ...outcome, hash: current.hash, isChanged: false }), merged }
+    }
     const hash = await hashInTurns(bytes)
     const done = remember(() => answer({ ...outcome, hash, isChanged: true }))
     const recorded = () => (merged === undefined ? done() : { ...done(), ...withoutDiff(merged) })
     const announce = announceWrite(context, place, { before: current.hash, after: hash }, recorded)
+    progress?.({ message: `writing ${path}`, done: 2, total: contentSteps })
     const made = await files.replace(place, path, current, bytes, { assertHeld, announce })
     recordVersion(context, operation, place, { bytes, hash }, made)
+    progress?.({ message: `wrote ${path}`, done: contentSteps, total: contentSteps })
     // What the caller knows of a merged version, its answer decides.
     if (merged === undefined && (knowsNow !== undefined || expected !== undefined)) {
       const known = knowsNow?.() ?? { from: current.hash }
@@ -104,6 +113,7 @@ export async function changeContent<Done extends { readonly hash?: string }>(
     diffFormat,
     texts,
     patches,
+    unifiedDiff: request.unifiedDiff,
     rehearse: async (current) => files.checkReplaceable(path, current, await bytesOf(current)),
     make
   })

@@ -37,6 +37,7 @@ export interface FileChange<Done> {
   readonly texts?: VersionTexts
   /** Checked if the change is refused. */
   readonly patches?: readonly Patch[] | undefined
+  readonly unifiedDiff?: string | undefined
   /** Does with a version all that a re-submission would do before it writes; throws if that would fail. */
   readonly rehearse?: (current: FileVersion) => Promise<unknown>
   readonly make: (turn: LockedTurn) => Promise<Outcome<Done>>
@@ -44,7 +45,7 @@ export interface FileChange<Done> {
 
 export async function changeFile<Done extends object>(
   context: OperationContext,
-  { operation, targets, timeout, diffFormat, patches, rehearse, make, ...given }: FileChange<Done>
+  { operation, targets, timeout, diffFormat, patches, unifiedDiff, rehearse, make, ...given }: FileChange<Done>
 ): Promise<Done | Contention> {
   const exclusive = targets.flatMap((target) =>
     target === undefined ? [] : [{ ...target, mode: 'exclusive' as const }]
@@ -64,10 +65,19 @@ export async function changeFile<Done extends object>(
   const texts = given.texts ?? new VersionTexts(context.config.crud.default_encoding, stale.path)
   texts.assertEncoding()
   publishContention(context, stale, false)
-  return answerContention(context, { ...stale, operation, texts, diffFormat, patches, rehearse, notMerged })
+  return answerContention(context, {
+    ...stale,
+    operation,
+    texts,
+    diffFormat,
+    patches,
+    unifiedDiff,
+    rehearse,
+    notMerged
+  })
 }
 
-function publishContention(
+export function publishContention(
   { events, caller, counts, activity }: OperationContext,
   stale: StaleChange,
   merged: boolean

@@ -63,6 +63,7 @@ interface Facts {
   readonly lack: DiffLack | undefined
   /** If the update had patches that were checked. */
   readonly patchesApplicable: Contention['patches_applicable']
+  readonly patchWord: 'patches' | 'hunks'
   /** If a merge was asked for and failed. */
   readonly notMerged: NotMerged | undefined
 }
@@ -97,13 +98,13 @@ function describeLack(lack: DiffLack, { encoding }: Facts): string {
   }
 }
 
-function adviceFor({ operation, patchesApplicable, notMerged }: Facts): string {
+function adviceFor({ operation, patchesApplicable, patchWord, notMerged }: Facts): string {
   if (notMerged !== undefined && notMerged.conflicts.length > 0)
     return 'Adjust your change at the places in merge_conflicts, then send it with expected_hash set to current_hash.'
   if (patchesApplicable === true)
-    return 'All your patches still apply: send them again with expected_hash set to current_hash.'
+    return `All your ${patchWord} still apply: send them again with expected_hash set to current_hash.`
   if (patchesApplicable === false)
-    return 'Adjust the patches named in conflicts by the diff, then send them with expected_hash set to current_hash.'
+    return `Adjust the ${patchWord} named in conflicts by the diff, then send them with expected_hash set to current_hash.`
   return wordsOf[operation].withDiff
 }
 

@@ -18,6 +18,7 @@ interface RefusedChange extends StaleChange {
   readonly texts: VersionTexts
   readonly diffFormat: DiffFormat | undefined
   readonly patches?: readonly Patch[] | undefined
+  readonly unifiedDiff?: string | undefined
   /** If a merge was asked for and failed. */
   readonly notMerged?: NotMerged | undefined
   /** Does with the current version all that a re-submission would do before it writes; throws if that would fail. */
@@ -41,6 +42,7 @@ export async function answerContention(context: OperationContext, refused: Refus
     encoding: texts.encoding,
     lack: compared.lack,
     patchesApplicable: judgement?.patches_applicable,
+    patchWord: refused.unifiedDiff === undefined ? 'patches' : 'hunks',
     notMerged
   })
   return {
@@ -76,7 +78,7 @@ interface Compared {
 /** A version that is not text in the encoding is no fault of the call: its versions differ all the same. */
 async function compareVersions(
   { differ, signal }: OperationContext,
-  { current, diffFormat, patches, texts }: RefusedChange,
+  { current, diffFormat, patches, unifiedDiff, texts }: RefusedChange,
   known: Buffer | undefined
 ): Promise<Compared> {
   if (known === undefined) return { diff: null, lack: 'base_unknown' }
@@ -89,6 +91,7 @@ async function compareVersions(
     current: currentText,
     format: diffFormat,
     ...(patches !== undefined && { patches }),
+    unifiedDiff,
     signal
   })
   if (diff === null) return { diff, lack: 'not_compared', judgement }

@@ -76,8 +76,8 @@ export function recordVersion(
   if (unsure !== undefined) throw unsure
 }
 
-export function authorOf({ agentId }: Caller, operation: string): Author {
-  return { agentId: agentId ?? 'anonymous', operation }
+export function authorOf({ agentId, changeSet }: Caller, operation: string): Author {
+  return { agentId: agentId ?? 'anonymous', operation, ...(changeSet !== undefined && { changeSet }) }
 }
 
 interface MissingFile<Answer> {

@@ -1,6 +1,6 @@
 // defineOperation: one object from which REST, MCP, JSON-RPC and OpenAPI are derived.
 import { OperationError, toOperationError } from '../../errors.ts'
-import { AgentId } from '../../../schemas/common.ts'
+import { AgentId, ChangeSet } from '../../../schemas/common.ts'
 import type { EnvelopeName } from '../../../schemas/contract.ts'
 import type { ErrorCode } from '../../../schemas/errors.ts'
 import type { Static, TObject } from '../../../schemas/typebox.ts'
@@ -94,7 +94,7 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
   const check = createInputCheck(name, ownItems === undefined ? input : withAnyItems(input, ownItems))
 
   async function call(rawInput: unknown, context: OperationContext): Promise<OperationResult> {
-    const taken: Static<Input> & { agent_id?: string } = check(
+    const taken: Static<Input> & { agent_id?: string; change_set?: string } = check(
       takeAround(rawInput === undefined ? {} : rawInput, ownItems)
     )
     const agentId = refuseReserved(taken.agent_id ?? checkAgentId(context.caller.agentId))
@@ -102,7 +102,7 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
     if (agentId !== undefined) context.activity.saw(agentId, name, facts.path)
     const start = performance.now()
     try {
-      const own = context.withAgent(agentId)
+      const own = context.withAgent(agentId, taken.change_set ?? checkChangeSet(context.caller.changeSet))
       const result = await (canBeNamed ? handleNamed(taken, own) : handleOnce(taken, own))
       context.log.debug({ ...facts, status: result.status, ms: performance.now() - start }, 'operation')
       const notices = await noticesFor(agentId, context)
@@ -169,6 +169,15 @@ export function checkAgentId(agentId: string | undefined): string | undefined {
   if (agentId === undefined || agentIdValidator.accepts(agentId)) return agentId
   const message =
     'The agent id of the request (X-Agent-Id or _meta) must have 1 to 200 characters and no control characters.'
+  throw new OperationError('INVALID_REQUEST', message)
+}
+
+const changeSetValidator = new Validator<string>('change_set', ChangeSet)
+
+function checkChangeSet(changeSet: string | undefined): string | undefined {
+  if (changeSet === undefined || changeSetValidator.accepts(changeSet)) return changeSet
+  const message =
+    'The change set of the request (X-Change-Set) must have 1 to 100 characters and no control characters.'
   throw new OperationError('INVALID_REQUEST', message)
 }
 

@@ -11,6 +11,8 @@ export interface LeaseTerm extends LockRequest {
   readonly leaseKey: string | undefined
   /** As the caller spelt it. */
   readonly given: string
+  /** Name of the operation. */
+  readonly operation: string
   /** Of the lease that the change relies on, if the caller named it. */
   readonly fencingToken: number | undefined
 }
@@ -30,7 +32,8 @@ export function checkLeases(terms: readonly LeaseTerm[], context: OperationConte
     if (loss === undefined || agentId === undefined || term.fencingToken !== undefined) checkLease(term, context)
     else {
       lostLeases.refuse(agentId, leaseKey)
-      throw leaseLost(term, describeLoss(loss), { fencing_token: loss.fencingToken, cause: loss.end.cause })
+      const details = { fencing_token: loss.fencingToken, cause: loss.end.cause }
+      throw leaseLost(term, context, describeLoss(loss), details)
     }
   }
 }
@@ -46,7 +49,8 @@ export function needsLease(terms: readonly LeaseTerm[], { config }: OperationCon
 }
 
 /** @throws OperationError LEASE_LOST, LOCK_REQUIRED */
-function checkLease(term: LeaseTerm, { locks, lostLeases, caller, config }: OperationContext): void {
+function checkLease(term: LeaseTerm, context: OperationContext): void {
+  const { locks, lostLeases, caller, config } = context
   const { leaseKey, given, mode, fencingToken } = term
   const key = leaseKey ?? term.key
   const isRequired = config.locks.enforcement === 'required' && leaseKey !== undefined
@@ -57,7 +61,8 @@ function checkLease(term: LeaseTerm, { locks, lostLeases, caller, config }: Oper
     const loss = lostLeases.find(agentId, key)
     if (agentId !== undefined) lostLeases.refuse(agentId, key)
     const isOfLoss = loss?.fencingToken === fencingToken
-    throw leaseLost(term, isOfLoss ? describeLoss(loss) : describeMismatch(term, lease?.fencingToken, agentId), {
+    const what = isOfLoss ? describeLoss(loss) : describeMismatch(term, lease?.fencingToken, agentId)
+    throw leaseLost(term, context, what, {
       fencing_token: fencingToken,
       ...(isOfLoss && { cause: loss.end.cause }),
       current_fencing_token: lease?.fencingToken ?? null
@@ -84,11 +89,22 @@ function describeMismatch(
 }
 
 function leaseLost(
-  { given, fencingToken }: LeaseTerm,
+  term: LeaseTerm,
+  context: OperationContext,
   what: string,
   details: Readonly<Record<string, unknown>>
 ): OperationError {
-  const again = fencingToken === undefined ? 'send the call again' : 'send the call without fencing_token'
-  const advice = `Nothing was written. Read the file again, then take a new lease (lock_try) or ${again}.`
-  return new OperationError('LEASE_LOST', `${what} ${advice}`, { path: given, details })
+  const message = `${what} Nothing was written. ${adviseAfterLoss(term, context)}`
+  return new OperationError('LEASE_LOST', message, { path: term.given, details })
+}
+
+/** What this caller can do for this operation. */
+function adviseAfterLoss({ operation, fencingToken }: LeaseTerm, { caller, config }: OperationContext): string {
+  if (caller.agentId === undefined) return 'Send the call again with that agent_id, or without fencing_token.'
+  const look = operation === 'edit_file' ? 'read_file' : 'async_read'
+  const leased = 'take a new lease with lock_try and send the call with its fencing_token'
+  const withLease = fencingToken === undefined ? 'take a new lease with lock_try and send the call again' : leased
+  const without = fencingToken === undefined ? 'send the call again as it is' : 'send it without fencing_token'
+  const choice = config.locks.enforcement === 'required' ? '' : `, or ${without}`
+  return `Read the file again with ${look}, since others may have changed it; then ${withLease}${choice}.`
 }

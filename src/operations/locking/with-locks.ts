@@ -100,7 +100,7 @@ function takeNow(
 ): Turn | { readonly terms: readonly LeaseTerm[] } {
   const { locks, caller, config } = context
   const places = openAll(context, targets)
-  const terms = checkTerms(places, targets, context)
+  const terms = checkTerms(places, targets, context, operation)
   const lock = locks.tryAcquire(terms, { operation, agentId: caller.agentId, ttlMs: operationTtlMs(config) })
   if (lock !== undefined) return { lock, places, terms }
   closeAll(places, context)
@@ -111,10 +111,11 @@ function takeNow(
 function checkTerms(
   places: readonly OpenEntry[],
   targets: readonly Target[],
-  context: OperationContext
+  context: OperationContext,
+  operation: string
 ): readonly LeaseTerm[] {
   try {
-    const terms = places.map((place, index) => toTerm(place, targets[index] as Target, context))
+    const terms = places.map((place, index) => toTerm(place, targets[index] as Target, context, operation))
     checkLeases(terms, context)
     return terms
   } catch (error) {
@@ -127,11 +128,12 @@ function checkTerms(
 function toTerm(
   { path, stat }: OpenEntry,
   { path: given, mode, reach, fencingToken }: Target,
-  context: OperationContext
+  context: OperationContext,
+  operation: string
 ) {
   const key = lockKey(path)
   const isLink = reach === 'entry' && stat?.isSymbolicLink() === true
-  return { key, leaseKey: isLink ? targetKey(given, context) : key, path, mode, given, fencingToken }
+  return { key, leaseKey: isLink ? targetKey(given, context) : key, path, mode, given, operation, fencingToken }
 }
 
 function targetKey(path: string, context: OperationContext): string | undefined {
@@ -157,7 +159,7 @@ async function waitForTurn(
     const places = openAll(context, targets)
     // A former link may be a file by now, which needs another lease.
     if (places.every(({ path }, index) => path === terms[index]?.path))
-      return { lock, places, terms: checkTerms(places, targets, context) }
+      return { lock, places, terms: checkTerms(places, targets, context, options.operation) }
     lock.release()
     closeAll(places, context)
     return undefined
@@ -173,7 +175,8 @@ async function acquire(
   targets: readonly Target[],
   options: TimedOptions
 ): Promise<Lock> {
-  const { locks, config, caller, signal, progress, counts, activity } = context
+  const { locks, config, caller, signal, progress, onWait, counts, activity } = context
+  let result = 'ok'
   const start = performance.now()
   const { seconds, inAll, isCut } = waitSeconds(context, options.timeout)
   try {
@@ -183,17 +186,21 @@ async function acquire(
       timeoutMs: Math.max(0, seconds * 1000 - options.elapsedMs),
       ttlMs: operationTtlMs(config),
       signal,
-      ...(progress !== undefined && { onPosition: (position, total) => progress(`position ${position} of ${total}`) })
+      ...(progress !== undefined && {
+        onPosition: (position, total) => progress({ message: `position ${position} of ${total}` })
+      })
     })
   } catch (error) {
     if (!(error instanceof OperationError)) throw error
     const cut = error.code === 'LOCK_TIMEOUT' && isCut ? ` ${explainCut(inAll)}` : ''
     const { code, message, details, cause } = error
+    result = code
     throw new OperationError(code, message + cut, { path: targets[0]?.path, details, cause })
   } finally {
     const waitedMs = performance.now() - start
     counts.lockWaits.record(waitedMs)
     activity.waited(terms[0]?.path ?? '', waitedMs)
+    onWait?.(waitedMs, result)
   }
 }
 

@@ -81,14 +81,17 @@ async function init(_flags: InitFlags, command: Command): Promise<void> {
 }
 
 /** @throws Error if the file exists and may not be replaced, or if agents could change it */
-export function createConfigFile(path: string, roots: readonly string[], isForced: boolean): void {
+export function createConfigFile(path: string, roots: readonly string[], isForced: boolean, port?: number): void {
   const folders = roots.map((root) => resolve(root))
   const above = findRootAbove(path, folders)
   if (above !== undefined)
     throw new Error(
       `${path} lies inside the root ${above}, where every agent could change it: name another file with --config`
     )
-  const chosen = folders.length === 0 ? {} : { 'crud.base_directories': folders }
+  const chosen = {
+    ...(folders.length > 0 && { 'crud.base_directories': folders }),
+    ...(port !== undefined && { 'daemon.port': port })
+  }
   const schemaAddress = pathToFileURL(installed('openapi/config.schema.json')).href
   writeConfigFile(path, createExample(chosen, schemaAddress), isForced)
 }

@@ -5,6 +5,7 @@ import type { Check, Finding, Verdict } from '../doctor/check.ts'
 import { collect, createCommand, orFail } from './command.ts'
 import { refuseEarlyFlags } from './early-flags.ts'
 import { paint, print, printJson } from './output.ts'
+import { showProgress } from './progress.ts'
 
 interface DoctorFlags {
   readonly dir?: string[]
@@ -28,7 +29,18 @@ export function createDoctorCommand(): Command {
 
 async function run(flags: DoctorFlags): Promise<void> {
   const { runCheck } = await import('../doctor/check.ts')
-  const found = (await Promise.all((await createChecks(flags)).map((check) => runCheck(check, checkLimitMs)))).flat()
+  const checks = await createChecks(flags)
+  const waiting = new Set(checks.map(({ name }) => name))
+  const describe = () =>
+    `${checks.length - waiting.size} of ${checks.length} checks done, left: ${[...waiting].join(', ')}`
+  const progress = showProgress(describe())
+  const checking = checks.map(async (check) => {
+    const findings = await runCheck(check, checkLimitMs)
+    waiting.delete(check.name)
+    progress.change(describe())
+    return findings
+  })
+  const found = (await Promise.all(checking).finally(() => progress.end())).flat()
   const isWell = found.every(({ verdict }) => verdict !== 'fail')
   if (flags.json) printJson({ ok: isWell, findings: found })
   else found.forEach(show)

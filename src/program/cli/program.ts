@@ -1,4 +1,5 @@
 // The command line: without a command the program serves.
+import { homedir } from 'node:os'
 import { Option, type Command } from 'commander'
 import { loadSettings } from '../../config/config.ts'
 import { isLoopback } from '../../support/loopback.ts'
@@ -14,6 +15,7 @@ import { createDoctorCommand } from './doctor.ts'
 import { createQuickInstallCommand } from './quick-install.ts'
 import { createSetupCommand } from './setup.ts'
 import { createUninstallCommand } from './uninstall.ts'
+import { callingFolder, refuseWide } from './calling-folder.ts'
 import { addServeFlags, toSources, type ServeFlags } from './serve-flags.ts'
 
 export const program = addServeFlags(createCommand('async-crud-mcp'))
@@ -23,7 +25,7 @@ export const program = addServeFlags(createCommand('async-crud-mcp'))
   .version(version)
   .addHelpText(
     'after',
-    '\nIn a clone: npm start -- --dir <folder> --port 8720\nThen: claude mcp add --transport http async-crud http://127.0.0.1:8720/mcp'
+    '\nIn a clone: npm start -- --dir <folder> --port 8720\nThen: claude mcp add --transport http async-crud-mcp http://127.0.0.1:8720/mcp'
   )
   // A flag after a command belongs to that command.
   .enablePositionalOptions()
@@ -50,7 +52,7 @@ export const program = addServeFlags(createCommand('async-crud-mcp'))
 /** Every setting that is set overrides them. */
 const lastingDefaults = { 'persistence.enabled': true }
 /** A server started by hand serves the current folder, unless the settings name roots, or an empty list of them. */
-const defaultsByHand = () => ({ 'crud.base_directories': [process.cwd()] })
+const defaultsByHand = () => ({ 'crud.base_directories': [callingFolder(process.cwd(), process.env)] })
 
 async function runWithoutCommand([word]: readonly string[], flags: ServeFlags, command: Command): Promise<void> {
   if (word === undefined) return run(flags, command)
@@ -73,13 +75,16 @@ async function run(_flags: ServeFlags, command: Command): Promise<void> {
     return
   }
   requireTokenBeyondLoopback(config.daemon.host, config.daemon.token)
+  const isRootGiven = isLasting(flags) || values.get('crud.base_directories')?.origin.source !== 'default'
+  const [root] = config.crud.base_directories
+  if (!isRootGiven && root !== undefined) refuseWide(root, homedir())
   const { source } = values.get('daemon.port')?.origin ?? {}
   const isPortExplicit = (source === 'flag' || source === 'environment') && config.daemon.port !== null
   // Loaded only now: --help and a wrong flag are answered without loading the service.
   const { serve } = await import('./serve.ts')
   const reload = file && { path: file.path, load: () => loadSettings(sources) }
   const followsPersistence = values.get('persistence.enabled')?.origin.source === 'default'
-  await serve({ config, isPortExplicit, warnings, reload, followsPersistence })
+  await serve({ config, isPortExplicit, warnings, reload, followsPersistence, isRootGiven })
 }
 
 /** A server that runs permanently, and that something other than its clients restarts: they rely on what it knew. */

@@ -2,16 +2,17 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Command } from 'commander'
+import { Option, type Command } from 'commander'
 import type { Client } from '../setup/clients.ts'
 import type { CommandSettings } from '../setup/roots.ts'
-import { collect, createCommand, orFail } from './command.ts'
+import { collect, createCommand, numberBetween, orFail } from './command.ts'
 import { refuseEarlyFlags } from './early-flags.ts'
 import { paint, print } from './output.ts'
 
 interface QuickInstallFlags {
   readonly dir?: string[]
   readonly client?: string[]
+  readonly port?: number
   readonly service: boolean
   readonly confinement: boolean
 }
@@ -25,6 +26,9 @@ export function createQuickInstallCommand(): Command {
     .hook('preAction', refuseEarlyFlags)
     .option('--dir <folder>', 'a root (repeatable; default: those of the configuration)', collect)
     .option('--client <name>', 'a client to set up (repeatable; default: all that are in use here)', collect)
+    .addOption(
+      new Option('--port <number>', 'the port in the configuration (1024-65535)').argParser(numberBetween(1024, 65535))
+    )
     .option('--no-service', 'starts the server in the background now, not at each login')
     .option('--no-confinement', 'lets the service write everywhere, for systems that cannot confine it (systemd)')
     .addHelpText('after', '\nExample: async-crud-mcp quick-install --dir ~/app --client claude-code')
@@ -38,7 +42,7 @@ async function run(flags: QuickInstallFlags): Promise<void> {
   // Everything that can be wrong is checked before anything is written.
   const { roots } = readSettings(flags.dir)
   if (roots.length === 0) throw new Error('no root: pass --dir <folder>, or set crud.base_directories')
-  await writeConfiguration(roots)
+  await writeConfiguration(roots, flags.port)
   const settings = readSettings(flags.dir)
   const areConfigured = settings.roots.join('\0') === readSettings(undefined).roots.join('\0')
   await startServer(flags, { ...settings, areRootsNamed: !areConfigured })
@@ -46,17 +50,25 @@ async function run(flags: QuickInstallFlags): Promise<void> {
   print(`${paint('green', 'done')}. async-crud-mcp doctor checks it; async-crud-mcp uninstall undoes it.`)
 }
 
-async function writeConfiguration(roots: readonly string[]): Promise<void> {
+async function writeConfiguration(roots: readonly string[], port: number | undefined): Promise<void> {
   const { findConfigFile } = await import('../../config/file.ts')
   const { createConfigFile } = await import('./config.ts')
   const { makeFolders, removeEmptyFolders } = await import('../setup/folders.ts')
   const { journalOfUser } = await import('../setup/user.ts')
   const file = findConfigFile(undefined, process.env)
   if (file === undefined) return
-  if (existsSync(file.path)) return print(`configuration: ${file.path} already exists`)
+  if (existsSync(file.path)) {
+    const { readSettings } = await import('../setup/roots.ts')
+    const known = readSettings(undefined).port
+    if (port !== undefined && known !== port)
+      throw new Error(
+        `${file.path} already exists and has port ${known}: set daemon.port to ${port} there, then run this again`
+      )
+    return print(`configuration: ${file.path} already exists`)
+  }
   const made = makeFolders(dirname(file.path), 0o700)
   try {
-    createConfigFile(file.path, roots, false)
+    createConfigFile(file.path, roots, false, port)
   } catch (error) {
     removeEmptyFolders(made)
     throw error

@@ -68,6 +68,11 @@ export const serveFlags: readonly ServeFlag[] = [
 
 export function addServeFlags(command: Command): Command {
   for (const serveFlag of serveFlags) command.addOption(toOption(serveFlag))
+  command.addOption(
+    new Option('--stdio', 'the same as --transport stdio, for clients that take --transport for themselves').conflicts(
+      'transport'
+    )
+  )
   return addConfigFlag(command)
 }
 
@@ -89,6 +94,7 @@ export function toSources(flags: ServeFlags): SettingSources {
       ...(implies === undefined ? [] : [{ ...implies, flag: given }])
     ]
   })
+  if (flags['stdio'] === true) values.push({ setting: 'daemon.transport', flag: '--stdio', value: 'stdio' })
   return { flags: values, environment: process.env, configFile: flags['config'] as string | undefined }
 }
 

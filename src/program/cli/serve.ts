@@ -29,6 +29,8 @@ export interface ServeOptions {
   readonly reload: ReloadOptions | undefined
   /** True if no source sets persistence.enabled. */
   readonly followsPersistence?: boolean
+  /** False if the folder it was called from is served, since no other was named. */
+  readonly isRootGiven?: boolean
 }
 
 export async function serve({
@@ -36,7 +38,8 @@ export async function serve({
   isPortExplicit,
   warnings,
   reload,
-  followsPersistence = false
+  followsPersistence = false,
+  isRootGiven = true
 }: ServeOptions): Promise<void> {
   const { transport } = config.daemon
   // Standard output belongs to JSON-RPC: the output of a dependency must not come between.
@@ -55,6 +58,7 @@ export async function serve({
   const { stop, isStopping } = stopOnSignals(app, config.daemon.stop_timeout_seconds * 1000 + stopMarginMs)
   app.log.info({ version, transport, roots: app.files.roots.map(({ given }) => given) }, 'starting')
   for (const warning of warnings) app.log.warn(warning)
+  if (!isRootGiven) app.log.info(`no --dir was given: serving ${config.crud.base_directories.join(', ')}`)
   if (app.files.roots.length === 0)
     app.log.warn(
       'crud.base_directories is empty, so every path is refused: name a root there, or start the server with --dir <folder>'

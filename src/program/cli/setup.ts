@@ -2,7 +2,7 @@
 import { Argument, Option, type Command } from 'commander'
 import { collect, createCommand, orFail } from './command.ts'
 import { refuseEarlyFlags } from './early-flags.ts'
-import type { Launch } from '../setup/clients.ts'
+import type { Client, Launch } from '../setup/clients.ts'
 import { paint, print, printJson } from './output.ts'
 
 export interface SetupFlags {
@@ -14,12 +14,22 @@ export interface SetupFlags {
   readonly print?: boolean
   readonly dryRun?: boolean
   readonly remove?: boolean
-  readonly guard?: boolean
+  readonly hooks: boolean
   readonly force?: boolean
   readonly json?: boolean
 }
 
-const clientNames = ['claude-code', 'claude-desktop', 'cursor', 'vscode', 'codex']
+const clientNames = [
+  'claude-code',
+  'claude-desktop',
+  'cursor',
+  'vscode',
+  'codex',
+  'gemini',
+  'windsurf',
+  'zed',
+  'opencode'
+]
 
 export function createSetupCommand(): Command {
   return createCommand('setup')
@@ -45,10 +55,10 @@ export function createSetupCommand(): Command {
       'for --transport http (default: the server that runs on the tree, otherwise the configured port)'
     )
     .option('--token-env <variable>', 'for --transport http: environment variable of the client with the bearer token')
-    .option('--guard', "also adds the guard to the project's hooks (Claude Code with --project)")
+    .option('--no-hooks', "leaves out the hooks that put the client's own edits into the queues of the server")
     .option('--print', 'prints the entry and changes nothing')
     .option('--dry-run', 'shows the exact change and makes none')
-    .option('--remove', 'removes the entry, and the hook with it')
+    .option('--remove', 'removes the entry and the hooks')
     .option('--force', 'replaces an entry of the same name that setup did not write')
     .option('--json', 'prints what was done as JSON')
     .addHelpText('after', '\nExample: async-crud-mcp setup cursor --project . --dry-run')
@@ -56,49 +66,70 @@ export function createSetupCommand(): Command {
 }
 
 async function run(name: string, flags: SetupFlags): Promise<void> {
-  const { findClient, serverLocation, hookLocation } = await import('../setup/options.ts')
+  const { findClient, serverLocation } = await import('../setup/options.ts')
+  const { hookLocations } = await import('../setup/hooks.ts')
   const { thisUser, journalOfUser } = await import('../setup/user.ts')
   const client = findClient(name)
-  const { project, guard, force, remove, tokenEnv } = flags
-  if (guard && (name !== 'claude-code' || project === undefined))
-    throw new Error(
-      '--guard goes into the settings of a Claude Code project: setup claude-code --project <folder> --guard'
-    )
+  const { project, hooks: areHooksMeant, force, remove, tokenEnv } = flags
   if (tokenEnv !== undefined && !/^[A-Za-z_]\w*$/.test(tokenEnv))
     throw new Error('--token-env is the name of an environment variable, never the token itself')
   // To remove the entry, its content does not matter.
-  const launch = remove ? ({ transport: 'stdio', command: '', args: [] } as const) : await launchOf(flags)
+  const launch = remove ? ({ transport: 'stdio', command: '', args: [] } as const) : await launchOf(client, flags)
   const place = serverLocation(client, launch, thisUser(), project)
   if (flags.print) return printEntry(place.target.add('').content, place.file)
   const { planAddition, planRemoval } = await import('../setup/plan.ts')
   const { isOurEntry } = await import('../setup/targets.ts')
   const journal = journalOfUser()
   const isOurs = force ? () => true : isOurEntry
+  // A hook is known by its command; a number is a version, which is the user's unless it was inserted.
+  const isOurPart = (entry: unknown) => typeof entry !== 'number'
   const plan = remove ? planRemoval : planAddition
-  // The hook that came with the entry is removed with it.
-  const isHookMeant = guard === true || (remove === true && name === 'claude-code')
-  const hooks = isHookMeant && project !== undefined ? [plan(hookLocation(project), journal, () => true)] : []
-  const plans = [plan(place, journal, isOurs), ...hooks.filter(({ isChange }) => isChange || guard === true)]
-  for (const plan of plans) {
+  const [hook, ...others] = areHooksMeant || remove ? hookLocations(client.name, thisUser(), project) : []
+  // Gemini CLI keeps both in one file, which is changed once.
+  const isOneFile = hook?.file === place.file
+  const eitherOurs = (entry: unknown) => isOurs(entry) || isHookGroup(entry)
+  const plans =
+    hook === undefined
+      ? [plan(place, journal, isOurs)]
+      : isOneFile
+        ? [plan([place, hook, ...others], journal, eitherOurs)]
+        : [plan(place, journal, isOurs), plan([hook, ...others], journal, isOurPart)]
+  const shown = plans.filter(({ isChange }, index) => index === 0 || isChange || !remove)
+  for (const plan of shown) {
     if (!flags.dryRun) plan.apply()
     else if (!flags.json) await printChange(plan)
   }
   if (flags.json)
     return printJson(
-      plans.map(({ file, isChange }) => ({ client: name, file, changed: isChange, dry_run: flags.dryRun ?? false }))
+      shown.map(({ file, isChange }) => ({ client: name, file, changed: isChange, dry_run: flags.dryRun ?? false }))
     )
-  if (!flags.dryRun) for (const { file, isChange } of plans) print(outcome(file, isChange, remove ?? false))
+  if (!flags.dryRun) for (const { file, isChange } of shown) print(outcome(file, isChange, remove ?? false))
   if (!flags.dryRun && plans.some(({ isChange }) => isChange))
     print(`Restart ${client.title}, or its MCP servers, to use it.`)
+  if (launch.transport === 'http') await warnIfSilent(launch.url)
 }
 
-async function launchOf({ project, dir, transport, url, tokenEnv }: SetupFlags): Promise<Launch> {
-  const { stdioLaunch } = await import('../setup/options.ts')
+/** A group of hooks, which is ours by its command: other groups are never taken for ours. */
+function isHookGroup(entry: unknown): boolean {
+  return typeof entry === 'object' && entry !== null && 'hooks' in entry
+}
+
+async function warnIfSilent(url: string): Promise<void> {
+  const { askHealth, isServing } = await import('../background/probe-server.ts')
+  if (isServing(await askHealth(url, ''))) return
+  process.stderr.write(
+    `async-crud-mcp: no server answers at ${url} now: start one there (async-crud-mcp daemon start), or name another --url\n`
+  )
+}
+
+async function launchOf(client: Client, { project, dir, transport, url, tokenEnv }: SetupFlags): Promise<Launch> {
+  const { sharedLaunch, stdioLaunch } = await import('../setup/options.ts')
   const { findUrl, readSettings } = await import('../setup/roots.ts')
   const settings = readSettings(dir ?? (project === undefined ? undefined : [project]))
   const { roots } = settings
   if (transport === 'stdio') {
     if (url !== undefined || tokenEnv !== undefined) throw new Error('--url and --token-env go with --transport http')
+    if (project !== undefined && dir === undefined) return sharedLaunch(client)
     if (roots.length === 0) throw new Error('no root: pass --dir <folder>, or --project <folder>')
     return stdioLaunch(roots)
   }

@@ -72,15 +72,22 @@ async function removeEntries(): Promise<string[]> {
   const { journalOfUser, thisUser } = await import('../setup/user.ts')
   const journal = journalOfUser()
   const user = thisUser()
-  const recorded = journal.read().edits.map(({ what, file }) => ({ what, file }))
+  const recorded = journal
+    .read()
+    .edits.map(({ what, file }) => ({ what, file }))
+    // The last one that was inserted may be within an earlier one.
+    .reverse()
   const ofUser = clients.map((client) => ({ what: client.name as string, file: client.userFile(user) }))
   const others = ofUser.filter(({ what, file }) => !recorded.some((edit) => edit.what === what && edit.file === file))
+  const isClient = (what: string) => clients.some(({ name }) => name === what)
+  // A hook is found by its command; a number is the version of a file, which stays unless it was inserted.
+  const isHook = (entry: unknown) => typeof entry !== 'number'
   const failures: string[] = []
   for (const { what, file } of [...recorded, ...others]) {
     try {
       const place = locationOfRecord(what, file)
       if (place === undefined) continue
-      const plan = planRemoval(place, journal, isOurEntry)
+      const plan = planRemoval(place, journal, isClient(what) ? isOurEntry : isHook)
       plan.apply()
       if (plan.isChange) print(`${what}: removed from ${file}`)
     } catch (error) {

@@ -1,7 +1,18 @@
 // The MCP clients that can be set up: where each keeps its servers, and what our entry looks like there.
 import { posix, win32 } from 'node:path'
 
-export type ClientName = 'claude-code' | 'claude-desktop' | 'cursor' | 'vscode' | 'codex'
+export const clientNames = [
+  'claude-code',
+  'claude-desktop',
+  'cursor',
+  'vscode',
+  'codex',
+  'gemini',
+  'windsurf',
+  'zed',
+  'opencode'
+] as const
+export type ClientName = (typeof clientNames)[number]
 
 /** The user whose files are meant. */
 export interface UserEnvironment {
@@ -26,11 +37,13 @@ export interface Client {
   /** "json" is strict: the client reads no comments. */
   readonly format: 'json' | 'jsonc' | 'toml'
   /** The key below which the file lists servers. */
-  readonly container: 'mcpServers' | 'servers' | 'mcp_servers'
+  readonly container: 'mcpServers' | 'servers' | 'mcp_servers' | 'context_servers' | 'mcp'
   /** The file for all projects of this user. */
   userFile(place: UserEnvironment): string
   /** The file of one project, below its folder; undefined if the client has none. */
   readonly projectFile?: readonly string[]
+  /** What the client puts in place of the folder of the project; the client starts servers there if it has no word for it. */
+  readonly projectWord?: string
   /** Any of these exists if the client is in use. */
   traces(place: UserEnvironment): string[]
   /** @throws Error if the client cannot reach a server this way */
@@ -38,7 +51,9 @@ export interface Client {
 }
 
 /** The name of our entry in every client. */
-export const serverName = 'async-crud'
+export const serverName = 'async-crud-mcp'
+/** Until version 0.1; such an entry is moved. */
+export const formerName = 'async-crud'
 
 export const clients: readonly Client[] = [
   {
@@ -48,6 +63,7 @@ export const clients: readonly Client[] = [
     container: 'mcpServers',
     userFile: (place) => pathOf(place).join(place.environment['CLAUDE_CONFIG_DIR'] || place.home, '.claude.json'),
     projectFile: ['.mcp.json'],
+    projectWord: '${CLAUDE_PROJECT_DIR:-.}',
     traces(place) {
       return [this.userFile(place), place.environment['CLAUDE_CONFIG_DIR'] || pathOf(place).join(place.home, '.claude')]
     },
@@ -72,6 +88,7 @@ export const clients: readonly Client[] = [
     container: 'mcpServers',
     userFile: (place) => pathOf(place).join(place.home, '.cursor', 'mcp.json'),
     projectFile: ['.cursor', 'mcp.json'],
+    projectWord: '${workspaceFolder}',
     traces: (place) => [pathOf(place).join(place.home, '.cursor')],
     entry(launch) {
       const { type, ...entry } = typedEntry(launch, (name) => `\${env:${name}}`)
@@ -85,6 +102,7 @@ export const clients: readonly Client[] = [
     container: 'servers',
     userFile: (place) => pathOf(place).join(applicationFolder(place), 'Code', 'User', 'mcp.json'),
     projectFile: ['.vscode', 'mcp.json'],
+    projectWord: '${workspaceFolder}',
     traces: (place) => [pathOf(place).join(applicationFolder(place), 'Code', 'User')],
     entry: (launch) => typedEntry(launch, (name) => `\${env:${name}}`)
   },
@@ -100,6 +118,54 @@ export const clients: readonly Client[] = [
       if (launch.transport === 'stdio') return { command: launch.command, args: launch.args }
       const { url, tokenVariable } = launch
       return { url, ...(tokenVariable !== undefined && { bearer_token_env_var: tokenVariable }) }
+    }
+  },
+  {
+    name: 'gemini',
+    title: 'Gemini CLI',
+    format: 'jsonc',
+    container: 'mcpServers',
+    userFile: (place) => pathOf(place).join(place.home, '.gemini', 'settings.json'),
+    projectFile: ['.gemini', 'settings.json'],
+    traces: (place) => [pathOf(place).join(place.home, '.gemini')],
+    entry: (launch) => untypedEntry(launch, 'httpUrl', (name) => `$${name}`)
+  },
+  {
+    name: 'windsurf',
+    title: 'Windsurf',
+    format: 'json',
+    container: 'mcpServers',
+    userFile: (place) => pathOf(place).join(place.home, '.codeium', 'windsurf', 'mcp_config.json'),
+    traces: (place) => [pathOf(place).join(place.home, '.codeium', 'windsurf')],
+    entry: (launch) => untypedEntry(launch, 'serverUrl', (name) => `\${env:${name}}`)
+  },
+  {
+    name: 'zed',
+    title: 'Zed',
+    format: 'jsonc',
+    container: 'context_servers',
+    userFile: (place) => pathOf(place).join(zedFolder(place), 'settings.json'),
+    projectFile: ['.zed', 'settings.json'],
+    traces: (place) => [zedFolder(place)],
+    entry(launch) {
+      if (launch.transport === 'http' && launch.tokenVariable !== undefined)
+        throw new Error('Zed takes no token from its environment: use --transport stdio')
+      return untypedEntry(launch, 'url', (name) => name)
+    }
+  },
+  {
+    name: 'opencode',
+    title: 'opencode',
+    format: 'jsonc',
+    container: 'mcp',
+    userFile: (place) => pathOf(place).join(opencodeFolder(place), 'opencode.json'),
+    projectFile: ['opencode.json'],
+    traces: (place) => [opencodeFolder(place)],
+    entry(launch) {
+      if (launch.transport === 'stdio')
+        return { type: 'local', command: [launch.command, ...launch.args], enabled: true }
+      const { type: _, ...entry } = typedEntry(launch, (name) => `{env:${name}}`)
+      return { type: 'remote', ...entry, enabled: true }
     }
   }
 ]
@@ -117,7 +183,20 @@ function applicationFolder(place: UserEnvironment): string {
   return environment['XDG_CONFIG_HOME'] || path.join(home, '.config')
 }
 
-function codexFolder(place: UserEnvironment): string {
+function zedFolder(place: UserEnvironment): string {
+  const path = pathOf(place)
+  return place.platform === 'win32'
+    ? path.join(applicationFolder(place), 'Zed')
+    : path.join(place.environment['XDG_CONFIG_HOME'] || path.join(place.home, '.config'), 'zed')
+}
+
+/** The same on every system. */
+export function opencodeFolder(place: UserEnvironment): string {
+  const path = pathOf(place)
+  return path.join(place.environment['XDG_CONFIG_HOME'] || path.join(place.home, '.config'), 'opencode')
+}
+
+export function codexFolder(place: UserEnvironment): string {
   return place.environment['CODEX_HOME'] || pathOf(place).join(place.home, '.codex')
 }
 
@@ -126,4 +205,15 @@ function typedEntry(launch: Launch, reference: (variable: string) => string): Re
   const { url, tokenVariable } = launch
   const headers = tokenVariable !== undefined && { headers: { Authorization: `Bearer ${reference(tokenVariable)}` } }
   return { type: 'http', url, ...headers }
+}
+
+/** For clients that tell the transport by the name of the address. */
+function untypedEntry(
+  launch: Launch,
+  addressName: string,
+  reference: (variable: string) => string
+): Record<string, unknown> {
+  if (launch.transport === 'stdio') return { command: launch.command, args: launch.args }
+  const { type: _, url, ...entry } = typedEntry(launch, reference)
+  return { [addressName]: url, ...entry }
 }

@@ -67,7 +67,7 @@ function takeBack(text: string, target: Target, inserted: string | undefined): s
 }
 
 /** Compares values: parsers make objects of different kinds. */
-function isSame(a: unknown, b: unknown): boolean {
+export function isSame(a: unknown, b: unknown): boolean {
   return isDeepStrictEqual(toPlain(a), toPlain(b))
 }
 

@@ -1,10 +1,19 @@
 // From the user's options to the place in a file and the entry that belongs there.
-import { join, resolve } from 'node:path'
-import { clients, pathOf, type Client, type ClientName, type Launch, type UserEnvironment } from './clients.ts'
+import { resolve } from 'node:path'
+import {
+  clients,
+  formerName,
+  pathOf,
+  type Client,
+  type ClientName,
+  type Launch,
+  type UserEnvironment
+} from './clients.ts'
 import { mainPath } from '../../support/installation.ts'
 import { nodePath } from './own-program.ts'
 import type { EntryLocation } from './plan.ts'
-import { createHookTarget, createServerTarget } from './targets.ts'
+import { createServerTarget } from './targets.ts'
+import { hookLocationOfRecord } from './hooks.ts'
 
 /** Permissions of a user's own file: it may come to contain secrets. */
 const userMode = 0o600
@@ -23,6 +32,11 @@ export function stdioLaunch(roots: readonly string[]): Launch {
   return { transport: 'stdio', command: nodePath(), args }
 }
 
+/** For a file that a team shares: it names no path of this machine, and the package by its name. */
+export function sharedLaunch({ projectWord = '.' }: Client): Launch {
+  return { transport: 'stdio', command: 'npx', args: ['-y', 'async-crud-mcp', '--stdio', '--dir', projectWord] }
+}
+
 /** @throws Error if the client has no such file */
 export function serverLocation(client: Client, launch: Launch, user: UserEnvironment, project?: string): EntryLocation {
   if (project !== undefined && client.projectFile === undefined)
@@ -31,31 +45,17 @@ export function serverLocation(client: Client, launch: Launch, user: UserEnviron
   return {
     what: client.name,
     file: isOfProject ? pathOf(user).join(resolve(project), ...(client.projectFile ?? [])) : client.userFile(user),
-    target: createServerTarget(client, client.entry(launch)),
+    ...serverTargets(client, client.entry(launch)),
     newMode: isOfProject ? projectMode : userMode
-  }
-}
-
-/** The guard in the settings that Claude Code reads in this project. */
-export function hookLocation(project: string): EntryLocation {
-  const words = [nodePath(), mainPath].map(quote)
-  return {
-    what: 'guard',
-    file: join(resolve(project), '.claude', 'settings.json'),
-    target: createHookTarget([...words, 'guard'].join(' ')),
-    newMode: projectMode
   }
 }
 
 export function locationOfRecord(what: string, file: string): EntryLocation | undefined {
   const client = clients.find(({ name }) => name === (what as ClientName))
-  if (what === 'guard') return { ...hookLocation('.'), file }
-  if (client === undefined) return undefined
-  return { what, file, target: createServerTarget(client, {}), newMode: userMode }
+  if (client === undefined) return hookLocationOfRecord(what, file)
+  return { what, file, ...serverTargets(client, {}), newMode: userMode }
 }
 
-/** For the shell that runs hooks; a word that needs no quotes gets none. */
-function quote(word: string): string {
-  if (/^[\w@%+=:,./-]+$/.test(word)) return word
-  return process.platform === 'win32' ? `"${word}"` : `'${word.replaceAll("'", String.raw`'\''`)}'`
+function serverTargets(client: Client, value: Record<string, unknown>) {
+  return { target: createServerTarget(client, value), former: createServerTarget(client, value, formerName) }
 }

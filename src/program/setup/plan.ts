@@ -1,5 +1,5 @@
 // Plans a change of a client's file, shows it, and makes it.
-import { addEntry, removeEntry, type Target } from './entry.ts'
+import { addEntry, isSame, removeEntry, type Target } from './entry.ts'
 import type { EditRecord, Journal } from './journal.ts'
 import { readUserFile, removeUserFile, writeUserFile } from './user-file.ts'
 
@@ -19,30 +19,47 @@ export interface EntryLocation {
   readonly what: string
   readonly file: string
   readonly target: Target
+  /** The same under the name of an earlier version: it makes room. */
+  readonly former?: Target
   /** Permissions of a file that does not exist yet. */
   readonly newMode: number
 }
 
 const byteOrderMark = '\uFEFF'
 
+/** Whether what is in our place may be replaced or removed. */
+type IsOurs = (entry: unknown) => boolean
+
 /**
- * @param isOurs whether what is in our place may be replaced
+ * @param locations in one file
  * @throws Error that names the file and what is wrong with it; the file is unchanged
  */
 export function planAddition(
-  { what, file, target, newMode }: EntryLocation,
+  locations: EntryLocation | readonly [EntryLocation, ...EntryLocation[]],
   journal: Journal,
-  isOurs: (entry: unknown) => boolean
+  isOurs: IsOurs
 ): Plan {
+  const all = listOf(locations)
+  const { file, newMode } = all[0]
   const userFile = readUserFile(file)
   const { mark, text } = split(userFile.text)
-  const record = journal.find(what, file)
-  const { text: after, inserted } = within(file, () => {
-    const current = target.current(target.parse(text))
-    if (current !== undefined && !isAsInserted(text, record) && !isOurs(current))
-      throw new Error('has an entry of this name that setup did not write: rename it, or pass --force to replace it')
-    return addEntry(text, target, record?.inserted)
-  })
+  const records: Pick<EditRecord, 'what' | 'inserted'>[] = []
+  let after = text
+  for (const { what, target, former } of all) {
+    const record = journal.find(what, file)
+    const before = after
+    const isAsBefore = isAsInserted(text, record)
+    const added = within(file, () => {
+      const start = former === undefined ? before : withoutOurs(before, former, record, isOurs)
+      const current = target.current(target.parse(start))
+      const isFree = current === undefined || isSame(current, target.value)
+      if (!isFree && !isAsBefore && !isOurs(current))
+        throw new Error('has an entry of this name that setup did not write: rename it, or pass --force to replace it')
+      return addEntry(start, target, record?.inserted)
+    })
+    after = added.text
+    if (after !== before) records.push({ what, ...(added.inserted !== undefined && { inserted: added.inserted }) })
+  }
   return {
     file,
     before: userFile.bytes === undefined ? undefined : userFile.text,
@@ -50,28 +67,39 @@ export function planAddition(
     isChange: after !== text,
     apply() {
       if (after === text) return
-      const folders = writeUserFile(userFile, mark + after, newMode)
-      const isNewFile = userFile.bytes === undefined || (record?.isNewFile ?? false)
-      journal.recordEdit({ what, file, isNewFile, ...(inserted !== undefined && { inserted }) }, folders)
+      let folders = writeUserFile(userFile, mark + after, newMode)
+      for (const record of records) {
+        const isNewFile = userFile.bytes === undefined || (journal.find(record.what, file)?.isNewFile ?? false)
+        journal.recordEdit({ file, isNewFile, ...record }, folders)
+        folders = []
+      }
     }
   }
 }
 
 /** @throws as `planAddition` does */
 export function planRemoval(
-  { what, file, target, newMode }: EntryLocation,
+  locations: EntryLocation | readonly [EntryLocation, ...EntryLocation[]],
   journal: Journal,
-  isOurs: (entry: unknown) => boolean
+  isOurs: IsOurs
 ): Plan {
+  const all = listOf(locations)
+  const { file, newMode } = all[0]
   const userFile = readUserFile(file)
   const { mark, text } = split(userFile.text)
-  const record = journal.find(what, file)
-  const rest = within(file, () => {
-    const current = target.current(target.parse(text))
-    if (current === undefined || (!isAsInserted(text, record) && !isOurs(current))) return text
-    return removeEntry(text, target, record?.inserted)
-  })
-  const goes = record?.isNewFile === true && rest.trim() === ''
+  let rest = text
+  let isNewFile = false
+  // The last one that was inserted may be within an earlier one.
+  for (const { what, target, former } of all.toReversed()) {
+    const record = journal.find(what, file)
+    const before = rest
+    isNewFile ||= record?.isNewFile === true
+    rest = within(file, () => {
+      const current = withoutOurs(before, target, record, isOurs)
+      return former === undefined ? current : withoutOurs(current, former, record, isOurs)
+    })
+  }
+  const goes = isNewFile && rest.trim() === ''
   return {
     file,
     before: userFile.bytes === undefined ? undefined : userFile.text,
@@ -82,9 +110,19 @@ export function planRemoval(
         if (goes) removeUserFile(userFile)
         else if (rest !== text) writeUserFile(userFile, mark + rest, newMode)
       }
-      journal.forgetEdit(what, file)
+      for (const { what } of all) journal.forgetEdit(what, file)
     }
   }
+}
+
+function listOf(locations: EntryLocation | readonly [EntryLocation, ...EntryLocation[]]) {
+  return 'what' in locations ? ([locations] as const) : locations
+}
+
+function withoutOurs(text: string, target: Target, record: EditRecord | undefined, isOurs: IsOurs): string {
+  const current = target.current(target.parse(text))
+  if (current === undefined || (!isAsInserted(text, record) && !isOurs(current))) return text
+  return removeEntry(text, target, record?.inserted)
 }
 
 /** True if the file still contains the text that was inserted. The user may have replaced it since. */

@@ -1,4 +1,4 @@
-// What we put into the files of clients: the entry of our server, and the hook that runs the guard.
+// What we put into the files of clients: the entry of our server, and hooks.
 import type { Target } from './entry.ts'
 import { serverName, type Client } from './clients.ts'
 import { addToJsonArray, parseJson, putInJson, removeFromJson } from './json-text.ts'
@@ -6,13 +6,9 @@ import type { Data } from './text-edit.ts'
 import { applyEdit } from './text-edit.ts'
 import { appendTable, parseToml, removeTable } from './toml-text.ts'
 
-/** Of the harness, in seconds; the guard itself gives up sooner. */
-const hookTimeout = 10
-const nativeEditTools = 'Edit|Write|MultiEdit|NotebookEdit'
-
 /** The entry of our server among those of a client. */
-export function createServerTarget({ format, container }: Client, value: Data): Target {
-  const path = [container, serverName]
+export function createServerTarget({ format, container }: Client, value: Data, name: string = serverName): Target {
+  const path = [container, name]
   const replaceTable = (text: string) => {
     const rest = removeTable(text, path)
     return applyEdit(rest, appendTable(rest, path, value))
@@ -20,9 +16,9 @@ export function createServerTarget({ format, container }: Client, value: Data): 
   return {
     value,
     parse: (text) => (format === 'toml' ? parseToml(text) : parseJson(text, format)),
-    current: (data) => toData(data[container])[serverName],
+    current: (data) => toData(data[container])[name],
     others(data) {
-      const { [serverName]: _, ...servers } = toData(data[container])
+      const { [name]: _, ...servers } = toData(data[container])
       return replaceContainer(data, container, servers)
     },
     add: (text) => (format === 'toml' ? appendTable(text, path, value) : putInJson(text, path, value)),
@@ -31,20 +27,19 @@ export function createServerTarget({ format, container }: Client, value: Data): 
   }
 }
 
-/** The guard among the hooks of Claude Code's settings (docs/guard.md). */
-export function createHookTarget(command: string): Target {
-  const path = ['hooks', 'PreToolUse']
-  const value = { matcher: nativeEditTools, hooks: [{ type: 'command', command, timeout: hookTimeout }] }
-  const groupsOf = (data: Data) => toList(toData(data['hooks'])['PreToolUse'])
+/** The groups of hooks of one event, in the form of Claude Code, Codex and Gemini CLI, or the hooks themselves, in that of Cursor. */
+export function createHookTarget(event: string, value: Data, format: 'json' | 'jsonc' = 'json'): Target {
+  const path = ['hooks', event]
+  const groupsOf = (data: Data) => toList(toData(data['hooks'])[event])
   const add = (text: string) => addToJsonArray(text, path, value)
   const target: Target = {
     value,
-    parse: (text) => parseJson(text, 'json'),
-    current: (data) => groupsOf(data).find(runsOnlyGuard),
+    parse: (text) => parseJson(text, format),
+    current: (data) => groupsOf(data).find(runsOnlyOurs),
     others(data) {
-      const groups = groupsOf(data).filter((group) => !runsOnlyGuard(group))
-      const { PreToolUse: _, ...hooks } = toData(data['hooks'])
-      return replaceContainer(data, 'hooks', { ...hooks, ...(groups.length > 0 && { PreToolUse: groups }) })
+      const groups = groupsOf(data).filter((group) => !runsOnlyOurs(group))
+      const { [event]: _, ...hooks } = toData(data['hooks'])
+      return replaceContainer(data, 'hooks', { ...hooks, ...(groups.length > 0 && { [event]: groups }) })
     },
     add,
     replace(text) {
@@ -52,31 +47,63 @@ export function createHookTarget(command: string): Target {
       return applyEdit(rest, add(rest))
     },
     remove(text) {
-      const index = groupsOf(target.parse(text)).findIndex(runsOnlyGuard)
+      const index = groupsOf(target.parse(text)).findIndex(runsOnlyOurs)
       return index === -1 ? text : target.remove(removeFromJson(text, [...path, index]))
     }
   }
   return target
 }
 
+/** A property that a file must have, whatever its value. */
+export function createPropertyTarget(name: string, value: unknown): Target {
+  return {
+    value,
+    parse: (text) => parseJson(text, 'json'),
+    current: (data) => data[name],
+    others(data) {
+      const { [name]: _, ...others } = data
+      return others
+    },
+    add: (text) => putInJson(text, [name], value),
+    replace: (text) => text,
+    remove: (text) => removeFromJson(text, [name])
+  }
+}
+
+/** A file that is ours as a whole. */
+export function createFileTarget(content: string): Target {
+  return {
+    value: content,
+    parse: (text) => ({ text }),
+    current: ({ text }) => (text === '' ? undefined : text),
+    others: () => ({}),
+    add: () => ({ offset: 0, length: 0, content }),
+    replace: () => content,
+    remove: () => ''
+  }
+}
+
 /** Whether an entry under our name starts or names this server. Any other entry of that name is left alone. */
 export function isOurEntry(entry: unknown): boolean {
-  const { command, args, url } = toData(entry)
-  if (typeof url === 'string') return /^http:\/\/(?:127\.\d+\.\d+\.\d+|localhost|\[::1\]):\d+\/mcp\/?$/.test(url)
-  const words = [command, ...toList(args)].filter((word) => typeof word === 'string')
+  const { command, args, url, httpUrl, serverUrl } = toData(entry)
+  const address = url ?? httpUrl ?? serverUrl
+  if (typeof address === 'string')
+    return /^http:\/\/(?:127\.\d+\.\d+\.\d+|localhost|\[::1\]):\d+\/mcp\/?$/.test(address)
+  const words = [command, ...toList(command), ...toList(args)].filter((word) => typeof word === 'string')
   return words.some(
     (word) => word.includes('async-crud-mcp') || /[\\/]dist[\\/](?:src[\\/]main\.js|main\.cjs)$/.test(word)
   )
 }
 
-/** A user made a group with other hooks beside the guard: it is not ours to remove. */
-function runsOnlyGuard(group: unknown): boolean {
-  const hooks = toList(toData(group)['hooks'])
-  return hooks.length === 1 && hooks.every((hook) => isGuard(toData(hook)['command']))
+/** A user made a group with other hooks beside ours: it is not ours to remove. Cursor has no groups. */
+function runsOnlyOurs(group: unknown): boolean {
+  const { hooks, command } = toData(group)
+  if (hooks === undefined) return isOurCommand(command)
+  return toList(hooks).length === 1 && toList(hooks).every((hook) => isOurCommand(toData(hook)['command']))
 }
 
-function isGuard(command: unknown): boolean {
-  return typeof command === 'string' && /(?:[\\/]main\.c?js["']?|async-crud-mcp)\s+guard\b/.test(command)
+function isOurCommand(command: unknown): boolean {
+  return typeof command === 'string' && /(?:[\\/]main\.c?js["']?|async-crud-mcp)\s+(?:guard|hook)\b/.test(command)
 }
 
 function replaceContainer(data: Data, name: string, value: Data): Data {

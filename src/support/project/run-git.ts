@@ -34,7 +34,8 @@ const options = ['-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null',
 export function runGit(
   args: readonly string[],
   signal: AbortSignal,
-  variables: Readonly<Record<string, string>> = {}
+  variables: Readonly<Record<string, string>> = {},
+  maxBytes = maxOutputBytes
 ): Promise<GitResult> {
   return new Promise((resolve) => {
     execFile(
@@ -44,7 +45,7 @@ export function runGit(
         // Windows looks for programs in the working directory first: it must not be one that other users can write.
         cwd: dirname(process.execPath),
         env: environment(variables),
-        maxBuffer: maxOutputBytes,
+        maxBuffer: maxBytes,
         signal,
         killSignal: 'SIGKILL',
         windowsHide: true

@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import { headerText } from '../header-text.ts'
+import { readTrace } from '../../support/trace-context.ts'
 import { untilAnswered } from '../../support/until-answered.ts'
 import type { McpServerOptions } from './server.ts'
 import { additionsTo, CancellableRequests, createToolCalls, type ToolCall } from './tool-call.ts'
@@ -60,7 +61,7 @@ export function createDirectHttp(options: McpServerOptions) {
     const { signal, cancel, end } = running.begin(toolCall.id)
     untilAnswered(response, cancel)
     const agentId = headerText(headers['x-agent-id'])
-    const requester = { agentId, connection: session?.connection, signal }
+    const requester = { agentId, connection: session?.connection, trace: readTrace(headers), signal }
     const json = await toolCalls.answer(toolCall, additions, requester)
     if (response.destroyed) return
     const content = end() ? json : JSON.stringify({ jsonrpc: '2.0', id: toolCall.id, error: cancelled })

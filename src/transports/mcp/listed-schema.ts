@@ -16,21 +16,31 @@ interface Schema {
   readonly anyOf?: readonly Schema[]
 }
 
-type Words = (name: string) => string | undefined
+interface Words {
+  (name: string): string | undefined
+  /** Of this tool. */
+  readonly unlisted?: readonly string[] | undefined
+}
 
 /** @param own words for parameters of this tool */
-export function toListedSchema(input: object, own: Readonly<Record<string, string>> = {}): JsonObjectSchema {
-  const words: Words = (name) => own[name] ?? parameterWords[name]
+export function toListedSchema(
+  input: object,
+  own: Readonly<Record<string, string>> = {},
+  unlisted?: readonly string[]
+): JsonObjectSchema {
+  const words: Words = Object.assign((name: string) => own[name] ?? parameterWords[name], { unlisted })
   return { type: 'object', ...toObject(input, words), additionalProperties: false }
 }
 
 function toObject({ properties = {}, required = [] }: Schema, words: Words): object {
-  const listed = Object.entries(properties).filter(([name]) => !unlistedParameters.has(name))
+  const listed = Object.entries(properties).filter(
+    ([name]) => !unlistedParameters.has(name) && words.unlisted?.includes(name) !== true
+  )
   return {
     properties: Object.fromEntries(
       listed.map(([name, schema]) => {
         const description = words(name)
-        return [name, { ...shorten(schema, words), ...(description !== undefined && { description }) }]
+        return [name, { ...shorten(schema, words, name), ...(description !== undefined && { description }) }]
       })
     ),
     ...(required.length > 0 && { required })
@@ -38,7 +48,7 @@ function toObject({ properties = {}, required = [] }: Schema, words: Words): obj
 }
 
 /** Bounds and patterns are checked all the same, and a refusal says what is wrong. */
-function shorten(schema: Schema, words: Words): object {
+function shorten(schema: Schema, words: Words, name = ''): object {
   const { type, enum: choices, default: value, items, anyOf } = schema
   return {
     ...(type !== undefined && { type }),
@@ -46,12 +56,17 @@ function shorten(schema: Schema, words: Words): object {
     ...(value !== undefined && value !== null && value !== '' && { default: value }),
     ...(schema.properties !== undefined && toObject(schema, words)),
     // A batch takes for each file what the tool for one file takes, and that is described there.
-    ...(items !== undefined && { items: shorten(items, isPathOwner(items) ? noWords : words) }),
+    ...(items !== undefined && {
+      items:
+        words.unlisted?.includes(`${name}[]`) === true
+          ? { type: 'object' }
+          : shorten(items, isPathOwner(items) ? noWords(words) : words)
+    }),
     ...(anyOf !== undefined && { anyOf: anyOf.map((form) => shorten(form, words)) })
   }
 }
 
-const noWords: Words = () => undefined
+const noWords = ({ unlisted }: Words): Words => Object.assign(() => undefined, { unlisted })
 
 function isPathOwner({ properties }: Schema): boolean {
   return properties !== undefined && 'path' in properties

@@ -4,8 +4,10 @@ import { createHash } from 'node:crypto'
 import { headerText } from '../header-text.ts'
 import { OperationError } from '../../errors.ts'
 import type { CallOperation, Caller } from '../../engine/context.ts'
+import type { Progress, Report } from '../../engine/progress.ts'
 import { agentOperations } from '../../operations/index.ts'
 import { suggest } from '../../support/suggest.ts'
+import { readTrace } from '../../support/trace-context.ts'
 import { instructionsFor } from './instructions.ts'
 import type { ToolOperation } from './offered-tools.ts'
 import { listResources, readResource, resourceTemplates, toProtocolError, type ListFiles } from './resources.ts'
@@ -120,6 +122,7 @@ function callOf(options: McpServerOptions, context: ServerContext): Call {
   return makeCall(options, {
     agentId: agentIdOf(context),
     connection: connectionOf(context.sessionId),
+    trace: traceOf(context),
     signal: signalOf(context),
     progress: progressOf(context)
   })
@@ -130,13 +133,20 @@ type Call = Parameters<CallOperation>[2]
 /** @param about what the request says beyond the connection */
 export function makeCall(
   { caller, maxWaitSeconds }: Pick<McpServerOptions, 'caller' | 'maxWaitSeconds'>,
-  { agentId, connection, signal, progress }: Pick<Caller, 'agentId' | 'connection'> & Omit<Call, 'caller'>
+  {
+    agentId,
+    connection,
+    trace,
+    signal,
+    progress
+  }: Pick<Caller, 'agentId' | 'connection' | 'trace'> & Omit<Call, 'caller'>
 ): Call {
   return {
     caller: {
       ...caller,
       agentId: agentId ?? caller.agentId,
       connection: connection ?? caller.connection,
+      ...(trace !== undefined && { trace }),
       ...(progress === undefined && { maxWaitSeconds })
     },
     signal,
@@ -176,6 +186,15 @@ function agentIdOf({ http, mcpReq, sessionId }: ServerContext): string | undefin
   return agentIdIn(mcpReq._meta) ?? connectionOf(sessionId)
 }
 
+/** Of `_meta`, which the call itself has; else of the request that carries it. */
+function traceOf({ http, mcpReq }: ServerContext): Caller['trace'] {
+  const headers = http?.req?.headers
+  return (
+    readTrace(mcpReq._meta) ??
+    readTrace(headers && { traceparent: headers.get('traceparent'), tracestate: headers.get('tracestate') })
+  )
+}
+
 /** The agent's name in a client's `_meta`. */
 export function agentIdIn(meta: Readonly<Record<string, unknown>> | undefined): string | undefined {
   const name = meta?.['async-crud-mcp/agent_id']
@@ -193,20 +212,39 @@ function signalOf({ http, mcpReq }: ServerContext): AbortSignal {
   return connection === undefined ? mcpReq.signal : AbortSignal.any([mcpReq.signal, connection])
 }
 
-/** Sends progress if the client asked for it; the numbers only have to grow. */
-function progressOf({ mcpReq }: ServerContext): ((message: string) => void) | undefined {
+/** Sends progress if the client asked for it. */
+function progressOf({ mcpReq }: ServerContext): Report | undefined {
   const progressToken = mcpReq._meta?.progressToken
   if (progressToken === undefined) return undefined
   // Its signal shows that a client has gone.
   return createProgress(progressToken, (notification) => void mcpReq.notify(notification).catch(() => {}))
 }
 
-export function createProgress(progressToken: string | number, send: (notification: ProgressNotification) => void) {
-  let progress = 0
-  return (message: string) => {
-    progress += 1
-    send({ method: 'notifications/progress', params: { progressToken, progress, message } })
+/** The protocol wants numbers that grow, also where nothing but a place in a queue changes. */
+export function createProgress(
+  progressToken: string | number,
+  send: (notification: ProgressNotification) => void
+): Report {
+  let last: number | undefined
+  /** What waits had counted before the work began. */
+  let before: number | undefined
+  let total: number | undefined
+  return ({ message, done, total: steps }: Progress) => {
+    if (done !== undefined) {
+      before ??= last ?? 0
+      total = steps === undefined ? total : before + steps
+    }
+    const progress = done === undefined ? afterWait(last ?? 0, total) : (before ?? 0) + done
+    if (last !== undefined && progress <= last) return
+    last = progress
+    const params = { progressToken, progress, ...(total !== undefined && { total }), message }
+    send({ method: 'notifications/progress', params })
   }
+}
+
+/** A wait within a step comes nearer to its end, and never there. */
+function afterWait(last: number, total: number | undefined): number {
+  return total === undefined ? last + 1 : (last + Math.floor(last) + 1) / 2
 }
 
 /** Of a name in a message. */

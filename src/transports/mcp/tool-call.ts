@@ -2,6 +2,7 @@
 import type { RequestId } from '@modelcontextprotocol/server'
 import type { Caller } from '../../engine/context.ts'
 import type { Operation } from '../../operations/definition/define.ts'
+import { readTrace } from '../../support/trace-context.ts'
 import { joinPieces } from '../encode-result.ts'
 import { agentIdIn, createProgress, makeCall, type McpServerOptions } from './server.ts'
 import { encodeToolResult, runTool } from './tools.ts'
@@ -20,8 +21,8 @@ export interface ToolCall {
 
 type Meta = Readonly<Record<string, unknown>>
 
-/** `agentId` comes before the name in `_meta`. */
-interface Requester extends Pick<Caller, 'agentId' | 'connection'> {
+/** `agentId` comes before the name in `_meta`, `trace` after the one in it. */
+interface Requester extends Pick<Caller, 'agentId' | 'connection' | 'trace'> {
   readonly signal: AbortSignal
   /** Sends a notification, if the client asked for progress. */
   readonly notify?: ((notification: object) => void) | undefined
@@ -57,7 +58,8 @@ export function createToolCalls({ operations, call, caller, maxWaitSeconds }: Mc
       const agentId = requester.agentId ?? agentIdIn(meta) ?? connection
       const token = meta?.['progressToken'] as string | number | undefined
       const progress = token === undefined || notify === undefined ? undefined : createProgress(token, notify)
-      const about = makeCall({ caller, maxWaitSeconds }, { agentId, connection, signal, progress })
+      const trace = readTrace(meta) ?? requester.trace
+      const about = makeCall({ caller, maxWaitSeconds }, { agentId, connection, trace, signal, progress })
       const outcome = await runTool(call, operation, input, about)
       const head = `{"jsonrpc":"2.0","id":${JSON.stringify(id)}`
       try {

@@ -4,6 +4,8 @@ export interface ToolWords {
   readonly description: string
   /** Those that need other words here than `parameterWords` has. */
   readonly parameters?: Readonly<Record<string, string>>
+  /** Accepted and documented, but not shown: what a model seldom needs here. `name[]`: the items of a list. */
+  readonly unlisted?: readonly string[]
 }
 
 /** By name, wherever a parameter is called that. Those that are clear by name, type and the tool's description have none. */
@@ -28,6 +30,9 @@ export const parameterWords: Readonly<Record<string, string>> = {
   ignore: 'Leave out what .gitignore excludes',
   cursor: 'next_cursor of the last answer',
   by_agent: '"external": from outside the server',
+  consistent: 'As of one moment, named by snapshot',
+  snapshot: 'As the file was then',
+  atomic: 'All or none',
   to_hash: 'Default: the current version',
   mode: 'shared: others can hold shared leases too',
   ttl_seconds: 'From your last call on the file; default 300',
@@ -36,7 +41,12 @@ export const parameterWords: Readonly<Record<string, string>> = {
 }
 
 /** Accepted, and not shown: without effect, for HTTP, or for programs that repeat calls: a model does not see that an answer is lost. */
-export const unlistedParameters: ReadonlySet<string> = new Set(['poll_interval_ms', 'include_modified', 'request_id'])
+export const unlistedParameters: ReadonlySet<string> = new Set([
+  'poll_interval_ms',
+  'include_modified',
+  'request_id',
+  'change_set'
+])
 
 /** A tool without words here has the description of its operation. */
 export const toolWords: Readonly<Record<string, ToolWords>> = {
@@ -72,24 +82,49 @@ export const toolWords: Readonly<Record<string, ToolWords>> = {
   get_server_info: {
     description: 'Which process answers and which project it serves: name, root, Git branch and commit.'
   },
-  async_batch_read: { description: 'Read several files, each as async_read does, with a result for each.' },
+  async_batch_read: { description: 'Read several files, each as async_read does.', unlisted: ['diff_format'] },
   async_batch_write: {
-    description: 'Create several files, each as async_write does, with a result for each. Not all or nothing.'
+    description: 'Create several files, each as async_write does.',
+    unlisted: ['timeout', 'diff_format']
   },
   async_batch_update: {
-    description: 'Change several files, each as async_update does, with a result for each. Not all or nothing.'
+    description: 'Change several files, each as async_update does.',
+    unlisted: ['timeout', 'diff_format']
   },
   async_history: {
     description:
       'The known versions of a file, or of all files, newest first: hash, author, time, operation, and whether it is kept for async_diff and async_restore.'
   },
+  async_transaction: {
+    description:
+      'Make changes of several files, all or none, each as the tool of its kind makes it. Any contention: nothing is changed, and all of them are told.',
+    unlisted: [
+      'timeout',
+      'diff_format',
+      'encoding',
+      'fencing_token',
+      'create_dirs',
+      'separator',
+      'unified_diff',
+      'create_if_missing',
+      // As async_update has them.
+      'patches[]'
+    ]
+  },
+  async_undo: {
+    description:
+      "Take changes back, chosen by any of agent, change set, time, globs, versions; others' work stays. Conflicts are told, and nothing changes unless partial. To redo, undo the undo's change set.",
+    unlisted: ['timeout', 'diff_format', 'agent_id']
+  },
+  async_blame: { description: 'Who made each line: agent, change set, version, or commit.' },
   async_diff: { description: 'What differs between two kept versions of a file, and who changed it.' },
   async_restore: {
     description: 'Bring back a kept version of a file, deleted ones included.',
     parameters: {
       hash: 'The version to bring back',
       expected_hash: 'The version to replace; default: the one you have read; null: any'
-    }
+    },
+    unlisted: ['timeout', 'diff_format']
   },
   lock_try: {
     description:

@@ -36,7 +36,7 @@ export function toTool(operation: ToolOperation, hasOutputSchema: boolean): Tool
     name,
     title,
     description: isPlain ? `${description} ${plainHint}` : description,
-    inputSchema: toListedSchema(input, words?.parameters),
+    inputSchema: toListedSchema(input, words?.parameters, words?.unlisted),
     // A tool that has one must answer with structured content, which a plain text replaces.
     ...(hasOutputSchema && !isPlain && { outputSchema: outputSchemaOf(operation) }),
     annotations
@@ -52,10 +52,15 @@ function outputSchemaOf({ output, contends, envelope }: Operation): JsonObjectSc
   for (const outcome of outcomes) {
     for (const [name, schema] of Object.entries(outcome.properties)) properties[name] ??= schema
   }
-  const statuses = outcomes.map(({ properties }) => (properties['status'] as { const?: string } | undefined)?.const)
+  const statuses = outcomes.flatMap(({ properties: own }) => statusesOf(own['status']))
   if (statuses.includes(undefined)) return plain({ type: 'object', properties })
   const status = { type: 'string', enum: statuses, description: 'Outcome: which of the other properties are present.' }
   return plain({ type: 'object', properties: { ...properties, status }, required: ['status'] })
+}
+
+function statusesOf(status: object | undefined): readonly (string | undefined)[] {
+  const { const: only, enum: several } = (status ?? {}) as { const?: string; enum?: readonly string[] }
+  return several ?? [only]
 }
 
 /** JSON Schema without TypeBox's symbols. */

@@ -3,6 +3,8 @@ import type { Server, Socket } from 'node:net'
 import { setImmediate, setTimeout as delay } from 'node:timers/promises'
 import type { Member } from '../state/state-file.ts'
 import type { ByteBudget } from '../../engine/byte-budget.ts'
+import type { OwnParts } from '../../engine/context.ts'
+import type { Progress } from '../../engine/progress.ts'
 import { OperationError, toOperationError } from '../../errors.ts'
 import { isLarge } from '../../support/encode-large.ts'
 import { version } from '../../support/installation.ts'
@@ -141,11 +143,12 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
       await setImmediate()
       if (!peers.has(peer)) return
       if (request.type === 'call' && request.caller.connection !== undefined) connections.add(request.caller.connection)
-      const onProgress = (message: string) => channel.send({ type: 'progress', id, message })
+      const reports = {
+        progress: (progress: Progress) => channel.send({ type: 'progress', id, ...progress }),
+        onWait: (ms: number, result: string) => channel.send({ type: 'waited', id, ms, result })
+      }
       const result =
-        request.type === 'follow'
-          ? await beginFeed(peer)
-          : await carryOut(engine, request, controller.signal, onProgress)
+        request.type === 'follow' ? await beginFeed(peer) : await carryOut(engine, request, controller.signal, reports)
       const message = { type: 'result', id, result } as const
       if (typeof result === 'object' && isLarge(result as Readonly<Record<string, unknown>>))
         await channel.sendLarge(message)
@@ -220,12 +223,14 @@ function carryOut(
   engine: EngineLink,
   request: Exclude<RelayRequest, { type: 'follow' }>,
   signal: AbortSignal,
-  onProgress: (message: string) => void
+  reports: Required<Pick<OwnParts, 'progress' | 'onWait'>>
 ): Promise<object | boolean> {
   switch (request.type) {
     case 'call': {
       const { name, input, caller } = request
-      return engine.call(name, input, { caller, signal, progress: request.progress ? onProgress : undefined })
+      const progress = request.progress ? reports.progress : undefined
+      const onWait = request.waits ? reports.onWait : undefined
+      return engine.call(name, input, { caller, signal, progress, onWait })
     }
     case 'holds_leases':
       return engine.holdsLeases(request.connection)

@@ -106,6 +106,7 @@ export function createMembership(options: MembershipOptions) {
   async function becomeAuthority(): Promise<EngineLink> {
     try {
       await takeAddress()
+      if (ended.signal.aborted) throw serverStopping()
     } catch (error) {
       await coordinator.resign()
       throw error
@@ -248,7 +249,8 @@ export function createMembership(options: MembershipOptions) {
     /** Before the engine stops. Relays keep further requests for the next authority; this process, as a relay, withdraws what it has asked. */
     async announceLeaving(): Promise<void> {
       relay?.withdraw()
-      if (role !== 'authority') return
+      // If the authority leaves meanwhile, another process takes over: an engine that stops could restore no lease.
+      if (role !== 'authority') return ended.abort()
       server.stopListening()
       await server.announceLeaving(leaveMs)
     },

@@ -2,6 +2,7 @@
 import type { Member } from '../state/state-file.ts'
 import type { ErrorOnWire } from '../../errors.ts'
 import type { Caller, OperationResult } from '../../engine/context.ts'
+import type { Progress } from '../../engine/progress.ts'
 import type { TreeEvent } from '../../engine/events/tree-event.ts'
 
 /** Increases with every change that an older process would misunderstand. */
@@ -31,6 +32,8 @@ interface CallRequest {
   readonly caller: Caller
   /** Whether progress is wanted. */
   readonly progress: boolean
+  /** Whether the relay wants to know how long the call waited for locks. */
+  readonly waits: boolean
 }
 
 export type RelayMessage =
@@ -74,7 +77,8 @@ export type AuthorityMessage =
   /** Names the journal that has the receipts of changes from now on; undefined if none has. */
   | { readonly type: 'lineage'; readonly lineage: string | undefined }
   | { readonly type: 'refused'; readonly message: string }
-  | { readonly type: 'progress'; readonly id: number; readonly message: string }
+  | ({ readonly type: 'progress'; readonly id: number } & Progress)
+  | { readonly type: 'waited'; readonly id: number; readonly ms: number; readonly result: string }
   | { readonly type: 'result'; readonly id: number; readonly result: OperationResult | object | boolean }
   | { readonly type: 'error'; readonly id: number; readonly error: ErrorOnWire }
   | { readonly type: 'event'; readonly event: TreeEvent }

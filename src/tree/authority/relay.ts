@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Activity } from '../../../schemas/activity.ts'
 import type { LockList } from '../../../schemas/lock-list.ts'
 import { cancellationOf, OperationError, serverStopping } from '../../errors.ts'
-import type { OperationResult } from '../../engine/context.ts'
+import type { OperationResult, OwnParts } from '../../engine/context.ts'
 import type { EventListener } from '../../engine/events/tree-event.ts'
 import type { TrackedFiles } from '../../engine/versions/tracked-files.ts'
 import { isLarge } from '../../support/encode-large.ts'
@@ -42,13 +42,15 @@ export interface ConnectOptions {
 interface Pending {
   readonly resolve: (result: never) => void
   readonly reject: (error: OperationError) => void
-  readonly progress: ((message: string) => void) | undefined
+  readonly progress: OwnParts['progress']
+  readonly onWait: OwnParts['onWait']
   /** The operation called, if any. */
   readonly operation: string | undefined
 }
 
 interface AskOptions {
-  readonly progress?: ((message: string) => void) | undefined
+  readonly progress?: OwnParts['progress']
+  readonly onWait?: OwnParts['onWait']
   /** Cancels what was asked. */
   readonly signal?: AbortSignal
 }
@@ -112,7 +114,9 @@ async function connectRelay(connect: Connect, { hello, signal, silenceMs }: Conn
         isLeaving = true
         return channel.send({ type: 'left' })
       case 'progress':
-        return pending.get(message.id)?.progress?.(message.message)
+        return pending.get(message.id)?.progress?.(message)
+      case 'waited':
+        return pending.get(message.id)?.onWait?.(message.ms, message.result)
       case 'result':
         // Of the type asked for: the authority speaks the same protocol.
         return settle(message.id)?.resolve(message.result as never)
@@ -147,7 +151,7 @@ async function connectRelay(connect: Connect, { hello, signal, silenceMs }: Conn
   }
 
   /** @throws OperationError OVERLOADED if the authority cannot be asked any more: nothing was done, and the next authority can be asked */
-  async function ask<Result>(question: Question, { progress, signal }: AskOptions = {}): Promise<Result> {
+  async function ask<Result>(question: Question, { progress, onWait, signal }: AskOptions = {}): Promise<Result> {
     // If this process was suspended, the authority's `leaving` may already be in the socket: it is read first.
     await nextTurn()
     if (isLeaving || isClosed) throw serverStopping()
@@ -159,7 +163,9 @@ async function connectRelay(connect: Connect, { hello, signal, silenceMs }: Conn
     const onAbort = () => signal !== undefined && cancel(id, cancellationOf(signal))
     signal?.addEventListener('abort', onAbort, { once: true })
     const operation = question.type === 'call' ? question.name : undefined
-    const answer = new Promise<Result>((resolve, reject) => pending.set(id, { resolve, reject, progress, operation }))
+    const answer = new Promise<Result>((resolve, reject) =>
+      pending.set(id, { resolve, reject, progress, onWait, operation })
+    )
     if (!large) channel.send({ ...question, id })
     return answer.finally(() => signal?.removeEventListener('abort', onAbort))
   }
@@ -178,8 +184,10 @@ async function connectRelay(connect: Connect, { hello, signal, silenceMs }: Conn
     channel.send({ type: 'cancel', id, reason: reason.toWire() })
   }
 
-  const call: EngineLink['call'] = (name, input, { caller, signal, progress }) =>
-    ask<OperationResult>({ type: 'call', name, input, caller, progress: progress !== undefined }, { progress, signal })
+  const call: EngineLink['call'] = (name, input, { caller, signal, progress, onWait }) => {
+    const wanted = { progress: progress !== undefined, waits: onWait !== undefined }
+    return ask<OperationResult>({ type: 'call', name, input, caller, ...wanted }, { progress, onWait, signal })
+  }
 
   try {
     const { pid, settings, state } = await welcome.promise

@@ -81,7 +81,7 @@ export interface Tree extends Omit<EngineLink, 'feed'>, TreeFacts {
   readonly join: () => Promise<unknown>
   /** Before a client follows `events`: resolves once those of the tree reach it. @throws OperationError as a call */
   readonly bringEvents: () => Promise<void>
-  /** The reason why calls get no answer, found within this time; undefined if there is none. */
+  /** What is wrong with the authority, seen from here: why calls get no answer, found within this time; undefined if nothing is. */
   readonly findObstacle: (limitMs: number) => Promise<string | undefined>
   /** This process has begun to listen: updates what programs that look for the tree find. */
   readonly introduce: () => void
@@ -239,6 +239,13 @@ export function createTree(options: TreeOptions): Tree {
     }
   }
 
+  /** The authority reports its own state itself; its relays know only that no journal takes what it changes. */
+  function findUnwritten(): string | undefined {
+    const link = membership.current()
+    if (link === undefined || link === engine || link.lineage?.() !== undefined) return undefined
+    return `Process ${membership.authorityPid()}, which serves this tree, cannot write the state of the tree. Operations go on, but if that process ends, leases, places in line and the receipts of changes from this time are lost. Its log says what is in the way.`
+  }
+
   function disconnect(connection: string): void {
     handOver.remove(connection)
     // A process that has made no call has taken no lease, and owns nothing.
@@ -284,7 +291,7 @@ export function createTree(options: TreeOptions): Tree {
     bringEvents: () =>
       ask(async (link) => (link === engine ? undefined : eventFeed.begin(link)), { repeats: 'always' }),
     assertInPlace: () => membership.assertInPlace(),
-    findObstacle: (limitMs) => membership.findObstacle(limitMs),
+    findObstacle: async (limitMs) => (await membership.findObstacle(limitMs)) ?? findUnwritten(),
     join: () => membership.link(),
     role: membership.role,
     authorityPid: membership.authorityPid,

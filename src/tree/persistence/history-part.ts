@@ -100,6 +100,7 @@ function isVersion(value: unknown): boolean {
     seq: 'number'
   })
   if (!isOne || !isFields(value) || !isWas(value['was'])) return false
+  if (!['string', 'undefined'].includes(typeof value['changeSet'])) return false
   return value['hash'] === null || typeof value['hash'] === 'string'
 }
 

@@ -12,6 +12,9 @@ export interface Stamp {
   readonly boot?: string
 }
 
+/** Processes of one boot read their wall clock at their starts: by less than this they differ without any step. */
+const jitterMs = 100
+
 const [boot] = thisProcess.process_start?.split('/') ?? []
 
 function uptimeMs(): number {
@@ -30,7 +33,11 @@ export function shiftOf(stamp: Stamp): number {
   const { writtenAt, uptimeMs: then } = stamp
   const now = systemClock.now()
   if (writtenAt === undefined) return 0
-  if (then !== undefined && stamp.boot === boot && then <= uptimeMs()) return now - writtenAt - (uptimeMs() - then)
+  if (then !== undefined && stamp.boot === boot && then <= uptimeMs()) {
+    const shift = now - writtenAt - (uptimeMs() - then)
+    // So that a time is told by every process as it was told first.
+    return Math.abs(shift) < jitterMs ? 0 : shift
+  }
   // The clock was set back: no more time is left than was then.
   return Math.min(0, now - writtenAt)
 }

@@ -28,8 +28,8 @@ export function createLossPart(lostLeases: LostLeases): PersistedPart {
     },
     onChange: (notify) =>
       lostLeases.onChange((agentId, key) => {
-        // A second notice does an agent no harm; a missing one may.
-        const isUrgent = lostLeases.state(agentId, key)?.isTold === false
+        // A second notice does an agent no harm. A missing one may, and so does a refusal for a loss that it has dealt with.
+        const isUrgent = lostLeases.state(agentId, key)?.isTold !== true
         notify({
           key: `${agentId}\0${key}`,
           record: () => lostLeases.state(agentId, key) ?? gone(agentId, key),

@@ -142,7 +142,8 @@ export function createPersistence(options: PersistenceOptions): Persistence {
 
   return {
     async open(isContinued, epoch) {
-      if (first === undefined) return
+      // An engine that stops restores nothing, and must not write that down.
+      if (first === undefined || revalidation.signal.aborted) return
       isOnVolume = epoch !== undefined
       if (epoch !== undefined && state === undefined) place = chooseOnVolume(first, epoch)
       place ??= choosePlace(first)

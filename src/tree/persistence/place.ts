@@ -61,6 +61,12 @@ export function lockState(path: string): StateLock | undefined {
 
 /** Whether the open file is the one that is at the path. */
 export function isAt(path: string, fd: number): boolean {
-  const [there, open] = [lstatSync(path, { bigint: true, throwIfNoEntry: false }), fstatSync(fd, { bigint: true })]
-  return there?.ino === open.ino && there.dev === open.dev
+  const open = fstatSync(fd, { bigint: true })
+  try {
+    const there = lstatSync(path, { bigint: true })
+    return there.ino === open.ino && there.dev === open.dev
+  } catch {
+    // Missing, or a folder of the path is a file or closed to this process by now.
+    return false
+  }
 }

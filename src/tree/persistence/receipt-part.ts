@@ -102,7 +102,8 @@ function isReceipt(record: unknown): record is Receipt {
 const models = {
   write: { path: 'string', staged: 'string', node: 'string', after: 'string' },
   delete: { path: 'string', node: 'string' },
-  rename: { from: 'string', to: 'string', node: 'string' }
+  rename: { from: 'string', to: 'string', node: 'string' },
+  transaction: { record: 'string' }
 } as const
 
 function isIntent(value: unknown): value is Intent {

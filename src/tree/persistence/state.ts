@@ -56,7 +56,7 @@ export function createState(options: StateOptions) {
   let healing: NodeJS.Timeout | undefined
   /** True while the journal lacks something: then it is rewritten. */
   let isBroken = false
-  let isRewriting = false
+  let rewriting: Promise<void> | undefined
   let isStopping = false
   let isClosed = false
 
@@ -69,7 +69,7 @@ export function createState(options: StateOptions) {
         if (tries === lockTries) throw new Error('another process has its lock')
         await delay(lockRetryMs)
       }
-      if (isClosed) return unlock()
+      if (isClosed || isStopping) return unlock()
       begin()
       // If the state is small, the first call finds all of it.
       await Promise.race([restoring, delay(graceMs, undefined, { ref: false })])
@@ -186,12 +186,14 @@ export function createState(options: StateOptions) {
     if (!journal.isInPlace() || !lock.isInPlace()) return fail(new Error('another program has removed or replaced it'))
     // A frozen part would be left out.
     if (journal.isLong() && restoring === undefined && !isStopping) void rewrite()
-    else if (!isRewriting) void Promise.all([journal.sync(), bases?.sync()]).catch(ignoreOnceClosed)
+    else if (rewriting === undefined) void Promise.all([journal.sync(), bases?.sync()]).catch(ignoreOnceClosed)
   }
 
-  async function rewrite(): Promise<void> {
-    if (isRewriting) return
-    isRewriting = true
+  function rewrite(): Promise<void> {
+    return (rewriting ??= rewriteNow().finally(() => (rewriting = undefined)))
+  }
+
+  async function rewriteNow(): Promise<void> {
     // Together, without an await: records gathered now are in both, and later ones in neither.
     flush()
     const records = parts.flatMap((part) => Array.from(part.dump(), (record): [string, unknown] => [part.name, record]))
@@ -201,8 +203,6 @@ export function createState(options: StateOptions) {
       onTrouble('journal', undefined)
     } catch (error) {
       if (!isClosed) fail(error)
-    } finally {
-      isRewriting = false
     }
   }
 
@@ -243,7 +243,6 @@ export function createState(options: StateOptions) {
     }
     if (lock === undefined) return fail(new Error('another process has its lock'))
     if (!hadAll) {
-      isBroken = false
       try {
         begin()
       } catch (error) {
@@ -299,6 +298,8 @@ export function createState(options: StateOptions) {
     async close(): Promise<void> {
       await opening
       if (isClosed) return
+      // What happened while nothing could be written: there may be a way by now.
+      if (lock !== undefined && isBroken) await rewrite()
       if (lock !== undefined && !isBroken) {
         flush()
         await Promise.all([journal.sync(), bases?.sync()]).catch((error: unknown) =>

@@ -79,7 +79,7 @@ for (const [index, transport] of transports.entries()) {
       for (const [at, answer] of (await refused(t, tree, ann, 'LOCK_TIMEOUT')).entries()) {
         const failure = 'results' in answer ? (answer['results'] as Answer[])[0]! : answer
         const message = String(failure['message'] ?? failure['error'].message)
-        t.match(message, /Agent bob has leased it .* until .*, (?:99|100)\S* s from now.*"moving Foo"/, message)
+        t.match(message, /Agent bob has leased it .* until .*, (?:9\d|100)\S* s from now.*"moving Foo"/, message)
         t.match(message, /as agent ann/, 'and under which name it came')
         if (changes[at]!.operation === 'edit_file') continue
         const [holder] = failure['details'].holders as [Answer]

@@ -69,9 +69,10 @@ t.test('each trouble is found', async (t) => {
     'elsewhere/f': '',
     'open/.async-crud-mcp/x': '',
     'bad.json': '{"daemon": {"prot": 1}}',
-    '.cursor/mcp.json': '{"mcpServers": {"async-crud": {"command": "/gone/node", "args": ["/gone/dist/main.cjs"]}}}',
+    '.cursor/mcp.json':
+      '{"mcpServers": {"async-crud-mcp": {"command": "/gone/node", "args": ["/gone/dist/main.cjs"]}}}',
     '.codex/config.toml': 'broken =\n',
-    '.config/Claude/claude_desktop_config.json': '{"mcpServers": {"async-crud": {"command": "other"}}}',
+    '.config/Claude/claude_desktop_config.json': '{"mcpServers": {"async-crud-mcp": {"command": "other"}}}',
     '.config/systemd/user/async-crud-mcp.service': ''
   })
   symlinkSync('../elsewhere', home.path('linked/.async-crud-mcp'))
@@ -100,7 +101,7 @@ t.test('each trouble is found', async (t) => {
     /^warn service: async-crud-mcp is installed, but systemd does not answer: systemctl is not installed/,
     /^warn clients: Cursor: .* starts \/gone\/node, which is gone/,
     /^warn clients: Codex: .*config\.toml is not valid TOML/,
-    /^warn clients: Claude Desktop: async-crud in .* is another server/
+    /^warn clients: Claude Desktop: async-crud-mcp in .* is another server/
   ]
   for (const trouble of expected)
     t.ok(

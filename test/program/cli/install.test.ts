@@ -124,7 +124,7 @@ t.test('the same where none runs: the server goes into the background, and all f
   t.match(await home.call(args, { PATH: path }), { code: 0, stdout: /is already running/ })
   t.strictSame(settled(home), after, 'a second time changes nothing')
   await seeLeaseOfClient(t, home)
-  await home.call(['setup', 'claude-code', '--project', 'tree', '--guard'])
+  await home.call(['setup', 'claude-code', '--project', 'tree'])
   const pid = findServer(home.path('tree'))?.pid ?? 0
   t.match(await home.call(['uninstall', '--purge'], { PATH: path }), { code: 0, stderr: '' })
   t.equal(isRunning(pid, null), false)
@@ -138,7 +138,7 @@ t.test('output that is not read stops nothing half done', async (t) => {
   const { path } = makeTool(makeTree(t), 'systemctl', noBus)
   const before = home.snapshot()
   t.equal(await home.runUnread(['quick-install', '--dir', 'tree', '--no-service'], { PATH: path }), 0)
-  t.match(home.read('.codex/config.toml'), 'async-crud', 'the last client, too')
+  t.match(home.read('.codex/config.toml'), 'async-crud-mcp', 'the last client, too')
   for (const command of [
     ['doctor'],
     ['config', 'show'],
@@ -156,7 +156,7 @@ async function seeLeaseOfClient(t: Tap, home: Home): Promise<void> {
   const { mcpServers } = JSON.parse(home.read('.cursor/mcp.json')) as {
     mcpServers: Record<string, { command: string; args: string[] }>
   }
-  const { command = '', args = [] } = mcpServers['async-crud'] ?? {}
+  const { command = '', args = [] } = mcpServers['async-crud-mcp'] ?? {}
   const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } })
   await client.connect(new StdioClientTransport({ command, args, stderr: 'ignore', env: home.environment }))
   await client.callTool({ name: 'lock_try', arguments: { filepaths: ['f'], agent_id: 'ann' } })
@@ -166,7 +166,7 @@ async function seeLeaseOfClient(t: Tap, home: Home): Promise<void> {
 }
 
 t.test('what is not ours stays, and what is in the way is said and can be tried again', async (t) => {
-  const home = homeOf(t, { ...used, '.cursor/mcp.json': '{"mcpServers": {"async-crud": {"command": "mine"}}}' })
+  const home = homeOf(t, { ...used, '.cursor/mcp.json': '{"mcpServers": {"async-crud-mcp": {"command": "mine"}}}' })
   const { path } = makeTool(makeTree(t), 'systemctl', noBus)
   const environment = { PATH: path }
   const before = home.snapshot()

@@ -337,3 +337,30 @@ for (const [what, act] of Object.entries(uncaught)) {
     t.match(program.stderr.join('\n'), /stopping after an unexpected failure/)
   })
 }
+
+t.test('without a named folder the one it was called from is served, but no home and no disk', async (t) => {
+  const tree = makeTree(t, { 'app/f': '', 'package/package.json': '{}' })
+  const run = (cwd: string, more: Record<string, string> = {}) => {
+    const env = { PATH: process.env['PATH'] ?? '', HOME: tree.root, ASYNC_CRUD_MCP_CONFIG: '', ...more }
+    return spawnSync(process.execPath, [programPath, '--stdio'], { cwd, env, input: '', encoding: 'utf8' })
+  }
+  const served = run(tree.path('app'))
+  t.equal(served.status, 0)
+  t.match(served.stderr, `no --dir was given: serving ${tree.path('app')}`)
+  const byNpm = { INIT_CWD: tree.path('app'), npm_package_json: tree.path('package/package.json') }
+  t.match(run(tree.path('package'), byNpm).stderr, `serving ${tree.path('app')}`, 'from where npm was called')
+  t.match(
+    run(tree.path('app'), { ...byNpm, INIT_CWD: tree.root }).stderr,
+    `serving ${tree.path('app')}`,
+    'not a script'
+  )
+  for (const [folder, words] of [
+    [tree.root, /your home folder.*--dir/],
+    ['/', /the whole disk.*--dir/]
+  ] as const) {
+    const refused = run(folder)
+    t.equal(refused.status, 1)
+    t.match(refused.stderr, words)
+  }
+  t.same(tree.own(), [], 'nothing was written there')
+})

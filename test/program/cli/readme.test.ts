@@ -148,7 +148,7 @@ t.test('an MCP client that starts the server itself as the README says finds the
   const tree = makeTree(t, { 'a.txt': 'one\n' })
   const block = /itself, over stdio[^]*?```json\n([^]*?)```/.exec(readme)?.[1] ?? ''
   const { mcpServers } = JSON.parse(block) as { mcpServers: Record<string, { command: string; args: string[] }> }
-  const { command = '', args = [] } = mcpServers['async-crud'] ?? {}
+  const { command = '', args = [] } = mcpServers['async-crud-mcp'] ?? {}
   const real = args.map((arg) =>
     arg.replace('/path/to/async-crud-mcp', fileURLToPath(project)).replace('/path/to/your/project', tree.root)
   )

@@ -36,7 +36,7 @@ model = "o9"
 [mcp_servers.files] # local
 command = "files"
 args = [
-  "[mcp_servers.async-crud]", # only looks like a table
+  "[mcp_servers.async-crud-mcp]", # only looks like a table
 ]
 
 [profiles.fast]
@@ -48,7 +48,11 @@ const existing: Record<string, string> = {
   '.config/Claude/claude_desktop_config.json': '{\r\n    "theme": "dark",\r\n    "mcpServers": {}\r\n}\r\n',
   '.cursor/mcp.json': jsonWithComments,
   '.config/Code/User/mcp.json': '\uFEFF{\n  // nothing yet\n}\n',
-  '.codex/config.toml': toml
+  '.codex/config.toml': toml,
+  '.gemini/settings.json': '{\n  // mine\n  "theme": "x"\n}\n',
+  '.codeium/windsurf/mcp_config.json': strictJson,
+  '.config/zed/settings.json': '// Zed\n{\n  "vim_mode": true,\n}\n',
+  '.config/opencode/opencode.json': '{"$schema": "https://opencode.ai/config.json"}'
 }
 
 const layouts: Record<string, Record<string, string>> = {
@@ -59,7 +63,7 @@ const layouts: Record<string, Record<string, string>> = {
 }
 
 for (const [situation, files] of Object.entries(layouts)) {
-  t.test(`all five clients are set up in ${situation}, twice is once, and every byte comes back`, (t) => {
+  t.test(`all clients are set up in ${situation}, twice is once, and every byte comes back`, (t) => {
     const home = makeHome(t, files)
     const before = home.snapshot()
     const user: UserEnvironment = { platform: 'linux', home: home.root, environment: {} }
@@ -73,10 +77,13 @@ for (const [situation, files] of Object.entries(layouts)) {
       const { text } = readUserFile(place.file)
       t.equal(text, plan.after)
       t.ok(isSubsequence(old, text), 'every byte of before is still there')
-      t.match(place.target.current(place.target.parse(text.replace('\uFEFF', ''))), {
-        command: process.execPath,
-        args: [programPath, '--transport', 'stdio', '--dir', home.root]
-      })
+      const args = [programPath, '--transport', 'stdio', '--dir', home.root]
+      t.match(
+        place.target.current(place.target.parse(text.replace('\uFEFF', ''))),
+        client.name === 'opencode'
+          ? { type: 'local', command: [process.execPath, ...args] }
+          : { command: process.execPath, args }
+      )
       const after = home.snapshot()
       const again = planAddition(place, journal, isOurEntry)
       again.apply()
@@ -97,7 +104,7 @@ t.test('the command shows the change, makes it and takes it back', async (t) => 
       const before = home.snapshot()
       const run = (args: string[]) => (name === 'cursor' ? home.run(args) : home.call(args))
       const shown = await run(['setup', name, '--dir', 'tree', '--dry-run'])
-      t.match(shown, { code: 0, stdout: /^\+.*async-crud/m, stderr: '' })
+      t.match(shown, { code: 0, stdout: /^\+.*async-crud-mcp/m, stderr: '' })
       t.notMatch(shown.stdout, '\u001B', 'no colours where nobody looks')
       t.strictSame(home.snapshot(), before, '--dry-run changes nothing')
       t.match(await run(['setup', name, '--dir', 'tree']), { code: 0, stdout: /entry written/, stderr: '' })
@@ -127,13 +134,13 @@ t.test('what others add and change after us stays when our entry goes', (t) => {
   const moved = createServerTarget(cursor, { command: 'node', args: ['other.js'] })
   const again = addEntry(text, moved, inserted)
   t.equal(removeEntry(again.text, moved, again.inserted), '{}', 'a changed entry still leaves no trace')
-  const reordered = '{"mcpServers": {"a": {}, /* one */ "async-crud": {"command": "node"}, "b": {}}}'
+  const reordered = '{"mcpServers": {"a": {}, /* one */ "async-crud-mcp": {"command": "node"}, "b": {}}}'
   t.equal(removeEntry(reordered, target), '{"mcpServers": {"a": {}, /* one */  "b": {}}}')
   t.equal(
-    removeEntry('{\n  "mcpServers": {\n    "a": {}, // one\n    "async-crud": {}\n  }\n}', target),
+    removeEntry('{\n  "mcpServers": {\n    "a": {}, // one\n    "async-crud-mcp": {}\n  }\n}', target),
     '{\n  "mcpServers": {\n    "a": {} // one\n  }\n}'
   )
-  t.equal(removeEntry('{"mcpServers": {"a": {}, "async-crud": {},}}', target), '{"mcpServers": {"a": {}, }}')
+  t.equal(removeEntry('{"mcpServers": {"a": {}, "async-crud-mcp": {},}}', target), '{"mcpServers": {"a": {}, }}')
   t.end()
 })
 
@@ -180,7 +187,7 @@ t.test('an entry that was put in the place of ours is not taken out', (t) => {
   const journal = createJournal(home.path('data'))
   const place = serverLocation(findClient('cursor'), stdioLaunch([home.root]), user)
   planAddition(place, journal, isOurEntry).apply()
-  home.write('.cursor/mcp.json', '{"mcpServers": {"async-crud": {"command": "mine"}}}')
+  home.write('.cursor/mcp.json', '{"mcpServers": {"async-crud-mcp": {"command": "mine"}}}')
   t.throws(() => planAddition(place, journal, isOurEntry), /setup did not write/)
   t.equal(planRemoval(place, journal, isOurEntry).isChange, false)
   t.end()
@@ -207,11 +214,11 @@ t.test('a table of Codex with subtables is replaced and removed whole, comments 
   const codex = clients.find(({ name }) => name === 'codex')
   if (codex === undefined) throw new Error('no codex')
   const target = createServerTarget(codex, { command: 'node', args: ['a "b" \\ c'] })
-  const text = `[mcp_servers."async-crud"]\ncommand = "old"\n\n[mcp_servers.async-crud.env]\nA = "1"\n\n# the next\n[x]\ny = 1\n`
+  const text = `[mcp_servers."async-crud-mcp"]\ncommand = "old"\n\n[mcp_servers.async-crud-mcp.env]\nA = "1"\n\n# the next\n[x]\ny = 1\n`
   t.equal(removeEntry(text, target), `\n# the next\n[x]\ny = 1\n`)
   const { text: replaced } = addEntry(text, target)
   t.same(parseToml(replaced), {
-    mcp_servers: { 'async-crud': { command: 'node', args: ['a "b" \\ c'] } },
+    mcp_servers: { 'async-crud-mcp': { command: 'node', args: ['a "b" \\ c'] } },
     x: { y: 1 }
   })
   t.throws(
@@ -233,7 +240,7 @@ t.test('a file that cannot be read as what it should be is refused and left alon
     [
       'cursor',
       '.cursor/mcp.json',
-      '{"mcpServers": {"async-crud": {"command": "mine"}}}',
+      '{"mcpServers": {"async-crud-mcp": {"command": "mine"}}}',
       /setup did not write.*--force/
     ],
     ['vscode', '.config/Code/User/mcp.json', '{"servers": {"a": }}', /is not valid JSON/],
@@ -254,9 +261,9 @@ t.test('a file that cannot be read as what it should be is refused and left alon
   t.match({ code, stdout, stderr }, { code: 1, stdout: '', stderr: /mcp\.json is not valid JSON/ })
   t.equal(stderr.trimEnd().split('\n').length, 1, 'one line')
   t.equal(refused.read('.cursor/mcp.json'), '{')
-  const home = makeHome(t, { '.cursor/mcp.json': '{"mcpServers": {"async-crud": {"command": "mine"}}}' })
+  const home = makeHome(t, { '.cursor/mcp.json': '{"mcpServers": {"async-crud-mcp": {"command": "mine"}}}' })
   t.match(await home.run(['setup', 'cursor', '--dir', '.', '--force']), { code: 0 })
-  t.match(home.read('.cursor/mcp.json'), /"async-crud": \{\s*"type": "stdio"/)
+  t.match(home.read('.cursor/mcp.json'), /"async-crud-mcp": \{\s*"type": "stdio"/)
 })
 
 t.test('wrong arguments are one clear line and exit 1', async (t) => {
@@ -266,7 +273,7 @@ t.test('wrong arguments are one clear line and exit 1', async (t) => {
     [['setup', 'emacs'], /Allowed choices are claude-code, claude-desktop/],
     [['setup', 'cursor'], /no root: pass --dir/],
     [['setup', 'cursor', '--dir', 'nothing'], /root nothing is not a directory/],
-    [['setup', 'cursor', '--dir', '.', '--guard'], /--guard goes into .* Claude Code project/],
+    [['setup', 'cursor', '--dir', '.', '--guard'], /unknown option '--guard'/],
     [['setup', 'claude-desktop', '--project', '.'], /no configuration for one project/],
     [['setup', 'claude-desktop', '--transport', 'http', '--dir', '.'], /use --transport stdio/],
     [['setup', 'cursor', '--transport', 'http', '--token-env', 'a secret'], /name of an environment variable/],
@@ -292,7 +299,7 @@ t.test('a linked dotfile stays a link, and its file keeps its mode', async (t) =
   t.match(await home.call(['setup', 'cursor', '--dir', 'tree']), { code: 0 })
   t.ok(lstatSync(home.path('.cursor/mcp.json')).isSymbolicLink())
   t.equal(statSync(home.path('dotfiles/cursor.json')).mode & 0o777, 0o640)
-  t.match(home.read('dotfiles/cursor.json'), 'async-crud')
+  t.match(home.read('dotfiles/cursor.json'), 'async-crud-mcp')
   t.match(await home.call(['setup', 'cursor', '--remove']), { code: 0 })
   t.strictSame(home.snapshot(), before)
 })
@@ -306,34 +313,36 @@ t.test('the files of one project, and those over HTTP', async (t) => {
   const before = home.snapshot()
   const url = 'http://127.0.0.1:8731/mcp'
   const http = ['--transport', 'http', '--url', url, '--token-env', 'CRUD_TOKEN']
-  t.match(await home.call(['setup', 'claude-code', '--project', 'app', '--guard', ...http]), { code: 0 })
+  t.match(await home.call(['setup', 'claude-code', '--project', 'app', ...http]), {
+    code: 0,
+    stderr: /no server answers at/
+  })
   for (const name of ['cursor', 'vscode', 'codex'])
     t.match(await home.call(['setup', name, '--project', 'app', ...http]), { code: 0 })
   const json = (name: string) => JSON.parse(home.read(name)) as unknown
   t.strictSame(json('app/.mcp.json'), {
-    mcpServers: { 'async-crud': { type: 'http', url, headers: { Authorization: 'Bearer ${CRUD_TOKEN}' } } }
+    mcpServers: { 'async-crud-mcp': { type: 'http', url, headers: { Authorization: 'Bearer ${CRUD_TOKEN}' } } }
   })
   t.strictSame(json('app/.cursor/mcp.json'), {
-    mcpServers: { 'async-crud': { url, headers: { Authorization: 'Bearer ${env:CRUD_TOKEN}' } } }
+    mcpServers: { 'async-crud-mcp': { url, headers: { Authorization: 'Bearer ${env:CRUD_TOKEN}' } } }
   })
   t.strictSame(json('app/.vscode/mcp.json'), {
-    servers: { 'async-crud': { type: 'http', url, headers: { Authorization: 'Bearer ${env:CRUD_TOKEN}' } } }
+    servers: { 'async-crud-mcp': { type: 'http', url, headers: { Authorization: 'Bearer ${env:CRUD_TOKEN}' } } }
   })
   t.same(parseToml(home.read('app/.codex/config.toml')), {
-    mcp_servers: { 'async-crud': { url, bearer_token_env_var: 'CRUD_TOKEN' } }
+    mcp_servers: { 'async-crud-mcp': { url, bearer_token_env_var: 'CRUD_TOKEN' } }
   })
   const { hooks } = json('app/.claude/settings.json') as {
     hooks: { PreToolUse: { matcher: string; hooks: { command: string }[] }[] }
   }
   t.match(hooks.PreToolUse, [
-    { matcher: 'Edit|Write|MultiEdit|NotebookEdit', hooks: [{ type: 'command', timeout: 10 }] },
+    {
+      matcher: 'Edit|Write|MultiEdit|NotebookEdit',
+      hooks: [{ type: 'command', command: 'async-crud-mcp hook claude-code', timeout: 70 }]
+    },
     { matcher: 'Bash' }
   ])
-  const guard = promisify(execFile)('sh', ['-c', `${hooks.PreToolUse[0]?.hooks[0]?.command} </dev/null`], {
-    env: home.environment
-  })
-  t.match(await guard, { stdout: /async-crud-mcp guard/ }, 'the hook runs as it stands there')
-  t.match(await home.call(['setup', 'claude-code', '--project', 'app', '--guard', ...http]), {
+  t.match(await home.call(['setup', 'claude-code', '--project', 'app', ...http]), {
     stdout: /(?:already set up\n.*){2}/
   })
   t.match(await home.run(['setup', 'claude-code', '--project', 'app', '--remove']), { code: 0 })
@@ -358,7 +367,8 @@ t.test('--print and --json answer a script, and the printed command is a server'
   })
   const done = await home.run(['setup', 'cursor', '--dir', 'tree', '--json'])
   t.strictSame(JSON.parse(done.stdout), [
-    { client: 'cursor', file: home.path('.cursor/mcp.json'), changed: true, dry_run: false }
+    { client: 'cursor', file: home.path('.cursor/mcp.json'), changed: true, dry_run: false },
+    { client: 'cursor', file: home.path('.cursor/hooks.json'), changed: true, dry_run: false }
   ])
 })
 
@@ -390,19 +400,102 @@ t.test('the files of each client on each platform', (t) => {
   t.end()
 })
 
+const hookTarget = (command: string) =>
+  createHookTarget('PreToolUse', { matcher: 'Edit', hooks: [{ type: 'command', command }] })
+
+t.test('hooks come with the entry of each client that has some, and go with it', async (t) => {
+  const home = makeHome(t, {
+    'tree/f': '',
+    '.claude/settings.json':
+      '{ "hooks": { "PreToolUse": [{ "hooks": [{ "command": "async-crud-mcp guard" }] }], "Stop": [] } }',
+    '.gemini/settings.json': existing['.gemini/settings.json'] ?? '',
+    '.cursor/hooks.json': '{\n  "version": 1,\n  "hooks": { "stop": [{ "command": "x" }] }\n}\n'
+  })
+  const before = home.snapshot()
+  const json = (name: string) => parseJsonc(home.read(name)) as { version?: number; hooks: Record<string, unknown[]> }
+  const names = ['claude-code', 'codex', 'gemini', 'cursor', 'opencode']
+  for (const name of names) {
+    const shown = await home.call(['setup', name, '--dir', 'tree', '--dry-run'])
+    t.match(shown.stdout, name === 'opencode' ? /^\+.*tool\.execute\.before/m : /^\+.*hook /m, `${name}: shown`)
+    t.match(await home.call(['setup', name, '--dir', 'tree']), { code: 0, stderr: '' })
+    const again = await home.call(['setup', name, '--dir', 'tree'])
+    t.match(again.stdout, /already set up/)
+    t.notMatch(again.stdout, /written/, `${name}: twice is once`)
+  }
+  const claude = json('.claude/settings.json').hooks
+  t.equal(claude['PreToolUse']?.length, 1, 'the guard has made room')
+  t.same(Object.keys(claude).sort(), [
+    'PostToolUse',
+    'PostToolUseFailure',
+    'PreToolUse',
+    'SessionEnd',
+    'Stop',
+    'SubagentStop',
+    'UserPromptSubmit'
+  ])
+  t.match(json('.gemini/settings.json'), { theme: 'x', hooks: { BeforeTool: [{ matcher: 'write_file|replace' }] } })
+  t.match(json('.cursor/hooks.json'), {
+    version: 1,
+    hooks: { stop: [{ command: 'x' }], preToolUse: [{ matcher: 'Write' }] }
+  })
+  t.match(json('.codex/hooks.json').hooks, { PreToolUse: [{ matcher: 'apply_patch' }] })
+  const plugin = promisify(execFile)(process.execPath, [
+    '--check',
+    home.path('.config/opencode/plugin/async-crud-mcp.js')
+  ])
+  t.same(await plugin, { stdout: '', stderr: '' }, 'the plugin is a program')
+  for (const name of names) t.match(await home.call(['setup', name, '--remove']), { code: 0 })
+  const after = home.snapshot()
+  t.same(Object.keys(after).sort(), Object.keys(before).sort())
+  t.equal(
+    home.read('.cursor/hooks.json'),
+    '{\n  "version": 1,\n  "hooks": { "stop": [{ "command": "x" }] }\n}\n',
+    'byte for byte'
+  )
+  t.equal(home.read('.gemini/settings.json'), existing['.gemini/settings.json'])
+})
+
+t.test('an entry under the name of version 0.1 is moved', async (t) => {
+  const old = '{"mcpServers": {"async-crud": {"command": "node", "args": ["/p/dist/main.cjs"]}, "b": {}}}'
+  const home = makeHome(t, {
+    'tree/f': '',
+    '.cursor/mcp.json': old,
+    '.claude.json': old.replace('/p/dist/main.cjs', '/other.js')
+  })
+  await home.call(['setup', 'cursor', '--dir', 'tree', '--no-hooks'])
+  t.same(Object.keys((JSON.parse(home.read('.cursor/mcp.json')) as { mcpServers: object }).mcpServers).sort(), [
+    'async-crud-mcp',
+    'b'
+  ])
+  await home.call(['setup', 'claude-code', '--dir', 'tree', '--no-hooks'])
+  t.match(home.read('.claude.json'), '"async-crud":', 'another program of that name stays')
+})
+
+t.test('what a team shares names no path of this machine', async (t) => {
+  const home = makeHome(t, { 'app/f': '' })
+  for (const name of ['claude-code', 'cursor', 'vscode', 'codex', 'gemini', 'zed', 'opencode'])
+    t.match(await home.call(['setup', name, '--project', 'app']), { code: 0 })
+  const written = Object.keys(home.snapshot()).filter((name) => name.startsWith('app/') && name !== 'app/f')
+  t.ok(written.length >= 11)
+  for (const name of written.filter((file) => /\w\.\w+$/.test(file))) {
+    t.notMatch(home.read(name), home.root, name)
+    t.notMatch(home.read(name), installed('dist'), name)
+  }
+  t.match(home.read('app/.mcp.json'), '"--stdio"')
+})
+
 t.test('an entry of a clone is ours, by the file that it starts now and by the one of version 0.1', (t) => {
   for (const main of ['/p/dist/main.cjs', '/p/dist/src/main.js', 'C:\\p\\dist\\main.cjs']) {
     t.ok(isOurEntry({ command: 'node', args: [main, '--transport', 'stdio'] }), main)
-    const hook = createHookTarget(`node ${main} guard`)
-    const { text, inserted } = addEntry('{}', hook)
-    t.equal(removeEntry(text, createHookTarget('node /elsewhere/dist/main.cjs guard'), inserted), '{}', main)
+    const { text, inserted } = addEntry('{}', hookTarget(`node ${main} hook claude-code`))
+    t.equal(removeEntry(text, hookTarget('node /elsewhere/dist/main.cjs guard'), inserted), '{}', main)
   }
   t.notOk(isOurEntry({ command: 'node', args: ['/p/main.cjs'] }), 'somebody else may have a file of that name')
   t.end()
 })
 
 t.test('the guard joins other hooks, and a group that somebody has put together is left alone', (t) => {
-  const target = createHookTarget('node /p/dist/main.cjs guard')
+  const target = hookTarget('node /p/dist/main.cjs hook claude-code')
   const text = readFileSync(installed('README.md'), 'utf8')
   const block = JSON.parse(/to the hooks in\s`[^]*?```json\n([^]*?)```/.exec(text)?.[1] ?? '') as object
   t.notOk(addEntry(JSON.stringify(block), target).inserted, 'the one of the README is replaced, not doubled')

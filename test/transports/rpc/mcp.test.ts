@@ -85,7 +85,7 @@ function callerOn(transport: ModernTransport | LegacyTransport): McpClient['call
 for (const [era, connect] of Object.entries(eras)) {
   t.test(`a client of MCP ${era} works on the stream, and plain calls beside it`, async (t) => {
     const tree = makeTree(t, { f: 'one\n' })
-    const client = await connect(t, argsFor(tree, '--tools', 'all,files'))
+    const client = await connect(t, argsFor(tree, '--tools', 'all,undo,files'))
     t.strictSame(
       client.names,
       agentOperations.map(({ name }) => name)

@@ -2,7 +2,18 @@
 import { existsSync, rmSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { connect, type Answer } from '../../fixtures/clients.ts'
-import { call, httpOn, memberOn, own, post, stdioOn, untilQueued } from '../../fixtures/processes.ts'
+import {
+  call,
+  cannotStop,
+  httpOn,
+  memberOn,
+  own,
+  post,
+  stdioOn,
+  stopProcess,
+  untilDepthOf,
+  untilQueued
+} from '../../fixtures/processes.ts'
 import { startStdio } from '../../fixtures/stdio.ts'
 import { makeTree, type Tree } from '../../fixtures/tree.ts'
 import { until } from '../../fixtures/until.ts'
@@ -42,9 +53,9 @@ for (const how of [undefined, 'SIGTERM'] as const) {
       await call(second, 'async_read', { path: 'a.txt' })
       // Only looks: its process must not become the authority, and be asked after it has gone.
       const bob = call(second, 'lock_wait', wait('bob'))
-      await untilDepth(third, 1)
+      await untilDepthOf(third, 'a.txt', 1)
       const carl = call(third, 'lock_wait', wait('carl'))
-      await untilDepth(third, 2)
+      await untilDepthOf(third, 'a.txt', 2)
       await first.end(how)
       const granted = await bob
       t.match(granted, { all_acquired: true })
@@ -61,10 +72,6 @@ for (const how of [undefined, 'SIGTERM'] as const) {
       t.ok(next['results'][0].fencing_token > fencing_token, 'tokens grow')
     }
   )
-}
-
-async function untilDepth(program: ReturnType<typeof stdioOn>, depth: number): Promise<void> {
-  await until(async () => (await call(program, 'async_status', { path: 'a.txt' }))['queue_depth'] === depth)
 }
 
 for (const how of ends) {
@@ -113,6 +120,42 @@ for (const enabled of ['true', 'false']) {
     }
   )
 }
+
+t.test('a loss that its holder has dealt with is over, although the process that knew so is killed', async (t) => {
+  const tree = makeTree(t, { 'a.txt': 'one\n' })
+  const [first, second, third] = [stdioOn(t, tree), stdioOn(t, tree), stdioOn(t, tree)]
+  await call(first, 'async_read', { path: 'a.txt' })
+  await call(second, 'lock_try', take('ann'))
+  await call(third, 'async_read', { path: 'a.txt' })
+  await second.end('SIGKILL')
+  t.match(await call(third, 'lock_wait', wait('bob')), { all_acquired: true })
+  await call(third, 'lock_release', take('bob'))
+  await call(third, 'lock_release', take('ann'))
+  await first.end('SIGKILL')
+  t.match(await call(third, 'async_append', { path: 'a.txt', content: '+', agent_id: 'ann' }), { status: 'ok' })
+})
+
+t.test('a relay that stops does not take over: its engine would restore no lease', { skip: cannotStop }, async (t) => {
+  const tree = makeTree(t, { 'a.txt': 'one\n' })
+  const window = () => windowOn(t, tree, 600)
+  const [first, second, third] = [window(), window(), window()]
+  await call(first, 'async_read', { path: 'a.txt' })
+  await call(second, 'async_read', { path: 'a.txt' })
+  await call(third, 'lock_try', take('ann'))
+  for (const program of [first, third]) await stopProcess(program.process)
+  // The stop waits for the answer to this.
+  second.send({ jsonrpc: '2.0', id: 'open', method: 'async_read', params: { path: 'a.txt' } })
+  const ended = second.end('SIGTERM')
+  await until(() => second.stderr.some((line) => line.includes('"stopping"')))
+  await first.end('SIGKILL')
+  await ended
+  third.process.kill('SIGCONT')
+  t.match(await leaseOf(third, 'ann'), { held_by_me: true })
+  t.notOk(
+    second.stderr.some((line) => line.includes('authority of the tree"') && !line.includes('relaying')),
+    'it has never served the tree'
+  )
+})
 
 t.test('what an agent was told of a change outlives the process that made it', async (t) => {
   const tree = makeTree(t, { 'a.txt': 'one\n' })

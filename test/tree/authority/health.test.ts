@@ -1,5 +1,5 @@
 // What /health says while something is wrong that only a look can find, and how failures come through a relay.
-import { renameSync, symlinkSync } from 'node:fs'
+import { renameSync, rmSync, symlinkSync } from 'node:fs'
 import t from 'tap'
 import { errorTable, type ErrorCode } from '../../../schemas/errors.ts'
 import { meetAt } from '../../../src/tree/authority/meeting-point.ts'
@@ -12,7 +12,7 @@ import { createStateDirectory } from '../../../src/tree/state/state-directory.ts
 import { thisProcess } from '../../../src/tree/state/state-file.ts'
 import { OperationError, toOperationError } from '../../../src/errors.ts'
 import { copyProgram } from '../../fixtures/installation.ts'
-import { call, healthOf, httpOn, memberOn, post, stdioOn } from '../../fixtures/processes.ts'
+import { call, healthOf, httpOn, memberOn, own, post, stdioOn } from '../../fixtures/processes.ts'
 import { runProgram, startProgram, startServer } from '../../fixtures/server.ts'
 import { startStdio } from '../../fixtures/stdio.ts'
 import { hashOf, makeTree, type Tree } from '../../fixtures/tree.ts'
@@ -72,6 +72,25 @@ t.test('an authority that hangs degrades the /health of its relays', async (t) =
   authority.process.kill('SIGCONT')
   await untilStatus(relay.url, 'healthy')
   t.match(await post(relay.url, 'async_read', { path: 'f' }), { content: 'one' })
+})
+
+t.test('a state that the authority cannot write degrades its /health, and that of its relays', async (t) => {
+  const tree = makeTree(t, { f: 'one' })
+  const authority = await httpOn(t, tree)
+  const relay = await memberOn(t, tree)
+  const live = tree.path(`${own}/live`)
+  renameSync(live, tree.path('moved'))
+  // A file where the folder has to be: it cannot be made again.
+  tree.write(`${own}/live`, '')
+  t.match(await post(relay.url, 'lock_try', { filepaths: ['f'], agent_id: 'ann' }), { all_acquired: true })
+  await untilStatus(authority.url, 'degraded')
+  t.match(await healthOf(authority.url), degradedBy('persistence: journal', /live\/state cannot be written/))
+  await untilStatus(relay.url, 'degraded')
+  const message = new RegExp(`Process ${authority.process.pid}, .* cannot write the state of the tree`)
+  t.match(await healthOf(relay.url), degradedBy('authority', message))
+  rmSync(live)
+  await untilStatus(authority.url, 'healthy')
+  await untilStatus(relay.url, 'healthy')
 })
 
 t.test('doctor fails while the process that serves the tree does not answer', async (t) => {

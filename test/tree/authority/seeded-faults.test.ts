@@ -2,14 +2,15 @@
 import { readdirSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { copyProgram } from '../../fixtures/installation.ts'
-import { isFull } from '../../fixtures/length.ts'
-import { cannotStop } from '../../fixtures/processes.ts'
+import { givenSeed, isFull, lengthOf } from '../../fixtures/length.ts'
 import { checkRecord } from '../../harness/hand-over/check.ts'
-import type { End } from './fixtures/members.ts'
-import { runSchedule } from './fixtures/schedule.ts'
+import { runLeaveScene } from './fixtures/leave-scene.ts'
 
-t.setTimeout(3_600_000)
-const maxSchedules = 40
+t.setTimeout(600_000)
+const seed = givenSeed ?? Math.floor(Math.random() * 2 ** 31)
+const scenes = lengthOf({ full: 20, short: 1 })
+/** Each fault shows in nearly every scene; a busy machine may need another one. */
+const maxScenes = 5
 
 interface Seeded {
   readonly fault: string
@@ -17,29 +18,24 @@ interface Seeded {
   readonly edits: readonly (readonly [from: string, to: string])[]
   /** One of the violations that it leads to. */
   readonly shows: RegExp
-  readonly ends?: readonly End[]
 }
-
-const skipJournalsEnd = ['if (part.isFrozenByStop !== true) continue;', ''] as const
-const orderly: readonly End[] = ['stdin', 'SIGTERM']
 
 const seeded: readonly Seeded[] = [
   {
     fault: 'a process that leaves in good order does not write the end of the journal',
-    edits: [skipJournalsEnd],
-    shows: /which holds nothing|^lost without a reason|^two holders/,
-    ends: orderly
+    edits: [['if (part.isFrozenByStop !== true) continue;', '']],
+    shows: /names ann as the holder, which holds nothing/
   },
   {
     fault: 'connections are bound by calls, and not by the word of their process',
     edits: [['for (const connection of hello.connections) peer.connections.add(connection);', '']],
-    shows: /^lost without a reason.*the connection over which it was taken ended/s
+    shows: /^lost without a reason.*holder-.*the connection over which it was taken ended/s
   },
   {
-    fault: 'a process that leaves ends the leases of its clients first, and grants what that frees',
-    edits: [skipJournalsEnd, ['app.persistence.beginStop();', 'app.persistence.beginStop(); tree.endConnections();']],
-    shows: /^two holders|^lost without a reason/,
-    ends: orderly
+    // To grant alone does no harm: a lease is in the journal, which the next process reads, before the waiter is told.
+    fault: 'a process that leaves grants what its clients held after it has ended its journal',
+    edits: [['app.persistence.beginStop();', 'app.persistence.abandon(); tree.endConnections();']],
+    shows: /^two holders|^lost without a reason: lease \d+ of bob/
   }
 ]
 
@@ -62,25 +58,23 @@ function seedProgram(t: Test, { fault, edits }: Seeded): string {
   return copy.main
 }
 
+t.test(`${scenes} orderly leaves: each answer is true (TEST_SEED=${seed})`, async (t) => {
+  for (let scene = 0; scene < scenes; scene += 1)
+    t.strictSame(checkRecord(await runLeaveScene(t, { seed: seed + scene })), [], `scene ${seed + scene}`)
+})
+
 for (const fault of seeded) {
   t.test(
     `the checker finds that ${fault.fault}`,
-    {
-      skip: cannotStop || (!isFull && 'takes minutes: npm run test:full'),
-      // 40 schedules have not found the first; the others were not run to their end.
-      todo: 'schedules that bring a call into the moment of a leave'
-    },
+    { skip: !isFull && 'takes minutes: npm run test:full' },
     async (t) => {
       const main = seedProgram(t, fault)
-      const { ends } = fault
       const found: string[] = []
-      for (let seed = 1; seed <= maxSchedules && !found.some((each) => fault.shows.test(each)); seed += 1)
-        found.push(...checkRecord(await runSchedule(t, { seed: seed * 1000, main, ...(ends && { ends }) })))
-      t.ok(
-        found.some((each) => fault.shows.test(each)),
-        found.join('\n')
-      )
-      t.comment(found.slice(0, 3).join('\n'))
+      const isFound = () => found.some((each) => fault.shows.test(each))
+      for (let scene = 0; scene < maxScenes && !isFound(); scene += 1)
+        found.push(...checkRecord(await runLeaveScene(t, { seed: seed + scene, main })))
+      t.ok(isFound(), found.join('\n'))
+      t.comment(found.join('\n'))
     }
   )
 }

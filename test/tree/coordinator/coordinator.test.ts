@@ -69,7 +69,7 @@ function suite(name: string, world: World, skip: string | false): void {
   t.test(`of many that campaign at once, one wins (${name})`, { skip }, async (t) => {
     const join = await world(t, makeTree(t))
     const all = Array.from({ length: 8 }, join)
-    const won = await Promise.all(all.map((coordinator) => coordinator.campaign()))
+    const won = await Promise.all(all.map(async (coordinator) => coordinator.campaign()))
     t.equal(won.filter(Boolean).length, 1, won.join())
     t.equal(all.filter((coordinator) => coordinator.isInPlace()).length, 1)
     for (const coordinator of all) await coordinator.resign()

@@ -29,10 +29,7 @@ const pauseBeforeRename = [
 ] as const
 
 /** New versions are made beside their files, as on a single host. */
-const withoutFence = [
-  'const temporary = stage === void 0 ? place.directory.at(name) : stage.at(name);',
-  'const temporary = place.directory.at(name);'
-] as const
+const withoutFence = ['staged = await stage(request, own);', 'staged = await stage(request);'] as const
 
 interface Host {
   program: RunningProgram
@@ -58,10 +55,10 @@ async function play(t: Test, etcd: Etcd, program: string): Promise<Scene> {
     })
   )
   const acknowledged = new Map<string, string[]>(files.map((file) => [file, []]))
-  let isOver = false
+  const over = new AbortController()
   const clients = hosts.flatMap((host, at) =>
     Array.from({ length: clientsPerHost }, async (_, n) => {
-      for (let count = 0; !isOver; count += 1) {
+      for (let count = 0; !over.signal.aborted; count += 1) {
         const file = files[count % files.length] as string
         const line = `client ${at}.${n} line ${count}`
         try {
@@ -83,7 +80,7 @@ async function play(t: Test, etcd: Etcd, program: string): Promise<Scene> {
     hosts,
     acknowledged,
     async stop() {
-      isOver = true
+      over.abort()
       await Promise.all(clients)
     }
   }

@@ -1,0 +1,170 @@
+// npm run package: what people install, in packages/: a Claude Code plugin, a Gemini CLI extension, an .mcpb bundle, and server.json for the MCP registry.
+// Each contains the package as npm would install it, so that it starts without a download.
+// usage: node scripts/package.mjs
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { projectRoot, prepare } from './prepare.mjs'
+
+const output = join(projectRoot, 'packages')
+const main = 'server/node_modules/async-crud-mcp/dist/main.cjs'
+const manifest = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8'))
+const { name, version, description, license, homepage, mcpName, repository } = manifest
+const source = repository.url.replace(/^git\+/, '').replace(/\.git$/, '')
+const author = { name: `${name} contributors`, url: homepage }
+
+prepare()
+const work = mkdtempSync(join(tmpdir(), 'async-crud-mcp-package-'))
+try {
+  rmSync(output, { recursive: true, force: true })
+  const server = install(work)
+  makePlugin(server)
+  makeExtension(server)
+  makeBundle(server)
+  write('server.json', registryEntry())
+} finally {
+  rmSync(work, { recursive: true, force: true })
+}
+
+/** @returns a folder whose node_modules has the package and what it needs */
+function install(folder) {
+  const npm = (args, cwd) => execFileSync('npm', args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
+  const [{ filename }] = JSON.parse(
+    npm(['pack', '--json', '--ignore-scripts', '--pack-destination', folder], projectRoot)
+  )
+  const server = join(folder, 'server')
+  mkdirSync(server)
+  writeFileSync(join(server, 'package.json'), '{"private":true}\n')
+  npm(['install', '--omit=dev', '--no-audit', '--no-fund', '--ignore-scripts', join(folder, filename)], server)
+  return server
+}
+
+function makePlugin(server) {
+  const root = '${CLAUDE_PLUGIN_ROOT}'
+  const hook = { type: 'command', command: `node "${root}/${main}" hook claude-code`, timeout: 70 }
+  write('claude-code/.claude-plugin/plugin.json', {
+    name,
+    version,
+    description,
+    author,
+    homepage,
+    repository: source,
+    license
+  })
+  write('claude-code/.mcp.json', {
+    mcpServers: {
+      [name]: { command: 'node', args: [`${root}/${main}`, '--stdio', '--dir', '${CLAUDE_PROJECT_DIR:-.}'] }
+    }
+  })
+  const edits = 'Edit|Write|MultiEdit|NotebookEdit'
+  write('claude-code/hooks/hooks.json', {
+    description: 'Puts native edits into the queues of async-crud-mcp.',
+    hooks: {
+      PreToolUse: [{ matcher: edits, hooks: [hook] }],
+      PostToolUse: [{ matcher: `${edits}|Read|Grep|Bash`, hooks: [hook] }],
+      PostToolUseFailure: [{ matcher: edits, hooks: [hook] }],
+      UserPromptSubmit: [{ hooks: [hook] }],
+      SubagentStop: [{ hooks: [hook] }],
+      SessionEnd: [{ hooks: [hook] }]
+    }
+  })
+  add(server, 'claude-code')
+  write('.claude-plugin/marketplace.json', {
+    name,
+    owner: author,
+    plugins: [{ name, source: './claude-code', description }]
+  })
+}
+
+function makeExtension(server) {
+  const hook = { type: 'command', command: `node "\${extensionPath}/${main}" hook gemini`, timeout: 70_000 }
+  write('gemini/gemini-extension.json', {
+    name,
+    version,
+    description,
+    mcpServers: {
+      [name]: { command: 'node', args: [`\${extensionPath}/${main}`, '--stdio', '--dir', '${workspacePath}'] }
+    }
+  })
+  write('gemini/hooks/hooks.json', {
+    hooks: {
+      BeforeTool: [{ matcher: 'write_file|replace', hooks: [hook] }],
+      AfterTool: [{ matcher: 'write_file|replace|read_file|run_shell_command', hooks: [hook] }],
+      BeforeAgent: [{ hooks: [hook] }],
+      SessionEnd: [{ hooks: [hook] }]
+    }
+  })
+  add(server, 'gemini')
+}
+
+/** A folder for `mcpb pack`. */
+function makeBundle(server) {
+  write('mcpb/manifest.json', {
+    manifest_version: '0.3',
+    name,
+    display_name: 'Async CRUD',
+    version,
+    description,
+    author,
+    repository: { type: 'git', url: source },
+    homepage,
+    license,
+    server: {
+      type: 'node',
+      entry_point: main,
+      mcp_config: {
+        command: 'node',
+        args: [`\${__dirname}/${main}`, '--stdio', '--dir', '${user_config.folder}'],
+        env: {}
+      }
+    },
+    tools_generated: true,
+    compatibility: { runtimes: { node: '>=20.19' } },
+    user_config: {
+      folder: {
+        type: 'directory',
+        title: 'Folder',
+        description: 'Only files below this folder can be read and changed.',
+        required: true
+      }
+    }
+  })
+  add(server, 'mcpb')
+}
+
+function registryEntry() {
+  return {
+    $schema: 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json',
+    name: mcpName,
+    title: 'Async CRUD',
+    description: 'Many agents change the files of one tree at once, and no update is lost.',
+    version,
+    websiteUrl: homepage,
+    repository: { url: source, source: 'github' },
+    packages: [
+      {
+        registryType: 'npm',
+        identifier: name,
+        version,
+        transport: { type: 'stdio' },
+        packageArguments: [
+          { type: 'named', name: '--stdio' },
+          { type: 'named', name: '--dir', description: 'The folder to serve.', format: 'filepath', isRequired: true }
+        ]
+      }
+    ]
+  }
+}
+
+function add(server, folder) {
+  cpSync(server, join(output, folder, 'server'), { recursive: true })
+  cpSync(join(projectRoot, 'LICENSE'), join(output, folder, 'LICENSE'))
+}
+
+function write(path, value) {
+  const file = join(output, path)
+  mkdirSync(join(file, '..'), { recursive: true })
+  writeFileSync(file, `${JSON.stringify(value, undefined, 2)}\n`)
+  process.stdout.write(`${file}\n`)
+}

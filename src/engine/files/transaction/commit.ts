@@ -1,0 +1,137 @@
+// Makes a transaction's changes, all or none: staged and synced, then recorded, then renamed into place in one tick, then synced again.
+import { OperationError } from '../../../errors.ts'
+import { createAfterChange, notDurable } from '../after-change.ts'
+import type { Directory } from '../directory.ts'
+import type { Durability } from '../durability.ts'
+import type { FileIdentity } from '../identity.ts'
+import { makeParents, type MadeParents } from '../parents.ts'
+import { contentHash } from '../read-file.ts'
+import type { Unfinished } from '../unfinished.ts'
+import { explainWriteError, type Writer } from '../write-file.ts'
+import type { OpenRecord, TransactionRecord, TransactionRecords } from './record.ts'
+import { prepareStep, type PathChange, type Step } from './step.ts'
+
+export interface CommitHooks extends Pick<TransactionRecord, 'agentId' | 'operation' | 'changeSet'> {
+  /** Throws to refuse; called in the same tick as the change. */
+  readonly assertHeld: () => void
+  /** Takes note of the change, right before its record is in place. @returns called if the change is not made after all */
+  readonly announce?: ((record: string) => () => void) | undefined
+  /** Called in the tick of the change, right after it. */
+  readonly onMade: (identities: readonly (FileIdentity | undefined)[]) => void
+}
+
+interface Parts {
+  readonly writer: Writer
+  readonly durability: Durability
+  readonly unfinished: Unfinished | undefined
+  /** Undefined without a folder of the server's own: then a kill leaves what it leaves. */
+  readonly records: TransactionRecords | undefined
+}
+
+export type Commit = ReturnType<typeof createCommit>
+
+export function createCommit({ writer, durability, unfinished, records }: Parts) {
+  /**
+   * @returns a doubt about what was made
+   * @throws StaleFileError if another program has changed a file meanwhile; OperationError. Then nothing was changed.
+   */
+  return async (changes: readonly PathChange[], hooks: CommitHooks): Promise<OperationError | undefined> => {
+    const steps: Step[] = []
+    const parents: MadeParents[] = []
+    let record: OpenRecord | undefined
+    let withdraw: (() => void) | undefined
+    let current = changes[0]?.path ?? ''
+
+    async function prepare(): Promise<void> {
+      for (const change of changes) {
+        current = change.path
+        const made = makeParents(change.place, { durability, unfinished })
+        parents.push(made)
+        steps.push(await prepareStep(writer, change, made))
+      }
+      await Promise.all(steps.flatMap(({ files }) => files.map(({ fd }) => durability.syncContent(fd))))
+      if (durability.isFull) await Promise.all(foldersOf(steps).map((directory) => directory.sync()))
+    }
+
+    function check(): void {
+      writer.assertOpen(current)
+      hooks.assertHeld()
+      for (const step of steps) step.check()
+    }
+
+    /** In one tick. What replaces comes before what removes: a removal that is made shows that all else is. */
+    function apply(): void {
+      check()
+      for (const step of inOrder(steps)) {
+        current = step.change.path
+        step.apply()
+      }
+      hooks.onMade(steps.map((step) => step.identity()))
+    }
+
+    /** The names as they were, durable before the record goes. */
+    async function takeBack(): Promise<void> {
+      for (const step of inOrder(steps).reverse()) step.undo()
+      if (record === undefined) return
+      if (durability.isFull) await Promise.all(foldersOf(steps).map((directory) => directory.sync()))
+      await record.end()
+    }
+
+    function clear(isMade: boolean): void {
+      for (const step of steps) step.clear()
+      for (const each of parents.toReversed()) {
+        if (!isMade) each.undo()
+        each.place.close()
+      }
+    }
+
+    try {
+      await prepare()
+      const { agentId, operation, changeSet } = hooks
+      const recorded = { agentId, operation, ...(changeSet !== undefined && { changeSet }) }
+      record = await records?.begin({ ...recorded, steps: steps.map((step) => step.recorded) }, (name) => {
+        check()
+        withdraw = hooks.announce?.(name)
+      })
+      apply()
+    } catch (error) {
+      try {
+        await takeBack()
+      } catch (cause) {
+        for (const each of parents) each.place.close()
+        throw notTakenBack(current, cause)
+      }
+      // Only now: a record that a later process finds would be carried out.
+      withdraw?.()
+      clear(false)
+      throw explainWriteError(error, current)
+    }
+    const after = createAfterChange()
+    if (durability.isFull)
+      await Promise.all(
+        foldersOf(steps).map((directory) => directory.sync().catch((error: unknown) => after.note(notDurable, error)))
+      )
+    await record?.end().catch((error: unknown) => after.note(notDurable, error))
+    clear(true)
+    return after.toError('WRITE_ERROR', current, () => hashOf(steps.at(-1)))
+  }
+}
+
+function hashOf(step: Step | undefined): string | undefined {
+  const after = step?.change.after
+  return after?.kind === 'bytes' ? contentHash(after.bytes) : undefined
+}
+
+function inOrder(steps: readonly Step[]): Step[] {
+  const isRemoval = ({ recorded }: Step) => recorded.staged === null
+  return [...steps.filter((step) => !isRemoval(step)), ...steps.filter(isRemoval)]
+}
+
+function foldersOf(steps: readonly Step[]): Directory[] {
+  return [...new Map(steps.map(({ place: { directory } }) => [directory.path, directory])).values()]
+}
+
+function notTakenBack(path: string, cause: unknown): OperationError {
+  const message = `A transaction failed at ${path}, and the system does not let its first changes be taken back. The next start of the server finishes it, all or none: ask the operator to check the disk, then restart the server.`
+  return new OperationError('WRITE_ERROR', message, { path, details: { applied: true, unfinished: true }, cause })
+}

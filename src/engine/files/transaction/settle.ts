@@ -1,0 +1,131 @@
+// Finishes the transactions that a killed process has left: forward if every file can get there, else back to where all were.
+import { readNow } from '../read-file.ts'
+import type { OpenEntry } from '../walk.ts'
+import { removeIfThere, tidy } from '../write-file.ts'
+import { matches, type RecordedStep, type TransactionRecord, type TransactionRecords } from './record.ts'
+import { applyStep, undoStep } from './step.ts'
+
+export interface Settled {
+  readonly record: TransactionRecord | undefined
+  readonly isMade: boolean
+  /** For the log. */
+  readonly message: string
+}
+
+interface SettleOptions {
+  readonly records: TransactionRecords
+  /** The place of an entry; the caller closes it. */
+  readonly open: (path: string) => OpenEntry
+  readonly isFull: boolean
+  readonly maxFileBytes: number
+  /** Keeps the bytes of a version. */
+  readonly keep: (hash: string, bytes: Buffer) => void
+}
+
+/**
+ * `done`: the path has what it was to get, or others have changed that since. `pending`: it has what it had. `undone`: that was
+ * brought back. `blocked`: another program has changed it before the transaction came to it.
+ */
+type State = 'done' | 'pending' | 'undone' | 'blocked'
+
+interface Found {
+  readonly step: RecordedStep
+  readonly place: OpenEntry
+}
+
+export function settleTransactions(options: SettleOptions): Settled[] {
+  const { records } = options
+  return records.left().map(({ name, record }): Settled => {
+    if (record === undefined) {
+      records.settle(name, 'damaged')
+      return {
+        record,
+        isMade: false,
+        message: `The record ${name} of a transaction cannot be read. It is kept beside.`
+      }
+    }
+    try {
+      const isMade = settle(record, options)
+      records.settle(name, isMade ? 'made' : 'not-made')
+      clear(record, options)
+      const paths = record.steps.map(({ path }) => path).join(', ')
+      const what = isMade ? 'was finished' : 'was taken back'
+      return {
+        record,
+        isMade,
+        message: `A transaction of ${record.agentId} that a killed process had begun ${what}: ${paths}`
+      }
+    } catch (error) {
+      const message = `A transaction of ${record.agentId} that a killed process had begun could neither be finished nor taken back (${String(error)}). The next start tries again: ${name}`
+      return { record: undefined, isMade: false, message }
+    }
+  })
+}
+
+/** @returns true if all changes are made, false if none is */
+function settle({ steps }: TransactionRecord, options: SettleOptions): boolean {
+  const found: Found[] = []
+  try {
+    for (const step of steps) found.push({ step, place: options.open(step.path) })
+    const isMade = canFinish(found.map(stateOf)) && finish(found)
+    if (!isMade) takeBack(found)
+    for (const { step, place } of found) {
+      const name = step.backup
+      if (name === null || step.before?.startsWith('node:') !== false) continue
+      const bytes = readNow(place.directory, name, options.maxFileBytes)
+      if (bytes !== undefined) options.keep(step.before, bytes)
+    }
+    if (options.isFull) for (const { place } of found) place.directory.syncNow()
+    return isMade
+  } finally {
+    for (const { place } of found) place.close()
+  }
+}
+
+function stateOf({ step, place }: Found): State {
+  const { staged, before, after } = step
+  if (matches(place, after)) return 'done'
+  const isBefore = matches(place, before)
+  if (staged === null) return isBefore ? 'pending' : 'blocked'
+  // Only the transaction takes the staged name away, by giving it the name of the file.
+  if (place.missing.length === 0 && place.directory.stat(staged) !== undefined) return isBefore ? 'pending' : 'blocked'
+  return isBefore ? 'undone' : 'done'
+}
+
+/** What is blocked was done, and changed since, if nothing else is left to do: removals come last. */
+function canFinish(states: readonly State[]): boolean {
+  const isOpen = states.some((state) => state === 'pending' || state === 'undone')
+  return !states.includes('undone') && !(isOpen && states.includes('blocked'))
+}
+
+/** @returns false if the system refuses a step */
+function finish(found: readonly Found[]): boolean {
+  const isRemoval = ({ step }: Found) => step.staged === null
+  try {
+    for (const each of [...found.filter((one) => !isRemoval(one)), ...found.filter(isRemoval)])
+      if (stateOf(each) === 'pending') applyStep(each.place, each.step, each.step.path)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** What others have changed since is left as it is: their bytes are the only ones. */
+function takeBack(found: readonly Found[]): void {
+  for (const { step, place } of found.toReversed()) {
+    if (!matches(place, step.after)) continue
+    if (step.backup === null || place.directory.stat(step.backup) !== undefined) undoStep(place, step.backup)
+  }
+}
+
+function clear({ steps }: TransactionRecord, { open }: SettleOptions): void {
+  for (const { path, staged, backup } of steps)
+    tidy(() => {
+      const place = open(path)
+      try {
+        for (const name of [staged, backup]) if (name !== null) tidy(() => removeIfThere(place.directory.at(name)))
+      } finally {
+        place.close()
+      }
+    })
+}

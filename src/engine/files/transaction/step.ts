@@ -1,0 +1,214 @@
+// One path of a transaction: what it gets is staged beside it, what it had keeps a second link, and both ways are one rename.
+import { linkSync, renameSync, symlinkSync, unlinkSync } from 'node:fs'
+import { isErrno, OperationError } from '../../../errors.ts'
+import { createAfterChange, notLookedAt } from '../after-change.ts'
+import { identityOf, isSameIdentity, type FileIdentity } from '../identity.ts'
+import { readLink } from '../links.ts'
+import type { MadeParents } from '../parents.ts'
+import { StaleFileError } from '../preconditions.ts'
+import { hashNow, type FileVersion } from '../read-file.ts'
+import { temporaryName } from '../temporary-names.ts'
+import type { OpenEntry } from '../walk.ts'
+import { createLink, removeIfThere, tidy, type StagedFile, type Writer } from '../write-file.ts'
+import { nodeMark, type Mark, type RecordedStep } from './record.ts'
+
+/** What is at a path before the transaction. An entry is a link, or a file whose bytes do not matter. */
+type Before =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'file'; readonly version: FileVersion }
+  | { readonly kind: 'entry' }
+
+/** What it has after it. */
+type After =
+  | { readonly kind: 'none' }
+  | {
+      readonly kind: 'bytes'
+      readonly bytes: Buffer
+      readonly hash: string
+      /** The version whose mode and owner are kept. */
+      readonly like?: FileVersion | undefined
+      readonly mode?: number | undefined
+    }
+  /** What another path had. */
+  | { readonly kind: 'moved'; readonly from: OpenEntry; readonly version: FileVersion | undefined }
+  | { readonly kind: 'link'; readonly target: string }
+
+/** What a transaction makes of one path. No path occurs twice. */
+export interface PathChange {
+  readonly place: OpenEntry
+  /** As the caller spelt it. */
+  readonly path: string
+  readonly before: Before
+  /** True if another path gets what was here: then it is known by its node, whatever its bytes. */
+  readonly isMoved?: boolean
+  readonly after: After
+  readonly renamedFrom?: string | undefined
+  readonly renamedTo?: string | undefined
+}
+
+export interface Step {
+  readonly change: PathChange
+  /** In its folder, which exists by now. */
+  readonly place: OpenEntry
+  readonly recorded: RecordedStep
+  /** The bytes to sync. */
+  readonly files: readonly StagedFile[]
+  /** In the tick of the change, right before it. @throws StaleFileError */
+  readonly check: () => void
+  readonly apply: () => void
+  /** Call it if `apply` has run, or has begun. */
+  readonly undo: () => void
+  /** Of what the path has now. */
+  readonly identity: () => FileIdentity | undefined
+  /** Removes what was staged and is not needed any more. */
+  readonly clear: () => void
+}
+
+/** @param parents of the place @throws Error; then nothing is left of the step */
+export async function prepareStep(writer: Writer, change: PathChange, parents: MadeParents): Promise<Step> {
+  const { place } = parents
+  const { directory, name } = place
+  const { before, after } = change
+  const files: StagedFile[] = []
+  const names: string[] = []
+  const clear = () => {
+    for (const file of files) file.discard()
+    for (const each of names) tidy(() => removeIfThere(directory.at(each)))
+  }
+
+  async function copy(bytes: Buffer, like: FileVersion | undefined, mode?: number): Promise<string> {
+    const file = await writer.stage({ place, bytes, replaces: like, mode })
+    files.push(file)
+    return file.name
+  }
+
+  /** A second name of an entry, or a copy if the file system has no such names, or is another one. */
+  async function secondName(entry: OpenEntry, version: FileVersion | undefined): Promise<string> {
+    const second = temporaryName()
+    names.push(second)
+    try {
+      linkSync(entry.directory.at(entry.name), directory.at(second))
+      return second
+    } catch (error) {
+      if (!isErrno(error, 'EXDEV', 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK', 'ENOSYS')) throw error
+      names.pop()
+      if (version !== undefined) return copy(version.bytes, version)
+      if (entry.stat?.isSymbolicLink() !== true) throw notCopied(change.path, error)
+      return link(readLink(entry))
+    }
+  }
+
+  function link(target: string): string {
+    const made = temporaryName()
+    symlinkSync(target, directory.at(made))
+    names.push(made)
+    return made
+  }
+
+  async function stage(): Promise<string | null> {
+    if (after.kind === 'none') return null
+    if (after.kind === 'bytes') return copy(after.bytes, after.like, after.mode)
+    return after.kind === 'link' ? link(after.target) : secondName(after.from, after.version)
+  }
+
+  function markBefore(): Mark {
+    if (before.kind === 'none') return null
+    if (before.kind === 'file' && change.isMoved !== true) return before.version.hash
+    const stat = directory.stat(name)
+    if (stat === undefined) throw new StaleFileError(`gone meanwhile: ${place.path}`)
+    return nodeMark(stat)
+  }
+
+  function markAfter(staged: string | null): Mark {
+    if (staged === null) return null
+    return after.kind === 'bytes' ? after.hash : nodeMark(directory.stat(staged) as { ino: bigint })
+  }
+
+  try {
+    const staged = await stage()
+    const version = before.kind === 'file' ? before.version : undefined
+    const backup = before.kind === 'none' ? null : await secondName(place, version)
+    const seen = directory.stat(name)
+    const identity = seen && identityOf(seen)
+    const check = () => {
+      const stat = directory.stat(name)
+      const isSame =
+        stat === undefined || identity === undefined
+          ? stat === identity
+          : version === undefined
+            ? stat.ino === identity.ino
+            : isUnchanged(place, version, identityOf(stat), identity)
+      if (!isSame || (before.kind === 'none') !== (stat === undefined))
+        throw new StaleFileError(`changed meanwhile: ${place.path}`)
+    }
+    check()
+    let isApplied = false
+    const { renamedFrom, renamedTo } = change
+    return {
+      change,
+      place,
+      recorded: {
+        path: place.path,
+        staged,
+        backup,
+        before: markBefore(),
+        after: markAfter(staged),
+        ...(renamedFrom !== undefined && { renamedFrom }),
+        ...(renamedTo !== undefined && { renamedTo })
+      },
+      files,
+      check,
+      apply() {
+        applyStep({ directory, name }, { staged, backup }, change.path)
+        isApplied = true
+      },
+      undo() {
+        if (!isApplied) return
+        undoStep({ directory, name }, backup)
+        isApplied = false
+      },
+      identity() {
+        const stat = createAfterChange().attempt(() => directory.stat(name), notLookedAt)
+        return stat && identityOf(stat)
+      },
+      clear
+    }
+  } catch (error) {
+    clear()
+    throw error
+  }
+}
+
+type Names = Pick<RecordedStep, 'staged' | 'backup'>
+
+export function applyStep(
+  { directory, name }: Pick<OpenEntry, 'directory' | 'name'>,
+  { staged, backup }: Names,
+  path: string
+): void {
+  if (staged === null) return unlinkSync(directory.at(name))
+  // Where nothing was, nothing may be replaced.
+  if (backup === null) return createLink(directory.at(staged), directory.at(name), path)
+  renameSync(directory.at(staged), directory.at(name))
+}
+
+export function undoStep({ directory, name }: Pick<OpenEntry, 'directory' | 'name'>, backup: string | null): void {
+  if (backup === null) return removeIfThere(directory.at(name))
+  renameSync(directory.at(backup), directory.at(name))
+}
+
+/** The second link has changed the ctime; that apart, the file must be the one that was read. */
+function isUnchanged(
+  place: OpenEntry,
+  { identity: read, hash }: FileVersion,
+  now: FileIdentity,
+  linked: FileIdentity
+): boolean {
+  const isSame = isSameIdentity(now, linked) && isSameIdentity({ ...linked, ctimeNs: read.ctimeNs }, read)
+  return (isSame && read.isTrusted) || hashNow(place) === hash
+}
+
+function notCopied(path: string, cause: unknown): OperationError {
+  const message = `The file is above the size limit, and the file system gives it no second name: ${path}. Nothing was changed. Move it with the system's own tools.`
+  return new OperationError('FILE_TOO_LARGE', message, { path, cause })
+}

@@ -1,0 +1,121 @@
+// async_blame: who made each line of a file, from the kept versions, and before them from Git.
+import { contract } from '../../schemas/contract.ts'
+import type { BlameInput, BlameOutput, BlameRange } from '../../schemas/blame.ts'
+import type { Static } from '../../schemas/typebox.ts'
+import type { OperationContext } from '../engine/context.ts'
+import { diffLines } from '../engine/diff/hunks.ts'
+import { splitLines, splitMark } from '../engine/diff/lines.ts'
+import { decodeText } from '../engine/files/text.ts'
+import { blameWithGit, type GitLine } from '../support/project/git-blame.ts'
+import { timestamp } from '../support/timestamp.ts'
+import { findOwners, type Owned, type Owner } from './blame/owners.ts'
+import { readVersion } from './change/file-version.ts'
+import { defineOperation, pathErrors } from './definition/define.ts'
+import { withLocks } from './locking/with-locks.ts'
+
+export const asyncBlame = defineOperation({
+  name: 'async_blame',
+  title: 'Show who made each line',
+  description:
+    'Who made each line of a file, or of a range of it: the agent, the operation, its change set, the version and the time, from the versions that the server keeps, over renames. Lines that were there before have the commit and its author, if the file is in a Git repository.',
+  ...contract.async_blame,
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  errors: [...pathErrors, 'FILE_NOT_FOUND', 'FILE_TOO_LARGE', 'ENCODING_ERROR', 'LOCK_TIMEOUT', 'DEADLOCK'],
+  handle: blame
+})
+
+type Blamed = Omit<BlameRange, 'start_line' | 'end_line'>
+
+async function blame(
+  { path, start_line, end_line }: BlameInput,
+  context: OperationContext
+): Promise<Static<typeof BlameOutput>> {
+  const options = { operation: 'async_blame', timeout: context.config.crud.max_timeout }
+  const { version, canonical } = await withLocks(
+    context,
+    [{ path, mode: 'shared', reach: 'target' }],
+    options,
+    async ([place]) => ({ version: await readVersion(context, place!, path), canonical: place!.path })
+  )
+  const text = decodeText(version.bytes, context.config.crud.default_encoding, path)
+  const owned = await findOwners(context, canonical, text)
+  const commits = owned.owners.includes('before') ? await commitsOf(canonical, owned) : undefined
+  const last = Math.min(end_line ?? Infinity, owned.lines.length)
+  const { forgottenAt } = context.history
+  return {
+    status: 'ok',
+    path,
+    hash: version.hash,
+    total_lines: owned.lines.length,
+    ranges: toRanges(owned.owners, start_line, last, (line) => commits?.[line]),
+    ...(forgottenAt !== undefined && { forgotten_before: timestamp(forgottenAt) }),
+    timestamp: timestamp()
+  }
+}
+
+/** Of each line that was there before, by its place in the file now. */
+async function commitsOf(path: string, { owners, lines, first }: Owned): Promise<(GitLine | undefined)[] | undefined> {
+  const git = first === undefined ? undefined : await blameWithGit(path)
+  if (git === undefined || first === undefined) return undefined
+  const bound = { maxEditLength: 2000, timeoutMs: 50 }
+  const ofFirst = kept(splitLines(splitMark(git.text).body), first, git.lines, bound)
+  const ofNow = kept(first, lines, ofFirst, bound)
+  return ofNow.map((commit, line) => (owners[line] === 'before' ? commit : undefined))
+}
+
+/** What is known of the lines of one text, for those that another text still has. */
+function kept<Fact>(
+  from: readonly string[],
+  to: readonly string[],
+  facts: readonly (Fact | undefined)[],
+  bound: Parameters<typeof diffLines>[2]
+): (Fact | undefined)[] {
+  const found: (Fact | undefined)[] = Array.from({ length: to.length })
+  let [at, next] = [0, 0]
+  const copy = (end: number) => {
+    for (; at < end; at += 1) found[next++] = facts[at]
+  }
+  for (const { baseStart, baseEnd, currentEnd } of diffLines(from, to, bound).hunks) {
+    copy(baseStart)
+    at = baseEnd
+    next = currentEnd
+  }
+  copy(from.length)
+  return found
+}
+
+function toRanges(
+  owners: readonly Owner[],
+  first: number,
+  last: number,
+  commitOf: (line: number) => GitLine | undefined
+): BlameRange[] {
+  const ranges: BlameRange[] = []
+  let key: string | undefined
+  for (let line = first; line <= last; line += 1) {
+    const blamed = describe(owners[line - 1]!, commitOf(line - 1))
+    const own = JSON.stringify(blamed)
+    const before = ranges.at(-1)
+    if (before !== undefined && own === key) before.end_line = line
+    else ranges.push({ start_line: line, end_line: line, ...blamed })
+    key = own
+  }
+  return ranges
+}
+
+function describe(owner: Owner, commit: GitLine | undefined): Blamed {
+  if (owner === 'unknown') return { agent_id: null, is_known: false }
+  if (owner === 'before')
+    return {
+      agent_id: null,
+      ...(commit !== undefined && { commit: commit.commit, author: commit.author, at: timestamp(commit.at) })
+    }
+  const { agentId, operation, changeSet, hash, at } = owner.version
+  return {
+    agent_id: agentId,
+    operation,
+    ...(changeSet !== undefined && { change_set: changeSet }),
+    hash: hash as string,
+    at: timestamp(at)
+  }
+}

@@ -1,0 +1,117 @@
+// async_undo: takes back the changes of an agent, a task, a time or a list of versions; what others have built on other lines stays.
+import { contract } from '../../schemas/contract.ts'
+import type { UndoInput, UndoOutput } from '../../schemas/undo.ts'
+import type { OperationContext } from '../engine/context.ts'
+import { shownPath } from '../engine/notices/shown-path.ts'
+import { timestamp } from '../support/timestamp.ts'
+import { changeErrors, defineOperation } from './definition/define.ts'
+import { withLocks } from './locking/with-locks.ts'
+import { changeSetOf } from './transaction/change-set.ts'
+import { commitPlan } from './transaction/commit-plan.ts'
+import { createRoom } from './transaction/run.ts'
+import { requireKnown, toChoice } from './undo/choose.ts'
+import { composeChanges, type Composed } from './undo/compose.ts'
+import { readLineages } from './undo/lineages.ts'
+import { takeBack, type TakenBack } from './undo/take-back.ts'
+import { previewOf } from './undo/preview.ts'
+
+export const asyncUndo = defineOperation({
+  name: 'async_undo',
+  title: 'Take changes back',
+  description:
+    'Takes changes back, in any combination by_agent, of_change_set, since, until, paths and versions: exactly these, newest first, all in one transaction. What others have changed on other lines stays. Where others have changed the same lines, nothing is changed and the answer has status "contention" with each conflict, unless partial is true. Deleted files come back, and renames are followed. An undo is a change itself: undo its change_set to redo. dry_run shows the diffs.',
+  ...contract.async_undo,
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+  errors: [...changeErrors, 'VERSION_NOT_KEPT', 'INVALID_PATTERN', 'ENCODING_ERROR', 'WRITE_ERROR'],
+  handle: undo
+})
+
+async function undo(input: UndoInput, context: OperationContext): Promise<UndoOutput> {
+  const own = changeSetOf(context, 'undo')
+  // The first look finds the files to lock; under the locks a second one counts.
+  let paths = pathsOf(await plan(input, own))
+  for (;;) {
+    if (paths.length === 0) return answer(input, own, undefined)
+    const outcome = await attempt(input, own, paths)
+    if ('answer' in outcome) return outcome.answer
+    paths = outcome.paths
+  }
+}
+
+type Attempt = { readonly answer: UndoOutput } | { readonly paths: string[] }
+
+async function attempt(input: UndoInput, context: OperationContext, paths: readonly string[]): Promise<Attempt> {
+  const targets = paths.map((path) => ({ path, mode: 'exclusive', reach: 'entry' }) as const)
+  const options = { operation: 'async_undo', timeout: input.timeout }
+  const outcome = await withLocks(context, targets, options, async (places, lock) => {
+    const composer = await composeChanges(context, new Map(places.map((place) => [place.path, place])))
+    const taken = await plan(input, context)
+    const locked = new Set(paths)
+    const needed = pathsOf(taken)
+    if (needed.some((path) => !locked.has(path))) return { paths: [...new Set([...paths, ...needed])] }
+    const composed = composer.compose(taken, input.partial)
+    const isRefused = composed.conflicts.length > 0 && !input.partial
+    if (!input.dry_run && !isRefused && composed.changes.length > 0)
+      await commitPlan(context, composed.changes, {
+        operation: 'async_undo',
+        assertHeld: () => lock.assertHeld(),
+        isWhole: () => false,
+        answer: () => answer(input, context, composed)
+      })
+    return { composed }
+  })
+  if (outcome.paths !== undefined) return { paths: outcome.paths }
+  const { composed } = outcome
+  const made = answer(input, context, composed)
+  if (!input.dry_run) return { answer: made }
+  const room = createRoom(context)
+  const files = []
+  for (const [index, file] of made.files.entries())
+    files.push(room({ ...file, ...(await previewOf(context, composed.changed[index]!, input.diff_format)) }))
+  return { answer: { ...made, files } }
+}
+
+async function plan(input: UndoInput, context: OperationContext): Promise<TakenBack[]> {
+  const isChosen = toChoice(input, context)
+  const lineages = await readLineages(context)
+  requireKnown(input, lineages, context)
+  const taken: TakenBack[] = []
+  for (const lineage of lineages) {
+    const one = await takeBack(context, lineage, isChosen)
+    if (one !== undefined) taken.push(one)
+  }
+  return taken
+}
+
+function pathsOf(taken: readonly TakenBack[]): string[] {
+  return [...new Set(taken.flatMap(({ lineage, target }) => [lineage.path, target.path]))]
+}
+
+function answer(input: UndoInput, context: OperationContext, composed: Composed | undefined): UndoOutput {
+  const { conflicts = [], changed = [] } = composed ?? {}
+  const { forgottenAt } = context.history
+  const isRefused = conflicts.length > 0 && !input.partial
+  const undone = changed.reduce((sum, { count }) => sum + count, 0)
+  const message = isRefused
+    ? `Nothing was changed: ${conflicts.length} of the changes cannot be taken back beside what was made since (conflicts). partial: true takes back the others.`
+    : 'None of the changes that are known fits, or all of them are taken back already. async_history shows the changes.'
+  return {
+    status: isRefused ? 'contention' : 'ok',
+    ...(input.dry_run && { dry_run: true as const }),
+    ...(changed.length > 0 && !isRefused && !input.dry_run && { change_set: context.caller.changeSet as string }),
+    undone: isRefused ? 0 : undone,
+    files: isRefused
+      ? []
+      : changed.map(({ from, to, previous_hash, hash, count }) => ({
+          path: shownPath(from, context.files),
+          ...(to !== from && { new_path: shownPath(to, context.files) }),
+          previous_hash,
+          hash,
+          changes: count
+        })),
+    conflicts: [...conflicts],
+    ...(forgottenAt !== undefined && { forgotten_before: timestamp(forgottenAt) }),
+    ...((isRefused || changed.length === 0) && { message }),
+    timestamp: timestamp()
+  }
+}

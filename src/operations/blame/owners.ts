@@ -1,0 +1,92 @@
+// Which version brought each line of a file, from the versions that are kept, over its renames.
+import { setImmediate } from 'node:timers/promises'
+import type { OperationContext } from '../../engine/context.ts'
+import { diffLines } from '../../engine/diff/hunks.ts'
+import { splitLines, splitMark } from '../../engine/diff/lines.ts'
+import { decodeIfText } from '../../engine/files/text.ts'
+import type { History, Version } from '../../engine/versions/history.ts'
+
+/** What brought a line: a version; nothing that the server has seen; or one of several, whose bytes are not kept. */
+export type Owner = { readonly version: Version } | 'before' | 'unknown'
+
+export interface Owned {
+  readonly lines: readonly string[]
+  readonly owners: readonly Owner[]
+  /** The oldest text, as far as it was there before: what Git may know. */
+  readonly first: readonly string[] | undefined
+}
+
+/** Of one step from a version to the next. */
+const bound = { maxEditLength: 2000, timeoutMs: 50 }
+
+export async function findOwners(context: OperationContext, path: string, text: string): Promise<Owned> {
+  const { bases, history, config, signal } = context
+  const linesOf = (content: string) => splitLines(splitMark(content).body)
+  const textOf = async (hash: string) => decodeIfText(await bases.get(hash), config.crud.default_encoding, path)
+  let lines: readonly string[] | undefined
+  let first: readonly string[] | undefined
+  let owners: Owner[] = []
+  /** Since the last version whose text is kept. */
+  let skipped: Version[] = []
+  for (const version of lifeOf(history, path)) {
+    if (version.hash === null) continue
+    const content = await textOf(version.hash)
+    if (content === undefined) {
+      skipped.push(version)
+      continue
+    }
+    await setImmediate()
+    signal.throwIfAborted()
+    const next = linesOf(content)
+    const isBefore = lines === undefined && version.isCreated !== true
+    const owner: Owner = isBefore ? (skipped.length > 0 ? 'unknown' : 'before') : ownerOf(version, skipped)
+    if (isBefore && skipped.length === 0) first = next
+    owners = carry(lines ?? [], owners, next, owner)
+    lines = next
+    skipped = []
+  }
+  const now = linesOf(text)
+  return {
+    lines: now,
+    owners: carry(lines ?? [], owners, now, lines === undefined ? 'before' : 'unknown'),
+    first: first ?? (lines === undefined ? now : undefined)
+  }
+}
+
+/** The versions of the file that is at a path now, the oldest first, whatever its names were. */
+function lifeOf(history: History, path: string): Version[] {
+  const life: Version[] = []
+  let name: string | undefined = path
+  for (let before = Infinity; name !== undefined;) {
+    const versions: Version[] = history.versions(name).filter(({ seq }) => seq < before)
+    // The version with which it left this name.
+    if (before < Infinity && versions.at(-1)?.renamedTo !== undefined) versions.pop()
+    name = undefined
+    for (const version of versions.toReversed()) {
+      if (version.hash === null) return life.reverse()
+      life.push(version)
+      before = version.seq
+      name = version.renamedFrom
+      if (name !== undefined) break
+      if (version.isCreated === true) return life.reverse()
+    }
+  }
+  return life.reverse()
+}
+
+function ownerOf(version: Version, skipped: readonly Version[]): Owner {
+  return skipped.every(({ agentId }) => agentId === version.agentId) ? { version } : 'unknown'
+}
+
+/** Lines that stay keep their owner. */
+function carry(from: readonly string[], owners: readonly Owner[], to: readonly string[], owner: Owner): Owner[] {
+  const carried: Owner[] = []
+  let at = 0
+  for (const { baseStart, baseEnd, currentStart, currentEnd } of diffLines(from, to, bound).hunks) {
+    for (; at < baseStart; at += 1) carried.push(owners[at]!)
+    for (let line = currentStart; line < currentEnd; line += 1) carried.push(owner)
+    at = baseEnd
+  }
+  for (; at < from.length; at += 1) carried.push(owners[at]!)
+  return carried
+}

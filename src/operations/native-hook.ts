@@ -1,0 +1,124 @@
+// native_hook: what a harness reports before and after its own tools, which then stand in the same queues as this server's operations.
+import { agentText } from '../../schemas/common.ts'
+import { contract } from '../../schemas/contract.ts'
+import type { NativeHookInput, NativeHookOutput } from '../../schemas/native-hook.ts'
+import type { Static } from '../../schemas/typebox.ts'
+import type { OperationContext } from '../engine/context.ts'
+import { collectNotices, readAgainHint } from '../engine/notices/notices.ts'
+import { messageOf } from '../support/error-message.ts'
+import { timestamp } from '../support/timestamp.ts'
+import { defineOperation } from './definition/define.ts'
+import { textOf } from './native/fields.ts'
+import { harnesses } from './native/harnesses.ts'
+import type { Fields, Harness, NativeCall, Outcome } from './native/native-call.ts'
+import { beginNativeEdit, endNativeEdit } from './native/native-edit.ts'
+import { recordShown } from './native/record-shown.ts'
+
+export const nativeHook = defineOperation({
+  name: 'native_hook',
+  title: 'Take part in native tools',
+  description:
+    'For operators, over REST only: what the hooks of a harness (Claude Code, Codex, Gemini CLI, Cursor, opencode) call before and after its own tools. Before a native edit the file is locked for that tool, and the edit is refused if it would overwrite what its session has not seen; after it the new version is recorded as that of its agent. POST /hooks/<harness> takes the same event as its body.',
+  ...contract.native_hook,
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+  errors: [],
+  isForOperators: true,
+  handle: answer
+})
+
+async function answer(input: NativeHookInput, context: OperationContext): Promise<Static<typeof NativeHookOutput>> {
+  const harness = harnesses[input.harness]
+  const event = input.event as Fields
+  const call = understand(input, harness, context)
+  const outcome = call === undefined ? {} : await carryOut(input, harness, call, context)
+  return { status: 'ok', answer: harness.write(event, outcome), timestamp: timestamp() }
+}
+
+/** Undefined for what concerns no file, and for what this version does not know: the tool goes on. */
+function understand(
+  { harness: name, event }: NativeHookInput,
+  harness: Harness,
+  { nativeTurns, log }: OperationContext
+): NativeCall | undefined {
+  let problem = 'not known here'
+  try {
+    const call = harness.read(event)
+    if (call !== undefined) return call
+  } catch (error) {
+    problem = messageOf(error)
+  }
+  const fields = event as Fields
+  const kind = [textOf(fields, 'hook_event_name', 'event'), textOf(fields, 'tool_name', 'tool')].map((name = '') =>
+    name.slice(0, 100)
+  )
+  if (nativeTurns.isNewKind([name, ...kind, problem].join(' ')))
+    log.info({ harness: name, event: kind[0], tool: kind[1], problem }, 'a hook was let pass')
+  return undefined
+}
+
+async function carryOut(
+  { harness: name, agent_id: agent, wait_seconds }: NativeHookInput,
+  harness: Harness,
+  { session, subagent, callId, event }: NativeCall,
+  shared: OperationContext
+): Promise<Outcome> {
+  const owner = agent ?? toName(`${name}/${session}`)
+  const agentId = subagent === undefined ? owner : toName(`${owner}/${subagent}`)
+  const context = shared.withAgent(agentId)
+  const { native_wait_seconds } = context.config.locks
+  switch (event.type) {
+    case 'before_edit': {
+      const edit = { agentId, callId, harness, ...event }
+      return { refusal: await beginNativeEdit(context, edit, wait_seconds ?? native_wait_seconds) }
+    }
+    case 'after_edit': {
+      const unseen = await endNativeEdit(context, { agentId, callId, harness, ...event })
+      return { context: join(unseen, await noticeText(agentId, context)) }
+    }
+    case 'after_read':
+      await recordShown(context, agentId, event.shown)
+      return { context: await noticeText(agentId, context) }
+    case 'prompt':
+      return { context: await noticeText(agentId, context) }
+    case 'end':
+      await endAgents(context, (one) => one === agentId || (event.withSubagents && one.startsWith(`${agentId}/`)))
+      return {}
+    default:
+      return event satisfies never
+  }
+}
+
+/** Ends what the agents of a session hold or wait for. */
+async function endAgents(
+  { nativeTurns, locks, tickets, lostLeases }: OperationContext,
+  isMeant: (agentId: string) => boolean
+): Promise<void> {
+  await nativeTurns.end(isMeant)
+  const holders = new Set([...locks.leases.all()].map((lease) => lease.agentId).filter(isMeant))
+  for (const holder of holders) {
+    tickets.leave(holder)
+    lostLeases.forget(holder)
+    locks.leases.releaseAll(holder)
+  }
+}
+
+/** What others have changed of what the agent has seen, each once. */
+async function noticeText(agentId: string, context: OperationContext): Promise<string | undefined> {
+  const told = await collectNotices(agentId, context)
+  if (told === undefined) return undefined
+  const { notices, further_notices: further = 0 } = told
+  context.counts.notices += notices.length
+  const lines = notices.map(({ message }) => `- ${message.replace(readAgainHint, '')}`)
+  const more = further > 0 ? [`- ${further} more changes will be reported with your next tool.`] : []
+  return ['async-crud-mcp reports:', ...lines, ...more].join('\n')
+}
+
+function join(...parts: readonly (string | undefined)[]): string | undefined {
+  const texts = parts.filter((part) => part !== undefined)
+  return texts.length === 0 ? undefined : texts.join('\n')
+}
+
+/** A harness chooses the names of its sessions; those of agents have one line, and bounds. */
+function toName(name: string): string {
+  return name.slice(0, agentText.maxLength).replaceAll(/[^\w.@:/+ -]/g, '_')
+}

@@ -1,0 +1,58 @@
+// Hooks of Gemini CLI (BeforeTool, AfterTool, BeforeAgent, SessionEnd).
+import { resolve } from 'node:path'
+import { countLines, integerOf, requirePath, requireText, textOf, toEdit, toFields } from './fields.ts'
+import type { Fields, FileEdit, Harness, NativeEvent } from './native-call.ts'
+
+const editTools: Readonly<Record<string, (input: Fields, cwd: string) => readonly FileEdit[]>> = {
+  write_file: (input, cwd) => [{ path: requirePath(input, cwd, 'file_path'), content: textOf(input, 'content') ?? '' }],
+  replace: (input, cwd) => [
+    toEdit(
+      requirePath(input, cwd, 'file_path'),
+      textOf(input, 'old_string'),
+      input['new_string'],
+      input['allow_multiple'] === true || (integerOf(input, 'expected_replacements') ?? 1) > 1
+    )
+  ]
+}
+
+export const gemini: Harness = {
+  reportsReads: true,
+  read(event) {
+    const name = requireText(event, 'hook_event_name')
+    const session = requireText(event, 'session_id')
+    const found = eventOf(name, event)
+    return found && { session, event: found }
+  },
+  write(event, { refusal, context }) {
+    if (refusal !== undefined && event['hook_event_name'] === 'BeforeTool') return { decision: 'deny', reason: refusal }
+    const takesContext = ['AfterTool', 'BeforeAgent'].includes(String(event['hook_event_name']))
+    return context === undefined || !takesContext
+      ? null
+      : { hookSpecificOutput: { hookEventName: event['hook_event_name'], additionalContext: context } }
+  }
+}
+
+function eventOf(name: string, event: Fields): NativeEvent | undefined {
+  if (name === 'SessionEnd') return { type: 'end', withSubagents: true }
+  if (name === 'BeforeAgent') return { type: 'prompt' }
+  if (name !== 'BeforeTool' && name !== 'AfterTool') return undefined
+  const tool = requireText(event, 'tool_name')
+  const cwd = resolve(textOf(event, 'cwd') ?? '')
+  const input = toFields(event['tool_input'])
+  const edits = Object.hasOwn(editTools, tool) ? editTools[tool]?.(input, cwd) : undefined
+  if (name === 'BeforeTool') return edits && { type: 'before_edit', tool, edits }
+  if (edits !== undefined) return { type: 'after_edit', tool, edits }
+  const response = toFields(event['tool_response'])
+  const text = textOf(response, 'llmContent')
+  if (tool !== 'read_file' || text === undefined || toFields(response['error'])['message'] !== undefined)
+    return { type: 'prompt' }
+  const startLine = integerOf(input, 'start_line') ?? 1
+  const endLine = integerOf(input, 'end_line')
+  // A part comes with words around it; then the lines that were asked for count.
+  const isWhole =
+    startLine === 1 && endLine === undefined && !text.includes('IMPORTANT: The file content has been truncated')
+  const path = requirePath(input, cwd, 'file_path', 'absolute_path')
+  if (isWhole) return { type: 'after_read', shown: [{ path, startLine, text, totalLines: countLines(text) }] }
+  const lineCount = endLine === undefined ? undefined : Math.max(0, endLine - startLine + 1)
+  return { type: 'after_read', shown: endLine === undefined ? [] : [{ path, startLine, lineCount }] }
+}

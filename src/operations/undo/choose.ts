@@ -1,0 +1,54 @@
+// Which changes an undo takes back.
+import type { UndoInput } from '../../../schemas/undo.ts'
+import type { OperationContext } from '../../engine/context.ts'
+import { compilePathGlob } from '../../engine/files/glob/glob.ts'
+import { external } from '../../engine/versions/history.ts'
+import { OperationError } from '../../errors.ts'
+import type { Lineage, LineageChange } from './lineages.ts'
+
+export type Choice = (change: LineageChange) => boolean
+
+/** @throws OperationError INVALID_REQUEST, INVALID_PATTERN */
+export function toChoice(input: UndoInput, { files }: OperationContext): Choice {
+  const { by_agent, of_change_set, since, until, paths, versions } = input
+  const given = [by_agent, of_change_set, since, until, paths, versions]
+  if (given.every((filter) => filter === undefined)) {
+    const message = 'Say which changes to take back: by_agent, of_change_set, since, until, paths or versions.'
+    throw new OperationError('INVALID_REQUEST', message)
+  }
+  const from = since === undefined ? -Infinity : Date.parse(since)
+  const to = until === undefined ? Infinity : Date.parse(until)
+  const globs = paths?.map((pattern) => compilePathGlob(pattern))
+  const named = versions && new Set(versions.map(({ path, hash }) => keyOf(files.resolve(path, 'entry').path, hash)))
+  const isBelow = (path: string) =>
+    files.roots.some(
+      ({ real }) =>
+        path.startsWith(`${real}/`) && globs?.some((glob) => glob.matches(path.slice(real.length + 1))) === true
+    )
+  return ({ version, path, from: earlier }) =>
+    !version.isFirstSight &&
+    (named === undefined
+      ? version.agentId !== external.agentId
+      : version.hash !== null && named.has(keyOf(path, version.hash))) &&
+    (by_agent === undefined || version.agentId === by_agent) &&
+    (of_change_set === undefined || version.changeSet === of_change_set) &&
+    version.at >= from &&
+    version.at <= to &&
+    (globs === undefined || isBelow(path) || isBelow(earlier))
+}
+
+/** @throws OperationError VERSION_NOT_KEPT for a version that is not known */
+export function requireKnown({ versions }: UndoInput, lineages: readonly Lineage[], { files }: OperationContext): void {
+  if (versions === undefined) return
+  const known = new Set(
+    lineages.flatMap(({ changes }) => changes.map(({ path, version }) => keyOf(path, version.hash ?? '')))
+  )
+  const lost = versions.find(({ path, hash }) => !known.has(keyOf(files.resolve(path, 'entry').path, hash)))
+  if (lost === undefined) return
+  const message = `No change is known that made ${lost.hash} of ${lost.path}: it is no longer kept (crud.max_history_bytes, crud.max_file_versions), or was there when the file was first read. Nothing was changed. async_history with path ${lost.path} shows the versions that are kept.`
+  throw new OperationError('VERSION_NOT_KEPT', message, { path: lost.path })
+}
+
+function keyOf(path: string, hash: string): string {
+  return `${hash}\n${path}`
+}

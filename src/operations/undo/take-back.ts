@@ -1,0 +1,180 @@
+// Takes chosen changes of one file back, newest first: three-way merges against what the file is now.
+import type { MergeConflict } from '../../../schemas/contention.ts'
+import type { UndoConflict } from '../../../schemas/undo.ts'
+import type { OperationContext } from '../../engine/context.ts'
+import { contentHash } from '../../engine/files/read-file.ts'
+import { shownPath } from '../../engine/notices/shown-path.ts'
+import { VersionTexts } from '../change/version-texts.ts'
+import type { Lineage, LineageChange, State } from './lineages.ts'
+
+/** What the file is to be. */
+export interface Target {
+  readonly path: string
+  readonly content:
+    | { readonly kind: 'none' }
+    | {
+        readonly kind: 'bytes'
+        readonly hash: string
+        readonly bytes: Buffer | undefined
+        readonly mode?: number | undefined
+      }
+    | { readonly kind: 'link'; readonly target: string }
+    | { readonly kind: 'unknown' }
+}
+
+export interface TakenBack {
+  readonly lineage: Lineage
+  readonly target: Target
+  /** Changes that are taken back. */
+  readonly count: number
+  readonly conflicts: readonly UndoConflict[]
+}
+
+/** Changes that follow one another without one of others between them. */
+interface Run {
+  readonly first: LineageChange
+  readonly last: LineageChange
+  readonly count: number
+}
+
+type Reason = UndoConflict['reason']
+
+export async function takeBack(
+  context: OperationContext,
+  lineage: Lineage,
+  isChosen: (change: LineageChange) => boolean
+): Promise<TakenBack | undefined> {
+  const runs = runsOf(lineage.changes, isChosen)
+  if (runs.length === 0) return undefined
+  let target = toTarget(lineage)
+  let count = 0
+  const conflicts: UndoConflict[] = []
+  for (const run of runs) {
+    const next = await takeRunBack(context, target, run)
+    if ('reason' in next) conflicts.push(next)
+    else {
+      target = next
+      count += run.count
+    }
+  }
+  return { lineage, target, count, conflicts }
+}
+
+/** What is known of the mode is known of the version that was removed. */
+function withMode(before: State, removed: State): State {
+  if (before.kind !== 'file' || removed.kind !== 'file' || removed.mode === undefined) return before
+  return { ...before, mode: removed.mode }
+}
+
+/** The newest first. */
+function runsOf(changes: readonly LineageChange[], isChosen: (change: LineageChange) => boolean): Run[] {
+  const runs: Run[] = []
+  let run: Run | undefined
+  for (const change of changes) {
+    if (!isChosen(change)) run = undefined
+    else {
+      if (run !== undefined) runs.pop()
+      run = { first: run?.first ?? change, last: change, count: (run?.count ?? 0) + 1 }
+      runs.push(run)
+    }
+  }
+  return runs.reverse()
+}
+
+function toTarget({ path, state }: Lineage): Target {
+  if (state.kind === 'file') return { path, content: { kind: 'bytes', hash: state.hash, bytes: undefined } }
+  return { path, content: state }
+}
+
+async function takeRunBack(context: OperationContext, now: Target, run: Run): Promise<Target | UndoConflict> {
+  const { first, last } = run
+  const { before } = first
+  const { after } = last
+  const refuse = (reason: Reason, merge_conflicts?: MergeConflict[]) =>
+    conflict(context, now, last, reason, merge_conflicts)
+  const isMoved = first.from !== last.path
+  if (isMoved && now.content.kind !== 'none' && after.kind !== 'none' && now.path !== last.path)
+    return refuse('renamed_again')
+  const path = isMoved && after.kind !== 'none' ? first.from : now.path
+  if (before.kind === 'unknown' || after.kind === 'unknown') return refuse('not_kept')
+  if (after.kind === 'none') {
+    if (before.kind === 'none') return now
+    if (now.content.kind === 'none')
+      return restored(context, { path: first.from, before: withMode(before, last.before) }, refuse)
+    return isSameContent(now.content, before) ? { ...now, path } : refuse('created_again')
+  }
+  if (now.content.kind === 'none') return before.kind === 'none' ? now : { path, content: now.content }
+  if (before.kind === 'none')
+    return isSameContent(now.content, after) ? { path: now.path, content: { kind: 'none' } } : refuse('built_upon')
+  if (isSame(before, after)) return { ...now, path }
+  if (isSameContent(now.content, after)) return restored(context, { path, before }, refuse)
+  if (before.kind !== 'file' || after.kind !== 'file' || now.content.kind !== 'bytes') return refuse('built_upon')
+  return merged(context, { path, content: now.content }, { before: before.hash, after: after.hash }, refuse)
+}
+
+type Refuse = (reason: Reason, conflicts?: MergeConflict[]) => UndoConflict
+
+async function restored(
+  { bases }: OperationContext,
+  { path, before }: { readonly path: string; readonly before: State },
+  refuse: Refuse
+): Promise<Target | UndoConflict> {
+  if (before.kind === 'link') return { path, content: before }
+  if (before.kind !== 'file') return { path, content: { kind: 'none' } }
+  const { hash, mode } = before
+  const bytes = await bases.get(hash)
+  return bytes === undefined ? refuse('not_kept') : { path, content: { kind: 'bytes', hash, bytes, mode } }
+}
+
+type Bytes = Extract<Target['content'], { readonly kind: 'bytes' }>
+
+async function merged(
+  { bases, differ, config, signal }: OperationContext,
+  { path, content }: { readonly path: string; readonly content: Bytes },
+  { before, after }: { readonly before: string; readonly after: string },
+  refuse: Refuse
+): Promise<Target | UndoConflict> {
+  const texts = new VersionTexts(config.crud.default_encoding, path)
+  const bytes = content.bytes ?? (await bases.get(content.hash))
+  const [base, current, incoming] = [await bases.get(after), bytes, await bases.get(before)].map((version) =>
+    texts.decodeIfText(version)
+  )
+  if (base === undefined || current === undefined || incoming === undefined) return refuse('not_kept')
+  const isJson = path.toLowerCase().endsWith('.json')
+  const result = await differ.merge({ base, current, incoming, isJson, signal })
+  if (!('text' in result)) return refuse('overlap', result.conflicts)
+  const next = texts.encode(result.text, bytes)
+  return { path, content: { ...content, hash: contentHash(next), bytes: next } }
+}
+
+function isSameContent(content: Target['content'], state: State): boolean {
+  if (content.kind === 'bytes') return state.kind === 'file' && state.hash === content.hash
+  return content.kind === 'link' && state.kind === 'link' && state.target === content.target
+}
+
+function isSame(one: State, other: State): boolean {
+  return one.kind === 'file' && other.kind === 'file' && one.hash === other.hash
+}
+
+const words: Readonly<Record<Reason, string>> = {
+  overlap:
+    'others have changed the same lines since: decide at the places in merge_conflicts, and make the change by async_update.',
+  built_upon: 'others have changed the file since it was created: change or delete it yourself.',
+  created_again: 'the name is taken by another file since: move that file away, then undo again.',
+  renamed_again: 'the file was renamed once more since: take that back first, or rename it yourself.',
+  in_the_way: 'something else is at the name that the file had: move it away, then undo again.',
+  not_kept:
+    'the versions that this needs are no longer kept (crud.base_cache_bytes, crud.max_history_bytes): change the file yourself.'
+}
+
+export function conflict(
+  { files }: Pick<OperationContext, 'files'>,
+  { path }: Pick<Target, 'path'>,
+  { version }: Pick<LineageChange, 'version'>,
+  reason: Reason,
+  merge_conflicts?: MergeConflict[]
+): UndoConflict {
+  const shown = shownPath(path, files)
+  const message = `${shown}: the change by ${version.agentId} is not taken back, because ${words[reason]}`
+  return { path: shown, hash: version.hash, reason, message, ...(merge_conflicts !== undefined && { merge_conflicts }) }
+}

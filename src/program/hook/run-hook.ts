@@ -1,0 +1,141 @@
+// async-crud-mcp hook <harness>: passes what a harness reports of its own tools to the server, and prints the answer.
+import { dirname } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { parseArgs } from 'node:util'
+import { findServer } from '../../tree/state/state-file.ts'
+import { askServer, type Server } from './ask-server.ts'
+import { readEvent, type EventFacts } from './event-facts.ts'
+import { harnessNames, toRefusal } from './refusal.ts'
+
+const usage = `usage: async-crud-mcp hook <${harnessNames.join('|')}> [--agent <id>] [--url <address>] [--token <secret>] [--wait <seconds>] [--closed]`
+
+/** Beyond the wait for a lock: a server that hangs must not make the harness hang. */
+const patienceMs = 300
+const defaultWaitSeconds = 5
+
+/** Always ends with 0, wrong flags included: harnesses differ in what they do with other codes. */
+export async function runHook(args: readonly string[]): Promise<void> {
+  const given = parse(args)
+  let facts: EventFacts | undefined
+  let answer = '{}'
+  try {
+    if (typeof given === 'string') throw new Error(given)
+    const deadline = createDeadline(patienceMs)
+    const event = await deadline.orFail(text(process.stdin), 'the hook input on standard input does not end')
+    facts = readEvent(event)
+    const { harness, agent, url, token, waitSeconds } = given
+    const wait = facts.isBefore ? waitSeconds : 0
+    const question = {
+      harness,
+      event,
+      agent,
+      token,
+      waitSeconds: wait,
+      signal: deadline.signal,
+      onWait: () => deadline.extend(wait * 1000)
+    }
+    answer = await deadline.orFail(askServer(url ?? find(facts), question), 'the server does not answer')
+  } catch (error) {
+    answer = explainFailure(error, typeof given === 'string' ? undefined : given, facts)
+  }
+  // A harness that keeps standard input open must not keep this process running.
+  process.stdin.destroy()
+  if (answer !== '{}') process.stdout.write(`${answer}\n`)
+}
+
+interface Given {
+  readonly harness: string
+  readonly agent: string | undefined
+  readonly url: URL | undefined
+  readonly token: string
+  readonly waitSeconds: number
+  readonly isClosed: boolean
+}
+
+/** @returns what is wrong, or what was given */
+function parse(args: readonly string[]): Given | string {
+  const { env } = process
+  const text = { type: 'string' } as const
+  try {
+    const options = {
+      agent: text,
+      url: text,
+      token: text,
+      wait: text,
+      closed: { type: 'boolean' },
+      help: { type: 'boolean' }
+    } as const
+    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
+    const [harness = '', ...others] = positionals
+    const waitSeconds = Number(values.wait ?? defaultWaitSeconds)
+    const isWait = waitSeconds >= 0 && waitSeconds <= 60
+    if (values.help === true || others.length > 0 || !harnessNames.includes(harness) || !isWait) return usage
+    return {
+      harness,
+      agent: values.agent ?? (env['ASYNC_CRUD_MCP_AGENT_ID'] || undefined),
+      url: values.url === undefined ? undefined : toBase(values.url),
+      token: values.token ?? env['ASYNC_CRUD_MCP_DAEMON__TOKEN'] ?? '',
+      waitSeconds,
+      isClosed: values.closed ?? /^(?:1|true|yes|on)$/i.test(env['ASYNC_CRUD_MCP_HOOK_CLOSED'] ?? '')
+    }
+  } catch (error) {
+    return `${messageOf(error)}. ${usage}`
+  }
+}
+
+/** Of nested trees the one of the file is right. */
+function find({ file, cwd }: EventFacts): Server {
+  const state = (file === undefined ? undefined : findServer(dirname(file))) ?? findServer(cwd)
+  if (state === undefined) throw new Error(`no running server found above ${file ?? cwd}`)
+  return state.url === null ? { root: state.project.root } : toBase(state.url)
+}
+
+/** The base address of the routes, from that of the server or of its MCP endpoint. */
+function toBase(value: string): URL {
+  const url = new URL(value)
+  url.pathname = url.pathname.replace(/\/?(?:mcp)?\/?$/, '/')
+  return url
+}
+
+function createDeadline(ms: number) {
+  const controller = new AbortController()
+  let timer = setTimeout(() => controller.abort(), ms)
+  return {
+    signal: controller.signal,
+    extend(moreMs: number): void {
+      clearTimeout(timer)
+      timer = setTimeout(() => controller.abort(), moreMs + ms)
+    },
+    async orFail<Result>(work: Promise<Result>, otherwise: string): Promise<Result> {
+      const over = new Promise<never>((_resolve, reject) => {
+        controller.signal.addEventListener('abort', () => reject(new Error(otherwise)), { once: true })
+      })
+      try {
+        return await Promise.race([work, over])
+      } finally {
+        timer.unref()
+      }
+    }
+  }
+}
+
+/** Lets the tool go on, with one line for the log of the harness, unless the operator wants it refused. */
+function explainFailure(error: unknown, given: Given | undefined, facts: EventFacts | undefined): string {
+  const isRefused = given?.isClosed === true && facts?.isBefore !== false
+  const outcome = isRefused
+    ? 'The tool was not run, because this hook is closed (--closed)'
+    : 'The tool goes on unchecked'
+  const message = `async-crud-mcp hook: ${messageOf(error)}. ${outcome}.`
+  process.stderr.write(`${message}\n`)
+  return isRefused && given !== undefined ? toRefusal(given.harness, message) : '{}'
+}
+
+function messageOf(error: unknown): string {
+  const { message } =
+    error instanceof Error
+      ? error.name === 'AbortError'
+        ? new Error('the server does not answer')
+        : error
+      : new Error(String(error))
+  return message.replaceAll('\n', ' ').replace(/\.$/, '')
+}

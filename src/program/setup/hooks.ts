@@ -1,0 +1,130 @@
+// The hooks of each harness that has some: the events, the tools, and the file in which they stand (docs/native-tools.md).
+import { join, resolve } from 'node:path'
+import { mainPath } from '../../support/installation.ts'
+import { codexFolder, opencodeFolder, pathOf, type ClientName, type UserEnvironment } from './clients.ts'
+import { opencodePlugin } from './opencode-plugin.ts'
+import { nodePath } from './own-program.ts'
+import type { EntryLocation } from './plan.ts'
+import { createFileTarget, createHookTarget, createPropertyTarget } from './targets.ts'
+
+interface HookSet {
+  /** Events, each with the tools before or after which the hook runs; undefined for all, or for an event without tools. */
+  readonly events: Readonly<Record<string, string | undefined>>
+  /** `groups`: a matcher and its hooks; `plain`: the hooks themselves. */
+  readonly form: 'groups' | 'plain'
+  readonly userFile: (user: UserEnvironment) => string
+  readonly projectFile: readonly string[]
+  /** Of the harness, in its unit; the hook itself gives up sooner. */
+  readonly timeout: number
+}
+
+const nativeEdits = 'Edit|Write|MultiEdit|NotebookEdit'
+
+export const hookSets: Readonly<Partial<Record<ClientName, HookSet>>> = {
+  'claude-code': {
+    events: {
+      PreToolUse: nativeEdits,
+      PostToolUse: `${nativeEdits}|Read|Grep|Bash`,
+      PostToolUseFailure: nativeEdits,
+      UserPromptSubmit: undefined,
+      SubagentStop: undefined,
+      SessionEnd: undefined
+    },
+    form: 'groups',
+    userFile: (user) =>
+      pathOf(user).join(
+        user.environment['CLAUDE_CONFIG_DIR'] || pathOf(user).join(user.home, '.claude'),
+        'settings.json'
+      ),
+    projectFile: ['.claude', 'settings.json'],
+    timeout: 70
+  },
+  codex: {
+    events: { PreToolUse: 'apply_patch', PostToolUse: undefined, UserPromptSubmit: undefined },
+    form: 'groups',
+    userFile: (user) => pathOf(user).join(codexFolder(user), 'hooks.json'),
+    projectFile: ['.codex', 'hooks.json'],
+    timeout: 70
+  },
+  gemini: {
+    events: {
+      BeforeTool: 'write_file|replace',
+      AfterTool: 'write_file|replace|read_file|run_shell_command',
+      BeforeAgent: undefined,
+      SessionEnd: undefined
+    },
+    form: 'groups',
+    userFile: (user) => pathOf(user).join(user.home, '.gemini', 'settings.json'),
+    projectFile: ['.gemini', 'settings.json'],
+    timeout: 70_000
+  },
+  cursor: {
+    events: {
+      preToolUse: 'Write',
+      postToolUse: undefined,
+      postToolUseFailure: 'Write',
+      afterFileEdit: undefined,
+      beforeReadFile: undefined,
+      sessionEnd: undefined
+    },
+    form: 'plain',
+    userFile: (user) => pathOf(user).join(user.home, '.cursor', 'hooks.json'),
+    projectFile: ['.cursor', 'hooks.json'],
+    timeout: 70
+  }
+}
+
+const userMode = 0o600
+const projectMode = 0o666
+
+/** Where hooks go; empty for a client that has none. @param project a file of the team: it names no path of this machine */
+export function hookLocations(name: ClientName, user: UserEnvironment, project?: string): EntryLocation[] {
+  const newMode = project === undefined ? userMode : projectMode
+  if (name === 'opencode') {
+    const folder = project === undefined ? opencodeFolder(user) : join(resolve(project), '.opencode')
+    const target = createFileTarget(opencodePlugin(program(project !== undefined)))
+    return [{ what: 'hook:opencode', file: join(folder, 'plugin', 'async-crud-mcp.js'), target, newMode }]
+  }
+  const set = hookSets[name]
+  if (set === undefined) return []
+  const { events, form, userFile, projectFile, timeout } = set
+  const file = project === undefined ? userFile(user) : join(resolve(project), ...projectFile)
+  const command = [...program(project !== undefined).map(quote), 'hook', name].join(' ')
+  const locations = Object.entries(events).map(([event, matcher]) => {
+    const match = matcher === undefined ? {} : { matcher }
+    const value =
+      form === 'plain' ? { command, ...match, timeout } : { ...match, hooks: [{ type: 'command', command, timeout }] }
+    return { what: `hook:${event}`, file, target: createHookTarget(event, value, formatOf(name)), newMode }
+  })
+  if (form === 'groups') return locations
+  return [{ what: 'hook:version', file, target: createPropertyTarget('version', 1), newMode }, ...locations]
+}
+
+/** What an earlier setup has written, to take it back. */
+export function hookLocationOfRecord(what: string, file: string): EntryLocation | undefined {
+  if (what === 'guard') return { what, file, target: createHookTarget('PreToolUse', {}), newMode: projectMode }
+  if (!what.startsWith('hook:')) return undefined
+  const event = what.slice('hook:'.length)
+  const target =
+    event === 'opencode'
+      ? createFileTarget('')
+      : event === 'version'
+        ? createPropertyTarget('version', 1)
+        : createHookTarget(event, {}, 'jsonc')
+  return { what, file, target, newMode: userMode }
+}
+
+/** Gemini CLI strips comments from its settings. */
+function formatOf(name: ClientName): 'json' | 'jsonc' {
+  return name === 'gemini' ? 'jsonc' : 'json'
+}
+
+function program(isShared: boolean): readonly string[] {
+  return isShared ? ['async-crud-mcp'] : [nodePath(), mainPath]
+}
+
+/** For the shell that runs hooks; a word that needs no quotes gets none. */
+function quote(word: string): string {
+  if (/^[\w@%+=:,./-]+$/.test(word)) return word
+  return process.platform === 'win32' ? `"${word}"` : `'${word.replaceAll("'", String.raw`'\''`)}'`
+}
