@@ -63,7 +63,8 @@ async function play(t: Test, etcd: Etcd, program: string): Promise<Scene> {
         const line = `client ${at}.${n} line ${count}`
         try {
           const answer = await post(host.program.url, 'async_append', {
-            path: file,
+            // Whole: a server of another tree that has got the port of a host meanwhile refuses it.
+            path: tree.path(file),
             content: `${line}\n`,
             agent_id: `agent-${at}-${n}`
           })
