@@ -1,5 +1,5 @@
 // The changes of files, each atomic: the last checks before it, the change, the syncs that make it durable, and the doubts after it.
-import { linkSync, renameSync, rmSync, symlinkSync, unlinkSync } from 'node:fs'
+import { linkSync, rmSync, symlinkSync } from 'node:fs'
 import { sep } from 'node:path'
 import { isErrno, OperationError } from '../../errors.ts'
 import { createAfterChange, notLookedAt, type Made } from './after-change.ts'
@@ -11,7 +11,7 @@ import { makeLink, readLink } from './links.ts'
 import { makeParents, type MadeParents } from './parents.ts'
 import { checkSize, contentHash, fileNotFound, type FileVersion } from './read-file.ts'
 import { renameEntry, type RenameOutcome, type RenameSource, type RenameTarget } from './rename-entry.ts'
-import type { Stage, Stages } from './stages.ts'
+import { removeThrough, type Stage, type Stages } from './stages.ts'
 import { temporaryName } from './temporary-names.ts'
 import { createCommit } from './transaction/commit.ts'
 import type { TransactionRecords } from './transaction/record.ts'
@@ -151,14 +151,13 @@ export function createFileChanges(options: FileChangesOptions) {
     let link: string | undefined
     let freed: Promise<void> | undefined
     const stage = stages?.of(place.path)
-    const take = stage === undefined ? unlinkSync : (name: string) => takeAway(name, stage)
     try {
       if (current !== undefined) assertUnchanged(place, current)
       else if (place.stat?.isSymbolicLink() === true) link = readLink(place)
       announce?.()
       const name = place.directory.at(place.name)
-      if (current === undefined) take(name)
-      else freed = freeOnThread(name, () => take(name))
+      if (current === undefined) removeThrough(stage, name)
+      else freed = freeOnThread(name, () => removeThrough(stage, name))
     } catch (cause) {
       const error = stage === undefined ? cause : stage.explain(cause, path)
       // The directory is held open: what is missing is the file.
@@ -218,20 +217,9 @@ export function createFileChanges(options: FileChangesOptions) {
     remove,
     rename,
     /** Makes several changes, all or none. */
-    commit: createCommit({ writer, durability, unfinished, records: options.records }),
+    commit: createCommit({ writer, durability, unfinished, stages, records: options.records }),
     /** Refuses every further change and removes the temporary files that are still there. */
     close: () => writer.close()
-  }
-}
-
-/** Deletes by one rename into the stage. */
-function takeAway(name: string, stage: Stage): void {
-  const staged = stage.at(temporaryName())
-  renameSync(name, staged)
-  try {
-    unlinkSync(staged)
-  } catch {
-    // The next authority empties the stage.
   }
 }
 

@@ -163,7 +163,10 @@ export function createFileStore(options: FileStoreOptions) {
       if (records === undefined) return []
       const { isFull } = durability
       const openEntry = (path: string) => walk(roots, roots.locate(path), path, { followLast: false })
-      return settleTransactions({ records, open: openEntry, isFull, maxFileBytes: options.maxFileBytes, keep })
+      const { maxFileBytes } = options
+      const settled = settleTransactions({ records, open: openEntry, stages, isFull, maxFileBytes, keep })
+      stages?.sweep()
+      return settled
     },
     /** Whether a transaction of a killed process was made, by the name of its record. */
     wasTransactionMade: (record: string): boolean => records?.wasMade(record) === true,

@@ -1,19 +1,38 @@
-// Where the changes of a tree that several hosts serve are made ready. A change takes effect by one rename out of its root's stage, and
-// the next authority takes the stage away before it serves: then the file system itself refuses a late writer.
-import { linkSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, unlinkSync } from 'node:fs'
+// Where several hosts make changes ready. A change takes effect by one rename out of its root's stage, which the next authority takes away.
+import {
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  unlinkSync,
+  type BigIntStats
+} from 'node:fs'
+import { open } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
 import { join, relative, sep } from 'node:path'
 import { isErrno, OperationError } from '../../errors.ts'
 import { replaceFile } from '../../support/replace-file.ts'
 import type { Directory } from './directory.ts'
-import { ownFolder, temporaryName } from './temporary-names.ts'
+import { isOfThisProcess, ownFolder, temporaryName } from './temporary-names.ts'
 
-/** Of one root. */
-export interface Stage {
-  /** A path for system calls: it names nothing any more once another authority has taken the stage. */
+/** A folder in which things have names of their own until a change gives them others. */
+export interface Shelf {
+  readonly path: string
+  /** A path for system calls. */
   at(name: string): string
+  stat(name: string): BigIntStats | undefined
+  sync(): Promise<void>
+}
+
+/** Of one root. Its paths name nothing any more once another authority has taken the stage. */
+export interface Stage extends Shelf {
   /** Notes a rename that goes through the stage, so that the next authority ends it. @returns ends the note */
   note(name: string, rename: StagedRename): () => void
+  /** True once another authority has taken it. */
+  isTaken(): boolean
   /** What an error of a change means. @returns an OperationError if the stage was taken, or lies on another file system */
   explain(error: unknown, path: string): unknown
 }
@@ -32,6 +51,8 @@ export interface Stages {
    * @returns the epoch that they were taken from. @throws Error that says what is in the way
    */
   take(epoch: number): number
+  /** Once the transactions of earlier authorities are settled: removes what else they have left. */
+  sweep(): void
 }
 
 const stageFolder = 'stage'
@@ -47,15 +68,23 @@ export function createStages(roots: readonly string[], openOwn: (root: string) =
   function stageOf(root: string): Stage {
     const at = (name: string) =>
       held.get(root)?.at(join(stageFolder, inEpoch(epoch), name)) ?? join(root, ownFolder, name)
+    const isTaken = () => !isThere(at('.'))
     return {
+      path: join(root, ownFolder, stageFolder),
       at,
+      isTaken,
+      stat: (name) => lstatSync(at(name), { bigint: true, throwIfNoEntry: false }),
+      async sync() {
+        const folder = await open(at('.'))
+        await folder.sync().finally(async () => folder.close())
+      },
       note(name, { from, to, overwrite }) {
         const path = at(`${name}.json`)
         replaceFile(path, JSON.stringify({ from: relative(root, from), to: relative(root, to), overwrite }), {
           isDurable: true,
           temporary: at(temporaryName())
         })
-        return () => attempt(() => unlinkSync(path))
+        return () => void succeeds(() => unlinkSync(path))
       },
       explain(error, path) {
         if (isErrno(error, 'EXDEV'))
@@ -64,7 +93,7 @@ export function createStages(roots: readonly string[], openOwn: (root: string) =
             `Nothing was changed: ${path} lies on another file system than ${root}, and several hosts can serve one file system only. Make that folder a root of a tree of its own.`,
             { path, cause: error }
           )
-        if (!isErrno(error, 'ENOENT', 'ESTALE') || isThere(at('.'))) return error
+        if (!isErrno(error, 'ENOENT', 'ESTALE') || !isTaken()) return error
         const message = `Another host has taken over the tree, and ${path} was not changed. Try again: the call then reaches the host that serves it.`
         return new OperationError('OVERLOADED', message, { path, details: { retry_after_seconds: 1 }, cause: error })
       }
@@ -89,8 +118,22 @@ export function createStages(roots: readonly string[], openOwn: (root: string) =
       })
       epoch = next
       return Math.min(...taken)
+    },
+    sweep() {
+      for (const { stage } of stages)
+        for (const name of readdirSync(stage.at('.')))
+          if (!isOfThisProcess(name)) succeeds(() => unlinkSync(stage.at(name)))
     }
   }
+}
+
+/** Removes a file by one rename into the stage. @param stage undefined if one host serves the tree */
+export function removeThrough(stage: Stage | undefined, path: string): void {
+  if (stage === undefined) return unlinkSync(path)
+  const staged = stage.at(temporaryName())
+  renameSync(path, staged)
+  // If that fails, the next authority removes it.
+  succeeds(() => unlinkSync(staged))
 }
 
 /**
@@ -105,7 +148,11 @@ function takeStage(own: Own, root: string, epoch: number): number {
   const stage = own.at(stageFolder)
   makeFirst(own)
   for (let tries = 1; ; tries += 1) {
-    const found = Math.max(...readdirSync(stage).filter(isEpoch).map(Number))
+    const found = Math.max(
+      ...readdirSync(stage)
+        .filter((name) => /^\d+$/.test(name))
+        .map(Number)
+    )
     // The election that named this epoch is out of date, or has begun to count anew.
     if (found > epoch)
       throw new Error(
@@ -116,9 +163,10 @@ function takeStage(own: Own, root: string, epoch: number): number {
       (found === epoch || succeeds(() => renameSync(join(stage, String(found)), join(stage, String(epoch)))))
     ) {
       const folder = join(stage, String(epoch))
-      for (const name of readdirSync(folder)) if (name !== `of-${epoch}`) empty(join(folder, name), root)
-      make(join(stage, inEpoch(epoch)))
-      probe(own, join(stage, inEpoch(epoch)), root)
+      const inner = join(stage, inEpoch(epoch))
+      make(inner)
+      for (const name of readdirSync(folder)) if (name !== `of-${epoch}`) empty(join(folder, name), inner, root)
+      probe(own, inner, root)
       return found
     }
     // Another host was faster, and may have been about to make the stage.
@@ -141,13 +189,13 @@ function makeFirst(own: Own): void {
   }
 }
 
-/** What a late writer adds meanwhile goes too: from the end of this on it has no folder. */
-function empty(folder: string, root: string): void {
+/** Ends its renames, and keeps what transactions have staged. What a late writer adds meanwhile goes too: then it has no folder. */
+function empty(folder: string, kept: string, root: string): void {
   for (let tries = 1; !succeeds(() => rmdirSync(folder)); tries += 1) {
     if (tries === maxTries) throw new Error(`${folder} cannot be emptied: remove it`)
     const names = readdirSync(folder)
     for (const name of names.filter((other) => other.endsWith('.json'))) endRename(folder, name, root)
-    for (const name of names) attempt(() => unlinkSync(join(folder, name)))
+    for (const name of names) succeeds(() => renameSync(join(folder, name), join(kept, name)))
   }
 }
 
@@ -155,7 +203,7 @@ function empty(folder: string, root: string): void {
 function endRename(folder: string, name: string, root: string): void {
   const item = join(folder, name.slice(0, -'.json'.length))
   if (!isThere(item)) return
-  attempt(() => {
+  succeeds(() => {
     const { from, to, overwrite } = JSON.parse(readFileSync(join(folder, name), 'utf8')) as StagedRename
     const [source, target] = [join(root, from), join(root, to)]
     const isEnded = (overwrite || !isThere(target)) && succeeds(() => renameSync(item, target))
@@ -179,7 +227,7 @@ function probe(own: Own, folder: string, root: string): void {
       { cause: error }
     )
   } finally {
-    for (const name of [one, other]) attempt(() => unlinkSync(own.at(name)))
+    for (const name of [one, other]) succeeds(() => unlinkSync(own.at(name)))
   }
 }
 
@@ -191,16 +239,8 @@ function make(folder: string): void {
   }
 }
 
-function isEpoch(name: string): boolean {
-  return /^\d+$/.test(name)
-}
-
 function isThere(path: string): boolean {
   return succeeds(() => lstatSync(path))
-}
-
-function attempt(step: () => void): void {
-  succeeds(step)
 }
 
 function succeeds(step: () => unknown): boolean {
