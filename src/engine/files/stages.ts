@@ -1,31 +1,12 @@
 // Where several hosts make changes ready. A change takes effect by one rename out of its root's stage, which the next authority takes away.
-import {
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmdirSync,
-  unlinkSync,
-  type BigIntStats
-} from 'node:fs'
+import { linkSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, unlinkSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
 import { join, relative, sep } from 'node:path'
 import { isErrno, OperationError } from '../../errors.ts'
 import { replaceFile } from '../../support/replace-file.ts'
-import type { Directory } from './directory.ts'
+import type { Directory, Shelf } from './directory.ts'
 import { isOfThisProcess, ownFolder, temporaryName } from './temporary-names.ts'
-
-/** A folder in which things have names of their own until a change gives them others. */
-export interface Shelf {
-  readonly path: string
-  /** A path for system calls. */
-  at(name: string): string
-  stat(name: string): BigIntStats | undefined
-  sync(): Promise<void>
-}
 
 /** Of one root. Its paths name nothing any more once another authority has taken the stage. */
 export interface Stage extends Shelf {
@@ -76,7 +57,11 @@ export function createStages(roots: readonly string[], openOwn: (root: string) =
       stat: (name) => lstatSync(at(name), { bigint: true, throwIfNoEntry: false }),
       async sync() {
         const folder = await open(at('.'))
-        await folder.sync().finally(async () => folder.close())
+        try {
+          await folder.sync()
+        } finally {
+          await folder.close()
+        }
       },
       note(name, { from, to, overwrite }) {
         const path = at(`${name}.json`)

@@ -1,6 +1,7 @@
 // Finishes the transactions that a killed process has left: forward if every file can get there, else back to where all were.
 import { readNow } from '../read-file.ts'
-import type { Shelf, Stage, Stages } from '../stages.ts'
+import type { Shelf } from '../directory.ts'
+import type { Stage, Stages } from '../stages.ts'
 import type { OpenEntry } from '../walk.ts'
 import { removeIfThere, tidy } from '../write-file.ts'
 import { matches, type RecordedStep, type TransactionRecord, type TransactionRecords } from './record.ts'
