@@ -36,7 +36,8 @@ export interface Stages {
   sweep(): void
 }
 
-const stageFolder = 'stage'
+/** In the server's own folder. */
+export const stageFolder = 'stage'
 const maxTries = 100
 
 type Own = Pick<Directory, 'at'>

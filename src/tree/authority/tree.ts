@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { ByteBudget } from '../../engine/byte-budget.ts'
 import type { Config } from '../../../schemas/config.ts'
 import type { Coordinator } from '../coordinator/coordinator.ts'
+import type { HostFacts } from '../coordinator/host-facts.ts'
 import { createStateFile, type Member, type StateFile } from '../state/state-file.ts'
 import { OperationError } from '../../errors.ts'
 import { explainRootError } from '../../engine/files/walk-error.ts'
@@ -81,6 +82,8 @@ export interface Tree extends Omit<EngineLink, 'feed'>, TreeFacts {
   readonly join: () => Promise<unknown>
   /** Before a client follows `events`: resolves once those of the tree reach it. @throws OperationError as a call */
   readonly bringEvents: () => Promise<void>
+  /** Undefined if one host serves the tree. */
+  readonly hostFacts: () => HostFacts | undefined
   /** What is wrong with the authority, seen from here: why calls get no answer, found within this time; undefined if nothing is. */
   readonly findObstacle: (limitMs: number) => Promise<string | undefined>
   /** This process has begun to listen: updates what programs that look for the tree find. */
@@ -293,6 +296,7 @@ export function createTree(options: TreeOptions): Tree {
     assertInPlace: () => membership.assertInPlace(),
     findObstacle: async (limitMs) => (await membership.findObstacle(limitMs)) ?? findUnwritten(),
     join: () => membership.link(),
+    hostFacts: coordinator.facts,
     role: membership.role,
     authorityPid: membership.authorityPid,
     introduce() {
@@ -316,6 +320,7 @@ export function createRootlessTree(engine: EngineLink): Tree {
     bringEvents: async () => {},
     assertInPlace: () => {},
     findObstacle: async () => undefined,
+    hostFacts: () => undefined,
     role: () => 'none',
     authorityPid: () => null,
     introduce: () => {},

@@ -1,4 +1,5 @@
 // Who the authority of a tree is, and how the other processes reach it. `local` decides it by a lock of the system, `etcd` by an election.
+import type { HostFacts } from './host-facts.ts'
 import type { MeetingPoint } from '../authority/meeting-point.ts'
 import type { MembersLock } from '../state/members-lock.ts'
 
@@ -26,4 +27,6 @@ export interface Coordinator {
   readonly isLeased: boolean
   /** An authority that stays silent so long is given up, in milliseconds; undefined takes daemon.authority_timeout_seconds. */
   readonly silenceMs: number | undefined
+  /** Undefined if one host serves the tree. */
+  readonly facts: () => HostFacts | undefined
 }

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { Agent as HttpAgent, request as httpRequest } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import type { EndpointState } from './host-facts.ts'
 import { messageOf } from '../../support/error-message.ts'
 
 export interface EtcdSettings {
@@ -64,6 +65,7 @@ export function createEtcdClient({ endpoints, username, password, ca, cert, key,
   /** The endpoint that answered last. */
   let preferred = 0
   let token: string | undefined
+  const states = new Map<string, EndpointState>()
 
   async function ask(method: string, body: object): Promise<Reply> {
     if (username === '') return askAny(method, body)
@@ -90,9 +92,11 @@ export function createEtcdClient({ endpoints, username, password, ca, cert, key,
       try {
         const answer = read(await post(endpoint, method, JSON.stringify(body)))
         preferred = index
+        states.set(endpoint, 'answers')
         return answer
       } catch (error) {
         if (error instanceof EtcdRefusal) throw error
+        states.set(endpoint, 'fails')
         failures.push(`${endpoint}: ${messageOf(error)}`)
       }
     }
@@ -138,6 +142,8 @@ export function createEtcdClient({ endpoints, username, password, ca, cert, key,
   }
 
   return {
+    /** What the last request to each came to. */
+    endpoints: () => endpoints.map((endpoint) => ({ endpoint, state: states.get(endpoint) ?? ('unknown' as const) })),
     /** @returns the lease, and its seconds, which etcd may have raised */
     async grant(ttlSeconds: number): Promise<{ lease: string; ttlSeconds: number }> {
       const reply = await ask('lease/grant', { TTL: String(ttlSeconds) })

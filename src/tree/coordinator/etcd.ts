@@ -30,7 +30,7 @@ export interface EtcdOptions {
 }
 
 /** What the key says. The address is missing until the authority listens. */
-interface Leader {
+export interface Leader {
   readonly pid: number
   readonly host: string
   readonly port: number | undefined
@@ -42,9 +42,9 @@ interface Term {
 }
 
 /** Of the lease: for clocks that run at slightly different speeds, and for the moment between the last check and the change. */
-const marginShare = 0.1
+export const marginShare = 0.1
 /** Renewals in the time of one lease. */
-const renewals = 3
+export const renewals = 3
 /** A relay that hears nothing asks, and gives the authority up, before etcd does. */
 const silenceShare = 0.7
 
@@ -63,6 +63,7 @@ export function createEtcdCoordinator(options: EtcdOptions): Coordinator {
   let deadline = -Infinity
   let leader: Leader | undefined
   let renewal: NodeJS.Timeout | undefined
+  let ownAddress: string | undefined
 
   /** Etcd counts from when it gets the request, so the deadline from before that is too early rather than too late. */
   function extend(askedAt: number, seconds: number): void {
@@ -160,6 +161,7 @@ export function createEtcdCoordinator(options: EtcdOptions): Coordinator {
     const { epoch, lease } = term
     const held = await client.change(key(), epoch, describe(port), lease)
     if (held?.revision !== epoch) throw new Error('another host was elected meanwhile')
+    ownAddress = `${advertise.host}:${port}`
   }
 
   return {
@@ -201,7 +203,13 @@ export function createEtcdCoordinator(options: EtcdOptions): Coordinator {
     members,
     names: () => [tree(), ...roots],
     isLeased: true,
-    silenceMs: ttlSeconds * 1000 * silenceShare
+    silenceMs: ttlSeconds * 1000 * silenceShare,
+    facts: () => ({
+      epoch: term?.epoch,
+      authority: term === undefined ? addressOf(leader) : ownAddress,
+      leaseMs: Math.max(0, deadline - performance.now()),
+      endpoints: client.endpoints()
+    })
   }
 }
 
@@ -213,7 +221,7 @@ function withoutEtcd(error: unknown): unknown {
   return new OperationError('OVERLOADED', message, { details: { retry_after_seconds: 1 }, cause: error })
 }
 
-function parseLeader(value: string): Leader | undefined {
+export function parseLeader(value: string): Leader | undefined {
   try {
     const { pid, host, port } = JSON.parse(value) as Partial<Record<keyof Leader, unknown>>
     if (typeof host !== 'string' || !Number.isInteger(pid)) return undefined
@@ -221,6 +229,10 @@ function parseLeader(value: string): Leader | undefined {
   } catch {
     return undefined
   }
+}
+
+function addressOf(leader: Leader | undefined): string | undefined {
+  return leader?.port === undefined ? undefined : `${leader.host}:${leader.port}`
 }
 
 function isAddress(host: string): boolean {

@@ -21,6 +21,7 @@ export function createLocalCoordinator(roots: readonly [string, ...string[]]): C
     members: createMembersLock(tree),
     names: () => roots,
     isLeased: false,
-    silenceMs: undefined
+    silenceMs: undefined,
+    facts: () => undefined
   }
 }

@@ -1,5 +1,6 @@
 // A host that is stopped in the middle of a change, for longer than its lease, overwrites nothing that its successor has written.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { isFull, lengthOf } from '../../fixtures/length.ts'
@@ -52,17 +53,7 @@ async function play(t: Test, etcd: Etcd, program: string): Promise<Scene> {
       const pauseFile = asked.path(name)
       const start = () => startHost(t, { etcd, tree, program, environment: { PAUSE_FILE: pauseFile } })
       const host = { program: await start(), pauseFile }
-      // As a supervisor does: a host that has lost the tree ends, on a busy machine also one that was not stopped.
-      const supervise = () =>
-        host.program.process.once('exit', async () => {
-          while (!over.signal.aborted) {
-            const next = await start().catch(() => undefined)
-            if (next === undefined) continue
-            host.program = next
-            return supervise()
-          }
-        })
-      supervise()
+      void supervise(host, start, over.signal)
       return host
     })
   )
@@ -95,6 +86,17 @@ async function play(t: Test, etcd: Etcd, program: string): Promise<Scene> {
       over.abort()
       await Promise.all(clients)
     }
+  }
+}
+
+/** A host that has lost the tree ends and is started again: on a busy machine also one that was not stopped. */
+async function supervise(host: Host, start: () => Promise<RunningProgram>, over: AbortSignal) {
+  for (;;) {
+    await once(host.program.process, 'exit')
+    let next: RunningProgram | undefined
+    while (next === undefined && !over.aborted) next = await start().catch(() => undefined)
+    if (next === undefined) return
+    host.program = next
   }
 }
 
