@@ -66,7 +66,7 @@ await untilMade('the first line')
 console.log(`The tree ${tree} is served at http://${balancer} by two hosts. Their logs are in ${folder}. Try:
 
 curl -s http://${balancer}/async_append -H 'content-type: application/json' \\
-  -d '{"path": "notes.txt", "content": "a line\\n", "agent_id": "me"}'
+  -d '{"path": "notes.txt", "content": "a line\\n", "agent_id": "me", "create_if_missing": true}'
 curl -s http://127.0.0.1:${ports[0]}/health
 kill -9 ${[...children].flatMap(([name, { pid }]) => (name.startsWith('host-') ? pid : [])).join(' or ')}
 
@@ -135,7 +135,13 @@ async function untilMade(line) {
       const response = await fetch(`http://${balancer}/async_append`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', connection: 'close' },
-        body: JSON.stringify({ path: 'notes.txt', content: `${line}\n`, agent_id: 'demo', request_id: line })
+        body: JSON.stringify({
+          path: 'notes.txt',
+          content: `${line}\n`,
+          agent_id: 'demo',
+          request_id: line,
+          create_if_missing: true
+        })
       })
       if ((await response.json()).status === 'ok') return
     } catch {
