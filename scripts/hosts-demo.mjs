@@ -28,13 +28,13 @@ let isStopping = false
 process.once('SIGINT', () => stop(0))
 process.once('SIGTERM', () => stop(0))
 
-for (const n of [0, 1, 2])
-  start(`etcd-${n}`, 'etcd', [
-    ...['--name', `n${n}`, '--data-dir', join(folder, `etcd-${n}`)],
-    ...['--listen-client-urls', endpoints[n], '--advertise-client-urls', endpoints[n]],
-    ...['--listen-peer-urls', peers[n], '--initial-advertise-peer-urls', peers[n]],
-    ...['--initial-cluster', peers.map((peer, index) => `n${index}=${peer}`).join(',')]
-  ])
+for (const n of [0, 1, 2]) {
+  const listen = ['--listen-client-urls', endpoints[n], '--listen-peer-urls', peers[n]]
+  const advertise = ['--advertise-client-urls', endpoints[n], '--initial-advertise-peer-urls', peers[n]]
+  const cluster = ['--initial-cluster', peers.map((peer, index) => `n${index}=${peer}`).join(',')]
+  const place = ['--name', `n${n}`, '--data-dir', join(folder, `etcd-${n}`)]
+  start(`etcd-${n}`, 'etcd', [...place, ...listen, ...advertise, ...cluster])
+}
 
 const secret = randomBytes(24).toString('hex')
 for (const [index, port] of ports.entries()) startHost(index, port)
