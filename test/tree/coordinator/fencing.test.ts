@@ -107,8 +107,11 @@ async function pauseAuthority({ hosts, acknowledged }: Scene): Promise<void> {
   let stopped: Host | undefined
   while (stopped === undefined)
     for (const host of hosts) {
-      const { role } = await healthOf(host.program.url)
-      if (role === 'authority') stopped = host
+      const isAuthority = await healthOf(host.program.url).then(
+        ({ role }) => role === 'authority',
+        () => false
+      )
+      if (isAuthority) stopped = host
     }
   const before = countOf(acknowledged)
   await until(() => countOf(acknowledged) > before)
