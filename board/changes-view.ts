@@ -1,26 +1,27 @@
-// Changes: the timeline, narrowed by agent, path and kind; and of the chosen line the difference, the versions, and the way back.
+// Changes: the timeline, narrowed by agent, path, change set and kind; and all about the chosen line.
 import type { VNode } from 'preact'
-import { useEffect, useMemo, useState } from 'preact/hooks'
-import { DiffView } from './diff-view.ts'
+import { useMemo, useState } from 'preact/hooks'
+import { ChangeDetail } from './change-detail.ts'
 import { html } from './html.ts'
 import { List } from './list.ts'
-import { kinds, matcherOf, shorten, type Happening, type HistoryVersion, type Kind } from './model.ts'
-import { CopyButton, Name, Path, Time, useNow } from './parts.ts'
-import { RestoreDialog } from './restore-dialog.ts'
-import { curlOf } from './server.ts'
+import { kinds, matcherOf, shorten, type Happening, type Kind } from './model.ts'
+import { Name, Path, Time, useNow } from './parts.ts'
 import type { State } from './store.ts'
-import { clockTime, exactTime } from './time.ts'
-import type { Hunk } from './unified.ts'
-import { diffInput, diffOf, knownLines, linesOf, versionsOf } from './versions.ts'
+import { clockTime } from './time.ts'
+import { knownLines, linesOf } from './versions.ts'
 
 export interface Filter {
   readonly agent: string
   readonly path: string
+  /** A word of its name. */
+  readonly changeSet: string
   /** Empty: all. */
   readonly kind: Kind | ''
 }
 
-export const noFilter: Filter = { agent: '', path: '', kind: '' }
+export const noFilter: Filter = { agent: '', path: '', changeSet: '', kind: '' }
+
+const maxNames = 500
 
 interface Props {
   readonly state: State
@@ -39,6 +40,11 @@ export function ChangesView({ state, filter, onFilter }: Props): VNode {
   const lines = useMemo(() => select(source, filter, short), [source, revision, filter, roots])
   const later = isPaused === undefined ? 0 : timeline.length - isPaused.length
   const agents = useMemo(() => [...new Set(source.map(({ agent }) => agent))].sort(), [source, revision])
+  // Hundreds of names, which stay the same while the timeline grows.
+  const options = useMemo(
+    () => agents.slice(0, maxNames).map((name) => html`<option key=${name} value=${name} />`),
+    [agents.join('\n')]
+  )
   const change = (part: Partial<Filter>) => onFilter({ ...filter, ...part })
   const valueOf = (event: Event) => (event.target as HTMLInputElement).value
 
@@ -55,15 +61,22 @@ export function ChangesView({ state, filter, onFilter }: Props): VNode {
             placeholder="all"
           />
         </label>
-        <datalist id="agent-names">
-          ${agents.slice(0, 500).map((name) => html`<option key=${name} value=${name} />`)}
-        </datalist>
+        <datalist id="agent-names">${options}</datalist>
         <label
           >Path
           <input
             value=${filter.path}
             onInput=${(event: Event) => change({ path: valueOf(event) })}
             placeholder="src/**/*.ts"
+            spellcheck=${false}
+          />
+        </label>
+        <label
+          >Change set
+          <input
+            value=${filter.changeSet}
+            onInput=${(event: Event) => change({ changeSet: valueOf(event) })}
+            placeholder="all"
             spellcheck=${false}
           />
         </label>
@@ -108,11 +121,12 @@ export function ChangesView({ state, filter, onFilter }: Props): VNode {
           ? html`<div class="empty">
               <p>Choose a line to see what differs, the versions of the file, and how to bring one back.</p>
             </div>`
-          : html`<${HappeningDetail}
+          : html`<${ChangeDetail}
               key=${chosen.key}
               line=${chosen}
               now=${now}
               short=${short}
+              onChangeSet=${(changeSet: string) => onFilter({ ...noFilter, changeSet })}
               latest=${timeline.findLast(({ path }) => path === chosen.path)?.key}
             />`
       }
@@ -122,16 +136,17 @@ export function ChangesView({ state, filter, onFilter }: Props): VNode {
 
 function select(
   timeline: readonly Happening[],
-  { agent, path, kind }: Filter,
+  { agent, path, changeSet, kind }: Filter,
   short: (path: string) => string
 ): Happening[] {
   const matches = matcherOf(path)
-  const who = agent.trim().toLowerCase()
+  const [who, task] = [agent, changeSet].map((text) => text.trim().toLowerCase()) as [string, string]
   const found: Happening[] = []
   for (let index = timeline.length - 1; index >= 0; index -= 1) {
     const line = timeline[index] as Happening
     if (kind !== '' && line.kind !== kind) continue
     if (who !== '' && !line.agent.toLowerCase().includes(who)) continue
+    if (task !== '' && line.changeSet?.toLowerCase().includes(task) !== true) continue
     if (matches(short(line.path))) found.push(line)
   }
   return found
@@ -145,7 +160,7 @@ function askForLines(shown: readonly Happening[], onKnown: () => void): void {
 }
 
 function Row({ line, now, short }: { line: Happening; now: number; short: (path: string) => string }): VNode {
-  const { kind, path, agent, at, what, hash, previousHash } = line
+  const { kind, path, agent, at, what, hash, previousHash, changeSet } = line
   const lines = typeof hash === 'string' && typeof previousHash === 'string' ? knownLines(path, previousHash, hash) : ''
   return html`<div class="two-lines">
     <div>
@@ -154,131 +169,8 @@ function Row({ line, now, short }: { line: Happening; now: number; short: (path:
       <span class="right"><${Time} at=${at} now=${now} /></span>
     </div>
     <div class="dim">
-      <span class="ellipsis"><${Name} name=${agent} />, ${what}</span>
+      <span class="ellipsis"><${Name} name=${agent} />, ${what}${changeSet !== undefined && `, in ${changeSet}`}</span>
       <span class="right">${lines !== '' ? lines : clockTime(at)}</span>
     </div>
   </div>`
-}
-
-interface DetailProps {
-  readonly line: Happening
-  readonly now: number
-  readonly short: (path: string) => string
-  /** Of the last line about the file: its versions are asked for again when there is another. */
-  readonly latest: string | undefined
-}
-
-function HappeningDetail({ line, now, short, latest }: DetailProps): VNode {
-  const { kind, path, agent, at, what } = line
-  const [isSplit, split] = useState(innerWidth > 1500)
-  const [versions, setVersions] = useState<readonly HistoryVersion[]>([])
-  const [pair, setPair] = useState({ from: line.previousHash, to: line.hash })
-  const [restoring, restore] = useState<HistoryVersion>()
-  const [said, say] = useState('')
-
-  useEffect(() => {
-    if (path === '') return
-    versionsOf(path).then(setVersions, (error: Error) => say(error.message))
-  }, [path, latest])
-
-  const { from, to } = pair
-  const canCompare = typeof from === 'string' && typeof to === 'string'
-  return html`<h2 class="wrap">${path === '' ? what : html`<${Path} path=${short(path)} />`}</h2>
-    <p class="dim">
-      <span class=${`kind ${kind}`}>${kind}</span>${' '}<${Name} name=${agent} />${`, ${what}, `}<${Time}
-        at=${at}
-        now=${now}
-      />${` (${exactTime(at)})`}
-    </p>
-    ${said !== '' && html`<p class="trouble" role="alert">${said}</p>`}
-    ${
-      canCompare &&
-      html`<div class="acts">
-          <button type="button" class="quiet" aria-pressed=${isSplit} onClick=${() => split(!isSplit)}>
-            Side by side
-          </button>
-          <${CopyButton} text=${() => curlOf('/async_diff', diffInput(path, from, to))}>Copy as curl<//>
-        </div>
-        <${Difference} path=${path} from=${from} to=${to} isSplit=${isSplit} />`
-    }
-    ${!canCompare && path !== '' && kind !== 'lease' && kind !== 'circle' && html`<p class="hint">${explainNoDiff(kind)}</p>`}
-    ${versions.length > 0 && html`<h3>Versions</h3>`}
-    <ol class="versions" reversed>
-      ${versions.map(
-        (version, index) =>
-          html`<li key=${`${version.hash} ${version.at}`} class=${version.hash === to ? 'is-shown' : ''}>
-            <span class="dim when"><${Time} at=${Date.parse(version.at)} now=${now} /></span>
-            <${Name} name=${version.agent_id ?? 'there before'} />
-            ${version.operation !== null && html`<span class="dim">${version.operation.replace(/^async_/, '')}</span>`}
-            ${version.hash === null && html`<span class="kind deleted">deleted</span>`}
-            ${version.lines !== undefined && html`<${LineCounts} lines=${version.lines} />`}
-            <span class="right">
-              ${
-                typeof version.previous_hash === 'string' &&
-                version.hash !== null &&
-                html`<button
-                  type="button"
-                  class="quiet"
-                  onClick=${() => setPair({ from: version.previous_hash, to: version.hash })}
-                >
-                  Diff<span class="unseen"> of the version of ${clockTime(Date.parse(version.at))}</span>
-                </button>`
-              }
-              ${
-                version.kept &&
-                index > 0 &&
-                html`<button type="button" class="quiet" onClick=${() => restore(version)}>
-                  Restore…<span class="unseen"> the version of ${clockTime(Date.parse(version.at))}</span>
-                </button>`
-              }
-            </span>
-          </li>`
-      )}
-    </ol>
-    ${
-      restoring !== undefined &&
-      html`<${RestoreDialog}
-        path=${path}
-        shown=${short(path)}
-        version=${restoring}
-        isSplit=${isSplit}
-        onEnd=${(isRestored: boolean) => {
-          restore(undefined)
-          if (isRestored) versionsOf(path).then(setVersions, (error: Error) => say(error.message))
-        }}
-      />`
-    }`
-}
-
-function LineCounts({ lines: { added, removed, modified } }: { lines: NonNullable<HistoryVersion['lines']> }): VNode {
-  return html`<span class="counts">
-    ${added > 0 && html`<span class="plus" title="lines added">+${added}</span>`}
-    ${removed > 0 && html`<span class="minus" title="lines removed">−${removed}</span>`}
-    ${modified > 0 && html`<span class="dim" title="lines changed">~${modified}</span>`}
-  </span>`
-}
-
-function explainNoDiff(kind: Kind): string {
-  if (kind === 'created') return 'There was no version before.'
-  if (kind === 'deleted') return 'The file is gone. A kept version below brings it back.'
-  return 'The version before is not known, so that there is nothing to compare with.'
-}
-
-function Difference({ path, from, to, isSplit }: { path: string; from: string; to: string; isSplit: boolean }): VNode {
-  const [hunks, setHunks] = useState<readonly Hunk[]>()
-  const [trouble, setTrouble] = useState('')
-  useEffect(() => {
-    let isMeant = true
-    setTrouble('')
-    diffOf(path, from, to).then(
-      (found) => isMeant && setHunks(found),
-      (error: Error) => isMeant && setTrouble(error.message)
-    )
-    return () => {
-      isMeant = false
-    }
-  }, [path, from, to])
-  if (trouble !== '') return html`<p class="hint">${trouble}</p>`
-  if (hunks === undefined) return html`<p class="hint">Comparing…</p>`
-  return html`<${DiffView} hunks=${hunks} isSplit=${isSplit} />`
 }

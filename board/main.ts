@@ -94,7 +94,7 @@ const signs: Record<Connection, string> = {
 
 function ConnectionSign({ state: { connection, connectionMessage, missed } }: { state: State }): VNode {
   const more = missed && connection === 'live' ? ', some events were missed' : ''
-  return html`<p class=${`sign is-${connection}`} role="status" title=${connectionMessage}>
+  return html`<p class=${`connection is-${connection}`} role="status" title=${connectionMessage}>
     <span class="dot" aria-hidden="true"></span>${signs[connection]}${more}
   </p>`
 }

@@ -26,6 +26,8 @@ export interface Happening {
   readonly what: string
   readonly hash?: string | null
   readonly previousHash?: string | null
+  /** The task or the transaction to which a change belongs. */
+  readonly changeSet?: string
 }
 
 /** Undefined for what is no line of the timeline. */
@@ -38,9 +40,10 @@ export function toHappening(event: TreeEvent): Happening | undefined {
   switch (event.type) {
     case 'file_changed': {
       if ('bulk' in event) return { key, at, agent, kind: 'changed', path: '', what: `${event.count} files at once` }
-      const { path, hash, previous_hash: previousHash, renamed_from: from, operation } = event
+      const { path, hash, previous_hash: previousHash, renamed_from: from, operation, change_set: changeSet } = event
       const versions = { hash, ...(previousHash !== undefined && { previousHash }) }
-      return { key, at, agent, path, ...versions, ...describeChange({ hash, previousHash, from, operation }) }
+      const set = changeSet === undefined ? {} : { changeSet }
+      return { key, at, agent, path, ...versions, ...set, ...describeChange({ hash, previousHash, from, operation }) }
     }
     case 'contention': {
       const { path, merged, expected_hash: previousHash, current_hash: hash } = event
@@ -96,7 +99,7 @@ function describeChange({ hash, previousHash, from, operation }: ChangeFacts): {
 export function fromHistory(version: HistoryVersion, absolute: (path: string) => string): Happening | undefined {
   const { path, hash, previous_hash: previousHash, agent_id: agent, operation, at } = version
   if (agent === null || operation === null) return undefined
-  const from = version.renamed_from
+  const { renamed_from: from, change_set: changeSet } = version
   return {
     key: `${at} ${path} ${hash}`,
     path: absolute(path),
@@ -104,6 +107,7 @@ export function fromHistory(version: HistoryVersion, absolute: (path: string) =>
     at: Date.parse(at),
     hash,
     ...(previousHash !== undefined && { previousHash }),
+    ...(changeSet !== undefined && { changeSet }),
     ...describeChange({ hash, previousHash, from, operation })
   }
 }

@@ -3,6 +3,7 @@ import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import UPlot, { type AlignedData, type Options } from 'uplot'
 import { html } from './html.ts'
+import { clockTime } from './time.ts'
 
 export interface Series {
   readonly label: string
@@ -19,6 +20,7 @@ interface Props {
 }
 
 const height = 150
+const shortestSeconds = 120
 
 export function Plot({ title, unit, times, series }: Props): VNode {
   const box = useRef<HTMLDivElement>(null)
@@ -79,11 +81,23 @@ function optionsOf(series: readonly Series[], { clientWidth }: HTMLElement): Opt
     legend: { show: false },
     cursor: { show: false },
     padding: [8, 8, 0, 0],
-    scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
-    axes: [axis, { ...axis, size: 44 }],
+    // A page that was opened just now has a window of two minutes, not of years.
+    scales: {
+      x: { range: (_, min, max) => [Math.min(min, max - shortestSeconds), max] },
+      y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] }
+    },
+    axes: [
+      { ...axis, space: 80, values: (_, times) => times.map((at) => clockTime(at * 1000)) },
+      { ...axis, size: 44 }
+    ],
     series: [
       {},
-      ...series.map(({ label, color }) => ({ label, stroke: colorOf(color), width: 1.5, points: { show: false } }))
+      ...series.map(({ label, color }) => ({
+        label,
+        stroke: colorOf(color),
+        width: 1.5,
+        points: { size: 4 }
+      }))
     ]
   }
 }

@@ -1,4 +1,4 @@
-// The page's memory: what the server said last, and the timeline. Bounded, and drawn once a frame at most.
+// The page's memory: what the server said last, and the timeline. Bounded, and drawn a few times a second at most.
 import { call, get, ServerError } from './server.ts'
 import { follow, type Connection } from './stream.ts'
 import {
@@ -9,6 +9,7 @@ import {
   type Activity,
   type Happening,
   type HistoryVersion,
+  type LockedFile,
   type LockList,
   type TreeEvent
 } from './model.ts'
@@ -19,11 +20,11 @@ const maxLines = 4000
 const restMs = 700
 /** Time left and agents that only read change without an event. */
 const idleMs = 5000
-/** A large state takes the server and the browser longer: both then rest for this many times as long. */
-const restFactor = 10
-/** In a list of more files than this the events of leases are put in at once, so often at most. */
-const longList = 1000
-const applyMs = 300
+/** What happens after a rest is drawn with the next frame; what follows, so often at most. */
+const drawRestMs = 200
+/** Of files in use. A longer list comes in parts, none of which holds up a frame here or a call there, and so many times more rarely: meanwhile the events of leases are put in. */
+const partSize = 1000
+const maxFiles = 20_000
 const firstPages = 3
 
 export interface State {
@@ -46,6 +47,8 @@ type Listener = () => void
 
 export type Store = ReturnType<typeof createStore>
 
+const isLong = (files: readonly LockedFile[]): boolean => files.length > partSize
+
 export function createStore() {
   const listeners = new Set<Listener>()
   let timeline: Happening[] = []
@@ -67,18 +70,29 @@ export function createStore() {
   let refreshAt = Infinity
   let restUntil = 0
   let isRefreshing = false
+  let readAgainAt = -Infinity
+  let isWantedAgain = false
   let endStream = () => {}
+  let drawnAt = -Infinity
+  /** Events that are not yet in the list of files in use, and those that may not be in the one that is being read. */
   let unapplied: TreeEvent[] = []
-  let applyTimer: ReturnType<typeof setTimeout> | undefined
+  let sinceRead: TreeEvent[] = []
 
   function set(part: Partial<State>): void {
     state = { ...state, ...part }
     if (isDrawing) return
     isDrawing = true
-    requestAnimationFrame(() => {
-      isDrawing = false
-      for (const listener of listeners) listener()
-    })
+    const restMs = drawnAt + drawRestMs - performance.now()
+    if (restMs <= 0) requestAnimationFrame(draw)
+    else setTimeout(() => requestAnimationFrame(draw), restMs)
+  }
+
+  function draw(): void {
+    isDrawing = false
+    drawnAt = performance.now()
+    if (unapplied.length > 0) applyEvents(unapplied)
+    unapplied = []
+    for (const listener of listeners) listener()
   }
 
   function take(events: readonly TreeEvent[]): void {
@@ -101,17 +115,15 @@ export function createStore() {
       ...(hasGrown && { revision: state.revision + 1 })
     })
     refreshIn(restMs / 4)
-    if ((state.locks?.files.length ?? 0) > longList) applySoon(events)
+    // A page that nobody looks at reads the state anew when it is looked at.
+    if (document.hidden) return
+    if (isRefreshing) sinceRead.push(...events)
+    if (isLong(state.locks?.files ?? [])) unapplied.push(...events)
   }
 
-  function applySoon(events: readonly TreeEvent[]): void {
-    unapplied.push(...events)
-    applyTimer ??= setTimeout(() => {
-      applyTimer = undefined
-      const { locks } = state
-      if (locks !== undefined) set({ locks: { ...locks, files: [...applyLeases(locks.files, unapplied)] } })
-      unapplied = []
-    }, applyMs)
+  function applyEvents(events: readonly TreeEvent[]): void {
+    const { locks } = state
+    if (locks !== undefined) state = { ...state, locks: { ...locks, files: [...applyLeases(locks.files, events)] } }
   }
 
   /** What happened before the page was opened, or while it was away. */
@@ -145,22 +157,37 @@ export function createStore() {
 
   async function refresh(): Promise<void> {
     refreshAt = Infinity
-    if (isRefreshing || state.connection === 'refused') return
+    if (state.connection === 'refused') return
+    isWantedAgain = isRefreshing
+    if (isRefreshing) return
     isRefreshing = true
     const start = performance.now()
     try {
-      const locks = await get<LockList>('/locks')
-      // A frame between what takes long: to read the lists, and to draw them.
-      const activity = await get<Activity>('/activity')
-      unapplied = []
-      set({ locks, activity, isLoaded: true })
+      if (start >= readAgainAt) await readLocks()
+      set({ activity: await get<Activity>('/activity'), isLoaded: true })
     } catch (error) {
       if (error instanceof ServerError && error.status === 401)
         set({ connection: 'refused', connectionMessage: error.message })
     } finally {
       isRefreshing = false
-      restUntil = performance.now() + Math.max(restMs, restFactor * (performance.now() - start))
-      refreshIn(idleMs)
+      restUntil = performance.now() + Math.max(restMs, performance.now() - start)
+      refreshIn(isWantedAgain ? 0 : idleMs)
+      isWantedAgain = false
+    }
+  }
+
+  async function readLocks(): Promise<void> {
+    sinceRead = []
+    const files: LockedFile[] = []
+    for (let after = ''; ; after = `&after=${encodeURIComponent(files.at(-1)?.path ?? '')}`) {
+      const part = await get<LockList>(`/locks?limit=${partSize}${after}`)
+      files.push(...part.files)
+      if (part.truncated && files.length < maxFiles) continue
+      set({ locks: { ...part, files } })
+      unapplied = isLong(files) ? sinceRead : []
+      sinceRead = []
+      readAgainAt = performance.now() + restMs * Math.ceil(files.length / partSize)
+      return
     }
   }
 
@@ -186,7 +213,14 @@ export function createStore() {
     })
   }
 
-  document.addEventListener('visibilitychange', () => refreshIn(0))
+  /** Sooner than the next reading of a long list. */
+  function refreshSoon(): void {
+    readAgainAt = -Infinity
+    refreshIn(0)
+  }
+
+  // An act of this page, and a look at it after a while, are to show what is.
+  document.addEventListener('visibilitychange', refreshSoon)
 
   return {
     get: () => state,
@@ -195,7 +229,6 @@ export function createStore() {
       return () => listeners.delete(listener)
     },
     connect,
-    /** After an act of this page: what it did is to be seen. */
-    refreshSoon: () => refreshIn(0)
+    refreshSoon
   }
 }

@@ -87,13 +87,15 @@ export function createParser(onId: (id: string) => void): (text: string) => Tree
 
 function wait(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    const now = () => {
+    const end = () => {
       clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      removeEventListener('online', end)
       resolve()
     }
-    signal.addEventListener('abort', now, { once: true })
-    // A tab that is looked at again, or a network that is back, waits no longer.
-    addEventListener('online', now, { once: true })
+    const timer = setTimeout(end, ms)
+    signal.addEventListener('abort', end)
+    // A network that is back is tried at once.
+    addEventListener('online', end)
   })
 }

@@ -109,7 +109,7 @@ export default fp<{ config: Config; version: string }>(
       cancelWaits: (connection) => locks.leases.cancelRequests(connection),
       leaseConnections: () => locks.leases.connections(),
       holdsLeases: async (connection) => config.locks.release_on_disconnect && locks.leases.hasConnection(connection),
-      listLocks: async (limit) => listLocks(locks, limit),
+      listLocks: async (after, limit) => listLocks(locks, after, limit),
       listActivity: async (minutes, limit) => activity.list(minutes, limit),
       listFiles: async (after, limit) => listTracked(history, after, limit),
       feed: async (listener) => events.follow({}, listener).end,

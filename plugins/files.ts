@@ -20,6 +20,9 @@ declare module 'fastify' {
   }
 }
 
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+
 export default fp<{ config: Config }>(
   async (app, { config: { crud, tree } }) => {
     const files = createFileStore({
@@ -34,14 +37,15 @@ export default fp<{ config: Config }>(
     })
     app.decorate('files', files)
     app.decorate('bases', createBases({ maxBytes: crud.base_cache_bytes }))
-    app.decorate(
-      'history',
-      createHistory({
-        maxFiles: crud.max_history_files,
-        maxVersions: crud.max_file_versions,
-        maxBytes: crud.max_history_bytes
-      })
-    )
+    const maxAgeMs = crud.max_history_age_days === 0 ? Infinity : crud.max_history_age_days * dayMs
+    const history = createHistory({
+      maxFiles: crud.max_history_files,
+      maxVersions: crud.max_file_versions,
+      maxBytes: crud.max_history_bytes,
+      maxAgeMs
+    })
+    app.decorate('history', history)
+    const aging = setInterval(() => history.expire(), Math.max(1000, Math.min(maxAgeMs / 24, hourMs))).unref()
     app.decorate('settleTransactions', () => {
       const settled = files.settleTransactions((hash, bytes) => app.bases.keep(hash, bytes))
       for (const { message } of settled) app.log.warn(message)
@@ -61,6 +65,7 @@ export default fp<{ config: Config }>(
       for (const message of await files.settleUnfinished()) app.log.warn(message)
     }
     app.addHook('onClose', async () => {
+      clearInterval(aging)
       sweep.abort()
       files.close()
     })

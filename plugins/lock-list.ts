@@ -6,7 +6,7 @@ import { routes } from '../schemas/routes.ts'
 export default fp(
   async (app) => {
     const typed = app.withTypeProvider<TypeBoxTypeProvider>()
-    typed.get('/locks', { schema: routes['/locks'] }, ({ query: { limit } }) => app.tree.listLocks(limit))
+    typed.get('/locks', { schema: routes['/locks'] }, ({ query: { after, limit } }) => app.tree.listLocks(after, limit))
   },
   { name: 'lock-list', dependencies: ['authority', 'errors', 'access'] }
 )

@@ -5,6 +5,7 @@ import { agentOperations } from '../src/operations/index.ts'
 import type { Config } from '../src/config/config.ts'
 import { isErrno } from '../src/errors.ts'
 import { explainLoadError } from '../src/support/lazy.ts'
+import type { ClientStreams } from '../src/transports/mcp/client-roots.ts'
 import { offeredTools } from '../src/transports/mcp/offered-tools.ts'
 import { serveStdio, type StdioConnection } from '../src/transports/rpc/stdio.ts'
 
@@ -19,8 +20,15 @@ const leastCloseMs = 200
 
 const loadMcp = () => import('../src/transports/mcp/stdio.ts')
 
-export default fp<{ config: Config; version: string }>(
-  async (app, { config: { daemon, crud, events, mcp }, version }) => {
+interface Options {
+  readonly config: Config
+  readonly version: string
+  /** Default: those of the process. */
+  readonly streams?: ClientStreams | undefined
+}
+
+export default fp<Options>(
+  async (app, { config: { daemon, crud, events, mcp }, version, streams }) => {
     // A connection has no name of its own; this one tells its calls from those of other connections.
     const connection = `stdio-${randomBytes(4).toString('hex')}`
     const caller = { transport: 'stdio', agentId: connection, connection } as const
@@ -32,8 +40,7 @@ export default fp<{ config: Config; version: string }>(
       // Loads during the first message, before a new build of this folder removes the file. A failure is reported when MCP is needed.
       loadMcp().catch(() => {})
       app.stdio = serveStdio({
-        input: process.stdin,
-        output: process.stdout,
+        ...(streams ?? { input: process.stdin, output: process.stdout }),
         operations: agentOperations,
         call: app.call,
         caller,

@@ -1,11 +1,14 @@
 // GET /locks: every file that is held or waited for, for people and scripts.
-import { Path, Timestamp } from './common.ts'
+import { Path, pathText, Timestamp } from './common.ts'
 import { Holder, PendingRequest } from './status.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
 /** The querystring of GET /locks. */
 export const LockListQuery = inputObject({
-  limit: Type.Integer({ minimum: 0, maximum: 100_000, default: 10_000, description: 'Files listed at most.' })
+  limit: Type.Integer({ minimum: 0, maximum: 100_000, default: 10_000, description: 'Files listed at most.' }),
+  after: Type.Optional(
+    Type.String({ ...pathText, description: 'Lists the files behind this one: the last path of the part before.' })
+  )
 })
 
 /** Answer of GET /locks. */
@@ -32,7 +35,9 @@ export const LockList = Type.Object(
       },
       { title: 'LockCounts', description: 'Of all files, listed or not.' }
     ),
-    truncated: Type.Boolean({ description: 'True if there are more files than ?limit= (default 10000) asks for.' }),
+    truncated: Type.Boolean({
+      description: 'True if there are more files behind these than ?limit= (default 10000) asks for: ?after= goes on.'
+    }),
     timestamp: Timestamp
   },
   { title: 'LockList', description: 'All files that are held or waited for.' }

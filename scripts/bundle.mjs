@@ -66,7 +66,10 @@ async function bundleBoard() {
   const bundle = await rolldown({ input: join(board, 'main.ts'), platform: 'browser' })
   const { output } = await bundle.write({ file: join(folder, 'page', 'board.js'), format: 'esm', minify: true })
   for (const name of ['index.html', 'icon.svg']) copyFileSync(join(board, name), join(folder, 'page', name))
-  const styles = [join(projectRoot, 'node_modules/uplot/dist/uPlot.min.css'), join(board, 'board.css')]
+  const own = ['base', 'controls', 'frame', 'list', 'now', 'changes', 'burns'].map((name) =>
+    join(board, `style/${name}.css`)
+  )
+  const styles = [join(projectRoot, 'node_modules/uplot/dist/uPlot.min.css'), ...own]
   writeFileSync(join(folder, 'page', 'board.css'), styles.map((path) => readFileSync(path, 'utf8')).join('\n'))
   return modulesOf(output)
 }

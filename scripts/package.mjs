@@ -18,13 +18,20 @@ prepare()
 const work = mkdtempSync(join(tmpdir(), 'async-crud-mcp-package-'))
 try {
   rmSync(output, { recursive: true, force: true })
+  say('packing, and installing what it needs')
   const server = install(work)
+  say('writing packages/')
   makePlugin(server)
   makeExtension(server)
   makeBundle(server)
   write('server.json', registryEntry())
 } finally {
   rmSync(work, { recursive: true, force: true })
+}
+
+/** Each step takes seconds. */
+function say(step) {
+  console.error(`${name}: ${step} ...`)
 }
 
 /** @returns a folder whose node_modules has the package and what it needs */

@@ -33,6 +33,7 @@ import stdio from '../plugins/stdio.ts'
 import tracing from '../plugins/tracing.ts'
 import watcher from '../plugins/watcher.ts'
 import type { Config } from './config/config.ts'
+import type { ClientStreams } from './transports/mcp/client-roots.ts'
 import { queryCheckOf } from './transports/query-check.ts'
 
 export interface AppOptions {
@@ -44,6 +45,8 @@ export interface AppOptions {
   readonly reload?: ReloadOptions | undefined
   /** True if no setting says whether leases and versions survive a restart: then already kept state of the tree is continued. */
   readonly followsPersistence?: boolean
+  /** Of the client, if the process has read them already. */
+  readonly streams?: ClientStreams | undefined
   /** Called if another process has taken the tree from this one: this process must stop. */
   readonly onDisplaced?: () => void
 }
@@ -55,6 +58,7 @@ export async function createApp({
   logStream = process.stderr,
   reload,
   followsPersistence = false,
+  streams,
   onDisplaced = () => {}
 }: AppOptions): Promise<FastifyInstance> {
   const { daemon, crud } = config
@@ -122,7 +126,7 @@ export async function createApp({
   await app.register(fileRoutes)
   await app.register(resources)
   await app.register(mcp, options)
-  await app.register(stdio, options)
+  await app.register(stdio, { ...options, streams })
   await app.register(metrics)
   return app
 }

@@ -1,8 +1,11 @@
-// What the metrics cost: each call for being counted, and the server for a scrape.
+// What being watched costs: each call for being counted and for its span, and the server for a scrape.
 import { Agent, request, type IncomingMessage } from 'node:http'
 import { buffer } from 'node:stream/consumers'
+import * as api from '@opentelemetry/api'
+import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base'
 import { createCallCounts } from '../../src/engine/call-counts.ts'
 import type { CallOperation } from '../../src/engine/context.ts'
+import { createSpans } from '../../src/engine/spans.ts'
 import { startServer } from '../../test/fixtures/server.ts'
 import { makeTree } from '../../test/fixtures/tree.ts'
 import { withOwner } from '../owner.ts'
@@ -13,9 +16,12 @@ const rounds = 15
 const countedCalls = 100_000
 const reads = 1_000
 const scrapes = 50
+const tracedCalls = 10_000
+/** As often as Prometheus asks unless told otherwise. */
+const scrapeSeconds = 15
 
 export async function metrics(): Promise<void> {
-  console.log('\n## metrics: what a call pays for being counted, and what a scrape takes')
+  console.log('\n## metrics: what a call pays for being counted and traced, and what a scrape takes')
   await withOwner(async (owner) => {
     const tree = makeTree(owner, { f: 'x'.repeat(10_239) })
     const { url } = await startServer(owner, tree.root, { daemon: { log_level: 'silent' } })
@@ -29,19 +35,28 @@ export async function metrics(): Promise<void> {
       return (await buffer(response)).length
     }
     const read = () => send('POST', '/async_read', '{"path":"f"}')
-    const samples = { counting: [] as number[], reading: [] as number[], scraping: [] as number[] }
+    // The server has started without an SDK: its own calls have no spans.
+    const traced = withSpans(owner)
+    const samples = {
+      counting: [] as number[],
+      tracing: [] as number[],
+      reading: [] as number[],
+      scraping: [] as number[]
+    }
     let size = 0
     for (let round = 0; round <= rounds; round++) {
       const counting = (await microseconds(countedCalls, counted)) - (await microseconds(countedCalls, bare))
+      const tracing = (await microseconds(tracedCalls, traced)) - (await microseconds(tracedCalls, bare))
       const reading = await microseconds(reads, read)
       const scraping = await microseconds(scrapes, async () => (size = await send('GET', '/metrics')))
       // The first round warms up.
       if (round === 0) continue
       samples.counting.push(counting)
+      samples.tracing.push(tracing)
       samples.reading.push(reading)
       samples.scraping.push(scraping)
     }
-    const [counting, reading] = [median(samples.counting), median(samples.reading)]
+    const { counting, tracing, reading, scraping } = mapValues(samples, median)
     printTable(
       `medians of ${rounds}`,
       ['', 'us'],
@@ -49,10 +64,32 @@ export async function metrics(): Promise<void> {
         ['a read of 10 KB over HTTP, one connection', figure(reading)],
         ['counting a call', figure(counting)],
         ['counting, of the read', percent(counting / reading)],
-        [`a scrape of ${whole(size)} bytes`, figure(median(samples.scraping))]
+        ['tracing a call without an SDK: the same function', '0'],
+        ['tracing a call, with an SDK that keeps its spans', figure(tracing)],
+        ['tracing, of the read', percent(tracing / reading)],
+        [`a scrape of ${whole(size)} bytes`, figure(scraping)],
+        [`a scrape every ${scrapeSeconds} s, of a core`, percent(scraping / (scrapeSeconds * 1e6))]
       ]
     )
   })
+}
+
+/** Calls that belong to the trace of their caller, by the SDK that most programs use; it sends nothing. */
+function withSpans(owner: { teardown(fn: () => unknown): void }): () => Promise<unknown> {
+  const exporter: SpanExporter = { export: (_spans, done) => done({ code: 0 }), shutdown: async () => {} }
+  const provider = new BasicTracerProvider({ spanProcessors: [new BatchSpanProcessor(exporter)] })
+  api.trace.setGlobalTracerProvider(provider)
+  owner.teardown(async () => {
+    api.trace.disable()
+    await provider.shutdown()
+  })
+  const call = createSpans(api, '0')(nothing, new Set(['async_read']))
+  const trace = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331', flags: 1 }
+  return () => call('async_read', {}, { ...options, caller: { transport: 'rest', trace } })
+}
+
+function mapValues<Key extends string, From, To>(from: Record<Key, From>, map: (value: From) => To): Record<Key, To> {
+  return Object.fromEntries(Object.entries<From>(from).map(([key, value]) => [key, map(value)])) as Record<Key, To>
 }
 
 const nothing: CallOperation = async () => ({ status: 'ok' })

@@ -52,8 +52,8 @@ async function measure(owner: Owner): Promise<void> {
   const [single, together] = [median(times.single), median(times.together)]
   printTable(
     '20 durable changes',
-    ['single ms', 'transaction ms', 'of single'],
-    [['', figure(single), figure(together), figure(together / single)]]
+    ['files', 'single ms', 'transaction ms', 'of single'],
+    [[String(files), figure(single), figure(together), figure(together / single)]]
   )
   await measureUndo(ann)
 }
@@ -66,7 +66,11 @@ async function measureUndo(ann: TestClient): Promise<void> {
   }
   const blame = await timed(async () => requireOk(await ann.call('async_blame', { path: 'long' })))
   const undo = await timed(async () => requireOk(await ann.call('async_undo', { of_change_set: 'all' })))
-  printTable('100 changes of a file of 2,000 lines', ['blame ms', 'undo ms'], [['', figure(blame), figure(undo)]])
+  printTable(
+    '100 changes of a file of 2,000 lines',
+    ['changes', 'blame ms', 'undo ms'],
+    [[String(changes), figure(blame), figure(undo)]]
+  )
 }
 
 function requireOk({ status, ...answer }: Record<string, unknown>): void {

@@ -69,6 +69,13 @@ export const crud = Type.Object(
       default: 100,
       description: 'Versions remembered of one file.'
     }),
+    max_history_age_days: Type.Number({
+      minimum: 0,
+      maximum: 3650,
+      default: 90,
+      description:
+        'Age of the versions that are remembered; the newest of a file that is there stays at any age. 0 sets no bound.'
+    }),
     max_remembered_reads: Type.Integer({
       minimum: 0,
       default: 100000,

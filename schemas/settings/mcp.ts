@@ -22,6 +22,13 @@ export const mcp = Type.Object(
       description:
         'How often a call tells a client that asked for progress how far it is, at most. Of work that ends sooner, nothing is told.'
     }),
+    roots_seconds: Type.Number({
+      minimum: 0,
+      maximum: 60,
+      default: 2,
+      description:
+        'Over standard input, if no folder was named: how long a client that has roots gets to say them; they are then served. 0 does not ask for them.'
+    }),
     text: Type.String({
       enum: ['json', 'plain'],
       default: 'json',

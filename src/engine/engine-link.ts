@@ -16,7 +16,8 @@ export interface EngineLink {
   /** Names the journal that has the receipts of the changes made over this link; undefined if none has. */
   readonly lineage?: () => string | undefined
   /** @param limit of files listed */
-  readonly listLocks: (limit: number) => Promise<LockList>
+  /** @param after a path of the list: those behind it */
+  readonly listLocks: (after: string | undefined, limit: number) => Promise<LockList>
   /** @param minutes how far back @param limit of agents and files listed */
   readonly listActivity: (minutes: number, limit: number) => Promise<Activity>
   /** Files whose versions are known, by path. @param after path of the last file of the page before */

@@ -3,6 +3,7 @@ import { contract } from '../../schemas/contract.ts'
 import type { UndoInput, UndoOutput } from '../../schemas/undo.ts'
 import type { OperationContext } from '../engine/context.ts'
 import { shownPath } from '../engine/notices/shown-path.ts'
+import { OperationError } from '../errors.ts'
 import { timestamp } from '../support/timestamp.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
 import { withLocks } from './locking/with-locks.ts'
@@ -41,9 +42,11 @@ async function undo(input: UndoInput, context: OperationContext): Promise<UndoOu
 type Attempt = { readonly answer: UndoOutput } | { readonly paths: string[] }
 
 async function attempt(input: UndoInput, context: OperationContext, paths: readonly string[]): Promise<Attempt> {
-  const targets = paths.map((path) => ({ path, mode: 'exclusive', reach: 'entry' }) as const)
+  const reachable = new Set(paths.filter((path) => canReach(context, path)))
+  const targets = [...reachable].map((path) => ({ path, mode: 'exclusive', reach: 'entry' }) as const)
   const options = { operation: 'async_undo', timeout: input.timeout }
   const outcome = await withLocks(context, targets, options, async (places, lock) => {
+    for (const path of paths) if (!reachable.has(path)) context.history.recordGone(path)
     const composer = await composeChanges(context, new Map(places.map((place) => [place.path, place])))
     const taken = await plan(input, context)
     const locked = new Set(paths)
@@ -69,6 +72,17 @@ async function attempt(input: UndoInput, context: OperationContext, paths: reado
   for (const [index, file] of made.files.entries())
     files.push(room({ ...file, ...(await previewOf(context, composed.changed[index]!, input.diff_format)) }))
   return { answer: { ...made, files } }
+}
+
+/** False if one of the folders above it is a file by now: then nothing is at the path, and nothing can come there. */
+function canReach({ files }: OperationContext, path: string): boolean {
+  try {
+    files.resolve(path, 'entry')
+    return true
+  } catch (error) {
+    if (error instanceof OperationError && error.code === 'NOT_A_FILE') return false
+    throw error
+  }
 }
 
 async function plan(input: UndoInput, context: OperationContext): Promise<TakenBack[]> {

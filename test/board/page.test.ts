@@ -55,6 +55,32 @@ t.test('a browser at / is led to the board, and other clients get JSON', async (
   )
 })
 
+t.test('an address without a route says what is there, and which address was meant', async (t) => {
+  const headers = { 'content-type': 'application/json' }
+  for (const [path, method, words] of [
+    [
+      '/nothing',
+      'GET',
+      /^Nothing answers GET \/nothing; known by POST: \/async_read, .*\. GET \/docs shows .*GET \/board what happens\.$/
+    ],
+    ['/async_raed', 'POST', /^Nothing answers POST \/async_raed; did you mean "\/async_read"\? GET \/docs/],
+    ['/nothing?token=sesame', 'GET', /^(?!.*sesame)Nothing answers GET \/nothing;/],
+    [`/${'x'.repeat(400)}`, 'GET', /^Nothing answers GET \/x{199}[^x]/],
+    ['/board/other', 'GET', /GET \/board what happens/],
+    ['/sse', 'GET', /^Nothing answers GET \/sse\. MCP is served over streamable HTTP at \/mcp/],
+    ['/messages', 'POST', /streamable HTTP at \/mcp/],
+    ['/v1/mcp', 'POST', /MCP is served at \/mcp\.$/],
+    ['/rpc', 'POST', /JSON-RPC is served on standard input and output/],
+    ['/swagger', 'GET', /shown at \/docs, and described for programs at \/openapi\.json\.$/],
+    ['/.well-known/oauth-authorization-server', 'GET', /has no OAuth: send its token as Authorization: Bearer/],
+    ['/hooks/other', 'GET', /Hooks are taken at POST \/hooks\/claude-code/]
+  ] as const) {
+    const response = await fetch(url + path, { method, headers, ...(method === 'POST' && { body: '{}' }) })
+    t.equal(response.status, 404, path)
+    t.match(await response.json(), { error_code: 'ROUTE_NOT_FOUND', message: words }, path)
+  }
+})
+
 t.test('the page needs no token, and shows nothing without one', async (t) => {
   const { url } = await startServer(t, makeTree(t).root, { daemon: { token: 'sesame' } })
   for (const path of files) t.equal((await fetch(url + path)).status, 200, path)

@@ -219,6 +219,23 @@ t.test('what a session reads while another one writes counts as it was, also hal
   t.same(await carl.before('Write', { file_path: path, content: `${fourth}by carl\n` }), {})
 })
 
+t.test('who was told of a change has not seen it: an edit is refused as before', async (t) => {
+  const { tree, bob, session } = await start(t)
+  const [anna, carl] = [session('anna'), session('carl')]
+  const path = tree.path('a.txt')
+  await anna.read(path, content)
+  await carl.read(path, lines.slice(9, 15).join('\n'), 10)
+  await change(bob, 'a.txt', 'line 12\n', 'by bob\n')
+  for (const one of [anna, carl]) {
+    const told = contextOf(await one.ask('UserPromptSubmit', { prompt: 'go on' }))
+    t.match(told, /bob changed .*a\.txt since you read it: line 12/)
+    const refused = refusalOf(await one.before('Write', { file_path: path, content: 'all new\n' }))
+    t.equal(applyPatch(content, diffIn(refused)), tree.read('a.txt'))
+    t.same(await one.before('Write', { file_path: path, content: 'all new\n' }), {}, 'now it knows')
+    await one.ask('PostToolUseFailure', { tool_name: 'Write', tool_input: { file_path: path }, error: 'x' })
+  }
+})
+
 t.test('a harness that shows a file in a form of its own is asked to read once more at most', async (t) => {
   const { tree, bob, session } = await start(t)
   const anna = session('anna')

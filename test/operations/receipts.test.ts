@@ -20,68 +20,89 @@ async function scene(t: Test, files: Record<string, string> = {}, crud: PartialC
   return { tree, url, call: (name: string, input: object) => ann.call(name, input), withKey }
 }
 
-/** Each change, what must be there before it, and how another agent then undoes or overwrites it. */
+/** Each change of a file `f-<at>` that is there before it, or of one beside it, and how another agent then undoes or overwrites it. */
 const changes: readonly {
   readonly name: string
-  readonly input: object
-  readonly undo: (tree: Tree) => void
+  readonly input: (at: number) => object
+  readonly undo: (tree: Tree, at: number) => void
 }[] = [
-  { name: 'async_write', input: { path: 'new', content: 'one' }, undo: (tree) => rmSync(tree.path('new')) },
+  {
+    name: 'async_write',
+    input: (at) => ({ path: `new-${at}`, content: 'one' }),
+    undo: (tree, at) => rmSync(tree.path(`new-${at}`))
+  },
   {
     name: 'async_update',
-    input: { path: 'f', expected_hash: hashOf('one\n'), content: 'two\n' },
-    undo: (tree) => tree.write('f', 'x')
+    input: (at) => ({ path: `f-${at}`, expected_hash: hashOf('one\n'), content: 'two\n' }),
+    undo: (tree, at) => tree.write(`f-${at}`, 'x')
   },
-  { name: 'async_append', input: { path: 'f', content: 'two\n' }, undo: (tree) => tree.write('f', 'x') },
   {
     name: 'async_append',
-    input: { path: 'n', content: 'two\n', create_if_missing: true },
-    undo: (tree) => rmSync(tree.path('n'))
+    input: (at) => ({ path: `f-${at}`, content: 'two\n' }),
+    undo: (tree, at) => tree.write(`f-${at}`, 'x')
   },
-  { name: 'async_delete', input: { path: 'f' }, undo: (tree) => tree.write('f', 'one\n') },
-  { name: 'async_rename', input: { old_path: 'f', new_path: 'g' }, undo: (tree) => tree.write('f', 'one\n') },
-  { name: 'edit_file', input: { name: 'f', append: 'two' }, undo: (tree) => tree.write('f', 'x') },
+  {
+    name: 'async_append',
+    input: (at) => ({ path: `new-${at}`, content: 'two\n', create_if_missing: true }),
+    undo: (tree, at) => rmSync(tree.path(`new-${at}`))
+  },
+  {
+    name: 'async_delete',
+    input: (at) => ({ path: `f-${at}` }),
+    undo: (tree, at) => tree.write(`f-${at}`, 'one\n')
+  },
+  {
+    name: 'async_rename',
+    input: (at) => ({ old_path: `f-${at}`, new_path: `new-${at}` }),
+    undo: (tree, at) => tree.write(`f-${at}`, 'one\n')
+  },
+  {
+    name: 'edit_file',
+    input: (at) => ({ name: `f-${at}`, append: 'two' }),
+    undo: (tree, at) => tree.write(`f-${at}`, 'x')
+  },
   {
     name: 'async_batch_write',
-    input: {
+    input: (at) => ({
       files: [
-        { path: 'a', content: '1' },
-        { path: 'b', content: '2' }
+        { path: `new-${at}`, content: '1' },
+        { path: `other-${at}`, content: '2' }
       ]
-    },
-    undo: (tree) => rmSync(tree.path('a'))
+    }),
+    undo: (tree, at) => rmSync(tree.path(`new-${at}`))
   },
   {
     name: 'async_batch_update',
-    input: { files: [{ path: 'f', expected_hash: hashOf('one\n'), content: 'two\n' }] },
-    undo: (tree) => tree.write('f', 'x')
+    input: (at) => ({ files: [{ path: `f-${at}`, expected_hash: hashOf('one\n'), content: 'two\n' }] }),
+    undo: (tree, at) => tree.write(`f-${at}`, 'x')
   }
 ]
 
 for (const transport of [...transports, 'json-rpc'] as const) {
   t.test(`a repeat of a named change over ${transport} gets its answer, whatever became of the file`, async (t) => {
-    for (const { name, input, undo } of changes) {
-      const tree = makeTree(t, { f: 'one\n' })
-      const call = await callOver(t, transport, tree)
-      const named = { ...input, request_id: `${name} 1`, agent_id: 'ann' }
+    const tree = makeTree(t, Object.fromEntries(changes.map((_, at) => [`f-${at}`, 'one\n'])))
+    const contents = () =>
+      tree
+        .all()
+        .filter((path) => !path.startsWith('.'))
+        .map((path) => [path, tree.read(path)])
+    const call = await callOver(t, transport, tree)
+    for (const [at, { name, input, undo }] of changes.entries()) {
+      const named = { ...input(at), request_id: `${name} ${at}`, agent_id: 'ann' }
       const first = await call(name, named)
-      undo(tree)
-      const before = tree.all().map((path) => [path, tree.read(path)])
+      undo(tree, at)
+      const before = contents()
       const repeated = await call(name, named)
       const { notices: _, replayed, results, ...others } = repeated
       t.equal(replayed, true, name)
-      const { results: firstResults, ...firstOthers } = first
+      const { results: firstResults, notices: _of, ...firstOthers } = first
       t.strictSame(others, firstOthers, name)
       t.strictSame(
         results,
         (firstResults as Answer[] | undefined)?.map((each) => ({ ...each, replayed: true })),
         name
       )
-      t.strictSame(
-        tree.all().map((path) => [path, tree.read(path)]),
-        before,
-        `${name}: nothing is changed`
-      )
+      t.strictSame(contents(), before, `${name}: nothing is changed`)
     }
   })
 }

@@ -1,4 +1,5 @@
 // The lock table in the words of the contract: the holders of a file, and its waiters.
+import { lockKey } from '../files/lock-key.ts'
 import { lockTime } from '../locks/clock.ts'
 import type { LockList } from '../../../schemas/lock-list.ts'
 import type { Holder, PendingRequest } from '../../../schemas/status.ts'
@@ -40,10 +41,15 @@ export function toPendingRequest(waiter: WaiterStatus): Static<typeof PendingReq
   }
 }
 
-/** Every file with a holder or a waiter. @param limit of files listed; only these are described */
-export function listLocks(locks: LockManager, limit: number): LockList {
+/**
+ * Every file with a holder or a waiter.
+ * @param after a path: only files behind it are listed
+ * @param limit of files listed; only these are described
+ */
+export function listLocks(locks: LockManager, after: string | undefined, limit: number): LockList {
   const { paths, shared, exclusive, leases, waiting } = locks.summary()
-  const entries = [...locks.paths()].sort(([one], [other]) => (one < other ? -1 : 1))
+  const start = after === undefined ? '' : lockKey(after)
+  const entries = [...locks.paths()].filter(([key]) => key > start).sort(([one], [other]) => (one < other ? -1 : 1))
   return {
     files: entries.slice(0, limit).map(([key, path]) => describeFile(path, locks.status(key))),
     counts: { files: paths, read: shared, write: exclusive, leases, waiting },

@@ -1,6 +1,6 @@
 // What an answer tells an agent unasked: leases that it has lost, files that others have changed since it read them.
 import type { Notice } from '../../../schemas/notices.ts'
-import type { Version } from '../versions/history.ts'
+import type { Version } from '../versions/version.ts'
 import { quoteName } from '../locks/quote.ts'
 import { toModification } from '../versions/modification.ts'
 import type { OperationContext } from '../context.ts'
@@ -33,7 +33,7 @@ export function collectNotices(
 ): Notices | undefined | Promise<Notices | undefined> {
   const { lostLeases, reads } = context
   const lost = lostLeases.takeNotices(agentId)
-  return agentId !== undefined && reads.hasUnreported(agentId) ? withChanges(agentId, lost, context) : lost
+  return agentId !== undefined && reads.unreported.has(agentId) ? withChanges(agentId, lost, context) : lost
 }
 
 async function withChanges(
@@ -43,14 +43,14 @@ async function withChanges(
 ): Promise<Notices | undefined> {
   const { reads, history } = context
   const notices = [...(lost?.notices ?? [])]
-  const bulk = reads.unreportedBulk(agentId).filter((view) => {
+  const bulk = reads.unreported.bulk(agentId).filter((view) => {
     const isBack = history.last(view.path)?.hash === view.knownHash
-    if (isBack) reads.clearPending(view)
+    if (isBack) reads.unreported.remove(view)
     return !isBack
   })
   const isSummary = bulk.length > maxNotices
   if (isSummary && notices.length < maxNotices) notices.push(describeBulk(bulk, context))
-  const single = isSummary ? reads.unreported(agentId) : [...reads.unreported(agentId), ...bulk]
+  const single = isSummary ? reads.unreported.single(agentId) : [...reads.unreported.single(agentId), ...bulk]
   await withinBudget(async (budget) => {
     for (const view of single.slice(0, maxLooks)) {
       // The others stay for the next answer.
@@ -59,7 +59,7 @@ async function withChanges(
       if (notice !== undefined) notices.push(notice)
     }
   })
-  const further = (lost?.further_notices ?? 0) + reads.countUnreported(agentId)
+  const further = (lost?.further_notices ?? 0) + reads.unreported.count(agentId)
   return notices.length === 0 ? undefined : { notices, ...(further > 0 && { further_notices: further }) }
 }
 
@@ -76,7 +76,7 @@ async function withinBudget(use: (budget: AbortSignal) => Promise<void>): Promis
 
 /** Cleared before it is examined: the next answer tells what changes meanwhile, and no parallel answer tells the same. */
 async function noticeFor(view: AgentView, context: OperationContext, budget: AbortSignal): Promise<Notice | undefined> {
-  if (!context.reads.clearPending(view)) return undefined
+  if (!context.reads.unreported.remove(view)) return undefined
   const last = context.history.last(view.path)
   if (last === undefined || last.hash === view.knownHash) return undefined
   const changes = await findUnseenChanges(view, context, budget)
@@ -118,7 +118,7 @@ function describeChange(
 /** From now on these views count from the current versions: this notice tells what has changed until now. */
 function describeBulk(bulk: readonly AgentView[], { reads, history }: OperationContext): Notice {
   for (const view of bulk) {
-    reads.clearPending(view)
+    reads.unreported.remove(view)
     reads.markNotified(view, history.last(view.path)?.seq ?? view.learnedSeq)
   }
   const [first] = bulk

@@ -1,6 +1,7 @@
 // What others have changed of what an agent has seen. It follows lines from version to version, so that they are counted as they are now.
 import type { Change } from '../../../schemas/contention.ts'
-import { isMadeBy, type Version } from '../versions/history.ts'
+import { isMadeBy } from '../versions/history.ts'
+import type { Version } from '../versions/version.ts'
 import { decodeText } from '../files/text.ts'
 import type { Hunk } from '../diff/hunks.ts'
 import type { OperationContext } from '../context.ts'
@@ -42,9 +43,10 @@ export async function findUnseenChanges(
   if (view.sights === sights)
     context.reads.advance(
       view,
-      sights.map(({ lines }, index) => ({
+      sights.map(({ hash, shownHash = hash, lines }, index) => ({
         seq: last.seq,
         hash: last.hash ?? '',
+        ...(shownHash !== last.hash && { shownHash }),
         lines: lines && followed[index]?.lines
       }))
     )

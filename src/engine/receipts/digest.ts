@@ -1,5 +1,5 @@
 // Whether two calls with one request_id ask for the same: a digest of the operation and its input, whatever the order of its keys.
-import { createHash, type Hash } from 'node:crypto'
+import { createHash, hash as hashAtOnce, type Hash } from 'node:crypto'
 import { largeBytes, largeTurn, pieceBytes } from '../../support/large-work.ts'
 
 /** An input that is nested deeper is refused; until then it must not exhaust the stack. */
@@ -10,6 +10,7 @@ export async function digestOf(operation: string, input: object, without: readon
   const asked = Object.entries(input).filter(([name]) => !without.includes(name))
   const pieces = [operation]
   addObject(pieces, Object.fromEntries(asked), maxDepth)
+  if (pieces.every((piece) => piece.length <= largeBytes)) return hashAtOnce('sha256', pieces.join(''), 'base64url')
   const hash = createHash('sha256')
   let short = ''
   for (const piece of pieces) {
@@ -21,7 +22,6 @@ export async function digestOf(operation: string, input: object, without: readon
     short = ''
     await addLarge(hash, piece)
   }
-  // One call for all of an ordinary input.
   return hash.update(short).digest('base64url')
 }
 

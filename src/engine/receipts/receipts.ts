@@ -35,10 +35,11 @@ interface Request extends ReceiptKey {
   readonly repeats?: string | undefined
 }
 
-/** How receipts change. `isGone`: the change was not made. */
+/** How receipts change. */
 export interface ReceiptChange {
   readonly receipt: Receipt
-  readonly isGone: boolean
+  /** `made`: the change that was begun is made, and answered as it was going to be. `gone`: it was not made. */
+  readonly to: 'kept' | 'made' | 'gone'
 }
 
 /** The receipt of the change that a call is about to make. */
@@ -182,11 +183,14 @@ export function createReceipts({ keepMs, maxBytesPerAgent, maxBytes, now = Date.
     entries?.set(entry.requestId, entry)
   }
 
-  function keep(entry: Entry, receipt: Receipt): void {
+  function keep(entry: Entry, receipt: Receipt, to: 'kept' | 'made' = 'kept'): void {
     drop(entry, receipt.index)
-    entry.receipts.set(receipt.index, receipt)
-    weigh(entry, sizeOf(receipt))
-    for (const listener of listeners) listener({ receipt, isGone: false })
+    settle(entry, receipt)
+    notify({ receipt, to })
+  }
+
+  function notify(change: ReceiptChange): void {
+    for (const listener of listeners) listener(change)
   }
 
   function drop(entry: Entry, index: number): Receipt | undefined {
@@ -200,8 +204,7 @@ export function createReceipts({ keepMs, maxBytesPerAgent, maxBytes, now = Date.
   function dropUnmade(entry: Entry, index: number): void {
     if (entry.receipts.get(index)?.intent === undefined) return
     const receipt = drop(entry, index)
-    if (receipt === undefined) return
-    for (const listener of listeners) listener({ receipt, isGone: true })
+    if (receipt !== undefined) notify({ receipt, to: 'gone' })
   }
 
   function turnOf(entry: Entry, index: number, isNamedByCaller: boolean): ReceiptTurn {
@@ -221,7 +224,8 @@ export function createReceipts({ keepMs, maxBytesPerAgent, maxBytes, now = Date.
       made(result) {
         const receipt = entry.receipts.get(index)
         if (receipt?.intent === undefined) return
-        keep(entry, receiptOf(result === undefined ? receipt.outcome : { result }))
+        if (result === undefined) keep(entry, receiptOf(receipt.outcome), 'made')
+        else keep(entry, receiptOf({ result }))
       },
       drop: () => dropUnmade(entry, index),
       record(outcome) {
@@ -261,8 +265,7 @@ export function createReceipts({ keepMs, maxBytesPerAgent, maxBytes, now = Date.
     if (verdict === 'made') return keep(entry, receipt)
     if (verdict === 'unclear')
       return keep(entry, { ...receipt, outcome: { error: unclear(receipt.requestId).toWire() } })
-    const gone = { ...receipt, ...(intent !== undefined && { intent }) }
-    for (const listener of listeners) listener({ receipt: gone, isGone: true })
+    notify({ receipt: { ...receipt, ...(intent !== undefined && { intent }) }, to: 'gone' })
   }
 
   return {

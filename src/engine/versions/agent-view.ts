@@ -6,6 +6,8 @@ export interface SeenRange {
   /** Of the version, in its file's history. */
   readonly seq: number
   readonly hash: string
+  /** Of the version that was shown, if the agent has since been told that others changed it: then `seq` and `hash` are later. */
+  readonly shownHash?: string | undefined
   /** Undefined for the whole file. */
   readonly lines?: LineRange | undefined
 }

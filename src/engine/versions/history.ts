@@ -2,45 +2,7 @@
 import { LRUCache } from 'lru-cache'
 import type { FileIdentity } from '../files/identity.ts'
 import { createSharedStrings } from './shared-strings.ts'
-
-/** The agent and the operation that made a version. */
-export interface Author {
-  /** `external` for a change made outside the server. */
-  readonly agentId: string
-  readonly operation: string
-  /** The changes to which it belongs: those of a transaction, or of a task that the agent has named. */
-  readonly changeSet?: string
-  /** Of a transaction: the same for all its versions, which count as made at once. */
-  readonly group?: number
-}
-
-/** What a deleted file was besides its bytes. */
-export interface Was {
-  /** Permission bits. */
-  readonly mode?: number
-  /** The target, if it was a symbolic link. */
-  readonly link?: string
-}
-
-/** One state of a file. */
-export interface Version extends Author {
-  /** Null if the file was gone. */
-  readonly hash: string | null
-  /** True for a version that was there when the file was first examined: its author is not known. */
-  readonly isFirstSight: boolean
-  /** Milliseconds since the epoch. */
-  readonly at: number
-  /** Larger than that of every version recorded before, whatever its path. */
-  readonly seq: number
-  /** The path that it had until then. */
-  readonly renamedFrom?: string
-  /** The path that it has since then. */
-  readonly renamedTo?: string
-  /** Only if the file was gone. */
-  readonly was?: Was
-  /** True if it is known that no file was there before. */
-  readonly isCreated?: true
-}
+import { compact, fileBytes, sizeOfVersion, sizeOfVersions, type Author, type Version, type Was } from './version.ts'
 
 /** What every listener gets. */
 export interface VersionChange extends Version {
@@ -78,6 +40,8 @@ interface TrackedFile {
 export interface FileHistory {
   readonly path: string
   readonly versions: readonly Version[]
+  /** Of all files, when it was written. */
+  readonly forgottenAt?: number | undefined
 }
 
 interface HistoryOptions {
@@ -87,6 +51,8 @@ interface HistoryOptions {
   readonly maxVersions: number
   /** Bound on the bytes that all histories take in memory. */
   readonly maxBytes: number
+  /** Age of versions that are remembered; the newest of a file that is there stays at any age. */
+  readonly maxAgeMs?: number
   readonly now?: () => number
 }
 
@@ -103,7 +69,8 @@ export function isMadeBy({ agentId, operation }: Author, agent: string): boolean
   return agentId === agent && operation !== probableEdit
 }
 
-export function createHistory({ maxFiles, maxVersions, maxBytes, now = Date.now }: HistoryOptions) {
+export function createHistory(options: HistoryOptions) {
+  const { maxFiles, maxVersions, maxBytes, maxAgeMs = Infinity, now = Date.now } = options
   const forgetListeners = new Set<(path: string) => void>()
   const files = new LRUCache<string, TrackedFile>({
     max: maxFiles,
@@ -121,8 +88,18 @@ export function createHistory({ maxFiles, maxVersions, maxBytes, now = Date.now 
   /** When the newest of the versions was made that are not remembered any more. */
   let forgottenAt: number | undefined
 
-  function forget(versions: readonly Version[]): void {
+  function forget(versions: readonly { readonly at: number }[]): void {
     for (const { at } of versions) forgottenAt = Math.max(forgottenAt ?? at, at)
+  }
+
+  /** The newest version of a path says what is there now. */
+  function dropOldest({ versions }: TrackedFile): readonly Version[] {
+    const oldest = now() - maxAgeMs
+    const tooMany = Math.max(0, versions.length - maxVersions)
+    const young = versions.findIndex(({ at }) => at >= oldest)
+    const dropped = versions.splice(0, Math.max(tooMany, young === -1 ? versions.length - 1 : young))
+    forget(dropped)
+    return dropped
   }
 
   const isFull = () => bytes > maxBytes && files.size > 1
@@ -147,9 +124,8 @@ export function createHistory({ maxFiles, maxVersions, maxBytes, now = Date.now 
     seq += 1
     const version = compact({ ...made, agentId, seq })
     versions.push(version)
-    const dropped = versions.length > maxVersions ? versions.shift() : undefined
-    if (dropped !== undefined) forget([dropped])
-    weigh(tracked, ownLength + sizeOfVersion(version) - (dropped === undefined ? 0 : sizeOfVersion(dropped)))
+    const dropped = dropOldest(tracked)
+    weigh(tracked, ownLength + sizeOfVersion(version) - sizeOfVersions(dropped))
     if (version.isFirstSight) return
     const change = { ...version, path, previousHash: previous?.hash, isBulk }
     for (const listener of changeListeners) listener(change)
@@ -218,6 +194,17 @@ export function createHistory({ maxFiles, maxVersions, maxBytes, now = Date.now 
     get forgottenAt(): number | undefined {
       return forgottenAt
     },
+    /** Drops what has become too old. A file that is gone for so long is not remembered at all. */
+    expire(): void {
+      const oldest = now() - maxAgeMs
+      const gone: string[] = []
+      for (const [path, tracked] of files.entries()) {
+        const last = tracked.versions.at(-1)
+        if (last?.hash === null && last.at < oldest) gone.push(path)
+        else weigh(tracked, -sizeOfVersions(dropOldest(tracked)))
+      }
+      for (const path of gone) files.delete(path)
+    },
     /** Of the newest version. */
     get seq(): number {
       return seq
@@ -281,53 +268,35 @@ export function createHistory({ maxFiles, maxVersions, maxBytes, now = Date.now 
     },
     /** All that is known, the least recently used first. */
     *dump(): Generator<FileHistory> {
-      for (const path of files.rkeys()) yield { path, versions: files.peek(path)?.versions ?? [] }
+      for (const path of files.rkeys()) yield { path, versions: files.peek(path)?.versions ?? [], forgottenAt }
     },
     /** From now on versions have a larger `seq` than this. */
     continueFrom(least: number): void {
       seq = Math.max(seq, least)
     },
     /** Restores what an earlier process knew; what this process has learnt comes after that. */
-    restore({ path, versions }: FileHistory): void {
+    restore({ path, versions, forgottenAt: before }: FileHistory): void {
+      if (before !== undefined) forget([{ at: before }])
       if (versions.length === 0) return
       seq = versions.reduce((most, version) => Math.max(most, version.seq), seq)
+      const earlier = versions.map((version) => ({ ...version, agentId: shareName(version.agentId).text }))
       const known = files.peek(path)
-      const kept = versions
-        .slice(-maxVersions)
-        .map((version) => ({ ...version, agentId: shareName(version.agentId).text }))
       if (known === undefined) {
-        const tracked = { path, identity: undefined, versions: kept, bytes: 0 }
+        const tracked = { path, identity: undefined, versions: earlier, bytes: 0 }
+        dropOldest(tracked)
         track(path, tracked)
-        return weigh(tracked, sizeOfVersions(kept))
+        return weigh(tracked, sizeOfVersions(tracked.versions))
       }
-      const before = sizeOfVersions(known.versions)
+      const size = sizeOfVersions(known.versions)
       const [first, ...others] = known.versions.splice(0)
       // The first version seen here is the last one known before, or else the file has changed while no server ran.
       const isSame = first?.isFirstSight === true && first.hash === versions.at(-1)?.hash
       const own = first === undefined || isSame ? others : [{ ...first, isFirstSight: false }, ...others]
-      known.versions.push(...[...kept, ...own].slice(-maxVersions))
-      weigh(known, sizeOfVersions(known.versions) - before)
+      known.versions.push(...earlier, ...own)
+      dropOldest(known)
+      weigh(known, sizeOfVersions(known.versions) - size)
     }
   }
-}
-
-/** An object that is written out takes less memory than one to which members were added. */
-function compact(version: Version): Version {
-  const { hash, at, agentId, operation, isFirstSight, seq, ...more } = version
-  const isPlain = Object.values(more).every((member) => member === undefined)
-  return isPlain ? { hash, at, agentId, operation, isFirstSight, seq } : version
-}
-
-// Measured: what a file takes beside its path, and a version beside its names.
-const fileBytes = 900
-const versionBytes = 320
-
-function sizeOfVersion({ renamedFrom = '', renamedTo = '', was, changeSet = '' }: Version): number {
-  return versionBytes + renamedFrom.length + renamedTo.length + changeSet.length + (was?.link?.length ?? 0)
-}
-
-function sizeOfVersions(versions: readonly Version[]): number {
-  return versions.reduce((sum, version) => sum + sizeOfVersion(version), 0)
 }
 
 function modeOf({ mode }: TrackedFile): Was | undefined {

@@ -1,7 +1,7 @@
 // Who has changed a file, as answers describe it.
 import type { Modification } from '../../../schemas/common.ts'
 import { timestamp } from '../../support/timestamp.ts'
-import type { Version } from './history.ts'
+import type { Version } from './version.ts'
 
 export interface Modifications {
   readonly modified_by: Modification[]

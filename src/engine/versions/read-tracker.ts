@@ -1,8 +1,10 @@
 // What each agent has been shown: which version of which file, whole or by lines. An agent that has seen an older version gets a notice.
-import { isMadeBy, type History, type Version, type VersionChange } from './history.ts'
+import { isMadeBy, type History, type VersionChange } from './history.ts'
+import type { Version } from './version.ts'
 import type { AgentView, SeenRange } from './agent-view.ts'
 import { createGivenLines, type GivenLines } from './given-lines.ts'
 import type { LineRange } from './line-ranges.ts'
+import { createUnreportedViews } from './unreported-views.ts'
 import { createViewShares } from './view-shares.ts'
 
 /** What an answer shows of a file. */
@@ -24,14 +26,6 @@ export interface Known extends Omit<Shown, 'lines'> {
 
 type Seen = Pick<Version, 'seq' | 'hash'>
 
-/** The changes that one agent does not know of yet. */
-interface Unreported {
-  /** Files that have changed one by one. */
-  readonly views: Set<AgentView>
-  /** Files that have changed among very many at once. */
-  readonly bulk: Set<AgentView>
-}
-
 // Measured: what a view takes beside its names, and each range of lines in it.
 const viewBytes = 440
 const sightBytes = 100
@@ -52,7 +46,7 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
   const views =
     maxViews > 0 ? createViewShares({ maxViews, maxBytes, onForget: forgetView, sizeOf: sizeOfView }) : undefined
   const byPath = new Map<string, Set<AgentView>>()
-  const unreported = new Map<string, Unreported>()
+  const unreported = createUnreportedViews()
   const givenLines = createGivenLines()
   const listeners = new Set<(view: AgentView) => void>()
   history.onChange(note)
@@ -62,7 +56,7 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
     const { path, hash, previousHash, isBulk, seq } = change
     for (const view of byPath.get(path) ?? []) {
       if (!isMadeBy(change, view.agentId)) {
-        notePending(view, isBulk)
+        unreported.add(view, isBulk)
         continue
       }
       if (hash !== null) givenLines.unsettle(view, previousHash ?? null, hash)
@@ -77,21 +71,13 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
     }
   }
 
-  function notePending(view: AgentView, isBulk: boolean): void {
-    const { views: single, bulk } = unreportedOf(view.agentId)
-    if (!isBulk) {
-      bulk.delete(view)
-      single.add(view)
-    } else if (!single.has(view)) bulk.add(view)
-  }
-
   /** A file whose history was dropped begins a new one: an agent that knows another version than the current one gets a notice. */
   function noteNewHistory(path: string): void {
     if (!byPath.has(path)) return
     queueMicrotask(() => {
       const hash = history.last(path)?.hash
       for (const view of byPath.get(path) ?? [])
-        if (hash !== undefined && view.sights.at(-1)?.hash !== hash) notePending(view, false)
+        if (hash !== undefined && view.sights.at(-1)?.hash !== hash) unreported.add(view, false)
     })
   }
 
@@ -100,27 +86,11 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
     for (const listener of listeners) listener(view)
   }
 
-  function unreportedOf(agentId: string): Unreported {
-    const known = unreported.get(agentId) ?? { views: new Set(), bulk: new Set() }
-    unreported.set(agentId, known)
-    return known
-  }
-
   function forgetView(view: AgentView): void {
     const others = byPath.get(view.path)
     others?.delete(view)
     if (others?.size === 0) byPath.delete(view.path)
-    clearPending(view)
-  }
-
-  /** Drops what the agent has not been notified of in the view. @returns whether there was anything */
-  function clearPending(view: AgentView): boolean {
-    const { agentId } = view
-    const known = unreported.get(agentId)
-    if (known === undefined) return false
-    const wasUnreported = known.views.delete(view) || known.bulk.delete(view)
-    if (known.views.size === 0 && known.bulk.size === 0) unreported.delete(agentId)
-    return wasUnreported
+    unreported.remove(view)
   }
 
   /** Called shortly after the version was read or written, so that it is among the known ones. */
@@ -141,7 +111,7 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
   }
 
   function clearPendingAt(view: AgentView, { seq }: Pick<Version, 'seq'>): void {
-    if (history.last(view.path)?.seq === seq) clearPending(view)
+    if (history.last(view.path)?.seq === seq) unreported.remove(view)
   }
 
   function viewOf(agent: string, { path: asRead, given: asGiven }: Pick<Shown, 'path' | 'given'>): AgentView {
@@ -197,13 +167,14 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
     /** The version that the agent knows, as a whole or in part; undefined if that is not known here. */
     knownHash(agentId: string | undefined, path: string): string | undefined {
       const view = agentId === undefined ? undefined : views?.get(agentId, path)
-      return view?.knownHash ?? view?.sights.at(-1)?.hash
+      const last = view?.sights.at(-1)
+      return view?.knownHash ?? last?.shownHash ?? last?.hash
     },
     /** The versions of which the agent has seen something, what it knows as a whole first, then the latest. */
     seenHashes(agentId: string, path: string): readonly string[] {
       const view = views?.get(agentId, path)
       if (view === undefined) return []
-      const hashes = [view.knownHash, ...view.sights.map(({ hash }) => hash).reverse()]
+      const hashes = [view.knownHash, ...view.sights.map(({ hash, shownHash = hash }) => shownHash).reverse()]
       return [...new Set(hashes.filter((hash) => hash !== undefined))]
     },
     /** The agent knows that the file is gone. */
@@ -227,16 +198,8 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
         if (view.agentId === agentId) views?.remove(view)
       }
     },
-    hasUnreported: (agentId: string): boolean => unreported.has(agentId),
-    /** Changed files that the agent does not know of, in the order of their changes. They stay until `clearPending`. */
-    unreported: (agentId: string): readonly AgentView[] => [...(unreported.get(agentId)?.views ?? [])],
-    countUnreported: (agentId: string): number => {
-      const known = unreported.get(agentId)
-      return known === undefined ? 0 : known.views.size + known.bulk.size
-    },
-    /** Those that changed among very many at once. */
-    unreportedBulk: (agentId: string): readonly AgentView[] => [...(unreported.get(agentId)?.bulk ?? [])],
-    clearPending,
+    /** Changes that agents do not know of yet. */
+    unreported,
     /** The agent knows that others have changed the file up to this version, but not what. */
     markNotified(view: AgentView, seq: number): void {
       view.learnedSeq = Math.max(view.learnedSeq, seq)
@@ -269,7 +232,7 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
       views.use(view)
       const since = newest(view)
       if (history.versions(path).some((version) => version.seq > since && !isMadeBy(version, agentId)))
-        unreportedOf(agentId).views.add(view)
+        unreported.add(view, false)
     }
   }
 }
@@ -284,7 +247,7 @@ function addSeenRange(sights: readonly SeenRange[], added: SeenRange): readonly 
   const others: SeenRange[] = []
   for (const range of sights) {
     const { lines } = range
-    const isSame = range.seq === added.seq && range.hash === added.hash
+    const isSame = range.seq === added.seq && range.hash === added.hash && range.shownHash === undefined
     if (isSame && lines === undefined) return sights
     if (isSame && lines !== undefined && lines.start <= end + 1 && start <= lines.end + 1) {
       start = Math.min(start, lines.start)

@@ -5,7 +5,8 @@ import { identityOf, unknownIdentity } from '../files/identity.ts'
 import { contentHash, readNow } from '../files/read-file.ts'
 import type { RecordedStep, TransactionRecord } from '../files/transaction/record.ts'
 import type { Bases } from './bases.ts'
-import type { Author, History } from './history.ts'
+import type { History } from './history.ts'
+import type { Author } from './version.ts'
 
 interface Parts {
   readonly files: Pick<FileStore, 'open'>

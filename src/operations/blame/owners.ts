@@ -4,7 +4,8 @@ import type { OperationContext } from '../../engine/context.ts'
 import { diffLines } from '../../engine/diff/hunks.ts'
 import { splitLines, splitMark } from '../../engine/diff/lines.ts'
 import { decodeIfText } from '../../engine/files/text.ts'
-import type { History, Version } from '../../engine/versions/history.ts'
+import type { History } from '../../engine/versions/history.ts'
+import type { Version } from '../../engine/versions/version.ts'
 
 /** What brought a line: a version; nothing that the server has seen; or one of several, whose bytes are not kept. */
 export type Owner = { readonly version: Version } | 'before' | 'unknown'

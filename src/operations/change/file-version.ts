@@ -2,7 +2,7 @@
 import { isOperationError, OperationError } from '../../errors.ts'
 import { StaleFileError } from '../../engine/files/preconditions.ts'
 import { hashInTurns, type FileVersion, type KnownBytes } from '../../engine/files/read-file.ts'
-import type { Author } from '../../engine/versions/history.ts'
+import type { Author } from '../../engine/versions/version.ts'
 import type { Made } from '../../engine/files/after-change.ts'
 import { unknownIdentity } from '../../engine/files/identity.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'

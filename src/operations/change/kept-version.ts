@@ -25,7 +25,7 @@ export async function versionAt(context: OperationContext, path: string, snapsho
   const canonical = files.resolve(path, 'target').path
   const version = history.versions(canonical).findLast(({ seq }) => seq <= moment)
   if (version === undefined) {
-    const message = `The server does not know what ${path} was at ${snapshot}: it had not been read or changed here by then, or that version is no longer remembered (crud.max_history_bytes, crud.max_file_versions). Read the current version without snapshot.`
+    const message = `The server does not know what ${path} was at ${snapshot}: it had not been read or changed here by then, or that version is no longer remembered (crud.max_file_versions, crud.max_history_bytes, crud.max_history_age_days). Read the current version without snapshot.`
     throw new OperationError('VERSION_NOT_KEPT', message, { path })
   }
   const { hash } = version

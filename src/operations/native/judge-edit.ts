@@ -5,7 +5,8 @@ import { isWhole } from '../../engine/diff/changed-lines.ts'
 import type { FileVersion } from '../../engine/files/read-file.ts'
 import { decodeIfText } from '../../engine/files/text.ts'
 import { describeAuthors } from '../../engine/notices/notices.ts'
-import { isMadeBy, type Version } from '../../engine/versions/history.ts'
+import { isMadeBy } from '../../engine/versions/history.ts'
+import type { Version } from '../../engine/versions/version.ts'
 import type { FileEdit, Harness } from './native-call.ts'
 
 export interface TargetFile extends Omit<FileEdit, 'path'> {

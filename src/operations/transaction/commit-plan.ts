@@ -3,7 +3,7 @@ import type { OperationContext } from '../../engine/context.ts'
 import { unknownIdentity, type FileIdentity } from '../../engine/files/identity.ts'
 import { readLink } from '../../engine/files/links.ts'
 import type { PathChange } from '../../engine/files/transaction/step.ts'
-import type { Author } from '../../engine/versions/history.ts'
+import type { Author } from '../../engine/versions/version.ts'
 import { authorOf } from '../change/file-version.ts'
 
 interface CommitOptions {

@@ -45,7 +45,7 @@ export function requireKnown({ versions }: UndoInput, lineages: readonly Lineage
   )
   const lost = versions.find(({ path, hash }) => !known.has(keyOf(files.resolve(path, 'entry').path, hash)))
   if (lost === undefined) return
-  const message = `No change is known that made ${lost.hash} of ${lost.path}: it is no longer kept (crud.max_history_bytes, crud.max_file_versions), or was there when the file was first read. Nothing was changed. async_history with path ${lost.path} shows the versions that are kept.`
+  const message = `No change is known that made ${lost.hash} of ${lost.path}: it is no longer kept (crud.max_file_versions, crud.max_history_bytes, crud.max_history_age_days), or was there when the file was first read. Nothing was changed. async_history with path ${lost.path} shows the versions that are kept.`
   throw new OperationError('VERSION_NOT_KEPT', message, { path: lost.path })
 }
 

@@ -1,7 +1,7 @@
 // The life of each file over its names: every change that the history knows, in order.
 import { setImmediate } from 'node:timers/promises'
 import type { OperationContext } from '../../engine/context.ts'
-import type { Version } from '../../engine/versions/history.ts'
+import type { Version } from '../../engine/versions/version.ts'
 
 /** What a file was at one time. */
 export type State =

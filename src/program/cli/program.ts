@@ -1,7 +1,7 @@
 // The command line: without a command the program serves.
 import { homedir } from 'node:os'
 import { Option, type Command } from 'commander'
-import { loadSettings } from '../../config/config.ts'
+import { loadSettings, type Config } from '../../config/config.ts'
 import { isLoopback } from '../../support/loopback.ts'
 import { version } from '../../support/installation.ts'
 import { nearest } from '../../support/suggest.ts'
@@ -68,23 +68,46 @@ async function runWithoutCommand([word]: readonly string[], flags: ServeFlags, c
 
 async function run(_flags: ServeFlags, command: Command): Promise<void> {
   const flags = command.optsWithGlobals<ServeFlags>()
-  const sources = { ...toSources(flags), defaults: isLasting(flags) ? lastingDefaults : defaultsByHand() }
-  const { config, values, warnings, file } = loadSettings(sources)
-  if (flags['asService'] === true && !config.daemon.enabled) {
+  const given = { ...toSources(flags), defaults: isLasting(flags) ? lastingDefaults : defaultsByHand() }
+  const known = loadSettings(given)
+  const { daemon, mcp } = known.config
+  if (flags['asService'] === true && !daemon.enabled) {
     process.stderr.write('async-crud-mcp: daemon.enabled is false in the configuration: the service does not serve\n')
     return
   }
-  requireTokenBeyondLoopback(config.daemon.host, config.daemon.token)
-  const isRootGiven = isLasting(flags) || values.get('crud.base_directories')?.origin.source !== 'default'
-  const [root] = config.crud.base_directories
-  if (!isRootGiven && root !== undefined) refuseWide(root, homedir())
+  requireTokenBeyondLoopback(daemon.host, daemon.token)
+  const isRootGiven = isLasting(flags) || known.values.get('crud.base_directories')?.origin.source !== 'default'
+  const client = isRootGiven || daemon.transport !== 'stdio' ? undefined : await meet(mcp)
+  const hasRoots = client !== undefined && client.roots.length > 0
+  const sources = hasRoots ? { ...given, defaults: { 'crud.base_directories': client.roots } } : given
+  const { config, values, warnings, file } = hasRoots ? loadSettings(sources) : known
+  if (!isRootGiven) for (const root of config.crud.base_directories) refuseWide(root, homedir())
   const { source } = values.get('daemon.port')?.origin ?? {}
-  const isPortExplicit = (source === 'flag' || source === 'environment') && config.daemon.port !== null
   // Loaded only now: --help and a wrong flag are answered without loading the service.
   const { serve } = await import('./serve.ts')
-  const reload = file && { path: file.path, load: () => loadSettings(sources) }
-  const followsPersistence = values.get('persistence.enabled')?.origin.source === 'default'
-  await serve({ config, isPortExplicit, warnings, reload, followsPersistence, isRootGiven })
+  await serve({
+    config,
+    isPortExplicit: (source === 'flag' || source === 'environment') && config.daemon.port !== null,
+    warnings,
+    reload: file && { path: file.path, load: () => loadSettings(sources) },
+    followsPersistence: values.get('persistence.enabled')?.origin.source === 'default',
+    rootsFrom: isRootGiven ? undefined : `no --dir was given${hasRoots ? ', and the client has roots' : ''}`,
+    streams: client?.streams
+  })
+}
+
+/** The client over standard input, which may offer folders. */
+async function meet(mcp: Config['mcp']) {
+  const { meetClient } = await import('../../transports/mcp/client-roots.ts')
+  const createServer = async () => {
+    const [{ createBareServer }, { offeredTools }] = await Promise.all([
+      import('../../transports/mcp/server.ts'),
+      import('../../transports/mcp/offered-tools.ts')
+    ])
+    return createBareServer({ operations: offeredTools(mcp), version })
+  }
+  const streams = { input: process.stdin, output: process.stdout }
+  return meetClient(streams, { createServer, patienceMs: mcp.roots_seconds * 1000 })
 }
 
 /** A server that runs permanently, and that something other than its clients restarts: they rely on what it knew. */

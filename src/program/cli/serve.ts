@@ -6,6 +6,7 @@ import { createApp } from '../../app.ts'
 import type { ReloadOptions } from '../../../plugins/settings.ts'
 import type { Config } from '../../config/config.ts'
 import { openLog } from '../logs/open-log.ts'
+import type { ClientStreams } from '../../transports/mcp/client-roots.ts'
 import { candidatePorts } from '../../support/ports.ts'
 import { isErrno } from '../../errors.ts'
 import { version } from '../../support/installation.ts'
@@ -29,8 +30,10 @@ export interface ServeOptions {
   readonly reload: ReloadOptions | undefined
   /** True if no source sets persistence.enabled. */
   readonly followsPersistence?: boolean
-  /** False if the folder it was called from is served, since no other was named. */
-  readonly isRootGiven?: boolean
+  /** Why these roots are served, if nobody has named them. */
+  readonly rootsFrom?: string | undefined
+  /** Of the client, if they were read already. */
+  readonly streams?: ClientStreams | undefined
 }
 
 export async function serve({
@@ -39,7 +42,8 @@ export async function serve({
   warnings,
   reload,
   followsPersistence = false,
-  isRootGiven = true
+  rootsFrom,
+  streams
 }: ServeOptions): Promise<void> {
   const { transport } = config.daemon
   // Standard output belongs to JSON-RPC: the output of a dependency must not come between.
@@ -52,13 +56,14 @@ export async function serve({
     version,
     reload,
     followsPersistence,
+    streams,
     logStream: openLog(config.daemon, readableOnTerminal(process.stderr)),
     onDisplaced: failDisplaced
   })
   const { stop, isStopping } = stopOnSignals(app, config.daemon.stop_timeout_seconds * 1000 + stopMarginMs)
   app.log.info({ version, transport, roots: app.files.roots.map(({ given }) => given) }, 'starting')
   for (const warning of warnings) app.log.warn(warning)
-  if (!isRootGiven) app.log.info(`no --dir was given: serving ${config.crud.base_directories.join(', ')}`)
+  if (rootsFrom !== undefined) app.log.info(`${rootsFrom}: serving ${config.crud.base_directories.join(', ')}`)
   if (app.files.roots.length === 0)
     app.log.warn(
       'crud.base_directories is empty, so every path is refused: name a root there, or start the server with --dir <folder>'

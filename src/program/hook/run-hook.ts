@@ -7,11 +7,13 @@ import { askServer, type Server } from './ask-server.ts'
 import { readEvent, type EventFacts } from './event-facts.ts'
 import { harnessNames, toRefusal } from './refusal.ts'
 
-const usage = `usage: async-crud-mcp hook <${harnessNames.join('|')}> [--agent <id>] [--url <address>] [--token <secret>] [--wait <seconds>] [--closed]`
+const usage = `usage: async-crud-mcp hook <${harnessNames.join('|')}> [--agent <id>] [--url <address>] [--token <secret>] [--wait <seconds>] [--patience <seconds>] [--closed]`
 
-/** Beyond the wait for a lock: a server that hangs must not make the harness hang. */
-const patienceMs = 300
+/** For a lock. */
 const defaultWaitSeconds = 5
+/** Beyond that wait: a server that hangs must not make the harness hang. */
+const defaultPatienceSeconds = 0.3
+const mostSeconds = 60
 
 /** Always ends with 0, wrong flags included: harnesses differ in what they do with other codes. */
 export async function runHook(args: readonly string[]): Promise<void> {
@@ -20,7 +22,7 @@ export async function runHook(args: readonly string[]): Promise<void> {
   let answer = '{}'
   try {
     if (typeof given === 'string') throw new Error(given)
-    const deadline = createDeadline(patienceMs)
+    const deadline = createDeadline(given.patienceSeconds * 1000)
     const event = await deadline.orFail(text(process.stdin), 'the hook input on standard input does not end')
     facts = readEvent(event)
     const { harness, agent, url, token, waitSeconds } = given
@@ -49,6 +51,7 @@ interface Given {
   readonly url: URL | undefined
   readonly token: string
   readonly waitSeconds: number
+  readonly patienceSeconds: number
   readonly isClosed: boolean
 }
 
@@ -62,20 +65,23 @@ function parse(args: readonly string[]): Given | string {
       url: text,
       token: text,
       wait: text,
+      patience: text,
       closed: { type: 'boolean' },
       help: { type: 'boolean' }
     } as const
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
     const [harness = '', ...others] = positionals
     const waitSeconds = Number(values.wait ?? defaultWaitSeconds)
-    const isWait = waitSeconds >= 0 && waitSeconds <= 60
-    if (values.help === true || others.length > 0 || !harnessNames.includes(harness) || !isWait) return usage
+    const patienceSeconds = Number(values.patience ?? defaultPatienceSeconds)
+    const areTimes = [waitSeconds, patienceSeconds].every((seconds) => seconds >= 0 && seconds <= mostSeconds)
+    if (values.help === true || others.length > 0 || !harnessNames.includes(harness) || !areTimes) return usage
     return {
       harness,
       agent: values.agent ?? (env['ASYNC_CRUD_MCP_AGENT_ID'] || undefined),
       url: values.url === undefined ? undefined : toBase(values.url),
       token: values.token ?? env['ASYNC_CRUD_MCP_DAEMON__TOKEN'] ?? '',
       waitSeconds,
+      patienceSeconds,
       isClosed: values.closed ?? /^(?:1|true|yes|on)$/i.test(env['ASYNC_CRUD_MCP_HOOK_CLOSED'] ?? '')
     }
   } catch (error) {

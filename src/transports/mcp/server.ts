@@ -15,13 +15,17 @@ import type { ResourceUpdates } from './resource-updates.ts'
 import { createSubscriptions } from './subscriptions.ts'
 import { runTool, toTool, toToolResult, type Tool } from './tools.ts'
 
-export interface McpServerOptions {
+/** What a client learns of the server at first. */
+export interface ServerFacts {
   /** Those that are listed, and that can be called. */
   readonly operations: readonly ToolOperation[]
+  readonly version: string
+}
+
+export interface McpServerOptions extends ServerFacts {
   /** True if they are listed with the schemas of their answers, even if the client does not ask for these. */
   readonly hasOutputSchemas: boolean
   readonly call: CallOperation
-  readonly version: string
   /** Longest wait without progress notifications, in seconds. */
   readonly maxWaitSeconds: number
   readonly listFiles: ListFiles
@@ -44,13 +48,18 @@ export interface ClientLink {
   readonly onWaker?: (wake: () => void) => void
 }
 
-export function createMcpServer(options: McpServerOptions, link: ClientLink = {}): Server {
-  const { operations, version } = options
-  const { onCancelled } = link
-  const server = new Server(
+/** Answers the first message of a client, and nothing else. */
+export function createBareServer({ operations, version }: ServerFacts): Server {
+  return new Server(
     { name: 'async-crud-mcp', title: 'Async CRUD', version },
     { capabilities: { tools: {}, resources: { subscribe: true } }, instructions: listingOf(operations).instructions }
   )
+}
+
+export function createMcpServer(options: McpServerOptions, link: ClientLink = {}): Server {
+  const { operations } = options
+  const { onCancelled } = link
+  const server = createBareServer(options)
   server.setRequestHandler('tools/list', (_request, { mcpReq }) => {
     const { tools, withOutputs } = listingOf(operations)
     return { tools: options.hasOutputSchemas || mcpReq._meta?.[outputSchemasKey] === true ? withOutputs() : tools }

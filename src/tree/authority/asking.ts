@@ -36,6 +36,9 @@ export type Use<Result> = (link: EngineLink, lost: string | undefined) => Promis
 
 export type Ask = <Result>(use: Use<Result>, asked: Asked) => Promise<Result>
 
+/** What a call is answered that was not begun, or was cancelled while it waited. */
+const refusals = ['OVERLOADED', 'CANCELLED'] as const
+
 /** So many authorities in a row can be lost under one call. */
 const maxLosses = 20
 
@@ -61,9 +64,9 @@ export function createAsking({ current, find, lineageOf }: AskingOptions): Ask {
             continue
           }
         }
-        // That nothing was done is true of the last authority only.
-        const isUnsure = loss !== undefined && repeats !== 'always' && isOperationError(error, 'OVERLOADED')
-        throw isUnsure ? (loss as Loss).error : error
+        // That nothing was done is true of the last authority only, if there was one.
+        const isRefused = link === undefined || refusals.some((code) => isOperationError(error, code))
+        throw loss !== undefined && repeats !== 'always' && isRefused ? loss.error : error
       }
     }
   }

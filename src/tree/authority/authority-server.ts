@@ -235,7 +235,7 @@ function carryOut(
     case 'holds_leases':
       return engine.holdsLeases(request.connection)
     case 'list_locks':
-      return engine.listLocks(request.limit)
+      return engine.listLocks(request.after, request.limit)
     case 'list_activity':
       return engine.listActivity(request.minutes, request.limit)
     case 'list_files':

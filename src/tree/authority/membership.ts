@@ -39,8 +39,9 @@ const retryMs = 15
 const maxRetryMs = 200
 /** Another process's look at a lock can hold it for a moment. This many looks must agree before it is believed. */
 const looks = 4
-/** A live authority welcomes a relay sooner. After this time the lock is looked at again. */
+/** How long an authority has to welcome a relay before the lock is looked at again; doubles each time: a busy machine takes longer. */
 const welcomeMs = 1000
+const maxWelcomeMs = 16_000
 /** How often a process that holds the lock checks that the lock file is still in its place. */
 const watchMs = 1000
 /** By then a live relay has heard that the authority leaves, on a busy machine too. */
@@ -89,16 +90,20 @@ export function createMembership(options: MembershipOptions) {
     // It still answers what it was asked; its lock is free only after that.
     await relay?.closed
     let conflicts = 0
-    for (let pause = retryMs; !ended.signal.aborted; pause = Math.min(2 * pause, maxRetryMs)) {
+    let pause = retryMs
+    let patience = welcomeMs
+    while (!ended.signal.aborted) {
       try {
         if (await coordinator.campaign()) return await becomeAuthority()
-        const found = await tryRelay()
+        const found = await tryRelay(patience)
         if (found !== undefined) return found
       } catch (error) {
         conflicts += 1
         if (!(error instanceof TreeConflict) || conflicts === looks) throw error
       }
       await delay(pause)
+      pause = Math.min(2 * pause, maxRetryMs)
+      patience = Math.min(2 * patience, maxWelcomeMs)
     }
     throw serverStopping()
   }
@@ -133,12 +138,12 @@ export function createMembership(options: MembershipOptions) {
   }
 
   /** Undefined if no process answers: the authority is starting or ending, or hangs. */
-  async function tryRelay(): Promise<Relay | undefined> {
+  async function tryRelay(limitMs: number): Promise<Relay | undefined> {
     const target = coordinator.openPoint()
     // Not AbortSignal.timeout: nothing keeps such a signal from being collected before its time.
     const attempt = new AbortController()
     const giveUp = () => attempt.abort()
-    const limit = setTimeout(giveUp, welcomeMs)
+    const limit = setTimeout(giveUp, limitMs)
     ended.signal.addEventListener('abort', giveUp, { once: true })
     try {
       const { signal } = attempt

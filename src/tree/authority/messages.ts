@@ -40,7 +40,7 @@ export type RelayMessage =
   | Hello
   | CallRequest
   | { readonly type: 'holds_leases'; readonly id: number; readonly connection: string }
-  | { readonly type: 'list_locks'; readonly id: number; readonly limit: number }
+  | { readonly type: 'list_locks'; readonly id: number; readonly after: string | undefined; readonly limit: number }
   | { readonly type: 'list_activity'; readonly id: number; readonly minutes: number; readonly limit: number }
   | { readonly type: 'list_files'; readonly id: number; readonly after: string | undefined; readonly limit: number }
   /** Once answered, all events are sent as they happen. */

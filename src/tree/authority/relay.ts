@@ -46,6 +46,8 @@ interface Pending {
   readonly onWait: OwnParts['onWait']
   /** The operation called, if any. */
   readonly operation: string | undefined
+  /** True if its caller has named the change: a repeat makes it once. */
+  readonly isNamed: boolean
 }
 
 interface AskOptions {
@@ -144,8 +146,9 @@ async function connectRelay(connect: Connect, { hello, signal, silenceMs }: Conn
     clearInterval(watch)
     pong.resolve(false)
     welcome.reject(new Error('the authority has gone'))
-    for (const { reject, operation } of pending.values())
-      reject(isWithdrawn ? serverStopping() : authorityLost(operation))
+    // Even if this process stops: only the authority could have said that nothing was done.
+    for (const { reject, operation, isNamed } of pending.values())
+      reject(authorityLost(operation, isNamed && lineage !== undefined))
     pending.clear()
     markClosed()
   }
@@ -163,8 +166,9 @@ async function connectRelay(connect: Connect, { hello, signal, silenceMs }: Conn
     const onAbort = () => signal !== undefined && cancel(id, cancellationOf(signal))
     signal?.addEventListener('abort', onAbort, { once: true })
     const operation = question.type === 'call' ? question.name : undefined
+    const isNamed = isNamedCall(question)
     const answer = new Promise<Result>((resolve, reject) =>
-      pending.set(id, { resolve, reject, progress, onWait, operation })
+      pending.set(id, { resolve, reject, progress, onWait, operation, isNamed })
     )
     if (!large) channel.send({ ...question, id })
     return answer.finally(() => signal?.removeEventListener('abort', onAbort))
@@ -215,7 +219,7 @@ async function connectRelay(connect: Connect, { hello, signal, silenceMs }: Conn
       call,
       disconnect: (connection) => channel.send({ type: 'disconnect', connection }),
       holdsLeases: (connection) => ask<boolean>({ type: 'holds_leases', connection }),
-      listLocks: (limit) => ask<LockList>({ type: 'list_locks', limit }),
+      listLocks: (after, limit) => ask<LockList>({ type: 'list_locks', after, limit }),
       listActivity: (minutes, limit) => ask<Activity>({ type: 'list_activity', minutes, limit }),
       listFiles: (after, limit) => ask<TrackedFiles>({ type: 'list_files', after, limit }),
       async feed(listener) {
@@ -242,13 +246,24 @@ function isLargeCall(question: Question): boolean {
   return typeof input === 'object' && input !== null && isLarge(input as Readonly<Record<string, unknown>>)
 }
 
-/** @param operation that was called; undefined if no agent asked for it */
-export function authorityLost(operation = ''): OperationError {
-  const message = 'The process that carried out this call has ended, or does not answer any more.'
-  return new OperationError('AUTHORITY_LOST', `${message} ${adviceAfterLoss(operation)}`)
+function isNamedCall(question: Question): boolean {
+  if (question.type !== 'call') return false
+  const { input, caller } = question
+  return caller.requestId !== undefined || (typeof input === 'object' && input !== null && 'request_id' in input)
 }
 
-function adviceAfterLoss(operation: string): string {
+/**
+ * @param operation that was called; undefined if no agent asked for it
+ * @param isNamed true if a repeat of the call finds its receipt
+ */
+export function authorityLost(operation = '', isNamed = false): OperationError {
+  const message = 'The process that carried out this call has ended, or does not answer any more.'
+  return new OperationError('AUTHORITY_LOST', `${message} ${adviceAfterLoss(operation, isNamed)}`)
+}
+
+function adviceAfterLoss(operation: string, isNamed: boolean): string {
+  if (isNamed)
+    return 'It is not known whether a change was made: send the very same call again with the same request_id. The change is made once.'
   if (/^lock_(?:try|wait|renew)$/.test(operation))
     return 'It is not known which leases you hold: call lock_status, then call again for those that are missing.'
   if (operation === 'lock_break')

@@ -110,7 +110,7 @@ export function createTree(options: TreeOptions): Tree {
       ...engine,
       call: async (...call) => onThisEngine(() => engine.call(...call)),
       holdsLeases: async (connection) => onThisEngine(() => engine.holdsLeases(connection)),
-      listLocks: async (limit) => onThisEngine(() => engine.listLocks(limit)),
+      listLocks: async (after, limit) => onThisEngine(() => engine.listLocks(after, limit)),
       listActivity: async (minutes, limit) => onThisEngine(() => engine.listActivity(minutes, limit)),
       listFiles: async (after, limit) => onThisEngine(() => engine.listFiles(after, limit))
     },
@@ -288,7 +288,7 @@ export function createTree(options: TreeOptions): Tree {
     },
     isLast: membership.isLast,
     holdsLeases: (connection) => ask((link) => link.holdsLeases(connection), { repeats: 'always' }),
-    listLocks: (limit) => ask((link) => link.listLocks(limit), { repeats: 'always' }),
+    listLocks: (after, limit) => ask((link) => link.listLocks(after, limit), { repeats: 'always' }),
     listActivity: (minutes, limit) => ask((link) => link.listActivity(minutes, limit), { repeats: 'always' }),
     listFiles: (after, limit) => ask((link) => link.listFiles(after, limit), { repeats: 'always' }),
     bringEvents: () =>

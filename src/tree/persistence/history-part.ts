@@ -1,5 +1,6 @@
 // The versions of the files, and which agents made them.
-import { external, type FileHistory, type History, type Version } from '../../engine/versions/history.ts'
+import { external, type FileHistory, type History } from '../../engine/versions/history.ts'
+import type { Version } from '../../engine/versions/version.ts'
 import { hasTypes, isFields } from './fields.ts'
 import { inSlices, type Change, type PersistedPart } from './part.ts'
 
@@ -21,12 +22,12 @@ export function createHistoryPart(history: History): PersistedPart {
     const newest = fresh.at(-1)
     if (newest === undefined) return undefined
     written.set(path, newest.seq)
-    return { path, versions: fresh }
+    return { path, versions: fresh, forgottenAt: history.forgottenAt }
   }
 
-  function restoreFile({ path, versions }: FileHistory): void {
+  function restoreFile({ path, versions, forgottenAt }: FileHistory): void {
     isRestoring = true
-    history.restore({ path, versions })
+    history.restore({ path, versions, forgottenAt })
     isRestoring = false
     const last = versions.at(-1)
     // What this process has recorded meanwhile is written, unless the restore has found that it was known before.
@@ -39,19 +40,22 @@ export function createHistoryPart(history: History): PersistedPart {
     isNeededAtOnce: false,
     *dump() {
       written.clear()
-      for (const { path, versions } of history.dump()) {
+      for (const { path, versions, forgottenAt } of history.dump()) {
         const last = versions.at(-1)
         if (last === undefined) continue
         written.set(path, last.seq)
-        yield { path, versions: versions.slice() }
+        yield { path, versions: versions.slice(), forgottenAt }
       }
     },
     async restore(records) {
       const files = new Map<string, Version[]>()
+      let forgottenAt: number | undefined
       await inSlices(records, (record) => {
-        if (isFileHistory(record)) gather(files, record)
+        if (!isFileHistory(record)) return
+        gather(files, record)
+        forgottenAt = record.forgottenAt ?? forgottenAt
       })
-      await inSlices(files, ([path, versions]) => restoreFile({ path, versions }))
+      await inSlices(files, ([path, versions]) => restoreFile({ path, versions, forgottenAt }))
     },
     onChange(next) {
       notify = next
@@ -88,6 +92,7 @@ function gather(files: Map<string, Version[]>, { path, versions }: FileHistory):
 
 function isFileHistory(record: unknown): record is FileHistory {
   if (!isFields(record) || typeof record['path'] !== 'string' || !Array.isArray(record['versions'])) return false
+  if (!['number', 'undefined'].includes(typeof record['forgottenAt'])) return false
   return record['versions'].every(isVersion)
 }
 

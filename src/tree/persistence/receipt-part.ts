@@ -7,10 +7,11 @@ import type { Receipt, ReceiptKey, Receipts } from '../../engine/receipts/receip
 import { hasTypes, isFields } from './fields.ts'
 import type { PersistedPart } from './part.ts'
 
-/** The change was not made. */
-interface Gone extends ReceiptKey {
+/** What became of a change whose intent is in the journal: it was not made, or made and answered as the intent says. */
+interface Ended extends ReceiptKey {
   readonly index: number
-  readonly isGone: true
+  readonly isGone?: true
+  readonly isMade?: true
 }
 
 /** Names the journal, however often it is rewritten. */
@@ -57,8 +58,10 @@ export function createReceiptPart({ receipts, files, log }: Options): ReceiptPar
         if (isLineage(record)) lineage = record.lineage
         if (!isOfReceipt(record)) continue
         const key = `${record.agentId}\n${record.requestId}\n${record.index}`
+        const begun = latest.get(key)
         latest.delete(key)
         if (isReceipt(record)) latest.set(key, record)
+        else if (begun !== undefined && 'isMade' in record) latest.set(key, withoutIntent(begun))
       }
       receipts.restore(latest.values(), judgeAndLog)
       if (lineage === undefined) {
@@ -69,11 +72,16 @@ export function createReceiptPart({ receipts, files, log }: Options): ReceiptPar
     },
     onChange(next) {
       notify = next
-      return receipts.onChange(({ receipt, isGone }) => {
+      return receipts.onChange(({ receipt, to }) => {
         const { agentId, requestId, index, intent } = receipt
-        const record = (): Receipt | Gone => (isGone ? { agentId, requestId, index, isGone } : receipt)
+        const key = { agentId, requestId, index }
+        const record = (): Receipt | Ended => {
+          if (to === 'kept') return receipt
+          // The journal has the rest.
+          return to === 'made' ? { ...key, isMade: true } : { ...key, isGone: true }
+        }
         // A change that was made is recorded in the write of its version. Until then its intent, and the disk, tell of it.
-        const isWithVersion = !isGone && intent === undefined
+        const isWithVersion = to !== 'gone' && intent === undefined
         notify({ key: receipt, record, ...(isWithVersion ? { joinsNext: true } : { isUrgent: true }) })
       })
     },
@@ -88,11 +96,15 @@ function isLineage(record: unknown): record is Lineage {
   return hasTypes(record, { lineage: 'string' })
 }
 
-function isOfReceipt(record: unknown): record is Receipt | Gone {
+function withoutIntent({ agentId, requestId, index, digest, at, outcome }: Receipt): Receipt {
+  return { agentId, requestId, index, digest, at, outcome }
+}
+
+function isOfReceipt(record: unknown): record is Receipt | Ended {
   return hasTypes(record, { agentId: 'string', requestId: 'string', index: 'number' })
 }
 
-function isReceipt(record: unknown): record is Receipt {
+function isReceipt(record: Receipt | Ended): record is Receipt {
   if (!isFields(record) || !hasTypes(record, { digest: 'string', at: 'number' })) return false
   const { outcome, intent } = record
   if (!isFields(outcome) || !(isFields(outcome['result']) || isFields(outcome['error']))) return false

@@ -37,6 +37,9 @@ const version = 1
 /** Checksum, space. */
 const prefixBytes = 9
 const lineEnd = 10
+const space = 32
+const quote = 34
+const hexDigits = Buffer.from('0123456789abcdef')
 /** Ends the records with which the journal began: changes follow. */
 const endOfSnapshot = '["end"]'
 
@@ -112,8 +115,16 @@ function lineAt(bytes: Buffer, start: number, before: number): Line | undefined 
   const stop = bytes.indexOf(lineEnd, start)
   if (stop < start + prefixBytes) return undefined
   const checksum = crc32(bytes.subarray(start + prefixBytes, stop), before)
-  const isStated = bytes.toString('latin1', start, start + prefixBytes) === prefixOf(checksum)
-  return isStated ? { end: stop + 1, checksum } : undefined
+  return hasPrefix(bytes, start, checksum) ? { end: stop + 1, checksum } : undefined
+}
+
+/** Digit by digit, as `prefixOf` writes them: to make a text of each line's prefix takes longer than its checksum. */
+function hasPrefix(bytes: Buffer, start: number, checksum: number): boolean {
+  for (let digit = 0; digit < prefixBytes - 1; digit += 1) {
+    const value = (checksum >>> (4 * (prefixBytes - 2 - digit))) & 15
+    if (bytes[start + digit] !== hexDigits[value]) return false
+  }
+  return bytes[start + prefixBytes - 1] === space
 }
 
 /** Whether a valid line follows the first invalid one: then the invalid one was changed after it was written. */
@@ -136,7 +147,7 @@ function* parseAll(bytes: Buffer, places: readonly number[]): Generator<unknown,
 
 /** A record begins with `["<part>"`. */
 function partOf(bytes: Buffer, start: number): string {
-  return bytes.toString('latin1', start + 2, bytes.indexOf('"', start + 2))
+  return bytes.toString('latin1', start + 2, bytes.indexOf(quote, start + 2))
 }
 
 function readHeader(bytes: Buffer, { end }: Line, tree: string): Header {

@@ -53,6 +53,42 @@ t.test('histories of many versions by long names take no more memory than their 
   t.end()
 })
 
+t.test('versions that are too old are dropped, but for the newest of a file that is there', (t) => {
+  const clock = { now: 0 }
+  const create = () => createHistory({ maxFiles: 10, maxVersions: 100, maxBytes, maxAgeMs: 1000, now: () => clock.now })
+  const history = create()
+  const author = { agentId: 'ann', operation }
+  for (const at of [100, 600, 1100]) {
+    clock.now = at
+    for (const path of ['/f', '/gone']) history.record(path, nextHash(), identity(), { author })
+    history.expire()
+  }
+  history.recordGone('/gone', { author })
+  const times = (path: string) => history.versions(path).map(({ at }) => at)
+  t.same([times('/f'), history.forgottenAt], [[100, 600, 1100], undefined], 'none is older than the bound')
+  const full = [...history.dump()].map((file) => ({ ...file, versions: [...file.versions] }))
+  const { bytes } = history
+  clock.now = 1300
+  history.expire()
+  t.same([times('/f'), times('/gone'), history.forgottenAt], [[600, 1100], [600, 1100, 1100], 100])
+  t.ok(history.bytes < bytes)
+  clock.now = 1700
+  history.record('/f', nextHash(), identity(), { author })
+  t.same([times('/f'), history.forgottenAt], [[1100, 1700], 600], 'a new version is an occasion, too')
+  clock.now = 9000
+  history.expire()
+  t.same([times('/f'), times('/gone'), history.forgottenAt], [[1700], [], 1100])
+  const next = create()
+  for (const file of full) next.restore(file)
+  t.same(
+    next.versions('/f').map(({ at }) => at),
+    [1100],
+    'a restart does not bring them back'
+  )
+  t.equal(next.forgottenAt, 1100)
+  t.end()
+})
+
 t.test('files of one version by long paths take no more memory than their bound', (t) => {
   const history = createHistory({ maxFiles: 100_000, maxVersions: 100, maxBytes })
   const { growth } = heapGrowth(() => {
@@ -146,7 +182,7 @@ for (const [what, flood] of floods) {
     t.ok(here.reads.bytes <= maxBytes)
     t.ok(remembers(here))
     here.history.record(mine[0]!, nextHash(), identity(), { author: { agentId: 'greedy', operation } })
-    t.equal(here.reads.countUnreported('bob'), 1, 'and it gets its notices')
+    t.equal(here.reads.unreported.count('bob'), 1, 'and it gets its notices')
     t.end()
   })
 }
@@ -158,7 +194,7 @@ t.test('a forgotten view is as if the agent had never read the file', (t) => {
   t.equal(here.reads.knownHash('ann', first), undefined)
   t.equal(here.reads.givenLines('ann', first, here.history.known(first)!.hash), undefined)
   here.history.record(first, nextHash(), identity(), { author: { agentId: 'bob', operation } })
-  t.equal(here.reads.countUnreported('ann'), 0)
+  t.equal(here.reads.unreported.count('ann'), 0)
   read(here, 'ann', first)
   t.equal(here.reads.knownHash('ann', first), here.history.known(first)!.hash)
   t.end()

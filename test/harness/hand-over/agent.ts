@@ -41,7 +41,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
       const answer = await way.call(operation, { ...input, agent_id: name })
       call.answeredAt = now()
       call.answer = answer
-      if (isSentAway(answer)) way = await wayAfter(way)
+      if (isSentAway(answer, way)) way = await wayAfter(way)
       return answer
     } catch (error) {
       if (way.door.endingAt === undefined) throw error
@@ -53,8 +53,9 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   /** Repeats it until there is an answer. */
   async function insist(operation: string, file: string, input: object, details: Details = {}): Promise<Answer> {
     for (;;) {
+      const asked = way
       const answer = await once(operation, file, input, details)
-      if (answer !== undefined && !isSentAway(answer)) return answer
+      if (answer !== undefined && !isSentAway(answer, asked)) return answer
     }
   }
 
@@ -116,7 +117,8 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   }
 }
 
-/** By a process that ends. */
-function isSentAway(answer: Answer): boolean {
-  return answer['error_code'] === 'OVERLOADED' || answer['error_code'] === 'CANCELLED'
+/** By a process that ends: it has done nothing, or cannot tell what was done. */
+function isSentAway({ error_code }: Answer, { door }: Way): boolean {
+  if (error_code === 'AUTHORITY_LOST') return door.endingAt !== undefined
+  return error_code === 'OVERLOADED' || error_code === 'CANCELLED'
 }

@@ -128,11 +128,20 @@ function checkLines({ calls, files }: Record): string[] {
   for (const [key, made] of attempts) {
     const count = found.get(key) ?? 0
     const isAcknowledged = made.some(({ answer }) => answer?.['status'] === 'ok')
-    if (count > 1) violations.push(`${count} times in the file: ${key}`)
-    if (isAcknowledged && count === 0) violations.push(`acknowledged, and not in the file: ${key}`)
-    if (count > 0 && made.every(isRefusal)) violations.push(`refused, and in the file: ${key}`)
+    const calls = () => made.map(describeAttempt).join('; ')
+    if (count > 1) violations.push(`${count} times in the file: ${key} (${calls()})`)
+    if (isAcknowledged && count === 0) violations.push(`acknowledged, and not in the file: ${key} (${calls()})`)
+    if (count > 0 && made.every(isRefusal)) violations.push(`refused, and in the file: ${key} (${calls()})`)
   }
   return violations
+}
+
+function describeAttempt(call: Call): string {
+  const { door, answer, answeredAt } = call
+  const way = `${describeCall(call)} over ${door}`
+  if (answer === undefined || answeredAt === undefined) return `${way}, not answered`
+  const told = [answer['error_code'] ?? answer['status'], answer['replayed'] === true && 'replayed', answer['message']]
+  return `${way}, answered at ${answeredAt.toFixed(1)}: ${told.filter(Boolean).join(' ')}`
 }
 
 function isRefusal({ answer }: Call): boolean {

@@ -147,6 +147,26 @@ t.test('GET /locks describes no more files than it lists, the first by path', as
   t.match([counts, described], [{ files: 1000 }, 1])
 })
 
+t.test('GET /locks goes on behind a path, and says when there is no more', async (t) => {
+  const server = await startServer(t, makeTree(t).root)
+  const ann = await connect(t, 'rest', server.url, 'ann')
+  const names = ['A b', 'a', 'c/d', 'é', 'z']
+  await ann.call('lock_try', { filepaths: names })
+  const whole = (await (await fetch(`${server.url}/locks`)).json()) as Answer
+  const found: string[] = []
+  for (let after = '', isMore = true; isMore; after = `&after=${encodeURIComponent(found.at(-1) ?? '')}`) {
+    const part = (await (await fetch(`${server.url}/locks?limit=2${after}`)).json()) as Answer
+    found.push(...(part['files'] as Answer[]).map(({ path }) => String(path)))
+    t.equal(part['counts'].files, names.length, 'counts all of them')
+    isMore = part['truncated']
+  }
+  t.strictSame(
+    found,
+    (whole['files'] as Answer[]).map(({ path }) => path)
+  )
+  t.equal(new Set(found).size, names.length)
+})
+
 /** Operators see every token, an agent its own. */
 function asSeenBy(agent: string, { fencing_token, ...holder }: Answer): Answer {
   return holder['agent_id'] === agent && fencing_token !== undefined ? { ...holder, fencing_token } : holder

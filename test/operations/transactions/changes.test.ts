@@ -3,8 +3,10 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, lstatSync, mkdirSync, readlinkSync, statSync, symlinkSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { connect, transports, type TestClient, type TransportName } from '../../fixtures/clients.ts'
+import { lengthOf } from '../../fixtures/length.ts'
 import { startServer } from '../../fixtures/server.ts'
 import { hashOf, makeTree, type Tree } from '../../fixtures/tree.ts'
+import { runUnprivileged } from '../../fixtures/unprivileged.ts'
 import type { PartialConfig } from '../../../src/config/config.ts'
 
 const base = Array.from({ length: 20 }, (_, index) => `line ${index + 1}\n`).join('')
@@ -38,8 +40,8 @@ const update = (path: string, before: string, content: string) => ({
 const rename = (path: string, new_path: string, more = {}) => ({ operation: 'rename', path, new_path, ...more })
 
 /** Nothing was changed, and nothing is left. */
-function unchanged(t: Test, tree: Tree, files: Record<string, string>): void {
-  t.same(tree.all(), Object.keys(files).sort(), 'no file came or went')
+function unchanged(t: Test, tree: Tree, files: Record<string, string>, folders: readonly string[] = []): void {
+  t.same(tree.all(), [...Object.keys(files), ...folders].sort(), 'no file came or went')
   for (const [name, content] of Object.entries(files)) {
     t.equal(tree.read(name), content)
     t.equal(statSync(tree.path(name)).nlink, 1, 'no second name is left')
@@ -305,6 +307,28 @@ t.test('a full disk in the middle of staging leaves everything as it was', { ski
   ]
   t.match(await ann.call('async_transaction', { changes }), { error_code: 'WRITE_ERROR', message: /disk is full/ })
   unchanged(t, tree, { a: 'a\n', b: 'b\n', c: 'c\n' })
+})
+
+const many = lengthOf({ full: 500, short: 80 })
+
+t.test(`one file of ${many} that cannot be written leaves everything as it was`, async (t) => {
+  const names = Array.from({ length: many }, (_, index) => (index === many - 30 ? 'locked/f' : `f${index}`))
+  const files = Object.fromEntries(names.map((name) => [name, `${name}\n`]))
+  const tree = makeTree(t, files)
+  const changes = names.map((path) => ({ operation: 'append', path, content: 'more\n' }))
+  const [refused, made] = await runUnprivileged(tree, [
+    { chmod: 'locked', mode: 0o555 },
+    { call: 'async_transaction', input: { changes, agent_id: 'ann' } },
+    { chmod: 'locked', mode: 0o755 },
+    { call: 'async_transaction', input: { changes: changes.slice(-35, -25), agent_id: 'ann' } }
+  ])
+  t.match(refused, { status: 'error', error_code: 'ACCESS_DENIED', path: 'locked/f' })
+  t.match(made, { status: 'ok' })
+  const after = Object.entries(files).map(([name, text], index) => [
+    name,
+    index < many - 35 || index >= many - 25 ? text : `${text}more\n`
+  ])
+  unchanged(t, tree, Object.fromEntries(after) as Record<string, string>, ['locked'])
 })
 
 t.test('limits are settings, and say what to do', async (t) => {

@@ -6,6 +6,7 @@ import { givenSeed, lengthOf } from '../../fixtures/length.ts'
 import { createRandom } from '../../fixtures/random.ts'
 import { startServer } from '../../fixtures/server.ts'
 import { hashOf, makeTree, type Tree } from '../../fixtures/tree.ts'
+import { until } from '../../fixtures/until.ts'
 import type { PartialConfig } from '../../../src/config/config.ts'
 
 t.setTimeout(3_600_000)
@@ -163,6 +164,44 @@ t.test('what is in the way, or no longer kept, is told', async (t) => {
   t.match(answer, { status: 'contention', conflicts: [{ reason: 'not_kept' }] })
   t.ok(answer['forgotten_before'], 'from when on all is known')
   t.ok((await operator.call('async_history', { path: 'f' }))['forgotten_before'])
+})
+
+t.test('an undo that would cross a file that is now a folder, or a folder that is now a file, is told', async (t) => {
+  const { tree, as } = await scene(t, { f: base, g: 'g\n', 'deep/h': 'h\n', i: 'i\n' })
+  const [ann, operator] = [as('ann'), as('operator')]
+  await edit(ann, 'g', 'g\n', 'ann g\n')
+  await ann.call('async_delete', { path: 'deep/h' })
+  await ann.call('async_rename', { old_path: 'i', new_path: 'j' })
+  await edit(ann, 'f', 'line 3\n', 'ann 3\n')
+  rmSync(tree.path('g'))
+  rmSync(tree.path('deep'), { recursive: true })
+  tree.write('g/inside', 'x\n')
+  tree.write('deep', 'a file\n')
+  tree.write('i/inside', 'x\n')
+  const answer = await undo(operator, { by_agent: 'ann' })
+  t.match(answer, { status: 'contention', undone: 0 })
+  const reasons = answer['conflicts'].map(({ path, reason }: Answer) => `${path} ${reason}`)
+  t.same(
+    reasons.sort(),
+    ['deep/h in_the_way', 'i in_the_way'],
+    'of g, which others have removed, there is nothing left'
+  )
+  t.match(tree.read('f'), 'ann 3')
+  t.match(await undo(operator, { by_agent: 'ann', partial: true }), { status: 'ok', undone: 1, files: [{ path: 'f' }] })
+  t.same([tree.read('f'), tree.read('deep'), tree.read('j'), tree.read('g/inside')], [base, 'a file\n', 'i\n', 'x\n'])
+})
+
+t.test('versions that are too old are not kept, and the answers say so', async (t) => {
+  const { as } = await scene(t, { f: base }, { crud: { max_history_age_days: 0.3 / 86_400 } })
+  const [ann, operator] = [as('ann'), as('operator')]
+  for (const line of [3, 5]) await edit(ann, 'f', `line ${line}\n`, `ann ${line}\n`)
+  const history = () => operator.call('async_history', { path: 'f' })
+  await until(async () => (await history())['versions'].length === 1)
+  const { forgotten_before, versions } = await history()
+  t.ok(Date.parse(forgotten_before) <= Date.parse(versions[0].at))
+  t.match(await operator.call('async_blame', { path: 'f' }), { forgotten_before })
+  const answer = await undo(operator, { by_agent: 'ann' })
+  t.match(answer, { status: 'contention', forgotten_before, conflicts: [{ path: 'f', reason: 'not_kept' }] })
 })
 
 t.test('a deleted link comes back as a link', async (t) => {

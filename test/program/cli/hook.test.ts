@@ -42,8 +42,12 @@ function before(tree: Tree, session: string, tool: string, input: object): objec
   return { ...names, hook_event_name: 'PreToolUse', tool_input: input }
 }
 
+/** A machine so busy that a tool takes seconds to begin is not what is tested. */
+const environment = { ASYNC_CRUD_MCP_LOCKS__NATIVE_EDIT_SECONDS: '60' }
+const patient = ['--patience', '30']
+
 async function serve(t: Parameters<typeof startProgram>[0], tree: Tree) {
-  const program = await startProgram(t, ['--dir', tree.root])
+  const program = await startProgram(t, ['--dir', tree.root], environment)
   await until(() => existsSync(tree.path('.async-crud-mcp/.mcp_server_state.json')))
   return program
 }
@@ -59,10 +63,10 @@ t.test('without an answer the tool goes on at once, or is refused if the operato
   })
   const url = ['--url', `http://127.0.0.1:${(hung.address() as AddressInfo).port}`]
   const cases: readonly [string, unknown, readonly string[], RegExp][] = [
-    ['no server', input, [], /no running server found above/],
+    ['no server', input, patient, /no running server found above/],
     ['a server that hangs', input, url, /does not answer/],
-    ['a closed port', input, ['--url', 'http://127.0.0.1:9'], /ECONNREFUSED/],
-    ['no JSON', 'x', [], /not a JSON object/],
+    ['a closed port', input, ['--url', 'http://127.0.0.1:9', ...patient], /ECONNREFUSED/],
+    ['no JSON', 'x', patient, /not a JSON object/],
     ['a wrong flag', input, ['--sideways'], /sideways.*usage:/s]
   ]
   for (const [title, given, args, reason] of cases) {
@@ -71,7 +75,7 @@ t.test('without an answer the tool goes on at once, or is refused if the operato
     t.match(stderr, reason, title)
     t.equal(stderr.trim().split('\n').length, 1, 'one line')
   }
-  const bare = await runHook('claude-code', input, [])
+  const bare = await runHook('claude-code', input, patient)
   const hanging = await runHook('claude-code', input, url)
   t.ok(
     hanging.ms - bare.ms < 1000,
@@ -88,7 +92,7 @@ t.test('without an answer the tool goes on at once, or is refused if the operato
         : harness === 'cursor'
           ? { ...input, hook_event_name: 'preToolUse' }
           : input
-    t.match((await runHook(harness, event, ['--closed'])).stdout, decision, `${harness}, closed`)
+    t.match((await runHook(harness, event, ['--closed', ...patient])).stdout, decision, `${harness}, closed`)
   }
   const after = { ...input, hook_event_name: 'PostToolUse' }
   t.equal((await runHook('claude-code', after, ['--closed'])).stdout, '', 'what has been done is not refused')
@@ -99,14 +103,20 @@ t.test('a hook finds a server that does not listen, and waits for a lock as long
   const stdio = startStdio(t, ['--transport', 'stdio', '--dir', tree.root])
   await stdio.call('lock_try', { filepaths: ['a.txt'], agent_id: 'bob', note: 'mine' })
   const input = before(tree, 's', 'Write', { file_path: tree.path('a.txt'), content: 'x' })
-  const { stdout, ms } = await runHook('claude-code', input, ['--wait', '0.6'])
+  const { stdout, ms } = await runHook('claude-code', input, ['--wait', '0.6', ...patient])
   t.match(stdout, /Agent bob has leased it .*mine/)
   t.ok(ms > 600, 'it has waited for longer than a server may hang')
 })
 
+/** What happened to the shared file, in order, for whoever looks for a lost line. */
+type Story = string[]
+
+const linesOf = (text: string) => text.trimEnd().split('\n').join(' | ')
+
 /** A harness with a tool that replaces whole files, and one that replaces a line: what it does by itself loses updates. */
 class Session {
   readonly refusals: string[] = []
+  readonly #story: Story
   #knows = ''
   #calls = 0
   readonly tree: Tree
@@ -114,7 +124,8 @@ class Session {
   readonly harness: string
   readonly isHooked: boolean
 
-  constructor(tree: Tree, name: string, harness: string, isHooked: boolean) {
+  constructor(tree: Tree, name: string, harness: string, isHooked: boolean, story: Story) {
+    this.#story = story
     this.tree = tree
     this.name = name
     this.harness = harness
@@ -142,12 +153,14 @@ class Session {
     const file = { content: content?.replace(/\n$/, ''), startLine: 1, totalLines: content?.split('\n').length }
     const tool_response = content === undefined ? {} : isClaude ? { type: 'text', file } : { llmContent: content }
     const common = { session_id: this.name, cwd: this.tree.root, tool_use_id: `u${this.#calls}` }
+    this.#tell(`asks ${event} ${tool}`)
     const outcome = await runHook(
       this.harness,
       { ...common, hook_event_name, tool_name, tool_input: input, ...(event === 'after' && { tool_response }) },
-      ['--wait', '10']
+      ['--wait', '10', ...patient]
     )
     if (outcome.stderr !== '') throw new Error(outcome.stderr)
+    this.#tell(`hears ${event} ${tool}: ${outcome.stdout.slice(0, 100)}`)
     const answer = JSON.parse(outcome.stdout === '' ? '{}' : outcome.stdout) as {
       reason?: string
       hookSpecificOutput?: { permissionDecisionReason?: string }
@@ -155,8 +168,13 @@ class Session {
     return answer.hookSpecificOutput?.permissionDecisionReason ?? answer.reason ?? ''
   }
 
+  #tell(what: string): void {
+    this.#story.push(`${performance.now().toFixed(0)} ${this.name} ${what}`)
+  }
+
   async #read(file: string): Promise<void> {
     this.#knows = this.tree.read(file)
+    this.#tell(`reads ${file}: ${linesOf(this.#knows)}`)
     await this.#hook('after', 'read', { file_path: this.tree.path(file) }, this.#knows)
   }
 
@@ -170,11 +188,13 @@ class Session {
       const refusal = await this.#hook('before', 'write', { file_path, content })
       if (refusal === '') {
         this.tree.write(file, content)
+        this.#tell(`writes ${linesOf(content)}`)
         await this.#hook('after', 'write', { file_path, content })
         this.#knows = content
         return
       }
       this.refusals.push(refusal)
+      this.#tell(`is refused: ${refusal}`)
       const diff = /current one:\n([^]*)\nAdjust/.exec(refusal)?.[1]
       const patched = diff === undefined ? false : applyPatch(this.#knows, diff)
       if (diff !== undefined && patched === false) throw new Error(`not the right difference: ${refusal}`)
@@ -195,11 +215,12 @@ class Session {
   }
 }
 
-async function addByServer(agent: TestClient, path: string, line: string): Promise<void> {
+async function addByServer(agent: TestClient, path: string, line: string, story: Story): Promise<void> {
   let { hash: expected_hash, content } = await agent.call('async_read', { path })
   for (;;) {
     const answer = await agent.call('async_update', { path, expected_hash, content: `${content}${line}\n` })
-    if (answer['status'] === 'ok') return
+    if (answer['status'] === 'ok')
+      return void story.push(`${performance.now().toFixed(0)} agent wrote ${linesOf(`${content}${line}`)}`)
     if (answer['status'] !== 'contention') throw new Error(JSON.stringify(answer))
     ;({ hash: expected_hash, content } = await agent.call('async_read', { path }))
   }
@@ -211,9 +232,10 @@ const gap = Array.from({ length: 10 }, (_, index) => `- ${index}`).join('\n')
 
 /** Two sessions, an agent of the server and a person with an editor. @returns the lines that are missing in the end */
 async function work(tree: Tree, url: string | undefined, agent: TestClient | undefined, rounds: number) {
+  const story: Story = []
   const sessions = [
-    new Session(tree, 'anna', 'claude-code', url !== undefined),
-    new Session(tree, 'carl', 'gemini', url !== undefined)
+    new Session(tree, 'anna', 'claude-code', url !== undefined, story),
+    new Session(tree, 'carl', 'gemini', url !== undefined, story)
   ]
   const [first, second] = seatLines(0)
   tree.write('shared.txt', 'start\n')
@@ -238,7 +260,8 @@ async function work(tree: Tree, url: string | undefined, agent: TestClient | und
   })
   const byAgent = async () => {
     if (agent === undefined) return
-    for (let round = 1; round <= rounds; round += 1) await addByServer(agent, 'shared.txt', add(`agent ${round}`))
+    for (let round = 1; round <= rounds; round += 1)
+      await addByServer(agent, 'shared.txt', add(`agent ${round}`), story)
   }
   await Promise.all([...bySessions, byAgent(), person()])
   const there = new Set(tree.read('shared.txt').split('\n'))
@@ -249,7 +272,7 @@ async function work(tree: Tree, url: string | undefined, agent: TestClient | und
     ...[...seatLines(rounds), ...byPerson].filter((line) => !notes.includes(line))
   ]
   const doubled = tree.read('shared.txt').split('\n').length - 2 - ownLines.length
-  return { missing, doubled, refusals: sessions.flatMap((session) => session.refusals) }
+  return { missing, doubled, story, refusals: sessions.flatMap((session) => session.refusals) }
 }
 
 t.test(
@@ -263,9 +286,10 @@ t.test(
     const tree = makeTree(t)
     const { url } = await serve(t, tree)
     const agent = await connect(t, 'mcp-2026', url, 'agent')
-    const { missing, doubled, refusals } = await work(tree, url, agent, rounds)
+    const { missing, doubled, refusals, story } = await work(tree, url, agent, rounds)
     t.same(missing, [])
     t.equal(doubled, 0)
+    if (missing.length > 0 || doubled !== 0) for (const line of story) t.comment(line)
     t.comment(`${refusals.length} refusals in ${rounds} rounds`)
     const { versions } = await agent.call('async_history', { path: 'shared.txt', limit: 50 })
     t.same(

@@ -17,7 +17,7 @@ const readme = readFileSync(new URL('README.md', project), 'utf8')
 
 const tutorial = readFileSync(new URL('docs/tutorial.md', project), 'utf8')
 
-const [session = '', leases = '', readers = '', lines = '', plain = ''] = tutorial.split('\n## ').slice(1)
+const [session = '', leases = '', readers = '', several = '', lines = '', plain = ''] = tutorial.split('\n## ').slice(1)
 const [, firstSession = ''] = readme.split('\n## A first session with curl\n')
 
 const pages = [
@@ -52,9 +52,13 @@ t.test('the first session of the README does what it says', async (t) => {
 
 t.test('the sessions of the tutorial do what they say', async (t) => {
   const tree = makeTree(t)
-  const [first = [], leased = [], reading = [], byLine = []] = [session, leases, readers, lines].map((section) =>
-    blocksOf(section).map((block) => block.replaceAll('/tmp/demo', tree.root))
-  )
+  const [first = [], leased = [], reading = [], together = [], byLine = []] = [
+    session,
+    leases,
+    readers,
+    several,
+    lines
+  ].map((section) => blocksOf(section).map((block) => block.replaceAll('/tmp/demo', tree.root)))
   const [prepare = '', ...calls] = first
   const [edits = '', stdio = '', ...untested] = byLine
   t.strictSame(untested, [])
@@ -91,6 +95,22 @@ t.test('the sessions of the tutorial do what they say', async (t) => {
   t.match(parse(history).versions, [{ agent_id: 'ann' }, { agent_id: 'external' }, { agent_id: 'bob' }, {}])
   t.match(parse(restored), { status: 'ok', changed: true })
 
+  const [asOfOne, bare, late2, ...undone] = await outputs([call, ...together])
+  t.match(parse(asOfOne), { status: 'ok', results: [{ status: 'ok' }, { status: 'ok' }, { status: 'ok' }] })
+  t.match(parse(bare), { status: 'ok' })
+  t.match(parse(late2), promisedIn(several), "Ann's answer is the one that is printed")
+  t.equal(parse(late2)['contentions'].length, 1)
+  t.same(
+    undone.slice(0, 3),
+    ['import { Config } from "./config"', 'export const app = new Config()', 'export const name = "demo"'],
+    'nothing is changed'
+  )
+  const [renamed, appendedTo, back, ...now] = undone.slice(3)
+  t.match(parse(renamed), { status: 'ok', change_set: 'Settings', changes: [{}, {}, { changed: true }] })
+  t.match(parse(appendedTo), { status: 'ok' })
+  t.match(parse(back), { status: 'ok', undone: 3, files: [{}, {}, {}], conflicts: [] })
+  t.equal(now.join('\n'), /```ts\n([^]*?)```/.exec(several)?.[1])
+
   const [listed, range, edited, appended, created, ...files] = await outputs([call, edits])
   t.match(parse(listed), { files: [{ name: 'list.txt', lines: 9 }, { name: 'plan.txt' }, {}], total_count: 3 })
   t.strictSame(parse(range), {
@@ -114,7 +134,7 @@ t.test('the sessions of the tutorial do what they say', async (t) => {
     output,
     [
       '201',
-      'colors.txt\nlist.txt\nplan.txt\ntasks.txt\ntodo.txt',
+      'colors.txt\nlist.txt\nplan.txt\nsrc/\ntasks.txt\ntodo.txt',
       'red\ngreen\nblue\nwhite',
       'green',
       '428',

@@ -1,12 +1,16 @@
 // Several processes on one tree: one engine, reached from everywhere with nothing lost on the way.
+import { once } from 'node:events'
 import { existsSync, mkdirSync } from 'node:fs'
+import { createServer } from 'node:net'
 import t from 'tap'
 import { meetAt } from '../../../src/tree/authority/meeting-point.ts'
 import { openAddress } from '../../../src/tree/authority/address.ts'
 import { createAuthorityServer } from '../../../src/tree/authority/authority-server.ts'
-import { protocol } from '../../../src/tree/authority/messages.ts'
+import { openChannel, type Channel } from '../../../src/tree/authority/channel.ts'
+import { protocol, type AuthorityMessage, type RelayMessage } from '../../../src/tree/authority/messages.ts'
 import { connectFirst } from '../../../src/tree/authority/relay.ts'
 import { createByteBudget } from '../../../src/engine/byte-budget.ts'
+import { createAuthorityLock } from '../../../src/tree/state/authority-lock.ts'
 import { createStateDirectory } from '../../../src/tree/state/state-directory.ts'
 import { thisProcess } from '../../../src/tree/state/state-file.ts'
 import { connect, type Answer } from '../../fixtures/clients.ts'
@@ -53,6 +57,36 @@ t.test('processes of every transport on one tree share one queue, each with the 
     modified_by: [{ agent_id: /^stdio-/, operation: 'async_append' }]
   })
   t.equal(tree.read('f'), 'one two')
+})
+
+t.test('an authority that takes seconds for its welcome, on a busy machine, gets its relay all the same', async (t) => {
+  const tree = makeTree(t, { f: 'one' })
+  const lock = createAuthorityLock([tree.root])
+  t.ok(lock.tryAcquire())
+  const address = openAddress(tree.root, createStateDirectory(tree.root))
+  let attempts = 0
+  const server = createServer((socket) => {
+    const channel: Channel<AuthorityMessage> = openChannel(socket, { onMessage: receive, onClose: () => {} })
+    function receive(message: RelayMessage): void {
+      if (message.type === 'call') channel.send({ type: 'result', id: message.id, result: { status: 'ok' } })
+      if (message.type !== 'hello') return
+      attempts += 1
+      const settings = { crud: {}, locks: {} }
+      const welcome = { type: 'welcome', pid: process.pid, settings, state: undefined, lineage: undefined } as const
+      setTimeout(() => channel.send(welcome), 1300)
+    }
+  })
+  await address.bind(async (path) => {
+    server.listen(path)
+    await once(server, 'listening')
+  })
+  const relay = stdioOn(t, tree)
+  t.match(await call(relay, 'async_read', { path: 'f' }), { status: 'ok' })
+  t.ok(attempts >= 2, 'a later attempt had more time than the first')
+  await relay.end('SIGKILL')
+  server.close()
+  address.close()
+  lock.release()
 })
 
 t.test('a process that was only looked at owns nothing and holds nobody up', async (t) => {

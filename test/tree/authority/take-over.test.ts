@@ -23,7 +23,7 @@ interface Worker {
 }
 
 const files = ['a.txt', 'b.txt', 'c.txt', 'd.txt']
-const kills = lengthOf({ full: 5, short: 2 })
+const kills = lengthOf({ full: 5, short: 1 })
 /** Each worker adds at least so many lines between two kills. */
 const rounds = lengthOf({ full: 6, short: 2 })
 /** How many clients of each era have a process over standard input. */

@@ -267,3 +267,18 @@ t.test('a change that the watcher finds while the histories are restored is told
   await check.run([a, b])
   t.strictSame(logged, [{ count: 2, paths: [a, b] }])
 })
+
+t.test('that versions were dropped is known after a restart', async (t) => {
+  const create = () => createHistory({ maxFiles: 10, maxVersions: 2, maxBytes: 1e9 })
+  const identity = { dev: 1n, ino: 1n, size: 1n, mtimeNs: 1n, ctimeNs: 1n, isTrusted: true }
+  const [before, dumped, noted] = [create(), create(), create()]
+  const part = createHistoryPart(before)
+  const records: unknown[] = []
+  part.onChange(({ record }) => records.push(record()))
+  for (const text of ['one', 'two', 'three'])
+    before.record('/f', hashOf(text), identity, { author: { agentId: 'ann', operation: 'async_update' } })
+  t.type(before.forgottenAt, 'number')
+  await createHistoryPart(dumped).restore([...part.dump()])
+  await createHistoryPart(noted).restore(records)
+  t.same([dumped.forgottenAt, noted.forgottenAt], [before.forgottenAt, before.forgottenAt])
+})

@@ -1,0 +1,57 @@
+// All that is known of the chosen agent: what it waits for, and what it holds.
+import type { VNode } from 'preact'
+import { html } from './html.ts'
+import type { Agent } from './model.ts'
+import { describe, Left } from './now-rows.ts'
+import { Name, Path, Time } from './parts.ts'
+import { clockTime, span } from './time.ts'
+
+interface AgentDetailProps {
+  agent: Agent | undefined
+  now: number
+  short: (path: string) => string
+  onFile: (path: string) => void
+  onHistory: (filter: { agent?: string; path?: string }) => void
+}
+
+export function AgentDetail({ agent, now, short, onFile, onHistory }: AgentDetailProps): VNode {
+  if (agent === undefined) return html`<div class="empty"><p>This agent has gone.</p></div>`
+  const { name, seen, doing, holds, waits } = agent
+  return html`<h2><${Name} name=${name} /></h2>
+    <p class="dim">
+      ${seen === undefined ? 'not seen for long' : html`${doing}, <${Time} at=${seen} now=${now} /> (${clockTime(seen)})`}
+    </p>
+    ${
+      waits.length > 0 &&
+      html`<h3>Waits for</h3>
+        <ul class="plain">
+          ${waits.map(
+            ({ path, position, waiter }) =>
+              html`<li key=${path}>
+                <button type="button" class="link" onClick=${() => onFile(path)}>
+                  <${Path} path=${short(path)} />
+                </button>
+                <span class="dim"
+                  >${`position ${position}, for ${span(now - Date.parse(waiter.queued_at))}, gives up in ${span(Date.parse(waiter.timeout_at) - now)}`}</span
+                >
+              </li>`
+          )}
+        </ul>`
+    }
+    <h3>Holds</h3>
+    ${holds.length === 0 && html`<p class="dim">Nothing at the moment.</p>`}
+    <ul class="plain">
+      ${holds.slice(0, 200).map(
+        ({ path, holder }) =>
+          html`<li key=${path}>
+            <button type="button" class="link" onClick=${() => onFile(path)}><${Path} path=${short(path)} /></button>
+            <span class="dim">${describe(holder)}</span>
+            <${Left} holder=${holder} now=${now} />
+          </li>`
+      )}
+    </ul>
+    ${holds.length > 200 && html`<p class="hint">and ${holds.length - 200} more</p>`}
+    <div class="acts">
+      <button type="button" onClick=${() => onHistory({ agent: name })}>Its changes</button>
+    </div>`
+}

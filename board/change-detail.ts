@@ -1,0 +1,155 @@
+// The chosen line of the timeline: what differs, the versions of the file, and the way back to one.
+import type { VNode } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { DiffView } from './diff-view.ts'
+import { html } from './html.ts'
+import type { Happening, HistoryVersion, Kind } from './model.ts'
+import { CopyButton, Name, Path, Time } from './parts.ts'
+import { RestoreDialog } from './restore-dialog.ts'
+import { curlOf } from './server.ts'
+import { clockTime, exactTime } from './time.ts'
+import type { Hunk } from './unified.ts'
+import { diffInput, diffOf, versionsOf } from './versions.ts'
+
+interface DetailProps {
+  readonly line: Happening
+  readonly now: number
+  readonly short: (path: string) => string
+  readonly onChangeSet: (changeSet: string) => void
+  /** Of the last line about the file: its versions are asked for again when there is another. */
+  readonly latest: string | undefined
+}
+
+export function ChangeDetail({ line, now, short, onChangeSet, latest }: DetailProps): VNode {
+  const { kind, path, agent, at, what, changeSet } = line
+  const [isSplit, split] = useState(innerWidth > 1500)
+  const [versions, setVersions] = useState<readonly HistoryVersion[]>([])
+  const [pair, setPair] = useState({ from: line.previousHash, to: line.hash, at })
+  const [restoring, restore] = useState<HistoryVersion>()
+  const [said, say] = useState('')
+
+  useEffect(() => {
+    if (path === '') return
+    versionsOf(path).then(setVersions, (error: Error) => say(error.message))
+  }, [path, latest])
+
+  const { from, to } = pair
+  const shown = nearest(versions, pair)
+  const canCompare = typeof from === 'string' && typeof to === 'string'
+  return html`<h2 class="wrap">${path === '' ? what : html`<${Path} path=${short(path)} />`}</h2>
+    <p class="dim">
+      <span class=${`kind ${kind}`}>${kind}</span>${' '}<${Name} name=${agent} />${`, ${what}, `}<${Time}
+        at=${at}
+        now=${now}
+      />${` (${exactTime(at)})`}
+    </p>
+    ${
+      changeSet !== undefined &&
+      html`<p class="dim">
+        <span class="wrap">Change set ${changeSet}</span>${' '}<button
+          type="button"
+          class="quiet"
+          onClick=${() => onChangeSet(changeSet)}
+        >
+          Show all of it
+        </button>
+      </p>`
+    }
+    ${said !== '' && html`<p class="trouble" role="alert">${said}</p>`}
+    ${
+      canCompare &&
+      html`<div class="acts">
+          <button type="button" class="quiet" aria-pressed=${isSplit} onClick=${() => split(!isSplit)}>
+            Side by side
+          </button>
+          <${CopyButton} text=${() => curlOf('/async_diff', diffInput(path, from, to))}>Copy as curl<//>
+        </div>
+        <${Difference} path=${path} from=${from} to=${to} isSplit=${isSplit} />`
+    }
+    ${!canCompare && path !== '' && kind !== 'lease' && kind !== 'circle' && html`<p class="hint">${explainNoDiff(kind)}</p>`}
+    ${versions.length > 0 && html`<h3>Versions</h3>`}
+    <ol class="versions" reversed>
+      ${versions.map(
+        (version, index) =>
+          html`<li key=${`${version.hash} ${version.at}`} class=${version === shown ? 'is-shown' : ''}>
+            <span class="dim when"><${Time} at=${Date.parse(version.at)} now=${now} /></span>
+            <${Name} name=${version.agent_id ?? 'there before'} />
+            ${version.operation !== null && html`<span class="dim">${version.operation.replace(/^async_/, '')}</span>`}
+            ${version.hash === null && html`<span class="kind deleted">deleted</span>`}
+            ${version.lines !== undefined && html`<${LineCounts} lines=${version.lines} />`}
+            <span class="right">
+              ${
+                typeof version.previous_hash === 'string' &&
+                version.hash !== null &&
+                html`<button
+                  type="button"
+                  class="quiet"
+                  onClick=${() => setPair({ from: version.previous_hash, to: version.hash, at: Date.parse(version.at) })}
+                >
+                  Diff<span class="unseen"> of the version of ${clockTime(Date.parse(version.at))}</span>
+                </button>`
+              }
+              ${
+                version.kept &&
+                index > 0 &&
+                html`<button type="button" class="quiet" onClick=${() => restore(version)}>
+                  Restore…<span class="unseen"> the version of ${clockTime(Date.parse(version.at))}</span>
+                </button>`
+              }
+            </span>
+          </li>`
+      )}
+    </ol>
+    ${
+      restoring !== undefined &&
+      html`<${RestoreDialog}
+        path=${path}
+        shown=${short(path)}
+        version=${restoring}
+        isSplit=${isSplit}
+        onEnd=${(isRestored: boolean) => {
+          restore(undefined)
+          if (isRestored) versionsOf(path).then(setVersions, (error: Error) => say(error.message))
+        }}
+      />`
+    }`
+}
+
+/** A file may have had the same bytes several times. */
+function nearest(versions: readonly HistoryVersion[], { to, at }: { to: string | null | undefined; at: number }) {
+  const distance = (version: HistoryVersion) => Math.abs(Date.parse(version.at) - at)
+  return versions.filter(({ hash }) => hash === to).sort((one, other) => distance(one) - distance(other))[0]
+}
+
+function LineCounts({ lines: { added, removed, modified } }: { lines: NonNullable<HistoryVersion['lines']> }): VNode {
+  return html`<span class="counts">
+    ${added > 0 && html`<span class="plus" title="lines added">+${added}</span>`}
+    ${removed > 0 && html`<span class="minus" title="lines removed">−${removed}</span>`}
+    ${modified > 0 && html`<span class="dim" title="lines changed">~${modified}</span>`}
+  </span>`
+}
+
+function explainNoDiff(kind: Kind): string {
+  if (kind === 'created') return 'There was no version before.'
+  if (kind === 'deleted') return 'The file is gone. A kept version below brings it back.'
+  return 'The version before is not known, so that there is nothing to compare with.'
+}
+
+function Difference({ path, from, to, isSplit }: { path: string; from: string; to: string; isSplit: boolean }): VNode {
+  const [hunks, setHunks] = useState<readonly Hunk[]>()
+  const [trouble, setTrouble] = useState('')
+  useEffect(() => {
+    let isMeant = true
+    setTrouble('')
+    diffOf(path, from, to).then(
+      (found) => isMeant && setHunks(found),
+      (error: Error) => isMeant && setTrouble(error.message)
+    )
+    return () => {
+      isMeant = false
+    }
+  }, [path, from, to])
+  if (trouble !== '') return html`<p class="hint">${trouble}</p>`
+  if (hunks === undefined) return html`<p class="hint">Comparing…</p>`
+  return html`<${DiffView} hunks=${hunks} isSplit=${isSplit} />`
+}

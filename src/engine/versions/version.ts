@@ -1,0 +1,59 @@
+// One state of a file, who made it, and what it takes in memory.
+
+/** The agent and the operation that made a version. */
+export interface Author {
+  /** `external` for a change made outside the server. */
+  readonly agentId: string
+  readonly operation: string
+  /** The changes to which it belongs: those of a transaction, or of a task that the agent has named. */
+  readonly changeSet?: string
+  /** Of a transaction: the same for all its versions, which count as made at once. */
+  readonly group?: number
+}
+
+/** What a deleted file was besides its bytes. */
+export interface Was {
+  /** Permission bits. */
+  readonly mode?: number
+  /** The target, if it was a symbolic link. */
+  readonly link?: string
+}
+
+/** One state of a file. */
+export interface Version extends Author {
+  /** Null if the file was gone. */
+  readonly hash: string | null
+  /** True for a version that was there when the file was first examined: its author is not known. */
+  readonly isFirstSight: boolean
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  /** Larger than that of every version recorded before, whatever its path. */
+  readonly seq: number
+  /** The path that it had until then. */
+  readonly renamedFrom?: string
+  /** The path that it has since then. */
+  readonly renamedTo?: string
+  /** Only if the file was gone. */
+  readonly was?: Was
+  /** True if it is known that no file was there before. */
+  readonly isCreated?: true
+}
+
+/** An object that is written out takes less memory than one to which members were added. */
+export function compact(version: Version): Version {
+  const { hash, at, agentId, operation, isFirstSight, seq, ...more } = version
+  const isPlain = Object.values(more).every((member) => member === undefined)
+  return isPlain ? { hash, at, agentId, operation, isFirstSight, seq } : version
+}
+
+// Measured: what a file takes beside its path, and a version beside its names.
+export const fileBytes = 900
+const versionBytes = 320
+
+export function sizeOfVersion({ renamedFrom = '', renamedTo = '', was, changeSet = '' }: Version): number {
+  return versionBytes + renamedFrom.length + renamedTo.length + changeSet.length + (was?.link?.length ?? 0)
+}
+
+export function sizeOfVersions(versions: readonly Version[]): number {
+  return versions.reduce((sum, version) => sum + sizeOfVersion(version), 0)
+}
