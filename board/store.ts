@@ -115,7 +115,7 @@ export function createStore() {
       ...(hasGrown && { revision: state.revision + 1 })
     })
     refreshIn(restMs / 4)
-    // A page that nobody looks at reads the state anew when it is looked at.
+    // A hidden page reads the state anew when it is shown again.
     if (document.hidden) return
     if (isRefreshing) sinceRead.push(...events)
     if (isLong(state.locks?.files ?? [])) unapplied.push(...events)

@@ -30,7 +30,7 @@ export interface ServeOptions {
   readonly reload: ReloadOptions | undefined
   /** True if no source sets persistence.enabled. */
   readonly followsPersistence?: boolean
-  /** Why these roots are served, if nobody has named them. */
+  /** Why these roots are served, if none was named. */
   readonly rootsFrom?: string | undefined
   /** Of the client, if they were read already. */
   readonly streams?: ClientStreams | undefined

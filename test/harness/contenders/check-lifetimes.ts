@@ -68,11 +68,14 @@ function checkLoss(lease: KnownLease): string[] {
 }
 
 /** A write that names a lease which is over is refused. */
-function checkWrites({ id, ttlMs, calls }: AgentHistory, leases: readonly KnownLease[]): string[] {
+function checkWrites({ id, ttlMs, cutMs, calls }: AgentHistory, leases: readonly KnownLease[]): string[] {
   const own = new Map(leases.filter(({ agent }) => agent === id).map((lease) => [lease.token, lease]))
   const lastUse = new Map<string, Moment>()
   /** Those at which a place may still be kept, and a grant may prolong the lease. */
   const kept = new Set<string>()
+  /** The last token of each file, and the files whose lease was asked for again: it lasts as long as that call might have waited. */
+  const granted = new Map<string, number>()
+  const again = new Set<string>()
   const violations: string[] = []
   for (const call of calls) {
     const { token, reply, files, sentAt, answeredAt = Infinity } = call
@@ -81,8 +84,14 @@ function checkWrites({ id, ttlMs, calls }: AgentHistory, leases: readonly KnownL
       const silence = sentAt - (lastUse.get(file) ?? -Infinity)
       if ((own.get(token)?.goneAt ?? Infinity) < sentAt)
         violations.push(`${file}: ${id} wrote with token ${token}, which it had released`)
-      else if (silence > ttlMs + roundingMs && !kept.has(file))
+      else if (silence > (again.has(file) ? Math.max(ttlMs, cutMs) : ttlMs) + roundingMs && !kept.has(file))
         violations.push(`${file}: ${id} wrote with token ${token} after ${ms(silence)} of silence, its TTL is ${ttlMs}`)
+    }
+    for (const { file: held, token: given } of reply?.outcomes ?? []) {
+      if (given === undefined) continue
+      if (call.operation === 'lock_wait' && granted.get(held) === given) again.add(held)
+      else again.delete(held)
+      granted.set(held, given)
     }
     for (const used of files) {
       lastUse.set(used, answeredAt)

@@ -44,6 +44,7 @@ const settings = {
   ASYNC_CRUD_MCP_CRUD__MAX_TIMEOUT: String(cutSeconds.rest),
   // Forty processes that start at once on two cores are slow to send.
   ASYNC_CRUD_MCP_DAEMON__HEADER_TIMEOUT_SECONDS: '60',
+  ASYNC_CRUD_MCP_DAEMON__REQUEST_TIMEOUT_SECONDS: '60',
   ASYNC_CRUD_MCP_DAEMON__MCP_WAIT_SECONDS: String(cutSeconds.mcp),
   ASYNC_CRUD_MCP_LOCKS__TICKET_GRACE_SECONDS: String(graceSeconds)
 }

@@ -108,7 +108,7 @@ t.test('a hook finds a server that does not listen, and waits for a lock as long
   t.ok(ms > 600, 'it has waited for longer than a server may hang')
 })
 
-/** What happened to the shared file, in order, for whoever looks for a lost line. */
+/** What happened to the shared file, in order: printed when a line is lost. */
 type Story = string[]
 
 const linesOf = (text: string) => text.trimEnd().split('\n').join(' | ')
