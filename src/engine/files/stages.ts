@@ -32,6 +32,8 @@ export interface Stages {
    * @returns the epoch that they were taken from. @throws Error that says what is in the way
    */
   take(epoch: number): number
+  /** Whether an earlier authority had made this ready, and no more. */
+  wasLeft(name: string): boolean
   /** Once the transactions of earlier authorities are settled: removes what else they have left. */
   sweep(): void
 }
@@ -45,6 +47,7 @@ type Own = Pick<Directory, 'at'>
 /** @param openOwn opens, and makes, the server's own folder below a root */
 export function createStages(roots: readonly string[], openOwn: (root: string) => Own): Stages {
   const held = new Map<string, Own>()
+  const left = new Set<string>()
   let epoch = -1
 
   function stageOf(root: string): Stage {
@@ -105,10 +108,13 @@ export function createStages(roots: readonly string[], openOwn: (root: string) =
       epoch = next
       return Math.min(...taken)
     },
+    wasLeft: (name) => left.has(name),
     sweep() {
       for (const { stage } of stages)
-        for (const name of readdirSync(stage.at('.')))
-          if (!isOfThisProcess(name)) succeeds(() => unlinkSync(stage.at(name)))
+        for (const name of readdirSync(stage.at('.')).filter((other) => !isOfThisProcess(other))) {
+          left.add(name)
+          succeeds(() => unlinkSync(stage.at(name)))
+        }
     }
   }
 }

@@ -1,10 +1,11 @@
 // Changes of a host that has lost the tree, at the moment of each of their steps: the file system refuses them, and the next host ends them.
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { createFileStore } from '../../../src/engine/files/file-store.ts'
 import type { Stages } from '../../../src/engine/files/stages.ts'
 import type { PathChange } from '../../../src/engine/files/transaction/step.ts'
 import { contentHash, type FileVersion } from '../../../src/engine/files/read-file.ts'
+import { judge, nodeOf } from '../../../src/engine/receipts/intent.ts'
 import { createStateDirectory } from '../../../src/tree/state/state-directory.ts'
 import { makeTree, type Tree } from '../../fixtures/tree.ts'
 
@@ -138,4 +139,24 @@ t.test('a write, a creation, a delete and a rename of a host that has lost the t
     t.strictSame(contentOf(tree), before)
   }
   t.notOk(existsSync(tree.path('new.txt')))
+})
+
+t.test('the next host knows what was made, though its number for the device is another one', async (t) => {
+  const tree = makeTree(t, before)
+  const late = hostOf(t, tree)
+  late.stages.take(1)
+  const { stat } = late.open(tree.path('a.txt'), 'entry')
+  if (stat === undefined) throw new Error('a.txt is missing')
+  const elsewhere = { dev: stat.dev + 7n, ino: stat.ino, birthtimeNs: stat.birthtimeNs }
+  const node = nodeOf(Object.assign(Object.create(stat), elsewhere))
+  const write = { kind: 'write', path: tree.path('a.txt'), node, before: 'old', after: 'new' } as const
+  writeFileSync(late.stages.of(tree.root).at('left'), '')
+  const next = hostOf(t, tree)
+  next.stages.take(2)
+  next.settleTransactions(() => {})
+  t.equal(judge({ ...write, staged: 'other' }, next), 'made')
+  t.equal(judge({ kind: 'delete', path: tree.path('a.txt'), node }, next), 'not-made')
+  const other = { ...write, node: '7:7:7' }
+  t.equal(judge({ ...other, staged: 'left' }, next), 'not-made', 'though another program has changed the file since')
+  t.equal(judge({ ...other, staged: 'other' }, next), 'made')
 })
