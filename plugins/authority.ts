@@ -59,6 +59,7 @@ export default fp<Options>(
             budget: app.requestBudget,
             events: app.events,
             roots: [first, ...others],
+            spellings: app.files.roots.slice(0, 1).flatMap(({ real, given }) => [real, given]),
             natureOf,
             receipts: app.receipts,
             config: () => app.settings.current,

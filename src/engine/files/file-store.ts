@@ -58,7 +58,8 @@ export function createFileStore(options: FileStoreOptions) {
           (root) => openOwnFolder(root).hold()
         )
       : undefined
-  const records = ownFolder && createTransactionRecords(ownFolder, durability, stages?.of(roots.list[0]?.real ?? ''))
+  const root = roots.list[0]?.real ?? ''
+  const records = ownFolder && createTransactionRecords(ownFolder, durability, stages?.of(root), root)
   const changes = createFileChanges({ ...options, durability, unfinished, stages, records })
 
   /** The place of the file that a path leads to right now. The caller closes it. @throws OperationError NOT_A_FILE if the path means a folder */

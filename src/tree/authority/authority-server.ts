@@ -26,8 +26,10 @@ import {
 
 interface AuthorityServerOptions {
   readonly engine: EngineLink
-  /** What processes of one tree have in common: its real paths, and its identity if it has one. */
+  /** What processes of one tree have in common. */
   readonly names: () => readonly string[]
+  /** Real paths. */
+  readonly roots: readonly string[]
   readonly settings: () => EngineSettings
   readonly state: () => StateOnDisk | undefined
   readonly receipts: Pick<Receipts, 'lineage' | 'onLineage'>
@@ -61,7 +63,7 @@ interface Peer {
 export type AuthorityServer = ReturnType<typeof createAuthorityServer>
 
 export function createAuthorityServer(options: AuthorityServerOptions) {
-  const { engine, names, settings, state, receipts, budget, onRelayLost, onMembersChange, onError } = options
+  const { engine, names, roots, settings, state, receipts, budget, onRelayLost, onMembersChange, onError } = options
   const peers = new Set<Peer>()
   let server: Server | undefined
   let isLeaving = false
@@ -127,7 +129,7 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
     peer.member = hello.member
     for (const connection of hello.connections) peer.connections.add(connection)
     const { lineage } = receipts
-    peer.channel.send({ type: 'welcome', pid: process.pid, settings: settings(), state: state(), lineage })
+    peer.channel.send({ type: 'welcome', pid: process.pid, settings: settings(), state: state(), roots, lineage })
     return onMembersChange()
   }
 

@@ -7,6 +7,7 @@ import type { MeetingPoint } from './meeting-point.ts'
 import type { AuthorityServer } from './authority-server.ts'
 import type { EngineLink } from '../../engine/engine-link.ts'
 import type { Hello } from './messages.ts'
+import { atOwnMount } from './own-mount.ts'
 import { authorityLost, connectFirst, RefusedByAuthority, type Relay } from './relay.ts'
 
 export interface MembershipOptions {
@@ -14,6 +15,8 @@ export interface MembershipOptions {
   /** Of this process. */
   readonly engine: EngineLink
   readonly server: AuthorityServer
+  /** Real path of the first root. */
+  readonly root: string
   readonly hello: () => Hello
   /** How long a call waits for an authority that does not answer, in milliseconds. */
   readonly timeoutMs: () => number
@@ -49,7 +52,7 @@ const leaveMs = 1000
 
 // Longer than 150 lines: the states of a process and all ways between them, in one place.
 export function createMembership(options: MembershipOptions) {
-  const { coordinator, engine, server, hello, timeoutMs, openState } = options
+  const { coordinator, engine, server, root, hello, timeoutMs, openState } = options
   const { members } = coordinator
   const { onAuthority, onRelay, onWatch, onTrouble, onDisplaced } = options
   const ended = new AbortController()
@@ -148,7 +151,7 @@ export function createMembership(options: MembershipOptions) {
     try {
       const { signal } = attempt
       const silenceMs = () => coordinator.silenceMs ?? timeoutMs()
-      const connected = await connectFirst(target.targets, { hello: hello(), signal, silenceMs })
+      const connected = atOwnMount(await connectFirst(target.targets, { hello: hello(), signal, silenceMs }), root)
       members.join()
       onRelay(connected)
       relay = connected

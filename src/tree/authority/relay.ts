@@ -18,6 +18,8 @@ export interface Relay extends EngineLink {
   readonly pid: number
   readonly settings: EngineSettings
   readonly state: StateOnDisk | undefined
+  /** Real paths, on the host of the authority. */
+  readonly roots: readonly string[]
   /** Resolves when the authority has gone. Calls that it had not answered have failed with AUTHORITY_LOST by then. */
   readonly closed: Promise<void>
   /** True once the authority carries out nothing more: it has announced its leaving, or has gone. */
@@ -80,7 +82,7 @@ async function connectRelay(connect: Connect, { hello, signal, silenceMs }: Conn
   const socket = await connect(signal)
   const pending = new Map<number, Pending>()
   const { promise: closed, resolve: markClosed } = withResolvers<void>()
-  const welcome = withResolvers<Pick<Relay, 'pid' | 'settings' | 'state'>>()
+  const welcome = withResolvers<Extract<AuthorityMessage, { type: 'welcome' }>>()
   let lineage: string | undefined
   let onEvent: EventListener | undefined
   let lastId = 0
@@ -194,11 +196,12 @@ async function connectRelay(connect: Connect, { hello, signal, silenceMs }: Conn
   }
 
   try {
-    const { pid, settings, state } = await welcome.promise
+    const { pid, settings, state, roots } = await welcome.promise
     return {
       pid,
       settings,
       state,
+      roots: roots ?? hello.roots,
       closed,
       isLeaving: () => isLeaving || isClosed,
       lineage: () => lineage,

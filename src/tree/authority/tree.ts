@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { ByteBudget } from '../../engine/byte-budget.ts'
 import type { Config } from '../../../schemas/config.ts'
 import type { Coordinator } from '../coordinator/coordinator.ts'
+import { withCommonPaths } from '../coordinator/common-paths.ts'
 import type { HostFacts } from '../coordinator/host-facts.ts'
 import { createStateFile, type Member, type StateFile } from '../state/state-file.ts'
 import { OperationError } from '../../errors.ts'
@@ -46,6 +47,8 @@ export interface TreeOptions {
   readonly events: Events
   /** Real paths; the first names the tree. */
   readonly roots: readonly [string, ...string[]]
+  /** Of the first root: the real path, and as it was given. */
+  readonly spellings: readonly string[]
   readonly natureOf: (operation: string) => OperationNature
   /** Of this process. */
   readonly receipts: Pick<Receipts, 'lineage' | 'onLineage'>
@@ -115,6 +118,7 @@ export function createTree(options: TreeOptions): Tree {
       listFiles: async (after, limit) => onThisEngine(() => engine.listFiles(after, limit))
     },
     names: coordinator.names,
+    roots,
     settings,
     state,
     receipts: options.receipts,
@@ -133,6 +137,7 @@ export function createTree(options: TreeOptions): Tree {
     coordinator,
     engine,
     server,
+    root: roots[0],
     hello: () => ({
       type: 'hello',
       protocol,
@@ -159,7 +164,10 @@ export function createTree(options: TreeOptions): Tree {
       eventFeed.changeTo(relay)
       onRole('relay')
       log.info({ root: roots[0], authority_pid: pid }, 'relaying to the authority of the tree')
-      const differing = differingSettings(settings(), authoritySettings)
+      // The roots of one tree can be mounted elsewhere on another host.
+      const differing = differingSettings(settings(), authoritySettings).filter(
+        (name) => !coordinator.isLeased || name !== 'crud.base_directories'
+      )
       if (differing.length > 0)
         log.warn(
           { settings: differing },
@@ -259,25 +267,27 @@ export function createTree(options: TreeOptions): Tree {
     )
   }
 
-  return {
-    async call(name, input, call) {
-      const { isLocal, repeats, keepsPlaces } = natureOf(name)
-      if (isLocal) return engine.call(name, input, call)
-      handOver.add(call.caller.connection)
-      const askedAt = performance.now()
-      let through: Pick<Caller, 'place' | 'callId'> | undefined
-      const use: Use<OperationResult> = (link, lost) => {
-        // Only the answer of another process can be lost.
-        if (link === engine && through === undefined) return link.call(name, input, call)
-        const waitedMs = through && performance.now() - askedAt
-        through ??= {
-          ...(keepsPlaces && { place: handOver.nextPlace() }),
-          ...(repeats === 'by-receipt' && { callId: randomUUID() })
-        }
-        return link.call(name, input, { ...call, caller: { ...call.caller, ...through, waitedMs, repeats: lost } })
+  const callTree: EngineLink['call'] = async (name, input, call) => {
+    const { isLocal, repeats, keepsPlaces } = natureOf(name)
+    if (isLocal) return engine.call(name, input, call)
+    handOver.add(call.caller.connection)
+    const askedAt = performance.now()
+    let through: Pick<Caller, 'place' | 'callId'> | undefined
+    const use: Use<OperationResult> = (link, lost) => {
+      // Only the answer of another process can be lost.
+      if (link === engine && through === undefined) return link.call(name, input, call)
+      const waitedMs = through && performance.now() - askedAt
+      through ??= {
+        ...(keepsPlaces && { place: handOver.nextPlace() }),
+        ...(repeats === 'by-receipt' && { callId: randomUUID() })
       }
-      return ask(use, { repeats, signal: call.signal })
-    },
+      return link.call(name, input, { ...call, caller: { ...call.caller, ...through, waitedMs, repeats: lost } })
+    }
+    return ask(use, { repeats, signal: call.signal })
+  }
+
+  return {
+    call: coordinator.isLeased ? withCommonPaths(callTree, options.spellings) : callTree,
     disconnect,
     hangUp(connection) {
       if (membership.role() === 'authority') engine.cancelWaits(connection)

@@ -201,7 +201,8 @@ export function createEtcdCoordinator(options: EtcdOptions): Coordinator {
       }
     },
     members,
-    names: () => [tree(), ...roots],
+    // Further roots have the same path on all hosts.
+    names: () => [tree(), ...roots.slice(1)],
     isLeased: true,
     silenceMs: ttlSeconds * 1000 * silenceShare,
     facts: () => ({

@@ -1,5 +1,5 @@
 // Changes of a host that has lost the tree, at the moment of each of their steps: the file system refuses them, and the next host ends them.
-import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { createFileStore } from '../../../src/engine/files/file-store.ts'
 import type { Stages } from '../../../src/engine/files/stages.ts'
@@ -60,6 +60,14 @@ function assertSwept(t: Test, { stages }: Host, tree: Tree): void {
   t.strictSame(readdirSync(stages.of(tree.root).at('.')), [], 'nothing is left in the stage')
 }
 
+/** In the tests both hosts are of one process, whose own records are not looked for: they get the name of another. */
+function settleAsOther(tree: Tree, next: Host) {
+  const own = tree.path('.async-crud-mcp')
+  for (const record of readdirSync(own).filter((name) => name.startsWith('transaction-')))
+    renameSync(`${own}/${record}`, `${own}/${record.replace(/-\d+-/, '-1-')}`)
+  return next.settleTransactions(() => {})
+}
+
 t.test('a transaction of a host that has the tree is made through the stage', async (t) => {
   const tree = makeTree(t, before)
   const host = hostOf(t, tree)
@@ -92,19 +100,11 @@ t.test('a transaction whose record is in place is the next host to end, and the 
   const takeOver = (time: number) => {
     if (time !== 2) return
     next.stages.take(2)
-    // In the tests both are of one process, whose own records are not looked for: the name is that of another.
     t.strictSame(contentOf(tree), before)
   }
   await t.rejects(transact(late, tree, takeOver), { code: 'AUTHORITY_LOST', message: /all of its changes, or none/ })
   t.strictSame(contentOf(tree), before, 'until the next host ends it')
-  const { renameSync } = await import('node:fs')
-  const own = tree.path('.async-crud-mcp')
-  const [record = ''] = readdirSync(own).filter((name) => name.startsWith('transaction-'))
-  renameSync(`${own}/${record}`, `${own}/${record.replace(/-\d+-/, '-1-')}`)
-  t.match(
-    next.settleTransactions(() => {}),
-    [{ isMade: true }]
-  )
+  t.match(settleAsOther(tree, next), [{ isMade: true }])
   t.strictSame(contentOf(tree), after)
 })
 
@@ -159,4 +159,19 @@ t.test('the next host knows what was made, though its number for the device is a
   const other = { ...write, node: '7:7:7' }
   t.equal(judge({ ...other, staged: 'left' }, next), 'not-made', 'though another program has changed the file since')
   t.equal(judge({ ...other, staged: 'other' }, next), 'made')
+})
+
+t.test('the next host ends a transaction where it has the volume, though that is another path', async (t) => {
+  const [tree, elsewhere] = [makeTree(t, before), makeTree(t)]
+  const late = hostOf(t, tree)
+  late.stages.take(1)
+  await transact(late, tree, (time) => {
+    if (time === 2) cpSync(tree.root, elsewhere.root, { recursive: true })
+  })
+  t.strictSame(contentOf(elsewhere), before)
+  const next = hostOf(t, elsewhere)
+  next.stages.take(2)
+  t.match(settleAsOther(elsewhere, next), [{ isMade: true }])
+  t.strictSame(contentOf(elsewhere), after)
+  assertSwept(t, next, elsewhere)
 })

@@ -371,6 +371,7 @@ t.test('where a file system has no sockets, the processes of a tree meet at the 
   const server = createAuthorityServer({
     engine,
     names: () => roots,
+    roots,
     settings,
     state: () => undefined,
     receipts: { lineage: undefined, onLineage() {} },

@@ -10,8 +10,11 @@ import {
   unlinkSync,
   writeFileSync
 } from 'node:fs'
+import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { isErrno } from '../../../support/errno.ts'
+import { mapTexts } from '../../../support/map-texts.ts'
+import { below } from '../../../support/relocate.ts'
 import type { Directory } from '../directory.ts'
 import type { Durability } from '../durability.ts'
 import { hashNow } from '../read-file.ts'
@@ -76,8 +79,14 @@ export type TransactionRecords = ReturnType<typeof createTransactionRecords>
 /**
  * @param folder the server's own
  * @param stage undefined if one host serves the tree: else a record comes out of it, so that a late writer begins no transaction
+ * @param root real path of the first root: in the records of several hosts paths are relative to it
  */
-export function createTransactionRecords(folder: RecordFolder, durability: Durability, stage: Stage | undefined) {
+export function createTransactionRecords(
+  folder: RecordFolder,
+  durability: Durability,
+  stage: Stage | undefined,
+  root: string
+) {
   return {
     /**
      * From its rename on, the transaction is made: a process that finds the record finishes it.
@@ -90,7 +99,10 @@ export function createTransactionRecords(folder: RecordFolder, durability: Durab
       try {
         const fd = openSync(temporary, createFlags, 0o600)
         try {
-          writeFileSync(fd, JSON.stringify(record))
+          writeFileSync(
+            fd,
+            JSON.stringify(stage === undefined ? record : movePaths(record, (path) => below(root, path) ?? path))
+          )
           if (durability.isFull) await fdatasyncAsync(fd)
         } finally {
           closeSync(fd)
@@ -124,7 +136,10 @@ export function createTransactionRecords(folder: RecordFolder, durability: Durab
       try {
         return readdirSync(own.self)
           .filter((name) => pattern.test(name) && !isOfThisProcess(name))
-          .map((name) => ({ name, record: parse(readFileSync(own.at(name), 'utf8')) }))
+          .map((name) => {
+            const record = parse(readFileSync(own.at(name), 'utf8'))
+            return { name, record: record && stage ? movePaths(record, (path) => resolve(root, path)) : record }
+          })
       } finally {
         own.close()
       }
@@ -153,6 +168,12 @@ export function createTransactionRecords(folder: RecordFolder, durability: Durab
       }
     }
   }
+}
+
+const pathNames: ReadonlySet<string> = new Set(['path', 'renamedFrom', 'renamedTo'])
+
+function movePaths(record: TransactionRecord, move: (path: string) => string): TransactionRecord {
+  return mapTexts(record, pathNames, move) as TransactionRecord
 }
 
 function parse(text: string): TransactionRecord | undefined {
