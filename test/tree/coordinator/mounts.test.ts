@@ -23,7 +23,7 @@ async function mount(t: Test, etcd: Etcd, tree: Tree, own?: Tree): Promise<Mount
   await fetch(`${program.url}/locks`)
   return {
     program,
-    path: (own ?? tree).path,
+    path: (name) => (own ?? tree).path(name),
     call: (operation, input) => post(program.url, operation, { agent_id: 'one', ...input })
   }
 }
