@@ -119,6 +119,7 @@ function natureOf(name: string) {
   const operation = findOperation(name)
   return {
     isLocal: operation?.isLocal === true,
+    readsDisk: operation?.readsDisk === true,
     repeats: operation === undefined ? ('always' as const) : repeatsOf(operation),
     keepsPlaces: operation === lockWait
   }

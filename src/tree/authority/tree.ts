@@ -4,6 +4,7 @@ import type { ByteBudget } from '../../engine/byte-budget.ts'
 import type { Config } from '../../../schemas/config.ts'
 import type { Coordinator } from '../coordinator/coordinator.ts'
 import { withCommonPaths } from '../coordinator/common-paths.ts'
+import { withReadsAlone } from '../coordinator/read-alone.ts'
 import type { HostFacts } from '../coordinator/host-facts.ts'
 import { createStateFile, type Member, type StateFile } from '../state/state-file.ts'
 import { OperationError } from '../../errors.ts'
@@ -33,6 +34,8 @@ interface OperationNature {
   /** True if it concerns only this process. */
   readonly isLocal: boolean
   readonly repeats: Repeats
+  /** True if it only reads what is on the disk. */
+  readonly readsDisk: boolean
   /** True if its calls wait in places that outlive a process. */
   readonly keepsPlaces: boolean
 }
@@ -286,8 +289,11 @@ export function createTree(options: TreeOptions): Tree {
     return ask(use, { repeats, signal: call.signal })
   }
 
+  const callOrRead = withReadsAlone(callTree, options.engine.call, (name) => natureOf(name).readsDisk)
+  const callOfHosts = withCommonPaths(callOrRead, options.spellings)
+
   return {
-    call: coordinator.isLeased ? withCommonPaths(callTree, options.spellings) : callTree,
+    call: coordinator.isLeased ? callOfHosts : callTree,
     disconnect,
     hangUp(connection) {
       if (membership.role() === 'authority') engine.cancelWaits(connection)

@@ -13,6 +13,7 @@ import type { Coordinator } from './coordinator.ts'
 import { EtcdTrouble, type EtcdClient, type Held } from './etcd-client.ts'
 import type { HostLink } from './host-link.ts'
 import { refuseMountsBelow } from './mounts.ts'
+import { noAuthority } from './read-alone.ts'
 
 export interface EtcdOptions {
   readonly client: EtcdClient
@@ -219,7 +220,10 @@ const members: MembersLock = { join() {}, isMember: () => true, isAlone: () => f
 
 function withoutEtcd(error: unknown): unknown {
   const message = `No host can be elected to serve this tree: ${messageOf(error)}. Nothing was done. Try again once etcd answers.`
-  return new OperationError('OVERLOADED', message, { details: { retry_after_seconds: 1 }, cause: error })
+  return new OperationError('OVERLOADED', message, {
+    details: { retry_after_seconds: 1, ...noAuthority },
+    cause: error
+  })
 }
 
 export function parseLeader(value: string): Leader | undefined {

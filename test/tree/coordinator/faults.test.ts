@@ -95,6 +95,13 @@ t.test('two of three nodes stop and come back, then the leader dies', { skip: la
   t.comment(`changes went on for ${Math.round(lastMade - stoppedAt)} ms without etcd`)
   if (isFull) t.ok(lastMade - stoppedAt < ttlSeconds * 1000, 'until its lease ends')
   t.match(refusal, { error_code: /OVERLOADED|AUTHORITY_LOST/ })
+  const readAll = hosts.map(async ({ url }) => {
+    const ask = { path: tree.path('a.txt'), agent_id: 'two' }
+    const [read, bare] = await Promise.all([post(url, 'async_read', ask), post(url, 'read_file', { name: 'a.txt' })])
+    t.match(read, { status: 'ok', notices: [{ type: 'no_authority', path: tree.path('a.txt') }] })
+    t.match(bare, { error: {} }, 'no room for the notice')
+  })
+  await Promise.all(readAll)
   for (const node of stopped) node.kill('SIGCONT')
   const continuedAt = performance.now()
   await until(isMade)
@@ -102,11 +109,13 @@ t.test('two of three nodes stop and come back, then the leader dies', { skip: la
   t.comment(`changes again ${Math.round(back)} ms after two of three nodes go on`)
   if (isFull) t.ok(back < backMs)
 
+  const read = await post(hosts[0]?.url ?? '', 'async_read', { path: 'a.txt', agent_id: 'two' })
+  t.notMatch(read, { notices: [{ type: 'no_authority' }] })
   etcd.nodes[await untilLeader(etcd)]?.kill('SIGKILL')
   const killedAt = performance.now()
   let last = killedAt
   let gap = 0
-  while (performance.now() - killedAt < 2 * ttlSeconds * 1000) {
+  while (performance.now() - killedAt < (isFull ? 2 : 1) * ttlSeconds * 1000) {
     if (!(await isMade())) continue
     gap = Math.max(gap, performance.now() - last)
     last = performance.now()
