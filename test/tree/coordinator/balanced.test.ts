@@ -31,7 +31,7 @@ t.test(
         return { url, stop: () => Promise.all(hosts.map((host) => host.stop())) }
       }
     })
-    t.strictSame(roles.sort(), ['authority', 'relay', 'relay'])
+    t.strictSame(roles.toSorted(), ['authority', 'relay', 'relay'])
     t.strictSame(result.violations, [])
     t.equal(
       result.reports.reduce((sum, { retries }) => sum + retries.length, 0),
