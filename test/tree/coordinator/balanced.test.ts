@@ -17,7 +17,7 @@ t.test(
     const etcd = await startEtcd(t)
     const [port = 0] = await freePorts(1)
     const environment = { ASYNC_CRUD_MCP_DAEMON__ALLOWED_HOSTS: JSON.stringify([`127.0.0.1:${port}`]) }
-    let roles: unknown[] = []
+    let roles: string[] = []
     const result = await runSwarm(t, {
       // A session of 2025 stays with the host that began it: a balancer that needs no stickiness is not for it.
       clients: { rest: ofEach, 'mcp-2026': ofEach, 'mcp-2025': 0 },
@@ -26,7 +26,7 @@ t.test(
       async serve(tree) {
         const hosts = await Promise.all([1, 2, 3].map(() => startHost(t, { etcd, tree, environment })))
         for (const { url } of hosts) await fetch(`${url}/locks`)
-        roles = await Promise.all(hosts.map(async ({ url }) => (await healthOf(url))['role']))
+        roles = await Promise.all(hosts.map(async ({ url }) => String((await healthOf(url))['role'])))
         const url = await startBalancer(t, port, hosts)
         return { url, stop: () => Promise.all(hosts.map((host) => host.stop())) }
       }
