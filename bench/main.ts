@@ -9,6 +9,7 @@ import { greedy } from './subjects/greedy.ts'
 import { growth } from './subjects/growth.ts'
 import { handOver } from './subjects/hand-over.ts'
 import { hooks } from './subjects/hooks.ts'
+import { hosts } from './subjects/hosts.ts'
 import { hotPath } from './subjects/hot-path.ts'
 import { leases } from './subjects/leases.ts'
 import { load } from './subjects/load.ts'
@@ -34,6 +35,7 @@ const benchmarks: Readonly<Record<string, (options: Options) => Promise<void>>> 
   hooks,
   relay,
   'hand-over': handOver,
+  hosts,
   watcher,
   merge,
   metrics,

@@ -3,6 +3,9 @@ import type { AddressInfo } from 'node:net'
 import fp from 'fastify-plugin'
 import type { Repeats } from '../src/tree/authority/asking.ts'
 import { createRootlessTree, createTree, type Tree } from '../src/tree/authority/tree.ts'
+import type { Coordinator } from '../src/tree/coordinator/coordinator.ts'
+import { createHosts } from '../src/tree/coordinator/hosts.ts'
+import { createLocalCoordinator } from '../src/tree/coordinator/local.ts'
 import type { Config } from '../src/config/config.ts'
 import { thisProcess, type Member } from '../src/tree/state/state-file.ts'
 import type { CallOperation } from '../src/engine/context.ts'
@@ -40,21 +43,30 @@ export default fp<Options>(
       return { ...thisProcess, transport: daemon.transport, host: daemon.host, port }
     }
 
+    function coordinatorOf(roots: readonly [string, ...string[]]): Coordinator {
+      const { stages } = app.files
+      if (stages === undefined) return createLocalCoordinator(roots)
+      const onTrouble = (message: string | undefined) => app.degradations.set('etcd', message)
+      return createHosts({ settings: config.tree, stages, roots, onTrouble })
+    }
+
     const tree =
       first === undefined
         ? createRootlessTree(app.engine)
         : createTree({
+            coordinator: coordinatorOf([first, ...others]),
             engine: app.engine,
             budget: app.requestBudget,
             events: app.events,
             roots: [first, ...others],
+            spellings: app.files.roots.slice(0, 1).flatMap(({ real, given }) => [real, given]),
             natureOf,
             receipts: app.receipts,
             config: () => app.settings.current,
             member,
-            async openState(isContinued) {
+            async openState(isContinued, epoch) {
               const recordVersions = app.settleTransactions()
-              await app.persistence.open(isContinued)
+              await app.persistence.open(isContinued, epoch)
               app.engine.awaitVersions(app.persistence.settled().then(recordVersions))
             },
             onRole(role) {
@@ -95,7 +107,7 @@ export default fp<Options>(
       if (!isLast) tree.endConnections()
       // The next authority finds the state written and unlocked.
       await app.persistence.close(isLast)
-      tree.leave()
+      await tree.leave()
       // A client that has not taken the answer by then goes without it.
       setTimeout(() => app.server.closeAllConnections(), 200).unref()
     })
@@ -107,6 +119,7 @@ function natureOf(name: string) {
   const operation = findOperation(name)
   return {
     isLocal: operation?.isLocal === true,
+    readsDisk: operation?.readsDisk === true,
     repeats: operation === undefined ? ('always' as const) : repeatsOf(operation),
     keepsPlaces: operation === lockWait
   }

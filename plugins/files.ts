@@ -24,7 +24,7 @@ const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 
 export default fp<{ config: Config }>(
-  async (app, { config: { crud } }) => {
+  async (app, { config: { crud, tree } }) => {
     const files = createFileStore({
       roots: crud.base_directories,
       maxFileBytes: crud.max_file_size_bytes,
@@ -32,7 +32,8 @@ export default fp<{ config: Config }>(
       durability: crud.durability,
       hardlinks: crud.hardlinks,
       protectedPaths: crud.protected,
-      openOwnFolder: createStateDirectory
+      openOwnFolder: createStateDirectory,
+      isStaged: tree.coordinator === 'etcd'
     })
     app.decorate('files', files)
     app.decorate('bases', createBases({ maxBytes: crud.base_cache_bytes }))

@@ -35,9 +35,17 @@ export default fp(
         },
         role: app.tree.role(),
         authority_pid: app.tree.authorityPid(),
+        ...hostsHealth(),
         mcp_sessions: app.mcpSessions()
       }
     })
+
+    function hostsHealth(): Pick<Health, 'hosts'> {
+      const facts = app.tree.hostFacts()
+      if (facts === undefined) return {}
+      const { epoch = null, authority = null, leaseMs, endpoints } = facts
+      return { hosts: { epoch, authority, lease_seconds: Math.round(leaseMs) / 1000, etcd: [...endpoints] } }
+    }
 
     function watcherState(): Health['watcher']['state'] {
       if (app.watcher === undefined || app.tree.role() === 'relay') return 'off'

@@ -14,6 +14,7 @@ export default fp(
       locks,
       budget,
       tree,
+      hosts: tree.hostFacts,
       server,
       cacheBytes() {
         const { contents, texts } = bases.sizes

@@ -37,8 +37,8 @@ export default fp<Options>(
     })
     app.decorate('persistence', {
       ...persistence,
-      async open(isContinued) {
-        await persistence.open(isContinued)
+      async open(isContinued, epoch) {
+        await persistence.open(isContinued, epoch)
         serverFacts.persistence = persistence.isEnabled() ? 'enabled' : 'disabled'
       }
     })

@@ -5,11 +5,12 @@ import { events } from './settings/events.ts'
 import { locks } from './settings/locks.ts'
 import { mcp } from './settings/mcp.ts'
 import { persistence } from './settings/persistence.ts'
+import { tree } from './settings/tree.ts'
 import { Type, type Static } from './typebox.ts'
 import { watcher } from './settings/watcher.ts'
 
 export const Config = Type.Object(
-  { daemon, crud, locks, persistence, watcher, events, mcp },
+  { daemon, crud, locks, persistence, watcher, events, mcp, tree },
   { additionalProperties: false, description: 'Configuration of async-crud-mcp.' }
 )
 export type Config = Static<typeof Config>

@@ -52,6 +52,37 @@ export const Health = Type.Object(
       { title: 'WatcherHealth', description: 'The watcher.' }
     ),
     ...treeRole,
+    hosts: Type.Optional(
+      Type.Object(
+        {
+          epoch: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
+            description: 'Counts the elections of the tree, upwards; null if this process is not the authority.'
+          }),
+          authority: Type.Union([Type.String(), Type.Null()], {
+            description: 'Host and port of the authority; null while they are not known.'
+          }),
+          lease_seconds: Type.Number({
+            minimum: 0,
+            description:
+              'Until this process refuses changes unless etcd renews its lease; 0 if it is not the authority.'
+          }),
+          etcd: Type.Array(
+            Type.Object({
+              endpoint: Type.String({ description: 'Address.' }),
+              state: Type.String({
+                enum: ['answers', 'fails', 'unknown'],
+                description: 'What the last request of this process to it came to; unknown if there was none.'
+              })
+            }),
+            {
+              description:
+                'The endpoints of tree.etcd_endpoints. A relay asks them only when it has lost the authority.'
+            }
+          )
+        },
+        { title: 'Hosts', description: 'Present if several hosts may serve the tree.' }
+      )
+    ),
     mcp_sessions: Type.Integer({ minimum: 0, description: 'Sessions of 2025-era MCP clients.' })
   },
   { title: 'Health', description: 'State of the process.' }

@@ -16,9 +16,9 @@ export const ChangedLines = Type.Object(
 export const Notice = Type.Object(
   {
     type: Type.String({
-      enum: ['file_changed', 'files_changed', 'lease_lost'],
+      enum: ['file_changed', 'files_changed', 'lease_lost', 'no_authority'],
       description:
-        'file_changed: others have changed a file that you have read. files_changed: very many of them at once. lease_lost: a lease of yours ended without your releasing it.'
+        'file_changed: others have changed a file that you have read. files_changed: very many of them at once. lease_lost: a lease of yours ended without your releasing it. no_authority: no host serves the tree of several hosts at the moment; the answer is what the disk has.'
     }),
     path: Type.String({ description: 'The file; for files_changed one of them.' }),
     message: Type.String({ description: 'What happened, and what to do next.' }),

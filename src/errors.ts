@@ -88,14 +88,17 @@ export function isOperationError(error: unknown, code: ErrorCode): error is Oper
   return error instanceof OperationError && error.code === code
 }
 
+/** The same error about another path. */
+export function withPath(error: OperationError, path: string): OperationError {
+  const { code, message, cause } = error
+  const { notices, details, jsonRpcCode } = error.toWire()
+  return new OperationError(code, message, { path, details, jsonRpcCode, cause }).withNotices(notices)
+}
+
 /** Turns anything thrown into an OperationError; an unknown error becomes SERVER_ERROR without its inner text. */
 export function toOperationError(error: unknown, path?: string): OperationError {
-  if (error instanceof OperationError) {
-    if (error.path !== undefined || path === undefined) return error
-    const { code, message, cause } = error
-    const { notices, details, jsonRpcCode } = error.toWire()
-    return new OperationError(code, message, { path, details, jsonRpcCode, cause }).withNotices(notices)
-  }
+  if (error instanceof OperationError)
+    return error.path !== undefined || path === undefined ? error : withPath(error, path)
   return new OperationError(
     'SERVER_ERROR',
     'Unexpected failure of the server. Its log has the cause; try again, or report it.',

@@ -27,13 +27,27 @@ const rules: Readonly<Record<string, (value: string) => string | undefined>> = {
     /[/\s]/.test(host)
       ? 'no Host header looks like that: write a name with its port, such as files.example:8720'
       : undefined,
+  'tree.etcd_endpoints': (endpoint) =>
+    /^https?:\/\/[^\s/@]+\/?$/.test(endpoint)
+      ? undefined
+      : 'write it as http://host:2379 or https://host:2379, without a user or a path',
+  'tree.advertise': (address) =>
+    address === '' || /^[^\s/]+:\d{1,5}$/.test(address)
+      ? undefined
+      : 'write a host and a port, such as host-a.internal:8730',
+  'tree.relay_secret': (text) =>
+    text === '' || text.length >= 16 ? undefined : 'it is short enough to be guessed: take at least 16 characters',
   'mcp.tools': (word) =>
     toolChoices.includes(word) ? undefined : `there is no such tool or set of tools${suggest(word, toolChoices)}`
 }
 
 /** @param values of all settings, each valid by the schema */
 export function checkMeaning(values: ReadonlyMap<string, Given>): Fault[] {
-  return [...limits.flatMap(([name, limit]) => checkLimit(values, name, limit)), ...checkRules(values)]
+  return [
+    ...limits.flatMap(([name, limit]) => checkLimit(values, name, limit)),
+    ...checkRules(values),
+    ...checkHosts(values)
+  ]
 }
 
 function checkLimit(values: ReadonlyMap<string, Given>, name: string, limit: string): Fault[] {
@@ -42,6 +56,22 @@ function checkLimit(values: ReadonlyMap<string, Given>, name: string, limit: str
   if (origin.source === 'default' || Number(value) <= Number(most.value)) return []
   const what = `${name} must not be above ${limit}, which is ${String(most.value)} (${describeOrigin(most.origin)}), but is ${String(value)}`
   return [faultAt(origin, what, name)]
+}
+
+/** What a tree of several hosts needs. */
+function checkHosts(values: ReadonlyMap<string, Given>): Fault[] {
+  const { value, origin } = values.get('tree.coordinator') as Given
+  if (value !== 'etcd') return []
+  const isSet = (name: string) => {
+    const given = values.get(name)?.value
+    return Array.isArray(given) ? given.length > 0 : given !== null && given !== ''
+  }
+  const lacks: string[] = []
+  if (!isSet('tree.etcd_endpoints')) lacks.push('tree.etcd_endpoints (--etcd <endpoint,...>)')
+  const areCertificates = ['tree.relay_ca', 'tree.relay_cert', 'tree.relay_key'].every(isSet)
+  if (!isSet('tree.relay_secret') && !areCertificates)
+    lacks.push('tree.relay_secret, or tree.relay_ca, tree.relay_cert and tree.relay_key')
+  return lacks.map((what) => faultAt(origin, `tree.coordinator etcd needs ${what}`, 'tree.coordinator'))
 }
 
 function checkRules(values: ReadonlyMap<string, Given>): Fault[] {

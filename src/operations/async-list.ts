@@ -21,6 +21,7 @@ export const asyncList = defineOperation({
     'Lists a directory, recursively if asked, filtered by a glob pattern, sorted by name. include_hashes gives the hash of files that were read or written through this server and are unchanged since: if it differs from yours, the file has changed. Use it instead of a native glob or ls.',
   ...contract.async_list,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  readsDisk: true,
   errors: [...pathErrors, 'INVALID_PATTERN'],
   handle: list
 })

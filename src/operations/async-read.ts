@@ -24,6 +24,7 @@ export const asyncRead = defineOperation({
     'Reads a text file, whole or by lines (offset, limit), with the hash of the whole file. Keep the hash: async_update needs it, and the server keeps the bytes behind it, so that a later contention answer can show exactly what changed. To check whether a file that you know has changed, pass known_hash: the answer is not_modified or, if that is shorter, the difference. Waits only while the file is being written.',
   ...contract.async_read,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  readsDisk: true,
   errors: [
     ...pathErrors,
     'FILE_NOT_FOUND',

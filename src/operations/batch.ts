@@ -30,6 +30,7 @@ export const asyncBatchRead = defineOperation({
   ...contract.async_batch_read,
   ownItems: 'files',
   annotations: asyncRead.annotations,
+  readsDisk: true,
   errors: [],
   handle: async ({ files, diff_format, consistent }, context) => {
     const { max_batch_answer_bytes } = context.config.crud

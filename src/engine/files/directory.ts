@@ -10,6 +10,15 @@ const fsyncAsync = promisify(fsync)
 const canSync = process.platform !== 'win32'
 const openDirectoryFlags = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0)
 
+/** A folder in which things have names of their own until a change gives them others. */
+export interface Shelf {
+  readonly path: string
+  /** A path for system calls. */
+  at(name: string): string
+  stat(name: string): BigIntStats | undefined
+  sync(): Promise<void>
+}
+
 /**
  * On Linux an entry is reached as `/proc/self/fd/<directory>/<name>`: the kernel starts from the open descriptor, so an
  * ancestor that is replaced by a link meanwhile cannot lead elsewhere. Other systems have no such path; there the entry

@@ -1,9 +1,9 @@
 // The changes of files, each atomic: the last checks before it, the change, the syncs that make it durable, and the doubts after it.
-import { unlinkSync } from 'node:fs'
+import { linkSync, rmSync, symlinkSync } from 'node:fs'
 import { sep } from 'node:path'
 import { isErrno, OperationError } from '../../errors.ts'
 import { createAfterChange, notLookedAt, type Made } from './after-change.ts'
-import { assertUnchanged, requireAbsent } from './preconditions.ts'
+import { assertUnchanged, requireAbsent, StaleFileError } from './preconditions.ts'
 import type { Durability } from './durability.ts'
 import { freeOnThread } from './free-on-thread.ts'
 import { identityOf } from './identity.ts'
@@ -11,6 +11,8 @@ import { makeLink, readLink } from './links.ts'
 import { makeParents, type MadeParents } from './parents.ts'
 import { checkSize, contentHash, fileNotFound, type FileVersion } from './read-file.ts'
 import { renameEntry, type RenameOutcome, type RenameSource, type RenameTarget } from './rename-entry.ts'
+import { removeThrough, type Stage, type Stages } from './stages.ts'
+import { temporaryName } from './temporary-names.ts'
 import { createCommit } from './transaction/commit.ts'
 import type { TransactionRecords } from './transaction/record.ts'
 import type { Unfinished } from './unfinished.ts'
@@ -28,6 +30,8 @@ export interface FileChangesOptions {
   readonly hardlinks: string
   /** Undefined if changes of several steps are not noted. */
   readonly unfinished: Unfinished | undefined
+  /** Undefined if one host serves the tree: then changes are made in place. */
+  readonly stages: Stages | undefined
   /** Undefined if transactions leave no record. */
   readonly records: TransactionRecords | undefined
 }
@@ -49,7 +53,7 @@ export interface CreateOptions {
 }
 
 export function createFileChanges(options: FileChangesOptions) {
-  const { durability, unfinished } = options
+  const { durability, unfinished, stages } = options
   const writer = createWriter(options)
 
   /** Checks before anything is written that a version can be replaced. @throws OperationError FILE_TOO_LARGE, ACCESS_DENIED */
@@ -107,7 +111,9 @@ export function createFileChanges(options: FileChangesOptions) {
   async function createLink(place: OpenEntry, path: string, target: string, { createDirs, assertHeld }: CreateOptions) {
     return inParents(place, path, createDirs, async (parent): Promise<Made> => {
       assertHeld()
-      makeLink(parent, target)
+      const stage = stages?.of(parent.path)
+      if (stage === undefined) makeLink(parent, target)
+      else makeStagedLink(stage, parent, target)
       const after = createAfterChange()
       await durability.syncNames([parent], after)
       return { identity: undefined, unsure: after.toError('WRITE_ERROR', path, () => undefined) }
@@ -145,14 +151,16 @@ export function createFileChanges(options: FileChangesOptions) {
     assertHeld()
     let link: string | undefined
     let freed: Promise<void> | undefined
+    const stage = stages?.of(place.path)
     try {
       if (current !== undefined) assertUnchanged(place, current)
       else if (place.stat?.isSymbolicLink() === true) link = readLink(place)
       announce?.()
       const name = place.directory.at(place.name)
-      if (current === undefined) unlinkSync(name)
-      else freed = freeOnThread(name, () => unlinkSync(name))
-    } catch (error) {
+      if (current === undefined) removeThrough(stage, name)
+      else freed = freeOnThread(name, () => removeThrough(stage, name))
+    } catch (cause) {
+      const error = stage === undefined ? cause : stage.explain(cause, path)
       // The directory is held open: what is missing is the file.
       if (isErrno(error, 'ENOENT')) throw fileNotFound(path, error)
       throw explainWriteError(error, path, 'DELETE_ERROR')
@@ -174,7 +182,7 @@ export function createFileChanges(options: FileChangesOptions) {
     const target = { ...to, place: parents.place }
     const after = createAfterChange()
     try {
-      const outcome = await renameEntry({ writer, durability, unfinished, after }, from, target, hooks)
+      const outcome = await renameEntry({ writer, durability, unfinished, stages, after }, from, target, hooks)
       if (outcome === 'unchanged') return { outcome, identity: undefined, unsure: undefined }
       await durability.syncNames([target.place, from.place], after)
       const stat = after.attempt(() => target.place.directory.stat(target.place.name), notLookedAt)
@@ -210,9 +218,22 @@ export function createFileChanges(options: FileChangesOptions) {
     remove,
     rename,
     /** Makes several changes, all or none. */
-    commit: createCommit({ writer, durability, unfinished, records: options.records }),
+    commit: createCommit({ writer, durability, unfinished, stages, records: options.records }),
     /** Refuses every further change and removes the temporary files that are still there. */
     close: () => writer.close()
+  }
+}
+
+function makeStagedLink(stage: Stage, place: OpenEntry, target: string): void {
+  const staged = stage.at(temporaryName())
+  try {
+    symlinkSync(target, staged)
+    linkSync(staged, place.directory.at(place.name))
+  } catch (error) {
+    if (isErrno(error, 'EEXIST')) throw new StaleFileError(`created meanwhile: ${place.path}`, { cause: error })
+    throw stage.explain(error, place.path)
+  } finally {
+    rmSync(staged, { force: true })
   }
 }
 

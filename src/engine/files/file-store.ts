@@ -12,6 +12,7 @@ import { explainEscapes } from './raw-name.ts'
 import { readFile, requireRegular, type FileVersion, type KnownBytes } from './read-file.ts'
 import { createRoots } from './roots.ts'
 import { createSpelling } from './spelling.ts'
+import { createStages } from './stages.ts'
 import { createTransactionRecords } from './transaction/record.ts'
 import { settleTransactions, type Settled } from './transaction/settle.ts'
 import { explainWalkError } from './walk-error.ts'
@@ -30,6 +31,8 @@ export interface FileStoreOptions {
   readonly protectedPaths: readonly string[]
   /** Opens the server's own folder below a root, where changes of several steps are noted; without it they are not. */
   readonly openOwnFolder?: (root: string) => RecordFolder
+  /** True if several hosts serve the tree: then changes are made in stages, which the next authority takes away. */
+  readonly isStaged?: boolean
 }
 
 /** How an operation reaches a file: `target` follows a link at the end of the path, `entry` means the link itself. */
@@ -47,8 +50,17 @@ export function createFileStore(options: FileStoreOptions) {
   const ownFolder = roots.list[0] && options.openOwnFolder?.(roots.list[0].real)
   const durability = createDurability(options.durability)
   const unfinished = ownFolder && createUnfinished(ownFolder, durability)
-  const records = ownFolder && createTransactionRecords(ownFolder, durability)
-  const changes = createFileChanges({ ...options, durability, unfinished, records })
+  const { openOwnFolder, isStaged = false } = options
+  const stages =
+    isStaged && openOwnFolder !== undefined
+      ? createStages(
+          roots.list.map(({ real }) => real),
+          (root) => openOwnFolder(root).hold()
+        )
+      : undefined
+  const root = roots.list[0]?.real ?? ''
+  const records = ownFolder && createTransactionRecords(ownFolder, durability, stages?.of(root), root)
+  const changes = createFileChanges({ ...options, durability, unfinished, stages, records })
 
   /** The place of the file that a path leads to right now. The caller closes it. @throws OperationError NOT_A_FILE if the path means a folder */
   function open(path: string, reach: Reach): OpenEntry {
@@ -130,6 +142,8 @@ export function createFileStore(options: FileStoreOptions) {
   return {
     ...changes,
     roots: roots.list,
+    /** Undefined if one host serves the tree. */
+    stages,
     open,
     resolve,
     /** The name under which a lease is requested, whatever it leads to. */
@@ -150,7 +164,10 @@ export function createFileStore(options: FileStoreOptions) {
       if (records === undefined) return []
       const { isFull } = durability
       const openEntry = (path: string) => walk(roots, roots.locate(path), path, { followLast: false })
-      return settleTransactions({ records, open: openEntry, isFull, maxFileBytes: options.maxFileBytes, keep })
+      const { maxFileBytes } = options
+      const settled = settleTransactions({ records, open: openEntry, stages, isFull, maxFileBytes, keep })
+      stages?.sweep()
+      return settled
     },
     /** Whether a transaction of a killed process was made, by the name of its record. */
     wasTransactionMade: (record: string): boolean => records?.wasMade(record) === true,

@@ -121,7 +121,7 @@ export async function readEntry(directory: Directory, name: string, limits: Read
 }
 
 /** The bytes of a regular file of a directory, in one tick; undefined if it is none, cannot be read or is larger. */
-export function readNow(directory: Directory, name: string, maxBytes: number): Buffer | undefined {
+export function readNow(directory: Pick<Directory, 'at'>, name: string, maxBytes: number): Buffer | undefined {
   let fd: number | undefined
   try {
     fd = openSync(directory.at(name), readFlags)

@@ -19,6 +19,7 @@ import { notDurable, notLookedAt, type AfterChange } from './after-change.ts'
 import type { Durability } from './durability.ts'
 import { freeOnThread } from './free-on-thread.ts'
 import { identityOf, type FileIdentity } from './identity.ts'
+import type { Stage, Stages } from './stages.ts'
 import { temporaryName } from './temporary-names.ts'
 import type { FileVersion } from './read-file.ts'
 import type { OpenEntry } from './walk.ts'
@@ -27,6 +28,8 @@ import { explainWriteError, stopping } from './write-error.ts'
 export interface WriteSettings {
   readonly durability: Durability
   readonly maxSyncBytes: number
+  /** Undefined if new versions are made beside their files. */
+  readonly stages: Stages | undefined
 }
 
 export interface StageRequest {
@@ -48,7 +51,7 @@ export interface WriteRequest extends StageRequest {
 
 /** The new version, before it has the name of the file. */
 export interface Staged {
-  /** Its name, in the folder of the file. */
+  /** Its name, in the folder of the file or in the stage. */
   readonly name: string
   readonly stat: BigIntStats
 }
@@ -56,6 +59,8 @@ export interface Staged {
 /** Bytes under a temporary name. */
 export interface StagedFile {
   readonly name: string
+  /** For system calls. */
+  readonly path: string
   readonly fd: number
   readonly remove: () => void
   /** Nothing of it remains. */
@@ -83,15 +88,16 @@ const writeAsync = promisify(write)
 
 export type Writer = ReturnType<typeof createWriter>
 
-export function createWriter({ durability, maxSyncBytes }: WriteSettings) {
+export function createWriter({ durability, maxSyncBytes, stages }: WriteSettings) {
   const temporaries = new Set<() => void>()
   let isClosed = false
 
-  /** Writes the bytes under a temporary name beside the place, not synced. @throws Error of the file system; then nothing is left */
-  async function stage({ place, bytes, replaces, mode }: StageRequest): Promise<StagedFile> {
+  /** Writes the bytes under a temporary name, not synced. @param folder default: that of the place. @throws Error of the file system; then nothing is left */
+  async function stage({ place, bytes, replaces, mode }: StageRequest, folder?: Stage): Promise<StagedFile> {
     const name = temporaryName()
-    const remove = () => removeIfThere(place.directory.at(name))
-    const fd = openSync(place.directory.at(name), createFlags, 0o600)
+    const path = (folder ?? place.directory).at(name)
+    const remove = () => removeIfThere(path)
+    const fd = openSync(path, createFlags, 0o600)
     temporaries.add(remove)
     const discard = () => {
       tidy(remove)
@@ -101,7 +107,7 @@ export function createWriter({ durability, maxSyncBytes }: WriteSettings) {
     try {
       await fill(fd, bytes)
       copyModeAndOwner(fd, replaces, mode)
-      return { name, fd, remove, discard, placed: () => void temporaries.delete(remove) }
+      return { name, path, fd, remove, discard, placed: () => void temporaries.delete(remove) }
     } catch (error) {
       discard()
       throw error
@@ -114,24 +120,25 @@ export function createWriter({ durability, maxSyncBytes }: WriteSettings) {
    */
   async function writeFile(request: WriteRequest, after: AfterChange): Promise<Written> {
     const { place, path, replaces, check, announce } = request
+    const own = stages?.of(place.path)
     let staged: StagedFile | undefined
     let withdraw: (() => void) | undefined
     let freed: Promise<void> | undefined
     const target = place.directory.at(place.name)
     try {
-      staged = await stage(request)
+      staged = await stage(request, own)
       await durability.syncContent(staged.fd)
       // No await between the checks and the rename, so that no other operation of this process comes in between.
       assertOpen(path)
       check()
       withdraw = announce?.({ name: staged.name, stat: fstatSync(staged.fd, { bigint: true }) })
-      const temporary = place.directory.at(staged.name)
+      const { path: temporary } = staged
       if (replaces === undefined) createLink(temporary, target, path)
       else freed = freeOnThread(target, () => renameSync(temporary, target))
     } catch (error) {
       withdraw?.()
       staged?.discard()
-      throw explainWriteError(error, path)
+      throw explainWriteError(own === undefined ? error : own.explain(error, path), path)
     }
     staged.placed()
     if (replaces === undefined) after.attempt(staged.remove, leftover)

@@ -44,17 +44,25 @@ export type Intent = WriteIntent | DeleteIntent | RenameIntent | TransactionInte
 /** `unclear`: another program has changed the file since, in a way that hides it. */
 export type Verdict = 'made' | 'not-made' | 'unclear'
 
+type JudgedFiles = Pick<FileStore, 'open' | 'wasTransactionMade' | 'stages'>
+
 /** Names a file over its renames. An inode number alone may be given to the next file. */
 export function nodeOf({ dev, ino, birthtimeNs }: BigIntStats): string {
   return `${dev}:${ino}:${birthtimeNs}`
 }
 
+/** The device apart: its number is another one on another host, or after a restart of the machine. */
+function isNode(stat: BigIntStats, node: string): boolean {
+  const withoutDevice = (name: string) => name.slice(name.indexOf(':'))
+  return withoutDevice(nodeOf(stat)) === withoutDevice(node)
+}
+
 /** Whether the change that a process was about to make when it was killed was made. */
-export function judge(intent: Intent, files: Pick<FileStore, 'open' | 'wasTransactionMade'>): Verdict {
+export function judge(intent: Intent, files: JudgedFiles): Verdict {
   try {
     switch (intent.kind) {
       case 'write':
-        return at(intent.path, files, (place) => judgeWrite(intent, place))
+        return at(intent.path, files, (place) => judgeWrite(intent, place, files.stages))
       case 'delete':
         return at(intent.path, files, ({ stat }) => judgeDelete(intent, stat))
       case 'rename':
@@ -71,10 +79,15 @@ export function judge(intent: Intent, files: Pick<FileStore, 'open' | 'wasTransa
 }
 
 /** Only the change takes the staged name away: a failed one says first, in the journal, that it was not made. */
-function judgeWrite({ staged, node, before, after }: WriteIntent, place: OpenEntry): Verdict {
+function judgeWrite(
+  { staged, node, before, after }: WriteIntent,
+  place: OpenEntry,
+  stages: FileStore['stages']
+): Verdict {
   const { stat, directory, missing } = place
-  if (stat !== undefined && nodeOf(stat) === node) return 'made'
+  if (stat !== undefined && isNode(stat, node)) return 'made'
   if (missing.length === 0 && directory.stat(staged) !== undefined) return 'not-made'
+  if (stages?.wasLeft(staged) === true) return 'not-made'
   const hash = stat?.isFile() === true ? hashNow(place) : null
   if (hash === undefined) return 'unclear'
   return hash === before && hash !== after ? 'not-made' : 'made'
@@ -82,17 +95,17 @@ function judgeWrite({ staged, node, before, after }: WriteIntent, place: OpenEnt
 
 function judgeDelete({ node }: DeleteIntent, stat: BigIntStats | undefined): Verdict {
   if (stat === undefined) return 'made'
-  return nodeOf(stat) === node ? 'not-made' : 'unclear'
+  return isNode(stat, node) ? 'not-made' : 'unclear'
 }
 
 function judgeRename({ node }: RenameIntent, from: BigIntStats | undefined, to: BigIntStats | undefined): Verdict {
-  if (to !== undefined && nodeOf(to) === node) return 'made'
-  if (from !== undefined) return nodeOf(from) === node ? 'not-made' : 'unclear'
+  if (to !== undefined && isNode(to, node)) return 'made'
+  if (from !== undefined) return isNode(from, node) ? 'not-made' : 'unclear'
   // Copied to another file system, and the source is gone: the last step of such a rename.
   return to === undefined ? 'unclear' : 'made'
 }
 
-function at<Result>(path: string, files: Pick<FileStore, 'open'>, use: (place: OpenEntry) => Result): Result {
+function at<Result>(path: string, files: JudgedFiles, use: (place: OpenEntry) => Result): Result {
   const place = files.open(path, 'entry')
   try {
     return use(place)

@@ -40,6 +40,8 @@ interface Definition<Input extends TObject, Output extends TObject> {
   readonly isForOperators?: true
   /** True if the called process answers itself: the answer is about that process, and needs no file. */
   readonly isLocal?: true
+  /** True if it only reads what is on the disk: a process may answer it while no host serves the tree. */
+  readonly readsDisk?: true
   /** Name of a list whose items the handler copies and checks one by one, each with a result of its own. */
   readonly ownItems?: string
   readonly handle: (input: Static<Input>, context: OperationContext) => Promise<object>

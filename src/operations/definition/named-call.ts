@@ -1,6 +1,6 @@
 // A call that its caller has named: what it changes is made once, however often the call is repeated.
 import { RequestId } from '../../../schemas/common.ts'
-import { OperationError } from '../../errors.ts'
+import { isOperationError, OperationError } from '../../errors.ts'
 import type { Caller, OperationContext } from '../../engine/context.ts'
 import { digestOf } from '../../engine/receipts/digest.ts'
 import type { Outcome, ReceiptTurn } from '../../engine/receipts/receipts.ts'
@@ -50,7 +50,8 @@ export async function once<Result extends { readonly status?: string }>(
     return result
   } catch (error) {
     if (isApplied(error)) turn.record({ error: error.toWire() })
-    else turn.drop()
+    // What was begun, the next authority may have ended: it finds the intent.
+    else if (!isOperationError(error, 'AUTHORITY_LOST')) turn.drop()
     throw error
   }
 }

@@ -50,6 +50,7 @@ async function run(flags: DoctorFlags): Promise<void> {
 
 async function createChecks({ dir, config }: DoctorFlags): Promise<Check[]> {
   const { checkClients, checkServices } = await import('../doctor/installation.ts')
+  const { checkHosts } = await import('../doctor/hosts.ts')
   const { checkRoots, checkState } = await import('../doctor/roots.ts')
   const { checkFolder, checkNode, checkOpenFiles, checkPort } = await import('../doctor/system.ts')
   const { checkWatches } = await import('../doctor/watches.ts')
@@ -63,7 +64,8 @@ async function createChecks({ dir, config }: DoctorFlags): Promise<Check[]> {
   return [
     { name: 'node', run: checkNode },
     { name: 'configuration', run: () => findings },
-    { name: 'roots', run: () => checkRoots(roots) },
+    { name: 'roots', run: () => checkRoots(roots, settings.tree.coordinator === 'etcd') },
+    { name: 'hosts', run: () => checkHosts(roots, settings.tree) },
     { name: 'state', run: () => checkState(roots, token) },
     { name: 'kept state', run: () => checkKeptState(roots, settings.persistence.state_file, paths.dataFolder) },
     { name: 'port', run: () => checkPort(host, port, token) },

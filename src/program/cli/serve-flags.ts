@@ -19,6 +19,8 @@ export interface ServeFlag {
   readonly bounds?: readonly [min: number, max: number]
   /** From the value on the command line, and those before it, to the value of the setting. */
   readonly parse?: (value: string, previous?: string[]) => unknown
+  /** What it means for another setting. */
+  readonly implies?: { readonly setting: string; readonly value: unknown }
 }
 
 const megabyte = 1_048_576
@@ -48,6 +50,13 @@ export const serveFlags: readonly ServeFlag[] = [
     help: 'what MCP clients are offered: core, files, locks, all, or names of tools, with commas between (default: all, which is without files)',
     parse: (value, previous = []) => [...previous, ...value.split(',').map((name) => name.trim())]
   },
+  {
+    flag: '--etcd <endpoints>',
+    setting: 'tree.etcd_endpoints',
+    help: 'serve the tree together with other hosts, elected in this etcd (addresses with commas between)',
+    parse: (value, previous = []) => [...previous, ...value.split(',').map((endpoint) => endpoint.trim())],
+    implies: { setting: 'tree.coordinator', value: 'etcd' }
+  },
   { flag: '--log-level <level>', setting: 'daemon.log_level' },
   {
     flag: '--log-file <path>',
@@ -76,9 +85,14 @@ export function addConfigFlag(command: Command): Command {
 
 /** Where the settings of a command with these flags come from. */
 export function toSources(flags: ServeFlags): SettingSources {
-  const values = serveFlags.flatMap(({ flag, setting }): FlagValue[] => {
+  const values = serveFlags.flatMap(({ flag, setting, implies }): FlagValue[] => {
     const name = toOption({ flag, setting }).attributeName()
-    return flags[name] === undefined ? [] : [{ setting, flag: flag.split(' ')[0] as string, value: flags[name] }]
+    if (flags[name] === undefined) return []
+    const given = flag.split(' ')[0] as string
+    return [
+      { setting, flag: given, value: flags[name] },
+      ...(implies === undefined ? [] : [{ ...implies, flag: given }])
+    ]
   })
   if (flags['stdio'] === true) values.push({ setting: 'daemon.transport', flag: '--stdio', value: 'stdio' })
   return { flags: values, environment: process.env, configFile: flags['config'] as string | undefined }

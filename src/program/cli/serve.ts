@@ -121,7 +121,9 @@ function readableOnTerminal(stderr: NodeJS.WriteStream): { write(line: string): 
 /** The locks and leases of this process are void: a failure like any other that cannot be caught. */
 function failDisplaced(): void {
   setImmediate(() => {
-    throw new Error('the folder of this server was removed, and another process has taken the tree')
+    throw new Error(
+      'another process has taken the tree: the folder of this server was removed, or this host was stopped or cut off for too long'
+    )
   })
 }
 

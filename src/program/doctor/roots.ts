@@ -11,7 +11,8 @@ import { findings, type Finding } from './check.ts'
 /** Of file systems whose locks and change notices reach one machine only: NFS, SMB, CIFS, SMB2, 9P. */
 const networkFileSystems = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x01021997])
 
-export async function checkRoots(roots: readonly string[]): Promise<Finding[]> {
+/** @param isShared true if several hosts may serve them */
+export async function checkRoots(roots: readonly string[], isShared: boolean): Promise<Finding[]> {
   const { warn } = findings('roots')
   if (roots.length === 0)
     return [
@@ -20,22 +21,22 @@ export async function checkRoots(roots: readonly string[]): Promise<Finding[]> {
         'pass --dir <folder>, or set crud.base_directories (async-crud-mcp config edit)'
       )
     ]
-  const found = await Promise.all(roots.map(checkRoot))
+  const found = await Promise.all(roots.map((root) => checkRoot(root, isShared)))
   return [...found.flat(), ...(await checkNesting(roots))]
 }
 
-async function checkRoot(root: string): Promise<Finding[]> {
+async function checkRoot(root: string, isShared: boolean): Promise<Finding[]> {
   const { ok, warn, fail } = findings('roots')
   try {
     if (!(await stat(root)).isDirectory()) return [fail(`${root} is not a directory`, 'name the folder that holds it')]
     await access(root, constants.R_OK | constants.X_OK)
     await access(root, constants.W_OK)
     const { type } = await statfs(root)
-    if (networkFileSystems.has(type))
+    if (networkFileSystems.has(type) && !isShared)
       return [
         warn(
           `${root} is on a network file system`,
-          'run all servers of this tree on one machine: its locks do not reach other machines'
+          'run all servers of this tree on one machine, or all with --etcd: its locks do not reach other machines'
         )
       ]
     return [ok(`${root} can be read and written`)]

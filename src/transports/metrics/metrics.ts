@@ -3,6 +3,7 @@ import type { ByteBudget } from '../../engine/byte-budget.ts'
 import type { CallCounts } from '../../engine/call-counts.ts'
 import type { ServerFacts, TreeFacts } from '../../engine/context.ts'
 import type { Counts } from '../../engine/counts.ts'
+import type { HostFacts } from '../../tree/coordinator/host-facts.ts'
 import type { LockManager } from '../../engine/locks/lock-manager.ts'
 import { bucketSeconds, type Durations } from '../../support/durations.ts'
 import { uptimeSeconds } from '../../support/uptime.ts'
@@ -30,6 +31,7 @@ export interface Sources {
   readonly locks: LockManager
   readonly budget: ByteBudget
   readonly tree: TreeFacts
+  readonly hosts: () => HostFacts | undefined
   readonly server: ServerFacts
   readonly cacheBytes: () => Readonly<Record<'versions' | 'texts' | 'history' | 'reads', number>>
   readonly watcher: () => { readonly folders: number; readonly isShort: boolean; readonly trackedFiles: number }
@@ -41,7 +43,8 @@ export interface Sources {
 const prefix = 'async_crud_'
 
 export function readFamilies(sources: Sources): Family[] {
-  return [...ofCalls(sources), ...ofLocks(sources), ...ofChanges(sources), ...ofMemory(sources), ...ofProcess(sources)]
+  const families = [ofCalls, ofLocks, ofChanges, ofMemory, ofHosts, ofProcess]
+  return families.flatMap((read) => read(sources))
 }
 
 function ofCalls({ callCounts: { byOperation } }: Sources): Family[] {
@@ -115,6 +118,19 @@ function ofMemory({ budget, cacheBytes }: Sources): Family[] {
     ]),
     gauge('in_flight_limit_bytes', 'daemon.max_pending_request_bytes.', limit),
     gauge('calls_waiting_for_room', 'Calls that wait for room to work in.', waiting)
+  ]
+}
+
+/** None if one host serves the tree. */
+function ofHosts({ hosts }: Sources): Family[] {
+  const facts = hosts()
+  if (facts === undefined) return []
+  const { epoch, leaseMs, endpoints } = facts
+  const failing = endpoints.map(({ endpoint, state }) => ({ labels: { endpoint }, value: state === 'fails' ? 1 : 0 }))
+  return [
+    gauge('epoch', 'Of the election that made this process the authority; 0 if it is not.', epoch ?? 0),
+    gauge('lease_seconds', 'Until this process refuses changes unless etcd renews its lease.', leaseMs / 1000),
+    gauge('etcd_endpoint_failing', '1 if the last request to the endpoint of etcd failed.', failing)
   ]
 }
 

@@ -1,6 +1,5 @@
 // The authority's side: carries out on the engine what relays ask for, as if their clients were its own.
-import { once } from 'node:events'
-import { createServer, type Server, type Socket } from 'node:net'
+import type { Server, Socket } from 'node:net'
 import { setImmediate, setTimeout as delay } from 'node:timers/promises'
 import type { Member } from '../state/state-file.ts'
 import type { ByteBudget } from '../../engine/byte-budget.ts'
@@ -10,7 +9,7 @@ import { OperationError, toOperationError } from '../../errors.ts'
 import { isLarge } from '../../support/encode-large.ts'
 import { version } from '../../support/installation.ts'
 import { withResolvers } from '../../support/with-resolvers.ts'
-import type { Address } from './address.ts'
+import type { MeetingPoint } from './meeting-point.ts'
 import { openChannel, type Channel } from './channel.ts'
 import { createFeed } from './feed.ts'
 import type { Receipts } from '../../engine/receipts/receipts.ts'
@@ -27,6 +26,8 @@ import {
 
 interface AuthorityServerOptions {
   readonly engine: EngineLink
+  /** What processes of one tree have in common. */
+  readonly names: () => readonly string[]
   /** Real paths. */
   readonly roots: readonly string[]
   readonly settings: () => EngineSettings
@@ -62,7 +63,7 @@ interface Peer {
 export type AuthorityServer = ReturnType<typeof createAuthorityServer>
 
 export function createAuthorityServer(options: AuthorityServerOptions) {
-  const { engine, roots, settings, state, receipts, budget, onRelayLost, onMembersChange, onError } = options
+  const { engine, names, roots, settings, state, receipts, budget, onRelayLost, onMembersChange, onError } = options
   const peers = new Set<Peer>()
   let server: Server | undefined
   let isLeaving = false
@@ -125,12 +126,12 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
   }
 
   function welcome(peer: Peer, hello: Hello): void {
-    const refusal = refuse(hello, roots)
+    const refusal = refuse(hello, names())
     if (refusal !== undefined) return peer.channel.send({ type: 'refused', message: refusal })
     peer.member = hello.member
     for (const connection of hello.connections) peer.connections.add(connection)
     const { lineage } = receipts
-    peer.channel.send({ type: 'welcome', pid: process.pid, settings: settings(), state: state(), lineage })
+    peer.channel.send({ type: 'welcome', pid: process.pid, settings: settings(), state: state(), roots, lineage })
     return onMembersChange()
   }
 
@@ -192,12 +193,8 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
 
   return {
     /** @throws Error that says what is in the way */
-    async listen(address: Address): Promise<void> {
-      const next = createServer(accept)
-      await address.bind(async (path) => {
-        next.listen(path)
-        await once(next, 'listening')
-      })
+    async listen(point: MeetingPoint): Promise<void> {
+      const next = await point.serve(accept)
       next.on('error', onError)
       server = next
     },

@@ -1,25 +1,25 @@
 // Which engine this process uses: its own if it is the authority of the tree, else that of the authority. It owns nothing before the first call.
 import { setTimeout as delay } from 'node:timers/promises'
-import { TreeConflict, type AuthorityLock } from '../state/authority-lock.ts'
+import { TreeConflict } from '../state/authority-lock.ts'
+import type { Coordinator } from '../coordinator/coordinator.ts'
 import { cancellationOf, OperationError, serverStopping } from '../../errors.ts'
-import type { Address } from './address.ts'
+import type { MeetingPoint } from './meeting-point.ts'
 import type { AuthorityServer } from './authority-server.ts'
 import type { EngineLink } from '../../engine/engine-link.ts'
-import type { MembersLock } from '../state/members-lock.ts'
 import type { Hello } from './messages.ts'
+import { atOwnMount } from './own-mount.ts'
 import { authorityLost, connectFirst, RefusedByAuthority, type Relay } from './relay.ts'
 
 export interface MembershipOptions {
-  readonly lock: AuthorityLock
+  readonly coordinator: Coordinator
   /** Of this process. */
   readonly engine: EngineLink
   readonly server: AuthorityServer
-  /** @throws Error that says what is in the way */
-  readonly openAddress: () => Address
+  /** Real path of the first root. */
+  readonly root: string
   readonly hello: () => Hello
   /** How long a call waits for an authority that does not answer, in milliseconds. */
   readonly timeoutMs: () => number
-  readonly members: MembersLock
   /**
    * Reads what earlier authorities have left, before the first call is carried out. Never fails.
    * @param isContinued false if no process has taken part in serving the tree until now
@@ -52,7 +52,8 @@ const leaveMs = 1000
 
 // Longer than 150 lines: the states of a process and all ways between them, in one place.
 export function createMembership(options: MembershipOptions) {
-  const { lock, members, engine, server, openAddress, hello, timeoutMs, openState } = options
+  const { coordinator, engine, server, root, hello, timeoutMs, openState } = options
+  const { members } = coordinator
   const { onAuthority, onRelay, onWatch, onTrouble, onDisplaced } = options
   const ended = new AbortController()
   let role: Role = 'none'
@@ -62,7 +63,7 @@ export function createMembership(options: MembershipOptions) {
   let retaking: Promise<void> | undefined
   /** Relays may call as soon as they find the address. */
   let opening: Promise<void> | undefined
-  let address: Address | undefined
+  let point: MeetingPoint | undefined
   let watch: NodeJS.Timeout | undefined
 
   /** The engine to call, if no wait is needed; `link` says what is in the way. */
@@ -82,7 +83,7 @@ export function createMembership(options: MembershipOptions) {
 
   function isSurelyInPlace(): boolean {
     try {
-      return lock.isInPlace()
+      return coordinator.isInPlace()
     } catch {
       return false
     }
@@ -96,7 +97,7 @@ export function createMembership(options: MembershipOptions) {
     let patience = welcomeMs
     while (!ended.signal.aborted) {
       try {
-        if (lock.tryAcquire()) return await becomeAuthority()
+        if (await coordinator.campaign()) return await becomeAuthority()
         const found = await tryRelay(patience)
         if (found !== undefined) return found
       } catch (error) {
@@ -115,7 +116,7 @@ export function createMembership(options: MembershipOptions) {
       await takeAddress()
       if (ended.signal.aborted) throw serverStopping()
     } catch (error) {
-      lock.release()
+      await coordinator.resign()
       throw error
     }
     const isContinued = members.isMember() || !members.isAlone()
@@ -134,14 +135,14 @@ export function createMembership(options: MembershipOptions) {
 
   async function takeAddress(): Promise<void> {
     server.stopListening()
-    address?.close()
-    address = openAddress()
-    await server.listen(address)
+    point?.close()
+    point = coordinator.openPoint()
+    await server.listen(point)
   }
 
   /** Undefined if no process answers: the authority is starting or ending, or hangs. */
   async function tryRelay(limitMs: number): Promise<Relay | undefined> {
-    const target = openAddress()
+    const target = coordinator.openPoint()
     // Not AbortSignal.timeout: nothing keeps such a signal from being collected before its time.
     const attempt = new AbortController()
     const giveUp = () => attempt.abort()
@@ -149,7 +150,8 @@ export function createMembership(options: MembershipOptions) {
     ended.signal.addEventListener('abort', giveUp, { once: true })
     try {
       const { signal } = attempt
-      const connected = await connectFirst(target.paths, { hello: hello(), signal, silenceMs: timeoutMs })
+      const silenceMs = () => coordinator.silenceMs ?? timeoutMs()
+      const connected = atOwnMount(await connectFirst(target.targets, { hello: hello(), signal, silenceMs }), root)
       members.join()
       onRelay(connected)
       relay = connected
@@ -177,7 +179,7 @@ export function createMembership(options: MembershipOptions) {
   async function ensurePlace(): Promise<void> {
     if (isDisplaced) throw authorityLost()
     if (opening !== undefined) await opening
-    if (role !== 'authority' || lock.isInPlace()) return
+    if (role !== 'authority' || coordinator.isInPlace()) return
     // Calls that come meanwhile wait for the same attempt.
     retaking ??= retakePlace().finally(() => (retaking = undefined))
     await retaking
@@ -185,11 +187,11 @@ export function createMembership(options: MembershipOptions) {
 
   /** Without the address no new relay can join; those that are connected stay. */
   async function ensureAddress(): Promise<void> {
-    if (role === 'authority' && address?.isInPlace() === false) await takeAddress()
+    if (role === 'authority' && point?.isInPlace() === false) await takeAddress()
   }
 
   async function retakePlace(): Promise<void> {
-    for (let look = 1; !tryRetake(); look += 1) {
+    for (let look = 1; !(await tryRetake()); look += 1) {
       if (look === looks) {
         isDisplaced = true
         role = 'none'
@@ -204,9 +206,9 @@ export function createMembership(options: MembershipOptions) {
   }
 
   /** @throws Error if our folder cannot be made: then no other process can have taken the tree either */
-  function tryRetake(): boolean {
+  async function tryRetake(): Promise<boolean> {
     try {
-      return lock.tryAcquire()
+      return await coordinator.campaign()
     } catch (error) {
       if (error instanceof TreeConflict) return false
       throw error
@@ -215,7 +217,7 @@ export function createMembership(options: MembershipOptions) {
 
   function withinTime(joined: Promise<EngineLink>, signal: AbortSignal | undefined): Promise<EngineLink> {
     return new Promise((resolve, reject) => {
-      const limit = setTimeout(() => reject(noAuthority(lock.holder())), timeoutMs())
+      const limit = setTimeout(() => reject(noAuthority(coordinator.leader())), timeoutMs())
       const onAbort = () => signal !== undefined && reject(cancellationOf(signal))
       if (signal?.aborted === true) onAbort()
       signal?.addEventListener('abort', onAbort, { once: true })
@@ -237,11 +239,11 @@ export function createMembership(options: MembershipOptions) {
       const limit = delay(limitMs, false, { ref: false })
       // The calls that wait for this process to join report what keeps it from joining.
       const isAnswering = await Promise.race([found?.then(Boolean, () => true), limit])
-      return isAnswering === false ? noAuthority(relay?.pid ?? lock.holder()).message : undefined
+      return isAnswering === false ? noAuthority(relay?.pid ?? coordinator.leader()).message : undefined
     },
     /** Does not wait: for the moment before a change. @throws OperationError AUTHORITY_LOST */
     assertInPlace(): void {
-      if (role !== 'authority' || !lock.isInPlace()) throw authorityLost()
+      if (role !== 'authority' || !coordinator.isInPlace()) throw authorityLost()
     },
     role: (): Role => role,
     /** True if no process serves the tree once this one has left. */
@@ -261,18 +263,19 @@ export function createMembership(options: MembershipOptions) {
       await server.announceLeaving(leaveMs)
     },
     /** Leaves the tree to the other processes. No client waits for this process any more. */
-    leave(): void {
+    async leave(): Promise<void> {
       ended.abort()
       clearInterval(watch)
       relay?.close()
       server.stopListening()
       server.close()
-      address?.close()
+      point?.close()
       // Before the lock is free, and another process may join.
       if (role === 'authority' && members.isAlone()) members.remove()
       else members.leave()
-      if (role === 'authority') lock.release()
+      const isAuthority = role === 'authority'
       role = 'none'
+      if (isAuthority) await coordinator.resign()
     }
   }
 }

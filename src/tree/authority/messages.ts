@@ -12,7 +12,7 @@ export const protocol = 3
 export interface Hello {
   readonly type: 'hello'
   readonly protocol: number
-  /** Real paths. */
+  /** What processes of one tree have in common: real paths, or the identity of a tree of several hosts and the paths of its further roots. */
   readonly roots: readonly string[]
   readonly member: Member
   /** The sessions and connections of the relay's clients that are alive: the leases that end with them stay. */
@@ -74,6 +74,8 @@ export type AuthorityMessage =
       readonly pid: number
       readonly settings: EngineSettings
       readonly state: StateOnDisk | undefined
+      /** Real paths; undefined from a process of an older version, which serves one host. */
+      readonly roots?: readonly string[]
       /** As in `lineage`. */
       readonly lineage: string | undefined
     }

@@ -1,5 +1,4 @@
 // A relay's side: asks the authority of the tree to carry out what this process's clients ask for.
-import { connect } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Activity } from '../../../schemas/activity.ts'
 import type { LockList } from '../../../schemas/lock-list.ts'
@@ -9,6 +8,7 @@ import type { EventListener } from '../../engine/events/tree-event.ts'
 import type { TrackedFiles } from '../../engine/versions/tracked-files.ts'
 import { isLarge } from '../../support/encode-large.ts'
 import { withResolvers } from '../../support/with-resolvers.ts'
+import type { Connect } from './meeting-point.ts'
 import { openChannel } from './channel.ts'
 import type { EngineLink } from '../../engine/engine-link.ts'
 import type { AuthorityMessage, EngineSettings, Hello, RelayMessage, RelayRequest, StateOnDisk } from './messages.ts'
@@ -18,6 +18,8 @@ export interface Relay extends EngineLink {
   readonly pid: number
   readonly settings: EngineSettings
   readonly state: StateOnDisk | undefined
+  /** Real paths, on the host of the authority. */
+  readonly roots: readonly string[]
   /** Resolves when the authority has gone. Calls that it had not answered have failed with AUTHORITY_LOST by then. */
   readonly closed: Promise<void>
   /** True once the authority carries out nothing more: it has announced its leaving, or has gone. */
@@ -63,23 +65,24 @@ type Question = RelayRequest extends infer Request ? (Request extends unknown ? 
 export class RefusedByAuthority extends Error {}
 
 /**
- * Connects at the first of these paths at which a process answers.
+ * Connects at the first of these places at which a process answers.
  * @throws RefusedByAuthority; any other error means that no process listens there, or none any more
  */
-export async function connectFirst([path = '', ...others]: readonly string[], options: ConnectOptions): Promise<Relay> {
+export async function connectFirst([first, ...others]: readonly Connect[], options: ConnectOptions): Promise<Relay> {
+  if (first === undefined) throw new Error('no process is known to listen')
   try {
-    return await connectRelay(path, options)
+    return await connectRelay(first, options)
   } catch (error) {
     if (error instanceof RefusedByAuthority || others.length === 0) throw error
     return connectFirst(others, options)
   }
 }
 
-async function connectRelay(path: string, { hello, signal, silenceMs }: ConnectOptions): Promise<Relay> {
-  const socket = connect(path)
+async function connectRelay(connect: Connect, { hello, signal, silenceMs }: ConnectOptions): Promise<Relay> {
+  const socket = await connect(signal)
   const pending = new Map<number, Pending>()
   const { promise: closed, resolve: markClosed } = withResolvers<void>()
-  const welcome = withResolvers<Pick<Relay, 'pid' | 'settings' | 'state'>>()
+  const welcome = withResolvers<Extract<AuthorityMessage, { type: 'welcome' }>>()
   let lineage: string | undefined
   let onEvent: EventListener | undefined
   let lastId = 0
@@ -193,11 +196,12 @@ async function connectRelay(path: string, { hello, signal, silenceMs }: ConnectO
   }
 
   try {
-    const { pid, settings, state } = await welcome.promise
+    const { pid, settings, state, roots } = await welcome.promise
     return {
       pid,
       settings,
       state,
+      roots: roots ?? hello.roots,
       closed,
       isLeaving: () => isLeaving || isClosed,
       lineage: () => lineage,

@@ -2,23 +2,24 @@
 import { randomUUID } from 'node:crypto'
 import type { ByteBudget } from '../../engine/byte-budget.ts'
 import type { Config } from '../../../schemas/config.ts'
-import { createAuthorityLock } from '../state/authority-lock.ts'
-import { createStateDirectory } from '../state/state-directory.ts'
+import type { Coordinator } from '../coordinator/coordinator.ts'
+import { withCommonPaths } from '../coordinator/common-paths.ts'
+import { withReadsAlone } from '../coordinator/read-alone.ts'
+import type { HostFacts } from '../coordinator/host-facts.ts'
 import { createStateFile, type Member, type StateFile } from '../state/state-file.ts'
 import { OperationError } from '../../errors.ts'
 import { explainRootError } from '../../engine/files/walk-error.ts'
 import type { Caller, Logger, OperationResult, TreeFacts } from '../../engine/context.ts'
 import type { Receipts } from '../../engine/receipts/receipts.ts'
 import type { Events } from '../../engine/events/event-hub.ts'
-import { openAddress } from './address.ts'
 import { createAsking, type Repeats, type Use } from './asking.ts'
 import { createAuthorityServer } from './authority-server.ts'
 import type { EngineLink } from '../../engine/engine-link.ts'
 import { createEventFeed } from './event-feed.ts'
 import { createHandOver } from './hand-over.ts'
 import { createMembership } from './membership.ts'
-import { createMembersLock } from '../state/members-lock.ts'
 import { protocol, type EngineSettings, type StateOnDisk } from './messages.ts'
+import { authorityLost } from './relay.ts'
 import { messageOf } from '../../support/error-message.ts'
 
 /** What the tree needs only of the engine of this process. */
@@ -35,11 +36,14 @@ interface OperationNature {
   /** True if it concerns only this process. */
   readonly isLocal: boolean
   readonly repeats: Repeats
+  /** True if it only reads what is on the disk. */
+  readonly readsDisk: boolean
   /** True if its calls wait in places that outlive a process. */
   readonly keepsPlaces: boolean
 }
 
 export interface TreeOptions {
+  readonly coordinator: Coordinator
   /** Of this process. */
   readonly engine: OwnEngine
   /** Of the bytes of requests in progress in this process. */
@@ -48,6 +52,8 @@ export interface TreeOptions {
   readonly events: Events
   /** Real paths; the first names the tree. */
   readonly roots: readonly [string, ...string[]]
+  /** Of the first root: the real path, and as it was given. */
+  readonly spellings: readonly string[]
   readonly natureOf: (operation: string) => OperationNature
   /** Of this process. */
   readonly receipts: Pick<Receipts, 'lineage' | 'onLineage'>
@@ -56,7 +62,7 @@ export interface TreeOptions {
   /** This process, as it can be reached right now. */
   readonly member: () => Member
   /** Reads what earlier authorities have left, before the first call is carried out. Never fails. */
-  readonly openState: (isContinued: boolean) => Promise<void>
+  readonly openState: (isContinued: boolean, epoch: number | undefined) => Promise<void>
   readonly state: () => StateOnDisk | undefined
   /** This process relays to an authority that keeps the state there. */
   readonly followState: (state: StateOnDisk | undefined) => void
@@ -84,6 +90,8 @@ export interface Tree extends Omit<EngineLink, 'feed' | 'endPlace'>, TreeFacts {
   readonly join: () => Promise<unknown>
   /** Before a client follows `events`: resolves once those of the tree reach it. @throws OperationError as a call */
   readonly bringEvents: () => Promise<void>
+  /** Undefined if one host serves the tree. */
+  readonly hostFacts: () => HostFacts | undefined
   /** What is wrong with the authority, seen from here: why calls get no answer, found within this time; undefined if nothing is. */
   readonly findObstacle: (limitMs: number) => Promise<string | undefined>
   /** This process has begun to listen: updates what programs that look for the tree find. */
@@ -91,14 +99,15 @@ export interface Tree extends Omit<EngineLink, 'feed' | 'endPlace'>, TreeFacts {
   /** Before the engine of this process stops. Resolves when no relay asks it anything more. */
   readonly announceLeaving: () => Promise<void>
   /** After the engine has stopped. */
-  readonly leave: () => void
+  readonly leave: () => Promise<void>
 }
 
 export function createTree(options: TreeOptions): Tree {
-  const { engine, budget, events, roots, natureOf, config, member, openState, state, followState } = options
+  const { coordinator, budget, events, roots, natureOf, config, member, openState, state, followState } = options
   const { onRole, onDisplaced, degrade, log } = options
-  const directory = createStateDirectory(roots[0])
-  const stateFiles = roots.map((root) => createStateFile(root, roots))
+  const engine = coordinator.isLeased ? guardAnswers(options.engine, coordinator) : options.engine
+  // Programs that look for the tree on another host would not reach this one by it.
+  const stateFiles = coordinator.isLeased ? [] : roots.map((root) => createStateFile(root, roots))
   const settings = (): EngineSettings => ({ crud: config().crud, locks: config().locks })
   let lastTrouble: string | undefined
   const eventFeed = createEventFeed(events, (error) =>
@@ -115,6 +124,7 @@ export function createTree(options: TreeOptions): Tree {
       listActivity: async (minutes, limit) => onThisEngine(() => engine.listActivity(minutes, limit)),
       listFiles: async (after, limit) => onThisEngine(() => engine.listFiles(after, limit))
     },
+    names: coordinator.names,
     roots,
     settings,
     state,
@@ -133,15 +143,20 @@ export function createTree(options: TreeOptions): Tree {
     graceMs: () => config().locks.reconnect_grace_seconds * 1000
   })
   const membership = createMembership({
-    lock: createAuthorityLock(roots),
-    members: createMembersLock(roots[0]),
+    coordinator,
     engine,
     server,
-    openAddress: () => openAddress(roots[0], directory),
-    hello: () => ({ type: 'hello', protocol, roots, member: member(), connections: [...handOver.connections] }),
+    root: roots[0],
+    hello: () => ({
+      type: 'hello',
+      protocol,
+      roots: coordinator.names(),
+      member: member(),
+      connections: [...handOver.connections]
+    }),
     timeoutMs: () => config().daemon.authority_timeout_seconds * 1000,
     async openState(isContinued) {
-      await openState(isContinued)
+      await openState(isContinued, coordinator.epoch())
       handOver.awaitAll()
     },
     onAuthority() {
@@ -158,7 +173,10 @@ export function createTree(options: TreeOptions): Tree {
       eventFeed.changeTo(relay)
       onRole('relay')
       log.info({ root: roots[0], authority_pid: pid }, 'relaying to the authority of the tree')
-      const differing = differingSettings(settings(), authoritySettings)
+      // The roots of one tree can be mounted elsewhere on another host.
+      const differing = differingSettings(settings(), authoritySettings).filter(
+        (name) => !coordinator.isLeased || name !== 'crud.base_directories'
+      )
       if (differing.length > 0)
         log.warn(
           { settings: differing },
@@ -259,31 +277,36 @@ export function createTree(options: TreeOptions): Tree {
     membership.link().then(tell, () => {})
   }
 
+  const callTree: EngineLink['call'] = async (name, input, call) => {
+    const { isLocal, repeats, keepsPlaces } = natureOf(name)
+    if (isLocal) return engine.call(name, input, call)
+    handOver.add(call.caller.connection)
+    const askedAt = performance.now()
+    let through: Pick<Caller, 'place' | 'callId'> | undefined
+    const use: Use<OperationResult> = (link, lost) => {
+      // Only the answer of another process can be lost.
+      if (link === engine && through === undefined) return link.call(name, input, call)
+      const waitedMs = through && performance.now() - askedAt
+      through ??= {
+        ...(keepsPlaces && { place: handOver.nextPlace() }),
+        ...(repeats === 'by-receipt' && { callId: randomUUID() })
+      }
+      return link.call(name, input, { ...call, caller: { ...call.caller, ...through, waitedMs, repeats: lost } })
+    }
+    try {
+      return await ask(use, { repeats, signal: call.signal })
+    } catch (error) {
+      const place = through?.place
+      if (place !== undefined) notify((link) => link.endPlace(place))
+      throw error
+    }
+  }
+
+  const callOrRead = withReadsAlone(callTree, options.engine.call, (name) => natureOf(name).readsDisk)
+  const callOfHosts = withCommonPaths(callOrRead, options.spellings)
+
   return {
-    async call(name, input, call) {
-      const { isLocal, repeats, keepsPlaces } = natureOf(name)
-      if (isLocal) return engine.call(name, input, call)
-      handOver.add(call.caller.connection)
-      const askedAt = performance.now()
-      let through: Pick<Caller, 'place' | 'callId'> | undefined
-      const use: Use<OperationResult> = (link, lost) => {
-        // Only the answer of another process can be lost.
-        if (link === engine && through === undefined) return link.call(name, input, call)
-        const waitedMs = through && performance.now() - askedAt
-        through ??= {
-          ...(keepsPlaces && { place: handOver.nextPlace() }),
-          ...(repeats === 'by-receipt' && { callId: randomUUID() })
-        }
-        return link.call(name, input, { ...call, caller: { ...call.caller, ...through, waitedMs, repeats: lost } })
-      }
-      try {
-        return await ask(use, { repeats, signal: call.signal })
-      } catch (error) {
-        const place = through?.place
-        if (place !== undefined) notify((link) => link.endPlace(place))
-        throw error
-      }
-    },
+    call: coordinator.isLeased ? callOfHosts : callTree,
     disconnect,
     hangUp(connection) {
       if (membership.role() === 'authority') engine.cancelWaits(connection)
@@ -302,6 +325,7 @@ export function createTree(options: TreeOptions): Tree {
     assertInPlace: () => membership.assertInPlace(),
     findObstacle: async (limitMs) => (await membership.findObstacle(limitMs)) ?? findUnwritten(),
     join: () => membership.link(),
+    hostFacts: coordinator.facts,
     role: membership.role,
     authorityPid: membership.authorityPid,
     introduce() {
@@ -309,10 +333,10 @@ export function createTree(options: TreeOptions): Tree {
       membership.introduce()
     },
     announceLeaving: () => membership.announceLeaving(),
-    leave() {
+    async leave() {
       handOver.close()
       if (membership.role() === 'authority') onStateFiles((file) => file.removeOwn(), 'remove')
-      membership.leave()
+      await membership.leave()
     }
   }
 }
@@ -325,6 +349,7 @@ export function createRootlessTree(engine: EngineLink): Tree {
     bringEvents: async () => {},
     assertInPlace: () => {},
     findObstacle: async () => undefined,
+    hostFacts: () => undefined,
     role: () => 'none',
     authorityPid: () => null,
     introduce: () => {},
@@ -332,7 +357,19 @@ export function createRootlessTree(engine: EngineLink): Tree {
     hangUp: engine.disconnect,
     endConnections: () => {},
     isLast: () => false,
-    leave: () => {}
+    leave: async () => {}
+  }
+}
+
+/** What was found or done once another process may have been the authority is not answered. */
+function guardAnswers(engine: OwnEngine, { isInPlace }: Coordinator): OwnEngine {
+  return {
+    ...engine,
+    async call(name, input, call) {
+      const result = await engine.call(name, input, call)
+      if (!isInPlace()) throw authorityLost(name)
+      return result
+    }
   }
 }
 

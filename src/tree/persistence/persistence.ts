@@ -1,6 +1,6 @@
 // The parts of the engine that survive a restart, where they are kept, and whether they are kept at all.
 import { existsSync, rmSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Config } from '../../../schemas/config.ts'
 import type { Bases } from '../../engine/versions/bases.ts'
 import type { FileStore } from '../../engine/files/file-store.ts'
@@ -11,6 +11,8 @@ import type { LostLeases } from '../../engine/leases/lost-leases.ts'
 import type { Tickets } from '../../engine/leases/tickets.ts'
 import type { ReadTracker } from '../../engine/versions/read-tracker.ts'
 import type { Receipts } from '../../engine/receipts/receipts.ts'
+import { messageOf } from '../../support/error-message.ts'
+import { beginEpochJournal } from './epoch-journal.ts'
 import { createHistoryPart } from './history-part.ts'
 import { createKeptBases } from './kept-bases.ts'
 import { createLeasePart } from './lease-part.ts'
@@ -33,8 +35,9 @@ export interface Persistence {
   /**
    * This process has become the authority: resolves when what earlier ones have left of leases is restored. Never fails.
    * @param isContinued false if no process has taken part in serving the tree until now
+   * @param epoch of the authority if several hosts serve the tree: then the state is on their volume, and stays there
    */
-  readonly open: (isContinued: boolean) => Promise<void>
+  readonly open: (isContinued: boolean, epoch?: number) => Promise<void>
   /** After `open`: resolves when the rest is restored as well, unless that takes long. Never fails. */
   readonly settled: () => Promise<void>
   /** For relays, which continue it. Undefined before `open`. */
@@ -79,12 +82,26 @@ export function createPersistence(options: PersistenceOptions): Persistence {
   const [first, ...others] = files.roots.map(({ real }) => real)
   const revalidation = new AbortController()
   let place: StatePlace | undefined
+  /** Several hosts share it. */
+  let isOnVolume = false
   let state: ReturnType<typeof createState> | undefined
 
   function choosePlace(tree: string): StatePlace {
     const path = statePathOf([tree, ...others], settings.state_file, dataFolder)
     const isKept = settings.enabled || (followsOthers && existsSync(path))
     return isKept ? { path, isKept } : { path: livePathOf(tree), isKept }
+  }
+
+  function chooseOnVolume(tree: string, epoch: number): StatePlace {
+    try {
+      return { path: beginEpochJournal(tree, epoch), isKept: true }
+    } catch (error) {
+      onTrouble(
+        'set-aside',
+        `the state of the epoch before ${epoch} could not be read, and the host goes on without it: ${messageOf(error)}`
+      )
+      return { path: join(dirname(livePathOf(tree)), `epoch-${epoch}`), isKept: true }
+    }
   }
 
   /** Keeping the bytes costs a tenth of the updates, and no call depends on them: without persistence they stay in memory. */
@@ -110,7 +127,7 @@ export function createPersistence(options: PersistenceOptions): Persistence {
       isDurable: isKept,
       tree,
       parts: createParts(options, receiptPart),
-      bases: isKept ? createBases(path) : undefined,
+      bases: isKept && !isOnVolume ? createBases(path) : undefined,
       debounceMs: settings.write_debounce_seconds * 1000,
       log,
       onTrouble(about, message) {
@@ -126,9 +143,11 @@ export function createPersistence(options: PersistenceOptions): Persistence {
   }
 
   return {
-    async open(isContinued) {
+    async open(isContinued, epoch) {
       // An engine that stops restores nothing, and must not write that down.
       if (first === undefined || revalidation.signal.aborted) return
+      isOnVolume = epoch !== undefined
+      if (epoch !== undefined && state === undefined) place = chooseOnVolume(first, epoch)
       place ??= choosePlace(first)
       // What a killed process has left of a tree that no process has served since.
       if (!isContinued) removeLive(first)

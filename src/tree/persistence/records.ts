@@ -70,10 +70,10 @@ export function toJson(part: string, record: unknown): string {
 }
 
 /**
- * @param tree that the journal should belong to
+ * @param tree that the journal should belong to; undefined takes any
  * @throws JournalFault
  */
-export function scan(bytes: Buffer, tree: string): Scan {
+export function scan(bytes: Buffer, tree: string | undefined): Scan {
   const first = lineAt(bytes, 0, 0)
   if (first === undefined) throw explainFirst(bytes)
   const header = readHeader(bytes, first, tree)
@@ -98,6 +98,29 @@ export function scan(bytes: Buffer, tree: string): Scan {
   if (hasLineAfter(bytes, end)) throw new JournalFault('damaged', 'a record in it is damaged')
   if (!isSnapshotWhole) throw new JournalFault('damaged', 'it ends within the records that it began with')
   return { header, count, end, checksum, records: (part) => parseAll(bytes, places.get(part) ?? []) }
+}
+
+/** Where the tree of a journal was; undefined if it is none of ours. */
+export function readTree(bytes: Buffer): string | undefined {
+  const first = lineAt(bytes, 0, 0)
+  return first === undefined ? undefined : readHeader(bytes, first, undefined).tree
+}
+
+/**
+ * The journal as if it had been written with the tree at another path. A torn end stays behind.
+ * @param move changes a record, given where the tree was. @throws JournalFault
+ */
+export function moveJournal(bytes: Buffer, tree: string, move: (record: unknown, from: string) => unknown): string {
+  const { header, end } = scan(bytes, undefined)
+  const lines = new LineWriter()
+  let text = lines.header({ ...header, tree })
+  for (let start = bytes.indexOf(lineEnd) + 1; start < end;) {
+    const stop = bytes.indexOf(lineEnd, start)
+    const record: unknown = JSON.parse(bytes.toString('utf8', start + prefixBytes, stop))
+    text += lines.line(JSON.stringify(move(record, header.tree)))
+    start = stop + 1
+  }
+  return text
 }
 
 interface Line {
@@ -150,14 +173,15 @@ function partOf(bytes: Buffer, start: number): string {
   return bytes.toString('latin1', start + 2, bytes.indexOf(quote, start + 2))
 }
 
-function readHeader(bytes: Buffer, { end }: Line, tree: string): Header {
+/** @param tree undefined takes any */
+function readHeader(bytes: Buffer, { end }: Line, tree: string | undefined): Header {
   const header = parseObject(bytes.toString('utf8', prefixBytes, end - 1))
   if (header['format'] !== format) throw new JournalFault('damaged', 'it is not a state of this server')
   if (header['version'] !== version) throw isNewer(header['version'])
-  if (header['tree'] !== tree)
+  if (typeof header['tree'] !== 'string' || (tree !== undefined && header['tree'] !== tree))
     throw new JournalFault('foreign', `it is the state of another tree (${String(header['tree'])})`)
   const generation = header['generation']
-  return { tree, generation: Number.isSafeInteger(generation) ? Number(generation) : 0 }
+  return { tree: header['tree'], generation: Number.isSafeInteger(generation) ? Number(generation) : 0 }
 }
 
 /** A later version may use another form for its lines, and says so in the first one. */

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { tryLock } from 'fs-native-extensions'
 import { ownFolder } from '../../engine/files/temporary-names.ts'
 import { createStateFile } from './state-file.ts'
+import { readTreeIdentity } from './tree-identity.ts'
 import { enterServed, leaveServed, servedInside } from './served-trees.ts'
 import { createStateDirectory, type OpenFile, type StateDirectory } from './state-directory.ts'
 
@@ -54,6 +55,7 @@ export function createAuthorityLock(roots: readonly [string, ...string[]]): Auth
 
   return {
     tryAcquire() {
+      refuseHosts(roots)
       refuseNested(roots)
       const taken = new Map<RootLock, OpenFile>()
       try {
@@ -173,6 +175,25 @@ function refuseOtherTree({ root, directory }: RootLock, tree: string): void {
   if (holder === undefined || holder.tree === tree) return
   throw new TreeConflict(
     `${root} is already served, by process ${holder.pid} as part of the tree ${holder.tree}: start both with the same --dir, or stop that one`
+  )
+}
+
+function refuseHosts(roots: readonly string[]): void {
+  for (const root of roots) {
+    const directory = createStateDirectory(root)
+    if (readTreeIdentity(directory) === undefined) continue
+    throw new TreeConflict(
+      `${root} is a tree of several hosts: start this server with --etcd as theirs, or, once all of them have stopped, remove ${directory.path}/tree.json`
+    )
+  }
+}
+
+/** For a process of a tree of several hosts. @throws TreeConflict if a process of this host serves a root by itself */
+export function refuseLocalServer(roots: readonly string[]): void {
+  const served = roots.find(isServed)
+  if (served === undefined) return
+  throw new TreeConflict(
+    `${served} is already served without --etcd, by ${describeServer(served)}: stop that one first`
   )
 }
 

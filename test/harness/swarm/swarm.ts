@@ -18,6 +18,8 @@ export interface SwarmOptions {
   readonly seed?: number
   /** A swarm that takes longer has a client that waits for ever. */
   readonly limitMs?: number
+  /** Serves the tree. Default: one program. */
+  readonly serve?: (tree: Tree) => Promise<{ readonly url: string; stop(): Promise<unknown> }>
 }
 
 export interface SwarmResult {
@@ -45,10 +47,11 @@ const workerPath = installed('dist/suites/harness/swarm/worker-program.js')
 
 export async function runSwarm(owner: Owner, options: SwarmOptions): Promise<SwarmResult> {
   const { clients: counts, rounds, files: fileCount = 5, seed = 1, limitMs = 300_000 } = options
+  const { serve = ({ root }) => startProgram(owner, ['--dir', root]) } = options
   const sources = largestSources(fileCount)
   const tree = makeTree(owner, sources)
   const names = Object.keys(sources)
-  const server = await startProgram(owner, ['--dir', tree.root])
+  const server = await serve(tree)
   const kinds = transports.flatMap((transport) => Array<TransportName>(counts[transport]).fill(transport))
   const clients = kinds.map((transport, index) =>
     startClient(owner, {

@@ -58,8 +58,8 @@ t.test('every variable reaches its setting', async (t) => {
   const samples = [...fields.values()].map((field) => ({ ...field, sample: sampleOf(field.schema) }))
   const environment = Object.fromEntries(samples.map(({ variable, sample }) => [variable, toVariable(sample)]))
   const { settings } = await show([], environment)
-  for (const { name, variable, sample } of samples) {
-    const value = name === 'daemon.token' ? '********' : sample
+  for (const { name, variable, sample, schema } of samples) {
+    const value = schema.writeOnly === true ? '********' : sample
     strictly(t, settings, name, value, { source: 'environment', variable })
   }
 })
@@ -79,6 +79,11 @@ t.test('every flag of the page reaches its setting, and is in the help', async (
       'mcp.tools',
       ['core', 'locks', 'async_diff']
     ],
+    '--etcd <endpoints>': [
+      ['--etcd', 'http://one:2379, http://two:2379'],
+      'tree.etcd_endpoints',
+      ['http://one:2379', 'http://two:2379']
+    ],
     '--log-level <level>': [['--log-level', 'WARN'], 'daemon.log_level', 'warn'],
     '--log-file <path>': [['--log-file', tree.path('a.log')], 'daemon.log_file', tree.path('a.log')]
   }
@@ -87,7 +92,17 @@ t.test('every flag of the page reaches its setting, and is in the help', async (
     rows.map(([, flag, setting]) => [flag, setting]),
     Object.entries(given).map(([flag, [, setting]]) => [flag, setting])
   )
-  const { settings } = await show(Object.values(given).flatMap(([args]) => args))
+  // The hosts of a tree need a secret, for which there is no flag.
+  const environment = { ASYNC_CRUD_MCP_TREE__RELAY_SECRET: 'a secret of the tree' }
+  const { settings } = await show(
+    Object.values(given).flatMap(([args]) => args),
+    environment
+  )
+  strictly(t, settings, 'tree.coordinator', 'etcd', { source: 'flag', flag: '--etcd' })
+  strictly(t, settings, 'tree.relay_secret', '********', {
+    source: 'environment',
+    variable: 'ASYNC_CRUD_MCP_TREE__RELAY_SECRET'
+  })
   const { stdout } = await runCommand(['--help'])
   for (const [flag, [args, setting, value]] of Object.entries(given)) {
     strictly(t, settings, setting, value, { source: 'flag', flag: args[0] })

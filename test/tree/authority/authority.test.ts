@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync } from 'node:fs'
 import { createServer } from 'node:net'
 import t from 'tap'
+import { meetAt } from '../../../src/tree/authority/meeting-point.ts'
 import { openAddress } from '../../../src/tree/authority/address.ts'
 import { createAuthorityServer } from '../../../src/tree/authority/authority-server.ts'
 import { openChannel, type Channel } from '../../../src/tree/authority/channel.ts'
@@ -370,6 +371,7 @@ t.test('where a file system has no sockets, the processes of a tree meet at the 
   const settings = () => ({ crud: {}, locks: {} })
   const server = createAuthorityServer({
     engine,
+    names: () => roots,
     roots,
     settings,
     state: () => undefined,
@@ -381,7 +383,7 @@ t.test('where a file system has no sockets, the processes of a tree meet at the 
   })
   const address = openAddress(tree.root, createStateDirectory(tree.root))
   const [inFolder = ''] = address.paths
-  await server.listen({
+  const point = meetAt({
     ...address,
     bind: (listen) =>
       address.bind(async (path) => {
@@ -389,6 +391,7 @@ t.test('where a file system has no sockets, the processes of a tree meet at the 
         await listen(path)
       })
   })
+  await server.listen(point)
   t.teardown(() => {
     server.stopListening()
     address.close()
@@ -397,7 +400,7 @@ t.test('where a file system has no sockets, the processes of a tree meet at the 
   const member = { ...thisProcess, transport: 'stdio', host: '127.0.0.1', port: null } as const
   const hello = { type: 'hello', protocol, roots, member, connections: [] } as const
   const { signal } = new AbortController()
-  const relay = await connectFirst(address.paths, { hello, signal, silenceMs: () => 1000 })
+  const relay = await connectFirst(point.targets, { hello, signal, silenceMs: () => 1000 })
   const call = { caller: { transport: 'internal' }, signal: new AbortController().signal } as const
   t.match(await relay.call('async_status', {}, call), { status: 'ok' })
   relay.close()

@@ -2,6 +2,7 @@
 import { renameSync, rmSync, symlinkSync } from 'node:fs'
 import t from 'tap'
 import { errorTable, type ErrorCode } from '../../../schemas/errors.ts'
+import { meetAt } from '../../../src/tree/authority/meeting-point.ts'
 import { openAddress } from '../../../src/tree/authority/address.ts'
 import { createAuthorityServer } from '../../../src/tree/authority/authority-server.ts'
 import { protocol } from '../../../src/tree/authority/messages.ts'
@@ -134,7 +135,8 @@ t.test('every failure goes through a relay unchanged', async (t) => {
   const server = createAuthorityServer({
     engine: { call: fail } as never,
     budget: createByteBudget({ maxBytes: 1_000_000, maxWorkWaitMs: 0 }),
-    roots: [tree.root],
+    names: () => [tree.root],
+    roots: [],
     settings: () => ({ crud: {}, locks: {} }),
     state: () => undefined,
     receipts: { lineage: undefined, onLineage() {} },
@@ -143,8 +145,9 @@ t.test('every failure goes through a relay unchanged', async (t) => {
     onError: () => {}
   })
   const address = openAddress(tree.root, createStateDirectory(tree.root))
-  await server.listen(address)
-  const relay = await connectFirst(address.paths, {
+  const point = meetAt(address)
+  await server.listen(point)
+  const relay = await connectFirst(point.targets, {
     hello: {
       type: 'hello',
       protocol,

@@ -1,11 +1,12 @@
 // Makes a transaction's changes, all or none: staged and synced, then recorded, then renamed into place in one tick, then synced again.
 import { OperationError } from '../../../errors.ts'
 import { createAfterChange, notDurable } from '../after-change.ts'
-import type { Directory } from '../directory.ts'
 import type { Durability } from '../durability.ts'
 import type { FileIdentity } from '../identity.ts'
 import { makeParents, type MadeParents } from '../parents.ts'
 import { contentHash } from '../read-file.ts'
+import type { Shelf } from '../directory.ts'
+import type { Stages } from '../stages.ts'
 import type { Unfinished } from '../unfinished.ts'
 import type { Writer } from '../write-file.ts'
 import { explainWriteError } from '../write-error.ts'
@@ -25,13 +26,14 @@ interface Parts {
   readonly writer: Writer
   readonly durability: Durability
   readonly unfinished: Unfinished | undefined
+  readonly stages: Stages | undefined
   /** Undefined without a folder of the server's own: then a kill leaves what it leaves. */
   readonly records: TransactionRecords | undefined
 }
 
 export type Commit = ReturnType<typeof createCommit>
 
-export function createCommit({ writer, durability, unfinished, records }: Parts) {
+export function createCommit({ writer, durability, unfinished, stages, records }: Parts) {
   /**
    * @returns a doubt about what was made
    * @throws StaleFileError if another program has changed a file meanwhile; OperationError. Then nothing was changed.
@@ -48,10 +50,10 @@ export function createCommit({ writer, durability, unfinished, records }: Parts)
         current = change.path
         const made = makeParents(change.place, { durability, unfinished })
         parents.push(made)
-        steps.push(await prepareStep(writer, change, made))
+        steps.push(await prepareStep(writer, change, made, stages?.of(made.place.path)))
       }
       await Promise.all(steps.flatMap(({ files }) => files.map(({ fd }) => durability.syncContent(fd))))
-      if (durability.isFull) await Promise.all(foldersOf(steps).map((directory) => directory.sync()))
+      if (durability.isFull) await Promise.all(foldersOf(steps).map((folder) => folder.sync()))
     }
 
     function check(): void {
@@ -74,7 +76,7 @@ export function createCommit({ writer, durability, unfinished, records }: Parts)
     async function takeBack(): Promise<void> {
       for (const step of inOrder(steps).reverse()) step.undo()
       if (record === undefined) return
-      if (durability.isFull) await Promise.all(foldersOf(steps).map((directory) => directory.sync()))
+      if (durability.isFull) await Promise.all(foldersOf(steps).map((folder) => folder.sync()))
       await record.end()
     }
 
@@ -96,6 +98,11 @@ export function createCommit({ writer, durability, unfinished, records }: Parts)
       })
       apply()
     } catch (error) {
+      const stage = stages?.of(changes[0]?.place.path ?? '')
+      if (record !== undefined && stage?.isTaken() === true) {
+        for (const each of parents) each.place.close()
+        throw lost(current, error)
+      }
       try {
         await takeBack()
       } catch (cause) {
@@ -105,12 +112,12 @@ export function createCommit({ writer, durability, unfinished, records }: Parts)
       // Only now: a record that a later process finds would be carried out.
       withdraw?.()
       clear(false)
-      throw explainWriteError(error, current)
+      throw explainWriteError(stage === undefined ? error : stage.explain(error, current), current)
     }
     const after = createAfterChange()
     if (durability.isFull)
       await Promise.all(
-        foldersOf(steps).map((directory) => directory.sync().catch((error: unknown) => after.note(notDurable, error)))
+        foldersOf(steps).map((folder) => folder.sync().catch((error: unknown) => after.note(notDurable, error)))
       )
     await record?.end().catch((error: unknown) => after.note(notDurable, error))
     clear(true)
@@ -128,8 +135,16 @@ function inOrder(steps: readonly Step[]): Step[] {
   return [...steps.filter((step) => !isRemoval(step)), ...steps.filter(isRemoval)]
 }
 
-function foldersOf(steps: readonly Step[]): Directory[] {
-  return [...new Map(steps.map(({ place: { directory } }) => [directory.path, directory])).values()]
+/** Of what is staged, too. */
+function foldersOf(steps: readonly Step[]): Shelf[] {
+  const all = steps.flatMap(({ place: { directory }, shelf }): Shelf[] => [directory, shelf])
+  return [...new Map(all.map((folder) => [folder.path, folder])).values()]
+}
+
+/** The next authority finds the record. */
+function lost(path: string, cause: unknown): OperationError {
+  const message = `Another host has taken over the tree during a transaction, at ${path}. That host makes all of its changes, or none: read the files, then decide.`
+  return new OperationError('AUTHORITY_LOST', message, { path, cause })
 }
 
 function notTakenBack(path: string, cause: unknown): OperationError {

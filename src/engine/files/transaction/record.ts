@@ -10,12 +10,16 @@ import {
   unlinkSync,
   writeFileSync
 } from 'node:fs'
+import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { isErrno } from '../../../support/errno.ts'
+import { mapTexts } from '../../../support/map-texts.ts'
+import { below } from '../../../support/relocate.ts'
 import type { Directory } from '../directory.ts'
 import type { Durability } from '../durability.ts'
 import { hashNow } from '../read-file.ts'
 import { isOfThisProcess, processName, temporaryName } from '../temporary-names.ts'
+import type { Stage } from '../stages.ts'
 import type { RecordFolder } from '../unfinished.ts'
 import { removeIfThere, tidy } from '../write-file.ts'
 
@@ -72,8 +76,17 @@ const settledMs = 7 * 86_400_000
 
 export type TransactionRecords = ReturnType<typeof createTransactionRecords>
 
-/** @param folder the server's own */
-export function createTransactionRecords(folder: RecordFolder, durability: Durability) {
+/**
+ * @param folder the server's own
+ * @param stage undefined if one host serves the tree: else a record comes out of it, so that a late writer begins no transaction
+ * @param root real path of the first root: in the records of several hosts paths are relative to it
+ */
+export function createTransactionRecords(
+  folder: RecordFolder,
+  durability: Durability,
+  stage: Stage | undefined,
+  root: string
+) {
   return {
     /**
      * From its rename on, the transaction is made: a process that finds the record finishes it.
@@ -82,11 +95,14 @@ export function createTransactionRecords(folder: RecordFolder, durability: Durab
     async begin(record: TransactionRecord, check: (name: string) => void): Promise<OpenRecord> {
       const name = `transaction-${processName()}.json`
       const own = folder.hold()
-      const temporary = own.at(temporaryName())
+      const temporary = (stage ?? own).at(temporaryName())
       try {
         const fd = openSync(temporary, createFlags, 0o600)
         try {
-          writeFileSync(fd, JSON.stringify(record))
+          writeFileSync(
+            fd,
+            JSON.stringify(stage === undefined ? record : movePaths(record, (path) => below(root, path) ?? path))
+          )
           if (durability.isFull) await fdatasyncAsync(fd)
         } finally {
           closeSync(fd)
@@ -96,7 +112,7 @@ export function createTransactionRecords(folder: RecordFolder, durability: Durab
       } catch (error) {
         tidy(() => removeIfThere(temporary))
         own.close()
-        throw error
+        throw stage === undefined ? error : stage.explain(error, record.steps[0]?.path ?? name)
       }
       const end = async () => {
         try {
@@ -120,7 +136,10 @@ export function createTransactionRecords(folder: RecordFolder, durability: Durab
       try {
         return readdirSync(own.self)
           .filter((name) => pattern.test(name) && !isOfThisProcess(name))
-          .map((name) => ({ name, record: parse(readFileSync(own.at(name), 'utf8')) }))
+          .map((name) => {
+            const record = parse(readFileSync(own.at(name), 'utf8'))
+            return { name, record: record && stage ? movePaths(record, (path) => resolve(root, path)) : record }
+          })
       } finally {
         own.close()
       }
@@ -149,6 +168,12 @@ export function createTransactionRecords(folder: RecordFolder, durability: Durab
       }
     }
   }
+}
+
+const pathNames: ReadonlySet<string> = new Set(['path', 'renamedFrom', 'renamedTo'])
+
+function movePaths(record: TransactionRecord, move: (path: string) => string): TransactionRecord {
+  return mapTexts(record, pathNames, move) as TransactionRecord
 }
 
 function parse(text: string): TransactionRecord | undefined {

@@ -1,5 +1,7 @@
 // Finishes the transactions that a killed process has left: forward if every file can get there, else back to where all were.
 import { readNow } from '../read-file.ts'
+import type { Shelf } from '../directory.ts'
+import type { Stage, Stages } from '../stages.ts'
 import type { OpenEntry } from '../walk.ts'
 import { removeIfThere, tidy } from '../write-file.ts'
 import { matches, type RecordedStep, type TransactionRecord, type TransactionRecords } from './record.ts'
@@ -16,6 +18,8 @@ interface SettleOptions {
   readonly records: TransactionRecords
   /** The place of an entry; the caller closes it. */
   readonly open: (path: string) => OpenEntry
+  /** Undefined if one host serves the tree. What was staged has been moved into the stage of this process. */
+  readonly stages: Stages | undefined
   readonly isFull: boolean
   readonly maxFileBytes: number
   /** Keeps the bytes of a version. */
@@ -31,6 +35,7 @@ type State = 'done' | 'pending' | 'undone' | 'blocked'
 interface Found {
   readonly step: RecordedStep
   readonly place: OpenEntry
+  readonly stage: Stage | undefined
 }
 
 export function settleTransactions(options: SettleOptions): Settled[] {
@@ -66,13 +71,17 @@ export function settleTransactions(options: SettleOptions): Settled[] {
 function settle({ steps }: TransactionRecord, options: SettleOptions): boolean {
   const found: Found[] = []
   try {
-    for (const step of steps) found.push({ step, place: options.open(step.path) })
+    for (const step of steps) {
+      const place = options.open(step.path)
+      found.push({ step, place, stage: options.stages?.of(place.path) })
+    }
     const isMade = canFinish(found.map(stateOf)) && finish(found)
     if (!isMade) takeBack(found)
-    for (const { step, place } of found) {
+    for (const each of found) {
+      const { step } = each
       const name = step.backup
       if (name === null || step.before?.startsWith('node:') !== false) continue
-      const bytes = readNow(place.directory, name, options.maxFileBytes)
+      const bytes = readNow(shelfOf(each), name, options.maxFileBytes)
       if (bytes !== undefined) options.keep(step.before, bytes)
     }
     if (options.isFull) for (const { place } of found) place.directory.syncNow()
@@ -82,13 +91,14 @@ function settle({ steps }: TransactionRecord, options: SettleOptions): boolean {
   }
 }
 
-function stateOf({ step, place }: Found): State {
+function stateOf(each: Found): State {
+  const { step, place } = each
   const { staged, before, after } = step
   if (matches(place, after)) return 'done'
   const isBefore = matches(place, before)
   if (staged === null) return isBefore ? 'pending' : 'blocked'
   // Only the transaction takes the staged name away, by giving it the name of the file.
-  if (place.missing.length === 0 && place.directory.stat(staged) !== undefined) return isBefore ? 'pending' : 'blocked'
+  if (place.missing.length === 0 && shelfOf(each).stat(staged) !== undefined) return isBefore ? 'pending' : 'blocked'
   return isBefore ? 'undone' : 'done'
 }
 
@@ -103,7 +113,7 @@ function finish(found: readonly Found[]): boolean {
   const isRemoval = ({ step }: Found) => step.staged === null
   try {
     for (const each of [...found.filter((one) => !isRemoval(one)), ...found.filter(isRemoval)])
-      if (stateOf(each) === 'pending') applyStep(each.place, each.step, each.step.path)
+      if (stateOf(each) === 'pending') applyStep(each.place, each.step, each.step.path, each.stage)
     return true
   } catch {
     return false
@@ -112,18 +122,24 @@ function finish(found: readonly Found[]): boolean {
 
 /** What others have changed since is left as it is: their bytes are the only ones. */
 function takeBack(found: readonly Found[]): void {
-  for (const { step, place } of found.toReversed()) {
+  for (const each of found.toReversed()) {
+    const { step, place, stage } = each
     if (!matches(place, step.after)) continue
-    if (step.backup === null || place.directory.stat(step.backup) !== undefined) undoStep(place, step.backup)
+    if (step.backup === null || shelfOf(each).stat(step.backup) !== undefined) undoStep(place, step.backup, stage)
   }
 }
 
-function clear({ steps }: TransactionRecord, { open }: SettleOptions): void {
+function shelfOf({ place, stage }: Found): Shelf {
+  return stage ?? place.directory
+}
+
+function clear({ steps }: TransactionRecord, { open, stages }: SettleOptions): void {
   for (const { path, staged, backup } of steps)
     tidy(() => {
       const place = open(path)
       try {
-        for (const name of [staged, backup]) if (name !== null) tidy(() => removeIfThere(place.directory.at(name)))
+        const shelf: Shelf = stages?.of(place.path) ?? place.directory
+        for (const name of [staged, backup]) if (name !== null) tidy(() => removeIfThere(shelf.at(name)))
       } finally {
         place.close()
       }

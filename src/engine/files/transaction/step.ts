@@ -1,5 +1,5 @@
 // One path of a transaction: what it gets is staged beside it, what it had keeps a second link, and both ways are one rename.
-import { linkSync, renameSync, symlinkSync, unlinkSync } from 'node:fs'
+import { linkSync, renameSync, symlinkSync } from 'node:fs'
 import { isErrno, OperationError } from '../../../errors.ts'
 import { createAfterChange, notLookedAt } from '../after-change.ts'
 import { identityOf, isSameIdentity, type FileIdentity } from '../identity.ts'
@@ -7,6 +7,8 @@ import { readLink } from '../links.ts'
 import type { MadeParents } from '../parents.ts'
 import { StaleFileError } from '../preconditions.ts'
 import { hashNow, type FileVersion } from '../read-file.ts'
+import type { Shelf } from '../directory.ts'
+import { removeThrough, type Stage } from '../stages.ts'
 import { temporaryName } from '../temporary-names.ts'
 import type { OpenEntry } from '../walk.ts'
 import { createLink, removeIfThere, tidy, type StagedFile, type Writer } from '../write-file.ts'
@@ -50,6 +52,8 @@ export interface Step {
   readonly change: PathChange
   /** In its folder, which exists by now. */
   readonly place: OpenEntry
+  /** Where what is staged lies. */
+  readonly shelf: Shelf
   readonly recorded: RecordedStep
   /** The bytes to sync. */
   readonly files: readonly StagedFile[]
@@ -64,20 +68,30 @@ export interface Step {
   readonly clear: () => void
 }
 
-/** @param parents of the place @throws Error; then nothing is left of the step */
-export async function prepareStep(writer: Writer, change: PathChange, parents: MadeParents): Promise<Step> {
+/**
+ * @param parents of the place
+ * @param stage undefined if one host serves the tree: then what is staged lies beside the place
+ * @throws Error; then nothing is left of the step
+ */
+export async function prepareStep(
+  writer: Writer,
+  change: PathChange,
+  parents: MadeParents,
+  stage: Stage | undefined
+): Promise<Step> {
   const { place } = parents
+  const shelf: Shelf = stage ?? place.directory
   const { directory, name } = place
   const { before, after } = change
   const files: StagedFile[] = []
   const names: string[] = []
   const clear = () => {
     for (const file of files) file.discard()
-    for (const each of names) tidy(() => removeIfThere(directory.at(each)))
+    for (const each of names) tidy(() => removeIfThere(shelf.at(each)))
   }
 
   async function copy(bytes: Buffer, like: FileVersion | undefined, mode?: number): Promise<string> {
-    const file = await writer.stage({ place, bytes, replaces: like, mode })
+    const file = await writer.stage({ place, bytes, replaces: like, mode }, stage)
     files.push(file)
     return file.name
   }
@@ -87,7 +101,7 @@ export async function prepareStep(writer: Writer, change: PathChange, parents: M
     const second = temporaryName()
     names.push(second)
     try {
-      linkSync(entry.directory.at(entry.name), directory.at(second))
+      linkSync(entry.directory.at(entry.name), shelf.at(second))
       return second
     } catch (error) {
       if (!isErrno(error, 'EXDEV', 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK', 'ENOSYS')) throw error
@@ -100,12 +114,12 @@ export async function prepareStep(writer: Writer, change: PathChange, parents: M
 
   function link(target: string): string {
     const made = temporaryName()
-    symlinkSync(target, directory.at(made))
+    symlinkSync(target, shelf.at(made))
     names.push(made)
     return made
   }
 
-  async function stage(): Promise<string | null> {
+  async function stageAfter(): Promise<string | null> {
     if (after.kind === 'none') return null
     if (after.kind === 'bytes') return copy(after.bytes, after.like, after.mode)
     return after.kind === 'link' ? link(after.target) : secondName(after.from, after.version)
@@ -121,11 +135,11 @@ export async function prepareStep(writer: Writer, change: PathChange, parents: M
 
   function markAfter(staged: string | null): Mark {
     if (staged === null) return null
-    return after.kind === 'bytes' ? after.hash : nodeMark(directory.stat(staged) as { ino: bigint })
+    return after.kind === 'bytes' ? after.hash : nodeMark(shelf.stat(staged) as { ino: bigint })
   }
 
   try {
-    const staged = await stage()
+    const staged = await stageAfter()
     const version = before.kind === 'file' ? before.version : undefined
     const backup = before.kind === 'none' ? null : await secondName(place, version)
     const seen = directory.stat(name)
@@ -147,6 +161,7 @@ export async function prepareStep(writer: Writer, change: PathChange, parents: M
     return {
       change,
       place,
+      shelf,
       recorded: {
         path: place.path,
         staged,
@@ -159,12 +174,12 @@ export async function prepareStep(writer: Writer, change: PathChange, parents: M
       files,
       check,
       apply() {
-        applyStep({ directory, name }, { staged, backup }, change.path)
+        applyStep({ directory, name }, { staged, backup }, change.path, stage)
         isApplied = true
       },
       undo() {
         if (!isApplied) return
-        undoStep({ directory, name }, backup)
+        undoStep({ directory, name }, backup, stage)
         isApplied = false
       },
       identity() {
@@ -184,17 +199,29 @@ type Names = Pick<RecordedStep, 'staged' | 'backup'>
 export function applyStep(
   { directory, name }: Pick<OpenEntry, 'directory' | 'name'>,
   { staged, backup }: Names,
-  path: string
+  path: string,
+  stage: Stage | undefined
 ): void {
-  if (staged === null) return unlinkSync(directory.at(name))
+  const target = directory.at(name)
+  if (staged === null) return removeThrough(stage, target)
+  const source = (stage ?? directory).at(staged)
   // Where nothing was, nothing may be replaced.
-  if (backup === null) return createLink(directory.at(staged), directory.at(name), path)
-  renameSync(directory.at(staged), directory.at(name))
+  if (backup === null) createLink(source, target, path)
+  else renameSync(source, target)
 }
 
-export function undoStep({ directory, name }: Pick<OpenEntry, 'directory' | 'name'>, backup: string | null): void {
-  if (backup === null) return removeIfThere(directory.at(name))
-  renameSync(directory.at(backup), directory.at(name))
+export function undoStep(
+  { directory, name }: Pick<OpenEntry, 'directory' | 'name'>,
+  backup: string | null,
+  stage: Stage | undefined
+): void {
+  const target = directory.at(name)
+  if (backup !== null) return renameSync((stage ?? directory).at(backup), target)
+  try {
+    removeThrough(stage, target)
+  } catch (error) {
+    if (!isErrno(error, 'ENOENT')) throw error
+  }
 }
 
 /** The second link has changed the ctime; that apart, the file must be the one that was read. */

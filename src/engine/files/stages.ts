@@ -1,0 +1,245 @@
+// Where several hosts make changes ready. A change takes effect by one rename out of its root's stage, which the next authority takes away.
+import { linkSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, unlinkSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { join, relative, sep } from 'node:path'
+import { isErrno, OperationError } from '../../errors.ts'
+import { replaceFile } from '../../support/replace-file.ts'
+import type { Directory, Shelf } from './directory.ts'
+import { isOfThisProcess, ownFolder, temporaryName } from './temporary-names.ts'
+
+/** Of one root. Its paths name nothing any more once another authority has taken the stage. */
+export interface Stage extends Shelf {
+  /** Notes a rename that goes through the stage, so that the next authority ends it. @returns ends the note */
+  note(name: string, rename: StagedRename): () => void
+  /** True once another authority has taken it. */
+  isTaken(): boolean
+  /** What an error of a change means. @returns an OperationError if the stage was taken, or lies on another file system */
+  explain(error: unknown, path: string): unknown
+}
+
+interface StagedRename {
+  /** Canonical paths. */
+  readonly from: string
+  readonly to: string
+  readonly overwrite: boolean
+}
+
+export interface Stages {
+  of(path: string): Stage
+  /**
+   * Takes the stages of all roots from the authority before, and ends its renames.
+   * @returns the epoch that they were taken from. @throws Error that says what is in the way
+   */
+  take(epoch: number): number
+  /** Whether an earlier authority had made this ready, and no more. */
+  wasLeft(name: string): boolean
+  /** Once the transactions of earlier authorities are settled: removes what else they have left. */
+  sweep(): void
+}
+
+/** In the server's own folder. */
+export const stageFolder = 'stage'
+const maxTries = 100
+
+type Own = Pick<Directory, 'at'>
+
+/** @param openOwn opens, and makes, the server's own folder below a root */
+export function createStages(roots: readonly string[], openOwn: (root: string) => Own): Stages {
+  const held = new Map<string, Own>()
+  const left = new Set<string>()
+  let epoch = -1
+
+  function stageOf(root: string): Stage {
+    const at = (name: string) =>
+      held.get(root)?.at(join(stageFolder, inEpoch(epoch), name)) ?? join(root, ownFolder, name)
+    const isTaken = () => !isThere(at('.'))
+    return {
+      path: join(root, ownFolder, stageFolder),
+      at,
+      isTaken,
+      stat: (name) => lstatSync(at(name), { bigint: true, throwIfNoEntry: false }),
+      async sync() {
+        const folder = await open(at('.'))
+        try {
+          await folder.sync()
+        } finally {
+          await folder.close()
+        }
+      },
+      note(name, { from, to, overwrite }) {
+        const path = at(`${name}.json`)
+        replaceFile(path, JSON.stringify({ from: relative(root, from), to: relative(root, to), overwrite }), {
+          isDurable: true,
+          temporary: at(temporaryName())
+        })
+        return () => void succeeds(() => unlinkSync(path))
+      },
+      explain(error, path) {
+        if (isErrno(error, 'EXDEV'))
+          return new OperationError(
+            'WRITE_ERROR',
+            `Nothing was changed: ${path} lies on another file system than ${root}, and several hosts can serve one file system only. Make that folder a root of a tree of its own.`,
+            { path, cause: error }
+          )
+        if (!isErrno(error, 'ENOENT', 'ESTALE') || !isTaken()) return error
+        const message = `Another host has taken over the tree, and ${path} was not changed. Try again: the call then reaches the host that serves it.`
+        return new OperationError('OVERLOADED', message, { path, details: { retry_after_seconds: 1 }, cause: error })
+      }
+    }
+  }
+
+  const stages = roots.map((root) => ({ root, stage: stageOf(root) }))
+  const [first] = stages as [(typeof stages)[number]]
+
+  return {
+    of(path) {
+      const found = stages.find(({ root }) => path === root || path.startsWith(root.endsWith(sep) ? root : root + sep))
+      // Each place is below a root.
+      return (found ?? first).stage
+    },
+    take(next) {
+      const taken = roots.map((root) => {
+        // Kept open for good: paths of changes under way begin with its descriptor.
+        const own = held.get(root) ?? openOwn(root)
+        held.set(root, own)
+        return takeStage(own, root, next)
+      })
+      epoch = next
+      return Math.min(...taken)
+    },
+    wasLeft: (name) => left.has(name),
+    sweep() {
+      for (const { stage } of stages)
+        for (const name of readdirSync(stage.at('.')).filter((other) => !isOfThisProcess(other))) {
+          left.add(name)
+          succeeds(() => unlinkSync(stage.at(name)))
+        }
+    }
+  }
+}
+
+/** Removes a file by one rename into the stage. @param stage undefined if one host serves the tree */
+export function removeThrough(stage: Stage | undefined, path: string): void {
+  if (stage === undefined) return unlinkSync(path)
+  const staged = stage.at(temporaryName())
+  renameSync(path, staged)
+  // If that fails, the next authority removes it.
+  succeeds(() => unlinkSync(staged))
+}
+
+/**
+ * The outer name decides which authority has the stage: a rename from one epoch to the next succeeds only once. The inner folder is each
+ * epoch's own: a client of a network file system may still reach the renamed folder, but not one that was removed.
+ */
+function inEpoch(epoch: number): string {
+  return join(String(epoch), `of-${epoch}`)
+}
+
+function takeStage(own: Own, root: string, epoch: number): number {
+  const stage = own.at(stageFolder)
+  makeFirst(own)
+  for (let tries = 1; ; tries += 1) {
+    const found = Math.max(
+      ...readdirSync(stage)
+        .filter((name) => /^\d+$/.test(name))
+        .map(Number)
+    )
+    // The election that named this epoch is out of date, or has begun to count anew.
+    if (found > epoch)
+      throw new Error(
+        `the stage ${join(root, ownFolder, stageFolder)} is of epoch ${found}, which comes after ${epoch}: if etcd was set up anew, stop all hosts of this tree and remove that folder`
+      )
+    if (
+      found >= 0 &&
+      (found === epoch || succeeds(() => renameSync(join(stage, String(found)), join(stage, String(epoch)))))
+    ) {
+      const folder = join(stage, String(epoch))
+      const inner = join(stage, inEpoch(epoch))
+      make(inner)
+      for (const name of readdirSync(folder)) if (name !== `of-${epoch}`) empty(join(folder, name), inner, root)
+      probe(own, inner, root)
+      return found
+    }
+    // Another host was faster, and may have been about to make the stage.
+    if (tries === maxTries) throw new Error(`${join(root, ownFolder, stageFolder)} cannot be taken: remove that folder`)
+  }
+}
+
+/** Appears whole: a host that comes late to make the first one finds that there is one. */
+function makeFirst(own: Own): void {
+  if (isThere(own.at(stageFolder))) return
+  const made = own.at(`${stageFolder}-${randomBytes(6).toString('hex')}`)
+  mkdirSync(made, 0o700)
+  mkdirSync(join(made, '0'), 0o700)
+  try {
+    renameSync(made, own.at(stageFolder))
+  } catch (error) {
+    rmdirSync(join(made, '0'))
+    rmdirSync(made)
+    if (!isErrno(error, 'EEXIST', 'ENOTEMPTY')) throw error
+  }
+}
+
+/** Ends its renames, and keeps what transactions have staged. What a late writer adds meanwhile goes too: then it has no folder. */
+function empty(folder: string, kept: string, root: string): void {
+  for (let tries = 1; !succeeds(() => rmdirSync(folder)); tries += 1) {
+    if (tries === maxTries) throw new Error(`${folder} cannot be emptied: remove it`)
+    const names = readdirSync(folder)
+    for (const name of names.filter((other) => other.endsWith('.json'))) endRename(folder, name, root)
+    for (const name of names) succeeds(() => renameSync(join(folder, name), join(kept, name)))
+  }
+}
+
+/** Rolls a rename forward whose authority was lost between its two steps: no name has the file until then. */
+function endRename(folder: string, name: string, root: string): void {
+  const item = join(folder, name.slice(0, -'.json'.length))
+  if (!isThere(item)) return
+  succeeds(() => {
+    const { from, to, overwrite } = JSON.parse(readFileSync(join(folder, name), 'utf8')) as StagedRename
+    const [source, target] = [join(root, from), join(root, to)]
+    const isEnded = (overwrite || !isThere(target)) && succeeds(() => renameSync(item, target))
+    if (!isEnded && !isThere(source)) renameSync(item, source)
+  })
+  if (isThere(item))
+    throw new Error(
+      `${item} was being renamed when its host was lost: ${join(folder, name)} says to where. Move it, then start again`
+    )
+}
+
+/** Refuses a volume on which a late writer could not be kept out, or whose files could not be replaced. */
+function probe(own: Own, folder: string, root: string): void {
+  const [one, other] = [temporaryName(), temporaryName()]
+  try {
+    replaceFile(own.at(one), '', { isDurable: false, temporary: join(folder, one) })
+    linkSync(own.at(one), own.at(other))
+  } catch (error) {
+    throw new Error(
+      `several hosts cannot serve ${root}: its file system must rename between folders and make hard links (${String(error)})`,
+      { cause: error }
+    )
+  } finally {
+    for (const name of [one, other]) succeeds(() => unlinkSync(own.at(name)))
+  }
+}
+
+function make(folder: string): void {
+  try {
+    mkdirSync(folder, 0o700)
+  } catch (error) {
+    if (!isErrno(error, 'EEXIST')) throw error
+  }
+}
+
+function isThere(path: string): boolean {
+  return succeeds(() => lstatSync(path))
+}
+
+function succeeds(step: () => unknown): boolean {
+  try {
+    step()
+    return true
+  } catch {
+    return false
+  }
+}

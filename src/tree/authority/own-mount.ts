@@ -1,0 +1,57 @@
+// A relay whose authority has the volume at another path: paths that the authority says by itself, as this host has them.
+import { OperationError, type ErrorOnWire } from '../../errors.ts'
+import type { OperationResult } from '../../engine/context.ts'
+import type { TreeEvent } from '../../engine/events/tree-event.ts'
+import { mapTexts } from '../../support/map-texts.ts'
+import { relocation } from '../../support/relocate.ts'
+import { pathNames } from '../coordinator/common-paths.ts'
+import type { Relay } from './relay.ts'
+
+const messageNames: ReadonlySet<string> = new Set(['message'])
+
+/** Its input and answer are those of a harness, with names of their own. */
+const nativeHook = 'native_hook'
+
+/** @param own real path of the first root on this host */
+export function atOwnMount(relay: Relay, own: string): Relay {
+  const theirs = relay.roots[0] ?? own
+  if (theirs === own) return relay
+  const toTheirs = relocation(own, theirs)
+  const toOwn = relocation(theirs, own)
+  const inProse = (text: string) => text.replaceAll(`${theirs}/`, `${own}/`)
+  const inAnswer = <Answer>(answer: Answer): Answer =>
+    mapTexts(mapTexts(answer, pathNames, toOwn), messageNames, inProse) as Answer
+
+  return {
+    ...relay,
+    async call(name, input, options) {
+      const isNative = name === nativeHook
+      try {
+        const result = await relay.call(name, isNative ? mapEvery(input, toTheirs) : input, options)
+        return isNative ? (mapEvery(result, inProse) as OperationResult) : inAnswer(result)
+      } catch (error) {
+        if (!(error instanceof OperationError)) throw error
+        const wire: ErrorOnWire = error.toWire()
+        const { path, message } = wire
+        throw OperationError.fromWire({
+          ...inAnswer(wire),
+          path: path === undefined ? path : toOwn(path),
+          message: inProse(message)
+        })
+      }
+    },
+    listLocks: async ({ after, ...query }) =>
+      inAnswer(await relay.listLocks({ ...query, ...(after !== undefined && { after: toTheirs(after) }) })),
+    listActivity: async (minutes, limit) => inAnswer(await relay.listActivity(minutes, limit)),
+    listFiles: async (after, limit) => inAnswer(await relay.listFiles(after && toTheirs(after), limit)),
+    feed: (listener) => relay.feed((event) => listener(mapTexts(event, pathNames, toOwn) as TreeEvent))
+  }
+}
+
+/** Texts of several lines are no paths. */
+function mapEvery(value: unknown, map: (text: string) => string): unknown {
+  if (typeof value === 'string') return value.includes('\n') ? value : map(value)
+  if (Array.isArray(value)) return value.map((item) => mapEvery(item, map))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, item]: [string, unknown]) => [name, mapEvery(item, map)]))
+}

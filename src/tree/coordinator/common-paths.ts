@@ -1,0 +1,52 @@
+// Paths of calls in a form that means the same on every host of a tree, wherever it mounts the volume: relative to the first root.
+import { OperationError, withPath } from '../../errors.ts'
+import type { CallOperation, OperationResult } from '../../engine/context.ts'
+import { mapTexts } from '../../support/map-texts.ts'
+import { below } from '../../support/relocate.ts'
+
+/** Where inputs and answers have paths. */
+export const pathNames: ReadonlySet<string> = new Set([
+  'path',
+  'paths',
+  'filepath',
+  'filepaths',
+  'files',
+  'old_path',
+  'new_path',
+  'name',
+  'renamed_from',
+  'renamed_to',
+  'waits_for'
+])
+
+/**
+ * The engine gets relative paths, so that its receipts, leases and notices mean the same to the next authority. Answers name each file as
+ * the caller spelt it.
+ * @param spellings of the first root on this host
+ */
+export function withCommonPaths(call: CallOperation, spellings: readonly string[]): CallOperation {
+  function toCommon(path: string): string {
+    for (const root of spellings) {
+      const rest = below(root, path)
+      if (rest !== undefined) return rest === '' ? '.' : rest
+    }
+    return path
+  }
+
+  return async (name, input, options) => {
+    const spelt = new Map<string, string>()
+    const common = mapTexts(input, pathNames, (path) => {
+      const next = toCommon(path)
+      if (next !== path) spelt.set(next, path)
+      return next
+    })
+    if (spelt.size === 0) return call(name, input, options)
+    const restore = (path: string) => spelt.get(path) ?? path
+    try {
+      return mapTexts(await call(name, common, options), pathNames, restore) as OperationResult
+    } catch (error) {
+      if (!(error instanceof OperationError) || error.path === undefined) throw error
+      throw withPath(error, restore(error.path))
+    }
+  }
+}

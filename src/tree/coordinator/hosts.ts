@@ -1,0 +1,33 @@
+// The coordinator of a tree of several hosts, from the settings.
+import { hostname } from 'node:os'
+import type { Config } from '../../../schemas/config.ts'
+import type { Coordinator } from './coordinator.ts'
+import { createEtcdClient } from './etcd-client.ts'
+import { createEtcdCoordinator, type EtcdOptions } from './etcd.ts'
+import { createHostLink } from './host-link.ts'
+
+interface HostsOptions extends Pick<EtcdOptions, 'stages' | 'roots' | 'onTrouble'> {
+  readonly settings: Config['tree']
+}
+
+/** @throws Error if a file of the settings cannot be read */
+export function createHosts({ settings, ...options }: HostsOptions): Coordinator {
+  const { etcd_endpoints: endpoints, etcd_username: username, etcd_password: password } = settings
+  const { etcd_ca: ca, etcd_cert: cert, etcd_key: key, etcd_ttl_seconds: ttlSeconds } = settings
+  const { relay_secret: secret, relay_ca, relay_cert, relay_key } = settings
+  // A renewal must get round all endpoints before the lease ends.
+  const timeoutMs = (ttlSeconds * 1000) / (2 * Math.max(2, endpoints.length))
+  return createEtcdCoordinator({
+    ...options,
+    client: createEtcdClient({ endpoints, username, password, ca, cert, key, timeoutMs }),
+    createLink: (tree) => createHostLink({ secret, ca: relay_ca, cert: relay_cert, key: relay_key }, tree),
+    prefix: settings.etcd_prefix,
+    ttlSeconds,
+    advertise: parseAddress(settings.advertise)
+  })
+}
+
+function parseAddress(address: string): { host: string; port: number } {
+  const [, host = hostname(), port = '0'] = /^(.+):(\d+)$/.exec(address) ?? []
+  return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) }
+}

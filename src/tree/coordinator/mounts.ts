@@ -1,0 +1,29 @@
+// Finds file systems that are mounted below a root: a change there cannot take effect by a rename out of the root's stage.
+import { readFileSync } from 'node:fs'
+import { sep } from 'node:path'
+
+/** @throws Error that names the folder. Other systems than Linux do not say; there such a change is refused when it is made. */
+export function refuseMountsBelow(root: string): void {
+  const inside = root.endsWith(sep) ? root : root + sep
+  const below = mountPoints().find((path) => path.startsWith(inside))
+  if (below === undefined) return
+  throw new Error(
+    `several hosts cannot serve ${root}: ${below} is a file system of its own, and a change there cannot be kept from a host that lost the tree. Unmount it, or make it a tree of its own`
+  )
+}
+
+/** The fifth field of a line is the mount point, in which blanks are octal. */
+function mountPoints(): string[] {
+  let table: string
+  try {
+    table = readFileSync('/proc/self/mountinfo', 'utf8')
+  } catch {
+    return []
+  }
+  return table.split('\n').flatMap((line) => {
+    const path = line.split(' ')[4]
+    return path === undefined
+      ? []
+      : [path.replace(/\\(\d{3})/g, (_, octal: string) => String.fromCharCode(parseInt(octal, 8)))]
+  })
+}

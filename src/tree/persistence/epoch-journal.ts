@@ -1,0 +1,72 @@
+// The journals of a tree of several hosts: one file for each epoch, on the volume. A late writer adds to that of its own epoch only.
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { lockKey } from '../../engine/files/lock-key.ts'
+import { ownFolder } from '../../engine/files/temporary-names.ts'
+import { mapTexts } from '../../support/map-texts.ts'
+import { relocation } from '../../support/relocate.ts'
+import { moveJournal, readTree } from './records.ts'
+
+const folderName = 'hosts'
+const filePattern = /^journal-(\d+)$/
+const pathNames = new Set([
+  'path',
+  'given',
+  'filepath',
+  'from',
+  'to',
+  'renamedFrom',
+  'renamedTo',
+  'old_path',
+  'new_path'
+])
+/** Folded as lock keys are. */
+const spellingNames = new Set(['name', 'names'])
+/** Beside the present one. */
+const keptJournals = 2
+
+/**
+ * The journal of this epoch, which begins as a copy of the last one. Call it once no earlier authority can change a file any more.
+ * @param tree real path of the first root. @throws Error
+ */
+export function beginEpochJournal(tree: string, epoch: number): string {
+  const folder = join(tree, ownFolder, folderName)
+  const path = join(folder, `journal-${epoch}`)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const earlier = epochsIn(folder).filter((other) => other < epoch)
+  const [last] = earlier
+  if (last !== undefined) {
+    copyJournal(join(folder, `journal-${last}`), `${path}.copy`, tree)
+    renameSync(`${path}.copy`, path)
+  }
+  for (const old of earlier.slice(keptJournals))
+    for (const suffix of ['', '.lock', '.new', '.copy'])
+      rmSync(join(folder, `journal-${old}${suffix}`), { force: true })
+  return path
+}
+
+/** The last authority may have had the volume at another path. */
+function copyJournal(last: string, copy: string, tree: string): void {
+  const bytes = readFileSync(last)
+  if (readTree(bytes) === tree) return copyFileSync(last, copy)
+  writeFileSync(copy, moveJournal(bytes, tree, moveRecord(tree)), { mode: 0o600, flush: true })
+}
+
+function moveRecord(to: string) {
+  return (record: unknown, from: string): unknown => {
+    const move = relocation(from, to)
+    const moveFolded = relocation(lockKey(from), to)
+    const moveName = relocation(lockKey(from), lockKey(to))
+    const moved = mapTexts(record, pathNames, (path) => {
+      const found = move(path)
+      return found === path ? moveFolded(path) : found
+    })
+    return mapTexts(moved, spellingNames, moveName)
+  }
+}
+
+/** The latest first. */
+function epochsIn(folder: string): number[] {
+  const found = readdirSync(folder).flatMap((name) => filePattern.exec(name)?.[1] ?? [])
+  return found.map(Number).toSorted((one, other) => other - one)
+}
