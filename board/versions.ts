@@ -1,5 +1,5 @@
 // Asks the server for versions of files and what differs between them; asked for once, since a version never changes.
-import type { Diff } from '../schemas/contention.ts'
+import type { Diff } from '../schemas/diff.ts'
 import type { HistoryVersion } from './model.ts'
 import { call } from './server.ts'
 import { describeLines, parseUnified, type Hunk } from './unified.ts'

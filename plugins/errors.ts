@@ -139,8 +139,10 @@ export function answerUnparsable(error: NodeJS.ErrnoException, socket: Socket): 
   } else if (response.req.complete || response.writableEnded) {
     // Pending answers go out first.
     response.once('close', () => answerUnparsable(error, socket))
-  } else if (response.headersSent) socket.destroy()
-  else {
+  } else if (response.headersSent || response.req.method === 'GET') {
+    // A stream that has begun, or may begin yet: the body of a GET has no reader that could end it.
+    socket.destroy()
+  } else {
     response.shouldKeepAlive = false
     failBody(response.req, unparsable(error))
   }

@@ -165,3 +165,5 @@ export const modifications = (description: string) => ({
   modified_by: Type.Array(Modification, { description }),
   earlier_modifications: EarlierModifications
 })
+
+export const lineNumber = (description: string) => Type.Integer({ minimum: 0, description })

@@ -21,7 +21,7 @@ import {
   Timeout,
   Timestamp
 } from './common.ts'
-import { Diff } from './contention.ts'
+import { Diff } from './diff.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
 export const HistoryInput = inputObject({

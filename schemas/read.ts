@@ -1,6 +1,6 @@
 // async_read: content of a file, whole or by lines, with the hash of the whole (PRD 3.1).
 import { AgentId, Snapshot, DiffFormat, Encoding, Hash, HashOf, Path, StatusOk, Timestamp } from './common.ts'
-import { Diff } from './contention.ts'
+import { Diff } from './diff.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
 const Limit = Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {

@@ -14,7 +14,8 @@ import {
   Timeout,
   Timestamp
 } from './common.ts'
-import { Contention, mergedAnswer, Patch } from './contention.ts'
+import { Contention, mergedAnswer } from './contention.ts'
+import { Patch } from './patches.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
 export const changeKinds = ['update', 'write', 'append', 'delete', 'rename'] as const

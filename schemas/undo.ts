@@ -13,7 +13,8 @@ import {
   Timeout,
   Timestamp
 } from './common.ts'
-import { Diff, MergeConflict } from './contention.ts'
+import { MergeConflict } from './contention.ts'
+import { Diff } from './diff.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
 const Moment = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }))

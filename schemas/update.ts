@@ -14,7 +14,8 @@ import {
   Timeout,
   Timestamp
 } from './common.ts'
-import { mergedAnswer, OnContention, Patch } from './contention.ts'
+import { mergedAnswer, OnContention } from './contention.ts'
+import { Patch } from './patches.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
 /** One file of an update, alone or in a batch. */

@@ -284,7 +284,7 @@ t.test('a file that another agent has made is not replaced unread, nor brought b
 })
 
 t.test('a tool whose end no harness reports gives its file back within seconds', async (t) => {
-  const { tree, bob, session, history } = await start(t, { locks: { native_edit_seconds: 0.2 } })
+  const { tree, bob, session, history } = await start(t, { locks: { native_edit_seconds: 1 } })
   const anna = session('anna')
   const path = tree.path('a.txt')
   await anna.before('Write', { file_path: path, content: 'as announced\n' })

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
-import { openRaw, postHead } from '../fixtures/raw-http.ts'
+import { getHead, openRaw, openUsed, postHead } from '../fixtures/raw-http.ts'
 import { startServer } from '../fixtures/server.ts'
 import { makeTree } from '../fixtures/tree.ts'
 
@@ -113,11 +113,9 @@ t.test('the own names and the own pages are let in', async (t) => {
 
 t.test('every answer, of whatever kind, may be shown in no frame and is what its type says', async (t) => {
   const { url } = await startServer(t, makeTree(t, { f: 'one\n' }).root, {
-    daemon: { header_timeout_seconds: 0.2, request_timeout_seconds: 0.3 }
+    daemon: { header_timeout_seconds: 0.5, request_timeout_seconds: 0.6 }
   })
-  const host = `host: ${new URL(url).host}`
-  const get = (path: string, ...headers: string[]) =>
-    `${[`GET ${path} HTTP/1.1`, host, ...headers].join('\r\n')}\r\n\r\n`
+  const get = (path: string, ...headers: string[]) => getHead(url, path, ...headers)
   const post = (path: string, body: string, ...headers: string[]) =>
     postHead(url, path, `content-length: ${body.length}`, ...headers) + body
   const both = 'accept: application/json, text/event-stream'
@@ -151,7 +149,7 @@ t.test('every answer, of whatever kind, may be shown in no frame and is what its
     ['a body that never ends', `${postHead(url, '/async_read', 'content-length: 100')}{`, 408]
   ]
   for (const [title, bytes, wanted] of requests) {
-    const connection = await openRaw(t, url)
+    const connection = await openUsed(t, url)
     connection.write(bytes)
     const { status, headers } = await connection.answer()
     t.equal(status, wanted, title)

@@ -1,13 +1,13 @@
 // Requests that never end, that no parser can follow, and more of them at once than memory should hold: over raw sockets.
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
-import { openRaw, postHead, type RawAnswer } from '../fixtures/raw-http.ts'
+import { getHead, openRaw, openUsed, postHead, type RawAnswer } from '../fixtures/raw-http.ts'
 import { startServer } from '../fixtures/server.ts'
 import { makeTree } from '../fixtures/tree.ts'
 import { until } from '../fixtures/until.ts'
 
 const chunked = 'transfer-encoding: chunked'
-const impatient = { header_timeout_seconds: 0.2, request_timeout_seconds: 0.3 }
+const impatient = { header_timeout_seconds: 0.5, request_timeout_seconds: 0.6 }
 
 t.test('a request body that never ends is answered with 408, and its connection is closed', async (t) => {
   const tree = makeTree(t)
@@ -40,7 +40,7 @@ t.test('a request body that never ends is answered with 408, and its connection 
 
 t.test('what is broken behind whole requests waits for their answers', async (t) => {
   const { url } = await startServer(t, makeTree(t).root, { daemon: impatient })
-  const health = `GET /health HTTP/1.1\r\nhost: ${new URL(url).host}\r\n\r\n`
+  const health = getHead(url, '/health')
   const broken: [string, string, number][] = [
     ['a body that never ends', `${postHead(url, '/async_write', 'content-length: 100')}{`, 408],
     ['a chunk without a size', `${postHead(url, '/async_write', chunked)}no size\r\n`, 400],
@@ -49,7 +49,7 @@ t.test('what is broken behind whole requests waits for their answers', async (t)
   ]
   await Promise.all(
     broken.map(async ([title, bytes, wanted]) => {
-      const connection = await openRaw(t, url)
+      const connection = await openUsed(t, url)
       connection.write(health + health + bytes)
       for (const status of [200, 200, wanted]) t.equal((await connection.answer()).status, status, title)
       await connection.closed
@@ -67,7 +67,7 @@ t.test('a chunk whose size is no number of bytes ends its request and its connec
       // A size that the parser still takes never comes to its end.
       ['20000000000001', 408, 400]
     ] as [string, ...number[]][]) {
-      const connection = await openRaw(t, url)
+      const connection = await openUsed(t, url)
       connection.write(`${postHead(url, path, chunked)}${size}\r\n{`)
       const { status } = await connection.answer()
       t.ok(
@@ -82,7 +82,7 @@ t.test('a chunk whose size is no number of bytes ends its request and its connec
 
 t.test('a body that is not wanted, and never ends, does not keep its connection', async (t) => {
   const { url } = await startServer(t, makeTree(t).root, { daemon: { ...impatient, token: 'sesame' } })
-  const connection = await openRaw(t, url)
+  const connection = await openUsed(t, url)
   connection.write(`${postHead(url, '/async_write', 'content-length: 100')}{`)
   t.equal((await connection.answer()).status, 401)
   await connection.closed
@@ -90,8 +90,8 @@ t.test('a body that is not wanted, and never ends, does not keep its connection'
 
 t.test('a stream of events is closed where its own request never ends', async (t) => {
   const { url } = await startServer(t, makeTree(t).root, { daemon: impatient })
-  const connection = await openRaw(t, url)
-  connection.write(`GET /events HTTP/1.1\r\nhost: ${new URL(url).host}\r\ncontent-length: 100\r\n\r\n`)
+  const connection = await openUsed(t, url)
+  connection.write(getHead(url, '/events', 'content-length: 100'))
   await connection.closed
 })
 

@@ -1,5 +1,5 @@
 // The least that a diff can say: which lines of the current version have changed. For a difference that costs more than reading the file again.
-import type { Diff } from '../../../schemas/contention.ts'
+import type { Diff } from '../../../schemas/diff.ts'
 import type { Hunk } from './hunks.ts'
 import { summarize } from './json-changes.ts'
 

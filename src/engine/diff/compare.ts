@@ -1,5 +1,5 @@
 // One comparison, from two texts to the diff of the wire. Pure and synchronous: it runs on the caller's thread or on another.
-import type { Diff } from '../../../schemas/contention.ts'
+import type { Diff } from '../../../schemas/diff.ts'
 import { toChangedLines } from './changed-lines.ts'
 import { diffLines, type Hunk } from './hunks.ts'
 import { summarize, toJsonChanges } from './json-changes.ts'

@@ -1,19 +1,15 @@
 // The differ: compares two texts within a bound, small ones at once, large ones on a thread of its pool.
 import { availableParallelism } from 'node:os'
-import type { Patch } from '../../../schemas/contention.ts'
-import { createBudget, OutOfBudget, type Budget } from './budget.ts'
+import type { Patch } from '../../../schemas/patches.ts'
+import { createBudget, type Budget } from './budget.ts'
 import { compareTexts, toTask, type Comparison, type ComparisonTask, type DiffFormat } from './compare.ts'
 import { judgePatches } from './judge.ts'
-import { OperationError } from '../../errors.ts'
+import { createJobs, maxFallbackSteps } from './jobs.ts'
 import { editLines, sizeOfEdits, type EditTask, type EditResult } from './line-edits.ts'
 import { hasMoreLines } from './lines.ts'
 import { mergeTexts } from './merge.ts'
 import { applyPatches, type ApplyResult } from './patches.ts'
 import { applyUnified, judgeUnified, type UnifiedResult, type UnifiedTask } from './unified-patch.ts'
-import { PoolBusy } from './admission-queue.ts'
-import { createPool } from './pool.ts'
-import type { Jobs } from './worker.ts'
-import { largeTurn } from '../../support/large-work.ts'
 import type { JudgeTask, PatchJudgement } from './judgement.ts'
 import type { MergeResult, MergeTask } from './merge-result.ts'
 
@@ -96,10 +92,6 @@ export interface Differ {
 // Measured: the search for this many lines takes 1 to 5 ms, whatever the texts. What needs more is better off on a thread.
 const inlineEditLength = 100
 const inlineMs = 10
-// Steps of patches on the event loop: about 1 ms. Judging them costs the same again.
-const maxInlineSteps = 1024 * 1024
-// As a last resort: beyond it all other calls would wait too long.
-const maxFallbackSteps = 32 * maxInlineSteps
 // Edits by lines, in steps for each character: measured with texts of nothing but line breaks.
 const editStepsPerChar = 8
 // A merge compares four times, and searches other places for each change: 1 us a line.
@@ -107,8 +99,6 @@ const maxInlineMergeLines = 6_000
 // Merging as a last resort: one hunk a side, 10 ms for a million characters in lines of usual length.
 const maxFallbackMerge = 4 * 1024 * 1024
 const maxFallbackMergeLines = 60_000
-// What a job may take beyond its own bound: its linear part, the start of a thread, the wait for a turn.
-const patienceMs = 5_000
 const noSearch = { maxEditLength: 0, timeoutMs: 0 }
 const undecided: MergeResult = { conflicts: [], further: 0, hasContents: false, coarse: true }
 // Time for judging patches here, as a last resort.
@@ -128,7 +118,7 @@ export function createDiffer(options: DifferOptions = {}): Differ {
   const { contextLines = 3, maxEditLength = 2_000, timeoutMs = 1_000, inlineMaxBytes = 64 * 1024 } = options
   const { maxDiffBytes = 256 * 1024, maxTextBytes = Infinity, onFallback = () => {}, onTrouble = () => {} } = options
   const { maxWorkers = Math.min(Math.max(availableParallelism() - 1, 1), 4) } = options
-  const pool = createPool({ maxThreads: maxWorkers, patienceMs: timeoutMs + patienceMs, onTrouble })
+  const { onThread, withBudget, close } = createJobs({ maxWorkers, timeoutMs, onFallback, onTrouble })
   const inlineBound = {
     maxEditLength: Math.min(maxEditLength, inlineEditLength),
     timeoutMs: inlineMs,
@@ -199,31 +189,6 @@ export function createDiffer(options: DifferOptions = {}): Differ {
     return await withBudget('edit', task, make, signal)
   }
 
-  /** Within a small budget on the event loop, else on a thread, else within a larger budget on the event loop. */
-  async function withBudget<Name extends keyof Jobs>(
-    name: Name,
-    task: Jobs[Name]['task'],
-    work: (budget: Budget) => Jobs[Name]['result'],
-    signal: AbortSignal | undefined
-  ): Promise<Jobs[Name]['result']> {
-    signal?.throwIfAborted()
-    try {
-      return work(createBudget(maxInlineSteps))
-    } catch (error) {
-      if (!(error instanceof OutOfBudget)) throw error
-    }
-    const fallback = (reason: unknown) => {
-      // Threads are there: what they have no time for would hold the event loop as long.
-      if (reason instanceof PoolBusy) throw tooMuchWork()
-      try {
-        return work(createBudget(maxFallbackSteps))
-      } catch (error) {
-        throw error instanceof OutOfBudget ? tooMuchWork() : error
-      }
-    }
-    return await onThread(name, task, fallback, signal)
-  }
-
   async function merge({ signal, ...texts }: MergeInput): Promise<MergeResult> {
     signal?.throwIfAborted()
     const size = texts.base.length + texts.current.length + texts.incoming.length
@@ -241,27 +206,7 @@ export function createDiffer(options: DifferOptions = {}): Differ {
     return await onThread('merge', task, fallback, signal)
   }
 
-  /** If no thread answers, `fallback` does. */
-  async function onThread<Name extends keyof Jobs>(
-    name: Name,
-    task: Jobs[Name]['task'],
-    fallback: (reason: unknown) => Jobs[Name]['result'],
-    signal: AbortSignal | undefined
-  ): Promise<Jobs[Name]['result']> {
-    // To hand a task to a thread is to copy its texts.
-    await largeTurn()
-    signal?.throwIfAborted()
-    try {
-      return await pool.run(name, task, signal)
-    } catch (error) {
-      signal?.throwIfAborted()
-      onFallback(error)
-      await largeTurn()
-      return fallback(error)
-    }
-  }
-
-  return { compare, apply, applyUnified: applyUnifiedDiff, edit, merge, close: pool.close }
+  return { compare, apply, applyUnified: applyUnifiedDiff, edit, merge, close }
 }
 
 /** The answer of last resort, given on the event loop: one hunk between the common ends, if such a diff can be small enough. */
@@ -271,11 +216,4 @@ function compareCoarsely(task: ComparisonTask): Comparison {
   const comparison = compareTexts({ ...task, bound: noSearch })
   // A search might have found a smaller one.
   return { ...comparison, tooLarge: comparison.tooLarge && !comparison.coarse }
-}
-
-/** Either no thread is free, or the edits take longer than any caller should hold the file for. */
-function tooMuchWork(): OperationError {
-  const message =
-    'So many edits of such a large text take longer than the server allows, or it is too busy now. Nothing was changed. Send fewer edits at once, or the whole content.'
-  return new OperationError('OVERLOADED', message, { details: { retry_after_seconds: 1 } })
 }

@@ -1,5 +1,5 @@
 // The diff in the wire's JSON form (PRD 4.3): one change for each hunk, with line numbers, contents and context.
-import type { Change, DiffSummary } from '../../../schemas/contention.ts'
+import type { Change, DiffSummary } from '../../../schemas/diff.ts'
 import type { Hunk } from './hunks.ts'
 import { withoutTerminator } from './lines.ts'
 

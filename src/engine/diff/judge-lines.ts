@@ -1,5 +1,5 @@
 // Whether patches by lines, made for the base, still mean the same lines of the current text, and which these are now.
-import type { ApplicablePatch, LinePatch, PatchConflict } from '../../../schemas/contention.ts'
+import type { ApplicablePatch, LinePatch, PatchConflict } from '../../../schemas/patches.ts'
 import { OutOfBudget, type Budget } from './budget.ts'
 import { diffLines, type Hunk } from './hunks.ts'
 import type { JudgeTask, PatchJudgement } from './judgement.ts'

@@ -1,5 +1,5 @@
 // Whether the patches of a late update still do on the current text what they do on the base.
-import type { ApplicablePatch, PatchConflict, StringPatch } from '../../../schemas/contention.ts'
+import type { ApplicablePatch, PatchConflict, StringPatch } from '../../../schemas/patches.ts'
 import { OutOfBudget, unlimited, type Budget } from './budget.ts'
 import { judgeLinePatches } from './judge-lines.ts'
 import { areLinePatches, isLinePatch } from './line-patches.ts'

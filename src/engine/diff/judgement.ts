@@ -1,5 +1,5 @@
 // The task of judging patches, and its result.
-import type { ApplicablePatch, Patch, PatchConflict } from '../../../schemas/contention.ts'
+import type { ApplicablePatch, Patch, PatchConflict } from '../../../schemas/patches.ts'
 import type { DiffBound } from './runs.ts'
 
 export interface PatchJudgement {

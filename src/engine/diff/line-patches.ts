@@ -1,5 +1,5 @@
 // Patches by line numbers: all of them mean the text as it is before; all are made or none. Bytes of other lines stay.
-import type { LinePatch, Patch } from '../../../schemas/contention.ts'
+import type { LinePatch, Patch } from '../../../schemas/patches.ts'
 import { unlimited, type Budget } from './budget.ts'
 import type { LinePatchFailure } from './line-patch-failure.ts'
 import type { PatchFailure } from './patch-failure.ts'

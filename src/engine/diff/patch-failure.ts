@@ -1,5 +1,5 @@
 // Why a patch does not apply, with what its author needs to fix it: the places found, or the nearest lines and how they differ.
-import type { StringPatch } from '../../../schemas/contention.ts'
+import type { StringPatch } from '../../../schemas/patches.ts'
 import type { Budget } from './budget.ts'
 import { describeLinePatchFailure, type LinePatchFailure } from './line-patch-failure.ts'
 import { lineNumbersAt } from './lines.ts'

@@ -1,6 +1,6 @@
 // Patches: by text, each finds its old_string in the running text and puts new_string in its place; or by lines. All of them or none.
 import { constants } from 'node:buffer'
-import type { Patch, StringPatch } from '../../../schemas/contention.ts'
+import type { Patch, StringPatch } from '../../../schemas/patches.ts'
 import { unlimited, type Budget } from './budget.ts'
 import { applyLinePatches, areLinePatches, isLinePatch } from './line-patches.ts'
 import { splitMark } from './lines.ts'

@@ -2,7 +2,7 @@
 import type { StructuredPatch, StructuredPatchHunk } from 'diff'
 import { applyPatch } from 'diff/lib/patch/apply.js'
 import { parsePatch } from 'diff/lib/patch/parse.js'
-import type { PatchConflict } from '../../../schemas/contention.ts'
+import type { PatchConflict } from '../../../schemas/patches.ts'
 import { unlimited, type Budget } from './budget.ts'
 import type { PatchJudgement } from './judgement.ts'
 import { splitMark } from './lines.ts'

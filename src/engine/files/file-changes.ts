@@ -17,7 +17,8 @@ import { createCommit } from './transaction/commit.ts'
 import type { TransactionRecords } from './transaction/record.ts'
 import type { Unfinished } from './unfinished.ts'
 import type { OpenEntry } from './walk.ts'
-import { createWriter, explainWriteError, type AnnounceWrite, type WriteRequest } from './write-file.ts'
+import { createWriter, type AnnounceWrite, type WriteRequest } from './write-file.ts'
+import { explainWriteError } from './write-error.ts'
 
 export interface FileChangesOptions {
   readonly durability: Durability

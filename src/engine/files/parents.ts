@@ -6,7 +6,7 @@ import type { Directory } from './directory.ts'
 import type { Durability } from './durability.ts'
 import type { Unfinished } from './unfinished.ts'
 import type { OpenEntry } from './walk.ts'
-import { explainWriteError } from './write-file.ts'
+import { explainWriteError } from './write-error.ts'
 
 /** Missing parents that were just made: the place of the file, and how to remove them if the write fails. */
 export interface MadeParents {

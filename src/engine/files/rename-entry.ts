@@ -11,7 +11,8 @@ import { fileNotFound, requireRegular, type FileVersion } from './read-file.ts'
 import type { Stage, Stages } from './stages.ts'
 import type { Unfinished } from './unfinished.ts'
 import type { OpenEntry } from './walk.ts'
-import { explainWriteError, type Writer } from './write-file.ts'
+import type { Writer } from './write-file.ts'
+import { explainWriteError } from './write-error.ts'
 
 export interface RenameSource {
   readonly place: OpenEntry

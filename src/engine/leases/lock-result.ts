@@ -1,6 +1,6 @@
 // What lock_try and lock_wait tell of one file: the lease the agent holds, or who has it, and its place in the queue.
 import type { Report } from '../progress.ts'
-import type { LockResult } from '../../../schemas/locks.ts'
+import type { LockResult } from '../../../schemas/leases.ts'
 import { lockTime } from '../locks/clock.ts'
 import type { LeaseAcquisition } from '../locks/lease-acquisition.ts'
 import type { KeyStatus, LockMode } from '../locks/lock.ts'

@@ -1,5 +1,5 @@
 // What others have changed of what an agent has seen. It follows lines from version to version, so that they are counted as they are now.
-import type { Change } from '../../../schemas/contention.ts'
+import type { Change } from '../../../schemas/diff.ts'
 import { isMadeBy } from '../versions/history.ts'
 import type { Version } from '../versions/version.ts'
 import { decodeText } from '../files/text.ts'

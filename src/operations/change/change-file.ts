@@ -1,5 +1,6 @@
 // The one way to change a file: takes its lock, looks, makes the change, and outside the lock answers a change that came too late.
-import type { Contention, Patch } from '../../../schemas/contention.ts'
+import type { Contention } from '../../../schemas/contention.ts'
+import type { Patch } from '../../../schemas/patches.ts'
 import type { DiffFormat } from '../../engine/diff/compare.ts'
 import type { NotMerged } from '../../engine/diff/merge-result.ts'
 import type { FileVersion } from '../../engine/files/read-file.ts'

@@ -1,5 +1,7 @@
 // The answer to a change that was made for another version: the difference between the version that the caller knew and the current one.
-import type { Contention, Diff, Patch } from '../../../schemas/contention.ts'
+import type { Contention } from '../../../schemas/contention.ts'
+import type { Diff } from '../../../schemas/diff.ts'
+import type { Patch } from '../../../schemas/patches.ts'
 import { isWhole } from '../../engine/diff/changed-lines.ts'
 import type { DiffFormat } from '../../engine/diff/compare.ts'
 import type { PatchJudgement } from '../../engine/diff/judgement.ts'

@@ -1,5 +1,5 @@
 // A change made for a version that is no longer current: merged with other agents' changes of that version, or refused.
-import type { Diff } from '../../../schemas/contention.ts'
+import type { Diff } from '../../../schemas/diff.ts'
 import { isWhole } from '../../engine/diff/changed-lines.ts'
 import type { DiffFormat } from '../../engine/diff/compare.ts'
 import type { NotMerged } from '../../engine/diff/merge-result.ts'

@@ -1,6 +1,6 @@
 // Reading the JSON of a harness, whose members may be anything.
 import { resolve } from 'node:path'
-import type { StringPatch } from '../../../schemas/contention.ts'
+import type { StringPatch } from '../../../schemas/patches.ts'
 import type { Fields, FileEdit } from './native-call.ts'
 
 export function toFields(value: unknown): Fields {

@@ -1,5 +1,5 @@
 // Whether a native edit would overwrite what its session has not seen.
-import type { StringPatch } from '../../../schemas/contention.ts'
+import type { StringPatch } from '../../../schemas/patches.ts'
 import type { OperationContext } from '../../engine/context.ts'
 import { isWhole } from '../../engine/diff/changed-lines.ts'
 import type { FileVersion } from '../../engine/files/read-file.ts'

@@ -1,5 +1,5 @@
 // What a harness reports of its own tools, the same for every harness.
-import type { StringPatch } from '../../../schemas/contention.ts'
+import type { StringPatch } from '../../../schemas/patches.ts'
 
 /** Any object of a harness's own JSON. */
 export type Fields = Readonly<Record<string, unknown>>

@@ -1,6 +1,6 @@
 // The patches of Codex and opencode ("*** Begin Patch"): which files they change, and which texts.
 import { resolve } from 'node:path'
-import type { StringPatch } from '../../../schemas/contention.ts'
+import type { StringPatch } from '../../../schemas/patches.ts'
 import type { FileEdit } from './native-call.ts'
 
 interface Section {

@@ -10,7 +10,8 @@ export interface HealthAnswer {
   readonly degraded?: readonly string[]
 }
 
-const timeoutMs = 2000
+/** Less than a check of doctor may take. */
+const timeoutMs = 3000
 
 /** Whether one of our servers answers there, even if it asks for another token. */
 export function isServing({ state }: HealthAnswer): boolean {

@@ -13,8 +13,8 @@ import { version } from '../../support/installation.ts'
 import { toReadableLine } from './log-line.ts'
 import { surviveLostTerminal } from './lost-terminal.ts'
 
-/** The stop may take this long in addition to the time that running operations get. */
-const stopMarginMs = 500
+/** The stop may take this long in addition to the time that running operations get: seconds only where the machine is very busy. */
+const stopMarginMs = 2000
 const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 /** The process raises these itself. A handler would return to the failed instruction, and be called again for ever. */
 const faultSignals = ['SIGSEGV', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGABRT', 'SIGTRAP'] as const

@@ -7,7 +7,8 @@ import {
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createScope, type DirectScope } from './direct-http.ts'
-import { connectionOf, createMcpServer, type McpServerOptions } from './server.ts'
+import { connectionOf } from './caller.ts'
+import { createMcpServer, type McpServerOptions } from './server.ts'
 
 export interface McpSessionsOptions extends McpServerOptions {
   readonly maxSessions: number

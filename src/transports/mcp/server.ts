@@ -1,13 +1,10 @@
 // An MCP server over the operations: lists them as tools, calls them with the caller's identity, signal and progress.
-import { Server, type ProgressNotification, type ServerContext } from '@modelcontextprotocol/server'
-import { createHash } from 'node:crypto'
-import { headerText } from '../header-text.ts'
+import { Server, type ServerContext } from '@modelcontextprotocol/server'
 import { OperationError } from '../../errors.ts'
-import type { CallOperation, Caller } from '../../engine/context.ts'
-import type { Progress, Report } from '../../engine/progress.ts'
+import type { CallOperation } from '../../engine/context.ts'
 import { agentOperations } from '../../operations/index.ts'
 import { suggest } from '../../support/suggest.ts'
-import { readTrace } from '../../support/trace-context.ts'
+import { callOf, type CallDefaults } from './caller.ts'
 import { instructionsFor } from './instructions.ts'
 import type { ToolOperation } from './offered-tools.ts'
 import { listResources, readResource, resourceTemplates, toProtocolError, type ListFiles } from './resources.ts'
@@ -22,18 +19,14 @@ export interface ServerFacts {
   readonly version: string
 }
 
-export interface McpServerOptions extends ServerFacts {
+export interface McpServerOptions extends ServerFacts, CallDefaults {
   /** True if they are listed with the schemas of their answers, even if the client does not ask for these. */
   readonly hasOutputSchemas: boolean
   readonly call: CallOperation
-  /** Longest wait without progress notifications, in seconds. */
-  readonly maxWaitSeconds: number
   readonly listFiles: ListFiles
   readonly updates: ResourceUpdates
   /** Files that one session, connection or stream can be subscribed to. */
   readonly maxResources: number
-  /** The caller if neither header nor `_meta` nor session names one. */
-  readonly caller: Caller
 }
 
 /** What a server for one client can know of that client. */
@@ -126,43 +119,6 @@ async function callTool(options: McpServerOptions, name: string, input: unknown,
   return toToolResult(await runTool(call, operation, input, callOf(options, context)))
 }
 
-/** The caller, its time limit, and whether it wants progress. */
-function callOf(options: McpServerOptions, context: ServerContext): Call {
-  return makeCall(options, {
-    agentId: agentIdOf(context),
-    connection: connectionOf(context.sessionId),
-    trace: traceOf(context),
-    signal: signalOf(context),
-    progress: progressOf(context)
-  })
-}
-
-type Call = Parameters<CallOperation>[2]
-
-/** @param about what the request says beyond the connection */
-export function makeCall(
-  { caller, maxWaitSeconds }: Pick<McpServerOptions, 'caller' | 'maxWaitSeconds'>,
-  {
-    agentId,
-    connection,
-    trace,
-    signal,
-    progress
-  }: Pick<Caller, 'agentId' | 'connection' | 'trace'> & Omit<Call, 'caller'>
-): Call {
-  return {
-    caller: {
-      ...caller,
-      agentId: agentId ?? caller.agentId,
-      connection: connection ?? caller.connection,
-      ...(trace !== undefined && { trace }),
-      ...(progress === undefined && { maxWaitSeconds })
-    },
-    signal,
-    progress
-  }
-}
-
 /** With this in the `_meta` of tools/list, a client asks for the schemas of the answers. */
 const outputSchemasKey = 'async-crud-mcp/output_schemas'
 
@@ -186,74 +142,6 @@ function listingOf(operations: readonly ToolOperation[]): Listing {
   }
   listings.set(operations, listing)
   return listing
-}
-
-/** In the order of DESIGN.md: header, `_meta`, session. The input's own agent_id comes before all of them, in the operation. */
-function agentIdOf({ http, mcpReq, sessionId }: ServerContext): string | undefined {
-  const header = headerText(http?.req?.headers.get('x-agent-id'))
-  if (header !== undefined) return header
-  return agentIdIn(mcpReq._meta) ?? connectionOf(sessionId)
-}
-
-/** Of `_meta`, which the call itself has; else of the request that carries it. */
-function traceOf({ http, mcpReq }: ServerContext): Caller['trace'] {
-  const headers = http?.req?.headers
-  return (
-    readTrace(mcpReq._meta) ??
-    readTrace(headers && { traceparent: headers.get('traceparent'), tracestate: headers.get('tracestate') })
-  )
-}
-
-/** The agent's name in a client's `_meta`. */
-export function agentIdIn(meta: Readonly<Record<string, unknown>> | undefined): string | undefined {
-  const name = meta?.['async-crud-mcp/agent_id']
-  return typeof name === 'string' && name !== '' ? name : undefined
-}
-
-/** The name of a 2025-era session. With the session's id itself, any reader of an answer could speak for the session. */
-export function connectionOf(sessionId: string | undefined): string | undefined {
-  return sessionId && `session-${createHash('sha256').update(sessionId).digest('hex').slice(0, 8)}`
-}
-
-/** Aborted when the call is cancelled, and when the connection that waits for the answer is closed. */
-function signalOf({ http, mcpReq }: ServerContext): AbortSignal {
-  const connection = http?.req?.signal
-  return connection === undefined ? mcpReq.signal : AbortSignal.any([mcpReq.signal, connection])
-}
-
-/** Sends progress if the client asked for it. */
-function progressOf({ mcpReq }: ServerContext): Report | undefined {
-  const progressToken = mcpReq._meta?.progressToken
-  if (progressToken === undefined) return undefined
-  // Its signal shows that a client has gone.
-  return createProgress(progressToken, (notification) => void mcpReq.notify(notification).catch(() => {}))
-}
-
-/** The protocol wants numbers that grow, also where nothing but a place in a queue changes. */
-export function createProgress(
-  progressToken: string | number,
-  send: (notification: ProgressNotification) => void
-): Report {
-  let last: number | undefined
-  /** What waits had counted before the work began. */
-  let before: number | undefined
-  let total: number | undefined
-  return ({ message, done, total: steps }: Progress) => {
-    if (done !== undefined) {
-      before ??= last ?? 0
-      total = steps === undefined ? total : before + steps
-    }
-    const progress = done === undefined ? afterWait(last ?? 0, total) : (before ?? 0) + done
-    if (last !== undefined && progress <= last) return
-    last = progress
-    const params = { progressToken, progress, ...(total !== undefined && { total }), message }
-    send({ method: 'notifications/progress', params })
-  }
-}
-
-/** A wait within a step comes nearer to its end, and never there. */
-function afterWait(last: number, total: number | undefined): number {
-  return total === undefined ? last + 1 : (last + Math.floor(last) + 1) / 2
 }
 
 /** Of a name in a message. */

@@ -4,7 +4,9 @@ import type { Caller } from '../../engine/context.ts'
 import type { Operation } from '../../operations/definition/define.ts'
 import { readTrace } from '../../support/trace-context.ts'
 import { joinPieces } from '../encode-result.ts'
-import { agentIdIn, createProgress, makeCall, type McpServerOptions } from './server.ts'
+import { agentIdIn, makeCall } from './caller.ts'
+import { createProgress } from './progress.ts'
+import type { McpServerOptions } from './server.ts'
 import { encodeToolResult, runTool } from './tools.ts'
 
 /** For a text beyond what Node can hold in a string. */

@@ -8,6 +8,7 @@ import { createLazy, explainLoadError } from '../../support/lazy.ts'
 import { isLarge } from '../../support/encode-large.ts'
 import { parseJson } from '../parse-json.ts'
 import { readLines, type Line } from '../../support/read-lines.ts'
+import { answerBatch, refuse, refuseInBatch } from './batch.ts'
 import { failure, invalidRequest, readMessage, type Call, type Message, type Response } from './messages.ts'
 import { createMethods, type MethodsOptions } from './methods.ts'
 import { createWriter, type Writer } from './writer.ts'
@@ -72,6 +73,7 @@ export function serveStdio(options: StdioOptions): StdioConnection {
   input.once('end', () => (patience = setTimeout(abandon, drainMs)))
   // The reader of the lines gets the failure.
   pipeline(input, ahead, () => {})
+  const batches = { maxCalls, maxCharacters: maxBatchAnswer, answer: answerInBatch }
   const ended = serve()
 
   function abandon(error?: Error): void {
@@ -132,7 +134,7 @@ export function serveStdio(options: StdioOptions): StdioConnection {
     if (release === undefined) return
     const messages = Array.isArray(value) ? value.length : 1
     underWay += messages
-    const answered = Array.isArray(value) ? answerBatch(value) : answerOne(value as object)
+    const answered = Array.isArray(value) ? answerBatch(value, batches) : answerOne(value as object)
     void answered
       .then(send)
       .catch(onError)
@@ -174,34 +176,12 @@ export function serveStdio(options: StdioOptions): StdioConnection {
     }
   }
 
-  async function answerBatch(values: readonly unknown[]): Promise<Response | readonly Response[] | undefined> {
-    if (values.length === 0) return failure(null, invalidRequest('the batch is empty.'))
-    if (values.length > maxCalls)
-      return failure(null, invalidRequest(`a batch may have ${maxCalls} messages (daemon.max_stdio_calls).`))
-    const answers: (Response | undefined)[] = []
-    let next = 0
-    let characters = 0
-    async function work(): Promise<void> {
-      for (let index = next++; index < values.length; index = next++) {
-        const message = readMessage(values[index])
-        const answer =
-          characters > maxBatchAnswer ? refuse(message, batchIsFull()) : await answerPlain(message, refuseInBatch)
-        answers[index] = answer
-        characters += sizeOf(answer)
-      }
-    }
-    await Promise.all(Array.from({ length: batchWorkers }, work))
-    const responses = answers.filter((answer) => answer !== undefined)
-    return responses.length === 0 ? undefined : responses
-  }
-
-  function batchIsFull(): OperationError {
-    const text = `The answers of the batch already have ${maxBatchAnswer} characters (crud.max_batch_answer_bytes); this call was not made. Send it again.`
-    return new OperationError('OVERLOADED', text)
-  }
-
   async function answerOne(value: object): Promise<Response | undefined> {
     return answerPlain(readMessage(value), (call) => passOn(value, call))
+  }
+
+  async function answerInBatch(message: Message): Promise<Response | undefined> {
+    return answerPlain(message, refuseInBatch)
   }
 
   /** @param other answers every message that is not a plain method */
@@ -257,30 +237,6 @@ function isLargeAnswer(
 }
 
 const cancelMethod = 'notifications/cancelled'
-
-/** Calls of one batch that run at once. */
-const batchWorkers = 8
-
-/** Approximate length as JSON; only text counts. */
-function sizeOf(value: unknown): number {
-  if (typeof value === 'string') return value.length
-  if (typeof value !== 'object' || value === null) return 0
-  return Object.values(value).reduce<number>((sum, inner) => sum + sizeOf(inner), 0)
-}
-
-/** The answer to a call that is not made; a notification gets none. */
-function refuse(message: Message, error: OperationError): Response | undefined {
-  if (message.kind !== 'call') return message.kind === 'invalid' ? message.answer : undefined
-  const { id, method } = message.call
-  return id === undefined ? undefined : failure(id, error, method)
-}
-
-/** Messages of MCP must come one by one: its current revisions know no batches. */
-async function refuseInBatch(call: Call | undefined): Promise<Response | undefined> {
-  if (call?.id === undefined) return undefined
-  const reason = 'MCP messages cannot be sent in a batch. Send one message a line.'
-  return failure(call.id, invalidRequest(reason), call.method)
-}
 
 /** MCP's methods have a slash, except for these two. */
 function isMcpMethod(method: string): boolean {

@@ -2,7 +2,7 @@
 import { Ajv } from 'ajv'
 import fc from 'fast-check'
 import t from 'tap'
-import { Diff, type Change } from '../../../schemas/contention.ts'
+import { Diff, type Change } from '../../../schemas/diff.ts'
 import { compareTexts, toTask } from '../../../src/engine/diff/compare.ts'
 import { splitLines } from '../../../src/engine/diff/lines.ts'
 import { holds, pair } from './fixtures/texts.ts'

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { casesOf } from '../../fixtures/length.ts'
-import type { Patch } from '../../../schemas/contention.ts'
+import type { Patch } from '../../../schemas/patches.ts'
 import { judgePatches } from '../../../src/engine/diff/judge.ts'
 import { applyPatches } from '../../../src/engine/diff/patches.ts'
 import { holds, pair } from './fixtures/texts.ts'

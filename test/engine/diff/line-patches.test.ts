@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { casesOf } from '../../fixtures/length.ts'
-import type { LinePatch } from '../../../schemas/contention.ts'
+import type { LinePatch } from '../../../schemas/patches.ts'
 import { judgePatches } from '../../../src/engine/diff/judge.ts'
 import { describeFailure } from '../../../src/engine/diff/patch-failure.ts'
 import { applyPatches } from '../../../src/engine/diff/patches.ts'

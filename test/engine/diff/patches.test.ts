@@ -1,7 +1,7 @@
 // Patches: what they do, and what their author is told when one of them cannot be applied.
 import fc from 'fast-check'
 import t from 'tap'
-import type { Patch } from '../../../schemas/contention.ts'
+import type { Patch } from '../../../schemas/patches.ts'
 import { occurrences } from '../../../src/engine/diff/occurrences.ts'
 import { describeFailure, type PatchFailure } from '../../../src/engine/diff/patch-failure.ts'
 import { applyPatches } from '../../../src/engine/diff/patches.ts'

@@ -1,5 +1,5 @@
 // Turns the text a client knows into the current one by the diff of a contention answer, from the schema's descriptions alone.
-import type { Change, Diff } from '../../../schemas/contention.ts'
+import type { Change, Diff } from '../../../schemas/diff.ts'
 
 /** @throws Error where the diff does not fit the base */
 export function applyDiff(base: string, { format, changes, content }: Diff): string {

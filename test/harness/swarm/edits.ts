@@ -1,5 +1,5 @@
 // The edits of the swarm: each puts a unique marker at a random line, by a patch with as much context as makes it unique.
-import type { StringPatch } from '../../../schemas/contention.ts'
+import type { StringPatch } from '../../../schemas/patches.ts'
 import type { Random } from '../../fixtures/random.ts'
 import { markerPattern } from './protocol.ts'
 

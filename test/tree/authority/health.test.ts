@@ -13,6 +13,7 @@ import { thisProcess } from '../../../src/tree/state/state-file.ts'
 import { OperationError, toOperationError } from '../../../src/errors.ts'
 import { copyProgram } from '../../fixtures/installation.ts'
 import { call, healthOf, httpOn, memberOn, own, post, stdioOn } from '../../fixtures/processes.ts'
+import { getHead, openUsed } from '../../fixtures/raw-http.ts'
 import { runProgram, startProgram, startServer } from '../../fixtures/server.ts'
 import { startStdio } from '../../fixtures/stdio.ts'
 import { hashOf, makeTree, type Tree } from '../../fixtures/tree.ts'
@@ -72,6 +73,19 @@ t.test('an authority that hangs degrades the /health of its relays', async (t) =
   authority.process.kill('SIGCONT')
   await untilStatus(relay.url, 'healthy')
   t.match(await post(relay.url, 'async_read', { path: 'f' }), { content: 'one' })
+})
+
+t.test('a stream of events whose own request ends too late is closed, even while the authority hangs', async (t) => {
+  const tree = makeTree(t, { f: 'one' })
+  const authority = await httpOn(t, tree)
+  const daemon = { header_timeout_seconds: 0.2, request_timeout_seconds: 0.3 }
+  const { url } = await memberOn(t, tree, { daemon })
+  t.match(await healthOf(url), { role: 'relay' })
+  authority.process.kill('SIGSTOP')
+  const connection = await openUsed(t, url)
+  connection.write(getHead(url, '/events', 'content-length: 100'))
+  await connection.closed
+  t.match(await healthOf(url), { role: 'relay' }, 'before another process has taken over')
 })
 
 t.test('a state that the authority cannot write degrades its /health, and that of its relays', async (t) => {
