@@ -1,31 +1,9 @@
 // Receipts: the answers to changes that their callers have named, for those who did not get the answer and ask again.
-import { cancellationOf, OperationError, type ErrorOnWire } from '../../errors.ts'
+import { cancellationOf, OperationError } from '../../errors.ts'
 import { withResolvers } from '../../support/with-resolvers.ts'
 import type { Intent, Verdict } from './intent.ts'
-
-/** What a change was answered. */
-export type Outcome = { readonly result: object } | { readonly error: ErrorOnWire }
-
-/** Of one change: of a call, or of one file of a batch. Plain JSON. */
-export interface Receipt {
-  readonly agentId: string
-  readonly requestId: string
-  /** Of the file in a batch, else 0. */
-  readonly index: number
-  /** Of the operation and the whole input. */
-  readonly digest: string
-  /** Milliseconds since the epoch. */
-  readonly at: number
-  readonly outcome: Outcome
-  /** Present until it is known that the change was made. */
-  readonly intent?: Intent
-}
-
-/** Names a change. */
-export interface ReceiptKey {
-  readonly agentId: string
-  readonly requestId: string
-}
+import { createReceiptEntries, type ReceiptBounds, type ReceiptEntry } from './receipt-entries.ts'
+import type { Outcome, Receipt, ReceiptKey } from './receipt.ts'
 
 interface Request extends ReceiptKey {
   readonly digest: string
@@ -62,130 +40,18 @@ export interface ReceiptTurn {
   readonly record: (outcome: Outcome) => void
 }
 
-export interface ReceiptOptions {
-  readonly keepMs: number
-  /** Of each agent. */
-  readonly maxBytesPerAgent: number
-  /** Of all agents; the one that holds most makes room. */
-  readonly maxBytes: number
-  readonly now?: () => number
-}
-
-/** All receipts of one request. */
-interface Entry extends ReceiptKey {
-  readonly digest: string
-  readonly receipts: Map<number, Receipt>
-  at: number
-  bytes: number
-  /** Settles when the call under way ends. */
-  running: Promise<void> | undefined
-}
-
-interface Share {
-  /** By request id, the oldest first. */
-  readonly entries: Map<string, Entry>
-  bytes: number
-}
-
 export type Receipts = ReturnType<typeof createReceipts>
 
-/** Agents that use more than this of their room make room for all first. There are never many of them. */
-const heavyShare = 1 / 4
-
-/** In memory, beside the answer. */
-const entryBytes = 400
-
-// Longer than 150 lines: the states of a receipt, and all ways between them, in one place.
-export function createReceipts({ keepMs, maxBytesPerAgent, maxBytes, now = Date.now }: ReceiptOptions) {
-  const shares = new Map<string, Share>()
-  /** By their last change, the oldest first. */
-  const all = new Set<Entry>()
-  const heavy = new Set<Share>()
+export function createReceipts(options: ReceiptBounds) {
+  const { now = Date.now } = options
+  const entries = createReceiptEntries(options)
   const listeners = new Set<(change: ReceiptChange) => void>()
   const lineageListeners = new Set<() => void>()
   let lineage: string | undefined
-  let bytes = 0
 
-  function find({ agentId, requestId }: ReceiptKey): Entry | undefined {
-    return shares.get(agentId)?.entries.get(requestId)
-  }
-
-  function add(entry: Entry): void {
-    const share = shares.get(entry.agentId) ?? { entries: new Map(), bytes: 0 }
-    shares.set(entry.agentId, share)
-    share.entries.set(entry.requestId, entry)
-    all.add(entry)
-    weigh(entry, entryBytes + entry.agentId.length + entry.requestId.length)
-  }
-
-  function weigh(entry: Entry, change: number): void {
-    const share = shares.get(entry.agentId)
-    entry.bytes += change
-    bytes += change
-    if (share === undefined) return
-    share.bytes += change
-    if (share.bytes > maxBytesPerAgent * heavyShare) heavy.add(share)
-    else heavy.delete(share)
-  }
-
-  function remove(entry: Entry): void {
-    const share = shares.get(entry.agentId)
-    weigh(entry, -entry.bytes)
-    all.delete(entry)
-    share?.entries.delete(entry.requestId)
-    if (share?.entries.size === 0) shares.delete(entry.agentId)
-  }
-
-  function forgetOld(): void {
-    const oldest = now() - keepMs
-    for (const entry of all) {
-      if (entry.at > oldest) return
-      if (entry.running === undefined) remove(entry)
-    }
-  }
-
-  /** An agent makes room for itself first, then the one that holds most: no agent loses its receipts by what another one does. */
-  function makeRoom(agentId: string): void {
-    const own = () => {
-      const share = shares.get(agentId)
-      return share !== undefined && share.bytes > maxBytesPerAgent ? share : undefined
-    }
-    const most = () => (bytes > maxBytes ? heaviest() : undefined)
-    for (const next of [own, most]) for (let share = next(); share !== undefined && removeOldest(share);) share = next()
-  }
-
-  /** Of the agents that hold much, the one that holds most; else the one with the oldest receipt. */
-  function heaviest(): Share | undefined {
-    let most: Share | undefined
-    for (const share of heavy) if (share.bytes > (most?.bytes ?? 0)) most = share
-    if (most !== undefined) return most
-    for (const { agentId, running } of all) if (running === undefined) return shares.get(agentId)
-    return undefined
-  }
-
-  /** @returns false if all are of calls under way */
-  function removeOldest({ entries }: Share): boolean {
-    for (const entry of entries.values()) {
-      if (entry.running !== undefined) continue
-      remove(entry)
-      return true
-    }
-    return false
-  }
-
-  /** It counts as the agent's newest. */
-  function renew(entry: Entry): void {
-    const entries = shares.get(entry.agentId)?.entries
-    entry.at = now()
-    all.delete(entry)
-    all.add(entry)
-    entries?.delete(entry.requestId)
-    entries?.set(entry.requestId, entry)
-  }
-
-  function keep(entry: Entry, receipt: Receipt, to: 'kept' | 'made' = 'kept'): void {
-    drop(entry, receipt.index)
-    settle(entry, receipt)
+  function keep(entry: ReceiptEntry, receipt: Receipt, to: 'kept' | 'made' = 'kept'): void {
+    entries.drop(entry, receipt.index)
+    entries.put(entry, receipt)
     notify({ receipt, to })
   }
 
@@ -193,21 +59,13 @@ export function createReceipts({ keepMs, maxBytesPerAgent, maxBytes, now = Date.
     for (const listener of listeners) listener(change)
   }
 
-  function drop(entry: Entry, index: number): Receipt | undefined {
-    const receipt = entry.receipts.get(index)
-    if (receipt === undefined) return undefined
-    entry.receipts.delete(index)
-    weigh(entry, -sizeOf(receipt))
-    return receipt
-  }
-
-  function dropUnmade(entry: Entry, index: number): void {
+  function dropUnmade(entry: ReceiptEntry, index: number): void {
     if (entry.receipts.get(index)?.intent === undefined) return
-    const receipt = drop(entry, index)
+    const receipt = entries.drop(entry, index)
     if (receipt !== undefined) notify({ receipt, to: 'gone' })
   }
 
-  function turnOf(entry: Entry, index: number, isNamedByCaller: boolean): ReceiptTurn {
+  function turnOf(entry: ReceiptEntry, index: number, isNamedByCaller: boolean): ReceiptTurn {
     const { agentId, requestId, digest } = entry
     const receiptOf = (outcome: Outcome) => ({ agentId, requestId, index, digest, at: now(), outcome })
     return {
@@ -237,10 +95,10 @@ export function createReceipts({ keepMs, maxBytesPerAgent, maxBytes, now = Date.
   }
 
   /** @throws OperationError INVALID_REQUEST, AUTHORITY_LOST */
-  async function enter(request: Request, signal: AbortSignal): Promise<Entry> {
+  async function enter(request: Request, signal: AbortSignal): Promise<ReceiptEntry> {
     for (;;) {
-      forgetOld()
-      const entry = find(request)
+      entries.forgetOld()
+      const entry = entries.find(request)
       if (entry === undefined) return begin(request)
       if (entry.digest !== request.digest) throw otherInput(request.requestId)
       if (entry.running === undefined) return entry
@@ -248,20 +106,13 @@ export function createReceipts({ keepMs, maxBytesPerAgent, maxBytes, now = Date.
     }
   }
 
-  function begin({ agentId, requestId, digest, repeats }: Request): Entry {
+  function begin({ agentId, requestId, digest, repeats }: Request): ReceiptEntry {
     // Nothing is known of a change that was made under another journal.
     if (repeats !== undefined && repeats !== lineage) throw notKept()
-    const entry = { agentId, requestId, digest, receipts: new Map(), at: now(), bytes: 0, running: undefined }
-    add(entry)
-    return entry
+    return entries.add({ agentId, requestId, digest, at: now() })
   }
 
-  function settle(entry: Entry, receipt: Receipt): void {
-    entry.receipts.set(receipt.index, receipt)
-    weigh(entry, sizeOf(receipt))
-  }
-
-  function settleJudged(entry: Entry, { intent, ...receipt }: Receipt, verdict: Verdict): void {
+  function settleJudged(entry: ReceiptEntry, { intent, ...receipt }: Receipt, verdict: Verdict): void {
     if (verdict === 'made') return keep(entry, receipt)
     if (verdict === 'unclear')
       return keep(entry, { ...receipt, outcome: { error: unclear(receipt.requestId).toWire() } })
@@ -295,9 +146,9 @@ export function createReceipts({ keepMs, maxBytesPerAgent, maxBytes, now = Date.
         return await carryOut(turnOf(entry, 0, request.isNamedByCaller))
       } finally {
         entry.running = undefined
-        if (entry.receipts.size === 0) remove(entry)
-        else renew(entry)
-        makeRoom(entry.agentId)
+        if (entry.receipts.size === 0) entries.remove(entry)
+        else entries.renew(entry)
+        entries.makeRoom(entry.agentId)
         resolve()
       }
     },
@@ -307,46 +158,27 @@ export function createReceipts({ keepMs, maxBytesPerAgent, maxBytes, now = Date.
       return () => listeners.delete(listener)
     },
     *all(): Generator<Receipt> {
-      for (const entry of all) yield* entry.receipts.values()
+      for (const entry of entries.byLastChange()) yield* entry.receipts.values()
     },
     /** Receipts of earlier processes, the oldest first. @param judge of a change that a killed process was about to make */
     restore(restored: Iterable<Receipt>, judge: (intent: Intent) => Verdict): void {
       for (const { intent, ...receipt } of restored) {
         const { agentId, requestId, digest, at } = receipt
+        const known = entries.find(receipt)
+        if (known !== undefined && (known.digest !== digest || known.receipts.has(receipt.index))) continue
         // The clock may have been set back meanwhile.
-        const entry = find(receipt) ?? {
-          agentId,
-          requestId,
-          digest,
-          receipts: new Map(),
-          at: Math.min(at, now()),
-          bytes: 0,
-          running: undefined
-        }
-        if (entry.receipts.has(receipt.index) || entry.digest !== digest) continue
-        if (entry.bytes === 0) add(entry)
-        if (intent === undefined) settle(entry, receipt)
+        const entry = known ?? entries.add({ agentId, requestId, digest, at: Math.min(at, now()) })
+        if (intent === undefined) entries.put(entry, receipt)
         else settleJudged(entry, { ...receipt, intent }, judge(intent))
-        if (entry.receipts.size === 0) remove(entry)
-        makeRoom(agentId)
+        if (entry.receipts.size === 0) entries.remove(entry)
+        entries.makeRoom(agentId)
       }
-      forgetOld()
+      entries.forgetOld()
     },
     get bytes(): number {
-      return bytes
+      return entries.bytes
     }
   }
-}
-
-/** An intent and its receipt have the same outcome as a rule: then it is measured once. */
-const sizes = new WeakMap<Outcome, number>()
-
-function sizeOf({ outcome }: Receipt): number {
-  const known = sizes.get(outcome)
-  if (known !== undefined) return known
-  const size = JSON.stringify(outcome).length
-  sizes.set(outcome, size)
-  return size
 }
 
 function untilSettled(running: Promise<void>, signal: AbortSignal): Promise<void> {

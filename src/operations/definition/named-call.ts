@@ -3,7 +3,8 @@ import { RequestId } from '../../../schemas/common.ts'
 import { isOperationError, OperationError } from '../../errors.ts'
 import type { Caller, OperationContext } from '../../engine/context.ts'
 import { digestOf } from '../../engine/receipts/digest.ts'
-import type { Outcome, ReceiptTurn } from '../../engine/receipts/receipts.ts'
+import type { Outcome } from '../../engine/receipts/receipt.ts'
+import type { ReceiptTurn } from '../../engine/receipts/receipts.ts'
 import { Validator } from '../../support/validation/validator.ts'
 
 interface NamedInput {

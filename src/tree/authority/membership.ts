@@ -8,7 +8,8 @@ import type { AuthorityServer } from './authority-server.ts'
 import type { EngineLink } from '../../engine/engine-link.ts'
 import type { Hello } from './messages.ts'
 import { atOwnMount } from './own-mount.ts'
-import { authorityLost, connectFirst, RefusedByAuthority, type Relay } from './relay.ts'
+import { authorityLost } from './authority-lost.ts'
+import { connectFirst, RefusedByAuthority, type Relay } from './relay.ts'
 
 export interface MembershipOptions {
   readonly coordinator: Coordinator

@@ -9,7 +9,9 @@ import type { TrackedFiles } from '../../engine/versions/tracked-files.ts'
 import { isLarge } from '../../support/encode-large.ts'
 import { withResolvers } from '../../support/with-resolvers.ts'
 import type { Connect } from './meeting-point.ts'
+import { authorityLost } from './authority-lost.ts'
 import { openChannel } from './channel.ts'
+import { watchSilence } from './watch-silence.ts'
 import type { EngineLink } from '../../engine/engine-link.ts'
 import type { AuthorityMessage, EngineSettings, Hello, RelayMessage, RelayRequest, StateOnDisk } from './messages.ts'
 
@@ -254,52 +256,4 @@ function isNamedCall(question: Question): boolean {
   if (question.type !== 'call') return false
   const { input, caller } = question
   return caller.requestId !== undefined || (typeof input === 'object' && input !== null && 'request_id' in input)
-}
-
-/**
- * @param operation that was called; undefined if no agent asked for it
- * @param isNamed true if a repeat of the call finds its receipt
- */
-export function authorityLost(operation = '', isNamed = false): OperationError {
-  const message = 'The process that carried out this call has ended, or does not answer any more.'
-  return new OperationError('AUTHORITY_LOST', `${message} ${adviceAfterLoss(operation, isNamed)}`)
-}
-
-function adviceAfterLoss(operation: string, isNamed: boolean): string {
-  if (isNamed)
-    return 'It is not known whether a change was made: send the very same call again with the same request_id. The change is made once.'
-  if (/^lock_(?:try|wait|renew)$/.test(operation))
-    return 'It is not known which leases you hold: call lock_status, then call again for those that are missing.'
-  if (operation === 'lock_break')
-    return 'It is not known whether the leases were ended: call lock_status, and break those that the same agent holds still.'
-  if (operation.startsWith('lock_')) return 'It is not known whether it was done: call it again, which does no harm.'
-  if (operation === 'edit_file')
-    return 'It is not known whether a change was made: read the file with read_file, then try again.'
-  return 'It is not known whether a change was made: read the file with async_read, then try again. Your leases may be gone: check with lock_status.'
-}
-
-interface Silence {
-  readonly isAsked: () => boolean
-  /** By performance.now(). */
-  readonly heardAt: () => number
-  readonly silenceMs: () => number
-  readonly ask: () => void
-  readonly giveUp: () => void
-}
-
-/** Looks four times within the allowed time; pings, and gives the authority up if the ping brings no answer in time. */
-function watchSilence({ isAsked, heardAt, silenceMs, ask, giveUp }: Silence): NodeJS.Timeout {
-  let askedAt: number | undefined
-  return setInterval(() => {
-    if (!isAsked() || (askedAt !== undefined && heardAt() >= askedAt)) askedAt = undefined
-    if (!isAsked()) return
-    if (askedAt === undefined) {
-      askedAt = performance.now()
-      return ask()
-    }
-    if (performance.now() - askedAt < silenceMs()) return
-    const since = askedAt
-    // This process itself may have been suspended: what has come meanwhile is read first.
-    setImmediate(() => heardAt() < since && giveUp())
-  }, silenceMs() / 4).unref()
 }

@@ -1,26 +1,24 @@
 // The tree as this process sees it: one engine for all of its processes, and a state file that says where they are.
-import { randomUUID } from 'node:crypto'
 import type { ByteBudget } from '../../engine/byte-budget.ts'
 import type { Config } from '../../../schemas/config.ts'
 import type { Coordinator } from '../coordinator/coordinator.ts'
 import { withCommonPaths } from '../coordinator/common-paths.ts'
 import { withReadsAlone } from '../coordinator/read-alone.ts'
 import type { HostFacts } from '../coordinator/host-facts.ts'
-import { createStateFile, type Member, type StateFile } from '../state/state-file.ts'
-import { OperationError } from '../../errors.ts'
-import { explainRootError } from '../../engine/files/walk-error.ts'
-import type { Caller, Logger, OperationResult, TreeFacts } from '../../engine/context.ts'
+import type { Member } from '../state/state-file.ts'
+import { createStateFiles } from '../state/state-files.ts'
+import type { Logger, TreeFacts } from '../../engine/context.ts'
 import type { Receipts } from '../../engine/receipts/receipts.ts'
 import type { Events } from '../../engine/events/event-hub.ts'
-import { createAsking, type Repeats, type Use } from './asking.ts'
+import { createAsking } from './asking.ts'
 import { createAuthorityServer } from './authority-server.ts'
+import { createTreeCall, guardAnswers, type OperationNature } from './call-tree.ts'
 import type { EngineLink } from '../../engine/engine-link.ts'
 import { createEventFeed } from './event-feed.ts'
 import { createHandOver } from './hand-over.ts'
 import { createMembership } from './membership.ts'
 import { protocol, type EngineSettings, type StateOnDisk } from './messages.ts'
-import { authorityLost } from './relay.ts'
-import { messageOf } from '../../support/error-message.ts'
+import { createObstacle } from './obstacle.ts'
 
 /** What the tree needs only of the engine of this process. */
 interface OwnEngine extends EngineLink {
@@ -30,16 +28,6 @@ interface OwnEngine extends EngineLink {
   readonly leaseConnections: () => Iterable<string>
   /** The names of the calls whose places are kept until their relays ask again. */
   readonly places: () => readonly string[]
-}
-
-interface OperationNature {
-  /** True if it concerns only this process. */
-  readonly isLocal: boolean
-  readonly repeats: Repeats
-  /** True if it only reads what is on the disk. */
-  readonly readsDisk: boolean
-  /** True if its calls wait in places that outlive a process. */
-  readonly keepsPlaces: boolean
 }
 
 export interface TreeOptions {
@@ -107,9 +95,9 @@ export function createTree(options: TreeOptions): Tree {
   const { onRole, onDisplaced, degrade, log } = options
   const engine = coordinator.isLeased ? guardAnswers(options.engine, coordinator) : options.engine
   // Programs that look for the tree on another host would not reach this one by it.
-  const stateFiles = coordinator.isLeased ? [] : roots.map((root) => createStateFile(root, roots))
+  const stateFiles = createStateFiles(coordinator.isLeased ? [] : roots, (message) => degrade('state file', message))
   const settings = (): EngineSettings => ({ crud: config().crud, locks: config().locks })
-  let lastTrouble: string | undefined
+  const obstacle = createObstacle(roots[0], { degrade, log })
   const eventFeed = createEventFeed(events, (error) =>
     log.warn({ err: error }, 'the events of the tree cannot be received')
   )
@@ -160,7 +148,7 @@ export function createTree(options: TreeOptions): Tree {
       handOver.awaitAll()
     },
     onAuthority() {
-      endTrouble()
+      obstacle.end()
       log.info({ root: roots[0] }, 'authority of the tree')
       announce()
       eventFeed.takeOver()
@@ -168,7 +156,7 @@ export function createTree(options: TreeOptions): Tree {
     },
     onRelay(relay) {
       const { pid, settings: authoritySettings } = relay
-      endTrouble()
+      obstacle.end()
       followState(relay.state)
       eventFeed.changeTo(relay)
       onRole('relay')
@@ -184,10 +172,10 @@ export function createTree(options: TreeOptions): Tree {
         )
     },
     onWatch() {
-      endTrouble()
-      if (!stateFiles.every((file) => file.isInPlace())) announce()
+      obstacle.end()
+      if (!stateFiles.areInPlace()) announce()
     },
-    onTrouble,
+    onTrouble: (error) => obstacle.report(error),
     onDisplaced
   })
 
@@ -197,65 +185,28 @@ export function createTree(options: TreeOptions): Tree {
     lineageOf: (link) => (link === engine ? options.receipts.lineage : link.lineage?.())
   })
 
-  /** Logs it once, and not at every look. */
-  function onTrouble(error: unknown): void {
-    const trouble = messageOf(error)
-    if (trouble !== lastTrouble) log.error({ err: error }, `this process cannot serve the tree: ${trouble}`)
-    lastTrouble = trouble
-    degrade('tree', explainObstacle(error).message)
-  }
-
-  function endTrouble(): void {
-    lastTrouble = undefined
-    degrade('tree', undefined)
-  }
-
   /** A relay's request is carried out only if this process still has the tree. */
   async function onThisEngine<Result>(use: () => Promise<Result>): Promise<Result> {
     try {
       await membership.ensurePlace()
     } catch (error) {
-      throw explainObstacle(error)
+      throw obstacle.explain(error)
     }
     return use()
-  }
-
-  /** Why this process cannot serve the tree now, as the error of an operation. */
-  function explainObstacle(error: unknown): OperationError {
-    if (error instanceof OperationError) return error
-    // The root has gone, or this process may no longer enter it.
-    const explained = error instanceof Error ? explainRootError(error.cause ?? error, roots[0]) : error
-    if (explained instanceof OperationError) return explained
-    const message = `This process cannot help to serve ${roots[0]}: ${messageOf(error)}. Nothing was done.`
-    return new OperationError('SERVER_ERROR', message, { cause: error })
   }
 
   /** Publishes to other programs where clients reach the tree: here, else at a relay that listens. */
   function announce(): void {
     if (membership.role() !== 'authority') return
     const self = member()
-    const reachable = self.port === null ? server.members().find(({ port }) => port !== null) : self
-    onStateFiles((file) => file.write(reachable ?? self), 'write')
-  }
-
-  /** A process that cannot write where the tree is served serves it all the same. */
-  function onStateFiles(act: (file: StateFile) => void, what: string): void {
-    let trouble: string | undefined
-    for (const file of stateFiles) {
-      try {
-        act(file)
-      } catch (error) {
-        trouble = `The server could not ${what} a state file: ${messageOf(error)}. It serves the tree, but discover and the guard may not find it.`
-      }
-    }
-    degrade('state file', trouble)
+    stateFiles.write(self.port === null ? (server.members().find(({ port }) => port !== null) ?? self) : self)
   }
 
   async function linkFor(signal?: AbortSignal): Promise<EngineLink> {
     try {
       return await membership.link(signal)
     } catch (error) {
-      throw explainObstacle(error)
+      throw obstacle.explain(error)
     }
   }
 
@@ -277,31 +228,13 @@ export function createTree(options: TreeOptions): Tree {
     membership.link().then(tell, () => {})
   }
 
-  const callTree: EngineLink['call'] = async (name, input, call) => {
-    const { isLocal, repeats, keepsPlaces } = natureOf(name)
-    if (isLocal) return engine.call(name, input, call)
-    handOver.add(call.caller.connection)
-    const askedAt = performance.now()
-    let through: Pick<Caller, 'place' | 'callId'> | undefined
-    const use: Use<OperationResult> = (link, lost) => {
-      // Only the answer of another process can be lost.
-      if (link === engine && through === undefined) return link.call(name, input, call)
-      const waitedMs = through && performance.now() - askedAt
-      through ??= {
-        ...(keepsPlaces && { place: handOver.nextPlace() }),
-        ...(repeats === 'by-receipt' && { callId: randomUUID() })
-      }
-      return link.call(name, input, { ...call, caller: { ...call.caller, ...through, waitedMs, repeats: lost } })
-    }
-    try {
-      return await ask(use, { repeats, signal: call.signal })
-    } catch (error) {
-      const place = through?.place
-      if (place !== undefined) notify((link) => link.endPlace(place))
-      throw error
-    }
-  }
-
+  const callTree = createTreeCall({
+    engine,
+    ask,
+    natureOf,
+    handOver,
+    endPlace: (place) => notify((link) => link.endPlace(place))
+  })
   const callOrRead = withReadsAlone(callTree, options.engine.call, (name) => natureOf(name).readsDisk)
   const callOfHosts = withCommonPaths(callOrRead, options.spellings)
 
@@ -335,7 +268,7 @@ export function createTree(options: TreeOptions): Tree {
     announceLeaving: () => membership.announceLeaving(),
     async leave() {
       handOver.close()
-      if (membership.role() === 'authority') onStateFiles((file) => file.removeOwn(), 'remove')
+      if (membership.role() === 'authority') stateFiles.remove()
       await membership.leave()
     }
   }
@@ -358,18 +291,6 @@ export function createRootlessTree(engine: EngineLink): Tree {
     endConnections: () => {},
     isLast: () => false,
     leave: async () => {}
-  }
-}
-
-/** What was found or done once another process may have been the authority is not answered. */
-function guardAnswers(engine: OwnEngine, { isInPlace }: Coordinator): OwnEngine {
-  return {
-    ...engine,
-    async call(name, input, call) {
-      const result = await engine.call(name, input, call)
-      if (!isInPlace()) throw authorityLost(name)
-      return result
-    }
   }
 }
 

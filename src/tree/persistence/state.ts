@@ -3,7 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '../../engine/context.ts'
 import { createJournal, type JournalOptions, type Opened, type SetAside } from './journal.ts'
 import type { KeptBases } from './kept-bases.ts'
-import type { Change, PersistedPart } from './part.ts'
+import { gatherRecords } from './gathered-records.ts'
+import type { PersistedPart } from './part.ts'
 import { lockState, makeStateFolder, type StateLock } from './place.ts'
 import { JournalFault, toJson } from './records.ts'
 import { messageOf } from '../../support/error-message.ts'
@@ -41,14 +42,14 @@ const foreignMs = 60_000
 /** At a stop, for bytes that are still being compressed. */
 const settleMs = 5000
 
-// Longer than 150 lines: the states of one file, and all ways between them, in one place.
 export function createState(options: StateOptions) {
   const { path, tree, parts, bases, debounceMs, graceMs = 250, log, onTrouble, onRestored } = options
   const journal = createJournal(path, tree, options)
-  const gathered = new Map<PersistedPart, Map<unknown, () => unknown>>(parts.map((part) => [part, new Map()]))
+  const records = gatherRecords(parts, {
+    append,
+    flushLater: () => (timer ??= setTimeout(flushAndSync, debounceMs).unref())
+  })
   const listening = new Map<PersistedPart, () => void>()
-  /** Records that wait for the urgent one of this tick. */
-  let joining: string[] = []
   let lock: StateLock | undefined
   let opening: Promise<void> | undefined
   let restoring: Promise<void> | undefined
@@ -86,7 +87,7 @@ export function createState(options: StateOptions) {
     for (const part of parts)
       listening.set(
         part,
-        part.onChange((change) => note(part, change))
+        part.onChange((change) => records.note(part, change))
       )
     for (const part of parts) if (part.isNeededAtOnce) void part.restore(opened?.records(part.name) ?? [])
     if (opened !== undefined) logOpened(opened, performance.now() - start)
@@ -123,63 +124,21 @@ export function createState(options: StateOptions) {
     onTrouble('set-aside', message)
   }
 
-  function note(part: PersistedPart, { key, record, isUrgent = false, joinsNext = false }: Change): void {
-    if (joinsNext) {
-      joining.push(toJson(part.name, record()))
-      if (joining.length === 1) queueMicrotask(appendJoining)
-      return
-    }
-    if (!isUrgent) {
-      gathered.get(part)?.set(key, record)
-      timer ??= setTimeout(flushAndSync, debounceMs).unref()
-      return
-    }
-    gathered.get(part)?.delete(key)
-    const made = record()
-    if (made !== undefined) append([...takeJoining(), toJson(part.name, made)])
-    // A record that is not gathered reaches the disk with the next gathered ones.
-    timer ??= setTimeout(flushAndSync, debounceMs).unref()
-  }
-
-  function takeJoining(): string[] {
-    const records = joining
-    joining = []
-    return records
-  }
-
-  function appendJoining(): void {
-    const records = takeJoining()
-    if (records.length > 0) append(records)
-    timer ??= setTimeout(flushAndSync, debounceMs).unref()
-  }
-
   /** Never throws: the next rewrite contains whatever is not written here. */
-  function append(records: readonly string[]): void {
+  function append(lines: readonly string[]): void {
     if (lock === undefined) return
-    if (isBroken) return journal.remember(records)
+    if (isBroken) return journal.remember(lines)
     try {
-      journal.append(records)
+      journal.append(lines)
     } catch (error) {
       fail(error)
     }
   }
 
-  function flush(): void {
-    const records: string[] = []
-    for (const [part, changes] of gathered) {
-      for (const record of changes.values()) {
-        const made = record()
-        if (made !== undefined) records.push(toJson(part.name, made))
-      }
-      changes.clear()
-    }
-    if (records.length > 0) append(records)
-  }
-
   function flushAndSync(): void {
     timer = undefined
     if (lock === undefined) return
-    flush()
+    records.flush()
     if (isBroken) return
     if (!journal.isInPlace() || !lock.isInPlace()) return fail(new Error('another program has removed or replaced it'))
     // A frozen part would be left out.
@@ -193,10 +152,10 @@ export function createState(options: StateOptions) {
 
   async function rewriteNow(): Promise<void> {
     // Together, without an await: records gathered now are in both, and later ones in neither.
-    flush()
-    const records = parts.flatMap((part) => Array.from(part.dump(), (record): [string, unknown] => [part.name, record]))
+    records.flush()
+    const all = parts.flatMap((part) => Array.from(part.dump(), (record): [string, unknown] => [part.name, record]))
     try {
-      await journal.rewrite(jsonOf(records))
+      await journal.rewrite(jsonOf(all))
       isBroken = false
       onTrouble('journal', undefined)
     } catch (error) {
@@ -289,7 +248,7 @@ export function createState(options: StateOptions) {
     /** What the stop ends is not removed from the state. */
     beginStop(): void {
       isStopping = true
-      flush()
+      records.flush()
       for (const [part, unsubscribe] of listening) {
         if (part.isFrozenByStop !== true) continue
         unsubscribe()
@@ -303,7 +262,7 @@ export function createState(options: StateOptions) {
       // What happened while nothing could be written: there may be a way by now.
       if (lock !== undefined && isBroken) await rewrite()
       if (lock !== undefined && !isBroken) {
-        flush()
+        records.flush()
         await Promise.all([journal.sync(), bases?.sync()]).catch((error: unknown) =>
           log.warn({ err: error }, 'the state may not survive a power loss')
         )

@@ -1,11 +1,12 @@
 // How long receipts are kept, and how many.
 import t from 'tap'
-import { createReceipts, type ReceiptOptions } from '../../../src/engine/receipts/receipts.ts'
+import type { ReceiptBounds } from '../../../src/engine/receipts/receipt-entries.ts'
+import { createReceipts } from '../../../src/engine/receipts/receipts.ts'
 import { createFakeClock } from '../../fixtures/fake-clock.ts'
 
 const { signal } = new AbortController()
 
-function scene(options: Partial<ReceiptOptions> = {}) {
+function scene(options: Partial<ReceiptBounds> = {}) {
   const clock = createFakeClock()
   const receipts = createReceipts({
     keepMs: 1000,

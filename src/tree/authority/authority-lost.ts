@@ -1,0 +1,24 @@
+// What a call is answered whose authority has gone before it answered.
+import { OperationError } from '../../errors.ts'
+
+/**
+ * @param operation that was called; undefined if no agent asked for it
+ * @param isNamed true if a repeat of the call finds its receipt
+ */
+export function authorityLost(operation = '', isNamed = false): OperationError {
+  const message = 'The process that carried out this call has ended, or does not answer any more.'
+  return new OperationError('AUTHORITY_LOST', `${message} ${adviceAfterLoss(operation, isNamed)}`)
+}
+
+function adviceAfterLoss(operation: string, isNamed: boolean): string {
+  if (isNamed)
+    return 'It is not known whether a change was made: send the very same call again with the same request_id. The change is made once.'
+  if (/^lock_(?:try|wait|renew)$/.test(operation))
+    return 'It is not known which leases you hold: call lock_status, then call again for those that are missing.'
+  if (operation === 'lock_break')
+    return 'It is not known whether the leases were ended: call lock_status, and break those that the same agent holds still.'
+  if (operation.startsWith('lock_')) return 'It is not known whether it was done: call it again, which does no harm.'
+  if (operation === 'edit_file')
+    return 'It is not known whether a change was made: read the file with read_file, then try again.'
+  return 'It is not known whether a change was made: read the file with async_read, then try again. Your leases may be gone: check with lock_status.'
+}
