@@ -46,7 +46,7 @@ export const tree = Type.Object(
     relay_secret: Type.String({
       ...secret,
       default: '',
-      examples: ['as many signs as nobody guesses'],
+      examples: ['a long random text'],
       description:
         'Secret that all hosts of the tree share, of at least 16 characters. It is never sent, but what the hosts say to each other can be read on the way: for private networks. "" needs tree.relay_cert.'
     }),
