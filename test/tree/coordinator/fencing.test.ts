@@ -12,7 +12,7 @@ import { lacksEtcd, startEtcd, type Etcd } from './fixtures/etcd.ts'
 import { editProgram, startHost } from './fixtures/hosts.ts'
 
 t.setTimeout(1_800_000)
-const rounds = lengthOf({ full: 100, short: 1 })
+const rounds = lengthOf({ long: 100, full: 12, short: 1 })
 const files = ['a.txt', 'b.txt']
 const clientsPerHost = 4
 /** Changes that the successor has answered before the stopped host goes on. */
