@@ -62,7 +62,8 @@ export const locks = Type.Object(
     }),
     release_on_disconnect: Type.Boolean({
       default: true,
-      description: 'Whether a lease ends with the 2025-era MCP session or the stdio connection over which it was last asked for.'
+      description:
+        'Whether a lease ends with the 2025-era MCP session or the stdio connection over which it was last asked for.'
     }),
     native_wait_seconds: Type.Number({
       minimum: 0,
