@@ -1,11 +1,13 @@
 // The same place below another folder: for hosts that mount one volume at different paths.
 import { sep } from 'node:path'
 
+const leadingSeparators = sep === '/' ? /^\/+/ : /^[\\/]+/
+
 /** What follows the folder in the path, without a separator; undefined if the path is neither the folder nor below it. */
 export function below(folder: string, path: string): string | undefined {
   if (path === folder) return ''
   const prefix = folder.endsWith(sep) ? folder : folder + sep
-  return path.startsWith(prefix) ? path.slice(prefix.length).replace(/^[\\/]+/, '') : undefined
+  return path.startsWith(prefix) ? path.slice(prefix.length).replace(leadingSeparators, '') : undefined
 }
 
 /** @returns gives a path below `from` its place below `to`, and leaves all others */
