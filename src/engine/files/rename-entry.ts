@@ -8,7 +8,8 @@ import type { Durability } from './durability.ts'
 import { makeLink, readLink } from './links.ts'
 import { temporaryName } from './temporary-names.ts'
 import { fileNotFound, requireRegular, type FileVersion } from './read-file.ts'
-import type { Stage, Stages } from './stages.ts'
+import { renameThrough } from './rename-through.ts'
+import type { Stages } from './stages.ts'
 import type { Unfinished } from './unfinished.ts'
 import type { OpenEntry } from './walk.ts'
 import type { Writer } from './write-file.ts'
@@ -189,42 +190,6 @@ function renameInPlace({ place: from, path }: RenameSource, { place: to, path: n
     if (isErrno(error, 'ENOENT') && from.directory.stat(from.name) === undefined) throw fileNotFound(path, error)
     throw explainWriteError(error, isWritable(to) ? path : newPath, 'RENAME_ERROR')
   }
-}
-
-/** In two steps, each of which fails once another authority has the tree; that one ends a rename of which only the first was made. */
-function renameThrough(stage: Stage, { place: from, path }: RenameSource, to: RenameTarget): void {
-  const name = temporaryName()
-  const source = from.directory.at(from.name)
-  let endNote = () => {}
-  let isTaken = false
-  try {
-    endNote = stage.note(name, { from: from.path, to: to.place.path, overwrite: to.overwrite })
-    renameSync(source, stage.at(name))
-    isTaken = true
-    renameSync(stage.at(name), to.place.directory.at(to.place.name))
-    endNote()
-  } catch (error) {
-    if (isTaken && !putBack(stage.at(name), source)) throw unknownRename(path, to.path, error)
-    endNote()
-    const explained = stage.explain(error, to.path)
-    if (isErrno(explained, 'ENOENT') && !isTaken) throw fileNotFound(path, error)
-    throw explainWriteError(explained, to.path, 'RENAME_ERROR')
-  }
-}
-
-/** False if the next authority ends the rename, by the note. */
-function putBack(staged: string, source: string): boolean {
-  try {
-    renameSync(staged, source)
-    return true
-  } catch {
-    return false
-  }
-}
-
-function unknownRename(path: string, newPath: string, cause: unknown): OperationError {
-  const message = `This host lost the tree while it renamed ${path} to ${newPath}; the next host ends the rename. List the folder of ${newPath} with async_list, then go on.`
-  return new OperationError('AUTHORITY_LOST', message, { path, cause })
 }
 
 /** Whether entries of a place's folder can be created and removed. */
