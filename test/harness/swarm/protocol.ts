@@ -29,6 +29,8 @@ export interface WorkerReport {
   readonly retries: number[]
   /** Calls of async_read. */
   reads: number
+  /** Contention answers that named lines only, since reading again is cheaper than their diff. */
+  readsAdvised: number
   contentions: number
   /** Contention answers that named a patch to look at again. */
   conflicts: number

@@ -7,7 +7,7 @@ const ofEach = lengthOf({ full: 2, short: 1 })
 const rounds = lengthOf({ full: 120, short: 40 })
 
 t.test(
-  'clients of three kinds change a few files at once from contention diffs alone, and every acknowledged change is there once',
+  'clients of three kinds change a few files at once from contention answers alone, and every acknowledged change is there once',
   async (t) => {
     const result = await runSwarm(t, {
       clients: { rest: ofEach, 'mcp-2026': ofEach, 'mcp-2025': ofEach },

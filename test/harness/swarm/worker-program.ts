@@ -1,4 +1,5 @@
-// A client process of the swarm: reads each file once, then makes its rounds, retrying from the diffs of contention answers alone.
+// A client process of the swarm: reads each file once, then makes its rounds, retrying from contention answers alone. It reads
+// again only where the answer says that this is cheaper than the diff.
 import { createHash } from 'node:crypto'
 import type { Contention } from '../../../schemas/contention.ts'
 import type { Answer } from '../../fixtures/clients.ts'
@@ -12,8 +13,8 @@ import { go, markerOf, type WorkerMessage, type WorkerReport, type WorkerTask } 
 interface Copy {
   text: string
   hash: string
-  /** The answer to its one read: what reading again would have looked like. */
-  readonly read: Answer
+  /** The answer to its last read: what reading again would have looked like. */
+  read: Answer
 }
 
 /** A client that cannot get its change in has met a defect, not bad luck. */
@@ -28,6 +29,7 @@ const report: WorkerReport = {
   acknowledged: [],
   retries: [],
   reads: 0,
+  readsAdvised: 0,
   contentions: 0,
   conflicts: 0,
   resubmitted: 0,
@@ -72,9 +74,10 @@ async function playRound(client: SwarmClient, file: string, marker: string): Pro
       return
     }
     if (answer['status'] !== 'contention') throw new Error(`round for ${marker}: ${JSON.stringify(answer)}`)
-    edit = adjust(copy, edit, marker, answer as unknown as Contention)
-    report.contentionBytes += bytes
+    const readBytes = await catchUp(client, file, copy, answer as unknown as Contention)
+    report.contentionBytes += bytes + readBytes
     report.rereadBytes += client.sizeOf({ ...copy.read, content: copy.text })
+    edit = adjust(copy, edit, marker, answer as unknown as Contention)
   }
   throw new Error(`${marker} was not acknowledged after ${maxRetries} retries`)
 }
@@ -89,17 +92,28 @@ function acknowledge(copy: Copy, edit: Edit, file: string, marker: string, answe
   if (copy.hash !== hash) throw new Error(`${marker} was acknowledged with the hash of another text than was sent`)
 }
 
-/** Brings the copy up to date by the diff and makes the edit anew, or leaves it where the server says that it still applies. */
-function adjust(copy: Copy, edit: Edit, marker: string, answer: Contention): Edit {
+/** Brings the copy up to date by the diff, or by reading where the answer only names lines. @returns bytes of what was read */
+async function catchUp(client: SwarmClient, file: string, copy: Copy, answer: Contention): Promise<number> {
   report.contentions += 1
   if (answer.expected_hash !== copy.hash) throw new Error('contention about a version that was not sent')
   if (answer.diff === null) throw new Error(`contention without a diff: ${answer.message}`)
+  if (answer.diff.format === 'lines') {
+    report.readsAdvised += 1
+    Object.assign(copy, await read(client, file))
+    return client.sizeOf(copy.read)
+  }
   copy.text = applyDiff(copy.text, answer.diff)
   copy.hash = answer.current_hash
   if (hashOf(copy.text) !== copy.hash) throw new Error(`the ${answer.diff.format} diff does not give the current bytes`)
+  return 0
+}
+
+/** Makes the edit anew, or leaves it where the server says that it still applies. */
+function adjust(copy: Copy, edit: Edit, marker: string, answer: Contention): Edit {
   if (copy.text.includes(marker)) throw new Error(`${marker} was written although its update was not acknowledged`)
   if (answer.patches_applicable === false) report.conflicts += 1
-  if (answer.patches_applicable !== true || random() < 0.5) return craftEdit(copy.text, marker, random)
+  const isApplicable = answer.patches_applicable === true && copy.hash === answer.current_hash
+  if (!isApplicable || random() < 0.5) return craftEdit(copy.text, marker, random)
   report.resubmitted += 1
   return edit
 }
