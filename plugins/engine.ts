@@ -6,6 +6,7 @@ import type { EngineLink } from '../src/engine/engine-link.ts'
 import { OperationError, serverStopping } from '../src/errors.ts'
 import type { ServerFacts } from '../src/engine/context.ts'
 import { createContexts } from '../src/engine/call-context.ts'
+import { createCallTurns } from '../src/engine/call-turns.ts'
 import { followHistory } from '../src/engine/events/file-events.ts'
 import { listLocks } from '../src/engine/leases/lock-listing.ts'
 import { followLocks } from '../src/engine/events/lock-events.ts'
@@ -86,6 +87,8 @@ export default fp<{ config: Config; version: string }>(
       }
     }
     const contextOf = createContexts(engine)
+    const turns = createCallTurns()
+    app.server.on('connection', () => turns.noteClient())
     const running = createRunningCalls()
     let isStopping = false
     let restoring: Promise<void> | undefined
@@ -99,6 +102,8 @@ export default fp<{ config: Config; version: string }>(
       async call(name, input, call) {
         const operation = findOperation(name)
         if (operation === undefined) throw new OperationError('ROUTE_NOT_FOUND', `Unknown operation: ${name}`)
+        const turn = turns.next()
+        if (turn !== undefined) await turn
         if (restoring !== undefined && !name.startsWith('lock_')) await restoring
         if (isStopping) throw serverStopping()
         const { current } = app.settings
