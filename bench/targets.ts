@@ -33,7 +33,9 @@ export function verdict(target: Target): 'met' | 'missed' | 'not measured' {
 /** Below 1 where it is missed: which part of the way has been gone. Targets that were not measured come last. */
 function distance({ measured, wanted }: Target): number {
   if (!Number.isFinite(measured)) return Infinity
-  return 'atLeast' in wanted ? measured / wanted.atLeast : wanted.atMost / measured
+  if ('atLeast' in wanted) return measured / wanted.atLeast
+  // A difference may come out below zero.
+  return measured > 0 ? wanted.atMost / measured : Number.MAX_VALUE
 }
 
 function show(value: number, unit: Target['unit']): string {

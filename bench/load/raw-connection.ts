@@ -1,6 +1,7 @@
 // One keep-alive HTTP connection that sends prepared bytes and does little with the answer: a client's own cost must not hide the server's.
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import type { Owner } from '../owner.ts'
 
 export interface RawAnswer {
   readonly status: number
@@ -34,11 +35,14 @@ export class RawConnection {
     socket.on('close', () => this.#waiting?.reject(new Error('the server closed the connection')))
   }
 
-  static async open(url: string): Promise<RawConnection> {
+  /** @param owner closes it at its end; without one the caller does */
+  static async open(url: string, owner?: Owner): Promise<RawConnection> {
     const { hostname, port } = new URL(url)
     const socket = connect(Number(port), hostname)
     await once(socket, 'connect')
-    return new RawConnection(socket)
+    const connection = new RawConnection(socket)
+    owner?.teardown(() => connection.close())
+    return connection
   }
 
   /** One request at a time. */

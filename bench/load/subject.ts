@@ -44,8 +44,8 @@ export async function createSubject(owner: Owner, options: SubjectOptions): Prom
 async function createPair(owner: Owner, options: SubjectOptions, path: string): Promise<{ ours: Send; route: Send }> {
   const { url, routeUrl, transport, operation, captures } = options
   const tool = operation === 'read' ? 'async_read' : 'async_update'
-  const connection = await open(owner, url)
-  const floor = await open(owner, routeUrl)
+  const connection = await RawConnection.open(url, owner)
+  const floor = await RawConnection.open(routeUrl, owner)
   const { path: urlPath, frame, bodyOf } = await prepareFraming(transport, tool, captures, connection, url)
   const calls = operation === 'read' ? readsOf(path) : updatesOf(path, options.form ?? 'patch')
   const exchange = async (request: Buffer): Promise<Buffer> => {
@@ -63,12 +63,6 @@ async function createPair(owner: Owner, options: SubjectOptions, path: string): 
   const answer = await exchange(request)
   const floorRequest = frame(`${routeUrl}/${answer.length}`, request)
   return { ours: () => exchange(bodyOf(calls.next())), route: () => floor.send(floorRequest) }
-}
-
-async function open(owner: Owner, url: string): Promise<RawConnection> {
-  const connection = await RawConnection.open(url)
-  owner.teardown(() => connection.close())
-  return connection
 }
 
 /** The inputs of one connection's calls; each answer may decide the next one. */

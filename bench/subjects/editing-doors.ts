@@ -26,8 +26,7 @@ export async function openRest(owner: Owner, folder: string, environment: Record
     transport: 'REST',
     pid: server.pid ?? NaN,
     async connect() {
-      const connection = await RawConnection.open(url)
-      owner.teardown(() => connection.close())
+      const connection = await RawConnection.open(url, owner)
       return async (operation, input) => {
         const body = Buffer.from(JSON.stringify(input))
         const head = `POST /${operation} HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`

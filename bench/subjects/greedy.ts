@@ -91,8 +91,7 @@ async function besideGreed(client: ChildProcess, task: GreedyTask, slice: () => 
 }
 
 async function smallReads(owner: Owner, url: string): Promise<Send> {
-  const connection = await RawConnection.open(url)
-  owner.teardown(() => connection.close())
+  const connection = await RawConnection.open(url, owner)
   const body = '{"path":"small"}'
   const head = `POST /async_read HTTP/1.1\r\nhost: ${new URL(url).host}\r\ncontent-type: application/json\r\n`
   const request = Buffer.from(`${head}content-length: ${body.length}\r\n\r\n${body}`)

@@ -1,9 +1,11 @@
 // What several hosts cost: reads and durable appends at the authority and at a relay, on one host and on two; the rate behind a balancer.
 import { startBalancer, lacksBalancer } from '../../test/tree/coordinator/fixtures/balancer.ts'
-import { freePorts, lacksEtcd, startEtcd, type Etcd } from '../../test/tree/coordinator/fixtures/etcd.ts'
+import { lacksEtcd, startEtcd, type Etcd } from '../../test/tree/coordinator/fixtures/etcd.ts'
+import { freePorts } from '../../test/fixtures/free-ports.ts'
 import { startHost } from '../../test/tree/coordinator/fixtures/hosts.ts'
 import { renewals as renewalsOfLease } from '../../src/tree/coordinator/etcd.ts'
 import { createEtcdClient } from '../../src/tree/coordinator/etcd-client.ts'
+import { postHead } from '../../test/fixtures/raw-http.ts'
 import { startProgram } from '../../test/fixtures/server.ts'
 import { makeTree, type Tree } from '../../test/fixtures/tree.ts'
 import { withOwner, type Owner } from '../owner.ts'
@@ -40,7 +42,7 @@ async function measureCalls(owner: Owner): Promise<void> {
   const members = []
   for (const [name, url] of Object.entries(urls)) {
     await fetch(`${url}/locks`)
-    const connection = await open(owner, url)
+    const connection = await RawConnection.open(url, owner)
     members.push({
       name,
       calls: [
@@ -111,7 +113,7 @@ async function measureRate(owner: Owner, etcd: Etcd, tree: Tree, count: number):
   for (let n = 0; n < count; n += 1) members.push(await startHost(owner, { etcd, tree, environment }))
   for (const { url } of members) await fetch(`${url}/locks`)
   const url = await startBalancer(owner, port, members)
-  const all = await Promise.all(Array.from({ length: connections }, () => open(owner, url)))
+  const all = await Promise.all(Array.from({ length: connections }, () => RawConnection.open(url, owner)))
   const rates: string[] = []
   for (const [name, input] of [
     ['async_read', () => ({ path: 'f' })],
@@ -128,15 +130,9 @@ async function measureRate(owner: Owner, etcd: Etcd, tree: Tree, count: number):
   return [whole(count), ...rates]
 }
 
-async function open(owner: Owner, url: string): Promise<RawConnection> {
-  const connection = await RawConnection.open(url)
-  owner.teardown(() => connection.close())
-  return connection
-}
-
 function send(connection: RawConnection, url: string, operation: string, input: object): Call {
   const body = JSON.stringify({ agent_id: 'bench', ...input })
-  const head = `POST /${operation} HTTP/1.1\r\nhost: ${new URL(url).host}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`
+  const head = postHead(url, `/${operation}`, `content-length: ${body.length}`)
   const bytes = Buffer.from(head + body)
   return async () => {
     const { status } = await connection.send(bytes)

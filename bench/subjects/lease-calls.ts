@@ -37,8 +37,7 @@ export async function measureLeaseCalls(owner: Owner): Promise<void> {
 
 /** One connection, one agent, one file. */
 async function open(owner: Owner, url: string, index: number): Promise<Senders> {
-  const connection = await RawConnection.open(url)
-  owner.teardown(() => connection.close())
+  const connection = await RawConnection.open(url, owner)
   const send = async (request: Buffer) => {
     const { status, body } = await connection.send(request)
     if (status !== 200) throw new Error(`${status} ${body.toString()}`)

@@ -53,8 +53,7 @@ async function toolContest(owner: Owner, scene: Scene): Promise<Contest> {
   const contest = await scene.contest(connections)
   const url = await startTool(owner, sizes['10 KB'])
   const send = async (path: string): Promise<Send> => {
-    const connection = await RawConnection.open(url)
-    owner.teardown(() => connection.close())
+    const connection = await RawConnection.open(url, owner)
     const { frame, bodyOf } = await prepareFraming('mcp-2026', 'async_read', scene.captures, connection, url)
     return async () => {
       const { status, head } = await connection.send(frame(`${url}/mcp`, bodyOf({ path })))

@@ -65,8 +65,7 @@ async function measureTakeOvers(owner: Owner): Promise<void> {
 
 async function join(owner: Owner, root: string): Promise<Member> {
   const program = await startProgram(owner, ['--dir', root])
-  const connection = await RawConnection.open(program.url)
-  owner.teardown(() => connection.close())
+  const connection = await RawConnection.open(program.url, owner)
   const { host } = new URL(program.url)
   const read = async (path: string) => {
     const body = JSON.stringify({ path })

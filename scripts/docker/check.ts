@@ -11,6 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { build } from './build.ts'
 import { readCompose } from './compose.ts'
+import { checkHostsCompose } from './hosts-compose.ts'
 import { createContainer, type Container } from './container.ts'
 import { parseDockerfile } from './dockerfile.ts'
 import { installed } from '../../src/support/installation.ts'
@@ -32,12 +33,10 @@ async function check(): Promise<void> {
   const image = stages.at(-1)
   if (image === undefined) throw new Error('the Dockerfile has no stage')
   if (image.user === undefined || image.user === 'root') throw new Error('the image runs as root')
-  const compose = readCompose(join(context, 'docker/compose.yaml'), {
-    UID: String(uid),
-    GID: String(uid),
-    TREE: '/tree',
-    ASYNC_CRUD_MCP_DAEMON__TOKEN: token
-  })
+  const variables = { UID: String(uid), GID: String(uid), TREE: '/tree', ASYNC_CRUD_MCP_DAEMON__TOKEN: token }
+  const compose = readCompose(join(context, 'docker/compose.yaml'), variables)
+  const ofHosts = { ...variables, RELAY_SECRET: 'the secret of this check' }
+  checkHostsCompose(join(context, 'docker/compose.hosts.yaml'), ofHosts, scratch)
   const root = build(stages, { context, scratch })
   const tree = join(scratch, 'tree')
   mkdirSync(tree)
@@ -68,7 +67,7 @@ async function check(): Promise<void> {
   server.kill('SIGTERM')
   const [code] = (await once(server, 'exit')) as [number | null]
   if (code !== 0) throw new Error(`SIGTERM ended it with ${code}`)
-  checkWithDocker()
+  checkWithDocker(ofHosts)
 }
 
 /** It can be reached from elsewhere: without a token it must not run. */
@@ -133,20 +132,16 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** Where Docker is, its own reader of the compose file has a look; it needs no engine. */
-function checkWithDocker(): void {
-  const options = {
-    encoding: 'utf8',
-    env: { ...process.env, UID: '1', GID: '1', TREE: '/tree', ASYNC_CRUD_MCP_DAEMON__TOKEN: token }
-  } as const
+/** Where Docker Compose is, its own reader of the two files has a look; it needs no engine. */
+function checkWithDocker(variables: Readonly<Record<string, string>>): void {
+  const options = { encoding: 'utf8', env: { ...process.env, ...variables } } as const
   if (spawnSync('docker', ['compose', 'version'], options).status !== 0) {
     console.log('not done: docker compose config, since Docker Compose is not here')
     return
   }
-  const { status, stderr } = spawnSync(
-    'docker',
-    ['compose', '-f', join(context, 'docker/compose.yaml'), 'config', '-q'],
-    options
-  )
-  if (status !== 0) throw new Error(`docker compose config: ${stderr}`)
+  for (const name of ['compose.yaml', 'compose.hosts.yaml']) {
+    const args = ['compose', '-f', join(context, 'docker', name), 'config', '-q']
+    const { status, stderr } = spawnSync('docker', args, options)
+    if (status !== 0) throw new Error(`docker compose config, ${name}: ${stderr}`)
+  }
 }

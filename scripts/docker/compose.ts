@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs'
 import { parseYaml } from '@redocly/openapi-core'
 
-interface Service {
+export interface Service {
   readonly user: string
   readonly environment: Readonly<Record<string, string>>
-  readonly ports: readonly string[]
+  readonly ports?: readonly string[]
   readonly volumes: readonly { readonly type: string; readonly source: string; readonly target: string }[]
   readonly read_only: boolean
   readonly tmpfs: readonly string[]
@@ -17,21 +17,30 @@ interface Service {
 
 /** @param variables what docker/.env says */
 export function readCompose(path: string, variables: Readonly<Record<string, string>>): Service {
-  const source = readFileSync(path, 'utf8').replaceAll(/\$\{(\w+)(?::\?[^}]*)?\}/g, (_, name: string) => {
+  const { services } = parseYaml(substitute(path, variables)) as { services: Record<string, Service> }
+  const [service, ...others] = Object.values(services)
+  if (service === undefined || others.length > 0) throw new Error(`${path} must have one service`)
+  const wrong = findWrong(service, variables)
+  if (wrong.length > 0) throw new Error(`${path}: ${wrong.join(', ')} is not as it should be`)
+  return service
+}
+
+/** The file, with the values of its variables. */
+export function substitute(path: string, variables: Readonly<Record<string, string>>): string {
+  return readFileSync(path, 'utf8').replaceAll(/\$\{(\w+)(?::\?[^}]*)?\}/g, (_, name: string) => {
     const value = variables[name]
     if (value === undefined) throw new Error(`${path} needs ${name}, which docker/.env is not said to have`)
     return value
   })
-  const { services } = parseYaml(source) as { services: Record<string, Service> }
-  const [service, ...others] = Object.values(services)
-  if (service === undefined || others.length > 0) throw new Error(`${path} must have one service`)
-  const wrong = Object.entries(rules).filter(([, holds]) => !holds(service, variables))
-  if (wrong.length > 0) throw new Error(`${path}: ${wrong.map(([name]) => name).join(', ')} is not as it should be`)
-  return service
+}
+
+/** The members that make it less confined than the documentation says. */
+export function findWrong(service: Service, variables: Readonly<Record<string, string>>): string[] {
+  return Object.entries(rules).flatMap(([name, holds]) => (holds(service, variables) ? [] : [name]))
 }
 
 const rules: Readonly<Record<string, (service: Service, variables: Readonly<Record<string, string>>) => boolean>> = {
-  ports: ({ ports }) => ports.length > 0 && ports.every((port) => port.startsWith('127.0.0.1:')),
+  ports: ({ ports = [] }) => ports.length > 0 && ports.every((port) => port.startsWith('127.0.0.1:')),
   user: ({ user }, { UID, GID }) => user === `${UID}:${GID}`,
   volumes: ({ volumes }, { TREE }) =>
     volumes.length === 1 && volumes.every(({ source, target }) => source === TREE && target === '/tree'),
