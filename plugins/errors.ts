@@ -35,7 +35,7 @@ export default fp(
       const url = path.startsWith('/files/') ? '/files/*' : path
       const allowed = methods.filter((method) => app.hasRoute({ url, method }))
       if (allowed.length === 0) return sendError(request, reply, notFound(request, path))
-      const message = `${path} answers ${allowed.join(', ')}, not ${request.method}.`
+      const message = [`${path} answers ${allowed.join(', ')}, not ${request.method}.`, ...hintAt(path)].join(' ')
       return sendError(
         request,
         reply.header('allow', allowed.join(', ')),
@@ -77,7 +77,11 @@ const usualMistakes: readonly (readonly [RegExp, string])[] = [
     /^\/(?:sse|messages?)\/?$/,
     'MCP is served over streamable HTTP at /mcp, not over SSE: set the type to "http" and the address to <this server>/mcp.'
   ],
-  [/^\/(?:mcp\/.*|v1\/mcp|api\/mcp|mcp\/?)$/, 'MCP is served at /mcp.'],
+  [/^\/(?:mcp\/.*|v1\/mcp|api\/mcp|mcp\/?)$/i, 'MCP is served at /mcp.'],
+  [
+    /^\/$/,
+    'MCP is served at /mcp, each operation at POST /<name>. GET /docs shows what there is, GET /openapi.json the same for programs, GET /board what happens.'
+  ],
   [
     /^\/(?:rpc|jsonrpc|json-rpc)\/?$/,
     'JSON-RPC is served on standard input and output (--stdio); over HTTP each operation is POST /<name>, and MCP is at /mcp.'
@@ -87,21 +91,28 @@ const usualMistakes: readonly (readonly [RegExp, string])[] = [
     'The operations are shown at /docs, and described for programs at /openapi.json.'
   ],
   [
-    /^\/\.well-known\/oauth-/,
+    /^\/(?:\.well-known\/(?:oauth-.*|openid-configuration.*)|register|authorize|token)$/,
     'This server has no OAuth: send its token as Authorization: Bearer <token>, if it has one.'
   ],
+  [/^\/(?:healthz|livez|readyz|ping)\/?$/, 'GET /health says whether this server serves its tree.'],
   [/^\/hooks(?:\/.*)?$/, 'Hooks are taken at POST /hooks/claude-code, codex, gemini, cursor and opencode.']
 ]
 
 /** No route, and no file: says what there is. */
 export function notFound({ method }: FastifyRequest, path: string): OperationError {
-  const [, right] = usualMistakes.find(([form]) => form.test(path)) ?? []
+  const [right] = hintAt(path)
   if (right !== undefined)
     return new OperationError('ROUTE_NOT_FOUND', `Nothing answers ${method} ${path.slice(0, 200)}. ${right}`)
   const hint = suggest(path, [...byPath.keys()]).replace('; known:', '; known by POST:')
   const end = hint.endsWith('?') ? '' : '.'
   const message = `Nothing answers ${method} ${path.slice(0, 200)}${hint}${end} GET /docs shows what there is, GET /openapi.json the same for programs, GET /board what happens.`
   return new OperationError('ROUTE_NOT_FOUND', message)
+}
+
+/** None, or one. */
+function hintAt(path: string): readonly string[] {
+  const found = usualMistakes.find(([form]) => form.test(path))
+  return found === undefined ? [] : [found[1]]
 }
 
 /** The error table's words for anything that Fastify or a handler threw. */

@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { harnessNames } from '../schemas/native-hook.ts'
+import type { Progress } from '../src/engine/progress.ts'
 import { OperationError, toOperationError } from '../src/errors.ts'
 import { goneSignal } from '../src/transports/gone-signal.ts'
 import { headerText } from '../src/transports/header-text.ts'
@@ -26,10 +27,11 @@ export default fp(
         ...(wait !== undefined && { wait_seconds: Number(wait) })
       }
       /** A hook that hears nothing takes the server to hang; one that waits for a lock must not. */
-      const progress = () => {
+      const progress = ({ waitSeconds = 0 }: Progress) => {
         if (raw.headersSent) return
         reply.hijack()
-        raw.writeHead(200, { ...securityHeaders, 'content-type': jsonType }).flushHeaders()
+        const length = { 'x-wait-seconds': String(waitSeconds) }
+        raw.writeHead(200, { ...securityHeaders, ...length, 'content-type': jsonType }).flushHeaders()
       }
       try {
         const call = { caller: { transport: 'rest', takesNotices: false }, signal: goneSignal(raw), progress } as const

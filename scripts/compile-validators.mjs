@@ -1,4 +1,4 @@
-// Writes the functions that check inputs and settings, by Ajv's own generator, in the place of src/support/validation/compiled-validators.ts.
+// Writes the functions that check inputs and settings, by Ajv's own generator: src/support/validation/validator.ts loads them.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -15,7 +15,10 @@ const options = {
 /** Annotations of schemas/settings, which ask nothing of a value. */
 const annotations = ['x-live', 'x-path', 'x-any-case', 'x-aliases']
 
-/** @param folder where the sources have been compiled to */
+/**
+ * @param folder where the sources have been compiled to
+ * @returns two modules: those that end at the first fault, and those that find all, which only bad input needs
+ */
 export async function compileValidators(folder) {
   const load = (path) => import(pathToFileURL(join(folder, path)).href)
   // Each makes those that it needs.
@@ -24,14 +27,15 @@ export async function compileValidators(folder) {
   )
   const { validatedSchemas } = await load('src/support/validation/validator.js')
 
-  const entries = [...validatedSchemas].map(([name, schema]) => {
-    const check = write(schema, {})
-    const findFaults = write(schema, { allErrors: true })
-    return `  ${JSON.stringify(name)}: { check: () => load(${check}), findFaults: () => load(${findFaults}) }`
-  })
-  const path = join(folder, 'src/support/validation/compiled-validators.js')
-  writeFileSync(path, `${preamble}\nexport const compiledValidators = {\n${entries.join(',\n')}\n}\n`)
-  return path
+  const writeAll = (piece, more) => {
+    const entries = [...validatedSchemas].map(
+      ([name, schema]) => `${JSON.stringify(name)}: () => load(${write(schema, more)})`
+    )
+    const path = join(folder, `src/support/validation/${piece}.js`)
+    writeFileSync(path, `${preamble}\nexport const compiled = {\n${entries.join(',\n')}\n}\n`)
+    return path
+  }
+  return { checks: writeAll('checks', {}), faults: writeAll('faults', { allErrors: true }) }
 }
 
 function write(schema, more) {

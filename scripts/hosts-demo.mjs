@@ -47,6 +47,7 @@ writeFileSync(
   timeout client 2m
   timeout server 2m
   option redispatch
+  option abortonclose
   retries 3
   retry-on conn-failure
 frontend tree

@@ -15,6 +15,7 @@ const source = repository.url.replace(/^git\+/, '').replace(/\.git$/, '')
 const author = { name: `${name} contributors`, url: homepage }
 
 prepare()
+const { hookSets } = await import('../dist/src/program/setup/hooks.js')
 const work = mkdtempSync(join(tmpdir(), 'async-crud-mcp-package-'))
 try {
   rmSync(output, { recursive: true, force: true })
@@ -36,7 +37,10 @@ function say(step) {
 
 /** @returns a folder whose node_modules has the package and what it needs */
 function install(folder) {
-  const npm = (args, cwd) => execFileSync('npm', args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
+  // On Windows npm is a script, which needs a shell.
+  const shell = process.platform === 'win32'
+  const npm = (args, cwd) =>
+    execFileSync('npm', args, { cwd, shell, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
   const [{ filename }] = JSON.parse(
     npm(['pack', '--json', '--ignore-scripts', '--pack-destination', folder], projectRoot)
   )
@@ -49,7 +53,6 @@ function install(folder) {
 
 function makePlugin(server) {
   const root = '${CLAUDE_PLUGIN_ROOT}'
-  const hook = { type: 'command', command: `node "${root}/${main}" hook claude-code`, timeout: 70 }
   write('claude-code/.claude-plugin/plugin.json', {
     name,
     version,
@@ -64,17 +67,9 @@ function makePlugin(server) {
       [name]: { command: 'node', args: [`${root}/${main}`, '--stdio', '--dir', '${CLAUDE_PROJECT_DIR:-.}'] }
     }
   })
-  const edits = 'Edit|Write|MultiEdit|NotebookEdit'
   write('claude-code/hooks/hooks.json', {
     description: 'Puts native edits into the queues of async-crud-mcp.',
-    hooks: {
-      PreToolUse: [{ matcher: edits, hooks: [hook] }],
-      PostToolUse: [{ matcher: `${edits}|Read|Grep|Bash`, hooks: [hook] }],
-      PostToolUseFailure: [{ matcher: edits, hooks: [hook] }],
-      UserPromptSubmit: [{ hooks: [hook] }],
-      SubagentStop: [{ hooks: [hook] }],
-      SessionEnd: [{ hooks: [hook] }]
-    }
+    hooks: hooksOf('claude-code', root)
   })
   add(server, 'claude-code')
   write('.claude-plugin/marketplace.json', {
@@ -85,7 +80,6 @@ function makePlugin(server) {
 }
 
 function makeExtension(server) {
-  const hook = { type: 'command', command: `node "\${extensionPath}/${main}" hook gemini`, timeout: 70_000 }
   write('gemini/gemini-extension.json', {
     name,
     version,
@@ -94,15 +88,15 @@ function makeExtension(server) {
       [name]: { command: 'node', args: [`\${extensionPath}/${main}`, '--stdio', '--dir', '${workspacePath}'] }
     }
   })
-  write('gemini/hooks/hooks.json', {
-    hooks: {
-      BeforeTool: [{ matcher: 'write_file|replace', hooks: [hook] }],
-      AfterTool: [{ matcher: 'write_file|replace|read_file|run_shell_command', hooks: [hook] }],
-      BeforeAgent: [{ hooks: [hook] }],
-      SessionEnd: [{ hooks: [hook] }]
-    }
-  })
+  write('gemini/hooks/hooks.json', { hooks: hooksOf('gemini', '${extensionPath}') })
   add(server, 'gemini')
+}
+
+/** Those that `setup` writes. */
+function hooksOf(harness, root) {
+  const { events, timeout } = hookSets[harness]
+  const hook = { type: 'command', command: `node "${root}/${main}" hook ${harness}`, timeout }
+  return Object.fromEntries(Object.entries(events).map(([event, matcher]) => [event, [{ matcher, hooks: [hook] }]]))
 }
 
 /** A folder for `mcpb pack`. */

@@ -16,7 +16,8 @@ const waiting = choose(findTests(), parts.map(withoutEnds))
 const results = []
 const start = performance.now()
 const environment = { ...process.env, TEST_LENGTH: isFull ? 'full' : (process.env.TEST_LENGTH ?? 'short') }
-await Promise.all(Array.from({ length: availableParallelism() + 1 }, runWaiting))
+// Each waits for timers and other processes half of its time.
+await Promise.all(Array.from({ length: availableParallelism() + 2 }, runWaiting))
 report()
 
 async function runWaiting() {

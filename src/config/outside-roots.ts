@@ -1,7 +1,6 @@
 // Files of the server that must not lie below a root: agents that may change the tree could change them.
-import { realpathSync } from 'node:fs'
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
-import { isErrno } from '../support/errno.ts'
+import { isAbsolute, join, relative, sep } from 'node:path'
+import { toReal } from '../support/real-path.ts'
 import { ownFolder } from '../engine/files/temporary-names.ts'
 import type { ConfigFile } from './file.ts'
 import { faultAt, type Fault, type Given } from './layer.ts'
@@ -43,15 +42,4 @@ export function findRootAbove(path: string, roots: readonly string[]): string | 
     const way = relative(toReal(root), real)
     return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))
   })
-}
-
-/** For a path that does not exist: the real path of the deepest existing folder above it, and the rest. */
-function toReal(path: string): string {
-  const absolute = resolve(path)
-  try {
-    return realpathSync.native(absolute)
-  } catch (error) {
-    if (!isErrno(error, 'ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP') || dirname(absolute) === absolute) return absolute
-    return join(toReal(dirname(absolute)), basename(absolute))
-  }
 }

@@ -7,6 +7,8 @@ export interface Progress {
   readonly done?: number | undefined
   /** Undefined until it is known. */
   readonly total?: number | undefined
+  /** How long the call waits at most, while it waits for a lock. */
+  readonly waitSeconds?: number
 }
 
 export type Report = (progress: Progress) => void

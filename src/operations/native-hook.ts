@@ -66,6 +66,7 @@ async function carryOut(
   const agentId = subagent === undefined ? owner : toName(`${owner}/${subagent}`)
   const context = shared.withAgent(agentId)
   const { native_wait_seconds } = context.config.locks
+  context.activity.saw(agentId, 'native_hook', pathOf(event))
   switch (event.type) {
     case 'before_edit': {
       const edit = { agentId, callId, harness, ...event }
@@ -86,6 +87,12 @@ async function carryOut(
     default:
       return event satisfies never
   }
+}
+
+/** Of its first file. */
+function pathOf(event: NativeCall['event']): string | undefined {
+  if (event.type === 'after_read') return event.shown[0]?.path
+  return 'edits' in event ? event.edits[0]?.path : undefined
 }
 
 /** Ends what the agents of a session hold or wait for. */

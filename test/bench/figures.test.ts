@@ -38,11 +38,12 @@ t.test('missed targets come first, the furthest missed before the others, and th
   const met: Target = { what: 'met', measured: 2, wanted: { atLeast: 2 } }
   const near: Target = { what: 'near', measured: 1.1, wanted: { atMost: 1 } }
   const far: Target = { what: 'far', measured: 0.2, wanted: { atLeast: 0.5 } }
+  const below: Target = { what: 'below zero', measured: -2, wanted: { atMost: 100 }, unit: 'ms' }
   const open: Target = { what: 'open', measured: NaN, wanted: { atMost: 1 } }
-  const sorted = sortTargets([open, met, near, far])
+  const sorted = sortTargets([open, below, met, near, far])
   t.strictSame(
     sorted.map(({ what }) => what),
-    ['far', 'near', 'met', 'open']
+    ['far', 'near', 'met', 'below zero', 'open']
   )
-  t.strictSame(sorted.map(verdict), ['missed', 'missed', 'met', 'not measured'])
+  t.strictSame(sorted.map(verdict), ['missed', 'missed', 'met', 'met', 'not measured'])
 })

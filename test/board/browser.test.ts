@@ -83,7 +83,7 @@ t.test(
     const row = page.locator('#files .row', { hasText: 'src/a.ts' })
     await row.getByText('1 waiting').waitFor()
     t.match(await row.textContent(), /ann.*a longer change.*left/s)
-    t.match(await page.locator('#agents .row', { hasText: 'bob' }).textContent(), /lock_wait src\/a\.ts.*waits/s)
+    await page.locator('#agents .row', { hasText: /bob.*lock_wait src\/a\.ts.*waits/s }).waitFor()
     await row.click()
     const detail = page.getByRole('region', { name: 'Details' })
     t.match(

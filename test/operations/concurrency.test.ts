@@ -4,6 +4,7 @@ import { closeSync, openSync, readFileSync, renameSync, symlinkSync } from 'node
 import { open } from 'node:fs/promises'
 import t from 'tap'
 import { lockKey } from '../../src/engine/files/lock-key.ts'
+import { skipOnHosts } from '../fixtures/behind.ts'
 import { connect, transports, type Answer, type TestClient } from '../fixtures/clients.ts'
 import { holdLock, idle, lockSummary, untilWaiting } from '../fixtures/locks.ts'
 import { startServer, type TestServer } from '../fixtures/server.ts'
@@ -170,21 +171,25 @@ for (const transport of transports) {
     }
   )
 
-  t.test(`over ${transport}: a client whose connection is closed has left the queue`, async (t) => {
-    const { tree, server } = await scene(t, { f: 'one' })
-    const held = await holdLock(server, tree.path('f'))
-    const leaving = await connect(t, transport, server.url)
-    const controller = new AbortController()
-    const call = leaving.call('async_append', { path: 'f', content: 'x' }, { signal: controller.signal })
-    call.catch(() => {})
-    await untilWaiting(server, 1)
-    server.app.server.closeAllConnections()
-    await untilWaiting(server, 0)
-    controller.abort()
-    held.release()
-    t.equal(tree.read('f'), 'one')
-    t.strictSame(lockSummary(server), idle)
-  })
+  t.test(
+    `over ${transport}: a client whose connection is closed has left the queue`,
+    { skip: skipOnHosts.looksIntoOne },
+    async (t) => {
+      const { tree, server } = await scene(t, { f: 'one' })
+      const held = await holdLock(server, tree.path('f'))
+      const leaving = await connect(t, transport, server.url)
+      const controller = new AbortController()
+      const call = leaving.call('async_append', { path: 'f', content: 'x' }, { signal: controller.signal })
+      call.catch(() => {})
+      await untilWaiting(server, 1)
+      server.app.server.closeAllConnections()
+      await untilWaiting(server, 0)
+      controller.abort()
+      held.release()
+      t.equal(tree.read('f'), 'one')
+      t.strictSame(lockSummary(server), idle)
+    }
+  )
 
   t.test(`over ${transport}: status shows who holds and who waits, in order, with both times`, async (t) => {
     const { tree, server, client } = await scene(t, { f: 'one' })

@@ -10,12 +10,13 @@ import {
   edit,
   lines,
   refusalOf,
-  startHooks as start
+  startHooks as start,
+  type Session
 } from '../fixtures/native-session.ts'
 import { until } from '../fixtures/until.ts'
 
 t.test('a native edit is recorded with its agent, and the readers of the file are told once', async (t) => {
-  const { tree, bob, session, history } = await start(t)
+  const { tree, bob, session, history, url } = await start(t)
   const [anna, carl] = [session('anna'), session('carl')]
   const path = tree.path('a.txt')
   await anna.read(path, content)
@@ -33,6 +34,12 @@ t.test('a native edit is recorded with its agent, and the readers of the file ar
   t.notMatch(contextOf(told), 'known_hash')
   t.same(await carl.ask('UserPromptSubmit', { prompt: 'go on' }), {}, 'once')
   t.same(await anna.ask('UserPromptSubmit', { prompt: 'go on' }), {}, 'not who made it')
+  const { agents } = (await (await fetch(`${url}/activity`)).json()) as { agents: { agent_id: string }[] }
+  t.match(
+    agents.find(({ agent_id }) => agent_id === 'claude-code/anna'),
+    { operation: 'native_hook' },
+    'the board shows its session'
+  )
   const restored = await bob.call('async_restore', {
     path: 'a.txt',
     hash: (await history('a.txt'))[1]?.['hash'],
@@ -146,6 +153,29 @@ t.test('what a session reads while another one writes counts as it was, also hal
   t.match(again, /changed .*a\.txt since you last saw it.*: read the file again\.$/, 'no difference is right')
   await carl.read(path, fourth)
   t.same(await carl.before('Write', { file_path: path, content: `${fourth}by carl\n` }), {})
+})
+
+t.test('a session whose read is reported after the file has changed is told of that, once', async (t) => {
+  const { tree, bob, session } = await start(t)
+  const path = tree.path('a.txt')
+  await bob.call('async_read', { path: 'a.txt' })
+  await change(bob, 'a.txt', 'line 3\n', 'by bob\n')
+  for (const [id, read] of [
+    ['anna', (one: Session) => one.read(path, content)],
+    ['carl', (one: Session) => one.read(path, lines.slice(1, 9).join('\n'), 2)]
+  ] as const) {
+    const one = session(id)
+    t.match(contextOf(await read(one)), /bob changed .*a\.txt since you read it: line 3/, id)
+    t.same(await one.ask('UserPromptSubmit', { prompt: 'go on' }), {}, id)
+  }
+  for (let count = 0; count < 12; count += 1) await change(bob, 'a.txt', `line ${count + 10}\n`, 'again by bob\n')
+  t.match(
+    contextOf(await session('eve').read(path, content)),
+    /since you read it: line 3, lines 10 to 21/,
+    'in between'
+  )
+  await session('dora').read(path, lines.slice(21, 25).join('\n'), 22)
+  t.same(await session('dora').ask('UserPromptSubmit', { prompt: 'go on' }), {}, 'of what it has seen alone')
 })
 
 t.test('who was told of a change has not seen it: an edit is refused as before', async (t) => {
@@ -296,114 +326,21 @@ t.test('search results count as seen, line by line', async (t) => {
   t.match(contextOf(await anna.ask('UserPromptSubmit', { prompt: 'x' })), 'line 12')
 })
 
-t.test('Codex: the files and texts of a patch', async (t) => {
-  const { tree, bob, hook, history } = await start(t, {}, { 'b.txt': content })
-  const patch =
-    '*** Begin Patch\n*** Update File: a.txt\n@@\n line 2\n-line 3\n+third\n line 4\n*** Add File: new/c.txt\n+hello\n*** End Patch'
-  const event = (name: string, command: string, id: string) => ({
-    session_id: '019a',
-    turn_id: 't1',
-    cwd: tree.root,
-    model: 'm',
-    permission_mode: 'default',
-    transcript_path: null,
-    hook_event_name: name,
-    tool_name: 'apply_patch',
-    tool_input: { command },
-    tool_use_id: id,
-    ...(name === 'PostToolUse' && { tool_response: 'Success' })
-  })
-  t.same(await hook('codex', event('PreToolUse', patch, 'c1')), {})
-  t.match((await bob.call('lock_status', { filepaths: ['a.txt', 'new/c.txt'] }))['results'], [
-    { holder: 'codex/019a' },
-    { holder: 'codex/019a' }
-  ])
-  tree.write('a.txt', content.replace('line 3\n', 'third\n'))
-  tree.write('new/c.txt', 'hello\n')
-  t.same(await hook('codex', event('PostToolUse', patch, 'c1')), {})
-  t.match(await history('new/c.txt'), [{ agent_id: 'codex/019a', operation: 'native_edit' }])
-  await change(bob, 'a.txt', 'third\n', 'by bob\n')
-  const again = '*** Begin Patch\n*** Update File: a.txt\n@@\n line 2\n-third\n+3\n line 4\n*** End Patch'
-  t.match(refusalOf(await hook('codex', event('PreToolUse', again, 'c2'))), '+by bob')
-})
-
-t.test('Gemini CLI: its own names for the same', async (t) => {
-  const { tree, bob, hook, history } = await start(t)
-  const path = tree.path('a.txt')
-  const event = (name: string, tool: string, input: object, more: object = {}) => ({
-    session_id: 'g1',
-    transcript_path: '',
-    cwd: tree.root,
-    timestamp: '2026-11-22T10:00:00Z',
-    hook_event_name: name,
-    tool_name: tool,
-    tool_input: input,
-    ...more
-  })
-  await hook('gemini', event('AfterTool', 'read_file', { file_path: path }, { tool_response: { llmContent: content } }))
-  await change(bob, 'a.txt', 'line 3\n', 'by bob\n')
-  const refused = await hook('gemini', event('BeforeTool', 'write_file', { file_path: path, content: 'x' }))
-  t.equal(refused['decision'], 'deny')
-  t.match(refused['reason'], '+by bob')
-  const input = { file_path: path, old_string: 'line 9\n', new_string: 'nine\n', instruction: 'x' }
-  t.same(await hook('gemini', event('BeforeTool', 'replace', input)), {})
-  tree.write('a.txt', tree.read('a.txt').replace('line 9\n', 'nine\n'))
-  t.same(await hook('gemini', event('AfterTool', 'replace', input, { tool_response: { llmContent: 'ok' } })), {})
-  t.match(await history('a.txt'), [{ agent_id: 'gemini/g1' }, {}, {}])
-  await change(bob, 'a.txt', 'line 20\n', 'by bob\n')
-  const told = await hook('gemini', event('BeforeAgent', '', {}, { prompt: 'x' }))
-  t.match(told['hookSpecificOutput'], { hookEventName: 'BeforeAgent', additionalContext: /bob changed/ })
-})
-
-t.test('Cursor: its own names for the same', async (t) => {
-  const { tree, bob, hook, history } = await start(t)
-  const path = tree.path('a.txt')
-  const event = (name: string, fields: object) => ({
-    conversation_id: 'c1',
-    generation_id: 'g',
-    model: 'm',
-    workspace_roots: [tree.root],
-    hook_event_name: name,
-    ...fields
-  })
-  await hook('cursor', event('beforeReadFile', { file_path: path, content, attachments: [] }))
-  await change(bob, 'a.txt', 'line 3\n', 'by bob\n')
-  const write = (text: string) =>
-    event('preToolUse', { tool_name: 'Write', tool_input: { file_path: path, content: text }, tool_use_id: 'u' })
-  const refused = await hook('cursor', write('x'))
-  t.equal(refused['permission'], 'deny')
-  t.match(refused['agent_message'], '+by bob')
-  t.same(await hook('cursor', write('new\n')), {})
-  tree.write('a.txt', 'new\n')
-  await hook('cursor', event('afterFileEdit', { file_path: path, edits: [{ old_string: '', new_string: 'new\n' }] }))
-  t.match(await history('a.txt'), [{ agent_id: 'cursor/c1', operation: 'native_edit' }, {}, {}])
-  await change(bob, 'a.txt', 'new\n', 'by bob\n')
-  const told = await hook('cursor', event('postToolUse', { tool_name: 'Read', tool_input: {}, tool_output: '' }))
-  t.match(told['additional_context'], /bob changed/)
-})
-
-t.test('opencode: what its plugin sends', async (t) => {
-  const { tree, bob, hook, history } = await start(t)
-  const path = tree.path('a.txt')
-  const event = (name: string, tool: string, args: object, more: object = {}) => ({
-    event: name,
-    tool,
-    sessionID: 'ses_1',
-    callID: 'call_1',
-    directory: tree.root,
-    args,
-    ...more
-  })
-  const output = `<file>\n${lines.map((line, index) => `${String(index + 1).padStart(5, '0')}| ${line}`).join('\n')}\n</file>`
-  await hook('opencode', event('tool.execute.after', 'read', { filePath: path }, { output }))
-  await change(bob, 'a.txt', 'line 3\n', 'by bob\n')
-  t.match(
-    (await hook('opencode', event('tool.execute.before', 'write', { filePath: path, content: 'x' })))['refusal'],
-    '+by bob'
+t.test('of many changes five are told at a time, each once', async (t) => {
+  const names = Array.from({ length: 12 }, (_, index) => `f${index + 10}.txt`)
+  const { tree, bob, session } = await start(t, {}, Object.fromEntries(names.map((name) => [name, content])))
+  const anna = session('anna')
+  for (const name of names) await anna.read(tree.path(name), content)
+  for (const name of names) await change(bob, name, 'line 3\n', 'by bob\n')
+  const told: string[][] = []
+  for (let asked = 0; asked < 4; asked += 1) {
+    const text = contextOf(await anna.tool('PostToolUse', 'Bash', { command: 'true' }, { tool_response: {} }))
+    told.push([...text.matchAll(/bob changed \S*(f\d+\.txt)/g)].map(([, name = '']) => name))
+    t.match(text, [/- 7 more changes/, /- 2 more changes/, /^(?!.*more changes)/s, /^$/][asked])
+  }
+  t.same(
+    told.map((one) => one.length),
+    [5, 5, 2, 0]
   )
-  const args = { filePath: path, oldString: 'line 9\n', newString: 'nine\n' }
-  t.same(await hook('opencode', event('tool.execute.before', 'edit', args)), {})
-  tree.write('a.txt', tree.read('a.txt').replace('line 9\n', 'nine\n'))
-  t.same(await hook('opencode', event('tool.execute.after', 'edit', args)), {})
-  t.match(await history('a.txt'), [{ agent_id: 'opencode/ses_1' }, {}, {}])
+  t.same(told.flat().sort(), names)
 })

@@ -188,17 +188,27 @@ t.test(
 
 t.test('a client that asks at an address of other servers is told the right one', async (t) => {
   const { url } = await startServer(t, makeTree(t).root)
-  for (const [method, path, words] of [
+  for (const [method, path, words, status = 404] of [
+    ['GET', '/', /MCP is served at \/mcp/],
+    ['POST', '/', /^\/ answers GET, not POST\. MCP is served at \/mcp/, 405],
+    ['GET', '/mcp', /initialize.*for MCP clients/, 400],
+    ['PUT', '/mcp', /answers GET, POST, DELETE, not PUT/, 405],
     ['GET', '/sse', /streamable HTTP at \/mcp/],
-    ['POST', '/messages', /streamable HTTP at \/mcp/],
+    ['POST', '/message', /streamable HTTP at \/mcp/],
+    ['POST', '/messages?session_id=1', /streamable HTTP at \/mcp/],
     ['POST', '/mcp/', /at \/mcp/],
+    ['POST', '/MCP', /at \/mcp/],
     ['POST', '/jsonrpc', /--stdio/],
     ['GET', '/swagger', /\/docs/],
     ['GET', '/.well-known/oauth-authorization-server', /Bearer/],
+    ['GET', '/.well-known/openid-configuration/mcp', /Bearer/],
+    ['POST', '/register', /no OAuth/],
+    ['GET', '/healthz', /GET \/health says/],
     ['POST', '/hooks/other', /\/hooks\/claude-code/]
   ] as const) {
     const response = await fetch(`${url}${path}`, { method })
-    t.equal(response.status, 404, path)
-    t.match(((await response.json()) as { message: string }).message, words)
+    t.equal(response.status, status, path)
+    const { message, error } = (await response.json()) as { message?: string; error?: { message: string } }
+    t.match(message ?? error?.message, words, path)
   }
 })

@@ -27,5 +27,7 @@ t.test('the demo shows eight agents at work, and Ctrl-C leaves nothing of it', a
   child.kill('SIGINT')
   t.strictSame(await ended, [0, null])
   t.notOk(existsSync(folder), 'the folder has gone')
-  await t.rejects(fetch(board), 'the server has ended')
+  // A server of another test may have its port by now; it knows none of these agents.
+  const left = await read('/activity').catch(() => undefined)
+  t.notOk(left?.['agents']?.length, 'the server has ended')
 })

@@ -5,7 +5,8 @@ import t from 'tap'
 import { isFull } from '../fixtures/length.ts'
 import { installed } from '../../src/support/installation.ts'
 import { lacksBalancer } from '../tree/coordinator/fixtures/balancer.ts'
-import { freePorts, lacksEtcd } from '../tree/coordinator/fixtures/etcd.ts'
+import { lacksEtcd } from '../tree/coordinator/fixtures/etcd.ts'
+import { freePorts } from '../fixtures/free-ports.ts'
 
 const skip = lacksEtcd || lacksBalancer || (!isFull && 'takes many seconds: npm run test:full')
 

@@ -3,6 +3,7 @@ import { isAbsolute, sep } from 'node:path'
 import type { EventType } from '../../../schemas/events.ts'
 import { OperationError } from '../../errors.ts'
 import type { FileStore } from '../files/file-store.ts'
+import { below } from '../../support/relocate.ts'
 import { compileFileGlob } from '../files/glob/plain-pattern.ts'
 import type { EventFilter } from './tree-event.ts'
 
@@ -86,7 +87,7 @@ function isThere(path: string, files: FileStore): boolean {
 function toPlace(path: string, files: FileStore): Matcher {
   const places = [files.resolve(path, 'target').path, files.resolve(path, 'entry').path]
   return {
-    matches: (changed) => places.some((place) => isWithin(changed, place)),
+    matches: (changed) => places.some((place) => below(place, changed) !== undefined),
     key: `places ${JSON.stringify(places)}`,
     steps: 0
   }
@@ -110,7 +111,7 @@ function toPatternMatcher(pattern: string, files: FileStore): Matcher {
   if (pattern.split('/').includes('..')) throw outside(pattern)
   if (!isAbsolute(pattern)) {
     const glob = compileFileGlob(pattern)
-    const matches = (path: string) => roots.some((root) => isWithin(path, root) && glob.matches(relativeTo(root, path)))
+    const matches = (path: string) => roots.some((root) => isMatch(glob, root, path))
     return { matches, key: `pattern ${pattern}`, steps: glob.steps }
   }
   const root = files.roots.find(({ real, given }) => [real, given].some((base) => pattern.startsWith(base + sep)))
@@ -118,17 +119,13 @@ function toPatternMatcher(pattern: string, files: FileStore): Matcher {
   const base = pattern.startsWith(root.real + sep) ? root.real : root.given
   // Without a slash it would be matched at every depth.
   const glob = compileFileGlob(`./${pattern.slice(base.length + 1)}`)
-  const matches = (path: string) => isWithin(path, root.real) && glob.matches(relativeTo(root.real, path))
+  const matches = (path: string) => isMatch(glob, root.real, path)
   return { matches, key: `pattern ${pattern}`, steps: glob.steps }
 }
 
-function isWithin(path: string, base: string): boolean {
-  return path === base || path.startsWith(base.endsWith(sep) ? base : base + sep)
-}
-
-function relativeTo(root: string, path: string): string {
-  const relative = path.slice(root.endsWith(sep) ? root.length : root.length + 1)
-  return sep === '/' ? relative : relative.replaceAll(sep, '/')
+function isMatch(glob: ReturnType<typeof compileFileGlob>, root: string, path: string): boolean {
+  const rest = below(root, path)
+  return rest !== undefined && glob.matches(sep === '/' ? rest : rest.replaceAll(sep, '/'))
 }
 
 function tooCostly(pattern: string): OperationError {

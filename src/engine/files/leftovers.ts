@@ -1,6 +1,7 @@
 // Removes the temporary files that a killed process left behind, in the background, one directory at a time.
 import { unlinkSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
+import { attempt, orUndefined } from '../../support/attempt.ts'
 import { Directory } from './directory.ts'
 import { isLeftover } from './temporary-names.ts'
 import type { Root } from './roots.ts'
@@ -12,7 +13,10 @@ export async function sweepLeftovers(roots: readonly Root[], signal: AbortSignal
   return removed
 }
 
-/** Uses only open directories: one that is swapped for a link to the outside meanwhile is not entered. */
+/**
+ * Uses only open directories: one that is swapped for a link to the outside meanwhile is not entered. What cannot be opened or
+ * removed is left to the next start.
+ */
 async function sweepIn(open: () => Directory, signal: AbortSignal): Promise<number> {
   const directory = orUndefined(open)
   if (directory === undefined) return 0
@@ -22,19 +26,10 @@ async function sweepIn(open: () => Directory, signal: AbortSignal): Promise<numb
       if (signal.aborted) break
       const { name } = entry
       if (entry.isDirectory()) removed += await sweepIn(() => directory.openChild(name), signal)
-      else if (isLeftover(name)) removed += orUndefined(() => (unlinkSync(directory.at(name)), 1)) ?? 0
+      else if (isLeftover(name) && attempt(() => unlinkSync(directory.at(name)))) removed += 1
     }
     return removed
   } finally {
     directory.close()
-  }
-}
-
-/** The next start tries again what cannot be opened or removed. */
-function orUndefined<Result>(step: () => Result): Result | undefined {
-  try {
-    return step()
-  } catch {
-    return undefined
   }
 }

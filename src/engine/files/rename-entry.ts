@@ -1,6 +1,7 @@
 // Renames an entry within a file system, or copies it to another one.
 import { accessSync, constants, renameSync, statSync, unlinkSync, type BigIntStats } from 'node:fs'
 import { resolve } from 'node:path'
+import { attempt } from '../../support/attempt.ts'
 import { isErrno, isOperationError, OperationError } from '../../errors.ts'
 import type { AfterChange } from './after-change.ts'
 import { assertUnchanged, StaleFileError, requireAbsent } from './preconditions.ts'
@@ -194,12 +195,7 @@ function renameInPlace({ place: from, path }: RenameSource, { place: to, path: n
 
 /** Whether entries of a place's folder can be created and removed. */
 function isWritable({ directory }: OpenEntry): boolean {
-  try {
-    accessSync(directory.self, constants.W_OK)
-    return true
-  } catch {
-    return false
-  }
+  return attempt(() => accessSync(directory.self, constants.W_OK))
 }
 
 /** A copy that cannot be written is a failed rename. */

@@ -1,5 +1,6 @@
 // Renames an entry where several hosts serve the tree: through the stage, which the next authority takes away.
 import { renameSync } from 'node:fs'
+import { attempt } from '../../support/attempt.ts'
 import { isErrno, OperationError } from '../../errors.ts'
 import { fileNotFound } from './read-file.ts'
 import type { Stage } from './stages.ts'
@@ -30,21 +31,13 @@ export function renameThrough(
     renameSync(stage.at(name), to.place.directory.at(to.place.name))
     endNote()
   } catch (error) {
-    if (isTaken && !putBack(stage.at(name), source)) throw unknownRename(path, to.path, error)
+    const isBack = !isTaken || attempt(() => renameSync(stage.at(name), source))
+    // The next authority ends the rename, by the note.
+    if (!isBack) throw unknownRename(path, to.path, error)
     endNote()
     const explained = stage.explain(error, to.path)
     if (isErrno(explained, 'ENOENT') && !isTaken) throw fileNotFound(path, error)
     throw explainWriteError(explained, to.path, 'RENAME_ERROR')
-  }
-}
-
-/** False if the next authority ends the rename, by the note. */
-function putBack(staged: string, source: string): boolean {
-  try {
-    renameSync(staged, source)
-    return true
-  } catch {
-    return false
   }
 }
 

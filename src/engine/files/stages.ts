@@ -2,8 +2,10 @@
 import { linkSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, unlinkSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
-import { join, relative, sep } from 'node:path'
+import { join, relative } from 'node:path'
+import { attempt } from '../../support/attempt.ts'
 import { isErrno, OperationError } from '../../errors.ts'
+import { below } from '../../support/relocate.ts'
 import { replaceFile } from '../../support/replace-file.ts'
 import type { Directory, Shelf } from './directory.ts'
 import { isOfThisProcess, ownFolder, temporaryName } from './temporary-names.ts'
@@ -73,7 +75,7 @@ export function createStages(roots: readonly string[], openOwn: (root: string) =
           isDurable: true,
           temporary: at(temporaryName())
         })
-        return () => void succeeds(() => unlinkSync(path))
+        return () => void attempt(() => unlinkSync(path))
       },
       explain(error, path) {
         if (isErrno(error, 'EXDEV'))
@@ -94,7 +96,7 @@ export function createStages(roots: readonly string[], openOwn: (root: string) =
 
   return {
     of(path) {
-      const found = stages.find(({ root }) => path === root || path.startsWith(root.endsWith(sep) ? root : root + sep))
+      const found = stages.find(({ root }) => below(root, path) !== undefined)
       // Each place is below a root.
       return (found ?? first).stage
     },
@@ -113,7 +115,7 @@ export function createStages(roots: readonly string[], openOwn: (root: string) =
       for (const { stage } of stages)
         for (const name of readdirSync(stage.at('.')).filter((other) => !isOfThisProcess(other))) {
           left.add(name)
-          succeeds(() => unlinkSync(stage.at(name)))
+          attempt(() => unlinkSync(stage.at(name)))
         }
     }
   }
@@ -125,7 +127,7 @@ export function removeThrough(stage: Stage | undefined, path: string): void {
   const staged = stage.at(temporaryName())
   renameSync(path, staged)
   // If that fails, the next authority removes it.
-  succeeds(() => unlinkSync(staged))
+  attempt(() => unlinkSync(staged))
 }
 
 /**
@@ -152,7 +154,7 @@ function takeStage(own: Own, root: string, epoch: number): number {
       )
     if (
       found >= 0 &&
-      (found === epoch || succeeds(() => renameSync(join(stage, String(found)), join(stage, String(epoch)))))
+      (found === epoch || attempt(() => renameSync(join(stage, String(found)), join(stage, String(epoch)))))
     ) {
       const folder = join(stage, String(epoch))
       const inner = join(stage, inEpoch(epoch))
@@ -183,11 +185,11 @@ function makeFirst(own: Own): void {
 
 /** Ends its renames, and keeps what transactions have staged. What a late writer adds meanwhile goes too: then it has no folder. */
 function empty(folder: string, kept: string, root: string): void {
-  for (let tries = 1; !succeeds(() => rmdirSync(folder)); tries += 1) {
+  for (let tries = 1; !attempt(() => rmdirSync(folder)); tries += 1) {
     if (tries === maxTries) throw new Error(`${folder} cannot be emptied: remove it`)
     const names = readdirSync(folder)
     for (const name of names.filter((other) => other.endsWith('.json'))) endRename(folder, name, root)
-    for (const name of names) succeeds(() => renameSync(join(folder, name), join(kept, name)))
+    for (const name of names) attempt(() => renameSync(join(folder, name), join(kept, name)))
   }
 }
 
@@ -195,10 +197,10 @@ function empty(folder: string, kept: string, root: string): void {
 function endRename(folder: string, name: string, root: string): void {
   const item = join(folder, name.slice(0, -'.json'.length))
   if (!isThere(item)) return
-  succeeds(() => {
+  attempt(() => {
     const { from, to, overwrite } = JSON.parse(readFileSync(join(folder, name), 'utf8')) as StagedRename
     const [source, target] = [join(root, from), join(root, to)]
-    const isEnded = (overwrite || !isThere(target)) && succeeds(() => renameSync(item, target))
+    const isEnded = (overwrite || !isThere(target)) && attempt(() => renameSync(item, target))
     if (!isEnded && !isThere(source)) renameSync(item, source)
   })
   if (isThere(item))
@@ -219,7 +221,7 @@ function probe(own: Own, folder: string, root: string): void {
       { cause: error }
     )
   } finally {
-    for (const name of [one, other]) succeeds(() => unlinkSync(own.at(name)))
+    for (const name of [one, other]) attempt(() => unlinkSync(own.at(name)))
   }
 }
 
@@ -232,14 +234,5 @@ function make(folder: string): void {
 }
 
 function isThere(path: string): boolean {
-  return succeeds(() => lstatSync(path))
-}
-
-function succeeds(step: () => unknown): boolean {
-  try {
-    step()
-    return true
-  } catch {
-    return false
-  }
+  return attempt(() => lstatSync(path))
 }

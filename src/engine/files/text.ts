@@ -1,7 +1,8 @@
 // Bytes to text and back, strictly: invalid input is an error, never repaired, and a round trip gives the same bytes.
 import { isUtf8 } from 'node:buffer'
-import iconv from 'iconv-lite'
+import type Iconv from 'iconv-lite'
 import { OperationError } from '../../errors.ts'
+import { loadPiece } from '../../support/pieces.ts'
 import { describeBytes } from './text-hints.ts'
 
 const utf8Names = new Set(['utf8', 'unicode11utf8'])
@@ -76,7 +77,7 @@ function codecName(encoding: string, bytes: Buffer, path: string): string {
   if (byteNames.has(name)) return 'binary'
   const open = ofEitherOrder.get(name)
   if (open !== undefined) return isBigEndian(bytes, open) ? open.big : open.little
-  if (!notText.has(name) && iconv.encodingExists(name)) return name
+  if (!notText.has(name) && iconv().encodingExists(name)) return name
   throw new OperationError(
     'ENCODING_ERROR',
     `Unknown encoding "${encoding}", for ${path}. Use utf-8, utf-16, windows-1252, shift_jis or another IANA name.`,
@@ -103,12 +104,15 @@ function isBigEndian(bytes: Buffer, { unitBytes, little, big }: { unitBytes: num
   return zerosAt(0) > zerosAt(unitBytes - 1)
 }
 
+/** For encodings other than UTF-8. */
+const iconv = () => loadPiece('encodings') as typeof Iconv
+
 function decode(bytes: Buffer, codec: string): string {
-  return iconv.decode(bytes, codec, { stripBOM: false })
+  return iconv().decode(bytes, codec, { stripBOM: false })
 }
 
 function encode(text: string, codec: string): Buffer {
-  return iconv.encode(text, codec, { addBOM: false })
+  return iconv().encode(text, codec, { addBOM: false })
 }
 
 function notValid(bytes: Buffer, encoding: string, path: string): OperationError {

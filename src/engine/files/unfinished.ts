@@ -1,6 +1,7 @@
 // Notes of changes of several steps, kept in the server's own folder while they last: they show what a killed process has left.
 import { rmdirSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
+import { attempt } from '../../support/attempt.ts'
 import type { Directory } from './directory.ts'
 import type { Durability } from './durability.ts'
 import { isRecordOfDead, recordName } from './temporary-names.ts'
@@ -37,11 +38,11 @@ export function createUnfinished(folder: RecordFolder, { isFull }: Durability): 
   return {
     begin(change) {
       const name = recordName()
-      const isNoted = succeeds(() =>
+      const isNoted = attempt(() =>
         // Empty folders after a power loss are worth no flush; two names of one file are.
         folder.write(name, JSON.stringify(change), { isDurable: isFull && change.kind === 'copy' })
       )
-      return () => void (isNoted && succeeds(() => folder.remove(name)))
+      return () => void (isNoted && attempt(() => folder.remove(name)))
     }
   }
 }
@@ -58,7 +59,7 @@ export async function settleUnfinished(folder: RecordFolder, open: (path: string
   return names.filter(isRecordOfDead).flatMap((name) => {
     const change = parse(folder.read(name))
     const reported = change === undefined ? undefined : settle(change, open)
-    if (reported === undefined) succeeds(() => folder.remove(name))
+    if (reported === undefined) attempt(() => folder.remove(name))
     return reported ?? []
   })
 }
@@ -66,7 +67,7 @@ export async function settleUnfinished(folder: RecordFolder, open: (path: string
 function settle(change: UnfinishedChange, open: (path: string) => OpenEntry): string | undefined {
   if (change.kind === 'folders') {
     for (const path of change.paths.toReversed())
-      succeeds(() => at(path, open, ({ directory, name }) => rmdirSync(directory.at(name))))
+      attempt(() => at(path, open, ({ directory, name }) => rmdirSync(directory.at(name))))
     return undefined
   }
   const { from, to } = change
@@ -76,7 +77,7 @@ function settle(change: UnfinishedChange, open: (path: string) => OpenEntry): st
 
 function isThere(path: string, open: (path: string) => OpenEntry): boolean {
   let stat: OpenEntry['stat']
-  succeeds(() => at(path, open, (place) => (stat = place.stat)))
+  attempt(() => at(path, open, (place) => (stat = place.stat)))
   return stat !== undefined
 }
 
@@ -101,13 +102,4 @@ function parse(text: string | undefined): UnfinishedChange | undefined {
     // Cut off by the kill.
   }
   return undefined
-}
-
-function succeeds(step: () => unknown): boolean {
-  try {
-    step()
-    return true
-  } catch {
-    return false
-  }
 }

@@ -14,6 +14,7 @@ import {
   type BigIntStats
 } from 'node:fs'
 import { promisify } from 'node:util'
+import { attempt } from '../../support/attempt.ts'
 import { isErrno, OperationError } from '../../errors.ts'
 import { notDurable, notLookedAt, type AfterChange } from './after-change.ts'
 import type { Durability } from './durability.ts'
@@ -100,9 +101,9 @@ export function createWriter({ durability, maxSyncBytes, stages }: WriteSettings
     const fd = openSync(path, createFlags, 0o600)
     temporaries.add(remove)
     const discard = () => {
-      tidy(remove)
+      attempt(remove)
       temporaries.delete(remove)
-      tidy(() => closeSync(fd))
+      attempt(() => closeSync(fd))
     }
     try {
       await fill(fd, bytes)
@@ -174,7 +175,7 @@ export function createWriter({ durability, maxSyncBytes, stages }: WriteSettings
     /** Refuses every further rename and removes the remaining temporary files. */
     close(): void {
       isClosed = true
-      for (const remove of temporaries) tidy(remove)
+      for (const remove of temporaries) attempt(remove)
     }
   }
 }
@@ -224,14 +225,5 @@ export function removeIfThere(path: string): void {
     unlinkSync(path)
   } catch (error) {
     if (!isErrno(error, 'ENOENT')) throw error
-  }
-}
-
-/** For cleaning up after a failure: that failure is the one to report. */
-export function tidy(step: () => void): void {
-  try {
-    step()
-  } catch {
-    // The next start removes what stays.
   }
 }

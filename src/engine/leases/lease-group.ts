@@ -117,7 +117,7 @@ export class LeaseGroup {
    * @throws OperationError DEADLOCK, OVERLOADED or CANCELLED; then this group gives back what it has taken
    */
   async wait({ timeoutMs, graceMs, connection, signal, progress, onWaited }: Wait): Promise<void> {
-    // Places that were kept until now are kept for nobody else.
+    // Places that were kept until now are kept for no other call.
     if (signal.aborted) this.undo(signal.reason)
     signal.throwIfAborted()
     this.#members = this.#wanted

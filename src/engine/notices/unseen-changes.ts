@@ -6,7 +6,8 @@ import { decodeText } from '../files/text.ts'
 import type { Hunk } from '../diff/hunks.ts'
 import type { OperationContext } from '../context.ts'
 import { contains, union, type LineRange } from '../versions/line-ranges.ts'
-import type { SeenRange, AgentView } from '../versions/agent-view.ts'
+import type { AgentView } from '../versions/agent-view.ts'
+import type { SeenRange } from '../versions/seen-ranges.ts'
 
 export interface UnseenChanges {
   /** Oldest first. */

@@ -1,17 +1,22 @@
 // Receipts: the answers to changes that their callers have named, for those who did not get the answer and ask again.
 import { cancellationOf, OperationError } from '../../errors.ts'
 import { withResolvers } from '../../support/with-resolvers.ts'
+import { adviceAfterLoss } from './after-loss.ts'
 import type { Intent, Verdict } from './intent.ts'
 import { createReceiptEntries, type ReceiptBounds, type ReceiptEntry } from './receipt-entries.ts'
 import type { Outcome, Receipt, ReceiptKey } from './receipt.ts'
 
 interface Request extends ReceiptKey {
+  readonly operation: string
   readonly digest: string
   /** False if a relay gave the name: then its caller must not see that an answer is a repeated one. */
   readonly isNamedByCaller: boolean
   /** The lineage of the authority that may have made the change, if the call is asked again after the loss of that authority. */
   readonly repeats?: string | undefined
 }
+
+/** Of a change that a process was about to make. */
+type Begun = Receipt & { readonly intent: Intent }
 
 /** How receipts change. */
 export interface ReceiptChange {
@@ -106,17 +111,17 @@ export function createReceipts(options: ReceiptBounds) {
     }
   }
 
-  function begin({ agentId, requestId, digest, repeats }: Request): ReceiptEntry {
+  function begin({ operation, agentId, requestId, digest, repeats }: Request): ReceiptEntry {
     // Nothing is known of a change that was made under another journal.
-    if (repeats !== undefined && repeats !== lineage) throw notKept()
+    if (repeats !== undefined && repeats !== lineage) throw notKept(operation)
     return entries.add({ agentId, requestId, digest, at: now() })
   }
 
-  function settleJudged(entry: ReceiptEntry, { intent, ...receipt }: Receipt, verdict: Verdict): void {
+  function settleJudged(entry: ReceiptEntry, { intent, ...receipt }: Begun, verdict: Verdict): void {
     if (verdict === 'made') return keep(entry, receipt)
     if (verdict === 'unclear')
-      return keep(entry, { ...receipt, outcome: { error: unclear(receipt.requestId).toWire() } })
-    notify({ receipt: { ...receipt, ...(intent !== undefined && { intent }) }, to: 'gone' })
+      return keep(entry, { ...receipt, outcome: { error: unclear(receipt.requestId, intent).toWire() } })
+    notify({ receipt: { ...receipt, intent }, to: 'gone' })
   }
 
   return {
@@ -195,13 +200,13 @@ function otherInput(requestId: string): OperationError {
   return new OperationError('INVALID_REQUEST', message)
 }
 
-function notKept(): OperationError {
-  const message =
-    'The process that carried out this call has ended, and its journal is gone or could not be written: it is not known whether a change was made. Read the file, then decide.'
-  return new OperationError('AUTHORITY_LOST', message)
+function notKept(operation: string): OperationError {
+  const message = 'The process that carried out this call has ended, and its journal is gone or could not be written.'
+  return new OperationError('AUTHORITY_LOST', `${message} ${adviceAfterLoss(operation)}`)
 }
 
-function unclear(requestId: string): OperationError {
-  const message = `The process that carried out the call ${JSON.stringify(requestId)} was killed during the change, and another program has changed the file since: it is not known whether the change was made. Read the file, then decide; a new attempt needs another request_id.`
+function unclear(requestId: string, { kind }: Intent): OperationError {
+  const look = kind === 'rename' ? 'Look for both names with async_status' : 'Read the file'
+  const message = `The process that carried out the call ${JSON.stringify(requestId)} was killed during the change, and another program has changed the file since: it is not known whether the change was made. ${look}, then decide; a new attempt needs another request_id.`
   return new OperationError('AUTHORITY_LOST', message)
 }

@@ -1,9 +1,10 @@
 // What each agent has been shown: which version of which file, whole or by lines. An agent that has seen an older version gets a notice.
 import { isMadeBy, type History, type VersionChange } from './history.ts'
 import type { Version } from './version.ts'
-import type { AgentView, SeenRange } from './agent-view.ts'
+import type { AgentView } from './agent-view.ts'
 import { createGivenLines, type GivenLines } from './given-lines.ts'
 import type { LineRange } from './line-ranges.ts'
+import { addSeenRange, type SeenRange } from './seen-ranges.ts'
 import { createUnreportedViews } from './unreported-views.ts'
 import { createViewShares } from './view-shares.ts'
 
@@ -29,9 +30,6 @@ type Seen = Pick<Version, 'seq' | 'hash'>
 // Measured: what a view takes beside its names, and each range of lines in it.
 const viewBytes = 440
 const sightBytes = 100
-
-/** Parts of one file that are remembered separately. */
-const maxSeenRanges = 8
 
 export type ReadTracker = ReturnType<typeof createReadTracker>
 
@@ -114,6 +112,13 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
     if (history.last(view.path)?.seq === seq) unreported.remove(view)
   }
 
+  /** What an agent has read is reported late, by a hook say, and others may have changed it before there was a view to mark. */
+  function hasChangedSince({ path, agentId, learnedSeq }: AgentView, { seq }: Pick<Version, 'seq'>): boolean {
+    const since = Math.max(seq, learnedSeq)
+    if ((history.last(path)?.seq ?? since) <= since) return false
+    return history.versions(path).some((version) => version.seq > since && !isMadeBy(version, agentId))
+  }
+
   function viewOf(agent: string, { path: asRead, given: asGiven }: Pick<Shown, 'path' | 'given'>): AgentView {
     const known = views?.get(agent, asRead)
     if (known !== undefined) return known
@@ -146,6 +151,7 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
       givenLines.add(view, hash, lines)
       if (lines === undefined) know(view, version)
       else if (view.sights.every(({ seq }) => seq === version.seq)) clearPendingAt(view, version)
+      if (hasChangedSince(view, version)) unreported.add(view, false)
       touch(view)
     },
     /** An answer shows the agent all that differs from what it knew, so the agent knows this version. */
@@ -239,20 +245,4 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
 
 function newest({ sights, learnedSeq }: AgentView): number {
   return Math.max(learnedSeq, ...sights.map(({ seq }) => seq))
-}
-
-/** Joins ranges of the same version that it touches, and replaces older ones of its own lines. A whole-file range of the same version covers it. */
-function addSeenRange(sights: readonly SeenRange[], added: SeenRange): readonly SeenRange[] {
-  let { start, end } = added.lines ?? { start: 1, end: 0 }
-  const others: SeenRange[] = []
-  for (const range of sights) {
-    const { lines } = range
-    const isSame = range.seq === added.seq && range.hash === added.hash && range.shownHash === undefined
-    if (isSame && lines === undefined) return sights
-    if (isSame && lines !== undefined && lines.start <= end + 1 && start <= lines.end + 1) {
-      start = Math.min(start, lines.start)
-      end = Math.max(end, lines.end)
-    } else if (isSame || lines === undefined || lines.start < start || lines.end > end) others.push(range)
-  }
-  return [...others, { ...added, lines: { start, end } }].slice(-maxSeenRanges)
 }

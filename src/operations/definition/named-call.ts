@@ -33,7 +33,8 @@ export async function runNamed<Result extends object>(
   const key =
     requestId === undefined ? { agentId: `${who}\0`, requestId: callId as string } : { agentId: who, requestId }
   const digest = await digestOf(operation, input, withoutMeaning)
-  return receipts.run({ ...key, isNamedByCaller: requestId !== undefined, digest, repeats }, signal, carryOut)
+  const request = { operation, ...key, isNamedByCaller: requestId !== undefined, digest, repeats }
+  return receipts.run(request, signal, carryOut)
 }
 
 /** The answer of an earlier call, or else of this one, which is kept if it is about a change. @throws OperationError the recorded one */

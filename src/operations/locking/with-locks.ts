@@ -187,7 +187,7 @@ async function acquire(
       ttlMs: operationTtlMs(config),
       signal,
       ...(progress !== undefined && {
-        onPosition: (position, total) => progress({ message: `position ${position} of ${total}` })
+        onPosition: (position, total) => progress({ message: `position ${position} of ${total}`, waitSeconds: seconds })
       })
     })
   } catch (error) {

@@ -1,7 +1,7 @@
 // Reading the JSON of a harness, whose members may be anything.
 import { resolve } from 'node:path'
 import type { StringPatch } from '../../../schemas/patches.ts'
-import type { Fields, FileEdit } from './native-call.ts'
+import type { Fields, FileEdit, ShownText } from './native-call.ts'
 
 export function toFields(value: unknown): Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
@@ -58,22 +58,45 @@ export function toEditOfAll(path: string, edits: unknown): FileEdit {
 /** Windows spells no path with a colon behind its drive, and neither do search results. */
 const grepLine = /^((?:[A-Za-z]:)?[^:\n]+?)([:-])(\d+)\2(.*)$/
 
-/** The lines in the output of a search, grouped by file into runs of consecutive lines. */
-export function toSearchedLines(output: string, cwd: string, onlyFile?: string) {
-  const shown: { path: string; startLine: number; text: string }[] = []
+/** The lines in the output of a search in which each line names its file, unless only one was searched. */
+export function toSearchedLines(output: string, cwd: string, onlyFile?: string): readonly ShownText[] {
+  const runs = createRuns(cwd)
   for (const line of output.split('\n')) {
     const [, file, , number, text] =
       onlyFile === undefined
         ? (grepLine.exec(line) ?? [])
         : (/^()()(\d+)[:-](.*)$/.exec(line)?.map((part, index) => (index === 1 ? onlyFile : part)) ?? [])
-    if (file === undefined || number === undefined || text === undefined) continue
-    const path = resolve(cwd, file)
-    const last = shown.at(-1)
-    const isNext = last?.path === path && last.startLine + last.text.split('\n').length === Number(number)
-    if (isNext && last !== undefined) last.text += `\n${text}`
-    else shown.push({ path, startLine: Number(number), text })
+    runs.add(file, number, text)
   }
-  return shown
+  return runs.shown
+}
+
+/** The same, if the name of a file stands above its lines. @param file with the name as its group @param line with the number and the text */
+export function toListedLines(output: string, folder: string, file: RegExp, line: RegExp): readonly ShownText[] {
+  const runs = createRuns(folder)
+  let name: string | undefined
+  for (const part of output.split('\n')) {
+    const [, number, text] = line.exec(part) ?? []
+    if (number === undefined) name = file.exec(part)?.[1] ?? name
+    else runs.add(name, number, text)
+  }
+  return runs.shown
+}
+
+/** Joins lines that follow each other in one file. */
+function createRuns(folder: string) {
+  const shown: { path: string; startLine: number; text: string }[] = []
+  return {
+    shown,
+    add(file: string | undefined, number: string | undefined, text: string | undefined): void {
+      if (file === undefined || number === undefined || text === undefined) return
+      const path = resolve(folder, file)
+      const last = shown.at(-1)
+      const isNext = last?.path === path && last.startLine + last.text.split('\n').length === Number(number)
+      if (isNext && last !== undefined) last.text += `\n${text}`
+      else shown.push({ path, startLine: Number(number), text })
+    }
+  }
 }
 
 /** A line end at the end begins no other line. */

@@ -1,7 +1,7 @@
 // Hooks of Gemini CLI (BeforeTool, AfterTool, BeforeAgent, SessionEnd).
 import { resolve } from 'node:path'
-import { countLines, integerOf, requirePath, requireText, textOf, toEdit, toFields } from './fields.ts'
-import type { Fields, FileEdit, Harness, NativeEvent } from './native-call.ts'
+import { countLines, integerOf, requirePath, requireText, textOf, toEdit, toFields, toListedLines } from './fields.ts'
+import type { Fields, FileEdit, Harness, NativeEvent, ShownText } from './native-call.ts'
 
 const editTools: Readonly<Record<string, (input: Fields, cwd: string) => readonly FileEdit[]>> = {
   write_file: (input, cwd) => [{ path: requirePath(input, cwd, 'file_path'), content: textOf(input, 'content') ?? '' }],
@@ -14,6 +14,13 @@ const editTools: Readonly<Record<string, (input: Fields, cwd: string) => readonl
     )
   ]
 }
+
+/** Its present name, and an older one. */
+const searchTools = ['grep_search', 'search_file_content']
+const truncated = 'IMPORTANT: The file content has been truncated'
+const partHead = new RegExp(
+  `^\\s*${truncated}\\.\\nStatus: Showing lines (\\d+)-\\d+ of (\\d+) total lines\\.\\n[^]*?\\n--- FILE CONTENT \\(truncated\\) ---\\n`
+)
 
 export const gemini: Harness = {
   reportsReads: true,
@@ -44,15 +51,24 @@ function eventOf(name: string, event: Fields): NativeEvent | undefined {
   if (edits !== undefined) return { type: 'after_edit', tool, edits }
   const response = toFields(event['tool_response'])
   const text = textOf(response, 'llmContent')
-  if (tool !== 'read_file' || text === undefined || toFields(response['error'])['message'] !== undefined)
-    return { type: 'prompt' }
+  if (text === undefined || toFields(response['error'])['message'] !== undefined) return { type: 'prompt' }
+  if (searchTools.includes(tool)) {
+    const folder = resolve(cwd, textOf(input, 'dir_path') ?? '')
+    return { type: 'after_read', shown: toListedLines(text, folder, /^File: (.+)$/, /^L(\d+)[:-] ?(.*)$/) }
+  }
+  if (tool !== 'read_file') return { type: 'prompt' }
+  return { type: 'after_read', shown: toShown(requirePath(input, cwd, 'file_path', 'absolute_path'), input, text) }
+}
+
+/** A part comes with words before it, which say where it begins. */
+function toShown(path: string, input: Fields, text: string): readonly ShownText[] {
+  const [head, first, total] = partHead.exec(text) ?? []
+  if (head !== undefined)
+    return [{ path, startLine: Number(first), totalLines: Number(total), text: text.slice(head.length) }]
   const startLine = integerOf(input, 'start_line') ?? 1
   const endLine = integerOf(input, 'end_line')
-  // A part comes with words around it; then the lines that were asked for count.
-  const isWhole =
-    startLine === 1 && endLine === undefined && !text.includes('IMPORTANT: The file content has been truncated')
-  const path = requirePath(input, cwd, 'file_path', 'absolute_path')
-  if (isWhole) return { type: 'after_read', shown: [{ path, startLine, text, totalLines: countLines(text) }] }
-  const lineCount = endLine === undefined ? undefined : Math.max(0, endLine - startLine + 1)
-  return { type: 'after_read', shown: endLine === undefined ? [] : [{ path, startLine, lineCount }] }
+  if (startLine === 1 && endLine === undefined && !text.includes(truncated))
+    return [{ path, startLine, text, totalLines: countLines(text) }]
+  // Words of another version: the lines that were asked for count.
+  return endLine === undefined ? [] : [{ path, startLine, lineCount: Math.max(0, endLine - startLine + 1) }]
 }

@@ -1,6 +1,6 @@
-// Hooks of opencode: its plugin (packaging/opencode) sends what "tool.execute.before" and "after" get, as one object.
+// Hooks of opencode: its plugin (src/program/setup/opencode-plugin.ts) sends what "tool.execute.before" and "after" get, as one object.
 import { resolve } from 'node:path'
-import { requirePath, requireText, textOf, toEdit, toFields } from './fields.ts'
+import { requirePath, requireText, textOf, toEdit, toFields, toListedLines } from './fields.ts'
 import type { Fields, FileEdit, Harness, NativeEvent, ShownText } from './native-call.ts'
 import { readPatchText } from './patch-text.ts'
 
@@ -42,6 +42,8 @@ function eventOf(name: string, event: Fields): NativeEvent | undefined {
   if (name === 'tool.execute.before') return edits && { type: 'before_edit', tool, edits }
   if (edits !== undefined) return { type: 'after_edit', tool, edits }
   const output = textOf(event, 'output')
+  if (tool === 'grep' && output !== undefined)
+    return { type: 'after_read', shown: toListedLines(output, cwd, /^(\S.*):$/, /^  Line (\d+): (.*)$/) }
   if (tool !== 'read' || output === undefined) return { type: 'prompt' }
   return { type: 'after_read', shown: toShown(requirePath(args, cwd, 'filePath'), output) }
 }

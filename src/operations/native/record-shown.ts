@@ -9,7 +9,7 @@ import type { ShownText } from './native-call.ts'
 
 /** Files of one search that are recorded, and versions of one file that are compared. */
 const maxShown = 50
-const maxVersions = 5
+const maxVersions = 20
 /** Harnesses cut long lines. */
 const comparedLength = 500
 

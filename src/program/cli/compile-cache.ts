@@ -1,5 +1,5 @@
 // Keeps V8's compiled code of the bundle in a folder beside it, so that the next start need not compile it: that is half of a start.
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readSync } from 'node:fs'
 import Module from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import process from 'node:process'
@@ -14,6 +14,8 @@ interface LoadedModule {
 }
 
 const digestBytes = 4
+const scratchBytes = 2_000_000
+const { wrapper } = Module as unknown as { wrapper: readonly string[] }
 
 /**
  * Call it before the modules of the bundle are loaded. Compiled code that is missing, damaged or of another version of Node is
@@ -37,11 +39,10 @@ function keepCompiledByScripts(bundle: string, folder: string): void {
   extensions['.cjs'] = (module, path) => {
     if (dirname(path) !== join(bundle, 'chunks')) return loadByNode?.(module, path)
     const keptAt = join(folder, `${basename(path)}.${process.arch}.${process.versions.v8}`)
+    // First, since both are read to the same memory.
+    const text = readWrapped(path)
     const cachedData = readKept(keptAt)
-    const script = new Script(Module.wrap(readFileSync(path, 'utf8')), {
-      filename: path,
-      ...(cachedData && { cachedData })
-    })
+    const script = new Script(text, { filename: path, ...(cachedData && { cachedData }) })
     if (cachedData === undefined || script.cachedDataRejected === true) fresh.set(keptAt, script)
     const require = Module.createRequire(path)
     script.runInThisContext().call(module.exports, module.exports, require, module, path, dirname(path))
@@ -53,10 +54,38 @@ function keepCompiledByScripts(bundle: string, folder: string): void {
   })
 }
 
+/** What `Module.wrap` makes of a text without other characters than ASCII, in one piece: two would be put together by one copy more. */
+function readWrapped(path: string): string {
+  const [begin = '', end = ''] = wrapper
+  const bytes = readToScratch(path, begin.length, end.length)
+  bytes.write(begin)
+  bytes.write(end, bytes.length - end.length)
+  return bytes.toString('latin1')
+}
+
+/** Memory for all files of a start: what a C library gets back in pieces of such sizes it may keep for good. */
+let scratch: Buffer | undefined
+
+function readToScratch(path: string, before = 0, after = 0): Buffer {
+  const fd = openSync(path, 'r')
+  try {
+    const { size } = fstatSync(fd)
+    const length = before + size + after
+    if (scratch === undefined || scratch.length < length) {
+      scratch = Buffer.allocUnsafeSlow(Math.max(length, scratchBytes))
+      setImmediate(() => (scratch = undefined))
+    }
+    readSync(fd, scratch, before, size, null)
+    return scratch.subarray(0, length)
+  } finally {
+    closeSync(fd)
+  }
+}
+
 /** V8 checks its version and settings, but not whether a power cut has damaged the file. */
 function readKept(path: string): Buffer | undefined {
   try {
-    const kept = readFileSync(path)
+    const kept = readToScratch(path)
     const data = kept.subarray(digestBytes)
     return digest(data).equals(kept.subarray(0, digestBytes)) ? data : undefined
   } catch {

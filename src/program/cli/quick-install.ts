@@ -14,6 +14,7 @@ interface QuickInstallFlags {
   readonly client?: string[]
   readonly port?: number
   readonly service: boolean
+  readonly hooks: boolean
   readonly confinement: boolean
 }
 
@@ -29,6 +30,7 @@ export function createQuickInstallCommand(): Command {
     .addOption(
       new Option('--port <number>', 'the port in the configuration (1024-65535)').argParser(numberBetween(1024, 65535))
     )
+    .option('--no-hooks', "leaves out the hooks that put the clients' own edits into the queues of the server")
     .option('--no-service', 'starts the server in the background now, not at each login')
     .option('--no-confinement', 'lets the service write everywhere, for systems that cannot confine it (systemd)')
     .addHelpText('after', '\nExample: async-crud-mcp quick-install --dir ~/app --client claude-code')
@@ -46,7 +48,7 @@ async function run(flags: QuickInstallFlags): Promise<void> {
   const settings = readSettings(flags.dir)
   const areConfigured = settings.roots.join('\0') === readSettings(undefined).roots.join('\0')
   await startServer(flags, { ...settings, areRootsNamed: !areConfigured })
-  await setUpClients(named, roots)
+  await setUpClients(named, roots, flags.hooks)
   print(`${paint('green', 'done')}. async-crud-mcp doctor checks it; async-crud-mcp uninstall undoes it.`)
 }
 
@@ -139,11 +141,14 @@ async function waitForServer({ roots: [first = ''], token }: CommandSettings): P
   )
 }
 
-async function setUpClients(named: readonly Client[] | undefined, roots: readonly string[]): Promise<void> {
+async function setUpClients(
+  named: readonly Client[] | undefined,
+  roots: readonly string[],
+  hasHooks: boolean
+): Promise<void> {
   const { clients } = await import('../setup/clients.ts')
-  const { serverLocation, stdioLaunch } = await import('../setup/options.ts')
-  const { planAddition } = await import('../setup/plan.ts')
-  const { isOurEntry } = await import('../setup/targets.ts')
+  const { stdioLaunch } = await import('../setup/options.ts')
+  const { planClient } = await import('../setup/plan-client.ts')
   const { journalOfUser, thisUser } = await import('../setup/user.ts')
   const user = thisUser()
   const chosen = named ?? clients.filter((client) => client.traces(user).some((path) => existsSync(path)))
@@ -151,9 +156,10 @@ async function setUpClients(named: readonly Client[] | undefined, roots: readonl
   const failures: string[] = []
   for (const client of chosen) {
     try {
-      const plan = planAddition(serverLocation(client, stdioLaunch(roots), user), journalOfUser(), isOurEntry)
-      plan.apply()
-      print(`${client.title}: ${plan.isChange ? `written into ${plan.file}` : `already set up in ${plan.file}`}`)
+      for (const plan of planClient(client, { launch: stdioLaunch(roots), user, journal: journalOfUser(), hasHooks })) {
+        plan.apply()
+        print(`${client.title}: ${plan.isChange ? `written into ${plan.file}` : `already set up in ${plan.file}`}`)
+      }
     } catch (error) {
       failures.push(`${client.title}: ${error instanceof Error ? error.message : String(error)}`)
     }

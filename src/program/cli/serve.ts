@@ -19,6 +19,8 @@ const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 /** The process raises these itself. A handler would return to the failed instruction, and be called again for ever. */
 const faultSignals = ['SIGSEGV', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGABRT', 'SIGTRAP'] as const
 const sameSignalMs = 500
+/** As many syncs of the disk can be under way at once: with the 4 threads that Node has, the later ones wait while the disk could take them. */
+const threads = 16
 
 export interface ServeOptions {
   readonly config: Config
@@ -45,6 +47,8 @@ export async function serve({
   rootsFrom,
   streams
 }: ServeOptions): Promise<void> {
+  // Node reads it when it first needs a thread, which is later.
+  process.env['UV_THREADPOOL_SIZE'] ??= String(threads)
   const { transport } = config.daemon
   // Standard output belongs to JSON-RPC: the output of a dependency must not come between.
   if (transport !== 'http') globalThis.console = new Console(process.stderr)

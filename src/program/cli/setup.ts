@@ -67,33 +67,27 @@ export function createSetupCommand(): Command {
 
 async function run(name: string, flags: SetupFlags): Promise<void> {
   const { findClient, serverLocation } = await import('../setup/options.ts')
-  const { hookLocations } = await import('../setup/hooks.ts')
   const { thisUser, journalOfUser } = await import('../setup/user.ts')
   const client = findClient(name)
-  const { project, hooks: areHooksMeant, force, remove, tokenEnv } = flags
+  const { project, force, remove, tokenEnv } = flags
   if (tokenEnv !== undefined && !/^[A-Za-z_]\w*$/.test(tokenEnv))
     throw new Error('--token-env is the name of an environment variable, never the token itself')
   // To remove the entry, its content does not matter.
   const launch = remove ? ({ transport: 'stdio', command: '', args: [] } as const) : await launchOf(client, flags)
-  const place = serverLocation(client, launch, thisUser(), project)
-  if (flags.print) return printEntry(place.target.add('').content, place.file)
-  const { planAddition, planRemoval } = await import('../setup/plan.ts')
-  const { isOurEntry } = await import('../setup/targets.ts')
-  const journal = journalOfUser()
-  const isOurs = force ? () => true : isOurEntry
-  // A hook is known by its command; a number is a version, which is the user's unless it was inserted.
-  const isOurPart = (entry: unknown) => typeof entry !== 'number'
-  const plan = remove ? planRemoval : planAddition
-  const [hook, ...others] = areHooksMeant || remove ? hookLocations(client.name, thisUser(), project) : []
-  // Gemini CLI keeps both in one file, which is changed once.
-  const isOneFile = hook?.file === place.file
-  const eitherOurs = (entry: unknown) => isOurs(entry) || isHookGroup(entry)
-  const plans =
-    hook === undefined
-      ? [plan(place, journal, isOurs)]
-      : isOneFile
-        ? [plan([place, hook, ...others], journal, eitherOurs)]
-        : [plan(place, journal, isOurs), plan([hook, ...others], journal, isOurPart)]
+  if (flags.print) {
+    const { target, file } = serverLocation(client, launch, thisUser(), project)
+    return printEntry(target.add('').content, file)
+  }
+  const { planClient } = await import('../setup/plan-client.ts')
+  const plans = planClient(client, {
+    launch,
+    user: thisUser(),
+    journal: journalOfUser(),
+    project,
+    hasHooks: flags.hooks,
+    isRemoval: remove,
+    isForced: force
+  })
   const shown = plans.filter(({ isChange }, index) => index === 0 || isChange || !remove)
   for (const plan of shown) {
     if (!flags.dryRun) plan.apply()
@@ -107,11 +101,6 @@ async function run(name: string, flags: SetupFlags): Promise<void> {
   if (!flags.dryRun && plans.some(({ isChange }) => isChange))
     print(`Restart ${client.title}, or its MCP servers, to use it.`)
   if (launch.transport === 'http') await warnIfSilent(launch.url)
-}
-
-/** A group of hooks, which is ours by its command: other groups are never taken for ours. */
-function isHookGroup(entry: unknown): boolean {
-  return typeof entry === 'object' && entry !== null && 'hooks' in entry
 }
 
 async function warnIfSilent(url: string): Promise<void> {

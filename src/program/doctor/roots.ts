@@ -3,6 +3,7 @@ import { access, constants, lstat, realpath, stat, statfs } from 'node:fs/promis
 import { join, sep } from 'node:path'
 import { createStateFile } from '../../tree/state/state-file.ts'
 import { askHealth } from '../background/probe-server.ts'
+import { isAnsweringAtSocket } from '../background/probe-socket.ts'
 import { isRunning } from '../../support/process-identity.ts'
 import { isErrno } from '../../support/errno.ts'
 import { ownFolder } from '../../engine/files/temporary-names.ts'
@@ -106,10 +107,10 @@ async function checkServer(root: string, token: string): Promise<Finding[]> {
   if (!isRunning(pid, process_start))
     return [ok(`none runs on this tree; process ${pid} was killed, the next start replaces it`)]
   const who = `process ${pid} runs on this tree (${transport}${url === null ? '' : `, ${url}`})`
-  if (url === null) return [ok(who)]
+  const silent = fail(`${who}, and does not answer`, `continue it (kill -CONT ${pid}), or stop it: another takes over`)
+  if (url === null) return [(await isAnsweringAtSocket(state.project.root)) ? ok(who) : silent]
   const health = await askHealth(url, token)
-  if (health.state === 'unreachable')
-    return [fail(`${who}, and does not answer`, `continue it (kill -CONT ${pid}), or stop it: another takes over`)]
+  if (health.state === 'unreachable') return [silent]
   const { degraded = [] } = health
   if (degraded.length === 0) return [ok(who)]
   return degraded.map((what) => fail(`${who}, and is degraded: ${what}`, 'do what it says; its log has the cause'))

@@ -14,10 +14,11 @@ export interface Question {
   readonly event: string
   readonly agent: string | undefined
   readonly token: string
-  readonly waitSeconds: number
+  /** Undefined leaves it to the settings of the server. */
+  readonly waitSeconds: number | undefined
   readonly signal: AbortSignal
-  /** The server answers, and waits for a lock. */
-  readonly onWait: () => void
+  /** The server answers, and waits for a lock: at most for so long. */
+  readonly onWait: (seconds: number) => void
 }
 
 const maxAnswerBytes = 4_194_304
@@ -36,14 +37,14 @@ async function post(
     const headers = {
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(event),
-      'x-wait-seconds': String(waitSeconds),
+      ...(waitSeconds !== undefined && { 'x-wait-seconds': String(waitSeconds) }),
       ...(agent !== undefined && { 'x-agent-id': agent }),
       ...(token !== '' && { authorization: `Bearer ${token}` })
     }
     const url = new URL(`hooks/${harness}`, base)
     request(url, { method: 'POST', headers, signal }, resolve).on('error', reject).end(event)
   })
-  onWait()
+  onWait(Number(response.headers['x-wait-seconds'] ?? waitSeconds ?? 0))
   const answer = await text(response)
   const fields = parse(answer)
   // What fails after a wait for a lock has begun its answer with 200.
@@ -72,6 +73,7 @@ async function callAuthority(root: string, question: Question): Promise<string> 
 
 interface Reply {
   readonly type?: string
+  readonly waitSeconds?: number
   readonly result?: { readonly answer?: unknown }
   readonly error?: { readonly message?: string }
 }
@@ -85,8 +87,8 @@ async function callAt(path: string, { harness, event, agent, waitSeconds, signal
     const call = { type: 'call', id: 1, name: 'native_hook', input, caller, progress: true }
     socket.write(`${JSON.stringify(call)}\n`)
     for await (const line of readLines(socket, maxAnswerBytes)) {
-      const { type, result, error } = JSON.parse(line?.toString('utf8') ?? '{}') as Reply
-      if (type === 'progress') onWait()
+      const { type, waitSeconds: granted = 0, result, error } = JSON.parse(line?.toString('utf8') ?? '{}') as Reply
+      if (type === 'progress') onWait(granted)
       if (error !== undefined) throw new Error(`the server answered: ${error.message}`)
       if (result !== undefined) return JSON.stringify(result.answer ?? {})
     }

@@ -9,9 +9,7 @@ import { harnessNames, toRefusal } from './refusal.ts'
 
 const usage = `usage: async-crud-mcp hook <${harnessNames.join('|')}> [--agent <id>] [--url <address>] [--token <secret>] [--wait <seconds>] [--patience <seconds>] [--closed]`
 
-/** For a lock. */
-const defaultWaitSeconds = 5
-/** Beyond that wait: a server that hangs must not make the harness hang. */
+/** Beyond the wait for a lock: a server that hangs must not make the harness hang. */
 const defaultPatienceSeconds = 0.3
 const mostSeconds = 60
 
@@ -27,15 +25,14 @@ export async function runHook(args: readonly string[]): Promise<void> {
     facts = readEvent(event)
     if (typeof given === 'string') throw new Error(given)
     const { harness, agent, url, token, waitSeconds } = given
-    const wait = facts.isBefore ? waitSeconds : 0
     const question = {
       harness,
       event,
       agent,
       token,
-      waitSeconds: wait,
+      waitSeconds: facts.isBefore ? waitSeconds : 0,
       signal: deadline.signal,
-      onWait: () => deadline.extend(wait * 1000)
+      onWait: (seconds: number) => deadline.extend(Math.min(seconds, mostSeconds) * 1000)
     }
     answer = await deadline.orFail(askServer(url ?? find(facts), question), 'the server does not answer')
   } catch (error) {
@@ -51,7 +48,7 @@ interface Given {
   readonly agent: string | undefined
   readonly url: URL | undefined
   readonly token: string
-  readonly waitSeconds: number
+  readonly waitSeconds: number | undefined
   readonly patienceSeconds: number
 }
 
@@ -71,9 +68,9 @@ function parse(args: readonly string[]): Given | string {
     } as const
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
     const [harness = '', ...others] = positionals
-    const waitSeconds = Number(values.wait ?? defaultWaitSeconds)
+    const waitSeconds = values.wait === undefined ? undefined : Number(values.wait)
     const patienceSeconds = Number(values.patience ?? defaultPatienceSeconds)
-    const areTimes = [waitSeconds, patienceSeconds].every((seconds) => seconds >= 0 && seconds <= mostSeconds)
+    const areTimes = [waitSeconds ?? 0, patienceSeconds].every((seconds) => seconds >= 0 && seconds <= mostSeconds)
     if (values.help === true || others.length > 0 || !harnessNames.includes(harness) || !areTimes) return usage
     return {
       harness,

@@ -1,8 +1,14 @@
 // Services of the user on macOS: launchctl in the domain of the user's login.
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { toLaunchAgent } from './launch-agent.ts'
 import type { ManagerEnvironment, ServiceManager } from './service-manager.ts'
 import { runTool, ServiceManagerError, type ToolResult } from './run-tool.ts'
+
+/** Of `bootout`, if the process has not ended yet (EINPROGRESS). */
+const inProgress = 36
+/** More than the ExitTimeOut of the agent. */
+const endSeconds = 15
 
 export function createLaunchd({ home, environment, uid }: ManagerEnvironment): ServiceManager {
   const domain = `gui/${uid}`
@@ -13,11 +19,15 @@ export function createLaunchd({ home, environment, uid }: ManagerEnvironment): S
   async function demand(...args: string[]): Promise<ToolResult> {
     const result = await launchctl(...args)
     if (result.code === 0) return result
-    throw new ServiceManagerError(`launchctl ${args.join(' ')} failed (${result.code}): ${result.stderr.trim()}`)
+    throw failure(args, result.code, result.stderr)
   }
 
   async function stop(name: string): Promise<void> {
-    if (await isLoaded(name)) await demand('bootout', `${domain}/${name}`)
+    if (!(await isLoaded(name))) return
+    const { code, stderr } = await launchctl('bootout', `${domain}/${name}`)
+    if (code === 0) return
+    if (code !== inProgress) throw failure(['bootout', `${domain}/${name}`], code, stderr)
+    for (let left = endSeconds; left > 0 && (await isLoaded(name)); left -= 1) await delay(1000)
   }
 
   return {
@@ -42,4 +52,8 @@ export function createLaunchd({ home, environment, uid }: ManagerEnvironment): S
     },
     byHand: (name) => `launchctl bootstrap ${domain} ${fileOf(name)}`
   }
+}
+
+function failure(args: readonly string[], code: number, stderr: string): ServiceManagerError {
+  return new ServiceManagerError(`launchctl ${args.join(' ')} failed (${code}): ${stderr.trim()}`)
 }

@@ -40,7 +40,13 @@ export const hookSets: Readonly<Partial<Record<ClientName, HookSet>>> = {
     timeout: 70
   },
   codex: {
-    events: { PreToolUse: 'apply_patch', PostToolUse: undefined, UserPromptSubmit: undefined },
+    events: {
+      PreToolUse: 'apply_patch',
+      PostToolUse: undefined,
+      UserPromptSubmit: undefined,
+      SubagentStop: undefined,
+      SessionEnd: undefined
+    },
     form: 'groups',
     userFile: (user) => pathOf(user).join(codexFolder(user), 'hooks.json'),
     projectFile: ['.codex', 'hooks.json'],
@@ -49,7 +55,7 @@ export const hookSets: Readonly<Partial<Record<ClientName, HookSet>>> = {
   gemini: {
     events: {
       BeforeTool: 'write_file|replace',
-      AfterTool: 'write_file|replace|read_file|run_shell_command',
+      AfterTool: 'write_file|replace|read_file|grep_search|search_file_content|run_shell_command',
       BeforeAgent: undefined,
       SessionEnd: undefined
     },

@@ -1,6 +1,7 @@
 // Finds the repository of a folder, and accepts no other: a user who can write to the folder can let `.git` lead anywhere.
 import { lstatSync, realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { orUndefined } from '../attempt.ts'
 import { readSmall } from './read-small.ts'
 
 /** All are real paths. */
@@ -78,12 +79,4 @@ function isLink(path: string): boolean {
 function isInside(folder: string, path: string): boolean {
   const way = relative(folder, path)
   return way !== '' && way.split(sep)[0] !== '..' && !isAbsolute(way)
-}
-
-function orUndefined<Value>(make: () => Value): Value | undefined {
-  try {
-    return make()
-  } catch {
-    return undefined
-  }
 }

@@ -60,7 +60,8 @@ export function createMcpSessions(options: McpSessionsOptions) {
       return rpcError(404, -32001, 'Session not found: it ended, or the server was restarted. Initialize again.')
     }
     if (!isInitializeRequest(requestOptions?.parsedBody)) {
-      return rpcError(400, -32000, 'Bad Request: no Mcp-Session-Id header, and not an initialize request')
+      const hint = request.method === 'GET' ? '. This address is for MCP clients: they begin with POST' : ''
+      return rpcError(400, -32000, `Bad Request: no Mcp-Session-Id header, and not an initialize request${hint}`)
     }
     // Clients often exit without ending their session: the session unused for longest makes room.
     if (sessions.size + opening >= maxSessions && !(await endOldestIdle())) {

@@ -1,4 +1,5 @@
 // What a call is answered whose authority has gone before it answered.
+import { adviceAfterLoss } from '../../engine/receipts/after-loss.ts'
 import { OperationError } from '../../errors.ts'
 
 /**
@@ -7,10 +8,10 @@ import { OperationError } from '../../errors.ts'
  */
 export function authorityLost(operation = '', isNamed = false): OperationError {
   const message = 'The process that carried out this call has ended, or does not answer any more.'
-  return new OperationError('AUTHORITY_LOST', `${message} ${adviceAfterLoss(operation, isNamed)}`)
+  return new OperationError('AUTHORITY_LOST', `${message} ${adviseAfterLoss(operation, isNamed)}`)
 }
 
-function adviceAfterLoss(operation: string, isNamed: boolean): string {
+function adviseAfterLoss(operation: string, isNamed: boolean): string {
   if (isNamed)
     return 'It is not known whether a change was made: send the very same call again with the same request_id. The change is made once.'
   if (/^lock_(?:try|wait|renew)$/.test(operation))
@@ -18,7 +19,5 @@ function adviceAfterLoss(operation: string, isNamed: boolean): string {
   if (operation === 'lock_break')
     return 'It is not known whether the leases were ended: call lock_status, and break those that the same agent holds still.'
   if (operation.startsWith('lock_')) return 'It is not known whether it was done: call it again, which does no harm.'
-  if (operation === 'edit_file')
-    return 'It is not known whether a change was made: read the file with read_file, then try again.'
-  return 'It is not known whether a change was made: read the file with async_read, then try again. Your leases may be gone: check with lock_status.'
+  return `${adviceAfterLoss(operation)} Your leases may be gone: check with lock_status.`
 }

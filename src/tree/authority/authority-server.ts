@@ -250,8 +250,15 @@ function carryOut(
 }
 
 function refuse(hello: Hello, roots: readonly string[]): string | undefined {
-  if (hello.protocol !== protocol)
-    return `process ${process.pid}, which serves this tree, has another version (${version}): update both to the same version, or stop it (async-crud-mcp daemon stop, or kill ${process.pid}) and start it again`
+  if (hello.protocol !== protocol) return refuseVersion(hello.protocol)
   if (hello.roots.join('\0') === roots.join('\0')) return undefined
   return `process ${process.pid} serves this tree with the roots ${roots.join(', ')}, not ${hello.roots.join(', ')}: start both with the same --dir, or stop that one`
+}
+
+/** @param spoken by the relay */
+function refuseVersion(spoken: number): string {
+  const stop = `(async-crud-mcp daemon stop, or kill ${process.pid}) and try again`
+  if (spoken < protocol)
+    return `this process is older than process ${process.pid}, which serves this tree with version ${version}: update this one and start it again, or stop that one ${stop}`
+  return `process ${process.pid}, which serves this tree with version ${version}, is older than this one: update it and start it again, or stop it ${stop}`
 }

@@ -2,13 +2,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { TreeConflict } from '../state/authority-lock.ts'
 import type { Coordinator } from '../coordinator/coordinator.ts'
-import { cancellationOf, OperationError, serverStopping } from '../../errors.ts'
-import type { MeetingPoint } from './meeting-point.ts'
+import { serverStopping } from '../../errors.ts'
+import { createAuthorityPlace, looks, retryMs } from './authority-place.ts'
 import type { AuthorityServer } from './authority-server.ts'
 import type { EngineLink } from '../../engine/engine-link.ts'
 import type { Hello } from './messages.ts'
 import { atOwnMount } from './own-mount.ts'
 import { authorityLost } from './authority-lost.ts'
+import { noAuthority, withinTime } from './await-authority.ts'
 import { connectFirst, RefusedByAuthority, type Relay } from './relay.ts'
 
 export interface MembershipOptions {
@@ -38,11 +39,8 @@ export interface MembershipOptions {
 
 export type Role = 'none' | 'authority' | 'relay'
 
-/** Delay between two looks at a tree whose authority is starting or ending; doubles each time, up to `maxRetryMs`. */
-const retryMs = 15
+/** The delay between two looks at a tree whose authority is starting or ending doubles up to this. */
 const maxRetryMs = 200
-/** Another process's look at a lock can hold it for a moment. This many looks must agree before it is believed. */
-const looks = 4
 /** How long an authority has to welcome a relay before the lock is looked at again; doubles each time: a busy machine takes longer. */
 const welcomeMs = 1000
 const maxWelcomeMs = 16_000
@@ -51,21 +49,30 @@ const watchMs = 1000
 /** By then a live relay has heard that the authority leaves, on a busy machine too. */
 const leaveMs = 1000
 
-// Longer than 150 lines: the states of a process and all ways between them, in one place.
 export function createMembership(options: MembershipOptions) {
   const { coordinator, engine, server, root, hello, timeoutMs, openState } = options
   const { members } = coordinator
   const { onAuthority, onRelay, onWatch, onTrouble, onDisplaced } = options
   const ended = new AbortController()
   let role: Role = 'none'
-  let isDisplaced = false
   let relay: Relay | undefined
+  let isLeavingForAnother = false
   let joining: Promise<EngineLink> | undefined
-  let retaking: Promise<void> | undefined
   /** Relays may call as soon as they find the address. */
   let opening: Promise<void> | undefined
-  let point: MeetingPoint | undefined
   let watch: NodeJS.Timeout | undefined
+  const place = createAuthorityPlace({
+    coordinator,
+    server,
+    onRetaken() {
+      members.join()
+      onAuthority()
+    },
+    onDisplaced() {
+      role = 'none'
+      onDisplaced()
+    }
+  })
 
   /** The engine to call, if no wait is needed; `link` says what is in the way. */
   function current(): EngineLink | undefined {
@@ -79,7 +86,7 @@ export function createMembership(options: MembershipOptions) {
     if (role === 'authority') return engine
     if (role === 'relay' && relay?.isLeaving() === false) return relay
     joining ??= join().finally(() => (joining = undefined))
-    return withinTime(joining, signal)
+    return withinTime(joining, { limitMs: timeoutMs(), onLimit: () => noAuthority(coordinator), signal })
   }
 
   function isSurelyInPlace(): boolean {
@@ -114,7 +121,7 @@ export function createMembership(options: MembershipOptions) {
 
   async function becomeAuthority(): Promise<EngineLink> {
     try {
-      await takeAddress()
+      await place.takeAddress()
       if (ended.signal.aborted) throw serverStopping()
     } catch (error) {
       await coordinator.resign()
@@ -127,18 +134,13 @@ export function createMembership(options: MembershipOptions) {
     role = 'authority'
     watch = setInterval(() => {
       members.join()
-      ensurePlace().then(ensureAddress).then(onWatch, onTrouble)
+      ensurePlace()
+        .then(() => (role === 'authority' ? place.ensureAddress() : undefined))
+        .then(onWatch, onTrouble)
     }, watchMs)
     watch.unref()
     onAuthority()
     return engine
-  }
-
-  async function takeAddress(): Promise<void> {
-    server.stopListening()
-    point?.close()
-    point = coordinator.openPoint()
-    await server.listen(point)
   }
 
   /** Undefined if no process answers: the authority is starting or ending, or hangs. */
@@ -152,7 +154,10 @@ export function createMembership(options: MembershipOptions) {
     try {
       const { signal } = attempt
       const silenceMs = () => coordinator.silenceMs ?? timeoutMs()
-      const connected = atOwnMount(await connectFirst(target.targets, { hello: hello(), signal, silenceMs }), root)
+      const address = coordinator.facts()?.authority
+      const onDoubt = () => void leaveForAnother(address)
+      const options = { hello: hello(), signal, silenceMs, onDoubt }
+      const connected = atOwnMount(await connectFirst(target.targets, options), root)
       members.join()
       onRelay(connected)
       relay = connected
@@ -169,6 +174,25 @@ export function createMembership(options: MembershipOptions) {
     }
   }
 
+  /** An authority that etcd does not answer may have been followed by another one, or this process can follow it. */
+  async function leaveForAnother(address: string | undefined): Promise<void> {
+    if (isLeavingForAnother) return
+    isLeavingForAnother = true
+    const doubted = relay
+    try {
+      await coordinator.look()
+      // Etcd answers here: if it does there again, the authority takes its place back, and need not end.
+      await delay(watchMs, undefined, { ref: false })
+      const isElected = relay === doubted && role === 'relay' && (await coordinator.campaign())
+      const found = coordinator.facts()?.authority
+      if (isElected || (found !== undefined && found !== address)) doubted?.abandon()
+    } catch {
+      // Etcd does not answer this process either: the refusal stands.
+    } finally {
+      isLeavingForAnother = false
+    }
+  }
+
   /** The tree has lost its authority: a process must take over, whether or not a client asks for something. */
   function rejoin(): void {
     role = 'none'
@@ -176,57 +200,10 @@ export function createMembership(options: MembershipOptions) {
     if (!ended.signal.aborted) link().catch(onTrouble)
   }
 
-  /** Another program may have removed our folder, and with it the lock that excludes other processes. */
   async function ensurePlace(): Promise<void> {
-    if (isDisplaced) throw authorityLost()
+    place.assertNotDisplaced()
     if (opening !== undefined) await opening
-    if (role !== 'authority' || coordinator.isInPlace()) return
-    // Calls that come meanwhile wait for the same attempt.
-    retaking ??= retakePlace().finally(() => (retaking = undefined))
-    await retaking
-  }
-
-  /** Without the address no new relay can join; those that are connected stay. */
-  async function ensureAddress(): Promise<void> {
-    if (role === 'authority' && point?.isInPlace() === false) await takeAddress()
-  }
-
-  async function retakePlace(): Promise<void> {
-    for (let look = 1; !(await tryRetake()); look += 1) {
-      if (look === looks) {
-        isDisplaced = true
-        role = 'none'
-        onDisplaced()
-        throw authorityLost()
-      }
-      await delay(retryMs)
-    }
-    await takeAddress()
-    members.join()
-    onAuthority()
-  }
-
-  /** @throws Error if our folder cannot be made: then no other process can have taken the tree either */
-  async function tryRetake(): Promise<boolean> {
-    try {
-      return await coordinator.campaign()
-    } catch (error) {
-      if (error instanceof TreeConflict) return false
-      throw error
-    }
-  }
-
-  function withinTime(joined: Promise<EngineLink>, signal: AbortSignal | undefined): Promise<EngineLink> {
-    return new Promise((resolve, reject) => {
-      const limit = setTimeout(() => reject(noAuthority(coordinator.leader())), timeoutMs())
-      const onAbort = () => signal !== undefined && reject(cancellationOf(signal))
-      if (signal?.aborted === true) onAbort()
-      signal?.addEventListener('abort', onAbort, { once: true })
-      joined.then(resolve, reject).finally(() => {
-        clearTimeout(limit)
-        signal?.removeEventListener('abort', onAbort)
-      })
-    })
+    if (role === 'authority') await place.ensure()
   }
 
   return {
@@ -240,7 +217,7 @@ export function createMembership(options: MembershipOptions) {
       const limit = delay(limitMs, false, { ref: false })
       // The calls that wait for this process to join report what keeps it from joining.
       const isAnswering = await Promise.race([found?.then(Boolean, () => true), limit])
-      return isAnswering === false ? noAuthority(relay?.pid ?? coordinator.leader()).message : undefined
+      return isAnswering === false ? noAuthority(coordinator, relay?.pid).message : undefined
     },
     /** Does not wait: for the moment before a change. @throws OperationError AUTHORITY_LOST */
     assertInPlace(): void {
@@ -268,9 +245,8 @@ export function createMembership(options: MembershipOptions) {
       ended.abort()
       clearInterval(watch)
       relay?.close()
-      server.stopListening()
+      place.leaveAddress()
       server.close()
-      point?.close()
       // Before the lock is free, and another process may join.
       if (role === 'authority' && members.isAlone()) members.remove()
       else members.leave()
@@ -279,13 +255,4 @@ export function createMembership(options: MembershipOptions) {
       if (isAuthority) await coordinator.resign()
     }
   }
-}
-
-function noAuthority(pid: number | undefined): OperationError {
-  const who = pid === undefined ? 'The process' : `Process ${pid}`
-  return new OperationError(
-    'OVERLOADED',
-    `${who}, which has the lock of this tree, does not answer. Nothing was done. Try again; if that does not help, stop that process: another one takes over.`,
-    { details: { retry_after_seconds: 1, ...(pid !== undefined && { authority_pid: pid }) } }
-  )
 }

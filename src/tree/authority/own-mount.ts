@@ -5,12 +5,10 @@ import type { TreeEvent } from '../../engine/events/tree-event.ts'
 import { mapTexts } from '../../support/map-texts.ts'
 import { relocation } from '../../support/relocate.ts'
 import { pathNames } from '../coordinator/common-paths.ts'
+import { mapHookAnswer, mapHookInput, nativeHook } from '../coordinator/hook-paths.ts'
 import type { Relay } from './relay.ts'
 
 const messageNames: ReadonlySet<string> = new Set(['message'])
-
-/** Its input and answer are those of a harness, with names of their own. */
-const nativeHook = 'native_hook'
 
 /** @param own real path of the first root on this host */
 export function atOwnMount(relay: Relay, own: string): Relay {
@@ -27,8 +25,8 @@ export function atOwnMount(relay: Relay, own: string): Relay {
     async call(name, input, options) {
       const isNative = name === nativeHook
       try {
-        const result = await relay.call(name, isNative ? mapEvery(input, toTheirs) : input, options)
-        return isNative ? (mapEvery(result, inProse) as OperationResult) : inAnswer(result)
+        const result = await relay.call(name, isNative ? mapHookInput(input, toTheirs) : input, options)
+        return isNative ? (mapHookAnswer(result, inProse) as OperationResult) : inAnswer(result)
       } catch (error) {
         if (!(error instanceof OperationError)) throw error
         const wire: ErrorOnWire = error.toWire()
@@ -46,12 +44,4 @@ export function atOwnMount(relay: Relay, own: string): Relay {
     listFiles: async (after, limit) => inAnswer(await relay.listFiles(after && toTheirs(after), limit)),
     feed: (listener) => relay.feed((event) => listener(mapTexts(event, pathNames, toOwn) as TreeEvent))
   }
-}
-
-/** Texts of several lines are no paths. */
-function mapEvery(value: unknown, map: (text: string) => string): unknown {
-  if (typeof value === 'string') return value.includes('\n') ? value : map(value)
-  if (Array.isArray(value)) return value.map((item) => mapEvery(item, map))
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, item]: [string, unknown]) => [name, mapEvery(item, map)]))
 }

@@ -33,6 +33,8 @@ export interface Relay extends EngineLink {
   /** This process stops: requests that the authority has not begun must not be carried out any more. */
   readonly withdraw: () => void
   readonly close: () => void
+  /** Goes to another authority. This one is not told: the state that the other one reads is to stay as it is. */
+  readonly abandon: () => void
 }
 
 export interface ConnectOptions {
@@ -41,6 +43,8 @@ export interface ConnectOptions {
   readonly signal: AbortSignal
   /** In milliseconds. An authority that stays silent this long after a request is given up. */
   readonly silenceMs: () => number
+  /** Called when the authority refuses a call since it cannot know whether it still is the authority. */
+  readonly onDoubt?: () => void
 }
 
 interface Pending {
@@ -80,7 +84,7 @@ export async function connectFirst([first, ...others]: readonly Connect[], optio
   }
 }
 
-async function connectRelay(connect: Connect, { hello, signal, silenceMs }: ConnectOptions): Promise<Relay> {
+async function connectRelay(connect: Connect, { hello, signal, silenceMs, onDoubt }: ConnectOptions): Promise<Relay> {
   const socket = await connect(signal)
   const pending = new Map<number, Pending>()
   const { promise: closed, resolve: markClosed } = withResolvers<void>()
@@ -127,6 +131,7 @@ async function connectRelay(connect: Connect, { hello, signal, silenceMs }: Conn
         // Of the type asked for: the authority speaks the same protocol.
         return settle(message.id)?.resolve(message.result as never)
       case 'error':
+        if (message.error.details?.['no_authority'] === true) onDoubt?.()
         return settle(message.id)?.reject(OperationError.fromWire(message.error))
       case 'event':
         return onEvent?.(message.event)
@@ -221,6 +226,7 @@ async function connectRelay(connect: Connect, { hello, signal, silenceMs }: Conn
         channel.send({ type: 'gone' })
         channel.close()
       },
+      abandon: channel.destroy,
       call,
       disconnect: (connection) => channel.send({ type: 'disconnect', connection }),
       endPlace: (place) => channel.send({ type: 'end_place', place }),

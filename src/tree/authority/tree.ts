@@ -274,26 +274,6 @@ export function createTree(options: TreeOptions): Tree {
   }
 }
 
-/** For a process without a root: every call is refused anyway, and there is no tree to be the authority of. */
-export function createRootlessTree(engine: EngineLink): Tree {
-  return {
-    ...engine,
-    join: async () => {},
-    bringEvents: async () => {},
-    assertInPlace: () => {},
-    findObstacle: async () => undefined,
-    hostFacts: () => undefined,
-    role: () => 'none',
-    authorityPid: () => null,
-    introduce: () => {},
-    announceLeaving: async () => {},
-    hangUp: engine.disconnect,
-    endConnections: () => {},
-    isLast: () => false,
-    leave: async () => {}
-  }
-}
-
 function differingSettings(own: EngineSettings, authority: EngineSettings): string[] {
   const sections = ['crud', 'locks'] as const
   return sections.flatMap((section) =>

@@ -3,6 +3,7 @@ import { OperationError, withPath } from '../../errors.ts'
 import type { CallOperation, OperationResult } from '../../engine/context.ts'
 import { mapTexts } from '../../support/map-texts.ts'
 import { below } from '../../support/relocate.ts'
+import { nativeHook } from './hook-paths.ts'
 
 /** Where inputs and answers have paths. */
 export const pathNames: ReadonlySet<string> = new Set([
@@ -34,6 +35,8 @@ export function withCommonPaths(call: CallOperation, spellings: readonly string[
   }
 
   return async (name, input, options) => {
+    // A harness names files relative to folders of its own.
+    if (name === nativeHook) return call(name, input, options)
     const spelt = new Map<string, string>()
     const common = mapTexts(input, pathNames, (path) => {
       const next = toCommon(path)

@@ -9,10 +9,14 @@ export interface Coordinator {
    * @throws TreeConflict; any other Error says what is in the way
    */
   readonly campaign: () => boolean | Promise<boolean>
+  /** Finds out who the authority is, without a campaign. @throws Error that says what is in the way */
+  readonly look: () => void | Promise<void>
   /** True while this process is surely the authority. Asked right before each change, and never slow. */
   readonly isInPlace: () => boolean
   /** Process id of the authority; undefined if that is not known. */
   readonly leader: () => number | undefined
+  /** How a user finds the process, if that is not known; empty if there is no way. */
+  readonly leaderHint: string
   /** Counts the authorities of the tree, upwards; undefined if the system frees the place of a dead one by itself. */
   readonly epoch: () => number | undefined
   /** Lets another process be the authority. Harmless if this one is not. */

@@ -1,6 +1,6 @@
 // Several hosts: a key under a lease in etcd elects the authority; its create revision is the epoch. Nothing of a call asks etcd.
 import { once } from 'node:events'
-import type { AddressInfo, Server } from 'node:net'
+import { isIP, type AddressInfo, type Server } from 'node:net'
 import { OperationError } from '../../errors.ts'
 import type { Stages } from '../../engine/files/stages.ts'
 import { messageOf } from '../../support/error-message.ts'
@@ -13,7 +13,7 @@ import type { Coordinator } from './coordinator.ts'
 import { EtcdTrouble, type EtcdClient, type Held } from './etcd-client.ts'
 import type { HostLink } from './host-link.ts'
 import { refuseMountsBelow } from './mounts.ts'
-import { noAuthority } from './read-alone.ts'
+import { noAuthorityDetail } from './read-alone.ts'
 
 export interface EtcdOptions {
   readonly client: EtcdClient
@@ -108,7 +108,7 @@ export function createEtcdCoordinator(options: EtcdOptions): Coordinator {
       if (found !== undefined) return follow(found)
       return await stand()
     } catch (error) {
-      throw error instanceof EtcdTrouble ? withoutEtcd(error) : error
+      throw withoutEtcd(error)
     }
   }
 
@@ -160,15 +160,22 @@ export function createEtcdCoordinator(options: EtcdOptions): Coordinator {
   async function publish(port: number): Promise<void> {
     if (term === undefined) return
     const { epoch, lease } = term
-    const held = await client.change(key(), epoch, describe(port), lease)
-    if (held?.revision !== epoch) throw new Error('another host was elected meanwhile')
+    const held = await client.change(key(), epoch, describe(port), lease).catch((error: unknown) => {
+      throw withoutEtcd(error)
+    })
+    if (held?.revision !== epoch) throw electedMeanwhile()
     ownAddress = `${advertise.host}:${port}`
   }
 
   return {
     campaign,
+    async look() {
+      const found = await client.read(key())
+      if (found !== undefined) follow(found)
+    },
     isInPlace: () => performance.now() < deadline,
     leader: () => (term === undefined ? leader?.pid : process.pid),
+    leaderHint: '',
     epoch: () => term?.epoch,
     async resign() {
       clearTimeout(renewal)
@@ -218,10 +225,16 @@ export function createEtcdCoordinator(options: EtcdOptions): Coordinator {
 /** The state of the tree stays on the volume, whether or not a process serves it. */
 const members: MembersLock = { join() {}, isMember: () => true, isAlone: () => false, leave() {}, remove() {} }
 
+function electedMeanwhile(): OperationError {
+  const message = 'Another host was elected to serve this tree meanwhile. Nothing was done. Try again.'
+  return new OperationError('OVERLOADED', message, { details: { retry_after_seconds: 1 } })
+}
+
 function withoutEtcd(error: unknown): unknown {
+  if (!(error instanceof EtcdTrouble)) return error
   const message = `No host can be elected to serve this tree: ${messageOf(error)}. Nothing was done. Try again once etcd answers.`
   return new OperationError('OVERLOADED', message, {
-    details: { retry_after_seconds: 1, ...noAuthority },
+    details: { retry_after_seconds: 1, ...noAuthorityDetail },
     cause: error
   })
 }
@@ -241,5 +254,5 @@ function addressOf(leader: Leader | undefined): string | undefined {
 }
 
 function isAddress(host: string): boolean {
-  return host === 'localhost' || /^[\d.]+$/.test(host) || host.includes(':')
+  return host === 'localhost' || isIP(host) !== 0
 }

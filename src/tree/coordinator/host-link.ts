@@ -1,7 +1,7 @@
 // Connections between the hosts of a tree: TLS with certificates on both sides, or a shared secret that neither side sends.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { connect as connectTcp, createServer as createTcpServer, type Server, type Socket } from 'node:net'
+import { connect as connectTcp, createServer as createTcpServer, isIP, type Server, type Socket } from 'node:net'
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls'
 
 export interface HostLinkSettings {
@@ -69,7 +69,7 @@ export function createHostLink({ secret, ca, cert, key }: HostLinkSettings, tree
         () => {}
       ),
     async connect(host, port, signal) {
-      const socket = connectTls({ ...files, host, port, servername: /^[\d.]+$|:/.test(host) ? '' : host })
+      const socket = connectTls({ ...files, host, port, servername: isIP(host) === 0 ? host : '' })
       socket.setNoDelay(true)
       signal.addEventListener('abort', () => socket.destroy(), { once: true })
       await withinTime(socket, new Promise<void>((resolve) => socket.once('secureConnect', resolve)))

@@ -13,8 +13,10 @@ export function createLocalCoordinator(roots: readonly [string, ...string[]]): C
   const directory = createStateDirectory(tree)
   return {
     campaign: () => lock.tryAcquire(),
+    look() {},
     isInPlace: () => lock.isInPlace(),
     leader: () => lock.holder(),
+    leaderHint: process.platform === 'win32' ? '' : ` (fuser ${directory.path}/authority.lock names it)`,
     epoch: () => undefined,
     resign: () => lock.release(),
     openPoint: () => meetAt(openAddress(tree, directory)),

@@ -1,14 +1,13 @@
 // Finds file systems that are mounted below a root: a change there cannot take effect by a rename out of the root's stage.
 import { readFileSync } from 'node:fs'
-import { sep } from 'node:path'
+import { below } from '../../support/relocate.ts'
 
 /** @throws Error that names the folder. Other systems than Linux do not say; there such a change is refused when it is made. */
 export function refuseMountsBelow(root: string): void {
-  const inside = root.endsWith(sep) ? root : root + sep
-  const below = mountPoints().find((path) => path.startsWith(inside))
-  if (below === undefined) return
+  const inner = mountPoints().find((path) => path !== root && below(root, path) !== undefined)
+  if (inner === undefined) return
   throw new Error(
-    `several hosts cannot serve ${root}: ${below} is a file system of its own, and a change there cannot be kept from a host that lost the tree. Unmount it, or make it a tree of its own`
+    `several hosts cannot serve ${root}: ${inner} is a file system of its own, and a change there cannot be kept from a host that lost the tree. Unmount it, or make it a tree of its own`
   )
 }
 

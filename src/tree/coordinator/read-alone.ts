@@ -5,7 +5,7 @@ import type { CallOperation, OperationResult } from '../../engine/context.ts'
 import { timestamp } from '../../support/timestamp.ts'
 
 /** In the details of the error that no host serves the tree. */
-export const noAuthority = { no_authority: true } as const
+export const noAuthorityDetail = { no_authority: true } as const
 
 /**
  * @param call asks the authority

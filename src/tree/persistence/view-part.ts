@@ -1,5 +1,6 @@
 // What each agent has been shown, so that it gets notices of changes over a restart.
-import type { SeenRange, AgentView } from '../../engine/versions/agent-view.ts'
+import type { AgentView } from '../../engine/versions/agent-view.ts'
+import type { SeenRange } from '../../engine/versions/seen-ranges.ts'
 import type { ReadTracker } from '../../engine/versions/read-tracker.ts'
 import { hasTypes, isFields } from './fields.ts'
 import { inSlices, type PersistedPart } from './part.ts'

@@ -3,6 +3,7 @@ import { closeSync, constants, existsSync, fstatSync, ftruncateSync, openSync, w
 import { dirname, join } from 'node:path'
 import { tryLock } from 'fs-native-extensions'
 import { ownFolder } from '../../engine/files/temporary-names.ts'
+import { isRunning } from '../../support/process-identity.ts'
 import { createStateFile } from './state-file.ts'
 import { readTreeIdentity } from './tree-identity.ts'
 import { enterServed, leaveServed, servedInside } from './served-trees.ts'
@@ -93,7 +94,11 @@ export function createAuthorityLock(roots: readonly [string, ...string[]]): Auth
       return true
     },
     isInPlace: () => places.every(isKept),
-    holder: () => readHolder(createStateDirectory(tree))?.pid,
+    holder() {
+      const pid = readHolder(createStateDirectory(tree))?.pid
+      // Until the next process says who it is, the file names the one before.
+      return pid !== undefined && isRunning(pid, null) ? pid : undefined
+    },
     release
   }
 

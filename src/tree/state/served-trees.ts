@@ -1,8 +1,11 @@
 // The roots that processes of this user serve, so that a server of an outer folder finds those inside it without a walk through all of it.
+// No failure here matters: this only helps to find a mistake of those who start the servers.
 import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, sep } from 'node:path'
+import { join } from 'node:path'
+import { attempt } from '../../support/attempt.ts'
 import { lazyCrypto } from '../../support/lazy-crypto.ts'
+import { below } from '../../support/relocate.ts'
 
 const prefix = 'served-'
 
@@ -37,13 +40,12 @@ export function servedInside(root: string, isGone: (inner: string) => boolean): 
   attempt(() => {
     const folder = userFolder()
     if (folder === undefined) return
-    const outer = root.endsWith(sep) ? root : root + sep
     for (const name of readdirSync(folder)) {
       if (!name.startsWith(prefix)) continue
       attempt(() => {
         const inner = readFileSync(join(folder, name), 'utf8')
         if (isGone(inner)) rmSync(join(folder, name), { force: true })
-        else if (inner.startsWith(outer)) found.push(inner)
+        else if (inner !== root && below(root, inner) !== undefined) found.push(inner)
       })
     }
   })
@@ -52,12 +54,4 @@ export function servedInside(root: string, isGone: (inner: string) => boolean): 
 
 function fileOf(folder: string, root: string): string {
   return join(folder, prefix + lazyCrypto().createHash('sha256').update(root).digest('hex').slice(0, 16))
-}
-
-function attempt(act: () => void): void {
-  try {
-    act()
-  } catch {
-    // It only helps to find a mistake of who starts the servers.
-  }
 }

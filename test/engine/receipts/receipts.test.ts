@@ -17,7 +17,7 @@ function scene(options: Partial<ReceiptBounds> = {}) {
   })
   /** @returns whether it was carried out, and not taken from a receipt */
   const make = (agentId: string, requestId: string) =>
-    receipts.run({ agentId, requestId, digest: '', isNamedByCaller: true }, signal, async (turn) => {
+    receipts.run({ operation: '', agentId, requestId, digest: '', isNamedByCaller: true }, signal, async (turn) => {
       if (turn.recorded() !== undefined) return false
       turn.record({ result: { status: 'ok' } })
       return true

@@ -1,6 +1,7 @@
 // A transaction of five files, killed at each of its system calls that write: the next process, or the one that takes over, has all or none.
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import t, { type Test } from 'tap'
+import { isErrno } from '../../../src/errors.ts'
 import { cannotInject, withFaults } from '../../fixtures/inject.ts'
 import { givenSeed, isFull } from '../../fixtures/length.ts'
 import { createRandom } from '../../fixtures/random.ts'
@@ -56,9 +57,17 @@ function start(t: Test, tree: Tree, isKept = true) {
   }
 }
 
+/** After its start a server removes what a killed one has left: a look during which something goes is taken again. */
 function filesOf(tree: Tree): Record<string, string> {
-  const names = tree.all().filter((name) => !name.includes('.async-crud-mcp-') && statSync(tree.path(name)).isFile())
-  return Object.fromEntries(names.map((name) => [name, readFileSync(tree.path(name), 'utf8')]))
+  for (;;)
+    try {
+      const names = tree
+        .all()
+        .filter((name) => !name.includes('.async-crud-mcp-') && statSync(tree.path(name)).isFile())
+      return Object.fromEntries(names.map((name) => [name, readFileSync(tree.path(name), 'utf8')]))
+    } catch (error) {
+      if (!isErrno(error, 'ENOENT')) throw error
+    }
 }
 
 const isSame = (one: object, other: object) => JSON.stringify(one) === JSON.stringify(other)

@@ -373,3 +373,18 @@ for (const [platform, tool, script, states, expected] of [
     )
   })
 }
+
+t.test('launchctl may say that an agent is still ending: then its end is awaited', async (t) => {
+  const home = makeTree(t)
+  // Loaded until it has been asked twice more.
+  const script =
+    'f="$0.asked"; case "$1" in bootout) echo 0 > "$f"; echo "Boot-out failed: 36: Operation now in progress" >&2; exit 36;; print) [ -e "$f" ] || exit 0; n=$(cat "$f"); echo $((n + 1)) > "$f"; [ "$n" -lt 1 ] || exit 113;; esac'
+  const tool = makeTool(home, 'launchctl', script)
+  const environment = { PATH: `${tool.path}:${process.env['PATH'] ?? ''}` }
+  const place = { platform: 'darwin', home: home.root, environment, dataFolder: home.path('data'), uid: 501 } as const
+  await createServiceManager(place).stop('async-crud-mcp')
+  t.strictSame(
+    tool.calls().map((line) => line.split(' ')[0]),
+    ['print', 'bootout', 'print', 'print']
+  )
+})

@@ -9,6 +9,7 @@ import { findServer } from '../../../src/tree/state/state-file.ts'
 import { makeHome, type Home } from '../../fixtures/home.ts'
 import { makeTool } from '../../fixtures/tools.ts'
 import { makeTree } from '../../fixtures/tree.ts'
+import { freePorts } from '../../fixtures/free-ports.ts'
 
 interface Owner {
   teardown(fn: () => void): void
@@ -80,6 +81,8 @@ exit 0`
       home.read('.config/systemd/user/async-crud-mcp.service'),
       `"serve" "--as-service" "--transport" "http" "--config" "${home.path('.config/async-crud-mcp/config.json')}" "--log-file" "auto"`
     )
+    for (const file of ['.claude/settings.json', '.codex/hooks.json', '.cursor/hooks.json'])
+      t.match(home.read(file), / hook (?:claude-code|codex|cursor)"/, `${file}: the hooks`)
     const written = JSON.parse(home.read('.config/async-crud-mcp/config.json')) as Record<string, object>
     t.notOk('enabled' in (written['persistence'] ?? {}), 'the service keeps what it keeps by default')
     const health = await fetch(new URL('health', findServer(home.path('tree'))?.url ?? ''))
@@ -97,7 +100,8 @@ exit 0`
     t.match(await home.run(['uninstall', '--purge'], environment), { code: 0, stderr: '' })
     t.strictSame(home.snapshot(), before)
 
-    await home.call(['quick-install', '--dir', 'tree'], environment)
+    await home.call(['quick-install', '--dir', 'tree', '--no-hooks'], environment)
+    t.notMatch(JSON.stringify(home.snapshot()), / hook (?:claude-code|codex|cursor)/)
     t.match(await home.call(['uninstall'], environment), {
       code: 0,
       stdout: /service async-crud-mcp: removed\n[^]*kept: .*--purge/
@@ -112,16 +116,24 @@ t.test('the same where none runs: the server goes into the background, and all f
   const home = homeOf(t, { 'tree/f': 'one' })
   const { path } = makeTool(makeTree(t), 'systemctl', noBus)
   const before = home.snapshot()
-  const args = ['quick-install', '--dir', 'tree', ...clients.flatMap((client) => ['--client', client])]
+  const [port = 0, other = 0] = await freePorts(2)
+  const named = clients.flatMap((client) => ['--client', client])
+  const args = ['quick-install', '--dir', 'tree', '--port', String(port), ...named]
   const done = await home.run(args, { PATH: path })
   t.match(done, {
     code: 0,
     stderr: '',
     stdout: /in the background; not started at login: .*No medium found\n(?:.*written into .*\n){5}/
   })
+  t.match(home.read('.config/async-crud-mcp/config.json'), `"port": ${port}`)
+  t.match(findServer(home.path('tree')), { url: `http://127.0.0.1:${port}` })
   t.notOk(existsSync(home.path('.config/systemd')), 'no unit that nobody starts')
   const after = settled(home)
   t.match(await home.call(args, { PATH: path }), { code: 0, stdout: /is already running/ })
+  t.match(await home.call(['quick-install', '--dir', 'tree', '--port', String(other)], { PATH: path }), {
+    code: 1,
+    stderr: new RegExp(`has port ${port}: set daemon.port to ${other} there`)
+  })
   t.strictSame(settled(home), after, 'a second time changes nothing')
   await seeLeaseOfClient(t, home)
   await home.call(['setup', 'claude-code', '--project', 'tree'])

@@ -1,6 +1,6 @@
 // The real program: its flags, its port, its stop.
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
 import t from 'tap'
@@ -354,11 +354,14 @@ t.test('without a named folder the one it was called from is served, but no home
     `serving ${tree.path('app')}`,
     'not a script'
   )
+  symlinkSync(tree.root, tree.path('link'))
   for (const [folder, words] of [
     [tree.root, /your home folder.*--dir/],
+    [tree.path('link'), /your home folder.*--dir/],
     ['/', /the whole disk.*--dir/]
   ] as const) {
-    const refused = run(folder)
+    // The folder in which a process runs has no links in its name; that of the home folder may have some.
+    const refused = run(folder, folder === tree.path('link') ? { HOME: folder } : {})
     t.equal(refused.status, 1)
     t.match(refused.stderr, words)
   }

@@ -373,15 +373,16 @@ t.test('--print and --json answer a script, and the printed command is a server'
   ])
 })
 
+const mac = { platform: 'darwin', home: '/Users/ann', environment: {} } as const
+const windows = {
+  platform: 'win32',
+  home: 'C:\\Users\\ann',
+  environment: { APPDATA: 'C:\\Users\\ann\\AppData\\Roaming' }
+} as const
+
 t.test('the files of each client on each platform', (t) => {
   const fileOf = (name: string, place: UserEnvironment) =>
     clients.find((client) => client.name === name)?.userFile(place)
-  const mac = { platform: 'darwin', home: '/Users/ann', environment: {} } as const
-  const windows = {
-    platform: 'win32',
-    home: 'C:\\Users\\ann',
-    environment: { APPDATA: 'C:\\Users\\ann\\AppData\\Roaming' }
-  } as const
   const linux = {
     platform: 'linux',
     home: '/home/ann',
@@ -402,8 +403,6 @@ t.test('the files of each client on each platform', (t) => {
 })
 
 t.test('the files and commands of hooks on each platform', (t) => {
-  const windows = { platform: 'win32', home: 'C:\\Users\\ann', environment: {} } as const
-  const mac = { platform: 'darwin', home: '/Users/ann', environment: {} } as const
   const fileOf = (name: ClientName, user: UserEnvironment) => hookLocations(name, user)[0]?.file
   t.equal(fileOf('claude-code', windows), 'C:\\Users\\ann\\.claude\\settings.json')
   t.equal(fileOf('codex', windows), 'C:\\Users\\ann\\.codex\\hooks.json')
@@ -458,7 +457,11 @@ t.test('hooks come with the entry of each client that has some, and go with it',
     version: 1,
     hooks: { stop: [{ command: 'x' }], preToolUse: [{ matcher: 'Write' }] }
   })
-  t.match(json('.codex/hooks.json').hooks, { PreToolUse: [{ matcher: 'apply_patch' }] })
+  t.match(json('.codex/hooks.json').hooks, {
+    PreToolUse: [{ matcher: 'apply_patch' }],
+    SubagentStop: [{}],
+    SessionEnd: [{}]
+  })
   const plugin = promisify(execFile)(process.execPath, [
     '--check',
     home.path('.config/opencode/plugin/async-crud-mcp.js')

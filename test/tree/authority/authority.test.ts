@@ -13,6 +13,7 @@ import { createByteBudget } from '../../../src/engine/byte-budget.ts'
 import { createAuthorityLock } from '../../../src/tree/state/authority-lock.ts'
 import { createStateDirectory } from '../../../src/tree/state/state-directory.ts'
 import { thisProcess } from '../../../src/tree/state/state-file.ts'
+import { skipOnHosts } from '../../fixtures/behind.ts'
 import { connect, type Answer } from '../../fixtures/clients.ts'
 import {
   call,
@@ -59,35 +60,39 @@ t.test('processes of every transport on one tree share one queue, each with the 
   t.equal(tree.read('f'), 'one two')
 })
 
-t.test('an authority that takes seconds for its welcome, on a busy machine, gets its relay all the same', async (t) => {
-  const tree = makeTree(t, { f: 'one' })
-  const lock = createAuthorityLock([tree.root])
-  t.ok(lock.tryAcquire())
-  const address = openAddress(tree.root, createStateDirectory(tree.root))
-  let attempts = 0
-  const server = createServer((socket) => {
-    const channel: Channel<AuthorityMessage> = openChannel(socket, { onMessage: receive, onClose: () => {} })
-    function receive(message: RelayMessage): void {
-      if (message.type === 'call') channel.send({ type: 'result', id: message.id, result: { status: 'ok' } })
-      if (message.type !== 'hello') return
-      attempts += 1
-      const settings = { crud: {}, locks: {} }
-      const welcome = { type: 'welcome', pid: process.pid, settings, state: undefined, lineage: undefined } as const
-      setTimeout(() => channel.send(welcome), 1300)
-    }
-  })
-  await address.bind(async (path) => {
-    server.listen(path)
-    await once(server, 'listening')
-  })
-  const relay = stdioOn(t, tree)
-  t.match(await call(relay, 'async_read', { path: 'f' }), { status: 'ok' })
-  t.ok(attempts >= 2, 'a later attempt had more time than the first')
-  await relay.end('SIGKILL')
-  server.close()
-  address.close()
-  lock.release()
-})
+t.test(
+  'an authority that takes seconds for its welcome, on a busy machine, gets its relay all the same',
+  { skip: skipOnHosts.ownFiles },
+  async (t) => {
+    const tree = makeTree(t, { f: 'one' })
+    const lock = createAuthorityLock([tree.root])
+    t.ok(lock.tryAcquire())
+    const address = openAddress(tree.root, createStateDirectory(tree.root))
+    let attempts = 0
+    const server = createServer((socket) => {
+      const channel: Channel<AuthorityMessage> = openChannel(socket, { onMessage: receive, onClose: () => {} })
+      function receive(message: RelayMessage): void {
+        if (message.type === 'call') channel.send({ type: 'result', id: message.id, result: { status: 'ok' } })
+        if (message.type !== 'hello') return
+        attempts += 1
+        const settings = { crud: {}, locks: {} }
+        const welcome = { type: 'welcome', pid: process.pid, settings, state: undefined, lineage: undefined } as const
+        setTimeout(() => channel.send(welcome), 1300)
+      }
+    })
+    await address.bind(async (path) => {
+      server.listen(path)
+      await once(server, 'listening')
+    })
+    const relay = stdioOn(t, tree)
+    t.match(await call(relay, 'async_read', { path: 'f' }), { status: 'ok' })
+    t.ok(attempts >= 2, 'a later attempt had more time than the first')
+    await relay.end('SIGKILL')
+    server.close()
+    address.close()
+    lock.release()
+  }
+)
 
 t.test('a process that was only looked at owns nothing and holds nobody up', async (t) => {
   const tree = makeTree(t, { f: 'one' })
@@ -255,7 +260,7 @@ t.test('a relay that stops takes back what waits for it elsewhere', async (t) =>
   await untilQueued(authority.url, 'f', 0)
 })
 
-t.test('an authority that hangs is waited for, and not for ever', async (t) => {
+t.test('an authority that hangs is waited for, and not for ever', { skip: skipOnHosts.ownFiles }, async (t) => {
   const tree = makeTree(t, { f: 'one' })
   const first = await httpOn(t, tree)
   const hasty = { daemon: { authority_timeout_seconds: 0.4 } }
@@ -282,59 +287,67 @@ t.test('an authority that hangs is waited for, and not for ever', async (t) => {
   t.match(await answerOf(second.url), { content: 'one' })
 })
 
-t.test('one tree is not served as two: other roots, a part of it, and a root of another are refused', async (t) => {
-  const tree = makeTree(t, { 'one/f': '1', 'two/f': '2', 'one/deep/f': '3' })
-  mkdirSync(tree.path('three'))
-  const { app } = await startServer(t, [tree.path('one'), tree.path('two')])
-  await app.tree.join()
-  const other = /serves this tree with the roots .*two.*same --dir/
-  const within = /lies in .*one, which process \d+.* already serves.*use that one/
-  const cases: [string[], RegExp][] = [
-    [['one'], other],
-    [['one', 'three'], /serves this tree with the roots/],
-    [['two'], /already served|serves/],
-    [['three', 'two'], /two is already served/],
-    [['one/deep'], within]
-  ]
-  for (const [names, message] of cases) {
-    const refused = await startServer(
-      t,
-      names.map((name) => tree.path(name))
-    )
-    await t.rejects(refused.app.tree.join(), { message }, names.join())
+t.test(
+  'one tree is not served as two: other roots, a part of it, and a root of another are refused',
+  { skip: skipOnHosts.partOfATree },
+  async (t) => {
+    const tree = makeTree(t, { 'one/f': '1', 'two/f': '2', 'one/deep/f': '3' })
+    mkdirSync(tree.path('three'))
+    const { app } = await startServer(t, [tree.path('one'), tree.path('two')])
+    await app.tree.join()
+    const other = /serves this tree with the roots .*two.*same --dir/
+    const within = /lies in .*one, which process \d+.* already serves.*use that one/
+    const cases: [string[], RegExp][] = [
+      [['one'], other],
+      [['one', 'three'], /serves this tree with the roots/],
+      [['two'], /already served|serves/],
+      [['three', 'two'], /two is already served/],
+      [['one/deep'], within]
+    ]
+    for (const [names, message] of cases) {
+      const refused = await startServer(
+        t,
+        names.map((name) => tree.path(name))
+      )
+      await t.rejects(refused.app.tree.join(), { message }, names.join())
+    }
+    for (const [name, message] of [
+      ['one', other],
+      ['one/deep', within]
+    ] as const) {
+      const { code, stderr } = await runProgram(['--dir', tree.path(name), '--log-level', 'silent'])
+      t.equal(code, 1, name)
+      t.match(stderr, message)
+      t.equal(stderr.trimEnd().split('\n').length, 1)
+    }
+    t.notOk(existsSync(tree.path(`three/${own}/authority.lock`)), 'nothing stays locked')
+    const { url } = await startServer(t, tree.path('one'))
+    t.match(await post(url, 'async_read', { path: 'f' }), { message: /same --dir/ })
   }
-  for (const [name, message] of [
-    ['one', other],
-    ['one/deep', within]
-  ] as const) {
-    const { code, stderr } = await runProgram(['--dir', tree.path(name), '--log-level', 'silent'])
-    t.equal(code, 1, name)
-    t.match(stderr, message)
-    t.equal(stderr.trimEnd().split('\n').length, 1)
-  }
-  t.notOk(existsSync(tree.path(`three/${own}/authority.lock`)), 'nothing stays locked')
-  const { url } = await startServer(t, tree.path('one'))
-  t.match(await post(url, 'async_read', { path: 'f' }), { message: /same --dir/ })
-})
+)
 
-t.test('a folder is not served while a part of it is: the other server is named', async (t) => {
-  const tree = makeTree(t, { 'one/deep/f': '1' })
-  const inner = await httpOn(t, { ...tree, root: tree.path('one/deep') })
-  const { code, stderr } = await runProgram(['--dir', tree.root, '--log-level', 'silent'])
-  t.equal(code, 1)
-  const { pid } = inner.process
-  t.match(
-    stderr,
-    new RegExp(`one/deep, a part of .*already served, by process ${pid} \\(${inner.url}.*\\): use that one`)
-  )
-  t.equal(stderr.trimEnd().split('\n').length, 1)
-  const stdio = stdioOn(t, tree)
-  t.match(await call(stdio, 'async_read', { path: 'one/deep/f' }), { message: /already served/ })
-  await inner.stop()
-  t.match(await call(stdio, 'async_read', { path: 'one/deep/f' }), { content: '1' })
-  const within = await memberOn(t, { ...tree, root: tree.path('one/deep') })
-  t.match(await post(within.url, 'async_read', { path: 'f' }), { message: /lies in .*already serves/ })
-})
+t.test(
+  'a folder is not served while a part of it is: the other server is named',
+  { skip: skipOnHosts.partOfATree },
+  async (t) => {
+    const tree = makeTree(t, { 'one/deep/f': '1' })
+    const inner = await httpOn(t, { ...tree, root: tree.path('one/deep') })
+    const { code, stderr } = await runProgram(['--dir', tree.root, '--log-level', 'silent'])
+    t.equal(code, 1)
+    const { pid } = inner.process
+    t.match(
+      stderr,
+      new RegExp(`one/deep, a part of .*already served, by process ${pid} \\(${inner.url}.*\\): use that one`)
+    )
+    t.equal(stderr.trimEnd().split('\n').length, 1)
+    const stdio = stdioOn(t, tree)
+    t.match(await call(stdio, 'async_read', { path: 'one/deep/f' }), { message: /already served/ })
+    await inner.stop()
+    t.match(await call(stdio, 'async_read', { path: 'one/deep/f' }), { content: '1' })
+    const within = await memberOn(t, { ...tree, root: tree.path('one/deep') })
+    t.match(await post(within.url, 'async_read', { path: 'f' }), { message: /lies in .*already serves/ })
+  }
+)
 
 t.test('what waits in the authority for a relay counts among the bytes that it holds', async (t) => {
   const tree = makeTree(t, { f: 'one' })

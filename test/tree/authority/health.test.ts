@@ -1,6 +1,7 @@
 // What /health says while something is wrong that only a look can find, and how failures come through a relay.
+import type { ChildProcess } from 'node:child_process'
 import { renameSync, rmSync, symlinkSync } from 'node:fs'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { errorTable, type ErrorCode } from '../../../schemas/errors.ts'
 import { meetAt } from '../../../src/tree/authority/meeting-point.ts'
 import { openAddress } from '../../../src/tree/authority/address.ts'
@@ -11,6 +12,7 @@ import { createByteBudget } from '../../../src/engine/byte-budget.ts'
 import { createStateDirectory } from '../../../src/tree/state/state-directory.ts'
 import { thisProcess } from '../../../src/tree/state/state-file.ts'
 import { OperationError, toOperationError } from '../../../src/errors.ts'
+import { skipOnHosts } from '../../fixtures/behind.ts'
 import { copyProgram } from '../../fixtures/installation.ts'
 import { call, healthOf, httpOn, memberOn, own, post, stdioOn } from '../../fixtures/processes.ts'
 import { getHead, openUsed } from '../../fixtures/raw-http.ts'
@@ -88,37 +90,78 @@ t.test('a stream of events whose own request ends too late is closed, even while
   t.match(await healthOf(url), { role: 'relay' }, 'before another process has taken over')
 })
 
-t.test('a state that the authority cannot write degrades its /health, and that of its relays', async (t) => {
-  const tree = makeTree(t, { f: 'one' })
-  const authority = await httpOn(t, tree)
-  const relay = await memberOn(t, tree)
-  const live = tree.path(`${own}/live`)
-  renameSync(live, tree.path('moved'))
-  // A file where the folder has to be: it cannot be made again.
-  tree.write(`${own}/live`, '')
-  t.match(await post(relay.url, 'lock_try', { filepaths: ['f'], agent_id: 'ann' }), { all_acquired: true })
-  await untilStatus(authority.url, 'degraded')
-  t.match(await healthOf(authority.url), degradedBy('persistence: journal', /live\/state cannot be written/))
-  await untilStatus(relay.url, 'degraded')
-  const message = new RegExp(`Process ${authority.process.pid}, .* cannot write the state of the tree`)
-  t.match(await healthOf(relay.url), degradedBy('authority', message))
-  rmSync(live)
-  await untilStatus(authority.url, 'healthy')
-  await untilStatus(relay.url, 'healthy')
-})
+t.test(
+  'a state that the authority cannot write degrades its /health, and that of its relays',
+  { skip: skipOnHosts.ownFiles },
+  async (t) => {
+    const tree = makeTree(t, { f: 'one' })
+    const authority = await httpOn(t, tree)
+    const relay = await memberOn(t, tree)
+    const live = tree.path(`${own}/live`)
+    renameSync(live, tree.path('moved'))
+    // A file where the folder has to be: it cannot be made again.
+    tree.write(`${own}/live`, '')
+    t.match(await post(relay.url, 'lock_try', { filepaths: ['f'], agent_id: 'ann' }), { all_acquired: true })
+    await untilStatus(authority.url, 'degraded')
+    t.match(await healthOf(authority.url), degradedBy('persistence: journal', /live\/state cannot be written/))
+    await untilStatus(relay.url, 'degraded')
+    const message = new RegExp(`Process ${authority.process.pid}, .* cannot write the state of the tree`)
+    t.match(await healthOf(relay.url), degradedBy('authority', message))
+    rmSync(live)
+    await untilStatus(authority.url, 'healthy')
+    await untilStatus(relay.url, 'healthy')
+  }
+)
 
-t.test('doctor fails while the process that serves the tree does not answer', async (t) => {
-  const tree = makeTree(t, { f: 'one' })
-  const authority = await httpOn(t, tree)
-  const relay = await memberOn(t, tree)
-  const doctor = () => runProgram(['doctor', '--dir', tree.root], { HOME: makeTree(t).root })
-  t.notMatch((await doctor()).stdout, /degraded|does not answer/)
-  authority.process.kill('SIGSTOP')
-  const { pid } = authority.process
-  t.match(await doctor(), { code: 1, stdout: new RegExp(`process ${pid} runs on this tree.*does not answer`) })
-  authority.process.kill('SIGCONT')
-  await untilStatus(relay.url, 'healthy')
-})
+const doctorOn = (t: Test, { root }: Tree) => runProgram(['doctor', '--dir', root], { HOME: makeTree(t).root })
+
+const starts: Readonly<Record<string, (t: Test, tree: Tree) => Promise<ChildProcess>>> = {
+  http: async (t, tree) => (await httpOn(t, tree)).process,
+  async stdio(t, tree) {
+    const program = stdioOn(t, tree)
+    await call(program, 'async_read', { path: 'f' })
+    return program.process
+  }
+}
+
+for (const [transport, start] of Object.entries(starts)) {
+  t.test(
+    `doctor fails while the process that serves the tree over ${transport} does not answer`,
+    { skip: skipOnHosts.ownFiles },
+    async (t) => {
+      const tree = makeTree(t, { f: 'one' })
+      const authority = await start(t, tree)
+      t.notMatch((await doctorOn(t, tree)).stdout, /degraded|does not answer/)
+      authority.kill('SIGSTOP')
+      const said = new RegExp(`process ${authority.pid} runs on this tree.*does not answer`)
+      t.match(await doctorOn(t, tree), { code: 1, stdout: said })
+    }
+  )
+}
+
+t.test(
+  'doctor fails while a relay says that the authority hangs, or cannot write the state of the tree',
+  { skip: skipOnHosts.ownFiles },
+  async (t) => {
+    const tree = makeTree(t, { f: 'one' })
+    const authority = stdioOn(t, tree)
+    await call(authority, 'async_read', { path: 'f' })
+    const relay = await memberOn(t, tree)
+    const { pid } = authority.process
+    const isNamed = (what: RegExp) => ({ code: 1, stdout: new RegExp(`is degraded: authority: ${what.source}`) })
+    await until(() => tree.read(`${own}/.mcp_server_state.json`).includes(relay.url))
+    t.notMatch((await doctorOn(t, tree)).stdout, /degraded/)
+    authority.process.kill('SIGSTOP')
+    t.match(await doctorOn(t, tree), isNamed(new RegExp(`Process ${pid}, .* does not answer`)))
+    authority.process.kill('SIGCONT')
+    await untilStatus(relay.url, 'healthy')
+    renameSync(tree.path(`${own}/live`), tree.path('moved'))
+    tree.write(`${own}/live`, '')
+    t.match(await post(relay.url, 'lock_try', { filepaths: ['f'], agent_id: 'ann' }), { all_acquired: true })
+    await untilStatus(relay.url, 'degraded')
+    t.match(await doctorOn(t, tree), isNamed(new RegExp(`Process ${pid}, .* cannot write the state of the tree`)))
+  }
+)
 
 t.test('every failure goes through a relay unchanged', async (t) => {
   const tree = makeTree(t)

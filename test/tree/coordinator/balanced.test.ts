@@ -4,7 +4,8 @@ import { lengthOf } from '../../fixtures/length.ts'
 import { healthOf } from '../../fixtures/processes.ts'
 import { runSwarm } from '../../harness/swarm/swarm.ts'
 import { lacksBalancer, startBalancer } from './fixtures/balancer.ts'
-import { freePorts, lacksEtcd, startEtcd } from './fixtures/etcd.ts'
+import { lacksEtcd, startEtcd } from './fixtures/etcd.ts'
+import { freePorts } from '../../fixtures/free-ports.ts'
 import { startHost } from './fixtures/hosts.ts'
 
 const rounds = lengthOf({ full: 600, short: 12 })

@@ -155,7 +155,12 @@ t.test(
     node?.kill('SIGSTOP')
     t.ok(Number(one.facts()?.leaseMs) <= 1800, 'a tenth before etcd gives the place away')
     await until(() => !one.isInPlace())
-    await t.rejects(Promise.resolve(one.campaign()), { code: 'OVERLOADED', message: /etcd does not answer/ })
+    const refusal = { code: 'OVERLOADED', message: /etcd does not answer/ }
+    await t.rejects(Promise.resolve(one.campaign()), refusal)
+    await t.rejects(
+      one.openPoint().serve(() => {}),
+      refusal
+    )
     node?.kill('SIGCONT')
     await until(async () => {
       try {

@@ -1,20 +1,18 @@
 // A host that is stopped in the middle of a change, for longer than its lease, overwrites nothing that its successor has written.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { isFull, lengthOf } from '../../fixtures/length.ts'
-import { cannotStop, healthOf, post } from '../../fixtures/processes.ts'
-import type { RunningProgram } from '../../fixtures/server.ts'
+import { cannotStop, healthOf } from '../../fixtures/processes.ts'
 import { makeTree, type Tree } from '../../fixtures/tree.ts'
 import { until } from '../../fixtures/until.ts'
 import { lacksEtcd, startEtcd, type Etcd } from './fixtures/etcd.ts'
 import { editProgram, startHost } from './fixtures/hosts.ts'
+import { findDisorder, findLost, startSupervised, startWriters, type Host, type Written } from './fixtures/writers.ts'
 
 t.setTimeout(1_800_000)
 const rounds = lengthOf({ long: 100, full: 12, short: 1 })
 const files = ['a.txt', 'b.txt']
-const clientsPerHost = 4
 /** Changes that the successor has answered before the stopped host goes on. */
 const changesMeanwhile = 12
 
@@ -31,16 +29,15 @@ const pauseBeforeRename = [
 /** New versions are made beside their files, as on a single host. */
 const withoutFence = ['staged = await stage(request, own);', 'staged = await stage(request);'] as const
 
-interface Host {
-  program: RunningProgram
+interface PausedHost extends Host {
   readonly pauseFile: string
 }
 
 interface Scene {
   readonly tree: Tree
-  readonly hosts: readonly Host[]
-  readonly acknowledged: Map<string, string[]>
-  stop(): Promise<void>
+  readonly hosts: readonly PausedHost[]
+  readonly written: readonly Written[]
+  readonly stop: () => Promise<void>
 }
 
 async function play(t: Test, etcd: Etcd, program: string): Promise<Scene> {
@@ -49,62 +46,27 @@ async function play(t: Test, etcd: Etcd, program: string): Promise<Scene> {
   const over = new AbortController()
   t.teardown(() => over.abort())
   const hosts = await Promise.all(
-    ['one', 'two'].map(async (name): Promise<Host> => {
+    ['one', 'two'].map(async (name) => {
       const pauseFile = asked.path(name)
       const start = () => startHost(t, { etcd, tree, program, environment: { PAUSE_FILE: pauseFile } })
-      const host = { program: await start(), pauseFile }
-      void supervise(host, start, over.signal)
-      return host
+      return Object.assign(await startSupervised(start, over.signal), { pauseFile })
     })
   )
-  const acknowledged = new Map<string, string[]>(files.map((file) => [file, []]))
-  const clients = hosts.flatMap((host, at) =>
-    Array.from({ length: clientsPerHost }, async (_, n) => {
-      for (let count = 0; !over.signal.aborted; count += 1) {
-        const file = files[count % files.length] as string
-        const line = `client ${at}.${n} line ${count}`
-        try {
-          const answer = await post(host.program.url, 'async_append', {
-            // Whole: a server of another tree that has got the port of a host meanwhile refuses it.
-            path: tree.path(file),
-            content: `${line}\n`,
-            agent_id: `agent-${at}-${n}`
-          })
-          if (answer['status'] === 'ok') acknowledged.get(file)?.push(line)
-        } catch {
-          // Its host has just ended: the next line goes to the next process.
-          await delay(20)
-        }
-      }
-    })
-  )
+  const writers = startWriters(t, { tree, files, hosts, clientsPerHost: 4 })
   return {
     tree,
     hosts,
-    acknowledged,
+    written: writers.written,
     async stop() {
       over.abort()
-      await Promise.all(clients)
+      await writers.stop()
     }
   }
 }
 
-/** A host that has lost the tree ends and is started again: on a busy machine also one that was not stopped. */
-async function supervise(host: Host, start: () => Promise<RunningProgram>, over: AbortSignal) {
-  for (;;) {
-    await once(host.program.process, 'exit')
-    let next: RunningProgram | undefined
-    while (next === undefined && !over.aborted) next = await start().catch(() => undefined)
-    if (next === undefined) return
-    host.program = next
-  }
-}
-
-const countOf = (lists: Map<string, string[]>) => [...lists.values()].reduce((sum, { length }) => sum + length, 0)
-
 /** Stops the host that is the authority in the middle of a change, until the other one has made many. */
-async function pauseAuthority({ hosts, acknowledged }: Scene): Promise<void> {
-  let stopped: Host | undefined
+async function pauseAuthority({ hosts, written }: Scene): Promise<void> {
+  let stopped: PausedHost | undefined
   while (stopped === undefined)
     for (const host of hosts) {
       const isAuthority = await healthOf(host.program.url).then(
@@ -113,26 +75,18 @@ async function pauseAuthority({ hosts, acknowledged }: Scene): Promise<void> {
       )
       if (isAuthority) stopped = host
     }
-  const before = countOf(acknowledged)
-  await until(() => countOf(acknowledged) > before)
+  const before = written.length
+  await until(() => written.length > before)
   writeFileSync(stopped.pauseFile, '')
   const { process: child } = stopped.program
   await until(() => /^\d+ \(.*\) T /.test(readFileSync(`/proc/${child.pid}/stat`, 'utf8')))
-  const reached = countOf(acknowledged)
-  await until(() => countOf(acknowledged) > reached + changesMeanwhile)
+  const reached = written.length
+  await until(() => written.length > reached + changesMeanwhile)
   child.kill('SIGCONT')
   await until(() => stopped.program.process !== child)
 }
 
-/** Lines that were answered to be in the files, and are not there once. */
-function lostLines({ tree, acknowledged }: Scene): string[] {
-  return files.flatMap((file) => {
-    const lines = tree.read(file).split('\n')
-    return (acknowledged.get(file) ?? []).filter(
-      (line) => lines.indexOf(line) === -1 || lines.indexOf(line) !== lines.lastIndexOf(line)
-    )
-  })
-}
+const lostLines = ({ tree, written }: Scene): string[] => findLost(tree, files, written)
 
 const skip = lacksEtcd || cannotStop
 const etcd = skip === false ? startEtcd(t) : new Promise<never>(() => {})
@@ -144,7 +98,8 @@ t.test(`nothing acknowledged is lost, in ${rounds} rounds`, { skip }, async (t) 
     if (isFull) t.strictSame(lostLines(scene).length === 0 ? [] : await lostAtRest(scene), [], `round ${round}`)
   }
   await scene.stop()
-  t.strictSame(lostLines(scene), [], `of ${countOf(scene.acknowledged)} lines`)
+  t.strictSame(lostLines(scene), [], `of ${scene.written.length} lines`)
+  t.strictSame(findDisorder(scene.tree, files, scene.written), [])
   t.notOk(existsSync(scene.hosts[0]?.pauseFile ?? ''), 'the stop was asked for')
 })
 
@@ -161,6 +116,6 @@ t.test(
     const scene = await play(t, await etcd, editProgram(t, [pauseBeforeRename, withoutFence]))
     for (let round = 1; round <= 3; round += 1) await pauseAuthority(scene)
     await scene.stop()
-    t.ok(lostLines(scene).length > 0, `of ${countOf(scene.acknowledged)} lines`)
+    t.ok(lostLines(scene).length > 0, `of ${scene.written.length} lines`)
   }
 )

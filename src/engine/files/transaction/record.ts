@@ -12,6 +12,7 @@ import {
 } from 'node:fs'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
+import { attempt } from '../../../support/attempt.ts'
 import { isErrno } from '../../../support/errno.ts'
 import { mapTexts } from '../../../support/map-texts.ts'
 import { below } from '../../../support/relocate.ts'
@@ -21,7 +22,7 @@ import { hashNow } from '../read-file.ts'
 import { isOfThisProcess, processName, temporaryName } from '../temporary-names.ts'
 import type { Stage } from '../stages.ts'
 import type { RecordFolder } from '../unfinished.ts'
-import { removeIfThere, tidy } from '../write-file.ts'
+import { removeIfThere } from '../write-file.ts'
 
 const fdatasyncAsync = promisify(fdatasync)
 
@@ -110,7 +111,7 @@ export function createTransactionRecords(
         check(name)
         renameSync(temporary, own.at(name))
       } catch (error) {
-        tidy(() => removeIfThere(temporary))
+        attempt(() => removeIfThere(temporary))
         own.close()
         throw stage === undefined ? error : stage.explain(error, record.steps[0]?.path ?? name)
       }
@@ -152,7 +153,8 @@ export function createTransactionRecords(
         if (durability.isFull) own.syncNow()
         for (const old of readdirSync(own.self)) {
           const stat = settledPattern.test(old) ? own.stat(old) : undefined
-          if (stat !== undefined && Date.now() - Number(stat.mtimeMs) > settledMs) tidy(() => unlinkSync(own.at(old)))
+          if (stat !== undefined && Date.now() - Number(stat.mtimeMs) > settledMs)
+            attempt(() => unlinkSync(own.at(old)))
         }
       } finally {
         own.close()

@@ -1,9 +1,10 @@
 // Finishes the transactions that a killed process has left: forward if every file can get there, else back to where all were.
+import { attempt } from '../../../support/attempt.ts'
 import { readNow } from '../read-file.ts'
 import type { Shelf } from '../directory.ts'
 import type { Stage, Stages } from '../stages.ts'
 import type { OpenEntry } from '../walk.ts'
-import { removeIfThere, tidy } from '../write-file.ts'
+import { removeIfThere } from '../write-file.ts'
 import { matches, type RecordedStep, type TransactionRecord, type TransactionRecords } from './record.ts'
 import { applyStep, undoStep } from './step.ts'
 
@@ -135,11 +136,11 @@ function shelfOf({ place, stage }: Found): Shelf {
 
 function clear({ steps }: TransactionRecord, { open, stages }: SettleOptions): void {
   for (const { path, staged, backup } of steps)
-    tidy(() => {
+    attempt(() => {
       const place = open(path)
       try {
         const shelf: Shelf = stages?.of(place.path) ?? place.directory
-        for (const name of [staged, backup]) if (name !== null) tidy(() => removeIfThere(shelf.at(name)))
+        for (const name of [staged, backup]) if (name !== null) attempt(() => removeIfThere(shelf.at(name)))
       } finally {
         place.close()
       }

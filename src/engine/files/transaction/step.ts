@@ -1,5 +1,6 @@
 // One path of a transaction: what it gets is staged beside it, what it had keeps a second link, and both ways are one rename.
 import { linkSync, renameSync, symlinkSync } from 'node:fs'
+import { attempt } from '../../../support/attempt.ts'
 import { isErrno, OperationError } from '../../../errors.ts'
 import { createAfterChange, notLookedAt } from '../after-change.ts'
 import { identityOf, isSameIdentity, type FileIdentity } from '../identity.ts'
@@ -11,7 +12,7 @@ import type { Shelf } from '../directory.ts'
 import { removeThrough, type Stage } from '../stages.ts'
 import { temporaryName } from '../temporary-names.ts'
 import type { OpenEntry } from '../walk.ts'
-import { createLink, removeIfThere, tidy, type StagedFile, type Writer } from '../write-file.ts'
+import { createLink, removeIfThere, type StagedFile, type Writer } from '../write-file.ts'
 import { nodeMark, type Mark, type RecordedStep } from './record.ts'
 
 /** What is at a path before the transaction. An entry is a link, or a file whose bytes do not matter. */
@@ -87,7 +88,7 @@ export async function prepareStep(
   const names: string[] = []
   const clear = () => {
     for (const file of files) file.discard()
-    for (const each of names) tidy(() => removeIfThere(shelf.at(each)))
+    for (const each of names) attempt(() => removeIfThere(shelf.at(each)))
   }
 
   async function copy(bytes: Buffer, like: FileVersion | undefined, mode?: number): Promise<string> {

@@ -1,0 +1,34 @@
+// How long a call waits for a process that serves the tree, and what it is told if there is none.
+import { cancellationOf, OperationError } from '../../errors.ts'
+import type { Coordinator } from '../coordinator/coordinator.ts'
+
+interface Patience {
+  readonly limitMs: number
+  readonly onLimit: () => Error
+  /** Ends the wait, and not what is waited for. */
+  readonly signal?: AbortSignal | undefined
+}
+
+export function withinTime<Result>(awaited: Promise<Result>, { limitMs, onLimit, signal }: Patience): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const limit = setTimeout(() => reject(onLimit()), limitMs)
+    const onAbort = () => signal !== undefined && reject(cancellationOf(signal))
+    if (signal?.aborted === true) onAbort()
+    signal?.addEventListener('abort', onAbort, { once: true })
+    awaited.then(resolve, reject).finally(() => {
+      clearTimeout(limit)
+      signal?.removeEventListener('abort', onAbort)
+    })
+  })
+}
+
+/** @param pid of the process that has the lock; undefined if it is not known */
+export function noAuthority({ leader, leaderHint }: Coordinator, pid = leader()): OperationError {
+  const who = pid === undefined ? 'The process' : `Process ${pid}`
+  const find = pid === undefined ? leaderHint : ''
+  return new OperationError(
+    'OVERLOADED',
+    `${who}, which has the lock of this tree, does not answer. Nothing was done. Try again; if that does not help, stop that process${find}: another one takes over.`,
+    { details: { retry_after_seconds: 1, ...(pid !== undefined && { authority_pid: pid }) } }
+  )
+}

@@ -1,0 +1,101 @@
+// The wall clock of one host is set forward and back by an hour while clients write through both: nothing comes of it.
+import t from 'tap'
+import { isLong, lengthOf, someOf } from '../../fixtures/length.ts'
+import { post } from '../../fixtures/processes.ts'
+import { makeTree } from '../../fixtures/tree.ts'
+import { until } from '../../fixtures/until.ts'
+import { lacksEtcd, startEtcd } from './fixtures/etcd.ts'
+import { startHost, ttlSeconds } from './fixtures/hosts.ts'
+import { createWallClock, lacksClocks } from './fixtures/wall-clock.ts'
+import {
+  backMs,
+  findDisorder,
+  findLost,
+  longestPause,
+  roleOf,
+  startSupervised,
+  startWriters,
+  untilWritten,
+  type Host
+} from './fixtures/writers.ts'
+
+t.setTimeout(1_800_000)
+const rounds = lengthOf({ long: 10, full: 1, short: 1 })
+const hour = 3600
+/** Whose clock is set, and how far. */
+const plays = [
+  ['authority', hour],
+  ['authority', -hour],
+  ['relay', hour],
+  ['relay', -hour]
+] as const
+const clientsPerHost = lengthOf({ full: 4, short: 1 })
+const files = ['a.txt', 'b.txt']
+
+interface Member extends Host {
+  readonly clock: ReturnType<typeof createWallClock>
+}
+
+t.test('one writer at a time, whatever a host takes the time for', { skip: lacksEtcd || lacksClocks }, async (t) => {
+  const etcd = await startEtcd(t)
+  const tree = makeTree(t, { ...Object.fromEntries(files.map((file) => [file, ''])), 'held.txt': '' })
+  const over = new AbortController()
+  t.teardown(() => over.abort())
+  const addMember = async (): Promise<Member> => {
+    const clock = createWallClock(t)
+    const start = () => startHost(t, { etcd, tree, environment: clock.environment })
+    return Object.assign(await startSupervised(start, over.signal), { clock })
+  }
+  const members = [await addMember(), await addMember()] as const
+  const roles = () => Promise.all(members.map((member) => roleOf(member)))
+  const { written, stop } = startWriters(t, { tree, files, hosts: members, clientsPerHost })
+  const untilBothServe = () => until(async () => (await roles()).toSorted().join() === 'authority,relay')
+  await untilBothServe()
+  const ask = (operation: string, input: object) => post(members[0].program.url, operation, input)
+  const { results } = await ask('lock_try', { filepaths: ['held.txt'], agent_id: 'holder', ttl_seconds: 250 })
+  const { fencing_token } = results[0]
+
+  async function play(role: 'authority' | 'relay', seconds: number): Promise<void> {
+    const before = await roles()
+    const { clock, program } = members[before.indexOf(role)] as Member
+    clock.set(seconds)
+    const setAt = performance.now()
+    // It names the time in its answers: the step has come to it.
+    await until(async () => {
+      const date = (await fetch(`${program.url}/health`)).headers.get('date') ?? ''
+      return Math.abs(Date.parse(date) - Date.now() - seconds * 1000) < 60_000
+    })
+    // Long enough for a lease to end, and for its renewals.
+    await until(() => performance.now() - setAt > 1.5 * ttlSeconds * 1000)
+    const lookedAt = performance.now()
+    await until(() => [0, 1].every((host) => Number.isFinite(untilWritten(written, lookedAt, host))))
+    const pause = Math.max(...[0, 1].map((host) => longestPause(written, host, setAt, performance.now())))
+    t.comment(`${role} set to ${seconds} s: the longest pause was ${Math.round(pause)} ms`)
+    if (!isLong) return
+    t.ok(pause < backMs)
+    t.strictSame(await roles(), before, 'no other host was elected')
+  }
+
+  for (let round = 0; round < rounds; round += 1)
+    for (const [role, seconds] of someOf(plays, 2)) await play(role, seconds)
+
+  const killed = (await roles()).indexOf('authority')
+  members.forEach(({ clock }, at) => clock.set(at === killed ? hour : -hour))
+  members[killed]?.program.process.kill('SIGKILL')
+  const killedAt = performance.now()
+  await until(() => Number.isFinite(untilWritten(written, killedAt, 1 - killed)))
+  const pause = untilWritten(written, killedAt, 1 - killed)
+  t.comment(`the authority killed, and the next one two hours behind: changes after ${Math.round(pause)} ms`)
+  if (isLong) t.ok(pause < backMs)
+  await untilBothServe()
+  t.match(
+    await ask('lock_status', { filepaths: ['held.txt'], agent_id: 'holder' }),
+    { results: [{ held_by_me: true, fencing_token }] },
+    'the lease goes on'
+  )
+  over.abort()
+  await stop()
+  t.strictSame(findLost(tree, files, written), [], `of ${written.length} lines`)
+  t.strictSame(findDisorder(tree, files, written), [])
+  t.comment(`${written.length} lines`)
+})

@@ -1,0 +1,128 @@
+// The network of one host is cut while clients write through both: one writer at a time, and service comes back.
+import { spawn } from 'node:child_process'
+import t, { type Test } from 'tap'
+import { isLong, lengthOf } from '../../fixtures/length.ts'
+import { post } from '../../fixtures/processes.ts'
+import { makeTree } from '../../fixtures/tree.ts'
+import { until } from '../../fixtures/until.ts'
+import { lacksEtcd, startEtcd } from './fixtures/etcd.ts'
+import { startHost } from './fixtures/hosts.ts'
+import { createNetworks, intoNamespaces, lacksNamespaces, type Machine, type Network } from './fixtures/network.ts'
+import {
+  backMs,
+  findDisorder,
+  findLost,
+  longestPause,
+  roleOf,
+  startSupervised,
+  startWriters,
+  untilWritten,
+  type Host
+} from './fixtures/writers.ts'
+
+t.setTimeout(1_800_000)
+const rounds = lengthOf({ long: 40, full: 4, short: 1 })
+const files = ['a.txt', 'b.txt']
+const token = 'a token of the clients'
+
+interface Cut {
+  readonly title: string
+  readonly role: 'authority' | 'relay'
+  readonly from: readonly Network[]
+}
+
+const cuts: readonly Cut[] = [
+  { title: 'the authority from etcd and from the other host', role: 'authority', from: ['etcd', 'hosts'] },
+  { title: 'the relay from etcd and from the authority', role: 'relay', from: ['etcd', 'hosts'] },
+  { title: 'the authority from etcd', role: 'authority', from: ['etcd'] },
+  { title: 'the hosts from one another', role: 'relay', from: ['hosts'] }
+]
+
+interface Member extends Host {
+  readonly machine: Machine
+}
+
+async function playRounds(t: Test): Promise<void> {
+  const network = createNetworks()
+  const etcd = await startEtcd(t, 1, network.ownAddress('etcd'))
+  const tree = makeTree(t, Object.fromEntries(files.map((file) => [file, ''])))
+  const over = new AbortController()
+  t.teardown(() => over.abort())
+
+  async function addMember(): Promise<Member> {
+    const machine = await network.addMachine(t)
+    const environment = {
+      ASYNC_CRUD_MCP_DAEMON__HOST: machine.addressOn('clients'),
+      ASYNC_CRUD_MCP_DAEMON__TOKEN: token,
+      ASYNC_CRUD_MCP_TREE__ADVERTISE: `${machine.addressOn('hosts')}:0`
+    }
+    const start = () => startHost(t, { etcd, tree, environment, prefix: machine.prefix })
+    return Object.assign(await startSupervised(start, over.signal), { machine })
+  }
+
+  const members = [await addMember(), await addMember()] as const
+  const { written, stop } = startWriters(t, { tree, files, hosts: members, clientsPerHost: 4, token })
+
+  async function find(role: string): Promise<number> {
+    let found = -1
+    await until(async () => {
+      const roles = await Promise.all(members.map((member) => roleOf(member, token)))
+      if (roles.toSorted().join() === 'authority,relay') found = roles.indexOf(role)
+      return found !== -1
+    })
+    return found
+  }
+
+  async function play({ title, role, from }: Cut): Promise<void> {
+    const at = await find(role)
+    const other = 1 - at
+    const target = members[at] as Member
+    await until(() => [0, 1].every((host) => written.slice(-20).some((each) => each.host === host)))
+    for (const network of from) target.machine.cut(network)
+    const cutAt = performance.now()
+    const ask = (operation: string, input: object) =>
+      post(target.program.url, operation, { path: tree.path('a.txt'), agent_id: 'one', ...input }, token)
+    await until(async () => (await roleOf(members[other] as Member, token)) === 'authority')
+    const servesAt = performance.now()
+    await until(() => written.some((each) => each.host === other && each.sentAt > servesAt))
+    if (role === 'authority') {
+      t.match(await ask('async_append', { content: 'too late\n' }), { error_code: 'OVERLOADED' })
+      t.match(await ask('async_read', {}), { status: 'ok', notices: [{ type: 'no_authority' }] })
+    } else await until(async () => (await roleOf(target, token)) === 'none')
+    for (const network of from) target.machine.mend(network)
+    const mendedAt = performance.now()
+    await until(() => Number.isFinite(untilWritten(written, mendedAt, at)))
+
+    const back = untilWritten(written, mendedAt, at)
+    const pause = longestPause(written, other, cutAt, mendedAt)
+    t.comment(`${title}: the longest pause of the other host's clients was ${Math.round(pause)} ms`)
+    t.comment(`its own clients went on ${Math.round(back)} ms after the network was back`)
+    const late = written.filter((each) => each.host === at && each.sentAt > servesAt && each.answeredAt < mendedAt)
+    t.strictSame(late, [], 'what is cut off has made no change since the other host serves the tree')
+    if (!isLong) return
+    t.ok(pause < backMs, title)
+    t.ok(back < backMs, title)
+  }
+
+  for (let round = 0; round < rounds; round += 1) await play(cuts[round % cuts.length] as Cut)
+  over.abort()
+  await stop()
+  t.strictSame(findLost(tree, files, written), [], `of ${written.length} lines`)
+  t.strictSame(findDisorder(tree, files, written), [])
+  t.notOk(tree.read('a.txt').includes('too late'))
+  t.comment(`${written.length} lines`)
+}
+
+const skip = lacksEtcd || lacksNamespaces
+const title = `one writer at a time, and service comes back, in ${rounds} rounds`
+if (skip !== false) t.test(title, { skip }, async () => {})
+else if (process.env['TEST_NAMESPACES'] === 'own') t.test(title, playRounds)
+else {
+  // Not by tap's own way to run a file, which loads a tracer that the bundles do not have.
+  const [command = '', ...options] = intoNamespaces
+  const args = [...options, process.execPath, ...process.execArgv, process.argv[1] ?? '']
+  const env = { ...process.env, TEST_NAMESPACES: 'own' }
+  const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  t.teardown(() => child.kill())
+  void t.stdin('in namespaces of its own', { tapStream: child.stdout })
+}
