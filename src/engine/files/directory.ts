@@ -1,11 +1,14 @@
 // An open directory: the handle through which its entries are reached, so that nothing above it can be swapped meanwhile.
-import { constants, fsync, fsyncSync, lstatSync, openSync, type BigIntStats } from 'node:fs'
+import { constants, fstatSync, fsync, fsyncSync, lstatSync, openSync, type BigIntStats } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { createSharedRounds } from '../shared-rounds.ts'
 import { closeReader } from './close-reader.ts'
 import { toBytes } from './raw-name.ts'
 
 const fsyncAsync = promisify(fsync)
+/** Of one folder, by its device and inode. */
+const syncs = createSharedRounds<void>()
 /** Windows cannot flush a directory; its renames are durable with the file's own flush. */
 const canSync = process.platform !== 'win32'
 const openDirectoryFlags = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0)
@@ -83,7 +86,15 @@ export class Directory {
 
   /** Makes the names in the directory durable. */
   async sync(): Promise<void> {
-    if (canSync) await fsyncAsync(this.#fd)
+    if (!canSync) return
+    const { dev, ino } = fstatSync(this.#fd, { bigint: true })
+    // Others may rely on the sync of this handle, whatever becomes of the caller meanwhile.
+    this.share()
+    try {
+      await syncs.ask(`${dev}:${ino}`, () => fsyncAsync(this.#fd))
+    } finally {
+      this.close()
+    }
   }
 
   /** The same, before anything else runs. */

@@ -5,11 +5,12 @@ import type { Directory } from './directory.ts'
 import { createDurability } from './durability.ts'
 import { createFileChanges } from './file-changes.ts'
 import { createFolderSurvey } from './folder.ts'
-import { createListing, type ListOptions } from './list-directory.ts'
+import { createListing, type ListOptions, type Page } from './list-directory.ts'
 import { lockKey } from './lock-key.ts'
 import { createProtection } from './protection.ts'
 import { explainEscapes } from './raw-name.ts'
 import { readFile, requireRegular, type FileVersion, type KnownBytes } from './read-file.ts'
+import { createSharedRounds } from '../shared-rounds.ts'
 import { createRoots } from './roots.ts'
 import { createSpelling } from './spelling.ts'
 import { createStages } from './stages.ts'
@@ -41,12 +42,16 @@ export type Reach = 'target' | 'entry'
 /** Each folder on the way is opened, so that a path of thousands costs as much as thousands of files. */
 const maxDepth = 128
 
+/** With the canonical path of the directory. */
+type ListedPage = Page & { readonly path: string }
+
 export type FileStore = ReturnType<typeof createFileStore>
 
 export function createFileStore(options: FileStoreOptions) {
   const roots = createRoots(options.roots)
   const protection = createProtection(options.protectedPaths)
   const listing = createListing()
+  const lists = createSharedRounds<ListedPage>()
   const ownFolder = roots.list[0] && options.openOwnFolder?.(roots.list[0].real)
   const durability = createDurability(options.durability)
   const unfinished = ownFolder && createUnfinished(ownFolder, durability)
@@ -106,7 +111,15 @@ export function createFileStore(options: FileStoreOptions) {
     readFile(place, path, options, known)
 
   /** Lists the directory at a path. @throws OperationError DIR_NOT_FOUND */
-  async function list(path: string, listOptions: ListOptions) {
+  async function list(path: string, listOptions: ListOptions): Promise<ListedPage> {
+    const { searchKey, ignore, limit, after, maxEntries, signal, onExamined } = listOptions
+    // Who wants to see the steps has a round of its own.
+    if (onExamined !== undefined) return listNow(path, listOptions)
+    const key = JSON.stringify([path, searchKey, ignore, limit, after, maxEntries])
+    return lists.ask(key, (shared) => listNow(path, { ...listOptions, signal: shared }), signal)
+  }
+
+  async function listNow(path: string, listOptions: ListOptions): Promise<ListedPage> {
     return withDirectory(path, async (directory, canonicalPath) => ({
       path: canonicalPath,
       ...(await listing.list(directory, path, listOptions))

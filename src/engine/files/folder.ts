@@ -4,6 +4,7 @@ import { mayAccess } from './access.ts'
 import type { Directory } from './directory.ts'
 import { findEntries, type Search } from './find-entries.ts'
 import type { Steps } from '../progress.ts'
+import { createSharedRounds } from '../shared-rounds.ts'
 import { createSurveyor, type LineCounter, type Survey, type SurveyedFile, type SurveyOptions } from './survey.ts'
 import { createTurns } from './turns.ts'
 import type { OpenEntry } from './walk.ts'
@@ -27,12 +28,19 @@ const search: Search = { matches: (name) => !name.startsWith('.'), reaches: () =
 
 export function createFolderSurvey(options: SurveyOptions, { open, withDirectory, relativeTo }: FolderAccess) {
   const surveyor = createSurveyor(options)
+  const surveys = createSharedRounds<readonly SurveyedFile[]>()
 
   /**
    * The regular files that are not hidden, sorted by name; a link counts as the file that it leads to inside the roots.
    * @throws OperationError DIR_NOT_FOUND, ACCESS_DENIED, OVERLOADED
    */
-  async function survey({ count, maxEntries, signal, steps }: FolderListing): Promise<readonly SurveyedFile[]> {
+  async function survey(listing: FolderListing): Promise<readonly SurveyedFile[]> {
+    // Who wants to see the steps has a round of its own.
+    if (listing.steps !== undefined) return surveyNow(listing)
+    return surveys.ask(String(listing.maxEntries), (signal) => surveyNow({ ...listing, signal }), listing.signal)
+  }
+
+  function surveyNow({ count, maxEntries, signal, steps }: FolderListing): Promise<readonly SurveyedFile[]> {
     return withDirectory('.', async (directory) => {
       const turn = createTurns(signal)
       const { found } = await findEntries(directory, '.', { search, ignore: false, maxEntries, signal }, turn)

@@ -1,5 +1,6 @@
 // Receipts: the answers to changes that their callers have named, for those who did not get the answer and ask again.
-import { cancellationOf, OperationError } from '../../errors.ts'
+import { OperationError } from '../../errors.ts'
+import { orCancelled } from '../shared-rounds.ts'
 import { withResolvers } from '../../support/with-resolvers.ts'
 import { adviceAfterLoss } from './after-loss.ts'
 import type { Intent, Verdict } from './intent.ts'
@@ -107,7 +108,7 @@ export function createReceipts(options: ReceiptBounds) {
       if (entry === undefined) return begin(request)
       if (entry.digest !== request.digest) throw otherInput(request.requestId)
       if (entry.running === undefined) return entry
-      await untilSettled(entry.running, signal)
+      await orCancelled(entry.running, signal)
     }
   }
 
@@ -184,15 +185,6 @@ export function createReceipts(options: ReceiptBounds) {
       return entries.bytes
     }
   }
-}
-
-function untilSettled(running: Promise<void>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(cancellationOf(signal))
-    if (signal.aborted) return onAbort()
-    signal.addEventListener('abort', onAbort, { once: true })
-    void running.then(resolve).finally(() => signal.removeEventListener('abort', onAbort))
-  })
 }
 
 function otherInput(requestId: string): OperationError {
