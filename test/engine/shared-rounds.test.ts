@@ -19,7 +19,7 @@ function scene() {
           }),
         signal
       ),
-    async untilBegun(count: number) {
+    untilBegun: async (count: number) => {
       while (begun.length < count) await new Promise<void>((resolve) => void waiting.push(resolve))
     }
   }

@@ -23,7 +23,8 @@ for (const [name, fileCount, list] of listings) {
       Array.from({ length: clientCount }, (_, at) => connect(t, transports[at % transports.length] ?? 'rest', url))
     )
     const found = await Promise.all(
-      clients.map(async ({ call }, at) => {
+      clients.map(async (client, at) => {
+        const call: Call = (name, input) => client.call(name, input)
         const names = async () => ((await list(call)) as { name: string }[]).map(({ name }) => name)
         const seen: boolean[] = []
         for (let round = 0; round < rounds; round += 1) {
