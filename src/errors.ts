@@ -41,10 +41,12 @@ export class OperationError extends Error {
     return errorTable[this.code].httpStatus
   }
 
-  /** @param notices for the calling agent, sent with the error */
-  withNotices(notices: Notices | undefined): this {
-    this.#notices = notices
-    return this
+  /** The same error with notices for the calling agent. A copy: calls that shared their work have the same error. */
+  withNotices(notices: Notices | undefined): OperationError {
+    if (notices === undefined) return this
+    const copy = new OperationError(this.code, this.message, this)
+    copy.#notices = notices
+    return copy
   }
 
   /** Everything but the cause, for another process of this tree. */

@@ -29,6 +29,8 @@ export function isAlive(pid: number): boolean {
 export function isRunning(pid: number, start: string | null): boolean {
   if (!isAlive(pid) || isZombie(pid)) return false
   const now = startOf(pid)
+  // Where nothing says what it is, it may have been a zombie that is gone since.
+  if (now === null && !isAlive(pid)) return false
   return start === null || now === null || now === start
 }
 

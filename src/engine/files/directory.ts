@@ -2,7 +2,7 @@
 import { constants, fstatSync, fsync, fsyncSync, lstatSync, openSync, type BigIntStats } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { createSharedRounds } from '../shared-rounds.ts'
+import { createSharedRounds } from '../../support/shared-rounds.ts'
 import { closeReader } from './close-reader.ts'
 import { toBytes } from './raw-name.ts'
 

@@ -1,6 +1,6 @@
 // Receipts: the answers to changes that their callers have named, for those who did not get the answer and ask again.
 import { OperationError } from '../../errors.ts'
-import { orCancelled } from '../shared-rounds.ts'
+import { orAborted } from '../../support/shared-rounds.ts'
 import { withResolvers } from '../../support/with-resolvers.ts'
 import { adviceAfterLoss } from './after-loss.ts'
 import type { Intent, Verdict } from './intent.ts'
@@ -108,7 +108,7 @@ export function createReceipts(options: ReceiptBounds) {
       if (entry === undefined) return begin(request)
       if (entry.digest !== request.digest) throw otherInput(request.requestId)
       if (entry.running === undefined) return entry
-      await orCancelled(entry.running, signal)
+      await orAborted(entry.running, signal)
     }
   }
 

@@ -1,7 +1,6 @@
 // Work that serves all who ask for it at the same time: who asks before a round begins has its result, who asks while it goes on has that of the
 // next. So a result is never older than the question, and a hundred questions at once cost two rounds.
 import { setImmediate } from 'node:timers/promises'
-import { cancellationOf } from '../errors.ts'
 
 interface Round<Result> {
   readonly result: Promise<Result>
@@ -20,7 +19,7 @@ export function createSharedRounds<Result>() {
   /**
    * @param key equal for equal work
    * @param work gets a signal that is aborted once nobody waits for the result any more
-   * @throws what `work` throws; OperationError CANCELLED once `signal` is aborted
+   * @throws what `work` throws; the reason of `signal` once that is aborted
    */
   async function ask(
     key: string,
@@ -30,7 +29,7 @@ export function createSharedRounds<Result>() {
     const round = next.get(key) ?? plan(key, work)
     round.askers += 1
     try {
-      return await (signal === undefined ? round.result : orCancelled(round.result, signal))
+      return await (signal === undefined ? round.result : orAborted(round.result, signal))
     } finally {
       round.askers -= 1
       if (round.askers === 0) abandon(key, round)
@@ -61,10 +60,10 @@ export function createSharedRounds<Result>() {
   return { ask }
 }
 
-/** Ends the wait, and not what is waited for. @throws OperationError CANCELLED once the signal is aborted */
-export function orCancelled<Result>(awaited: Promise<Result>, signal: AbortSignal): Promise<Result> {
+/** Ends the wait, and not what is waited for. @throws the reason of the signal once it is aborted */
+export function orAborted<Result>(awaited: Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
-    const onAbort = () => reject(cancellationOf(signal))
+    const onAbort = () => reject(signal.reason as Error)
     if (signal.aborted) onAbort()
     signal.addEventListener('abort', onAbort, { once: true })
     awaited.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
