@@ -6,9 +6,7 @@ import { isErrno } from './errno.ts'
 export function startOf(pid: number): string | null {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The name of the program, in parentheses, may contain anything. The start is field 22, and field 3 comes after it.
-    const ticks = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
+    const ticks = statOf(pid)[22]
     return ticks === undefined ? null : `${boot}/${ticks}`
   } catch {
     return null
@@ -27,19 +25,26 @@ export function isAlive(pid: number): boolean {
 
 /** @param start as returned by `startOf`; null checks only the pid */
 export function isRunning(pid: number, start: string | null): boolean {
-  if (!isAlive(pid) || isZombie(pid)) return false
+  if (!isAlive(pid) || isEnding(pid)) return false
   const now = startOf(pid)
   // Where nothing says what it is, it may have been a zombie that is gone since.
   if (now === null && !isAlive(pid)) return false
   return start === null || now === null || now === start
 }
 
-/** It has ended, and is listed only because its parent has not collected its exit status. */
-function isZombie(pid: number): boolean {
+/** Nothing of its program runs any more, though its id is taken until its parent has collected its exit status. */
+function isEnding(pid: number): boolean {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    return stat.slice(stat.lastIndexOf(')') + 2).startsWith('Z')
+    // PF_EXITING, which is set before the files of the process are closed and its locks so let go.
+    return (Number(statOf(pid)[9]) & 0x4) !== 0
   } catch {
     return false
   }
+}
+
+/** The fields by the numbers that proc(5) gives them, from the third on. @throws where the system has no such file */
+function statOf(pid: number): (string | undefined)[] {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  // The name of the program, in parentheses, may contain anything.
+  return [undefined, undefined, undefined, ...stat.slice(stat.lastIndexOf(')') + 2).split(' ')]
 }

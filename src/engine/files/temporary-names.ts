@@ -1,5 +1,5 @@
 // The names of the server's own files below a root.
-import { isAlive } from '../../support/process-identity.ts'
+import { isRunning } from '../../support/process-identity.ts'
 import { lazyCrypto } from '../../support/lazy-crypto.ts'
 
 /** The folder below a root that holds the server's own files. */
@@ -45,5 +45,5 @@ function isOfDead(match: RegExpExecArray | null): boolean {
   if (match === null) return false
   const pid = Number(match[1])
   if (pid === process.pid) return match[2] !== startedAt
-  return !isAlive(pid)
+  return !isRunning(pid, null)
 }
