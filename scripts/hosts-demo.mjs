@@ -75,7 +75,7 @@ A host that ends is started again. Ctrl+C ends all, and removes them.`)
 if (process.argv.includes('--check')) await check()
 
 async function check() {
-  const { authority_pid: pid } = await (await fetch(`http://127.0.0.1:${ports[0]}/health`)).json()
+  const pid = await authorityPid()
   process.kill(pid, 'SIGKILL')
   const since = performance.now()
   await untilMade('the second line')
@@ -84,6 +84,20 @@ async function check() {
   )
   const lines = readFileSync(join(tree, 'notes.txt'), 'utf8')
   await stop(lines === 'the first line\nthe second line\n' ? 0 : 1)
+}
+
+/** The other host may still be starting, or not know yet who leads. */
+async function authorityPid() {
+  for (;;) {
+    for (const port of ports)
+      try {
+        const { authority_pid: pid } = await (await fetch(`http://127.0.0.1:${port}/health`)).json()
+        if (pid !== undefined) return pid
+      } catch {
+        // Nothing listens yet.
+      }
+    await delay(50)
+  }
 }
 
 function requireProgram(program, question, debianPackage) {
