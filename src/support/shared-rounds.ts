@@ -18,7 +18,7 @@ export function createSharedRounds<Result>() {
 
   /**
    * @param key equal for equal work
-   * @param work gets a signal that is aborted once nobody waits for the result any more
+   * @param work gets a signal that is aborted once its last asker has given up
    * @throws what `work` throws; the reason of `signal` once that is aborted
    */
   async function ask(

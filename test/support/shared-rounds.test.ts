@@ -85,7 +85,7 @@ t.test('an asker that gives up ends its own wait, and the last one ends the work
   t.equal(await next, 2)
 })
 
-t.test('work that nobody waits for any more before it begins is not begun', async (t) => {
+t.test('work whose askers have all given up before it begins is not begun', async (t) => {
   const { begun, ask, untilBegun } = scene()
   const gone = new AbortController()
   const first = ask(gone.signal)
