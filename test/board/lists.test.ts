@@ -71,6 +71,8 @@ async function readAgain(page: Page): Promise<void> {
 /** All entries of lists of files in use that a collection leaves. */
 async function countFiles(page: Page): Promise<number> {
   const session = await page.context().newCDPSession(page)
+  // The collection of queryObjects alone keeps what its own stack seems to point to.
+  await session.send('HeapProfiler.collectGarbage')
   const { result: prototype } = await session.send('Runtime.evaluate', { expression: 'Object.prototype' })
   const { objects } = await session.send('Runtime.queryObjects', { prototypeObjectId: String(prototype.objectId) })
   const { result } = await session.send('Runtime.callFunctionOn', {
