@@ -6,6 +6,7 @@ interface Round<Result> {
   readonly result: Promise<Result>
   readonly abandoned: AbortController
   askers: number
+  hasEnded: boolean
 }
 
 export type SharedRounds<Result> = ReturnType<typeof createSharedRounds<Result>>
@@ -43,16 +44,21 @@ export function createSharedRounds<Result>() {
       abandoned.signal.throwIfAborted()
       next.delete(key)
       const made = work(abandoned.signal)
-      const end = () => void running.delete(key)
+      const end = () => {
+        round.hasEnded = true
+        running.delete(key)
+      }
       running.set(key, made.then(end, end))
       return made
     })
-    const round = { result, abandoned, askers: 0 }
+    const round: Round<Result> = { result, abandoned, askers: 0, hasEnded: false }
     next.set(key, round)
     return round
   }
 
+  /** Each round ends here; only one that goes on still has what to abandon. */
   function abandon(key: string, round: Round<Result>): void {
+    if (round.hasEnded) return
     round.abandoned.abort()
     if (next.get(key) === round) next.delete(key)
   }
@@ -65,7 +71,7 @@ export function orAborted<Result>(awaited: Promise<Result>, signal: AbortSignal)
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason as Error)
     if (signal.aborted) onAbort()
-    signal.addEventListener('abort', onAbort, { once: true })
+    else signal.addEventListener('abort', onAbort, { once: true })
     awaited.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
   })
 }

@@ -1,6 +1,7 @@
 // The bytes behind the hashes that the server has handed out, for diffs, merges and past versions.
 import { LRUCache } from 'lru-cache'
-import { KnownText } from './known-text.ts'
+import type { KnownText } from './known-text.ts'
+import { createKnownTexts } from './known-texts.ts'
 
 /** Where bytes are kept beyond the memory of this process. */
 export interface BaseStore {
@@ -16,9 +17,6 @@ interface BasesOptions {
   readonly maxBytes: number
 }
 
-/** What a text takes beside its bytes: its characters, and twice its JSON. */
-const sizePerCharacter = 5
-
 export type Bases = ReturnType<typeof createBases>
 
 export function createBases({ maxBytes }: BasesOptions) {
@@ -26,13 +24,7 @@ export function createBases({ maxBytes }: BasesOptions) {
     maxBytes > 0
       ? new LRUCache<string, Buffer>({ maxSize: maxBytes, sizeCalculation: ({ length }) => length + 200 })
       : undefined
-  const texts =
-    maxBytes >= 16
-      ? new LRUCache<Buffer, KnownText>({
-          maxSize: Math.floor(maxBytes / 16),
-          sizeCalculation: ({ text }) => text.length * sizePerCharacter + 200
-        })
-      : undefined
+  const texts = createKnownTexts(Math.floor(maxBytes / 16))
   let store: BaseStore | undefined
 
   return {
@@ -47,16 +39,10 @@ export function createBases({ maxBytes }: BasesOptions) {
     /** The same, if they are in memory. */
     inMemory: (hash: string): Buffer | undefined => contents?.get(hash),
     /** The text of bytes in UTF-8 that are kept here. @param decode called for bytes whose text is not kept */
-    textOf(bytes: Buffer, decode: () => string): KnownText {
-      const known = texts?.get(bytes)
-      if (known !== undefined) return known
-      const text = new KnownText(decode())
-      texts?.set(bytes, text)
-      return text
-    },
+    textOf: (bytes: Buffer, decode: () => string): KnownText => texts.of(bytes, decode),
     /** In memory: of the versions, and of the texts made of them. */
     get sizes() {
-      return { contents: contents?.calculatedSize ?? 0, texts: texts?.calculatedSize ?? 0 }
+      return { contents: contents?.calculatedSize ?? 0, texts: texts.size }
     },
     has: (hash: string): boolean => contents?.has(hash) === true || store?.has(hash) === true,
     /** From now on, what is kept here is stored there, too. */

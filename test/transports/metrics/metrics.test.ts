@@ -47,6 +47,7 @@ async function busy(t: Test) {
   const during = await scrape(server.url)
   lock.release()
   await waiting
+  for (let reading = 1; reading <= 2; reading += 1) await ann.call('async_read', { path })
   await ann.call('lock_try', { filepaths: [path], ttl_seconds: 60 })
   return { server, during, after: await scrape(server.url) }
 }
@@ -81,6 +82,25 @@ t.test('calls, contentions, merges, waits and leases are counted where they happ
     t.ok((after.value(`async_crud_cache_bytes{cache="${cache}"}`) ?? 0) > 0, cache)
   t.notMatch(after.body, /secret|agent-/, 'no path and no agent is named')
 })
+
+t.test(
+  'the text of a version is kept once it is read again soon, and those of many files read in turn are not',
+  async (t) => {
+    const names = Array.from({ length: 10 }, (_, index) => `f${index}`)
+    const tree = makeTree(t, Object.fromEntries(names.map((name) => [name, name.padEnd(1000, '.')])))
+    // Room for three texts.
+    const { url } = await startServer(t, tree.root, { crud: { base_cache_bytes: 16 * 20_000 } })
+    const client = await connect(t, 'rest', url, 'ann')
+    const textBytes = async () => (await scrape(url)).value('async_crud_cache_bytes{cache="texts"}')
+    for (const path of [...names, ...names, ...names]) await client.call('async_read', { path })
+    t.equal(await textBytes(), 0)
+    await client.call('async_read', { path: 'f9' })
+    t.equal(await textBytes(), 5200)
+    for (const path of names)
+      for (const _ of [1, 2, 3]) t.match(await client.call('async_read', { path }), { content: path })
+    t.equal(await textBytes(), 15_600, 'within its bound')
+  }
+)
 
 t.test('OpenMetrics comes where it is asked for, and a token where one is set', async (t) => {
   const { url } = await startServer(t, makeTree(t).root, { daemon: { token: 'sesame' } })
