@@ -169,17 +169,17 @@ export class LockTable {
 
   #whenDue(acquisition: Acquisition): void {
     if (acquisition.state !== 'waiting') this.#endTtl(acquisition)
-    else if (acquisition.isParked) this.#endGrace(acquisition)
+    else if (acquisition.isParked) this.#endWait(acquisition)
     else this.#endTimeout(acquisition)
   }
 
   #endTimeout(acquisition: Acquisition): void {
     if (acquisition instanceof LeaseAcquisition && acquisition.graceMs > 0) this.leases.park(acquisition)
-    else this.#endGrace(acquisition)
+    else this.#endWait(acquisition)
   }
 
-  /** Also the end of a wait without a grace period. */
-  #endGrace(acquisition: Acquisition): void {
+  /** At its timeout, or at the end of its grace period if it has one. */
+  #endWait(acquisition: Acquisition): void {
     const entry = acquisition.waitsAt as QueueEntry
     this.fail(acquisition, lockTimeout(toBlockedRequest(entry, this.#queueOf(entry)), acquisition.dueAt))
   }
