@@ -48,6 +48,13 @@ export async function startTool(owner: Owner, bytes: number): Promise<string> {
   return url
 }
 
+/** A plain file server on the folder, which does the bare work of the agents' calls. */
+export async function startServerFloor(owner: Owner, root: string): Promise<{ url: string; pid: number | undefined }> {
+  const child = start(owner, 'floor-server.js', [root], { UV_THREADPOOL_SIZE: String(syncsAtOnce) })
+  const [url] = (await once(child, 'message')) as [string]
+  return { url, pid: child.pid }
+}
+
 function start(
   owner: Owner,
   program: string,

@@ -7,6 +7,7 @@ import { startProgram } from '../../test/fixtures/server.ts'
 import { makeTree } from '../../test/fixtures/tree.ts'
 import { firstLine, kinds, pathOf, type AgentsReport, type AgentsTask } from '../agents/agents.ts'
 import { canPin, forkOnFirstCore, freeFirstCore } from '../agents/pinned.ts'
+import { startServerFloor } from '../floors/floors.ts'
 import type { Options } from '../options.ts'
 import { withOwner, type Owner } from '../owner.ts'
 import { processorMs, residentMb } from '../process-use.ts'
@@ -20,25 +21,54 @@ const restMs = 60_000
 const sampleMs = 500
 const hour = 3600
 
+/** Seconds that a plain file server is measured for, at most. */
+const floorSeconds = 30
+
+interface Served {
+  readonly url: string
+  readonly pid: number | undefined
+}
+
+interface Tree {
+  readonly root: string
+  /** What each file has, behind its first line. */
+  readonly text: string
+}
+
 interface Outcome {
   readonly report: AgentsReport
-  /** Resident MB before the load, during it in equal steps, and a minute after it. */
+  /** Resident MB before the load, and during it in equal steps. */
   readonly before: number
   readonly during: readonly number[]
-  readonly after: number
   /** Of the server, as a part of one core. */
   readonly processorShare: number
+}
+
+interface WithRest extends Outcome {
+  /** Resident MB a minute after the load. */
+  readonly after: number
 }
 
 export async function load({ agents = 500, files = 10_000, seconds = 30 }: Options): Promise<void> {
   console.log(`\n## load: ${whole(agents)} agents over ${whole(files)} files of 10 KB for ${whole(seconds)} s`)
   if (!canPin) console.log('\ntaskset is not there: server and load take time from each other')
-  const outcome = await withOwner((owner) => measure(owner, agents, files, seconds))
-  printOutcome(outcome)
+  const floor = await withOwner(async (owner) => {
+    const { root, text } = makeFiles(owner, files)
+    const ms = Math.min(seconds, floorSeconds) * 1000
+    return measure(owner, await startServerFloor(owner, root), { agents, files, ms, text })
+  })
+  const outcome = await withOwner(async (owner) => {
+    const { root, text } = makeFiles(owner, files)
+    const { url, process: server } = await startProgram(owner, ['--dir', root])
+    const measured = await measure(owner, { url, pid: server.pid }, { agents, files, ms: seconds * 1000, text })
+    await delay(restMs)
+    return { ...measured, after: residentMb(server.pid) }
+  })
+  printOutcome(outcome, floor)
   printTargets('the targets', targetsOf(outcome, seconds))
 }
 
-async function measure(owner: Owner, agents: number, files: number, seconds: number): Promise<Outcome> {
+function makeFiles(owner: Owner, files: number): Tree {
   const { root } = makeTree(owner)
   const text = sourceText(fileBytes - firstLine(0, 0).length)
   for (let index = 0; index < files; index += 1) {
@@ -46,42 +76,64 @@ async function measure(owner: Owner, agents: number, files: number, seconds: num
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, firstLine(index, 0) + text)
   }
-  const { url, process: server } = await startProgram(owner, ['--dir', root])
-  freeFirstCore(server.pid)
-  await delay(sampleMs)
-  const before = residentMb(server.pid)
-  const during: number[] = []
-  const sampling = setInterval(() => during.push(residentMb(server.pid)), sampleMs)
-  owner.teardown(() => clearInterval(sampling))
-  const used = processorMs(server.pid)
-  const begun = performance.now()
-  const generator = forkOnFirstCore(owner, new URL('../agents/agents.js', import.meta.url))
-  generator.send({ url, agents, files, ms: seconds * 1000, text } satisfies AgentsTask)
-  const [report] = (await once(generator, 'message')) as [AgentsReport]
-  clearInterval(sampling)
-  const processorShare = (processorMs(server.pid) - used) / (performance.now() - begun)
-  await delay(restMs)
-  return { report, before, during, after: residentMb(server.pid), processorShare }
+  return { root, text }
 }
 
-function printOutcome({ report, before, during, after, processorShare }: Outcome): void {
+async function measure(owner: Owner, { url, pid }: Served, task: Omit<AgentsTask, 'url'>): Promise<Outcome> {
+  freeFirstCore(pid)
+  await delay(sampleMs)
+  const before = residentMb(pid)
+  const during: number[] = []
+  const sampling = setInterval(() => during.push(residentMb(pid)), sampleMs)
+  owner.teardown(() => clearInterval(sampling))
+  const used = processorMs(pid)
+  const begun = performance.now()
+  const generator = forkOnFirstCore(owner, new URL('../agents/agents.js', import.meta.url))
+  generator.send({ url, ...task } satisfies AgentsTask)
+  const [report] = (await once(generator, 'message')) as [AgentsReport]
+  clearInterval(sampling)
+  const processorShare = (processorMs(pid) - used) / (performance.now() - begun)
+  return { report, before, during, processorShare }
+}
+
+function printOutcome(outcome: WithRest, floor: Outcome): void {
+  const { report, before, during, after } = outcome
   const rows = ([...kinds, 'all'] as const).map((kind) => {
     const { calls, p50, p99, most } = report.waitsMs[kind]
-    return [kind, whole(calls), whole(calls / report.seconds), figure(p50), figure(p99), figure(most)]
+    const bare = floor.report.waitsMs[kind]
+    const [rate, bareRate] = [calls / report.seconds, bare.calls / floor.report.seconds]
+    return [
+      kind,
+      whole(calls),
+      whole(rate),
+      figure(p50),
+      figure(p99),
+      figure(most),
+      whole(bareRate),
+      figure(bare.p50),
+      figure(bare.p99),
+      percent(rate / bareRate)
+    ]
   })
-  printTable('calls', ['kind', 'calls', 'per second', 'p50 ms', 'p99 ms', 'most ms'], rows)
+  const columns = ['kind', 'calls', 'per second', 'p50 ms', 'p99 ms', 'most ms', 'floor', 'p50 ms', 'p99 ms', 'of it']
+  printTable('calls; floor: a plain file server', columns, rows)
   const at = (part: number) => during[Math.min(during.length - 1, Math.floor(during.length * part))] ?? NaN
   const moments = [before, at(0.1), at(0.25), at(0.5), at(0.75), at(1), Math.max(...during), after]
   const head = ['', 'before', '10 %', '25 %', '50 %', '75 %', 'end', 'most', '1 min later']
   printTable('resident memory of the server', head, [['MB', ...moments.map(figure)]])
-  const errors = Object.entries(report.errors).map(([error, count]) => `${error} (${whole(count)} times)`)
+  for (const [name, { report: its, processorShare }] of Object.entries({ server: outcome, floor })) {
+    const errors = Object.entries(its.errors).map(([error, count]) => `${error} (${whole(count)} times)`)
+    console.log(
+      `\nErrors of the ${name}: ${errors.join(', ') || 'none'}. Updates that came too late: ${whole(its.contentions)}. ` +
+        `Of a core the ${name} used ${percent(processorShare)}, the load ${percent(its.processorShare)}.`
+    )
+  }
   console.log(
-    `\nErrors: ${errors.join(', ') || 'none'}. Updates that came too late: ${whole(report.contentions)}. ` +
-      `Of a core the server used ${percent(processorShare)}, the load ${percent(report.processorShare)}.`
+    `\nResident memory of the floor: ${figure(floor.before)} MB before, ${figure(Math.max(...floor.during))} at most.`
   )
 }
 
-function targetsOf({ report, before, during, after }: Outcome, seconds: number): Target[] {
+function targetsOf({ report, before, during, after }: WithRest, seconds: number): Target[] {
   const { all, update } = report.waitsMs
   const updates = update.calls - report.contentions
   const part = (from: number, to: number) =>
