@@ -1,8 +1,8 @@
 // A process of its own that does the bare file work, without a server around it: the floor (a) of the hot path.
 import { hash } from 'node:crypto'
-import { closeSync, fstatSync, fsync, fsyncSync, openSync, readSync, renameSync, writeSync } from 'node:fs'
+import { closeSync, fstatSync, fsyncSync, openSync, readSync, renameSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { promisify } from 'node:util'
+import { replaceDurably } from './bare-work.ts'
 import { runLoad, type Send } from '../load/load.ts'
 
 export interface FilesTask {
@@ -11,8 +11,6 @@ export interface FilesTask {
   readonly paths: readonly string[]
   readonly ms: number
 }
-
-const fsyncAsync = promisify(fsync)
 
 process.on('message', ({ operation, paths, ms }: FilesTask) => {
   const work = operation === 'read' ? readOnce : paths.length === 1 ? updateSync : updateOnce
@@ -31,17 +29,8 @@ function readOnce(path: string): Buffer {
 }
 
 /** Several at once: their fsyncs overlap. */
-async function updateOnce(path: string): Promise<void> {
-  const bytes = readOnce(path)
-  const temporary = `${path}.tmp`
-  const fd = openSync(temporary, 'wx', 0o600)
-  writeSync(fd, bytes)
-  await fsyncAsync(fd)
-  renameSync(temporary, path)
-  closeSync(fd)
-  const directory = openSync(dirname(path), 'r')
-  await fsyncAsync(directory)
-  closeSync(directory)
+function updateOnce(path: string): Promise<void> {
+  return replaceDurably(path, readOnce(path), `${path}.tmp`)
 }
 
 /** One after the other: nothing overlaps, and the trips to the thread pool are saved. */

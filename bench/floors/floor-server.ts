@@ -2,10 +2,10 @@
 // no version kept, no check of a path and no notice, and reads and writes by the quickest calls that Node has: the floor of the load.
 import Fastify from 'fastify'
 import { hash } from 'node:crypto'
-import { closeSync, fsync, lstatSync, openSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { lstatSync, readdirSync, readFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
-import { dirname, join } from 'node:path'
-import { promisify } from 'node:util'
+import { join } from 'node:path'
+import { replaceDurably } from './bare-work.ts'
 
 interface Call {
   readonly path: string
@@ -14,7 +14,6 @@ interface Call {
 }
 
 const [root = ''] = process.argv.slice(2)
-const sync = promisify(fsync)
 const app = Fastify()
 let temporaries = 0
 
@@ -29,12 +28,9 @@ app.post<{ Body: Call }>('/async_update', async ({ body }, reply) => {
   if (hashOf(before) !== body.expected_hash) return reply.code(409).send({ status: 'contention' })
   let text = before.toString()
   for (const { old_string, new_string } of body.patches) text = text.replace(old_string, new_string)
-  const temporary = `${path}.${(temporaries += 1)}.tmp`
-  writeFileSync(temporary, text)
-  await syncPath(temporary)
-  renameSync(temporary, path)
-  await syncPath(dirname(path))
-  return { status: 'ok', path: body.path, hash: hashOf(Buffer.from(text)) }
+  const after = Buffer.from(text)
+  await replaceDurably(path, after, `${path}.${(temporaries += 1)}.tmp`)
+  return { status: 'ok', path: body.path, hash: hashOf(after) }
 })
 
 app.post<{ Body: Call }>('/async_status', async ({ body }) => {
@@ -54,12 +50,6 @@ app.post('/lock_release', async () => ({ status: 'ok' }))
 await app.listen({ host: '127.0.0.1', port: 0 })
 process.send?.(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}`)
 process.once('disconnect', () => process.exit())
-
-async function syncPath(path: string): Promise<void> {
-  const fd = openSync(path, 'r')
-  await sync(fd)
-  closeSync(fd)
-}
 
 function hashOf(bytes: Buffer): string {
   return `sha256:${hash('sha256', bytes, 'hex')}`

@@ -19,9 +19,8 @@ const syncsAtOnce = 64
 export async function startFloors(owner: Owner): Promise<Floors> {
   const files = start(owner, 'floor-files.js', [], { UV_THREADPOOL_SIZE: String(syncsAtOnce) })
   const route = start(owner, 'floor-route.js')
-  const [routeUrl] = (await once(route, 'message')) as [string]
   return {
-    routeUrl,
+    routeUrl: await urlOf(route),
     async files(task) {
       files.send(task)
       const [perSecond] = (await once(files, 'message')) as [number]
@@ -44,15 +43,19 @@ export function startEditingFloor(owner: Owner): EditingFloor {
 
 /** An empty tool of the MCP SDK, at `/mcp`; any arguments, this many bytes of text. */
 export async function startTool(owner: Owner, bytes: number): Promise<string> {
-  const [url] = (await once(start(owner, 'floor-tool.js', [String(bytes)]), 'message')) as [string]
-  return url
+  return urlOf(start(owner, 'floor-tool.js', [String(bytes)]))
 }
 
 /** A plain file server on the folder, which does the bare work of the agents' calls. */
-export async function startServerFloor(owner: Owner, root: string): Promise<{ url: string; pid: number | undefined }> {
+export async function startServerFloor(owner: Owner, root: string): Promise<{ url: string; process: ChildProcess }> {
   const child = start(owner, 'floor-server.js', [root], { UV_THREADPOOL_SIZE: String(syncsAtOnce) })
+  return { url: await urlOf(child), process: child }
+}
+
+/** What a floor that listens says first. */
+async function urlOf(child: ChildProcess): Promise<string> {
   const [url] = (await once(child, 'message')) as [string]
-  return { url, pid: child.pid }
+  return url
 }
 
 function start(

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { startProgram } from '../../test/fixtures/server.ts'
+import { startProgram, type RunningProgram } from '../../test/fixtures/server.ts'
 import { makeTree } from '../../test/fixtures/tree.ts'
 import { firstLine, kinds, pathOf, type AgentsReport, type AgentsTask } from '../agents/agents.ts'
 import { canPin, forkOnFirstCore, freeFirstCore } from '../agents/pinned.ts'
@@ -23,11 +23,6 @@ const hour = 3600
 
 /** Seconds that a plain file server is measured for, at most. */
 const floorSeconds = 30
-
-interface Served {
-  readonly url: string
-  readonly pid: number | undefined
-}
 
 interface Tree {
   readonly root: string
@@ -59,10 +54,10 @@ export async function load({ agents = 500, files = 10_000, seconds = 30 }: Optio
   })
   const outcome = await withOwner(async (owner) => {
     const { root, text } = makeFiles(owner, files)
-    const { url, process: server } = await startProgram(owner, ['--dir', root])
-    const measured = await measure(owner, { url, pid: server.pid }, { agents, files, ms: seconds * 1000, text })
+    const server = await startProgram(owner, ['--dir', root])
+    const measured = await measure(owner, server, { agents, files, ms: seconds * 1000, text })
     await delay(restMs)
-    return { ...measured, after: residentMb(server.pid) }
+    return { ...measured, after: residentMb(server.process.pid) }
   })
   printOutcome(outcome, floor)
   printTargets('the targets', targetsOf(outcome, seconds))
@@ -79,7 +74,11 @@ function makeFiles(owner: Owner, files: number): Tree {
   return { root, text }
 }
 
-async function measure(owner: Owner, { url, pid }: Served, task: Omit<AgentsTask, 'url'>): Promise<Outcome> {
+async function measure(
+  owner: Owner,
+  { url, process: { pid } }: Pick<RunningProgram, 'url' | 'process'>,
+  task: Omit<AgentsTask, 'url'>
+): Promise<Outcome> {
   freeFirstCore(pid)
   await delay(sampleMs)
   const before = residentMb(pid)
