@@ -120,7 +120,7 @@ function differBounds(owner: Owner): Bound[] {
       what: 'event loop held up by a merge of three unlike texts of 10 MB',
       floor: 'the whole merge',
       promised: 1 / 3,
-      measure: () => holdUp(() => differ.merge({ base, current, incoming, isJson: false }))
+      measure: () => holdUp(() => differ.merge({ base, current, incoming }))
     }
   ]
 }

@@ -65,7 +65,7 @@ async function compareWithGit(owner: Owner, differ: Differ, name: string, texts:
   let merged: string | undefined
   // The first round starts the thread, and is not counted.
   for (let round = 0; round <= rounds; round++) {
-    const measured = await watchLoop(async () => (result = await differ.merge({ ...texts, isJson: false })))
+    const measured = await watchLoop(async () => (result = await differ.merge({ ...texts })))
     const git = time(() => {
       const options = { cwd: folder, encoding: 'utf8' as const, maxBuffer: 1e8 }
       const { status, stdout } = spawnSync('git', ['merge-file', '-p', 'current', 'base', 'incoming'], options)
@@ -108,7 +108,7 @@ async function hopeless(differ: Differ): Promise<Row[]> {
   }
   for (const [name, texts] of Object.entries(cases)) {
     let result: MergeResult | undefined
-    const { ms, delayMs } = await watchLoop(async () => (result = await differ.merge({ ...texts, isJson: false })))
+    const { ms, delayMs } = await watchLoop(async () => (result = await differ.merge({ ...texts })))
     rows.push([name, figure(ms), figure(delayMs), result === undefined ? 'none' : outcomeOf(result)])
   }
   return rows

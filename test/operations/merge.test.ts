@@ -211,23 +211,91 @@ t.test('patches by text and by lines do not go together, and a wrong one is told
   t.match(await fault('x'), /: patches\[0\] must be object, not string$/)
 })
 
-t.test('JSON stays JSON, and line ends are not mixed up', async (t) => {
-  const json = '{\n  "a": 1,\n  "b": 2,\n  "c": 3\n}\n'
-  const { tree, ann, bob } = await scene(t, { files: { 'f.txt': base, 'p.json': json, 'q.txt': json } })
+t.test('line ends are not mixed up', async (t) => {
+  const { tree, ann, bob } = await scene(t)
   const crlf = base.replaceAll('\n', '\r\n')
   await change(bob, 'f.txt', base, crlf)
   t.match(await ann.call('async_update', { ...late, content: put(base, 5) }), { status: 'contention' })
   t.equal(tree.read('f.txt'), crlf)
-  for (const [path, status] of [
-    ['p.json', 'contention'],
-    ['q.txt', 'ok']
-  ] as const) {
-    await change(bob, path, json, json.replace('{\n', '{\n  "new": 1,\n'))
-    const content = json.replace('3\n', '3,\n  "new": 2\n')
-    const answer = await ann.call('async_update', { ...late, path, expected_hash: hashOf(json), content })
-    t.equal(answer['status'], status, path)
-    t.match(answer['merge_conflicts']?.[0].reason, status === 'ok' ? undefined : 'invalid_json')
+})
+
+const json = '{\n  "a": 1,\n  "b": 2,\n  "c": 3\n}\n'
+const firstNew = json.replace('{\n', '{\n  "new": 1,\n')
+const lastNew = json.replace('3\n', '3,\n  "new": 2\n')
+
+t.test('JSON stays JSON, whatever the file is called and whichever way it is merged', async (t) => {
+  const names = ['p.json', 'book.ipynb', 'q.txt', 'noname', '.babelrc', 'marked.geojson', 'commented.jsonc']
+  const wrap = (path: string, text: string) =>
+    path.startsWith('marked') ? `\uFEFF${text}` : path.endsWith('c') ? `// so\n${text}` : text
+  const files = Object.fromEntries(names.map((path) => [path, wrap(path, json)]))
+  const tree = makeTree(t, files)
+  const { url } = await startServer(t, tree.root)
+  const ann = await connect(t, 'rest', url, 'ann')
+  const bob = await connect(t, 'rest', url, 'bob')
+  const ways: Record<string, (path: string, expected_hash: string, content: string) => Promise<string>> = {
+    async_update: async (path, expected_hash, content) => {
+      const answer = await ann.call('async_update', { path, expected_hash, content, on_contention: 'merge' })
+      return answer['merge_conflicts']?.[0].reason
+    },
+    async_batch_update: async (path, expected_hash, content) => {
+      const input = { files: [{ path, expected_hash, content }], on_contention: 'merge' }
+      const { results } = (await ann.call('async_batch_update', input)) as { results?: Answered[] }
+      return reasonOf(results?.[0])
+    },
+    'async_batch_update, atomic': async (path, expected_hash, content) => {
+      const input = { files: [{ path, expected_hash, content }], on_contention: 'merge', atomic: true }
+      const { results } = (await ann.call('async_batch_update', input)) as { results?: Answered[] }
+      return reasonOf(results?.[0])
+    },
+    async_transaction: async (path, expected_hash, content) => {
+      const changes = [{ operation: 'update', path, expected_hash, content }]
+      const answer = await ann.call('async_transaction', { changes, on_contention: 'merge' })
+      return reasonOf((answer as { contentions?: Answered[] }).contentions?.[0])
+    },
+    PUT: async (path, expected_hash, content) => {
+      const headers = { 'if-match': `"${expected_hash}"`, prefer: 'merge', 'x-agent-id': 'ann' }
+      const answer = await fetch(`${url}/files/${path}`, { method: 'PUT', headers, body: content })
+      return reasonOf((await answer.json()) as Answered)
+    }
   }
+  for (const path of names) {
+    const texts = [json, firstNew, lastNew].map((text) => wrap(path, text))
+    const [before, others, mine] = texts as [string, string, string]
+    await bob.call('async_read', { path })
+    await change(bob, path, before, others)
+    for (const [way, merge] of Object.entries(ways)) {
+      t.equal(await merge(path, hashOf(before), mine), 'invalid_json', `${way} of ${path}`)
+      t.equal(tree.read(path), others, `${way} of ${path}: nothing is written`)
+    }
+  }
+})
+
+interface Answered {
+  readonly merge_conflicts?: readonly { readonly reason: string }[]
+}
+
+function reasonOf(answer: Answered | undefined): string {
+  return answer?.merge_conflicts?.[0]?.reason ?? JSON.stringify(answer)
+}
+
+t.test('an undo and two changes of one transaction leave JSON, too', async (t) => {
+  const { tree, ann, bob } = await scene(t, { files: { undone: firstNew, 'both.ipynb': json } })
+  await change(ann, 'undone', firstNew, json)
+  await change(bob, 'undone', json, lastNew)
+  t.match(await bob.call('async_undo', { by_agent: 'ann' }), {
+    conflicts: [{ merge_conflicts: [{ reason: 'invalid_json' }] }]
+  })
+  t.equal(tree.read('undone'), lastNew)
+  const update = { operation: 'update', path: 'both.ipynb', expected_hash: hashOf(json) }
+  const changes = [
+    { ...update, content: firstNew },
+    { ...update, content: lastNew }
+  ]
+  t.match(await ann.call('async_transaction', { changes }), {
+    error_code: 'INVALID_REQUEST',
+    message: /changes\[0\] and changes\[1\] are both about both.ipynb: together they are no JSON/
+  })
+  t.equal(tree.read('both.ipynb'), json)
 })
 
 t.test('an edit from outside is merged with, too', async (t) => {

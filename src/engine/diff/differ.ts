@@ -64,7 +64,7 @@ export interface EditInput extends EditTask {
   readonly signal?: AbortSignal | undefined
 }
 
-export interface MergeInput extends Pick<MergeTask, 'base' | 'current' | 'incoming' | 'isJson'> {
+export interface MergeInput extends Pick<MergeTask, 'base' | 'current' | 'incoming'> {
   readonly signal?: AbortSignal | undefined
 }
 

@@ -8,8 +8,6 @@ export interface MergeTask {
   readonly base: string
   readonly current: string
   readonly incoming: string
-  /** True if the result must be JSON when all three are. */
-  readonly isJson: boolean
   /** The time limit is for both differences together. */
   readonly bound: DiffBound
   /** The most bytes the conflicts may take as JSON. */

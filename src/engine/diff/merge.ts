@@ -45,7 +45,7 @@ interface Outcome {
  * Lines that occur several times can be matched in several ways, of which a diff picks one. So the texts are compared from
  * their ends as well: a different result is a guess.
  */
-function mergeLines(lines: MergeLines, { base, current, incoming, isJson, bound }: MergeTask): Outcome {
+function mergeLines(lines: MergeLines, { current, incoming, bound }: MergeTask): Outcome {
   const numbers = numberLines(lines)
   const first = compare(numbers, bound, diffLines)
   if (first.clashes.length > 0 || (first.coarse && bound.minimalOnly === true)) return first
@@ -56,7 +56,7 @@ function mergeLines(lines: MergeLines, { base, current, incoming, isJson, bound 
   if (text !== join(lines, second.regions)) {
     return { clashes: [wholeOf(differing(first.regions, second.regions), 'doubtful')], coarse }
   }
-  if (!isJson || !breaksJson(text, [base, current, incoming])) return { text, clashes: [], coarse }
+  if (!breaksJson(text, current, incoming)) return { text, clashes: [], coarse }
   return { clashes: [wholeOf(first.regions, 'invalid_json')], coarse }
 }
 

@@ -1,55 +1,22 @@
 // Whether a merge of JSON texts is still JSON, and keeps what both sides said.
+import { jsonFormOf, type JsonForm } from './json-form.ts'
 
 /**
- * True if all the inputs are JSON and the merged text is not, or names a property of one object twice and neither side
- * did: readers would see only one of the two values.
+ * True if both sides are JSON and the merged text is not in a form as strict, or has a name more often in one object than
+ * either side: readers would see only one of the values. The content decides, and not the name of the file: notebooks,
+ * maps and manifests are JSON under many names.
  */
-export function breaksJson(merged: string, inputs: readonly string[]): boolean {
-  if (!inputs.every((input) => parse(input) !== undefined)) return false
-  const parsed = parse(merged)
-  if (parsed === undefined) return true
-  return (
-    surplusNames(merged, parsed.value) > Math.max(...inputs.map((input) => surplusNames(input, parse(input)?.value)))
-  )
+export function breaksJson(merged: string, current: string, incoming: string): boolean {
+  const one = jsonFormOf(current)
+  const other = one && jsonFormOf(incoming)
+  if (one === undefined || other === undefined) return false
+  const result = jsonFormOf(merged)
+  return result === undefined || isLooser(result, one, other)
 }
 
-/** A byte order mark is no part of the JSON. */
-function parse(text: string): { value: unknown } | undefined {
-  try {
-    return { value: JSON.parse(text.replace(/^\uFEFF/, '')) }
-  } catch {
-    return undefined
-  }
-}
-
-/** A parser keeps one of two properties of the same name: by this many properties the text exceeds the value. */
-function surplusNames(text: string, value: unknown): number {
-  return countColons(text) - countProperties(value)
-}
-
-/** Of a valid text: those outside of strings. */
-function countColons(text: string): number {
-  let count = 0
-  let isString = false
-  for (let at = 0; at < text.length; at++) {
-    const char = text[at]
-    if (char === '"') isString = !isString
-    else if (isString && char === '\\') at++
-    else if (!isString && char === ':') count++
-  }
-  return count
-}
-
-function countProperties(value: unknown): number {
-  // Not by recursion: a text can be nested as deeply as it likes.
-  const open = [value]
-  let count = 0
-  while (open.length > 0) {
-    const next = open.pop()
-    if (typeof next !== 'object' || next === null) continue
-    const inner: unknown[] = Object.values(next)
-    if (!Array.isArray(next)) count += inner.length
-    for (const item of inner) open.push(item)
-  }
-  return count
+function isLooser({ liberty, surplus }: JsonForm, one: JsonForm, other: JsonForm): boolean {
+  if (liberty > Math.max(one.liberty, other.liberty)) return true
+  const isMore = ([name, count]: [string, number]) =>
+    count > Math.max(one.surplus.get(name) ?? 0, other.surplus.get(name) ?? 0)
+  return [...surplus].some(isMore)
 }

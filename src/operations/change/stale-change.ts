@@ -48,8 +48,7 @@ export async function mergeStale(
   if (known === undefined) return { notMerged: undefined }
   const { base, current, baseBytes } = known
   const incoming = await change(baseBytes)
-  const task = { base, current, incoming, isJson: isJsonName(stale.path), signal: context.signal }
-  const result = await context.differ.merge(task)
+  const result = await context.differ.merge({ base, current, incoming, signal: context.signal })
   if (!('text' in result)) return { notMerged: result }
   return {
     bytes: texts.encode(result.text, stale.current.bytes),
@@ -105,8 +104,4 @@ export async function answerMerged<Done extends { readonly hash?: string | null 
 /** What a receipt holds of the answer to a merged change: no content of files. */
 export function withoutDiff({ modifications }: Merged) {
   return { merged: true, ...modifications, diff: null }
-}
-
-function isJsonName(path: string): boolean {
-  return path.toLowerCase().endsWith('.json')
 }

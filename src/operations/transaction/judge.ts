@@ -84,9 +84,13 @@ async function beside(entered: PathPlan, bytes: Buffer, texts: VersionTexts, { d
   const { after, current, path, indices } = entered
   if (after?.kind !== 'bytes') return bytes
   const [base, earlier, incoming] = [current!.bytes, after.bytes, bytes].map((version) => texts.decode(version))
-  const result = await differ.merge({ base: base!, current: earlier!, incoming: incoming!, isJson: false, signal })
+  const result = await differ.merge({ base: base!, current: earlier!, incoming: incoming!, signal })
   if ('text' in result) return texts.encode(result.text, current!.bytes)
-  throw clash(path, [indices.at(-2)!, indices.at(-1)!], 'they change the same lines, or lines side by side.')
+  const isJson = result.conflicts[0]?.reason === 'invalid_json'
+  const why = isJson
+    ? 'together they are no JSON, or name a property twice.'
+    : 'they change the same lines, or lines side by side.'
+  throw clash(path, [indices.at(-2)!, indices.at(-1)!], why)
 }
 
 async function rebase(

@@ -140,8 +140,7 @@ async function merged(
     texts.decodeIfText(version)
   )
   if (base === undefined || current === undefined || incoming === undefined) return refuse('not_kept')
-  const isJson = path.toLowerCase().endsWith('.json')
-  const result = await differ.merge({ base, current, incoming, isJson, signal })
+  const result = await differ.merge({ base, current, incoming, signal })
   if (!('text' in result)) return refuse('overlap', result.conflicts)
   const next = texts.encode(result.text, bytes)
   return { path, content: { ...content, hash: contentHash(next), bytes: next } }

@@ -230,17 +230,17 @@ t.test('closing answers what is under way, coarsely, and later comparisons too',
 
 t.test('small merges need no thread; a thread gives the same answer', async (t) => {
   const here = differ(t)
-  const small = { base: 'a\nb\nc\n', current: 'x\nb\nc\n', incoming: 'a\nb\ny\n', isJson: false }
+  const small = { base: 'a\nb\nc\n', current: 'x\nb\nc\n', incoming: 'a\nb\ny\n' }
   t.strictSame(await here.merge(small), { text: 'x\nb\ny\n', coarse: false })
   t.equal(threads.length, 0)
   const cases = fc.sample(fc.tuple(pair(30), pair(30)), 100)
   const results = []
   for (const [{ base, current }, { current: incoming }] of cases) {
-    results.push(await here.merge({ base, current, incoming, isJson: false }))
+    results.push(await here.merge({ base, current, incoming }))
   }
   const there = differ(t, { inlineMaxBytes: -1 })
   for (const [index, [{ base, current }, { current: incoming }]] of cases.entries()) {
-    t.strictSame(await there.merge({ base, current, incoming, isJson: false }), results[index])
+    t.strictSame(await there.merge({ base, current, incoming }), results[index])
   }
   t.equal(threads.length, 1)
   t.strictSame([...here.fallbacks, ...there.fallbacks], [])
@@ -253,7 +253,7 @@ t.test('unlike texts of megabytes are merged, or not, on a thread, and the event
   const current = shuffled(lines).join('')
   const incoming = shuffled(lines.toReversed()).join('')
   const turns = await turnsDuring(async () => {
-    t.match(await merge({ base, current, incoming, isJson: false }), {
+    t.match(await merge({ base, current, incoming }), {
       coarse: true,
       hasContents: false
     })
@@ -269,7 +269,7 @@ t.test(
     const lines = numbered(10_000)
     const text = lines.join('')
     const changed = (at: number) => lines.with(at, 'changed\n').join('')
-    const input = { base: text, current: changed(100), incoming: changed(9_000), isJson: false }
+    const input = { base: text, current: changed(100), incoming: changed(9_000) }
     const reason = new Error('gone')
     await t.rejects(merge({ ...input, signal: AbortSignal.abort(reason) }), reason)
     const abort = new AbortController()

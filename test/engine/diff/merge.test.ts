@@ -1,9 +1,11 @@
 // The three-way merge: nothing lost, nothing guessed, and the same as git where both find no conflict.
+import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { jsonFormOf } from '../../../src/engine/diff/json-form.ts'
 import { splitLines } from '../../../src/engine/diff/lines.ts'
 import { mergeTexts } from '../../../src/engine/diff/merge.ts'
 import { gitMergeMinimal, gitMerges, hasGit, replayCases, type ThreeTexts } from '../../fixtures/git-merges.ts'
-import { lengthOf } from '../../fixtures/length.ts'
+import { casesOf, lengthOf } from '../../fixtures/length.ts'
 import { installed } from '../../../src/support/installation.ts'
 import { seededRandom } from './fixtures/texts.ts'
 import type { MergeResult, MergeTask } from '../../../src/engine/diff/merge-result.ts'
@@ -11,7 +13,7 @@ import type { MergeResult, MergeTask } from '../../../src/engine/diff/merge-resu
 const generous = { maxEditLength: 10_000, timeoutMs: 10_000 }
 
 function merge(base: string, current: string, incoming: string, more: Partial<MergeTask> = {}): MergeResult {
-  return mergeTexts({ base, current, incoming, isJson: false, bound: generous, maxConflictBytes: 1e6, ...more })
+  return mergeTexts({ base, current, incoming, bound: generous, maxConflictBytes: 1e6, ...more })
 }
 
 const lines = (...words: string[]) => words.map((word) => `${word}\n`).join('')
@@ -141,28 +143,178 @@ t.test('a change that could belong to one of several like places is not guessed'
 })
 
 t.test('JSON that would not be JSON any more, or name a property twice, is a conflict', async (t) => {
-  const isJson = true
   const items = lines('[', '1', ',', '2', ',', '3', ',', '4', ']')
   const wrapped = items.replace('3\n', '{"k":[\n3\n').replace('4\n', '4\n]}\n')
   const nested = items.replace('2\n', '[\n2\n').replace('3\n', '3\n]\n')
-  t.match(merge(items, wrapped, nested), { text: /^/ }, 'as text it is clean')
-  t.match(merge(items, wrapped, nested, { isJson }), {
+  t.match(merge(items, wrapped, nested), {
     conflicts: [{ reason: 'invalid_json', base: { start_line: 4, end_line: 8 }, current: { end_line: 10 } }]
   })
-  t.match(merge(`x${items}`, `x${wrapped}`, `x${nested}`, { isJson }), { text: /^x/ }, 'the inputs are none')
+  t.match(merge(`${items}x\n`, `${wrapped}x\n`, `${nested}x\n`), { text: /x\n$/ }, 'the inputs are none')
 
   const json = '{\n  "a": 1,\n  "b": 2,\n  "c": ":"\n}\n'
   const first = json.replace('{\n', '{\n  "n": 1,\n')
   const last = json.replace('":"', '":",\n  "n": 2')
-  t.match(merge(json, first, last), { text: /"n": 1[^]*"n": 2/ }, 'as text it is clean')
-  t.match(merge(json, first, last, { isJson }), { conflicts: [{ reason: 'invalid_json', base: { start_line: 2 } }] })
-  t.match(merge(`\uFEFF${json}`, `\uFEFF${first}`, `\uFEFF${last}`, { isJson }), { conflicts: [{}] }, 'with a BOM')
-  t.match(merge(json, first, last.replace('"n"', '"m"'), { isJson }), { text: /"n": 1[^]*"m": 2/ })
+  t.match(merge(json, first, last), { conflicts: [{ reason: 'invalid_json', base: { start_line: 2 } }] })
+  t.match(merge(json, first, last.replace('"n"', '"\\u006e"')), { conflicts: [{}] }, 'a name that is written otherwise')
+  t.match(merge(`\uFEFF${json}`, `\uFEFF${first}`, `\uFEFF${last}`), { conflicts: [{}] }, 'with a BOM')
+  t.match(merge(json, first, last.replace('"n"', '"m"')), { text: /"n": 1[^]*"m": 2/ })
+  const comment = `/* so: { */\n${json}`
+  t.match(merge(comment, `/* so: { */\n${first}`, `/* so: { */\n${last}`), { conflicts: [{}] }, 'with comments')
+  t.match(
+    merge(json, json.replace('1', '1 // one'), json.replace('":"', '4')),
+    { text: /one/ },
+    'one side has comments'
+  )
+  const loose = json.replace('":"', '":",')
+  t.match(
+    merge(loose, loose.replace('1', '0'), loose.replace('":",\n', '":",\n  "d": 4,\n')),
+    { text: /0/ },
+    'a last comma'
+  )
+
   const twice = json.replace('"b": 2', '"a": 2')
-  t.match(merge(twice, twice.replace('1', '0'), twice.replace('":"', '4'), { isJson }), { text: /0[^]*4/ }, 'as before')
+  t.match(merge(twice, twice.replace('1', '0'), twice.replace('":"', '4')), { text: /0[^]*4/ }, 'as before')
   const bothAdd = [twice, twice.replace('{\n', '{\n  "n": 1,\n'), twice.replace('":"', '":",\n  "n": 2')] as const
-  t.match(merge(...bothAdd, { isJson }), { conflicts: [{ reason: 'invalid_json' }] }, 'one more than before')
+  t.match(merge(...bothAdd), { conflicts: [{ reason: 'invalid_json' }] }, 'one more than before')
+  const spaced = twice.replace('2,', '2,\n  "z": 0,')
+  const mended = spaced.replace('"a": 2', '"b": 2').replace('{\n', '{\n  "n": 1,\n')
+  const alsoAdds = spaced.replace('":"', '":",\n  "n": 2')
+  t.match(merge(spaced, mended, alsoAdds), { conflicts: [{ reason: 'invalid_json' }] }, 'another one than before')
 })
+
+t.test(
+  'any JSON that two sides change at random is JSON after a clean merge, and no name is in one object twice',
+  async (t) => {
+    const name = fc.constantFrom('a', 'b', 'c', 'd:', '"', '{', '__proto__')
+    const { value: document } = fc.letrec<{ value: unknown; leaf: unknown; object: object; array: unknown[] }>(
+      (tie) => ({
+        value: fc.oneof({ maxDepth: 3, withCrossShrink: true }, tie('leaf'), tie('object'), tie('array')),
+        leaf: fc.constantFrom(null, true, 0, -1.5e3, '', '":', '\\', '[{,'),
+        object: fc.dictionary(name, tie('value'), { maxKeys: 5, noNullPrototype: false }),
+        array: fc.array(tie('value'), { maxLength: 4 })
+      })
+    )
+    const edit = fc.record({
+      at: fc.nat(),
+      kind: fc.constantFrom('add', 'remove', 'replace', 'swap'),
+      name,
+      value: document
+    })
+    const cases = fc.tuple(fc.dictionary(name, document, { minKeys: 2 }), fc.array(edit), fc.array(edit), fc.boolean())
+    let merged = 0
+    const property = fc.property(cases, ([base, mine, others, isLoose]) => {
+      const write = (value: unknown) => `${isLoose ? '// so\n' : ''}${JSON.stringify(value, null, 1)}\n`
+      const [current, incoming] = [mine, others].map((edits) => write(edits.reduce(edited, structuredClone(base))))
+      const result = merge(write(base), current!, incoming!)
+      if (!('text' in result)) return
+      merged++
+      const text = result.text.replace('// so\n', '')
+      // Each property is written on a line of its own.
+      const written = text.split('\n').filter((line) => /^\s*"(?:[^"\\]|\\.)*":/.test(line)).length
+      t.equal(countProperties(JSON.parse(text)), written, text)
+    })
+    fc.assert(property, { numRuns: casesOf(20_000) })
+    t.ok(merged > casesOf(2_000), `${merged} were merged`)
+  }
+)
+
+interface Edit {
+  readonly at: number
+  readonly kind: string
+  readonly name: string
+  readonly value: unknown
+}
+
+/** The document with one of its objects or arrays changed. */
+function edited(document: unknown, { at, kind, name, value }: Edit): unknown {
+  const places: object[] = []
+  const visit = (node: unknown) => {
+    if (typeof node !== 'object' || node === null) return
+    places.push(node)
+    Object.values(node).forEach(visit)
+  }
+  visit(document)
+  const place = places[at % places.length]
+  if (place === undefined) return document
+  const entries = Object.entries(place).filter(([key]) => key !== name || kind !== 'add')
+  const index = entries.length === 0 ? 0 : at % entries.length
+  if (kind === 'add') entries.splice(index, 0, [name, value])
+  else if (kind === 'swap') entries.push(...entries.splice(index, 1))
+  else
+    entries.splice(
+      index,
+      1,
+      ...(kind === 'remove' ? [] : entries.slice(index, index + 1).map(([key]) => [key, value] as [string, unknown]))
+    )
+  if (Array.isArray(place)) place.splice(0, place.length, ...entries.map(([, item]) => item))
+  else {
+    for (const key of Object.keys(place)) Reflect.deleteProperty(place, key)
+    for (const [key, item] of entries)
+      Object.defineProperty(place, key, { value: item, enumerable: true, configurable: true, writable: true })
+  }
+  return document
+}
+
+function countProperties(node: unknown): number {
+  if (typeof node !== 'object' || node === null) return 0
+  const inner = Object.values(node).reduce((sum: number, item) => sum + countProperties(item), 0)
+  return inner + (Array.isArray(node) ? 0 : Object.keys(node).length)
+}
+
+t.test('what is JSON, and in which form, is what a parser says', async (t) => {
+  const piece = fc.constantFrom(
+    '{',
+    '}',
+    '[',
+    ']',
+    ':',
+    ',',
+    '"a"',
+    '"\\n"',
+    '"\\x"',
+    '1',
+    '01',
+    '-',
+    '1e5',
+    'true',
+    'nul',
+    ' ',
+    '\n',
+    '"'
+  )
+  const property = fc.property(fc.array(piece, { maxLength: 9 }), (pieces) => {
+    const text = pieces.join('')
+    t.equal(jsonFormOf(text)?.liberty === 0, isJson(text), text)
+  })
+  fc.assert(property, { numRuns: casesOf(200_000) })
+  fc.assert(
+    fc.property(fc.json(), (text) => t.match(jsonFormOf(text), { liberty: 0 }, text)),
+    { numRuns: casesOf(5_000) }
+  )
+  for (const [text, liberty] of [
+    ['/**/1//', 1],
+    ['[1,]', 2],
+    ['{"a":1,/**/}', 2],
+    ['{,}', undefined],
+    ['[,]', undefined],
+    ['[1,,]', undefined],
+    ['{"a":,}', undefined],
+    ['/* [1]', undefined],
+    ['[1] /', undefined],
+    ['', undefined]
+  ] as const)
+    t.equal(jsonFormOf(text)?.liberty, liberty, text)
+  t.match(jsonFormOf('['.repeat(1e6) + ']'.repeat(1e6)), { liberty: 0 }, 'however deep')
+})
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
 
 t.test('contents of conflicts are left out where they take too much, and so are conflicts', async (t) => {
   const many = Array.from({ length: 100 }, (_, index) => `${index}\n`)
