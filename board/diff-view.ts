@@ -2,6 +2,7 @@
 import type { VNode } from 'preact'
 import { html } from './html.ts'
 import { pairUp, type Hunk, type Line } from './unified.ts'
+import { shortened } from '../src/support/cut-text.ts'
 
 /** More than this is no longer read, and would hold the browser up. */
 const maxLines = 1500
@@ -56,7 +57,7 @@ function splitRows(lines: readonly Line[]): VNode[] {
 }
 
 function textOf({ text, changed, kind }: Line): VNode | string {
-  const cut = text.length > maxLineLength ? `${text.slice(0, maxLineLength)}…` : text
+  const cut = shortened(text, maxLineLength, '…')
   if (changed === undefined || changed[0] >= changed[1]) return cut
   const [start, end] = changed
   const part = cut.slice(start, end)

@@ -1,4 +1,5 @@
 // A unified diff as rows to draw: in one column, or the two versions side by side. Pure.
+import { cutPlace } from '../src/support/cut-text.ts'
 
 export interface Line {
   readonly kind: 'same' | 'added' | 'removed'
@@ -124,5 +125,6 @@ function markAgainst(line: Line, other: Line | undefined): Line {
   while (tail < shortest - start && one[one.length - 1 - tail] === two[two.length - 1 - tail]) tail += 1
   // Lines with next to nothing in common are simply two lines.
   if (start + tail < Math.max(one.length, two.length) * 0.3) return line
-  return { ...line, changed: [start, one.length - tail] }
+  const end = one.length - tail
+  return { ...line, changed: [cutPlace(one, start), cutPlace(one, end) === end ? end : end + 1] }
 }

@@ -2,6 +2,7 @@
 import type { VNode } from 'preact'
 import { html } from './html.ts'
 import type { GraphNode, WaitGraph } from './wait-graph.ts'
+import { shortened } from '../src/support/cut-text.ts'
 
 const width = 150
 const height = 26
@@ -87,4 +88,4 @@ function placeOf({ depth, row }: GraphNode): Place {
 }
 
 export const cut = (text: string, length: number): string =>
-  text.length <= length ? text : `${text.slice(0, length - 1)}…`
+  text.length <= length ? text : shortened(text, length - 1, '…')

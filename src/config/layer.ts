@@ -1,5 +1,6 @@
 // The settings of one source, each with its place, and the faults in them.
 import type { Field } from './fields.ts'
+import { shortened } from '../support/cut-text.ts'
 
 /** The source of a value. */
 export type Origin =
@@ -70,7 +71,7 @@ export function describeOrigin(origin: Origin): string {
 export function showValue({ schema }: Field, value: unknown): string {
   if (schema.writeOnly === true) return 'what it is (not shown)'
   const text = JSON.stringify(value)
-  return text.length > 80 ? `${text.slice(0, 80)}...` : text
+  return shortened(text, 80)
 }
 
 /** Replaces the words of the specification, and upper case, by the schema's own words. */

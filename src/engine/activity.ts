@@ -1,6 +1,7 @@
 // Who called lately, and at which files agents met: bounded, in memory alone, without any content.
 import type { Activity } from '../../schemas/activity.ts'
 import { timestamp } from '../support/timestamp.ts'
+import { shortened } from '../support/cut-text.ts'
 
 export interface ActivityLimits {
   /** Agents that are remembered; those not seen for longest are forgotten first. */
@@ -160,7 +161,7 @@ function heatOf({ contentions, merges, waits }: Meeting): number {
 /** A list of ten thousand paths is not kept for its first. */
 function keepPath(path: unknown): unknown {
   const first: unknown = Array.isArray(path) ? path[0] : path
-  return typeof first === 'string' && first.length > maxPathLength ? `${first.slice(0, maxPathLength)}…` : first
+  return typeof first === 'string' ? shortened(first, maxPathLength, '…') : first
 }
 
 function describePath(path: unknown): { path?: string } {

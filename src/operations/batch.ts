@@ -15,6 +15,7 @@ import { takeInput } from './definition/copy-input.ts'
 import { atomicBatch } from './transaction/atomic-batch.ts'
 import { readTogether } from './read-together.ts'
 import { once } from './definition/named-call.ts'
+import { beginningOf } from '../support/cut-text.ts'
 
 const checkReadItem = createInputCheck(
   'async_batch_read',
@@ -196,7 +197,7 @@ async function settle<Result>(
 /** The item may be malformed. */
 function pathOf(item: unknown): string | undefined {
   const path = typeof item === 'object' && item !== null && 'path' in item ? item.path : undefined
-  return typeof path === 'string' ? path.slice(0, maxPathLength) : undefined
+  return typeof path === 'string' ? beginningOf(path, maxPathLength) : undefined
 }
 
 /** Bytes of the file in an answer. */

@@ -13,6 +13,7 @@ import { harnesses } from './native/harnesses.ts'
 import type { Fields, Harness, NativeCall, Outcome } from './native/native-call.ts'
 import { beginNativeEdit, endNativeEdit } from './native/native-edit.ts'
 import { recordShown } from './native/record-shown.ts'
+import { beginningOf } from '../support/cut-text.ts'
 
 export const nativeHook = defineOperation({
   name: 'native_hook',
@@ -49,7 +50,7 @@ function understand(
   }
   const fields = event as Fields
   const kind = [textOf(fields, 'hook_event_name', 'event'), textOf(fields, 'tool_name', 'tool')].map((name = '') =>
-    name.slice(0, 100)
+    beginningOf(name, 100)
   )
   if (nativeTurns.isNewKind([name, ...kind, problem].join(' ')))
     log.info({ harness: name, event: kind[0], tool: kind[1], problem }, 'a hook was let pass')

@@ -1,6 +1,7 @@
 // The JSON of large messages, made in pieces, so that other calls are served between them.
 import { randomUUID } from 'node:crypto'
 import { largeBytes, largeTurn, pieceBytes } from './large-work.ts'
+import { cutPlace } from './cut-text.ts'
 
 /** A text up to this length is encoded with the rest. */
 const longText = 65_536
@@ -44,8 +45,7 @@ export async function encodeInPieces(value: object): Promise<Buffer[]> {
 /** No cut is within a character. */
 function* piecesOf(text: string): Generator<string> {
   for (let from = 0; from < text.length;) {
-    const end = from + pieceBytes
-    const to = text.codePointAt(end - 1)! > 0xffff ? end - 1 : end
+    const to = cutPlace(text, from + pieceBytes)
     yield text.slice(from, to)
     from = to
   }

@@ -6,6 +6,7 @@ import { OperationError } from '../errors.ts'
 import { describeFaults, type Fault } from '../operations/definition/input-faults.ts'
 import { suggest } from '../support/suggest.ts'
 import { Validator } from '../support/validation/validator.ts'
+import { beginningOf } from '../support/cut-text.ts'
 
 /** As Fastify parses it. */
 type Query = Readonly<Record<string, string | string[]>>
@@ -69,7 +70,7 @@ function describeFault(error: ErrorObject, names: readonly string[]): Fault {
 /** Faults that only a text has. */
 function explainText({ keyword, data, params, parentSchema }: ErrorObject, { parameter }: Fault): string | undefined {
   const name = parameter.replace(/\[\d+\]$/, '')
-  const shown = JSON.stringify(String(data).slice(0, maxShown))
+  const shown = JSON.stringify(beginningOf(String(data), maxShown))
   if (keyword === 'enum') return `${name} has an unknown name ${shown}${suggest(String(data), params['allowedValues'])}`
   if (keyword !== 'type') return undefined
   if (Array.isArray(data)) return `${name} is given more than once`

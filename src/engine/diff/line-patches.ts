@@ -4,6 +4,7 @@ import { unlimited, type Budget } from './budget.ts'
 import type { LinePatchFailure } from './line-patch-failure.ts'
 import type { PatchFailure } from './patch-failure.ts'
 import { breakOf, endsWithBreak, splitLines, withoutTerminator } from './lines.ts'
+import { beginningOf } from '../../support/cut-text.ts'
 
 export function isLinePatch(patch: Patch): patch is LinePatch {
   return 'start_line' in patch
@@ -91,7 +92,7 @@ const maxShownChars = 2_000
 
 function show(lines: readonly string[], start_line: number, end_line: number) {
   const shown = lines.slice(start_line - 1, Math.min(end_line, start_line - 1 + maxShownLines)).join('')
-  const text = withoutTerminator(shown.slice(0, maxShownChars))
+  const text = withoutTerminator(beginningOf(shown, maxShownChars))
   const clipped = text.length < withoutTerminator(shown).length || end_line - start_line >= maxShownLines
   return { start_line, end_line, text, ...(clipped && { clipped }) }
 }

@@ -1,6 +1,7 @@
 // What an author of a patch probably meant: the lines nearest to a string that does not occur in the text.
 import { countLines, splitLines, withoutTerminator } from './lines.ts'
 import { occurrences } from './occurrences.ts'
+import { beginningOf } from '../../support/cut-text.ts'
 
 export type Difference = 'line_ends' | 'whitespace' | 'case' | 'whitespace_and_case' | 'text'
 
@@ -41,9 +42,9 @@ export function costOfNearest(text: string, wanted: string): number {
 
 /** Undefined if nothing is similar, in the first 4 Mi characters of a large text. Linear in the text. */
 export function findNearest(text: string, wanted: string): Nearest | undefined {
-  const beginning = wanted.slice(0, maxWantedChars)
+  const beginning = beginningOf(wanted, maxWantedChars)
   if (beginning.trim() === '') return undefined
-  const lines = splitLines(text.slice(0, maxComparedChars))
+  const lines = splitLines(beginningOf(text, maxComparedChars))
   const isWhole = beginning.length === wanted.length
   const found = (isWhole ? findNormalized(text, wanted) : undefined) ?? findSimilar(lines, beginning, isWhole)
   if (found === undefined) return undefined
@@ -135,6 +136,6 @@ function similarityOf(a: string, b: string): number {
 
 function clip(lines: readonly string[]): { shown: string; clipped: boolean } {
   const whole = withoutTerminator(lines.slice(0, maxShownLines).join(''))
-  const shown = whole.slice(0, maxShownChars)
+  const shown = beginningOf(whole, maxShownChars)
   return { shown, clipped: shown.length < whole.length || lines.length > maxShownLines }
 }

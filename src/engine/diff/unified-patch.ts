@@ -6,6 +6,7 @@ import type { PatchConflict } from '../../../schemas/patches.ts'
 import { unlimited, type Budget } from './budget.ts'
 import type { PatchJudgement } from './judgement.ts'
 import { splitMark } from './lines.ts'
+import { beginningOf } from '../../support/cut-text.ts'
 
 /** What `applyUnified` takes, as a plain object that can go to another thread. */
 export interface UnifiedTask {
@@ -132,7 +133,10 @@ function parse(unifiedDiff: string): StructuredPatch | UnifiedFailure {
   try {
     files = parsePatch(unifiedDiff)
   } catch (error) {
-    return { reason: 'malformed', fault: error instanceof Error ? error.message.slice(0, maxShown) : 'it is no diff' }
+    return {
+      reason: 'malformed',
+      fault: error instanceof Error ? beginningOf(error.message, maxShown) : 'it is no diff'
+    }
   }
   const [first, ...others] = files
   if (first === undefined || first.hunks.length === 0) return { reason: 'no_hunks' }
@@ -180,5 +184,5 @@ function describeHunk(
 ): UnifiedFailure {
   const { oldStart, oldLines, newStart, newLines, lines } = hunks[hunk_index]!
   const text = [`@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`, ...lines].join('\n')
-  return { reason, hunk_index, hunks: hunks.length, hunk: text.slice(0, maxShown) }
+  return { reason, hunk_index, hunks: hunks.length, hunk: beginningOf(text, maxShown) }
 }

@@ -6,6 +6,7 @@ import type { FileStore } from '../files/file-store.ts'
 import { below } from '../../support/relocate.ts'
 import { compileFileGlob } from '../files/glob/plain-pattern.ts'
 import type { EventFilter } from './tree-event.ts'
+import { beginningOf } from '../../support/cut-text.ts'
 
 export interface FilterInput {
   /** Undefined for all. */
@@ -129,12 +130,12 @@ function isMatch(glob: ReturnType<typeof compileFileGlob>, root: string, path: s
 }
 
 function tooCostly(pattern: string): OperationError {
-  const message = `The patterns up to this one are too many or too long to be matched at every event: ${pattern.slice(0, 200)}. Use fewer or shorter ones, folders instead of patterns, or several streams.`
+  const message = `The patterns up to this one are too many or too long to be matched at every event: ${beginningOf(pattern, 200)}. Use fewer or shorter ones, folders instead of patterns, or several streams.`
   return new OperationError('INVALID_PATTERN', message)
 }
 
 function outside(pattern: string): OperationError {
-  const message = `This pattern matches no path below a root: ${pattern.slice(0, 200)}. Patterns are relative to the roots, such as src/**.`
+  const message = `This pattern matches no path below a root: ${beginningOf(pattern, 200)}. Patterns are relative to the roots, such as src/**.`
   return new OperationError('PATH_OUTSIDE_BASE', message)
 }
 

@@ -19,6 +19,7 @@ import { settleTransactions, type Settled } from './transaction/settle.ts'
 import { explainWalkError } from './walk-error.ts'
 import { createUnfinished, settleUnfinished, type RecordFolder } from './unfinished.ts'
 import { walk, type OpenEntry } from './walk.ts'
+import { beginningOf } from '../../support/cut-text.ts'
 
 export interface FileStoreOptions {
   readonly roots: readonly string[]
@@ -196,7 +197,7 @@ export function createFileStore(options: FileStoreOptions) {
 function requireModestDepth(path: string): void {
   const depth = path.split(sep === '/' ? sep : /[\\/]/).length - 1
   if (depth <= maxDepth) return
-  const start = `${path.slice(0, 80)}...`
+  const start = `${beginningOf(path, 80)}...`
   const message = `The path leads through ${depth} folders, more than the ${maxDepth} allowed: ${start} Use a folder nearer to the root as --dir, or a shorter path.`
   throw new OperationError('INVALID_REQUEST', message, { path })
 }

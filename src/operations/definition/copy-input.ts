@@ -31,6 +31,7 @@ function copy(value: unknown, at: string, depth: number, budget: { left: number 
   spend(budget, keys.length)
   const result: Record<string, unknown> = {}
   for (const key of keys) {
+    if (!key.isWellFormed()) throw invalid(`a parameter of ${at || 'input'} has a lone surrogate in its name`)
     // Assigning this key would set the prototype.
     if (key === '__proto__') throw invalid('unknown parameter "__proto__"')
     const name = at === '' ? key : `${at}.${key}`

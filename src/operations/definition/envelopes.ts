@@ -5,6 +5,7 @@ import { FileEditingError } from '../../../schemas/file-editing.ts'
 import type { TObject } from '../../../schemas/typebox.ts'
 import type { OperationError } from '../../errors.ts'
 import { timestamp } from '../../support/timestamp.ts'
+import { beginningOf } from '../../support/cut-text.ts'
 
 /** The known facts of the failed call. */
 export interface FailedCall {
@@ -93,5 +94,5 @@ const maxNameLength = 255
 
 function nameOf(input: unknown): string | undefined {
   const name = typeof input === 'object' && input !== null && 'name' in input ? input.name : undefined
-  return typeof name === 'string' ? name.slice(0, maxNameLength) : undefined
+  return typeof name === 'string' ? beginningOf(name, maxNameLength) : undefined
 }

@@ -2,6 +2,7 @@
 import type { ErrorObject } from 'ajv'
 import { shownText } from '../../../schemas/common.ts'
 import { suggest } from '../../support/suggest.ts'
+import { beginningOf, shortened } from '../../support/cut-text.ts'
 
 export interface Fault {
   /** Such as `files[0].path`; "" for the input itself. */
@@ -70,7 +71,7 @@ function explainFault(
   const subject = parameter === '' ? 'input' : parameter
   switch (keyword) {
     case 'additionalProperties': {
-      const unknown = String(params['additionalProperty']).slice(0, maxNameLength)
+      const unknown = beginningOf(String(params['additionalProperty']), maxNameLength)
       const names = Object.keys((parentSchema as { properties?: object } | undefined)?.properties ?? {})
       const known = names.length > 0 ? names : topLevelNames
       return {
@@ -122,8 +123,8 @@ function describeOther(data: unknown, wanted: string): string {
 
 function shorten(data: unknown): string {
   if (typeof data === 'object' && data !== null) return describeOther(data, '')
-  const text = JSON.stringify(typeof data === 'string' ? data.slice(0, 61) : data) ?? 'undefined'
-  return text.length > 60 ? `${text.slice(0, 60)}...` : text
+  const text = JSON.stringify(typeof data === 'string' ? beginningOf(data, 61) : data) ?? 'undefined'
+  return shortened(text, 60)
 }
 
 function patternHint(pattern: string): string {

@@ -2,6 +2,7 @@
 import type { NativeEdit } from './hook-input.ts'
 import type { Lease, Standing } from './leases.ts'
 import { timestamp } from '../../support/timestamp.ts'
+import { shortened } from '../../support/cut-text.ts'
 
 /** No output leaves the decision to the harness. */
 export type Decision =
@@ -76,5 +77,5 @@ function until(expires: string | null): string {
 }
 
 function quote(words: string): string {
-  return JSON.stringify(words.length > maxNameLength ? `${words.slice(0, maxNameLength)}...` : words)
+  return JSON.stringify(shortened(words, maxNameLength))
 }

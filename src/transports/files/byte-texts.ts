@@ -20,6 +20,12 @@ export function readable(text: string): string {
   return isUtf8(bytes) ? bytes.toString('utf8') : text
 }
 
+/** The same of a text that was cut after some byte, without the character that the cut has left incomplete. */
+function readableBeginning(text: string): string {
+  const length = [0, 1, 2, 3].find((missing) => isUtf8(toBytes(text.slice(0, text.length - missing)))) ?? 0
+  return readable(text.slice(0, text.length - length))
+}
+
 const contents = new Set(['content', 'old_content', 'new_content', 'context_before', 'context_after'])
 
 /** The same answer with texts that can be read: only these members have any of a file. */
@@ -42,5 +48,5 @@ function readableMembers(value: unknown): unknown {
 export function withReadableHunk(error: unknown): unknown {
   if (!isOperationError(error, 'INVALID_PATCH') || typeof error.details?.['hunk'] !== 'string') return error
   const { details, ...wire } = error.toWire()
-  return OperationError.fromWire({ ...wire, details: { ...details, hunk: readable(error.details['hunk']) } })
+  return OperationError.fromWire({ ...wire, details: { ...details, hunk: readableBeginning(error.details['hunk']) } })
 }

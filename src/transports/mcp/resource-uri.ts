@@ -1,6 +1,7 @@
 // file:/// addresses of files, as MCP names its resources.
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { OperationError } from '../../errors.ts'
+import { beginningOf } from '../../support/cut-text.ts'
 
 /** Longer ones name no file. */
 const maxUriLength = 16_384
@@ -12,7 +13,7 @@ export function toPath(uri: string): string {
   } catch {
     // Invalid escapes, or an escaped slash.
   }
-  const message = `Not the URI of a file: ${uri.slice(0, 200)}. A resource URI is file:/// and the absolute path, with escapes such as %20.`
+  const message = `Not the URI of a file: ${beginningOf(uri, 200).toWellFormed()}. A resource URI is file:/// and the absolute path, with escapes such as %20.`
   throw new OperationError('INVALID_REQUEST', message)
 }
 

@@ -11,6 +11,7 @@ import { listResources, readResource, resourceTemplates, toProtocolError, type L
 import type { ResourceUpdates } from './resource-updates.ts'
 import { createSubscriptions } from './subscriptions.ts'
 import { runTool, toTool, toToolResult, type Tool } from './tools.ts'
+import { beginningOf } from '../../support/cut-text.ts'
 
 /** What a client learns of the server at first. */
 export interface ServerFacts {
@@ -148,7 +149,7 @@ function listingOf(operations: readonly ToolOperation[]): Listing {
 const maxNameLength = 100
 
 function unknownTool(name: string, operations: readonly ToolOperation[]): OperationError {
-  const shown = name.slice(0, maxNameLength)
+  const shown = beginningOf(name, maxNameLength).toWellFormed()
   if (agentOperations.some((operation) => operation.name === name)) {
     const message = `${name} is not among the tools that this server offers over MCP. To get it, add it to the setting mcp.tools or start the server with it in --tools; over REST and JSON-RPC it can be called as it is.`
     return new OperationError('INVALID_REQUEST', message)

@@ -63,5 +63,5 @@ export function invalidRequest(reason: string): OperationError {
 
 /** The FES 3.3 form for failures that never reach an operation. */
 export function failure(id: Id, error: OperationError, operation?: string): Response {
-  return { jsonrpc: '2.0', id, error: envelopes.bare.rpcError(error, { operation }) }
+  return { jsonrpc: '2.0', id, error: envelopes.bare.rpcError(error, { operation: operation?.toWellFormed() }) }
 }

@@ -3,6 +3,7 @@ import { OperationError, toOperationError } from '../../errors.ts'
 import type { CallOperation, Caller } from '../../engine/context.ts'
 import type { Operation } from '../../operations/definition/define.ts'
 import type { Call, Response } from './messages.ts'
+import { beginningOf } from '../../support/cut-text.ts'
 
 export interface MethodsOptions {
   readonly operations: readonly Operation[]
@@ -39,7 +40,7 @@ export function createMethods({ operations, call, caller }: MethodsOptions) {
     answer,
     unknown(method: string): OperationError {
       const known = [...byName.keys()].join(', ')
-      const message = `Method not found: ${method.slice(0, 100)}. Known: ${known}, and those of MCP.`
+      const message = `Method not found: ${beginningOf(method, 100).toWellFormed()}. Known: ${known}, and those of MCP.`
       return new OperationError('ROUTE_NOT_FOUND', message)
     },
     /** Cancels the calls with this id. @returns whether there were any */

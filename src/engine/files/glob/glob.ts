@@ -3,6 +3,7 @@ import { OperationError } from '../../../errors.ts'
 import { anything, membersOf, notSlash, slashAlone, toRange } from './glob-characters.ts'
 import { closingBrace, commasAtTop, maxRangeItems, rangeOf } from './glob-braces.ts'
 import { createAutomaton, type Automaton, type Ranges, type State } from './glob-automaton.ts'
+import { beginningOf } from '../../../support/cut-text.ts'
 
 export type GlobMatcher = (relativePath: string) => boolean
 
@@ -45,7 +46,7 @@ function tooComplex(pattern: string): OperationError {
 
 /** @param advice what to do next, without a full stop */
 export function invalidPattern(pattern: string, why: string, advice: string): OperationError {
-  return new OperationError('INVALID_PATTERN', `Glob pattern ${why}: ${pattern.slice(0, 100)}. ${advice}.`)
+  return new OperationError('INVALID_PATTERN', `Glob pattern ${why}: ${beginningOf(pattern, 100)}. ${advice}.`)
 }
 
 /** Appends the pieces of the pattern to one list of states: each piece continues where the one before it ended. */
