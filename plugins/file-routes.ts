@@ -174,6 +174,7 @@ export default fp(
         if (result.status === 'contention') return sendContention(result, wantsDiff, areBytes, reply)
         // Of merged content, which the client has not sent, the body has the hash.
         if (typeof result['hash'] === 'string' && result['merged'] !== true) reply.header('etag', tagOf(result['hash']))
+        if (result['kept'] === false) reply.header('x-kept', 'false')
         const answer = areBytes ? withReadableTexts(result) : result
         return reply
           .code(name === 'async_write' ? 201 : 200)

@@ -8,9 +8,9 @@ import {
   ExpectedHash,
   FencingToken,
   Hash,
-  LinksBroken,
   Path,
   Replayed,
+  replacedVersion,
   StatusOk,
   Timeout,
   Timestamp
@@ -48,7 +48,7 @@ export const AppendOutput = Type.Object(
     bytes_appended: Type.Integer({ minimum: 0, description: 'Bytes added, the separator included.' }),
     total_size_bytes: Type.Integer({ minimum: 0, description: 'Size of the file now.' }),
     changed: Changed,
-    links_broken: LinksBroken,
+    ...replacedVersion,
     ...mergedAnswer,
     replayed: Replayed,
     timestamp: Timestamp

@@ -126,6 +126,14 @@ export const Replayed = Type.Optional(
 export const LinksBroken = Type.Optional(
   Type.Integer({ minimum: 1, description: 'Other names (hard links) of the file that still show the old bytes.' })
 )
+export const Kept = Type.Optional(
+  Type.Literal(false, {
+    description:
+      'Present if the bytes that the change replaced or removed are not kept, since they are too many or could not be read: neither async_undo nor async_restore can bring them back.'
+  })
+)
+/** What the answer of a change says of the version before it. */
+export const replacedVersion = { links_broken: LinksBroken, kept: Kept }
 export const BytesWritten = Type.Integer({
   minimum: 0,
   description: 'Size of the new version in bytes; 0 if nothing was written.'

@@ -5,6 +5,7 @@ import {
   ExpectedHash,
   FencingToken,
   HashOrNull,
+  Kept,
   Path,
   Replayed,
   StatusOk,
@@ -30,6 +31,7 @@ export const DeleteOutput = Type.Object(
     status: StatusOk,
     path: Path,
     deleted_hash: HashOrNull('Hash of what was deleted; null for a broken link and for a file above the size limit.'),
+    kept: Kept,
     replayed: Replayed,
     timestamp: Timestamp
   },

@@ -13,10 +13,10 @@ import {
   Hash,
   HashOf,
   HashOrNull,
-  LinksBroken,
   modifications,
   Path,
   Replayed,
+  replacedVersion,
   StatusOk,
   Timeout,
   Timestamp
@@ -52,7 +52,8 @@ const lineCount = (description: string) => Type.Integer({ minimum: 0, descriptio
 export const HistoryVersion = Type.Object(
   {
     path: Path,
-    hash: HashOrNull('Null if the file was gone from then on.'),
+    hash: HashOrNull('Null if the file was gone from then on, or has bytes that were not read; for a link, too.'),
+    link: Type.Optional(Type.String({ description: 'What it points to, if it is a symbolic link.' })),
     previous_hash: Type.Optional(
       HashOrNull('The version before; null if there was no file, absent if it is not known.')
     ),
@@ -155,7 +156,7 @@ export const RestoreOutput = Type.Object(
     hash: Hash,
     bytes_written: BytesWritten,
     changed: Changed,
-    links_broken: LinksBroken,
+    ...replacedVersion,
     replayed: Replayed,
     timestamp: Timestamp
   },

@@ -5,6 +5,7 @@ import {
   DiffFormat,
   ExpectedHash,
   HashOrNull,
+  Kept,
   Path,
   Replayed,
   StatusOk,
@@ -43,6 +44,8 @@ export const RenameOutput = Type.Object(
     cross_filesystem: Type.Optional(
       Type.Boolean({ description: 'True if the file had to be copied to another file system, which is not atomic.' })
     ),
+    kept: Kept,
+    message: Type.Optional(Type.String({ description: 'Of a renamed link that leads nowhere from its new place.' })),
     replayed: Replayed,
     timestamp: Timestamp
   },

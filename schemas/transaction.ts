@@ -11,6 +11,7 @@ import {
   IsDryRun,
   Path,
   Replayed,
+  replacedVersion,
   Timeout,
   Timestamp
 } from './common.ts'
@@ -75,6 +76,7 @@ export const ChangeResult = Type.Object(
     hash: HashOrNull('The version now; null if the file is gone.'),
     bytes_written: BytesWritten,
     changed: Type.Boolean({ description: 'False if the file already was as asked.' }),
+    ...replacedVersion,
     ...mergedAnswer
   },
   { title: 'ChangeResult', description: 'What one change has made.' }

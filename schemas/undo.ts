@@ -8,6 +8,7 @@ import {
   Hash,
   HashOrNull,
   IsDryRun,
+  Kept,
   Path,
   Replayed,
   Timeout,
@@ -67,6 +68,7 @@ export const UndoneFile = Type.Object(
     previous_hash: HashOrNull('The version before the undo; null if there was no file.'),
     hash: HashOrNull('The version now; null if the file is gone again.'),
     changes: Type.Integer({ minimum: 0, description: 'How many changes of it were taken back.' }),
+    kept: Kept,
     diff: Type.Optional(Type.Union([Diff, Type.Null()], { description: 'Of a dry run.' }))
   },
   { title: 'UndoneFile', description: 'What the undo makes of one file.' }
@@ -77,9 +79,9 @@ export const UndoConflict = Type.Object(
     path: Path,
     hash: HashOrNull('The version whose change is not taken back; null if the change removed the file.'),
     reason: Type.String({
-      enum: ['overlap', 'built_upon', 'created_again', 'renamed_again', 'in_the_way', 'not_kept'],
+      enum: ['overlap', 'built_upon', 'created_again', 'renamed_again', 'in_the_way', 'not_kept', 'refused'],
       description:
-        'overlap: others have changed the same lines (merge_conflicts). built_upon: others have changed the file that the change created. created_again: another file has the name of the one it removed. renamed_again: the file has another name by now. in_the_way: something else is at the name that the file had. not_kept: the bytes needed are no longer kept.'
+        'overlap: others have changed the same lines (merge_conflicts). built_upon: others have changed the file that the change created. created_again: another file has the name of the one it removed. renamed_again: the file has another name by now. in_the_way: something else is at the name that the file had. not_kept: the bytes needed are not kept. refused: the file is read-only, or a setting forbids the change.'
     }),
     message: Type.String({ description: 'What stands in the way, and what to do.' }),
     merge_conflicts: Type.Optional(

@@ -7,9 +7,9 @@ import {
   Encoding,
   FencingToken,
   Hash,
-  LinksBroken,
   Path,
   Replayed,
+  replacedVersion,
   StatusOk,
   Timeout,
   Timestamp
@@ -61,7 +61,7 @@ export const UpdateOutput = Type.Object(
     hash: Hash,
     bytes_written: BytesWritten,
     changed: Changed,
-    links_broken: LinksBroken,
+    ...replacedVersion,
     ...mergedAnswer,
     replayed: Replayed,
     timestamp: Timestamp

@@ -6,7 +6,7 @@ import type { AppendInput, AppendOutput } from '../../schemas/append.ts'
 import { splitMark, withoutTerminator } from '../engine/diff/lines.ts'
 import type { OperationContext } from '../engine/context.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
-import { assertMayCreate, createMissing, linksBroken } from './change/file-version.ts'
+import { assertMayCreate, createMissing } from './change/file-version.ts'
 import { timestamp } from '../support/timestamp.ts'
 import type { LockedTurn } from './change/change-file.ts'
 import { changeContent } from './change/change-content.ts'
@@ -52,9 +52,9 @@ async function append(input: AppendInput, context: OperationContext): Promise<Ap
     change,
     onContention: on_contention,
     merge,
-    answer: ({ current, hash, bytes, isChanged }) => ({
+    answer: ({ current, hash, bytes, replaced }) => ({
       ...answer(path, hash, bytes.length - current.bytes.length, bytes.length),
-      ...(isChanged && linksBroken(current))
+      ...replaced
     })
   })
 }

@@ -7,7 +7,7 @@ import type { OperationContext } from '../engine/context.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
 import { remember } from '../support/remember.ts'
 import { announceDelete } from './change/announce.ts'
-import { readEntry } from './change/entry-version.ts'
+import { entryAt, notKept, readEntry } from './change/entry-version.ts'
 import { authorOf } from './change/file-version.ts'
 import { timestamp } from '../support/timestamp.ts'
 import { changeFile, findStale } from './change/change-file.ts'
@@ -36,16 +36,18 @@ async function deleteFile(input: DeleteInput, context: OperationContext): Promis
       const { version, content } = await readEntry(context, place, path, expected_hash !== null)
       const stale = findStale(place, path, content, expected_hash)
       if (stale !== undefined) return { stale }
+      const over = entryAt(place, version)
       const done = remember(() => ({
         status: 'ok' as const,
         path,
         deleted_hash: content?.hash ?? null,
+        ...notKept(context, place, version),
         timestamp: timestamp()
       }))
       const announce = announceDelete(context, place, done)
-      const { link, unsure } = await context.files.remove(place, path, version, { assertHeld, announce })
+      const { unsure } = await context.files.remove(place, path, version, { assertHeld, announce })
       context.receipt?.made()
-      context.history.recordGone(place.path, { author: authorOf(context.caller, 'async_delete'), link })
+      context.history.recordGone(place.path, { author: authorOf(context.caller, 'async_delete'), over })
       if (unsure !== undefined) throw unsure
       return { done: done() }
     }

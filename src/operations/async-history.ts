@@ -100,13 +100,14 @@ async function describe(
   areLinesWanted: boolean,
   context: OperationContext
 ): Promise<HistoryVersion> {
-  const { hash, isFirstSight, agentId, operation, at, renamedFrom, renamedTo, changeSet } = version
+  const { hash, link, isFirstSight, agentId, operation, at, renamedFrom, renamedTo, changeSet } = version
   const isCreated = previous === undefined && version.isCreated === true
   const before = isCreated ? null : previous?.hash
   const lines = areLinesWanted ? await countLines(before, hash, context) : undefined
   return {
     path,
     hash,
+    ...(link !== undefined && { link }),
     ...(before !== undefined && { previous_hash: before }),
     agent_id: isFirstSight ? null : agentId,
     operation: isFirstSight ? null : operation,

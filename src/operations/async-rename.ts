@@ -5,12 +5,14 @@ import type { RenameInput, RenameOutput } from '../../schemas/rename.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import type { FileVersion } from '../engine/files/read-file.ts'
 import { unknownIdentity, type FileIdentity } from '../engine/files/identity.ts'
+import type { RenameOutcome } from '../engine/files/rename-entry.ts'
 import type { OpenEntry } from '../engine/files/walk.ts'
+import type { Entry } from '../engine/versions/version.ts'
 import type { OperationContext } from '../engine/context.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
 import { announceRename } from './change/announce.ts'
 import { remember } from '../support/remember.ts'
-import { readEntry } from './change/entry-version.ts'
+import { entryAt, notKept, readEntry, readReplaced, readTarget } from './change/entry-version.ts'
 import { authorOf } from './change/file-version.ts'
 import { timestamp } from '../support/timestamp.ts'
 import { findStale, changeFile } from './change/change-file.ts'
@@ -44,51 +46,71 @@ async function rename(input: RenameInput, context: OperationContext): Promise<Re
       const stale = findStale(source, old_path, content, expected_hash)
       if (stale !== undefined) return { stale }
       if (source.path === target.path) return { done: answer(old_path, new_path, content, false) }
-      const done = remember(() => answer(old_path, new_path, content, true))
+      const replaced = overwrite ? await readReplaced(context, target, new_path) : undefined
+      const from = entryAt(source, version)
+      const over = entryAt(target, replaced)
+      const done = remember(() => ({
+        ...answer(old_path, new_path, content, true),
+        ...notKept(context, target, replaced)
+      }))
       const renamed = await context.files.rename(
         { place: source, path: old_path, current: version },
-        { place: target, path: new_path, overwrite, createDirs: create_dirs },
+        { place: target, path: new_path, overwrite, createDirs: create_dirs, current: replaced },
         { assertHeld, announce: announceRename(context, source, target, done) }
       )
       const { outcome, identity, unsure } = renamed
       if (outcome === 'unchanged') return { done: answer(old_path, new_path, content, false) }
-      const made = outcome === 'copied' ? { ...done(), cross_filesystem: true } : done()
+      recordRename(context, { source, target, from, over, newPath: new_path, version, identity, outcome })
+      const made = {
+        ...done(),
+        ...(outcome === 'copied' && { cross_filesystem: true }),
+        ...(typeof from === 'object' && (await whereItLeads(context, new_path, from)))
+      }
       context.receipt?.made(made)
-      if (outcome === 'source-left') recordCopy(context, target, version, identity)
-      else moveHistory(context, source, target, new_path, version, identity)
       if (unsure !== undefined) throw unsure
       return { done: made }
     }
   })
 }
 
-/** From now on the version is known under the new name, as a version of this call. */
-function moveHistory(
-  { bases, history, reads, caller }: OperationContext,
-  source: OpenEntry,
-  target: OpenEntry,
-  newPath: string,
-  version: FileVersion | undefined,
-  identity: FileIdentity = unknownIdentity
-): void {
-  const author = authorOf(caller, 'async_rename')
-  history.recordGone(source.path, { author, renamedTo: target.path })
-  if (version === undefined) return history.recordGone(target.path, { author })
-  bases.keep(version.hash, version.bytes)
-  history.record(target.path, version.hash, identity, { author, renamedFrom: source.path })
-  reads.move(source.path, target.path, newPath, caller.agentId)
+/** A relative link leads elsewhere from another folder. */
+async function whereItLeads(
+  context: OperationContext,
+  path: string,
+  { link }: { readonly link: string }
+): Promise<Pick<Renamed, 'hash' | 'message'>> {
+  const content = await readTarget(context, path, false)
+  if (content !== undefined) return { hash: content.hash }
+  const message = `${path} is a symbolic link to ${link}, which leads nowhere from there, or to what cannot be read. Rename it back, or delete it and create the file that you want there.`
+  return { hash: null, message }
 }
 
-/** The version is known under both names. */
-function recordCopy(
-  { history, caller }: OperationContext,
-  target: OpenEntry,
-  version: FileVersion | undefined,
-  identity: FileIdentity = unknownIdentity
+interface Moved {
+  readonly source: OpenEntry
+  readonly target: OpenEntry
+  /** What is renamed, if that is no version. */
+  readonly from: Entry | undefined
+  /** What is replaced, if that is no version. */
+  readonly over: Entry | undefined
+  readonly newPath: string
+  readonly version: FileVersion | undefined
+  readonly identity: FileIdentity | undefined
+  readonly outcome: RenameOutcome
+}
+
+/** From now on the version is known under the new name, as a version of this call; under both, if the source could not be removed. */
+function recordRename(
+  { bases, history, reads, caller }: OperationContext,
+  { source, target, from, over, newPath, version, identity = unknownIdentity, outcome }: Moved
 ): void {
   const author = authorOf(caller, 'async_rename')
-  if (version === undefined) history.recordGone(target.path, { author })
-  else history.record(target.path, version.hash, identity, { author })
+  const isMoved = outcome !== 'source-left'
+  if (isMoved) history.recordGone(source.path, { author, over: from, renamedTo: target.path })
+  const facts = { author, over, renamedFrom: isMoved ? source.path : undefined }
+  if (version === undefined) return history.recordEntry(target.path, from ?? 'unread', facts)
+  bases.keep(version.hash, version.bytes)
+  history.record(target.path, version.hash, identity, facts)
+  if (isMoved) reads.move(source.path, target.path, newPath, caller.agentId)
 }
 
 function answer(oldPath: string, newPath: string, content: FileVersion | undefined, changed: boolean): Renamed {

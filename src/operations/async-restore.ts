@@ -8,7 +8,8 @@ import { OperationError } from '../errors.ts'
 import type { FileVersion } from '../engine/files/read-file.ts'
 import type { OperationContext } from '../engine/context.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
-import { createMissing, glanceAt, linksBroken } from './change/file-version.ts'
+import { readTarget } from './change/entry-version.ts'
+import { authorOf, createMissing } from './change/file-version.ts'
 import { keptBytes } from './change/kept-version.ts'
 import { timestamp } from '../support/timestamp.ts'
 import type { LockedTurn } from './change/change-file.ts'
@@ -48,9 +49,9 @@ async function restore(input: RestoreInput, context: OperationContext): Promise<
     create: (turn) => create(turn, input, kept, context),
     change: async () => kept,
     knowsNow: () => ({ from: hash }),
-    answer: ({ current, isChanged }) => ({
+    answer: ({ current, isChanged, replaced }) => ({
       ...answer(path, current, hash, isChanged ? kept.length : 0),
-      ...(isChanged && linksBroken(current))
+      ...replaced
     })
   })
 }
@@ -81,26 +82,12 @@ async function restoreLink(
   context: OperationContext
 ): Promise<Restored> {
   const target = isAbsolute(link) ? link : `${dirname(place.path)}/${link}`
-  if ((await hashAt(context, target)) !== hash) throw targetDiffers(path, target)
+  if ((await readTarget(context, target, false))?.hash !== hash) throw targetDiffers(path, target)
   const options = { createDirs: create_dirs, assertHeld }
   const { unsure } = await context.files.createLink(place, path, link, options)
+  context.history.recordEntry(place.path, { link }, { author: authorOf(context.caller, 'async_restore') })
   if (unsure !== undefined) throw unsure
   return answer(path, null, hash, 0)
-}
-
-/** Undefined if the path cannot be read. */
-async function hashAt(context: OperationContext, path: string): Promise<string | undefined> {
-  try {
-    const target = context.files.open(path, 'target')
-    try {
-      return (await glanceAt(context, target, path)).hash
-    } finally {
-      target.close()
-    }
-  } catch (error) {
-    if (error instanceof OperationError) return undefined
-    throw error
-  }
 }
 
 function targetDiffers(path: string, target: string): OperationError {

@@ -9,7 +9,6 @@ import { describeUnifiedFailure } from '../engine/diff/unified-patch.ts'
 import { OperationError } from '../errors.ts'
 import type { OperationContext } from '../engine/context.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
-import { linksBroken } from './change/file-version.ts'
 import { timestamp } from '../support/timestamp.ts'
 import { changeContent } from './change/change-content.ts'
 import { VersionTexts } from './change/version-texts.ts'
@@ -54,7 +53,7 @@ export async function updateOne(
     onContention: on_contention,
     change: (version) => newText(input, version, texts, context),
     ...(input.content !== undefined && { knowsNow: () => ({}) }),
-    answer: ({ current, hash, bytes, isChanged }) => ({
+    answer: ({ current, hash, bytes, isChanged, replaced }) => ({
       status: 'ok',
       path,
       previous_hash: current.hash,
@@ -62,7 +61,7 @@ export async function updateOne(
       bytes_written: isChanged ? bytes.length : 0,
       changed: isChanged,
       timestamp: timestamp(),
-      ...(isChanged && linksBroken(current))
+      ...replaced
     })
   })
 }

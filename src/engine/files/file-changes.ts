@@ -3,11 +3,11 @@ import { linkSync, rmSync, symlinkSync } from 'node:fs'
 import { sep } from 'node:path'
 import { isErrno, OperationError } from '../../errors.ts'
 import { createAfterChange, notLookedAt, type Made } from './after-change.ts'
-import { assertUnchanged, requireAbsent, StaleFileError } from './preconditions.ts'
+import { assertAsSeen, assertUnchanged, requireAbsent, StaleFileError } from './preconditions.ts'
 import type { Durability } from './durability.ts'
 import { freeOnThread } from './free-on-thread.ts'
 import { identityOf } from './identity.ts'
-import { makeLink, readLink } from './links.ts'
+import { makeLink } from './links.ts'
 import { makeParents, type MadeParents } from './parents.ts'
 import { checkSize, contentHash, fileNotFound, type FileVersion } from './read-file.ts'
 import { renameEntry, type RenameOutcome, type RenameSource, type RenameTarget } from './rename-entry.ts'
@@ -138,23 +138,18 @@ export function createFileChanges(options: FileChangesOptions) {
     }
   }
 
-  /**
-   * Deletes the entry. `current` is the version to delete; a link is deleted, not its target.
-   * @returns `link`: the target of a deleted link
-   */
+  /** Deletes the entry. `current` is the version to delete; a link is deleted, not its target. */
   async function remove(
     place: OpenEntry,
     path: string,
     current: FileVersion | undefined,
     { assertHeld, announce }: StepHooks
-  ): Promise<Made & { link: string | undefined }> {
+  ): Promise<Made> {
     assertHeld()
-    let link: string | undefined
     let freed: Promise<void> | undefined
     const stage = stages?.of(place.path)
     try {
-      if (current !== undefined) assertUnchanged(place, current)
-      else if (place.stat?.isSymbolicLink() === true) link = readLink(place)
+      assertAsSeen(place, current)
       announce?.()
       const name = place.directory.at(place.name)
       if (current === undefined) removeThrough(stage, name)
@@ -167,7 +162,7 @@ export function createFileChanges(options: FileChangesOptions) {
     }
     const after = createAfterChange()
     await Promise.all([freed, durability.syncNames([place], after)])
-    return { link, identity: undefined, unsure: after.toError('DELETE_ERROR', path, () => undefined) }
+    return { identity: undefined, unsure: after.toError('DELETE_ERROR', path, () => undefined) }
   }
 
   /**

@@ -18,6 +18,15 @@ export function assertUnchanged(place: OpenEntry, { identity, hash }: FileVersio
   throw new StaleFileError(`changed meanwhile: ${place.path}`)
 }
 
+/** The same for a place that may have no file: what was there when it was opened is there now, so that nothing unseen is removed or replaced. */
+export function assertAsSeen(place: OpenEntry, version: FileVersion | undefined): void {
+  if (version !== undefined) return assertUnchanged(place, version)
+  const { stat: seen } = place
+  const now = place.missing.length > 0 ? undefined : place.directory.stat(place.name)
+  const isSame = seen === undefined || now === undefined ? seen === now : seen.ino === now.ino && seen.dev === now.dev
+  if (!isSame) throw new StaleFileError(`changed meanwhile: ${place.path}`)
+}
+
 /**
  * @param hint what the caller can do if a file is in the way
  * @throws OperationError FILE_EXISTS

@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { attempt } from '../../support/attempt.ts'
 import { isErrno, isOperationError, OperationError } from '../../errors.ts'
 import type { AfterChange } from './after-change.ts'
-import { assertUnchanged, StaleFileError, requireAbsent } from './preconditions.ts'
+import { assertAsSeen, assertUnchanged, StaleFileError, requireAbsent } from './preconditions.ts'
 import type { Durability } from './durability.ts'
 import { makeLink, readLink } from './links.ts'
 import { temporaryName } from './temporary-names.ts'
@@ -28,6 +28,8 @@ export interface RenameTarget {
   readonly place: OpenEntry
   readonly path: string
   readonly overwrite: boolean
+  /** The version that is replaced; undefined if there is none, for a link and for a file that cannot be read. */
+  readonly current: FileVersion | undefined
 }
 
 /**
@@ -76,9 +78,10 @@ export async function renameEntry(
 function checkRename(from: RenameSource, to: RenameTarget, assertHeld: () => void): void {
   const { place, path, overwrite } = to
   assertHeld()
-  if (from.current !== undefined) assertUnchanged(from.place, from.current)
+  assertAsSeen(from.place, from.current)
   refuseLinkToItself(from, to)
   if (!overwrite) requireAbsent(place, path, 'Pass overwrite: true to replace it, or choose another name.')
+  else assertAsSeen(place, to.current)
   const existing = place.directory.stat(place.name)
   if (existing !== undefined && !existing.isSymbolicLink()) requireRegular(existing, path)
 }

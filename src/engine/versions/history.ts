@@ -2,7 +2,7 @@
 import type { FileIdentity } from '../files/identity.ts'
 import { rememberVersions, type HistoryBounds, type TrackedFile } from './remembered-versions.ts'
 import { createSharedStrings } from './shared-strings.ts'
-import { compact, type Author, type Version, type Was } from './version.ts'
+import { compact, isSomethingThere, type Author, type Entry, type Version, type Was } from './version.ts'
 
 /** What every listener gets. */
 export interface VersionChange extends Version {
@@ -17,10 +17,12 @@ export interface VersionChange extends Version {
 interface RecordOptions {
   /** Undefined if no operation of the server made the version. */
   readonly author?: Author
-  readonly renamedFrom?: string
-  readonly renamedTo?: string
-  /** The target of a symbolic link that was deleted. */
-  readonly link?: string | undefined
+  readonly renamedFrom?: string | undefined
+  readonly renamedTo?: string | undefined
+  /** See `Version.restores`. */
+  readonly restores?: number | undefined
+  /** What the change has removed or replaced, if that was no version. */
+  readonly over?: Entry | undefined
   readonly isBulk?: boolean
 }
 
@@ -68,26 +70,49 @@ export function createHistory(bounds: HistoryBounds) {
     path: string,
     hash: string,
     identity: FileIdentity,
-    { author, renamedFrom, isBulk }: RecordOptions = {}
+    { author, isBulk, ...facts }: RecordOptions = {}
   ): void {
     const known = files.use(path)
     const last = known?.versions.at(-1)
     const isFirstSight = known === undefined && author === undefined
     const tracked = known ?? files.begin(path, identity)
+    const told = factsOf(tracked, author, facts)
     tracked.identity = identity
     tracked.mode = identity.mode
     if (author === undefined && last?.hash === hash) return
     const at = author === undefined && !isFirstSight ? timeOfChange(identity, last) : now()
-    const isCreated = last === undefined ? author !== undefined : last.hash === null
-    const made = {
-      hash,
-      at,
-      ...(author ?? external),
-      isFirstSight,
+    add(path, tracked, { hash, at, ...(author ?? external), isFirstSight, ...told }, isBulk)
+  }
+
+  /** Records that a link is at this path, or a file whose bytes were not read. Without an author only of a path that is known, and only news. */
+  function recordEntry(path: string, entry: Entry, { author, isBulk, ...facts }: RecordOptions = {}): void {
+    const known = files.use(path)
+    const is = entry === 'unread' ? { isUnread: true as const } : entry
+    const last = known?.versions.at(-1)
+    const isKnown = entry === 'unread' ? last?.isUnread === true : last?.link === entry.link
+    if (author === undefined && (known === undefined || isKnown)) return
+    const tracked = known ?? files.begin(path)
+    const told = factsOf(tracked, author, facts)
+    tracked.identity = undefined
+    add(path, tracked, { hash: null, at: now(), ...(author ?? external), isFirstSight: false, ...is, ...told }, isBulk)
+  }
+
+  /** What else is known of a version that comes to a path. */
+  function factsOf(
+    tracked: TrackedFile,
+    author: Author | undefined,
+    { renamedFrom, restores, over }: RecordOptions
+  ): Pick<Version, 'renamedFrom' | 'restores' | 'was' | 'isCreated'> {
+    const last = tracked.versions.at(-1)
+    const isCreated = over === undefined && (last === undefined ? author !== undefined : !isSomethingThere(last))
+    const isReplaced = !isCreated && (renamedFrom !== undefined || restores !== undefined)
+    const was = isReplaced ? wasBefore(tracked, over) : undefined
+    return {
       ...(renamedFrom !== undefined && { renamedFrom }),
+      ...(restores !== undefined && { restores }),
+      ...(was !== undefined && { was }),
       ...(isCreated && { isCreated })
     }
-    add(path, tracked, made, isBulk)
   }
 
   /** The time of an external change, kept within what is possible: an mtime can be set to anything, and moves with the file. */
@@ -96,14 +121,15 @@ export function createHistory(bounds: HistoryBounds) {
   }
 
   /** Records that no file is at this path any more. Without an author it is an external change. */
-  function recordGone(path: string, { author = external, renamedTo, link, isBulk }: RecordOptions = {}): void {
+  function recordGone(path: string, { author = external, renamedTo, over, isBulk }: RecordOptions = {}): void {
     const known = files.use(path)
-    // A link has no versions of its own, since a reader of its path gets those of its target; yet it can be brought back.
-    if (known === undefined && link === undefined) return
+    // What another program removes of a file that was never looked at is nothing to tell.
+    if (known === undefined && author === external) return
     const tracked = known ?? files.begin(path)
     tracked.identity = undefined
-    if (link === undefined && tracked.versions.at(-1)?.hash === null) return
-    const was = link === undefined ? modeOf(tracked) : { link }
+    const last = tracked.versions.at(-1)
+    if (over === undefined && last !== undefined && !isSomethingThere(last)) return
+    const was = wasBefore(tracked, over)
     const made = {
       hash: null,
       at: now(),
@@ -117,6 +143,7 @@ export function createHistory(bounds: HistoryBounds) {
 
   return {
     record,
+    recordEntry,
     recordGone,
     /** A number for the versions of one transaction. */
     nextGroup: (): number => seq + 1,
@@ -143,6 +170,7 @@ export function createHistory(bounds: HistoryBounds) {
     was(path: string): Was | undefined {
       const tracked = files.peek(path)
       const last = tracked?.versions.at(-1)
+      if (last?.link !== undefined) return { link: last.link }
       return last?.hash === null ? last.was : tracked && modeOf(tracked)
     },
     /** Oldest first. */
@@ -204,6 +232,13 @@ export function createHistory(bounds: HistoryBounds) {
       files.replace(tracked, [...earlier, ...own])
     }
   }
+}
+
+/** @param over what is there, if it is no version */
+function wasBefore(tracked: TrackedFile, over: Entry | undefined): Was | undefined {
+  if (over !== undefined) return over === 'unread' ? undefined : over
+  const link = tracked.versions.at(-1)?.link
+  return link === undefined ? modeOf(tracked) : { link }
 }
 
 function modeOf({ mode }: TrackedFile): Was | undefined {

@@ -2,11 +2,12 @@
 import { OperationError } from '../../errors.ts'
 import type { FileStore } from '../files/file-store.ts'
 import { identityOf, unknownIdentity } from '../files/identity.ts'
+import { readLink } from '../files/links.ts'
 import { contentHash, readNow } from '../files/read-file.ts'
 import type { RecordedStep, TransactionRecord } from '../files/transaction/record.ts'
 import type { Bases } from './bases.ts'
 import type { History } from './history.ts'
-import type { Author } from './version.ts'
+import { isSomethingThere, type Author } from './version.ts'
 
 interface Parts {
   readonly files: Pick<FileStore, 'open'>
@@ -18,11 +19,16 @@ interface Parts {
 const maxBytes = 16 * 1024 * 1024
 
 export function recordSettled({ agentId, operation, changeSet, steps }: TransactionRecord, parts: Parts): void {
-  const author = { agentId, operation, ...(changeSet !== undefined && { changeSet }) }
+  const group = parts.history.nextGroup()
+  const author = { agentId, operation, ...(changeSet !== undefined && { changeSet }), group }
   for (const step of steps) recordStep(step, author, parts)
 }
 
-function recordStep({ path, before, after, renamedFrom, renamedTo }: RecordedStep, author: Author, parts: Parts): void {
+function recordStep(
+  { path, before, after, renamedFrom, renamedTo, restores }: RecordedStep,
+  author: Author,
+  parts: Parts
+): void {
   const { files, bases, history } = parts
   try {
     const place = files.open(path, 'entry')
@@ -30,9 +36,13 @@ function recordStep({ path, before, after, renamedFrom, renamedTo }: RecordedSte
     try {
       const last = history.last(path)
       if (stat === undefined) {
-        const isKnown = last?.hash === null && last.agentId === author.agentId
-        if (after === null && !isKnown)
-          history.recordGone(path, { author, ...(renamedTo !== undefined && { renamedTo }) })
+        const isKnown = last !== undefined && !isSomethingThere(last) && last.agentId === author.agentId
+        if (after === null && !isKnown) history.recordGone(path, { author, renamedTo })
+        return
+      }
+      if (stat.isSymbolicLink()) {
+        const link = readLink(place)
+        if (last?.link !== link) history.recordEntry(path, { link }, { author, renamedFrom, restores })
         return
       }
       const bytes = stat.isFile() ? readNow(directory, name, maxBytes) : undefined
@@ -44,7 +54,7 @@ function recordStep({ path, before, after, renamedFrom, renamedTo }: RecordedSte
       if (after?.startsWith('sha256:') === true && hash !== after) return
       if (last?.hash === hash && last.agentId === author.agentId) return
       bases.keep(hash, bytes)
-      history.record(path, hash, identityOf(stat), { author, ...(renamedFrom !== undefined && { renamedFrom }) })
+      history.record(path, hash, identityOf(stat), { author, renamedFrom, restores })
     } finally {
       place.close()
     }

@@ -11,7 +11,7 @@ export interface Author {
   readonly group?: number
 }
 
-/** What a deleted file was besides its bytes. */
+/** What a removed or replaced file was besides its bytes. */
 export interface Was {
   /** Permission bits. */
   readonly mode?: number
@@ -19,10 +19,17 @@ export interface Was {
   readonly link?: string
 }
 
+/** What can be at a path without being a version: a symbolic link, or a file whose bytes were not read. */
+export type Entry = { readonly link: string } | 'unread'
+
 /** One state of a file. */
 export interface Version extends Author {
-  /** Null if the file was gone. */
+  /** Null if no file was there whose bytes are known. */
   readonly hash: string | null
+  /** The target, if a symbolic link was there. */
+  readonly link?: string
+  /** True if a file was there whose bytes were not read: it was too large, or the system refused. */
+  readonly isUnread?: true
   /** True for a version that was there when the file was first examined: its author is not known. */
   readonly isFirstSight: boolean
   /** Milliseconds since the epoch. */
@@ -33,7 +40,9 @@ export interface Version extends Author {
   readonly renamedFrom?: string
   /** The path that it has since then. */
   readonly renamedTo?: string
-  /** Only if the file was gone. */
+  /** `seq` of the version with which the file had ended that is there again. */
+  readonly restores?: number
+  /** What the version removed or replaced, if it was another file. */
   readonly was?: Was
   /** True if it is known that no file was there before. */
   readonly isCreated?: true
@@ -50,8 +59,14 @@ export function compact(version: Version): Version {
 export const fileBytes = 900
 const versionBytes = 320
 
-export function sizeOfVersion({ renamedFrom = '', renamedTo = '', was, changeSet = '' }: Version): number {
-  return versionBytes + renamedFrom.length + renamedTo.length + changeSet.length + (was?.link?.length ?? 0)
+export function sizeOfVersion({ renamedFrom = '', renamedTo = '', was, changeSet = '', link = '' }: Version): number {
+  const texts = [renamedFrom, renamedTo, changeSet, link, was?.link ?? '']
+  return texts.reduce((sum, { length }) => sum + length, versionBytes)
+}
+
+/** False if nothing was at the path. */
+export function isSomethingThere({ hash, link, isUnread }: Version): boolean {
+  return hash !== null || link !== undefined || isUnread === true
 }
 
 export function sizeOfVersions(versions: readonly Version[]): number {

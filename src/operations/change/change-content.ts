@@ -6,6 +6,7 @@ import { largeBytes, largeTurn } from '../../support/large-work.ts'
 import { changeFile, findStale, type FileChange, type LockedTurn, type Outcome } from './change-file.ts'
 import { remember } from '../../support/remember.ts'
 import { announceWrite } from './announce.ts'
+import { replacedBy, type Replaced } from './entry-version.ts'
 import { readVersion, recordVersion } from './file-version.ts'
 import { mergeStale, withoutDiff, type Rebased, type StaleChange } from './stale-change.ts'
 import type { VersionTexts } from './version-texts.ts'
@@ -41,6 +42,8 @@ export interface MadeContent {
   readonly current: FileVersion
   readonly bytes: Buffer
   readonly hash: string
+  /** What the answer says of the version before; empty if the change makes no difference. */
+  readonly replaced: Replaced
   /** False if the change makes no difference. */
   readonly isChanged: boolean
   readonly isMerged: boolean
@@ -88,10 +91,11 @@ export async function changeContent<Done extends { readonly hash?: string }>(
     const outcome = { current, bytes, isMerged: merged !== undefined }
     if (bytes.equals(current.bytes)) {
       progress?.({ message: `${path} stays as it is`, done: contentSteps, total: contentSteps })
-      return { done: answer({ ...outcome, hash: current.hash, isChanged: false }), merged }
+      return { done: answer({ ...outcome, hash: current.hash, replaced: {}, isChanged: false }), merged }
     }
     const hash = await hashInTurns(bytes)
-    const done = remember(() => answer({ ...outcome, hash, isChanged: true }))
+    const replaced = replacedBy(context, place, current)
+    const done = remember(() => answer({ ...outcome, hash, replaced, isChanged: true }))
     const recorded = () => (merged === undefined ? done() : { ...done(), ...withoutDiff(merged) })
     const announce = announceWrite(context, place, { before: current.hash, after: hash }, recorded)
     progress?.({ message: `writing ${path}`, done: 2, total: contentSteps })

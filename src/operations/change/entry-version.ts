@@ -1,8 +1,10 @@
-// The version of an entry that is deleted or renamed: the file itself, or the target of a link.
+// The version of an entry that is deleted, renamed or replaced: the file itself, or the target of a link; and whether its bytes are kept.
 import { OperationError } from '../../errors.ts'
+import { readLink } from '../../engine/files/links.ts'
 import { requireRegular, type FileVersion } from '../../engine/files/read-file.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
 import type { OperationContext } from '../../engine/context.ts'
+import type { Entry } from '../../engine/versions/version.ts'
 import { glanceAt, readVersion } from './file-version.ts'
 
 interface EntryVersion {
@@ -30,11 +32,50 @@ export async function readEntry(
     return { version, content: version }
   } catch (error) {
     if (isHashNeeded || !isUnreadable(error)) throw error
+    context.history.recordEntry(place.path, 'unread')
     return { version: undefined, content: undefined }
   }
 }
 
-async function readTarget(
+/** The file that a rename replaces, so that its bytes are kept; undefined if there is none, or it cannot be read: it can be replaced all the same. */
+export async function readReplaced(
+  context: OperationContext,
+  place: OpenEntry,
+  path: string
+): Promise<FileVersion | undefined> {
+  return place.stat?.isFile() === true ? (await readEntry(context, place, path, false)).version : undefined
+}
+
+/** What a change removes or replaces, for the history, if that is no version. */
+export function entryAt(place: OpenEntry, version: FileVersion | undefined): Entry | undefined {
+  if (place.stat === undefined || version !== undefined) return undefined
+  return place.stat.isSymbolicLink() ? { link: readLink(place) } : 'unread'
+}
+
+/** What an answer says of the version that its change has replaced. */
+export interface Replaced {
+  /** Other names that keep the old bytes. */
+  readonly links_broken?: number
+  readonly kept?: false
+}
+
+export function replacedBy(context: Pick<OperationContext, 'bases'>, place: OpenEntry, version: FileVersion): Replaced {
+  const { links } = version
+  return { ...(links > 1 && { links_broken: links - 1 }), ...notKept(context, place, version) }
+}
+
+/** For answers: says so if the bytes that a change replaces or removes cannot be had back. A link is kept by its target. */
+export function notKept(
+  { bases }: Pick<OperationContext, 'bases'>,
+  { stat }: Pick<OpenEntry, 'stat'>,
+  version: FileVersion | undefined
+): { kept?: false } {
+  if (stat?.isFile() !== true || (version !== undefined && bases.has(version.hash))) return {}
+  return { kept: false }
+}
+
+/** What a reader of a link gets. */
+export async function readTarget(
   context: OperationContext,
   path: string,
   isHashNeeded: boolean

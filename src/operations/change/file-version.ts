@@ -132,8 +132,3 @@ export function assertMayCreate(
       : `File does not exist: ${path}. Pass create_if_missing: true to create it; ${lister} shows the files there.`
   throw new OperationError('FILE_NOT_FOUND', message, { path })
 }
-
-/** For answers of changing operations: the number of other names that keep the old bytes. */
-export function linksBroken({ links }: FileVersion): { links_broken?: number } {
-  return links > 1 ? { links_broken: links - 1 } : {}
-}

@@ -1,9 +1,9 @@
 // Commits a plan, and records its versions as the caller's, all in the tick of the change.
 import type { OperationContext } from '../../engine/context.ts'
 import { unknownIdentity, type FileIdentity } from '../../engine/files/identity.ts'
-import { readLink } from '../../engine/files/links.ts'
 import type { PathChange } from '../../engine/files/transaction/step.ts'
-import type { Author } from '../../engine/versions/version.ts'
+import type { Author, Entry } from '../../engine/versions/version.ts'
+import { entryAt } from '../change/entry-version.ts'
 import { authorOf } from '../change/file-version.ts'
 
 interface CommitOptions {
@@ -23,9 +23,7 @@ export async function commitPlan(
 ): Promise<void> {
   const { files, history, caller, receipt } = context
   const author = authorOf(caller, operation)
-  const links = changes.map(({ place, after }) =>
-    after.kind === 'none' && place.stat?.isSymbolicLink() === true ? readLink(place) : undefined
-  )
+  const links = changes.map(linksOf)
   const unsure = await files.commit(changes, {
     ...author,
     assertHeld,
@@ -36,45 +34,60 @@ export async function commitPlan(
       receipt?.made()
       const all = { ...author, group: history.nextGroup() }
       for (const [index, change] of changes.entries())
-        record(context, change, all, { identity: identities[index], link: links[index], isWhole: isWhole(change) })
+        record(context, change, all, { ...links[index]!, identity: identities[index], isWhole: isWhole(change) })
     }
   })
   if (unsure !== undefined) throw unsure
 }
 
-interface Made {
+/** Links that the change moves or replaces, read before it. */
+interface Links {
+  /** What it removes or replaces, if that is no version. */
+  readonly over: Entry | undefined
+  /** What is moved to the path, if that is no version. */
+  readonly moved: Entry | undefined
+}
+
+function linksOf({ place, before, after }: PathChange): Links {
+  return {
+    over: entryAt(place, before.kind === 'file' ? before.version : undefined),
+    moved: after.kind === 'moved' ? entryAt(after.from, after.version) : undefined
+  }
+}
+
+interface Made extends Links {
   readonly identity: FileIdentity | undefined
-  readonly link: string | undefined
   readonly isWhole: boolean
 }
 
 function record(
   { bases, history, reads, caller }: OperationContext,
-  { place: { path: canonical }, path, before, after, renamedFrom, renamedTo }: PathChange,
+  { place: { path: canonical }, path, before, after, renamedFrom, renamedTo, restores }: PathChange,
   author: Author,
-  { identity = unknownIdentity, link, isWhole }: Made
+  { identity = unknownIdentity, over, moved, isWhole }: Made
 ): void {
+  const facts = { author, over, renamedFrom, restores }
   switch (after.kind) {
     case 'none':
-      return history.recordGone(canonical, { author, link, ...(renamedTo !== undefined && { renamedTo }) })
+      return history.recordGone(canonical, { author, over, renamedTo })
     case 'bytes': {
       const { hash, bytes } = after
       bases.keep(hash, bytes)
-      history.record(canonical, hash, identity, { author, ...(renamedFrom !== undefined && { renamedFrom }) })
+      history.record(canonical, hash, identity, facts)
       const from = before.kind === 'file' && !isWhole ? { from: before.version.hash } : {}
       return reads.recordKnown(caller.agentId, { path: canonical, given: path, hash, ...from })
     }
     case 'moved': {
       const { version, from } = after
-      if (version === undefined) return history.recordGone(canonical, { author })
+      if (version === undefined) return history.recordEntry(canonical, moved ?? 'unread', facts)
       bases.keep(version.hash, version.bytes)
-      history.record(canonical, version.hash, identity, { author, renamedFrom: from.path })
+      history.record(canonical, version.hash, identity, { ...facts, renamedFrom: from.path })
       // Where names are exchanged, a reader of either looks again.
       if (before.kind === 'none') reads.move(from.path, canonical, path, caller.agentId)
       return undefined
     }
     case 'link':
-      return undefined
+      return history.recordEntry(canonical, { link: after.target }, facts)
     default:
       return after satisfies never
   }

@@ -3,12 +3,11 @@ import { splitMark } from '../../engine/diff/lines.ts'
 import { assertMayCreate } from '../change/file-version.ts'
 import type { OperationContext } from '../../engine/context.ts'
 import { requireAbsent } from '../../engine/files/preconditions.ts'
-import type { FileVersion } from '../../engine/files/read-file.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
 import { appended, leavesLineOpen } from '../async-append.ts'
 import { newText, requireOneForm } from '../async-update.ts'
 import { findStale, type Outcome } from '../change/change-file.ts'
-import { readEntry } from '../change/entry-version.ts'
+import { readEntry, readReplaced } from '../change/entry-version.ts'
 import { readVersion } from '../change/file-version.ts'
 import {
   describeMerge,
@@ -192,13 +191,8 @@ async function judgeRename(
   target.renamedFrom = from.path
   target.mayReplace = overwrite
   target.createDirs = create_dirs
-  if (to.stat?.isFile() === true) target.current ??= await readable(context, to, new_path)
+  target.current ??= await readReplaced(context, to, new_path)
   return { done: { plan: target, source } }
-}
-
-/** Undefined if it is too large or may not be read: it can be replaced all the same. */
-async function readable(context: OperationContext, place: OpenEntry, path: string): Promise<FileVersion | undefined> {
-  return (await readEntry(context, place, path, false)).version
 }
 
 /** Two names of one file: both stay. */

@@ -8,6 +8,7 @@ import { StaleFileError } from '../../engine/files/preconditions.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
 import { publishContention } from '../change/change-file.ts'
 import { answerContention } from '../change/contention.ts'
+import { notKept } from '../change/entry-version.ts'
 import { answerMerged, withoutDiff, type Merged } from '../change/stale-change.ts'
 import type { HeldTurn } from '../locking/with-locks.ts'
 import { withLocks } from '../locking/with-locks.ts'
@@ -70,7 +71,7 @@ async function carryOut(
     assertHeld: () => lock.assertHeld(),
     isWhole: ({ place }) => whole.has(place.path),
     answer: () =>
-      answer(verdicts.map((verdict, index) => ({ ...resultOf(items[index]!, verdict), ...shortly(verdict) })))
+      answer(verdicts.map((verdict, index) => ({ ...resultOf(items[index]!, verdict, context), ...shortly(verdict) })))
   })
   return verdicts
 }
@@ -104,7 +105,7 @@ function shortly({ merged }: Made) {
   return merged === undefined ? {} : withoutDiff(merged)
 }
 
-function resultOf(item: Item, { done: { plan, source } }: Made): ChangeResult {
+function resultOf(item: Item, { done: { plan, source } }: Made, context: OperationContext): ChangeResult {
   const { kind, input } = item
   const previous = (source ?? plan).current
   return {
@@ -114,7 +115,8 @@ function resultOf(item: Item, { done: { plan, source } }: Made): ChangeResult {
     previous_hash: previous?.hash ?? null,
     hash: hashAfter(plan) ?? null,
     bytes_written: isChanged(plan) && plan.after?.kind === 'bytes' ? plan.after.bytes.length : 0,
-    changed: isChanged(plan)
+    changed: isChanged(plan),
+    ...(isChanged(plan) && !plan.isMoved && notKept(context, plan.place, plan.current))
   }
 }
 
@@ -138,7 +140,7 @@ async function answerMade(
   const results: ChangeResult[] = []
   const room = createRoom(context)
   for (const [index, verdict] of verdicts.entries()) {
-    const result = resultOf(items[index]!, verdict)
+    const result = resultOf(items[index]!, verdict, context)
     if (isDryRun) results.push(room({ ...result, ...(await preview(context, items[index]!, verdict, diffFormat)) }))
     else results.push(room(await withMerged(context, result, verdict.merged, diffFormat)))
   }

@@ -1,12 +1,12 @@
-// Makes one transaction of what is taken back of each file: names that files give up and get, and what is in their way.
+// Makes one transaction of what is taken back of each file: files that meet at one name are one step of it.
 import type { UndoConflict } from '../../../schemas/undo.ts'
-import { OperationError } from '../../errors.ts'
+import { isOperationError, OperationError } from '../../errors.ts'
 import type { OperationContext } from '../../engine/context.ts'
-import type { FileVersion } from '../../engine/files/read-file.ts'
 import { readLink } from '../../engine/files/links.ts'
+import type { FileVersion } from '../../engine/files/read-file.ts'
 import type { PathChange } from '../../engine/files/transaction/step.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
-import { readVersion } from '../change/file-version.ts'
+import { notKept, readEntry } from '../change/entry-version.ts'
 import { conflict, type TakenBack } from './take-back.ts'
 
 export interface ChangedFile {
@@ -17,6 +17,7 @@ export interface ChangedFile {
   readonly count: number
   /** Of the version that it gets. */
   readonly bytes?: { readonly hash: string; readonly bytes: Buffer } | undefined
+  readonly kept?: false
 }
 
 export interface Composed {
@@ -30,54 +31,73 @@ export async function composeChanges(context: OperationContext, places: Readonly
   const versions = new Map<string, FileVersion>()
   for (const [path, place] of places) {
     context.files.checkWritable(place, path)
-    if (place.stat?.isFile() === true) versions.set(path, await readVersion(context, place, path))
-    else if (place.stat?.isSymbolicLink() !== true) context.history.recordGone(path)
+    const version = await look(context, place, path)
+    if (version !== undefined) versions.set(path, version)
   }
 
-  /** Whether a name that a file is to get is free, or given up by another one. */
-  function isFree(path: string, lineage: string, leaving: ReadonlySet<string>): boolean {
-    const place = places.get(path)
+  /** Whether a name that a file is to get is free, its own, or given up by another one. */
+  function isFree({ lineage, target }: TakenBack, leaving: ReadonlySet<string>): boolean {
+    const place = places.get(target.path)
     if (place === undefined || place.isFolder) return false
-    if (place.stat === undefined || path === lineage) return place.stat?.isDirectory() !== true
-    return leaving.has(path) && place.stat.isFile()
+    if (place.stat === undefined) return true
+    if (!place.stat.isFile() && !place.stat.isSymbolicLink()) return false
+    return isThere(lineage) && lineage.path === target.path ? true : leaving.has(target.path)
   }
 
   function compose(taken: readonly TakenBack[], isPartial: boolean): Composed {
     const conflicts = taken.flatMap((one) => one.conflicts)
     let useful = taken.filter((one) => isPartial || one.conflicts.length === 0).filter(isChange)
     for (;;) {
-      const leaving = new Set(
-        useful
-          .filter(({ lineage, target }) => target.content.kind === 'none' || target.path !== lineage.path)
-          .map(({ lineage }) => lineage.path)
-      )
-      const wanted = new Map<string, number>()
-      for (const { target } of useful)
-        if (target.content.kind !== 'none') wanted.set(target.path, (wanted.get(target.path) ?? 0) + 1)
-      const blocked = useful.filter(
-        ({ lineage, target }) =>
-          target.content.kind !== 'none' &&
-          (wanted.get(target.path)! > 1 || !isFree(target.path, isThere(lineage) ? lineage.path : '', leaving))
-      )
-      if (blocked.length === 0) break
-      for (const one of blocked)
-        conflicts.push(conflict(context, one.target, one.lineage.changes.at(-1)!, 'in_the_way'))
-      useful = useful.filter((one) => !blocked.includes(one))
+      const leaving = new Set(useful.filter(isLeaving).map(({ lineage }) => lineage.path))
+      const arriving = useful.filter(({ target }) => target.content.kind !== 'none')
+      const wanted = countBy(arriving, ({ target }) => target.path)
+      const blocked = new Map<TakenBack, UndoConflict>()
+      for (const one of arriving) {
+        const isInTheWay = wanted.get(one.target.path)! > 1 || !isFree(one, leaving)
+        const stop = isInTheWay ? conflictOf(one, 'in_the_way') : refusalOf(one)
+        if (stop !== undefined) blocked.set(one, stop)
+      }
+      if (blocked.size === 0) break
+      conflicts.push(...blocked.values())
+      useful = useful.filter((one) => !blocked.has(one))
     }
     return { changes: changesOf(useful), changed: useful.map(describe), conflicts }
+  }
+
+  function conflictOf({ lineage, target }: TakenBack, reason: 'in_the_way' | 'refused', why?: string): UndoConflict {
+    return conflict(context, target, lineage.changes.at(-1)!, reason, { why })
+  }
+
+  /** What forbids to change the content of a file in place forbids an update, too. */
+  function refusalOf(one: TakenBack): UndoConflict | undefined {
+    const { lineage, target } = one
+    const { path, content } = target
+    const version = versions.get(path)
+    const isInPlace = isThere(lineage) && lineage.path === path && content.kind === 'bytes'
+    if (!isInPlace || version === undefined || content.bytes === undefined) return undefined
+    try {
+      context.files.checkReplaceable(path, version, content.bytes)
+      return undefined
+    } catch (error) {
+      if (isOperationError(error, 'ACCESS_DENIED') || isOperationError(error, 'FILE_TOO_LARGE'))
+        return conflictOf(one, 'refused', error.message)
+      throw error
+    }
   }
 
   function changesOf(useful: readonly TakenBack[]): PathChange[] {
     const moved = new Set(useful.filter(isMove).map(({ lineage }) => lineage.path))
     const changes = new Map<string, PathChange>()
-    for (const { lineage, target } of useful) {
-      const { content } = target
-      if (content.kind === 'none') changes.set(lineage.path, { ...at(lineage.path, moved), after: { kind: 'none' } })
-      else changes.set(target.path, { ...at(target.path, moved), ...arrival({ lineage, target }) })
+    for (const one of useful)
+      if (one.target.content.kind !== 'none')
+        changes.set(one.target.path, { ...at(one.target.path, moved), ...arrival(one) })
+    for (const one of useful) {
+      const { lineage, target } = one
+      // What comes to the name that a file gives up takes its place in one step.
+      if (!isLeaving(one) || changes.has(lineage.path)) continue
+      const renamedTo = isMove(one) ? target.path : undefined
+      changes.set(lineage.path, { ...at(lineage.path, moved), after: { kind: 'none' }, renamedTo })
     }
-    for (const { lineage, target } of useful)
-      if (isMove({ lineage, target }) && !changes.has(lineage.path))
-        changes.set(lineage.path, { ...at(lineage.path, moved), after: { kind: 'none' }, renamedTo: target.path })
     return [...changes.values()]
   }
 
@@ -93,57 +113,80 @@ export async function composeChanges(context: OperationContext, places: Readonly
     return { place, path, before, isMoved: moved.has(path) }
   }
 
-  function arrival({
-    lineage,
-    target
-  }: Pick<TakenBack, 'lineage' | 'target'>): Pick<PathChange, 'after' | 'renamedFrom'> {
-    const { content } = target
+  function arrival(one: TakenBack): Pick<PathChange, 'after' | 'renamedFrom' | 'restores'> {
+    const { lineage } = one
     const like = isThere(lineage) ? versions.get(lineage.path) : undefined
-    const from = isMove({ lineage, target }) ? { renamedFrom: lineage.path } : {}
-    if (content.kind === 'link') return { after: { kind: 'link', target: content.target } }
+    const facts = isThere(lineage)
+      ? { renamedFrom: isMove(one) ? lineage.path : undefined }
+      : { restores: lineage.changes.at(-1)?.version.seq }
+    return { after: contentOf(one, like), ...facts }
+  }
+
+  function contentOf({ lineage, target: { content } }: TakenBack, like: FileVersion | undefined): PathChange['after'] {
+    const from = places.get(lineage.path) as OpenEntry
+    if (content.kind === 'link') return { kind: 'link', target: content.target }
+    if (content.kind === 'unread') return { kind: 'moved', from, version: undefined }
     if (content.kind !== 'bytes') throw new OperationError('SERVER_ERROR', 'An undo has no bytes to write.')
     const { hash, bytes, mode } = content
-    if (bytes !== undefined && bytes.length > 0 && like?.hash !== hash)
-      return { after: { kind: 'bytes', bytes, hash, like, mode }, ...from }
-    if (like?.hash === hash)
-      return { after: { kind: 'moved', from: places.get(lineage.path) as OpenEntry, version: like }, ...from }
-    return { after: { kind: 'bytes', bytes: bytes ?? Buffer.alloc(0), hash, like, mode }, ...from }
+    if (like?.hash === hash) return { kind: 'moved', from, version: like }
+    return { kind: 'bytes', bytes: bytes ?? Buffer.alloc(0), hash, like, mode }
   }
 
   function describe({ lineage, target, count }: TakenBack): ChangedFile {
     const { content } = target
-    const hash = content.kind === 'bytes' ? content.hash : null
+    const place = places.get(lineage.path)
+    const version = isThere(lineage) ? versions.get(lineage.path) : undefined
+    const isReplaced = isThere(lineage) && content.kind !== 'unread' && place !== undefined
     return {
       from: lineage.path,
       to: content.kind === 'none' ? lineage.path : target.path,
-      previous_hash: isThere(lineage) ? (versions.get(lineage.path)?.hash ?? null) : null,
-      hash,
+      previous_hash: version?.hash ?? null,
+      hash: content.kind === 'bytes' ? content.hash : null,
       count,
+      ...(isReplaced && notKept(context, place, version)),
       ...(content.kind === 'bytes' &&
         content.bytes !== undefined && { bytes: { hash: content.hash, bytes: content.bytes } })
     }
   }
 
-  function isChange({ lineage, target, count }: TakenBack): boolean {
-    const { state, path } = lineage
-    const { content } = target
-    if (count === 0) return false
-    if (content.kind === 'bytes') return state.kind !== 'file' || state.hash !== content.hash || path !== target.path
-    if (content.kind === 'link') return readLinkAt(places.get(target.path)) !== content.target
-    return content.kind === 'none' && state.kind !== 'none'
-  }
-
   return { compose }
 }
 
-function isThere({ state }: TakenBack['lineage']): boolean {
-  return state.kind === 'file'
+/** @returns undefined for what is no file, or one that cannot be read */
+async function look(context: OperationContext, place: OpenEntry, path: string): Promise<FileVersion | undefined> {
+  const { history } = context
+  if (place.stat?.isSymbolicLink() === true) history.recordEntry(place.path, { link: readLink(place) })
+  else if (place.stat?.isFile() === true) return (await readEntry(context, place, path, false)).version
+  else history.recordGone(place.path)
+  return undefined
 }
 
-function isMove({ lineage, target }: Pick<TakenBack, 'lineage' | 'target'>): boolean {
+function isChange({ lineage, target, count }: TakenBack): boolean {
+  const { state, path } = lineage
+  const { content } = target
+  if (count === 0) return false
+  if (content.kind === 'none') return isThere(lineage)
+  if (path !== target.path) return true
+  if (content.kind === 'bytes') return state.kind !== 'file' || state.hash !== content.hash
+  if (content.kind === 'link') return state.kind !== 'link' || state.target !== content.target
+  return false
+}
+
+function isThere({ state }: TakenBack['lineage']): boolean {
+  return state.kind !== 'none' && state.kind !== 'unknown'
+}
+
+/** Whether a file gives up its name. */
+function isLeaving(one: TakenBack): boolean {
+  return isThere(one.lineage) && (one.target.content.kind === 'none' || isMove(one))
+}
+
+function isMove({ lineage, target }: TakenBack): boolean {
   return isThere(lineage) && target.content.kind !== 'none' && target.path !== lineage.path
 }
 
-function readLinkAt(place: OpenEntry | undefined): string | undefined {
-  return place?.stat?.isSymbolicLink() === true ? readLink(place) : undefined
+function countBy<Item>(items: readonly Item[], keyOf: (item: Item) => string): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const item of items) counts.set(keyOf(item), (counts.get(keyOf(item)) ?? 0) + 1)
+  return counts
 }

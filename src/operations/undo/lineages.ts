@@ -8,6 +8,8 @@ export type State =
   | { readonly kind: 'none' }
   | { readonly kind: 'file'; readonly hash: string; readonly mode?: number | undefined }
   | { readonly kind: 'link'; readonly target: string }
+  /** A file whose bytes were not read: it can be moved, and nothing else. */
+  | { readonly kind: 'unread' }
   | { readonly kind: 'unknown' }
 
 export interface LineageChange {
@@ -27,7 +29,13 @@ export interface Lineage {
   readonly changes: LineageChange[]
 }
 
+interface Event {
+  readonly path: string
+  readonly version: Version
+}
+
 const none: State = { kind: 'none' }
+const unknown: State = { kind: 'unknown' }
 /** After this many files other calls get a turn. */
 const filesPerTurn = 200
 
@@ -35,7 +43,7 @@ export async function readLineages({
   history,
   signal
 }: Pick<OperationContext, 'history' | 'signal'>): Promise<Lineage[]> {
-  const events: { path: string; version: Version }[] = []
+  const events: Event[] = []
   let count = 0
   for (const path of history.paths()) {
     for (const version of history.versions(path)) events.push({ path, version })
@@ -46,26 +54,84 @@ export async function readLineages({
   }
   events.sort((one, other) => one.version.seq - other.version.seq)
   const lives = new Lives()
-  for (const { path, version } of events) lives.add(path, version)
+  for (const together of groupsOf(events)) lives.add(together)
   return lives.all
+}
+
+/** What one transaction has made counts as made at once. */
+function* groupsOf(events: readonly Event[]): Generator<readonly Event[]> {
+  let together: Event[] = []
+  for (const event of events) {
+    const { group } = event.version
+    if (together.length > 0 && (group === undefined || group !== together[0]!.version.group)) {
+      yield together
+      together = []
+    }
+    together.push(event)
+  }
+  if (together.length > 0) yield together
 }
 
 class Lives {
   readonly all: Lineage[] = []
-  /** By the name that it has. */
+  /** By the name that it has, or had last. */
   readonly #at = new Map<string, Lineage>()
-  /** Files whose names are being taken: by a rename, or within one transaction. */
+  /** Files that have left a name by a rename whose other half comes next. */
   readonly #leaving = new Map<string, Lineage>()
-  #group: number | undefined
+  /** By the version with which it ended. */
+  readonly #ended = new Map<number, Lineage>()
 
-  add(path: string, version: Version): void {
-    if (version.group !== this.#group) this.#leaving.clear()
-    this.#group = version.group
-    if (version.renamedFrom !== undefined) return this.#move(path, version, version.renamedFrom)
-    if (version.renamedTo !== undefined) return this.#leave(path)
-    const lineage = this.#at.get(path) ?? this.#begin(path, firstOf(version))
-    if (version.isFirstSight) return void (lineage.state = stateOf(version))
-    push(lineage, version, path, stateOf(version))
+  add(events: readonly Event[]): void {
+    const arrivals = new Map<string, Lineage>()
+    for (const { path, version } of events) {
+      const lineage = this.#arrivalOf(path, version)
+      if (lineage !== undefined) arrivals.set(path, lineage)
+    }
+    const moving = new Set(arrivals.values())
+    const occupants = new Map(events.map(({ path }) => [path, this.#at.get(path)]))
+    for (const lineage of moving) if (this.#at.get(lineage.path) === lineage) this.#at.delete(lineage.path)
+    for (const { path, version } of events) {
+      const arrival = arrivals.get(path)
+      const occupant = occupants.get(path)
+      const staying = occupant !== undefined && moving.has(occupant) ? 'left' : occupant
+      if (arrival !== undefined) this.#arrive(path, version, arrival, staying)
+      else if (version.renamedTo !== undefined) this.#leave(path, staying)
+      else this.#change(path, version, staying)
+    }
+  }
+
+  /** The file that comes to a path from another name, or from the dead. */
+  #arrivalOf(path: string, version: Version): Lineage | undefined {
+    const { renamedFrom: from, restores } = version
+    if (restores !== undefined) return this.#ended.get(restores) ?? this.#begin(path, none)
+    if (from === undefined) return undefined
+    const there = this.#at.get(from)
+    if (there !== undefined && there.state.kind !== 'none') return there
+    const left = this.#leaving.get(from)
+    this.#leaving.delete(from)
+    // A rename changes no content; an undo may do both at once.
+    return left ?? this.#begin(from, version.operation === 'async_undo' ? unknown : stateOf(version))
+  }
+
+  #arrive(path: string, version: Version, lineage: Lineage, staying: Lineage | 'left' | undefined): void {
+    const replaced = staying ?? (version.isCreated === true ? undefined : this.#begin(path, unknown))
+    if (replaced !== undefined && replaced !== 'left' && replaced.state.kind !== 'none')
+      this.#push(replaced, version, path, none)
+    this.#at.set(path, lineage)
+    this.#push(lineage, version, path, stateOf(version))
+  }
+
+  #leave(path: string, staying: Lineage | 'left' | undefined): void {
+    if (staying === undefined || staying === 'left') return
+    this.#at.delete(path)
+    this.#leaving.set(path, staying)
+  }
+
+  #change(path: string, version: Version, staying: Lineage | 'left' | undefined): void {
+    const lineage = staying === undefined ? this.#begin(path, firstOf(version)) : staying
+    const changed = lineage === 'left' ? this.#begin(path, none) : lineage
+    if (version.isFirstSight) changed.state = stateOf(version)
+    else this.#push(changed, version, path, stateOf(version))
   }
 
   #begin(path: string, state: State): Lineage {
@@ -75,58 +141,29 @@ class Lives {
     return lineage
   }
 
-  #leave(path: string): void {
-    const lineage = this.#at.get(path)
-    if (lineage === undefined) return
-    this.#at.delete(path)
-    this.#leaving.set(path, lineage)
-  }
-
-  #move(path: string, version: Version, from: string): void {
-    const lineage = this.#leaving.get(from) ?? this.#at.get(from) ?? this.#begin(from, { kind: 'unknown' })
-    this.#leaving.delete(from)
-    if (this.#at.get(from) === lineage) this.#at.delete(from)
-    comeBack(lineage, version)
-    const replaced = this.#at.get(path)
-    if (replaced !== undefined && replaced !== lineage) {
-      push(replaced, version, path, none)
-      // It may move on in the same transaction, which is seen later.
-      if (version.group !== undefined) this.#leaving.set(path, replaced)
-    }
-    this.#at.set(path, lineage)
-    push(lineage, version, path, stateOf(version))
+  #push(lineage: Lineage, version: Version, path: string, after: State): void {
+    const { state, path: from } = lineage
+    const at = after.kind === 'none' ? from : path
+    const before = after.kind === 'none' ? known(state, version) : state
+    lineage.changes.push({ version, from, path: at, before, after })
+    lineage.state = after
+    lineage.path = at
+    if (after.kind === 'none') this.#ended.set(version.seq, lineage)
   }
 }
 
-/** A file whose name another one has taken in this transaction was not replaced: it moves on. */
-function comeBack(lineage: Lineage, { group }: Version): void {
-  const last = lineage.changes.at(-1)
-  const isReplaced = last?.after.kind === 'none' && last.version.renamedFrom !== undefined
-  if (last === undefined || group === undefined || last.version.group !== group || !isReplaced) return
-  lineage.changes.pop()
-  lineage.state = last.before
-  lineage.path = last.from
-}
-
-function push(lineage: Lineage, version: Version, path: string, after: State): void {
-  const { state: before, path: from } = lineage
-  const was = version.was?.link
-  const known: State = was === undefined ? withMode(before, version) : { kind: 'link', target: was }
-  const at = after.kind === 'none' ? from : path
-  lineage.changes.push({ version, from, path: at, before: known, after })
-  lineage.state = after
-  lineage.path = at
-}
-
-/** What is known of the mode is kept with the removal. */
-function withMode(state: State, { was }: Version): State {
+/** What a version that ends a file tells of it. */
+function known(state: State, { was }: Version): State {
+  if (was?.link !== undefined) return { kind: 'link', target: was.link }
   return state.kind === 'file' && was?.mode !== undefined ? { ...state, mode: was.mode } : state
 }
 
 function firstOf({ isCreated, isFirstSight }: Version): State {
-  return isCreated === true || isFirstSight ? none : { kind: 'unknown' }
+  return isCreated === true || isFirstSight ? none : unknown
 }
 
-function stateOf({ hash }: Version): State {
-  return hash === null ? none : { kind: 'file', hash }
+function stateOf({ hash, link, isUnread }: Version): State {
+  if (hash !== null) return { kind: 'file', hash }
+  if (link !== undefined) return { kind: 'link', target: link }
+  return isUnread === true ? { kind: 'unread' } : none
 }

@@ -18,8 +18,7 @@ export interface Target {
         readonly bytes: Buffer | undefined
         readonly mode?: number | undefined
       }
-    | { readonly kind: 'link'; readonly target: string }
-    | { readonly kind: 'unknown' }
+    | Exclude<State, { readonly kind: 'none' | 'file' }>
 }
 
 export interface TakenBack {
@@ -91,22 +90,24 @@ async function takeRunBack(context: OperationContext, now: Target, run: Run): Pr
   const { before } = first
   const { after } = last
   const refuse = (reason: Reason, merge_conflicts?: MergeConflict[]) =>
-    conflict(context, now, last, reason, merge_conflicts)
-  const isMoved = first.from !== last.path
-  if (isMoved && now.content.kind !== 'none' && after.kind !== 'none' && now.path !== last.path)
+    conflict(context, now, last, reason, { merge_conflicts })
+  const isMoved = first.from !== last.path && after.kind !== 'none'
+  if (isMoved && now.content.kind !== 'none' && now.path !== last.path && now.path !== first.from)
     return refuse('renamed_again')
-  const path = isMoved && after.kind !== 'none' ? first.from : now.path
+  const path = isMoved ? first.from : now.path
   if (before.kind === 'unknown' || after.kind === 'unknown') return refuse('not_kept')
+  // It was taken back before.
+  if (isSameContent(now.content, before)) return { ...now, path }
   if (after.kind === 'none') {
     if (before.kind === 'none') return now
-    if (now.content.kind === 'none')
-      return restored(context, { path: first.from, before: withMode(before, last.before) }, refuse)
-    return isSameContent(now.content, before) ? { ...now, path } : refuse('created_again')
+    if (now.content.kind !== 'none') return refuse('created_again')
+    return restored(context, { path: first.from, before: withMode(before, last.before) }, refuse)
   }
   if (now.content.kind === 'none') return before.kind === 'none' ? now : { path, content: now.content }
   if (before.kind === 'none')
     return isSameContent(now.content, after) ? { path: now.path, content: { kind: 'none' } } : refuse('built_upon')
   if (isSame(before, after)) return { ...now, path }
+  if (before.kind === 'unread' || after.kind === 'unread') return refuse('not_kept')
   if (isSameContent(now.content, after)) return restored(context, { path, before }, refuse)
   if (before.kind !== 'file' || after.kind !== 'file' || now.content.kind !== 'bytes') return refuse('built_upon')
   return merged(context, { path, content: now.content }, { before: before.hash, after: after.hash }, refuse)
@@ -120,6 +121,7 @@ async function restored(
   refuse: Refuse
 ): Promise<Target | UndoConflict> {
   if (before.kind === 'link') return { path, content: before }
+  if (before.kind === 'unread') return refuse('not_kept')
   if (before.kind !== 'file') return { path, content: { kind: 'none' } }
   const { hash, mode } = before
   const bytes = await bases.get(hash)
@@ -148,11 +150,14 @@ async function merged(
 
 function isSameContent(content: Target['content'], state: State): boolean {
   if (content.kind === 'bytes') return state.kind === 'file' && state.hash === content.hash
-  return content.kind === 'link' && state.kind === 'link' && state.target === content.target
+  if (content.kind === 'link') return state.kind === 'link' && state.target === content.target
+  return content.kind === 'unread' && state.kind === 'unread'
 }
 
 function isSame(one: State, other: State): boolean {
-  return one.kind === 'file' && other.kind === 'file' && one.hash === other.hash
+  if (one.kind === 'file') return other.kind === 'file' && one.hash === other.hash
+  if (one.kind === 'link') return other.kind === 'link' && one.target === other.target
+  return one.kind === 'unread' && other.kind === 'unread'
 }
 
 const words: Readonly<Record<Reason, string>> = {
@@ -162,6 +167,7 @@ const words: Readonly<Record<Reason, string>> = {
   created_again: 'the name is taken by another file since: move that file away, then undo again.',
   renamed_again: 'the file was renamed once more since: take that back first, or rename it yourself.',
   in_the_way: 'something else is at the name that the file had: move it away, then undo again.',
+  refused: 'the file must not be changed.',
   not_kept:
     'the versions that this needs are no longer kept (crud.base_cache_bytes, crud.max_history_bytes): change the file yourself.'
 }
@@ -171,9 +177,9 @@ export function conflict(
   { path }: Pick<Target, 'path'>,
   { version }: Pick<LineageChange, 'version'>,
   reason: Reason,
-  merge_conflicts?: MergeConflict[]
+  { merge_conflicts, why = words[reason] }: { merge_conflicts?: MergeConflict[] | undefined; why?: string | undefined }
 ): UndoConflict {
   const shown = shownPath(path, files)
-  const message = `${shown}: the change by ${version.agentId} is not taken back, because ${words[reason]}`
+  const message = `${shown}: the change by ${version.agentId} is not taken back, because ${why}`
   return { path: shown, hash: version.hash, reason, message, ...(merge_conflicts !== undefined && { merge_conflicts }) }
 }

@@ -105,7 +105,9 @@ function isVersion(value: unknown): boolean {
     seq: 'number'
   })
   if (!isOne || !isFields(value) || !isWas(value['was'])) return false
-  if (!['string', 'undefined'].includes(typeof value['changeSet'])) return false
+  const { changeSet, link, restores } = value
+  if (![changeSet, link].every((text) => ['string', 'undefined'].includes(typeof text))) return false
+  if (!['number', 'undefined'].includes(typeof restores)) return false
   return value['hash'] === null || typeof value['hash'] === 'string'
 }
 

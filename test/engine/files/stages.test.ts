@@ -129,7 +129,13 @@ t.test('a write, a creation, a delete and a rename of a host that has lost the t
     () =>
       late.rename(
         { place: files.gone[0], path: 'gone.txt', current: files.gone[1] },
-        { place: late.open(tree.path('new.txt'), 'entry'), path: 'new.txt', overwrite: false, createDirs: false },
+        {
+          place: late.open(tree.path('new.txt'), 'entry'),
+          path: 'new.txt',
+          overwrite: false,
+          createDirs: false,
+          current: undefined
+        },
         { assertHeld: lose }
       )
   ]

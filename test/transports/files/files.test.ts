@@ -364,3 +364,15 @@ t.test('sizes and access are checked as on every route', async (t) => {
     )
   t.strictSame(tree.all(), ['f'])
 })
+
+t.test('a change whose replaced bytes are not kept says so in a header', async (t) => {
+  const { http } = await start(t, { a: 'a\n', b: 'b\n' }, { crud: { base_cache_bytes: 0 } })
+  const put = await http('PUT', 'a', { 'if-match': tag('a\n') }, 'new\n')
+  t.same([put.status, put.header('x-kept'), put.json()['kept']], [200, 'false', false])
+  const patch = { 'if-match': tag('new\n'), 'content-type': 'application/json' }
+  const patches = JSON.stringify({ patches: [{ old_string: 'new', new_string: 'newer' }] })
+  t.equal((await http('PATCH', 'a', patch, patches)).header('x-kept'), 'false')
+  t.equal((await http('DELETE', 'b')).header('x-kept'), 'false')
+  const kept = await start(t, { a: 'a\n' })
+  t.equal((await kept.http('DELETE', 'a')).header('x-kept'), null)
+})

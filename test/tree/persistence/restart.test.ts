@@ -1,5 +1,5 @@
 // What an agent relies on is there after a restart: versions and who made them, leases, places in queues, what it must be told.
-import { existsSync, statSync, unlinkSync } from 'node:fs'
+import { existsSync, readlinkSync, statSync, symlinkSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { connect, connectLegacy } from '../../fixtures/clients.ts'
@@ -35,6 +35,30 @@ t.test(
     })
     t.equal(tree.read('a.txt'), 'one\n2\nthree\nfour\n')
     t.match(await second.call('async_status'), { server: { persistence: 'enabled' }, tracked_files: 1 })
+  }
+)
+
+t.test(
+  'after a restart an undo brings files and links back that others have replaced, and so does its undo',
+  async (t) => {
+    const tree = makeKeptTree(t, { a: 'a\n', b: 'b\n' })
+    symlinkSync('b', tree.path('link'))
+    const first = await tree.serveHere()
+    const ann = { agent_id: 'ann', overwrite: true }
+    await first.call('async_rename', { old_path: 'a', new_path: 'b', ...ann })
+    await first.call('async_rename', { old_path: 'b', new_path: 'link', ...ann })
+    await first.call('async_write', { path: 'b', content: 'new\n', agent_id: 'ann' })
+    await first.server.app.close()
+
+    const second = await tree.serveHere()
+    const answer = await second.call('async_undo', { by_agent: 'ann', agent_id: 'operator' })
+    t.match(answer, { status: 'ok', conflicts: [] })
+    t.same([tree.read('a'), tree.read('b'), readlinkSync(tree.path('link'))], ['a\n', 'b\n', 'b'])
+    await second.server.app.close()
+
+    const third = await tree.serveHere()
+    t.match(await third.call('async_undo', { of_change_set: answer['change_set'] }), { status: 'ok', conflicts: [] })
+    t.same([tree.all(), tree.read('link'), tree.read('b')], [['b', 'link'], 'a\n', 'new\n'])
   }
 )
 

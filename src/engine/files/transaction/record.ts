@@ -40,6 +40,7 @@ export interface RecordedStep {
   readonly after: Mark
   readonly renamedFrom?: string | undefined
   readonly renamedTo?: string | undefined
+  readonly restores?: number | undefined
 }
 
 export interface TransactionRecord {

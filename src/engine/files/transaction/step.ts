@@ -47,6 +47,8 @@ export interface PathChange {
   readonly after: After
   readonly renamedFrom?: string | undefined
   readonly renamedTo?: string | undefined
+  /** The version with which the file had ended that the path gets back, by its number in the history. */
+  readonly restores?: number | undefined
 }
 
 export interface Step {
@@ -158,7 +160,7 @@ export async function prepareStep(
     }
     check()
     let isApplied = false
-    const { renamedFrom, renamedTo } = change
+    const { renamedFrom, renamedTo, restores } = change
     return {
       change,
       place,
@@ -170,7 +172,8 @@ export async function prepareStep(
         before: markBefore(),
         after: markAfter(staged),
         ...(renamedFrom !== undefined && { renamedFrom }),
-        ...(renamedTo !== undefined && { renamedTo })
+        ...(renamedTo !== undefined && { renamedTo }),
+        ...(restores !== undefined && { restores })
       },
       files,
       check,
