@@ -241,6 +241,34 @@ t.test('equal named calls that come in one moment make one change', async (t) =>
   t.equal(results.filter(({ replayed }) => replayed === true).length, 4)
 })
 
+t.test('a dry run leaves its name to the call that makes the change', async (t) => {
+  const { tree, call, withKey } = await scene(t, { f: 'one' })
+  const append = { changes: [{ operation: 'append', path: 'f', content: '+' }] }
+  const undo = { by_agent: 'ann' }
+  const cases = [
+    { name: 'async_transaction', input: append, before: 'one', after: 'one+' },
+    { name: 'async_undo', input: undo, before: 'one+', after: 'one' }
+  ]
+  for (const { name, input, before, after } of cases) {
+    const dry = { ...input, dry_run: true, request_id: name }
+    for (const attempt of [1, 2]) {
+      const preview = await call(name, dry)
+      t.match(preview, { status: 'ok', dry_run: true }, `${name} ${attempt}`)
+      t.notOk('replayed' in preview, `${name} ${attempt} shows what would happen now`)
+    }
+    t.match(await withKey(name, name, { ...input, dry_run: true }), { status: 'ok', dry_run: true })
+    t.equal(tree.read('f'), before)
+    const real = { ...input, request_id: name }
+    const made = await call(name, real)
+    t.match(made, { status: 'ok' }, name)
+    t.notOk('dry_run' in made, name)
+    t.equal(tree.read('f'), after)
+    t.match(await call(name, dry), { status: 'ok', dry_run: true }, 'neither is a dry run refused afterwards')
+    t.match(await call(name, { ...real, dry_run: false }), { replayed: true }, name)
+    t.equal(tree.read('f'), after)
+  }
+})
+
 t.test('the receipt of a merged change says so, and holds no content', async (t) => {
   const { tree, call } = await scene(t, { f: '1\n2\n3\n4\n5\n' })
   const { hash } = await call('async_read', { path: 'f' })
