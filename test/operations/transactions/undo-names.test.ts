@@ -230,6 +230,17 @@ t.test('bytes that are replaced or removed are kept, or the answer says that the
   )
 })
 
+t.test('an undo whose versions are dropped says so, and changes nothing', async (t) => {
+  const { ann, operator, look } = await scene(t, { a: 'a\n', b: 'b\n' }, { max_file_versions: 1 })
+  await rename(ann, ['a', 'b'], true)
+  const now = look()
+  t.match(await operator.call('async_undo', { by_agent: 'ann' }), {
+    status: 'contention',
+    conflicts: [{ path: 'b', reason: 'not_kept' }]
+  })
+  t.same(look(), now)
+})
+
 t.test('a file that is too large to read is moved back by an undo', async (t) => {
   const big = 'x'.repeat(3000)
   const all = await scene(t, { big }, { max_file_size_bytes: 2048 })
