@@ -46,6 +46,9 @@ async function thereAndBack(t: Test, { operator, look }: Scene, before: object, 
   let answer = await operator.call('async_undo', { by_agent })
   t.match(answer, { status: 'ok', conflicts: [] })
   t.same(look(), before, 'as before')
+  for (const { path, new_path = path, hash } of answer['files'] as Answer[])
+    if (hash === null && new_path === path)
+      t.notMatch(look()[path] ?? '', /^\d/, 'no file is there, as the answer says')
   for (const [what, expected] of [
     ['the undo of the undo', after],
     ['and the undo of that one', before]
@@ -338,5 +341,9 @@ t.test('a renamed link is in the history, and one that leads nowhere now is told
   ])
   const back = await rename(ann, ['sub/link', 'again'])
   t.match(back, { hash: hashOf('a\n') })
+  t.match((await operator.call('async_history', { path: 'again' }))['versions'], [
+    { link: 'a', renamed_from: 'sub/link', agent_id: 'ann' },
+    { hash: hashOf('a\n'), agent_id: null }
+  ])
   t.notOk('message' in back)
 })
