@@ -5,6 +5,7 @@ import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { npmCommand } from './npm.mjs'
 import { projectRoot, prepare } from './prepare.mjs'
 
 const output = join(projectRoot, 'packages')
@@ -37,10 +38,9 @@ function say(step) {
 
 /** @returns a folder whose node_modules has the package and what it needs */
 function install(folder) {
-  // On Windows npm is a script, which needs a shell.
-  const shell = process.platform === 'win32'
+  const [program, ...first] = npmCommand()
   const npm = (args, cwd) =>
-    execFileSync('npm', args, { cwd, shell, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
+    execFileSync(program, [...first, ...args], { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
   const [{ filename }] = JSON.parse(
     npm(['pack', '--json', '--ignore-scripts', '--pack-destination', folder], projectRoot)
   )

@@ -15,6 +15,7 @@ import {
 } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { npmCommand } from './npm.mjs'
 import { takeTurn } from './turn.mjs'
 
 export const projectRoot = fileURLToPath(new URL('..', import.meta.url))
@@ -78,8 +79,9 @@ function install() {
   const folder = mkdtempSync(join(workshop, 'install-'))
   for (const name of ['package.json', 'package-lock.json', '.npmrc'])
     if (existsSync(join(projectRoot, name))) copyFileSync(join(projectRoot, name), join(folder, name))
-  const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
-  step('installing dependencies', npm, ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'], folder)
+  const [npm, ...first] = npmCommand()
+  const args = [...first, 'ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
+  step('installing dependencies', npm, args, folder)
   exchange(modules, join(folder, 'node_modules'))
 }
 
@@ -115,7 +117,7 @@ function exchange(target, fresh) {
 
 function step(what, command, args, cwd) {
   say(`${what} ...`)
-  const result = spawnSync(command, args, { cwd, stdio: ['ignore', 2, 2], shell: process.platform === 'win32' })
+  const result = spawnSync(command, args, { cwd, stdio: ['ignore', 2, 2] })
   if (result.status === 0) return
   if (result.error !== undefined) fail(`${what} failed: ${result.error.message}`)
   fail(`${what} failed; the lines above say why. What was there before is untouched.`)

@@ -5,6 +5,7 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { npmCommand } from '../../scripts/npm.mjs'
 
 const folders = []
 process.on('exit', () => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })))
@@ -19,7 +20,9 @@ export function makeFolder() {
 /** @param wanted such as `chokidar@6` @returns the address of its main module */
 export function install(folder, wanted) {
   writeFileSync(join(folder, 'package.json'), '{}')
-  execFileSync('npm', ['install', '--silent', '--no-audit', '--no-fund', wanted], { cwd: folder, stdio: 'inherit' })
+  const [program, ...first] = npmCommand()
+  const args = [...first, 'install', '--silent', '--no-audit', '--no-fund', wanted]
+  execFileSync(program, args, { cwd: folder, stdio: 'inherit' })
   const name = wanted.replace(/@[^@]*$/, '')
   return pathToFileURL(createRequire(join(folder, 'package.json')).resolve(name)).href
 }

@@ -26,13 +26,15 @@ const example = /```ts\n([^]*?)```/.exec(page)?.[1] ?? ''
 /** What a program prints; rejects with it where the program fails. */
 async function run(command: string, args: readonly string[], cwd: string, environment = {}): Promise<string> {
   const env = { ...process.env, ...environment }
-  return (await promisify(execFile)(command, args, { cwd, env, shell: process.platform === 'win32' })).stdout
+  return (await promisify(execFile)(command, args, { cwd, env })).stdout
 }
 
 /** Packs the package and unpacks it where an install would put it, with the one dependency that its types need. */
 async function install(consumer: Tree): Promise<void> {
   const args = ['pack', '--silent', '--ignore-scripts', '--offline', '--pack-destination', consumer.root]
-  const tarball = (await run('npm', args, projectRoot)).trim()
+  const { npmCommand } = (await import(installed('scripts/npm.mjs'))) as { npmCommand(): [string, ...string[]] }
+  const [npm, ...first] = npmCommand()
+  const tarball = (await run(npm, [...first, ...args], projectRoot)).trim()
   await run('tar', ['-xzf', tarball], consumer.root)
   mkdirSync(consumer.path('node_modules/@sinclair'), { recursive: true })
   mkdirSync(consumer.path('node_modules/@types'))

@@ -60,8 +60,8 @@ echo '{ "type": "module" }' > node_modules/late/package.json
 grep -v other-platform package-lock.json > node_modules/.package-lock.json`
 
 interface Project extends Tree {
-  /** @param root another folder with the same files */
-  start(nodeFlags?: readonly string[], root?: string): Start
+  /** @param root another folder with the same files @param node the Node that runs it */
+  start(nodeFlags?: readonly string[], root?: string, node?: string): Start
   /** How often each has been called so far. */
   calls(): { npm: number; tsc: number }
 }
@@ -92,9 +92,10 @@ function makeProject(t: Owner): Project {
   const outside = makeTree(t)
   const npm = makeTool(outside, 'npm', installer(tree))
 
-  function start(nodeFlags: readonly string[] = [], root = tree.root): Start {
+  function start(nodeFlags: readonly string[] = [], root = tree.root, node = process.execPath): Start {
     const args = [...nodeFlags, join(root, 'scripts/run.mjs'), 'src/main.js']
-    const child = spawn(process.execPath, args, { env: { PATH: npm.path }, stdio: 'pipe' })
+    // Windows runs commands in the shell of this name.
+    const child = spawn(node, args, { env: { PATH: npm.path, comspec: '/bin/sh' }, stdio: 'pipe' })
     t.teardown(() => child.kill('SIGKILL'))
     child.stdin.on('error', () => {})
     const lines: string[] = []
@@ -120,8 +121,8 @@ function makeProject(t: Owner): Project {
 }
 
 /** Starts it, until it runs or has ended. */
-async function run(project: Project, nodeFlags: readonly string[] = [], root = project.root): Promise<Start> {
-  const started = project.start(nodeFlags, root)
+async function run(project: Project, flags: readonly string[] = [], root = project.root, node?: string): Promise<Start> {
+  const started = project.start(flags, root, node)
   await Promise.race([until(() => started.lines.length > 0), started.ended])
   return started
 }
@@ -156,6 +157,27 @@ t.test(
     t.strictSame(workshop(project), [])
   }
 )
+
+/** Only that which Node asks for at each start of a program. */
+const windows = `data:text/javascript,Object.defineProperty(process, 'platform', { value: 'win32' })`
+
+t.test('on Windows a Node whose path has a blank installs, compiles and runs, by the npm beside it', async (t) => {
+  const project = makeProject(t)
+  const place = makeTree(t, {
+    // What npm.cmd runs. The project has its script for sh.
+    'Program Files/nodejs/node_modules/npm/bin/npm-cli.js': `const { spawnSync } = require('node:child_process')
+process.exit(spawnSync('npm', process.argv.slice(2), { stdio: 'inherit' }).status)`
+  })
+  const node = place.path('Program Files/nodejs/node')
+  cpSync(process.execPath, node)
+  t.strictSame((await run(project, ['--import', windows], project.root, node)).lines, ['runs'])
+  t.strictSame(project.calls(), { npm: 1, tsc: 1 })
+  rmSync(place.path('Program Files/nodejs/node_modules'), { recursive: true })
+  project.write('package-lock.json', lockOf('2.0.0'))
+  const { code, stderr } = await project.start(['--import', windows], project.root, node).ended
+  t.equal(code, 1)
+  t.match(stderr, /no npm was found beside .*Program Files.*: install Node together with npm/)
+})
 
 t.test('of several starts at once one installs and compiles, and all run', async (t) => {
   const project = makeProject(t)
