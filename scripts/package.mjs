@@ -16,7 +16,7 @@ const source = repository.url.replace(/^git\+/, '').replace(/\.git$/, '')
 const author = { name: `${name} contributors`, url: homepage }
 
 prepare()
-const { hookSets } = await import('../dist/src/program/setup/hooks.js')
+const { hookSets } = await import('../dist/src/program/setup/hook-sets.js')
 const work = mkdtempSync(join(tmpdir(), 'async-crud-mcp-package-'))
 try {
   rmSync(output, { recursive: true, force: true })

@@ -32,7 +32,7 @@ async function run(command: string, args: readonly string[], cwd: string, enviro
 /** Packs the package and unpacks it where an install would put it, with the one dependency that its types need. */
 async function install(consumer: Tree): Promise<void> {
   const args = ['pack', '--silent', '--ignore-scripts', '--offline', '--pack-destination', consumer.root]
-  const { npmCommand } = (await import(installed('scripts/npm.mjs'))) as { npmCommand(): [string, ...string[]] }
+  const { npmCommand } = (await import(installed('scripts/npm.mjs'))) as { npmCommand: () => [string, ...string[]] }
   const [npm, ...first] = npmCommand()
   const tarball = (await run(npm, [...first, ...args], projectRoot)).trim()
   await run('tar', ['-xzf', tarball], consumer.root)

@@ -121,7 +121,12 @@ function makeProject(t: Owner): Project {
 }
 
 /** Starts it, until it runs or has ended. */
-async function run(project: Project, flags: readonly string[] = [], root = project.root, node?: string): Promise<Start> {
+async function run(
+  project: Project,
+  flags: readonly string[] = [],
+  root = project.root,
+  node?: string
+): Promise<Start> {
   const started = project.start(flags, root, node)
   await Promise.race([until(() => started.lines.length > 0), started.ended])
   return started

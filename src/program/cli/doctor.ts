@@ -50,6 +50,7 @@ async function run(flags: DoctorFlags): Promise<void> {
 
 async function createChecks({ dir, config }: DoctorFlags): Promise<Check[]> {
   const { checkClients, checkServices } = await import('../doctor/installation.ts')
+  const { checkProjects } = await import('../doctor/projects.ts')
   const { checkHosts } = await import('../doctor/hosts.ts')
   const { checkRoots, checkState } = await import('../doctor/roots.ts')
   const { checkFolder, checkNode, checkOpenFiles, checkPort } = await import('../doctor/system.ts')
@@ -74,7 +75,8 @@ async function createChecks({ dir, config }: DoctorFlags): Promise<Check[]> {
     { name: 'log folder', run: () => checkFolder('log folder', paths.logFolder) },
     { name: 'data folder', run: () => checkFolder('data folder', paths.dataFolder) },
     { name: 'service', run: checkServices },
-    { name: 'clients', run: checkClients }
+    { name: 'clients', run: checkClients },
+    { name: 'projects', run: () => checkProjects(roots) }
   ]
 }
 

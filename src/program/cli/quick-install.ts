@@ -3,6 +3,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Option, type Command } from 'commander'
+import { mainPath } from '../../support/installation.ts'
 import type { Client } from '../setup/clients.ts'
 import type { CommandSettings } from '../setup/roots.ts'
 import { collect, createCommand, numberBetween, orFail } from './command.ts'
@@ -149,20 +150,29 @@ async function setUpClients(
   const { clients } = await import('../setup/clients.ts')
   const { stdioLaunch } = await import('../setup/options.ts')
   const { planClient } = await import('../setup/plan-client.ts')
+  const { tryEntry } = await import('../setup/try-entry.ts')
   const { journalOfUser, thisUser } = await import('../setup/user.ts')
   const user = thisUser()
+  const launch = stdioLaunch(roots)
   const chosen = named ?? clients.filter((client) => client.traces(user).some((path) => existsSync(path)))
   if (chosen.length === 0) print('clients: none is in use here; later: async-crud-mcp setup <client>')
   const failures: string[] = []
   for (const client of chosen) {
     try {
-      for (const plan of planClient(client, { launch: stdioLaunch(roots), user, journal: journalOfUser(), hasHooks })) {
+      for (const plan of planClient(client, { launch, user, journal: journalOfUser(), hasHooks })) {
         plan.apply()
         print(`${client.title}: ${plan.isChange ? `written into ${plan.file}` : `already set up in ${plan.file}`}`)
       }
     } catch (error) {
       failures.push(`${client.title}: ${error instanceof Error ? error.message : String(error)}`)
     }
+  }
+  if (chosen.length > failures.length) {
+    journalOfUser().recordProgram(mainPath)
+    // It is the same entry in all clients.
+    const reason = await tryEntry(launch)
+    if (reason === undefined) print('The entry was started once: it answers.')
+    else failures.push(`the entry was started once and does not answer: ${reason}`)
   }
   // The other clients are set up all the same.
   if (failures.length > 0) throw new Error(failures.join('; '))

@@ -2,7 +2,9 @@
 import { Argument, Option, type Command } from 'commander'
 import { collect, createCommand, orFail } from './command.ts'
 import { refuseEarlyFlags } from './early-flags.ts'
+import { mainPath } from '../../support/installation.ts'
 import type { Client, Launch } from '../setup/clients.ts'
+import type { Plan } from '../setup/plan.ts'
 import { paint, print, printJson } from './output.ts'
 
 export interface SetupFlags {
@@ -15,6 +17,7 @@ export interface SetupFlags {
   readonly dryRun?: boolean
   readonly remove?: boolean
   readonly hooks: boolean
+  readonly start: boolean
   readonly force?: boolean
   readonly json?: boolean
 }
@@ -56,6 +59,7 @@ export function createSetupCommand(): Command {
     )
     .option('--token-env <variable>', 'for --transport http: environment variable of the client with the bearer token')
     .option('--no-hooks', "leaves out the hooks that put the client's own edits into the queues of the server")
+    .option('--no-start', 'does not start the entry once to see whether it answers')
     .option('--print', 'prints the entry and changes nothing')
     .option('--dry-run', 'shows the exact change and makes none')
     .option('--remove', 'removes the entry and the hooks')
@@ -93,22 +97,43 @@ async function run(name: string, flags: SetupFlags): Promise<void> {
     if (!flags.dryRun) plan.apply()
     else if (!flags.json) await printChange(plan)
   }
+  const isMade = !flags.dryRun && !remove
+  if (isMade) journalOfUser().recordProgram(mainPath)
+  const silence = isMade || launch.transport === 'http' ? await findSilence(client, launch, flags) : 'not asked'
   if (flags.json)
     return printJson(
-      shown.map(({ file, isChange }) => ({ client: name, file, changed: isChange, dry_run: flags.dryRun ?? false }))
+      shown.map(({ file, isChange }, index) => ({
+        client: name,
+        file,
+        changed: isChange,
+        dry_run: flags.dryRun ?? false,
+        ...(index === 0 && silence !== 'not asked' && { answers: silence === undefined })
+      }))
     )
-  if (!flags.dryRun) for (const { file, isChange } of shown) print(outcome(file, isChange, remove ?? false))
+  if (!flags.dryRun) for (const plan of shown) print(plan.note ?? outcome(plan, remove ?? false))
   if (!flags.dryRun && plans.some(({ isChange }) => isChange))
     print(`Restart ${client.title}, or its MCP servers, to use it.`)
-  if (launch.transport === 'http') await warnIfSilent(launch.url)
+  if (silence === undefined)
+    print(launch.transport === 'http' ? 'The server answers.' : 'The entry was started once: it answers.')
+  else if (silence !== 'not asked') process.stderr.write(`async-crud-mcp: ${silence}\n`)
 }
 
-async function warnIfSilent(url: string): Promise<void> {
-  const { askHealth, isServing } = await import('../background/probe-server.ts')
-  if (isServing(await askHealth(url, ''))) return
-  process.stderr.write(
-    `async-crud-mcp: no server answers at ${url} now: start one there (async-crud-mcp daemon start), or name another --url\n`
-  )
+/** Why the entry reaches no server, and what to do; undefined if it does. */
+async function findSilence(
+  client: Client,
+  launch: Launch,
+  { project, start }: SetupFlags
+): Promise<string | undefined> {
+  if (launch.transport === 'http') {
+    const { askHealth, isServing } = await import('../background/probe-server.ts')
+    if (isServing(await askHealth(launch.url, ''))) return undefined
+    return `no server answers at ${launch.url} now: start one there (async-crud-mcp daemon start), or name another --url`
+  }
+  if (!start) return 'not asked'
+  const { asStarted, tryEntry } = await import('../setup/try-entry.ts')
+  const reason = await tryEntry(asStarted(launch, client, project), project)
+  if (reason === undefined) return undefined
+  return `the entry was started once and does not answer: ${reason}. Correct that; async-crud-mcp doctor checks the rest`
 }
 
 async function launchOf(client: Client, { project, dir, transport, url, tokenEnv }: SetupFlags): Promise<Launch> {
@@ -118,7 +143,7 @@ async function launchOf(client: Client, { project, dir, transport, url, tokenEnv
   const { roots } = settings
   if (transport === 'stdio') {
     if (url !== undefined || tokenEnv !== undefined) throw new Error('--url and --token-env go with --transport http')
-    if (project !== undefined && dir === undefined) return sharedLaunch(client)
+    if (project !== undefined) return sharedLaunch(client, project, dir === undefined ? [] : roots)
     if (roots.length === 0) throw new Error('no root: pass --dir <folder>, or --project <folder>')
     return stdioLaunch(roots)
   }
@@ -151,7 +176,7 @@ async function printChange({
   }
 }
 
-function outcome(file: string, isChange: boolean, isRemoval: boolean): string {
+function outcome({ file, isChange }: Plan, isRemoval: boolean): string {
   if (!isChange) return `${file}: ${isRemoval ? 'no entry of this server there' : 'already set up'}`
   return `${file}: ${isRemoval ? 'entry removed' : 'entry written'}`
 }

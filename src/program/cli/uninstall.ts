@@ -69,6 +69,7 @@ async function removeEntries(): Promise<string[]> {
   const { locationOfRecord } = await import('../setup/options.ts')
   const { planRemoval } = await import('../setup/plan.ts')
   const { isOurEntry } = await import('../setup/targets.ts')
+  const { launcherRecord, planLauncherRemoval } = await import('../setup/launcher.ts')
   const { journalOfUser, thisUser } = await import('../setup/user.ts')
   const journal = journalOfUser()
   const user = thisUser()
@@ -83,8 +84,20 @@ async function removeEntries(): Promise<string[]> {
   // A hook is found by its command; a number is the version of a file, which stays unless it was inserted.
   const isHook = (entry: unknown) => typeof entry !== 'number'
   const failures: string[] = []
-  for (const { what, file } of [...recorded, ...others]) {
+  const launchers = recorded.filter(({ what }) => what === launcherRecord)
+  // A launcher goes after all that names it.
+  for (const { what, file } of [...recorded, ...others].filter((each) => !launchers.includes(each)).concat(launchers)) {
     try {
+      if (what === launcherRecord) {
+        const removal = planLauncherRemoval(file, journal, [])
+        removal?.apply()
+        print(
+          removal === undefined
+            ? `launcher: ${file} stays, since it was edited or is named`
+            : `launcher: ${file} removed`
+        )
+        continue
+      }
       const place = locationOfRecord(what, file)
       if (place === undefined) continue
       const plan = planRemoval(place, journal, isClient(what) ? isOurEntry : isHook)

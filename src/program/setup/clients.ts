@@ -21,9 +21,15 @@ export interface UserEnvironment {
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
+export interface StdioLaunch {
+  readonly transport: 'stdio'
+  readonly command: string
+  readonly args: readonly string[]
+}
+
 /** How a client reaches the server. */
 export type Launch =
-  | { readonly transport: 'stdio'; readonly command: string; readonly args: readonly string[] }
+  | StdioLaunch
   | {
       readonly transport: 'http'
       readonly url: string

@@ -1,84 +1,13 @@
-// The hooks of each harness that has some: the events, the tools, and the file in which they stand (docs/native-tools.md).
+// The hooks of each harness that has some, as they go into its file (docs/native-tools.md).
 import { join, resolve, win32 } from 'node:path'
 import { mainPath } from '../../support/installation.ts'
-import { codexFolder, opencodeFolder, pathOf, type ClientName, type UserEnvironment } from './clients.ts'
+import { opencodeFolder, pathOf, type ClientName, type UserEnvironment } from './clients.ts'
+import { hookSets } from './hook-sets.ts'
+import { launcherCommand } from './launcher.ts'
 import { opencodePlugin } from './opencode-plugin.ts'
 import { nodePath } from './own-program.ts'
 import type { EntryLocation } from './plan.ts'
 import { createFileTarget, createHookTarget, createPropertyTarget } from './targets.ts'
-
-interface HookSet {
-  /** Events, each with the tools before or after which the hook runs; undefined for all, or for an event without tools. */
-  readonly events: Readonly<Record<string, string | undefined>>
-  /** `groups`: a matcher and its hooks; `plain`: the hooks themselves. */
-  readonly form: 'groups' | 'plain'
-  readonly userFile: (user: UserEnvironment) => string
-  readonly projectFile: readonly string[]
-  /** Of the harness, in its unit; the hook itself gives up sooner. */
-  readonly timeout: number
-}
-
-const nativeEdits = 'Edit|Write|MultiEdit|NotebookEdit'
-
-export const hookSets: Readonly<Partial<Record<ClientName, HookSet>>> = {
-  'claude-code': {
-    events: {
-      PreToolUse: nativeEdits,
-      PostToolUse: `${nativeEdits}|Read|Grep|Bash`,
-      PostToolUseFailure: nativeEdits,
-      UserPromptSubmit: undefined,
-      SubagentStop: undefined,
-      SessionEnd: undefined
-    },
-    form: 'groups',
-    userFile: (user) =>
-      pathOf(user).join(
-        user.environment['CLAUDE_CONFIG_DIR'] || pathOf(user).join(user.home, '.claude'),
-        'settings.json'
-      ),
-    projectFile: ['.claude', 'settings.json'],
-    timeout: 70
-  },
-  codex: {
-    events: {
-      PreToolUse: 'apply_patch',
-      PostToolUse: undefined,
-      UserPromptSubmit: undefined,
-      SubagentStop: undefined,
-      SessionEnd: undefined
-    },
-    form: 'groups',
-    userFile: (user) => pathOf(user).join(codexFolder(user), 'hooks.json'),
-    projectFile: ['.codex', 'hooks.json'],
-    timeout: 70
-  },
-  gemini: {
-    events: {
-      BeforeTool: 'write_file|replace',
-      AfterTool: 'write_file|replace|read_file|grep_search|search_file_content|run_shell_command',
-      BeforeAgent: undefined,
-      SessionEnd: undefined
-    },
-    form: 'groups',
-    userFile: (user) => pathOf(user).join(user.home, '.gemini', 'settings.json'),
-    projectFile: ['.gemini', 'settings.json'],
-    timeout: 70_000
-  },
-  cursor: {
-    events: {
-      preToolUse: 'Write',
-      postToolUse: undefined,
-      postToolUseFailure: 'Write',
-      afterFileEdit: undefined,
-      beforeReadFile: undefined,
-      sessionEnd: undefined
-    },
-    form: 'plain',
-    userFile: (user) => pathOf(user).join(user.home, '.cursor', 'hooks.json'),
-    projectFile: ['.cursor', 'hooks.json'],
-    timeout: 70
-  }
-}
 
 const userMode = 0o600
 const projectMode = 0o666
@@ -88,14 +17,16 @@ export function hookLocations(name: ClientName, user: UserEnvironment, project?:
   const newMode = project === undefined ? userMode : projectMode
   if (name === 'opencode') {
     const folder = project === undefined ? opencodeFolder(user) : join(resolve(project), '.opencode')
-    const target = createFileTarget(opencodePlugin(program(project !== undefined)))
+    const target = createFileTarget(opencodePlugin(project === undefined ? ownProgram() : undefined))
     return [{ what: 'hook:opencode', file: pathOf(user).join(folder, 'plugin', 'async-crud-mcp.js'), target, newMode }]
   }
   const set = hookSets[name]
   if (set === undefined) return []
   const { events, form, userFile, projectFile, timeout } = set
   const file = project === undefined ? userFile(user) : join(resolve(project), ...projectFile)
-  const command = hookCommand([...program(project !== undefined), 'hook', name], user.platform)
+  const words = ['hook', name]
+  const command =
+    project === undefined ? hookCommand([...ownProgram(), ...words], user.platform) : launcherCommand(words)
   const locations = Object.entries(events).map(([event, matcher]) => {
     const match = matcher === undefined ? {} : { matcher }
     const value =
@@ -125,9 +56,7 @@ function formatOf(name: ClientName): 'json' | 'jsonc' {
   return name === 'gemini' ? 'jsonc' : 'json'
 }
 
-function program(isShared: boolean): readonly string[] {
-  return isShared ? ['async-crud-mcp'] : [nodePath(), mainPath]
-}
+const ownProgram = (): readonly string[] => [nodePath(), mainPath]
 
 /**
  * A line for whichever shell runs hooks. On Windows that is Git Bash or PowerShell (Claude Code), PowerShell (Gemini CLI) or cmd (Codex):

@@ -21,6 +21,8 @@ export interface Records {
   readonly folders: readonly string[]
   /** Roots for which something was set up. */
   readonly roots: readonly string[]
+  /** The program that was set up on this machine, by its path: launchers of projects start it. */
+  readonly program?: string
 }
 
 export type Journal = ReturnType<typeof createJournal>
@@ -80,6 +82,9 @@ export function createJournal(folder: string) {
     },
     recordFolders(folders: readonly string[]): void {
       if (folders.length > 0) write({ ...read(), folders: [...read().folders, ...folders] })
+    },
+    recordProgram(program: string): void {
+      if (read().program !== program) write({ ...read(), program })
     },
     recordRoots(roots: readonly string[]): void {
       if (roots.some((root) => !read().roots.includes(root))) write({ ...read(), roots: [...read().roots, ...roots] })

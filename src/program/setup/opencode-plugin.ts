@@ -1,18 +1,19 @@
 // The plugin that gives opencode hooks: it has none of its own, and runs plugins in its process.
 
-/** @param program words that start this program */
-export function opencodePlugin(program: readonly string[]): string {
+/** @param program words that start this program; undefined for the plugin of a project, which starts the launcher beside it */
+export function opencodePlugin(program: readonly string[] | undefined): string {
+  const words = (program ?? ['node']).map((word) => JSON.stringify(word))
+  const launcher = `fileURLToPath(new URL('../../.mcp/async-crud-mcp.cjs', import.meta.url))`
+  const command = [...words, ...(program === undefined ? [launcher] : []), '"hook"', '"opencode"'].join(', ')
   return `// Puts opencode's own edits into the queues of async-crud-mcp. Written by "async-crud-mcp setup opencode".
 import { spawn } from 'node:child_process'
-
-const [command, ...args] = ${JSON.stringify([...program, 'hook', 'opencode'])}
-// On Windows npm installs a command as a script, which only a shell can start.
-const shell = process.platform === 'win32' && !/[\\\\/]/.test(command)
+${program === undefined ? "import { fileURLToPath } from 'node:url'\n" : ''}
+const [command, ...args] = [${command}]
 
 /** The answer of the hook; empty if there is none: then the tool goes on. */
 function ask(event) {
   return new Promise((resolve) => {
-    const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'ignore'], shell })
+    const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'ignore'] })
     let text = ''
     child.on('error', () => resolve({}))
     child.stdin.on('error', () => {})

@@ -1,5 +1,5 @@
 // From the user's options to the place in a file and the entry that belongs there.
-import { resolve } from 'node:path'
+import { isAbsolute, relative, resolve, sep } from 'node:path'
 import {
   clients,
   formerName,
@@ -7,9 +7,11 @@ import {
   type Client,
   type ClientName,
   type Launch,
+  type StdioLaunch,
   type UserEnvironment
 } from './clients.ts'
 import { mainPath } from '../../support/installation.ts'
+import { launcherWords } from './launcher.ts'
 import { nodePath } from './own-program.ts'
 import type { EntryLocation } from './plan.ts'
 import { createServerTarget } from './targets.ts'
@@ -27,14 +29,24 @@ export function findClient(name: string): Client {
 }
 
 /** @param roots absolute */
-export function stdioLaunch(roots: readonly string[]): Launch {
+export function stdioLaunch(roots: readonly string[]): StdioLaunch {
   const args = [mainPath, '--transport', 'stdio', ...roots.flatMap((root) => ['--dir', root])]
   return { transport: 'stdio', command: nodePath(), args }
 }
 
-/** For a file that a team shares: it names no path of this machine, and the package by its name. */
-export function sharedLaunch({ projectWord = '.' }: Client): Launch {
-  return { transport: 'stdio', command: 'npx', args: ['-y', 'async-crud-mcp', '--stdio', '--dir', projectWord] }
+/** For a file that a team shares: the launcher of the project. @param roots absolute; without any, the launcher names the project */
+export function sharedLaunch(client: Client, project: string, roots: readonly string[] = []): StdioLaunch {
+  const [command, ...args] = launcherWords(client)
+  const dirs = roots.flatMap((root) => ['--dir', withinProject(root, client, project)])
+  return { transport: 'stdio', command, args: [...args, '--stdio', ...dirs] }
+}
+
+/** A folder of the project by the client's word for it, which is right on every machine. */
+function withinProject(root: string, { projectWord = '.' }: Client, project: string): string {
+  const path = relative(resolve(project), root)
+  if (path === '') return projectWord
+  if (isAbsolute(path) || path.split(sep)[0] === '..') return root
+  return `${projectWord}/${path.replaceAll(sep, '/')}`
 }
 
 /** @throws Error if the client has no such file */

@@ -2,6 +2,7 @@
 import type { Client, Launch, UserEnvironment } from './clients.ts'
 import { hookLocations } from './hooks.ts'
 import type { Journal } from './journal.ts'
+import { launcherOf, planLauncher, planLauncherRemoval } from './launcher.ts'
 import { serverLocation } from './options.ts'
 import { planAddition, planRemoval, type Plan } from './plan.ts'
 import { isOurEntry } from './targets.ts'
@@ -20,6 +21,18 @@ interface ClientChange {
 
 /** One plan for each file, that of the entry first. @throws as `planAddition` does, and if the client has no file for one project */
 export function planClient(client: Client, change: ClientChange): readonly [Plan, ...Plan[]] {
+  const plans = planFiles(client, change)
+  const { launch, user, journal, project, hasHooks, isRemoval = false, isForced = false } = change
+  if (project === undefined) return plans
+  if (isRemoval) {
+    const removal = planLauncherRemoval(launcherOf(project), journal, plans)
+    return removal === undefined ? plans : [...plans, removal]
+  }
+  const isNeeded = launch.transport === 'stdio' || (hasHooks && hookLocations(client.name, user, project).length > 0)
+  return isNeeded ? [...plans, planLauncher(project, journal, isForced)] : plans
+}
+
+function planFiles(client: Client, change: ClientChange): readonly [Plan, ...Plan[]] {
   const { launch, user, journal, project, hasHooks, isRemoval = false, isForced = false } = change
   const place = serverLocation(client, launch, user, project)
   const isOurs = isForced ? () => true : isOurEntry

@@ -10,6 +10,8 @@ export interface Plan {
   /** Undefined if the file is removed. */
   readonly after: string | undefined
   readonly isChange: boolean
+  /** What the user should know. */
+  readonly note?: string
   /** Makes the change and remembers how to undo it. @throws Error if the file was changed meanwhile */
   apply(): void
 }

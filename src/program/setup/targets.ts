@@ -102,8 +102,11 @@ function runsOnlyOurs(group: unknown): boolean {
   return toList(hooks).length === 1 && toList(hooks).every((hook) => isOurCommand(toData(hook)['command']))
 }
 
+/** By the program of an installation, by its name, or by the launcher of a project. */
+const ourCommand = /(?:[\\/]main\.c?js["']?|async-crud-mcp(?:\.cjs["']?)?|async-crud-mcp\.cjs'.*")\s+(?:guard|hook)\b/
+
 function isOurCommand(command: unknown): boolean {
-  return typeof command === 'string' && /(?:[\\/]main\.c?js["']?|async-crud-mcp)\s+(?:guard|hook)\b/.test(command)
+  return typeof command === 'string' && ourCommand.test(command)
 }
 
 function replaceContainer(data: Data, name: string, value: Data): Data {

@@ -136,7 +136,7 @@ t.test('the same where none runs: the server goes into the background, and all f
   })
   t.strictSame(settled(home), after, 'a second time changes nothing')
   await seeLeaseOfClient(t, home)
-  await home.call(['setup', 'claude-code', '--project', 'tree'])
+  await home.call(['setup', 'claude-code', '--project', 'tree', '--no-start'])
   const pid = findServer(home.path('tree'))?.pid ?? 0
   t.match(await home.call(['uninstall', '--purge'], { PATH: path }), { code: 0, stderr: '' })
   t.equal(isRunning(pid, null), false)

@@ -297,7 +297,7 @@ t.test('a linked dotfile stays a link, and its file keeps its mode', async (t) =
   symlinkSync('../dotfiles/cursor.json', home.path('.cursor/mcp.json'))
   chmodSync(home.path('dotfiles/cursor.json'), 0o640)
   const before = home.snapshot()
-  t.match(await home.call(['setup', 'cursor', '--dir', 'tree']), { code: 0 })
+  t.match(await home.call(['setup', 'cursor', '--dir', 'tree', '--no-start']), { code: 0 })
   t.ok(lstatSync(home.path('.cursor/mcp.json')).isSymbolicLink())
   t.equal(statSync(home.path('dotfiles/cursor.json')).mode & 0o777, 0o640)
   t.match(home.read('dotfiles/cursor.json'), 'async-crud-mcp')
@@ -339,12 +339,12 @@ t.test('the files of one project, and those over HTTP', async (t) => {
   t.match(hooks.PreToolUse, [
     {
       matcher: 'Edit|Write|MultiEdit|NotebookEdit',
-      hooks: [{ type: 'command', command: 'async-crud-mcp hook claude-code', timeout: 70 }]
+      hooks: [{ type: 'command', command: /^node -e ".*" hook claude-code$/, timeout: 70 }]
     },
     { matcher: 'Bash' }
   ])
   t.match(await home.call(['setup', 'claude-code', '--project', 'app', ...http]), {
-    stdout: /(?:already set up\n.*){2}/
+    stdout: /(?:already set up\n.*){3}/
   })
   t.match(await home.run(['setup', 'claude-code', '--project', 'app', '--remove']), { code: 0 })
   for (const name of ['cursor', 'vscode', 'codex'])
@@ -368,7 +368,7 @@ t.test('--print and --json answer a script, and the printed command is a server'
   })
   const done = await home.run(['setup', 'cursor', '--dir', 'tree', '--json'])
   t.strictSame(JSON.parse(done.stdout), [
-    { client: 'cursor', file: home.path('.cursor/mcp.json'), changed: true, dry_run: false },
+    { client: 'cursor', file: home.path('.cursor/mcp.json'), changed: true, dry_run: false, answers: true },
     { client: 'cursor', file: home.path('.cursor/hooks.json'), changed: true, dry_run: false }
   ])
 })
@@ -436,8 +436,8 @@ t.test('hooks come with the entry of each client that has some, and go with it',
   for (const name of names) {
     const shown = await home.call(['setup', name, '--dir', 'tree', '--dry-run'])
     t.match(shown.stdout, name === 'opencode' ? /^\+.*tool\.execute\.before/m : /^\+.*hook /m, `${name}: shown`)
-    t.match(await home.call(['setup', name, '--dir', 'tree']), { code: 0, stderr: '' })
-    const again = await home.call(['setup', name, '--dir', 'tree'])
+    t.match(await home.call(['setup', name, '--dir', 'tree', '--no-start']), { code: 0, stderr: '' })
+    const again = await home.call(['setup', name, '--dir', 'tree', '--no-start'])
     t.match(again.stdout, /already set up/)
     t.notMatch(again.stdout, /written/, `${name}: twice is once`)
   }
@@ -485,19 +485,19 @@ t.test('an entry under the name of version 0.1 is moved', async (t) => {
     '.cursor/mcp.json': old,
     '.claude.json': old.replace('/p/dist/main.cjs', '/other.js')
   })
-  await home.call(['setup', 'cursor', '--dir', 'tree', '--no-hooks'])
+  await home.call(['setup', 'cursor', '--dir', 'tree', '--no-hooks', '--no-start'])
   t.same(Object.keys((JSON.parse(home.read('.cursor/mcp.json')) as { mcpServers: object }).mcpServers).sort(), [
     'async-crud-mcp',
     'b'
   ])
-  await home.call(['setup', 'claude-code', '--dir', 'tree', '--no-hooks'])
+  await home.call(['setup', 'claude-code', '--dir', 'tree', '--no-hooks', '--no-start'])
   t.match(home.read('.claude.json'), '"async-crud":', 'another program of that name stays')
 })
 
 t.test('what a team shares names no path of this machine', async (t) => {
   const home = makeHome(t, { 'app/f': '' })
   for (const name of ['claude-code', 'cursor', 'vscode', 'codex', 'gemini', 'zed', 'opencode'])
-    t.match(await home.call(['setup', name, '--project', 'app']), { code: 0 })
+    t.match(await home.call(['setup', name, '--project', 'app', '--no-start']), { code: 0 })
   const written = Object.keys(home.snapshot()).filter((name) => name.startsWith('app/') && name !== 'app/f')
   t.ok(written.length >= 11)
   for (const name of written.filter((file) => /\w\.\w+$/.test(file))) {

@@ -1,0 +1,75 @@
+// The table of hooks: for each harness the events, the tools, and the file in which they stand (docs/native-tools.md).
+import { codexFolder, pathOf, type ClientName, type UserEnvironment } from './clients.ts'
+
+interface HookSet {
+  /** Events, each with the tools before or after which the hook runs; undefined for all, or for an event without tools. */
+  readonly events: Readonly<Record<string, string | undefined>>
+  /** `groups`: a matcher and its hooks; `plain`: the hooks themselves. */
+  readonly form: 'groups' | 'plain'
+  readonly userFile: (user: UserEnvironment) => string
+  readonly projectFile: readonly string[]
+  /** Of the harness, in its unit; the hook itself gives up sooner. */
+  readonly timeout: number
+}
+
+const nativeEdits = 'Edit|Write|MultiEdit|NotebookEdit'
+
+export const hookSets: Readonly<Partial<Record<ClientName, HookSet>>> = {
+  'claude-code': {
+    events: {
+      PreToolUse: nativeEdits,
+      PostToolUse: `${nativeEdits}|Read|Grep|Bash`,
+      PostToolUseFailure: nativeEdits,
+      UserPromptSubmit: undefined,
+      SubagentStop: undefined,
+      SessionEnd: undefined
+    },
+    form: 'groups',
+    userFile: (user) =>
+      pathOf(user).join(
+        user.environment['CLAUDE_CONFIG_DIR'] || pathOf(user).join(user.home, '.claude'),
+        'settings.json'
+      ),
+    projectFile: ['.claude', 'settings.json'],
+    timeout: 70
+  },
+  codex: {
+    events: {
+      PreToolUse: 'apply_patch',
+      PostToolUse: undefined,
+      UserPromptSubmit: undefined,
+      SubagentStop: undefined,
+      SessionEnd: undefined
+    },
+    form: 'groups',
+    userFile: (user) => pathOf(user).join(codexFolder(user), 'hooks.json'),
+    projectFile: ['.codex', 'hooks.json'],
+    timeout: 70
+  },
+  gemini: {
+    events: {
+      BeforeTool: 'write_file|replace',
+      AfterTool: 'write_file|replace|read_file|grep_search|search_file_content|run_shell_command',
+      BeforeAgent: undefined,
+      SessionEnd: undefined
+    },
+    form: 'groups',
+    userFile: (user) => pathOf(user).join(user.home, '.gemini', 'settings.json'),
+    projectFile: ['.gemini', 'settings.json'],
+    timeout: 70_000
+  },
+  cursor: {
+    events: {
+      preToolUse: 'Write',
+      postToolUse: undefined,
+      postToolUseFailure: 'Write',
+      afterFileEdit: undefined,
+      beforeReadFile: undefined,
+      sessionEnd: undefined
+    },
+    form: 'plain',
+    userFile: (user) => pathOf(user).join(user.home, '.cursor', 'hooks.json'),
+    projectFile: ['.cursor', 'hooks.json'],
+    timeout: 70
+  }
+}
