@@ -11,6 +11,7 @@ import type { OperationContext } from '../engine/context.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
 import { timestamp } from '../support/timestamp.ts'
 import { changeContent } from './change/change-content.ts'
+import type { Attempt } from './change/contention.ts'
 import { VersionTexts } from './change/version-texts.ts'
 
 export const asyncUpdate = defineOperation({
@@ -38,7 +39,7 @@ export async function updateOne(
   context: OperationContext
 ): Promise<Updated | Contention> {
   requireOneForm(input)
-  const { path, expected_hash, patches, on_contention, timeout, diff_format, fencing_token } = input
+  const { path, expected_hash, on_contention, timeout, diff_format, fencing_token } = input
   const texts = new VersionTexts(input.encoding ?? context.config.crud.default_encoding, path)
   return changeContent<Updated>(context, {
     operation: 'async_update',
@@ -47,8 +48,7 @@ export async function updateOne(
     fencingToken: fencing_token,
     diffFormat: diff_format,
     texts,
-    patches,
-    unifiedDiff: input.unified_diff,
+    attempt: attemptOf(input, texts, context),
     expectedHash: () => expected_hash,
     onContention: on_contention,
     change: (version) => newText(input, version, texts, context),
@@ -88,6 +88,15 @@ export function requireOneForm(input: Change): void {
     const message =
       'patches has both patches by text (old_string) and patches by lines (start_line), which are applied differently. Send one kind, or two calls.'
     throw new OperationError('INVALID_REQUEST', message, { path })
+  }
+}
+
+/** What is judged of an update that comes too late. */
+export function attemptOf(input: Change, texts: VersionTexts, context: OperationContext): Attempt {
+  return {
+    patches: input.patches,
+    unifiedDiff: input.unified_diff,
+    bytesOf: async (version) => texts.encode(await newText(input, version, texts, context), version)
   }
 }
 

@@ -13,7 +13,7 @@ import type { VersionTexts } from './version-texts.ts'
 
 export interface ContentChange<Done> extends Pick<
   FileChange<Done>,
-  'operation' | 'timeout' | 'diffFormat' | 'patches' | 'unifiedDiff'
+  'operation' | 'timeout' | 'diffFormat' | 'attempt'
 > {
   /** As the caller spelt it. */
   readonly path: string
@@ -56,7 +56,7 @@ export async function changeContent<Done extends { readonly hash?: string }>(
   context: OperationContext,
   request: ContentChange<Done>
 ) {
-  const { operation, path, timeout, fencingToken, diffFormat, patches, texts, create, change, onContention } = request
+  const { operation, path, timeout, fencingToken, diffFormat, attempt, texts, create, change, onContention } = request
   const { merge = (stale) => mergeStale(context, stale, texts, textOf), knowsNow, answer } = request
   const { files, reads, caller, progress } = context
 
@@ -116,9 +116,7 @@ export async function changeContent<Done extends { readonly hash?: string }>(
     timeout,
     diffFormat,
     texts,
-    patches,
-    unifiedDiff: request.unifiedDiff,
-    rehearse: async (current) => files.checkReplaceable(path, current, await bytesOf(current)),
+    attempt,
     make
   })
 }

@@ -8,43 +8,62 @@ import type { PatchJudgement } from '../../engine/diff/judgement.ts'
 import type { NotMerged } from '../../engine/diff/merge-result.ts'
 import { OperationError } from '../../errors.ts'
 import { toModifications } from '../../engine/versions/modification.ts'
-import type { FileVersion } from '../../engine/files/read-file.ts'
 import { timestamp } from '../../support/timestamp.ts'
 import type { OperationContext } from '../../engine/context.ts'
 import { describeContention, type DiffLack, type VersionedOperation } from './contention-words.ts'
 import type { StaleChange } from './stale-change.ts'
-import type { VersionTexts } from './version-texts.ts'
+import { VersionTexts } from './version-texts.ts'
 
-interface RefusedChange extends StaleChange {
+/** What the caller wanted to make of the file: judged on the current version, so that the answer says what still applies. */
+export interface Attempt {
+  readonly patches: readonly Patch[] | undefined
+  readonly unifiedDiff: string | undefined
+  /** What a re-submission would make of a version; throws if it could not. */
+  readonly bytesOf: (version: Buffer) => Promise<Buffer>
+}
+
+/** How a change that comes too late is answered. */
+export interface RefusedChange {
   readonly operation: VersionedOperation
-  readonly texts: VersionTexts
   readonly diffFormat: DiffFormat | undefined
-  readonly patches?: readonly Patch[] | undefined
-  readonly unifiedDiff?: string | undefined
+  /** Default: crud.default_encoding. */
+  readonly texts?: VersionTexts | undefined
+  readonly attempt?: Attempt | undefined
+}
+
+/** Why it is refused. */
+export interface Refusal {
+  readonly stale: StaleChange
   /** If a merge was asked for and failed. */
   readonly notMerged?: NotMerged | undefined
-  /** Does with the current version all that a re-submission would do before it writes; throws if that would fail. */
-  readonly rehearse?: ((current: FileVersion) => Promise<unknown>) | undefined
 }
 
 /** Runs outside the lock: both versions are bytes that no call changes any more. */
-export async function answerContention(context: OperationContext, refused: RefusedChange): Promise<Contention> {
-  const { bases, history, reads, caller } = context
-  const { operation, path, canonicalPath, expectedHash, current, notMerged, texts } = refused
+export async function answerContention(
+  context: OperationContext,
+  { stale, notMerged }: Refusal,
+  { operation, diffFormat, attempt, ...given }: RefusedChange
+): Promise<Contention> {
+  const { bases, history, reads, caller, counts, config } = context
+  const { path, canonicalPath, expectedHash, current } = stale
+  const texts = given.texts ?? new VersionTexts(config.crud.default_encoding, path)
+  texts.assertEncoding()
+  if (notMerged !== undefined) counts.mergesRefused += 1
+  publishContention(context, stale, false)
   const since = history.since(canonicalPath, expectedHash, bases.has(expectedHash))
   const known = await bases.get(expectedHash)
-  const compared = await compareVersions(context, refused, known)
+  const compared = await compareVersions(context, { current, texts, diffFormat, attempt }, known)
   const { diff } = compared
   if (isWhole(diff))
     reads.recordKnown(caller.agentId, { path: canonicalPath, given: path, hash: current.hash, from: expectedHash })
-  const judgement = await confirm(compared.judgement, refused)
+  const judgement = await confirm(context, compared.judgement, stale, attempt)
   const message = describeContention({
     operation,
     path,
     encoding: texts.encoding,
     lack: compared.lack,
     patchesApplicable: judgement?.patches_applicable,
-    patchWord: refused.unifiedDiff === undefined ? 'patches' : 'hunks',
+    patchWord: attempt?.unifiedDiff === undefined ? 'patches' : 'hunks',
     notMerged
   })
   return {
@@ -58,7 +77,7 @@ export async function answerContention(context: OperationContext, refused: Refus
     ...toModifications(since),
     timestamp: timestamp(),
     ...toMergeConflicts(notMerged),
-    diff: judgement?.patches_applicable === true && refused.diffFormat === undefined ? withoutKnown(diff) : diff
+    diff: judgement?.patches_applicable === true && diffFormat === undefined ? withoutKnown(diff) : diff
   }
 }
 
@@ -68,6 +87,11 @@ function withoutKnown(diff: Diff | null): Diff | null {
     ({ old_content: _old, context_before: _before, context_after: _after, ...change }) => change
   )
   return diff === null || changes === undefined ? diff : { ...diff, changes }
+}
+
+interface Versions extends Pick<RefusedChange, 'diffFormat' | 'attempt'> {
+  readonly current: StaleChange['current']
+  readonly texts: VersionTexts
 }
 
 interface Compared {
@@ -80,7 +104,7 @@ interface Compared {
 /** A version that is not text in the encoding is no fault of the call: its versions differ all the same. */
 async function compareVersions(
   { differ, signal }: OperationContext,
-  { current, diffFormat, patches, unifiedDiff, texts }: RefusedChange,
+  { current, diffFormat, attempt, texts }: Versions,
   known: Buffer | undefined
 ): Promise<Compared> {
   if (known === undefined) return { diff: null, lack: 'base_unknown' }
@@ -92,8 +116,8 @@ async function compareVersions(
     base,
     current: currentText,
     format: diffFormat,
-    ...(patches !== undefined && { patches }),
-    unifiedDiff,
+    ...(attempt?.patches !== undefined && { patches: attempt.patches }),
+    unifiedDiff: attempt?.unifiedDiff,
     signal
   })
   if (diff === null) return { diff, lack: 'not_compared', judgement }
@@ -102,17 +126,38 @@ async function compareVersions(
 
 /** True is a guarantee: it also checks everything else that would refuse the re-submission (encoding, size, links). */
 async function confirm(
+  { files }: OperationContext,
   judgement: PatchJudgement | undefined,
-  { rehearse, current }: RefusedChange
+  { path, current }: StaleChange,
+  attempt: Attempt | undefined
 ): Promise<PatchJudgement | undefined> {
-  if (judgement?.patches_applicable !== true || rehearse === undefined) return judgement
+  if (judgement?.patches_applicable !== true || attempt === undefined) return judgement
   try {
-    await rehearse(current)
+    files.checkReplaceable(path, current, await attempt.bytesOf(current.bytes))
     return judgement
   } catch (error) {
     if (error instanceof OperationError) return { ...judgement, patches_applicable: false }
     throw error
   }
+}
+
+/** For subscribers, the board and the metrics. @param merged whether the late change was made all the same */
+export function publishContention(
+  { events, caller, counts, activity }: OperationContext,
+  stale: StaleChange,
+  merged: boolean
+): void {
+  if (merged) counts.mergesMade += 1
+  else counts.contentions += 1
+  activity.contended(stale.canonicalPath, merged)
+  events.publish({
+    type: 'contention',
+    path: stale.canonicalPath,
+    agent_id: caller.agentId ?? null,
+    expected_hash: stale.expectedHash,
+    current_hash: stale.current.hash,
+    merged
+  })
 }
 
 function toMergeConflicts(notMerged: NotMerged | undefined): Partial<Contention> {

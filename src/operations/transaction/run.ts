@@ -6,13 +6,12 @@ import type { DiffFormat } from '../../engine/diff/compare.ts'
 import type { OperationContext } from '../../engine/context.ts'
 import { StaleFileError } from '../../engine/files/preconditions.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
-import { publishContention } from '../change/change-file.ts'
-import { answerContention } from '../change/contention.ts'
-import { notKept } from '../change/entry-version.ts'
+import { answerContention, publishContention } from '../change/contention.ts'
+import { notKept, replacedBy, type Replaced } from '../change/entry-version.ts'
 import { answerMerged, withoutDiff, type Merged } from '../change/stale-change.ts'
 import type { HeldTurn } from '../locking/with-locks.ts'
 import { withLocks } from '../locking/with-locks.ts'
-import { newText } from '../async-update.ts'
+import { attemptOf } from '../async-update.ts'
 import { commitPlan } from './commit-plan.ts'
 import { pathOf, targetsOf, type Item } from './items.ts'
 import { judge, textsOf, type Judged } from './judge.ts'
@@ -114,10 +113,18 @@ function resultOf(item: Item, { done: { plan, source } }: Made, context: Operati
     ...('new_path' in input && { new_path: input.new_path }),
     previous_hash: previous?.hash ?? null,
     hash: hashAfter(plan) ?? null,
-    bytes_written: isChanged(plan) && plan.after?.kind === 'bytes' ? plan.after.bytes.length : 0,
+    bytes_written: plan.after?.kind === 'bytes' && isChanged(plan) ? plan.after.bytes.length : 0,
     changed: isChanged(plan),
-    ...(isChanged(plan) && !plan.isMoved && notKept(context, plan.place, plan.current))
+    ...replacedIn(plan, context)
   }
+}
+
+function replacedIn(plan: PathPlan, context: OperationContext): Replaced {
+  const { place, current, after, isMoved } = plan
+  if (!isChanged(plan) || isMoved) return {}
+  return after?.kind === 'bytes' && current !== undefined
+    ? replacedBy(context, place, current)
+    : notKept(context, place, current)
 }
 
 function isChanged({ after, current }: PathPlan): boolean {
@@ -202,28 +209,15 @@ async function refuse(
 async function contend(
   context: OperationContext,
   item: Item,
-  { stale, notMerged }: Refused,
+  refused: Refused,
   { diffFormat }: TransactionOptions
 ): Promise<Contention> {
   const { kind, input } = item
-  if (notMerged !== undefined) context.counts.mergesRefused += 1
-  const texts = textsOf(item, stale.path, context)
-  texts.assertEncoding()
-  publishContention(context, stale, false)
-  return answerContention(context, {
-    ...stale,
+  const texts = textsOf(item, pathOf(item), context)
+  return answerContention(context, refused, {
     operation: kind === 'write' ? 'async_update' : `async_${kind}`,
     texts,
     diffFormat,
-    notMerged,
-    ...(kind === 'update' && {
-      patches: input.patches,
-      rehearse: async (current) =>
-        context.files.checkReplaceable(
-          stale.path,
-          current,
-          texts.encode(await newText(input, current.bytes, texts, context), current.bytes)
-        )
-    })
+    ...(kind === 'update' && { attempt: attemptOf(input, texts, context) })
   })
 }
