@@ -56,9 +56,13 @@ export function createFileChanges(options: FileChangesOptions) {
   const { durability, unfinished, stages } = options
   const writer = createWriter(options)
 
-  /** Checks before anything is written that a version can be replaced. @throws OperationError FILE_TOO_LARGE, ACCESS_DENIED */
-  function checkReplaceable(path: string, current: FileVersion, bytes: Buffer): void {
+  /**
+   * Checks before anything is written that bytes may be put in the place of a version, or of nothing.
+   * @throws OperationError FILE_TOO_LARGE, ACCESS_DENIED
+   */
+  function checkReplaceable(path: string, current: FileVersion | undefined, bytes: Buffer): void {
     checkSize(bytes.length, path, options, 'Nothing was changed: the file would have')
+    if (current === undefined) return
     checkHardlinks(current, path)
     if (current.isWritable) return
     const message = `The file is read-only: ${path}. Change its mode first, or ask its owner.`
@@ -97,7 +101,7 @@ export function createFileChanges(options: FileChangesOptions) {
   ): Promise<Made> {
     const hint = 'Read it with async_read and change it with async_update, or choose another name.'
     requireAbsent(place, path, hint)
-    checkSize(bytes.length, path, options, 'Nothing was changed: the file would have')
+    checkReplaceable(path, undefined, bytes)
     return inParents(place, path, createDirs, (parent) => {
       const check = () => {
         assertHeld()

@@ -72,7 +72,6 @@ async function judgeUpdate(
   if (next !== undefined && 'notMerged' in next) return { stale: stale!, notMerged: next.notMerged }
   const bytes = next?.bytes ?? texts.encode(await textIn(current.bytes), current.bytes)
   const all = await beside(entered, bytes, texts, context)
-  context.files.checkReplaceable(path, current, all)
   await plan.give(entered, all)
   entered.isWhole = input.content !== undefined
   return { done: { plan: entered }, merged: next?.merged }
@@ -129,9 +128,7 @@ async function judgeAppend(
     return { merged: describeMerge(context, stale!, known), bytes: current.bytes }
   })
   if (next !== undefined && 'notMerged' in next) return { stale: stale!, notMerged: next.notMerged }
-  const bytes = appended(before ?? current.bytes, input, texts)
-  context.files.checkReplaceable(path, current, bytes)
-  await plan.give(entered, bytes)
+  await plan.give(entered, appended(before ?? current.bytes, input, texts))
   return { done: { plan: entered }, merged: next?.merged }
 }
 

@@ -75,8 +75,11 @@ export class Plan {
     return plan
   }
 
+  /** @throws OperationError if the path may not have these bytes */
   async give(plan: PathPlan, bytes: Buffer, mode?: number): Promise<void> {
-    const { max_transaction_bytes: most } = this.#context.config.crud
+    const { files, config } = this.#context
+    const { max_transaction_bytes: most } = config.crud
+    files.checkReplaceable(plan.path, plan.current, bytes)
     this.#bytes += bytes.length - (plan.after?.kind === 'bytes' ? plan.after.bytes.length : 0)
     if (this.#bytes > most) throw tooMuch(`The call writes more than ${most} bytes (crud.max_transaction_bytes).`)
     plan.after = { kind: 'bytes', bytes, hash: await hashInTurns(bytes), like: plan.current, mode }
