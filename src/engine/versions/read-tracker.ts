@@ -193,7 +193,9 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
       const version = history.last(target)
       for (const view of byPath.get(source) ?? []) {
         const sights = view.sights.filter(({ hash }) => hash === version?.hash)
-        if (version !== undefined && sights.length > 0) {
+        // An agent that has read the file which is replaced is to be told of that name, too.
+        const hasRead = view.agentId !== agentId && views?.get(view.agentId, target) !== undefined
+        if (version !== undefined && sights.length > 0 && !hasRead) {
           const moved = viewOf(view.agentId, { path: target, given })
           moved.sights = sights.map((range) => ({ ...range, seq: version.seq }))
           if (view.knownHash === version.hash) moved.knownHash = view.knownHash
