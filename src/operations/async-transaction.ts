@@ -3,6 +3,7 @@ import { contract } from '../../schemas/contract.ts'
 import type { ChangeResult, TransactionInput, TransactionOutput } from '../../schemas/transaction.ts'
 import type { OperationContext } from '../engine/context.ts'
 import { OperationError } from '../errors.ts'
+import { remember } from '../support/remember.ts'
 import { timestamp } from '../support/timestamp.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
 import { changeSetOf } from './transaction/change-set.ts'
@@ -36,12 +37,14 @@ async function transact(input: TransactionInput, context: OperationContext): Pro
     throw new OperationError('INVALID_REQUEST', message)
   }
   const own = changeSetOf(context, 'transaction')
+  // The time of the change, in the answer as in its receipt.
+  const moment = remember(() => ({ timestamp: timestamp() }))
   const answer = (results: readonly ChangeResult[]): TransactionOutput => ({
     status: 'ok',
     ...(dry_run && { dry_run }),
     change_set: own.caller.changeSet as string,
     changes: [...results],
-    timestamp: timestamp()
+    ...moment()
   })
   const options = { operation: 'async_transaction', timeout, diffFormat: diff_format, isDryRun: dry_run, answer }
   const result = await runTransaction(own, toItems(changes, on_contention), options)

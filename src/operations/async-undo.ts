@@ -4,6 +4,7 @@ import type { UndoInput, UndoOutput } from '../../schemas/undo.ts'
 import type { OperationContext } from '../engine/context.ts'
 import { shownPath } from '../engine/notices/shown-path.ts'
 import { OperationError } from '../errors.ts'
+import { remember } from '../support/remember.ts'
 import { timestamp } from '../support/timestamp.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
 import { withLocks } from './locking/with-locks.ts'
@@ -54,18 +55,19 @@ async function attempt(input: UndoInput, context: OperationContext, paths: reado
     if (needed.some((path) => !locked.has(path))) return { paths: [...new Set([...paths, ...needed])] }
     const composed = composer.compose(taken, input.partial)
     const isRefused = composed.conflicts.length > 0 && !input.partial
+    const done = remember(() => answer(input, context, composed))
     if (!input.dry_run && !isRefused && composed.changes.length > 0)
       await commitPlan(context, composed.changes, {
         operation: 'async_undo',
         assertHeld: () => lock.assertHeld(),
         isWhole: () => false,
-        answer: () => answer(input, context, composed)
+        answer: done
       })
-    return { composed }
+    return { composed, done }
   })
   if (outcome.paths !== undefined) return { paths: outcome.paths }
-  const { composed } = outcome
-  const made = answer(input, context, composed)
+  const { composed, done } = outcome
+  const made = done()
   if (!input.dry_run) return { answer: made }
   const room = createRoom(context)
   const files = []
@@ -116,13 +118,12 @@ function answer(input: UndoInput, context: OperationContext, composed: Composed 
     undone: isRefused ? 0 : undone,
     files: isRefused
       ? []
-      : changed.map(({ from, to, previous_hash, hash, count, links_broken, kept }) => ({
+      : changed.map(({ from, to, previous_hash, hash, count, kept }) => ({
           path: shownPath(from, context.files),
           ...(to !== from && { new_path: shownPath(to, context.files) }),
           previous_hash,
           hash,
           changes: count,
-          ...(links_broken !== undefined && { links_broken }),
           ...(kept !== undefined && { kept })
         })),
     conflicts: [...conflicts],

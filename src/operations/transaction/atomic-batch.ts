@@ -4,6 +4,7 @@ import type { ChangeResult } from '../../../schemas/transaction.ts'
 import type { DiffFormat } from '../../engine/diff/compare.ts'
 import type { OperationContext } from '../../engine/context.ts'
 import { OperationError, toOperationError } from '../../errors.ts'
+import { remember } from '../../support/remember.ts'
 import { timestamp } from '../../support/timestamp.ts'
 import { takeInput } from '../definition/copy-input.ts'
 import { once } from '../definition/named-call.ts'
@@ -44,7 +45,10 @@ export async function atomicBatch<Kind extends 'update' | 'write'>(
   }
   if (failures.size > 0) return summarize(files.map((_file, index) => refused(index, { failures })))
   const made = await once<Summary | Refusal>(context.receipt, async () => {
-    const answer = (results: readonly ChangeResult[]) => summarize(results.map((result) => toResult(kind, result)))
+    // The time of the change, in the answer as in its receipt.
+    const moment = remember(() => ({ timestamp: timestamp() }))
+    const answer = (results: readonly ChangeResult[]) =>
+      summarize(results.map((result) => ({ ...toResult(kind, result), ...moment() })))
     const options = { operation: name, timeout, diffFormat, isDryRun: false, answer }
     const result = await runTransaction(changeSetOf(context, 'batch'), items, options)
     if ('results' in result) return answer(result.results)
@@ -56,7 +60,7 @@ export async function atomicBatch<Kind extends 'update' | 'write'>(
 
 function toResult(kind: string, { operation: _operation, changed, previous_hash, ...result }: ChangeResult): Result {
   const more = kind === 'update' ? { previous_hash, changed } : {}
-  const answer = { status: 'ok', ...result, ...more, timestamp: timestamp() }
+  const answer = { status: 'ok', ...result, ...more }
   return answer
 }
 
