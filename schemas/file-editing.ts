@@ -1,5 +1,14 @@
 // list_files, read_file, edit_file: one flat folder, files by their names (FES 3.1). The shapes are exactly those of the specification.
-import { AgentId, changeCall, DiffFormat, ExpectedHash, FencingToken, Hash, Kept, Replayed } from './common.ts'
+import {
+  AgentId,
+  changeCall,
+  DiffFormat,
+  ExpectedHash,
+  FencingToken,
+  Hash,
+  Replayed,
+  replacedVersion
+} from './common.ts'
 import { mergedAnswer, OnContention } from './contention.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
@@ -114,7 +123,7 @@ export const EditFileOutput = Type.Object(
     new_total_lines: Count('Total lines in file after edit, as the next read_file reports them.'),
     previous_hash: Type.Optional(Hash),
     hash: Type.Optional(Hash),
-    kept: Kept,
+    ...replacedVersion,
     ...mergedAnswer,
     replayed: Replayed
   },

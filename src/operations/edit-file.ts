@@ -51,13 +51,13 @@ async function edit(input: EditFileInput, context: OperationContext): Promise<Ed
     create: (turn) => create(turn, input, changes, context),
     onContention: on_contention,
     change,
-    answer: ({ current, bytes, hash, isMerged, replaced: { kept } }) => ({
+    answer: ({ current, bytes, hash, isMerged, replaced }) => ({
       ...answer(edited!, false),
       ...(typeof expected_hash === 'string' && {
         ...(isMerged && { new_total_lines: countByteLines(bytes) }),
         previous_hash: current.hash,
         hash,
-        ...(kept !== undefined && { kept })
+        ...replaced
       })
     })
   })
