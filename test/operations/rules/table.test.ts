@@ -1,0 +1,69 @@
+// Every rule over every way to change a file: a table whose cells are calls, or reasons why a rule does not apply.
+import t from 'tap'
+import { changeKinds } from '../../../schemas/transaction.ts'
+import { operations } from '../../../src/operations/index.ts'
+import { createCase } from './case.ts'
+import { printed, type Results } from './printed.ts'
+import type { Cell, Rule } from './rule.ts'
+import { fileRules } from './file-rules.ts'
+import { leaseRules } from './lease-rules.ts'
+import { recordRules } from './record-rules.ts'
+import { textRules } from './text-rules.ts'
+import { versionRules } from './version-rules.ts'
+import type { Way } from './way.ts'
+import { ways, type WayName } from './ways.ts'
+import { createWorlds } from './world.ts'
+
+const rules: readonly Rule[] = [...versionRules, ...leaseRules, ...fileRules, ...textRules, ...recordRules]
+
+const open = createWorlds(t)
+const names = Object.keys(ways) as WayName[]
+const results: Results = new Map()
+
+function cellOf(rule: Rule, name: WayName): Cell {
+  const way: Way = ways[name]
+  return rule.special?.[name] ?? rule.cells[way.kind](way)
+}
+
+for (const rule of rules)
+  t.test(rule.title, async (t) => {
+    const row = new Map<string, string>()
+    results.set(rule.title, row)
+    for (const name of names) {
+      const cell = cellOf(rule, name)
+      if ('reason' in cell) {
+        row.set(name, cell.reason)
+        continue
+      }
+      const wrong = rule.toMend?.[name]
+      row.set(name, wrong === undefined ? 'FAILED' : `To be mended: ${wrong}`)
+      await t.test(name, wrong === undefined ? {} : { todo: wrong }, async (t) => {
+        await cell(createCase(t, ways[name], await open(rule.world ?? 'plain')))
+        if (t.passing()) row.set(name, 'ok')
+      })
+    }
+  })
+
+t.test('no way to change a file is without a column', async (t) => {
+  const columns = names.join()
+  const changing = operations.filter(({ annotations }) => !annotations.readOnlyHint).map(({ name }) => name)
+  const ofLeases = changing.filter((name) => name.startsWith('lock_'))
+  const others: readonly string[] = ['async_transaction', 'async_batch_write', 'async_batch_update', 'native_hook']
+  t.strictSame(
+    changing.filter((name) => !ofLeases.includes(name) && !others.includes(name) && !columns.includes(name)),
+    []
+  )
+  t.strictSame(
+    changeKinds.filter((kind) => !columns.includes(`transaction: ${kind}`)),
+    []
+  )
+  const world = await open('plain')
+  for (const method of ['POST', 'MOVE', 'PROPFIND'])
+    t.equal((await world.http(method, 'files/f', {})).status, 405, method)
+})
+
+t.test('no cell is empty', async (t) => {
+  t.equal(results.size, rules.length)
+  for (const [title, row] of results) t.strictSame([...row.keys()], names, title)
+  for (const line of printed(results, names)) t.comment(line)
+})
