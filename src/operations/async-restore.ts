@@ -64,8 +64,11 @@ async function create(
 ): Promise<Restored> {
   const { path, hash, expected_hash, create_dirs } = input
   if (typeof expected_hash === 'string') throw gone(path)
-  const was = context.history.was(turn.place.path)
-  if (was?.link !== undefined) return restoreLink(turn, input, was.link, context)
+  const { history } = context
+  const was = history.was(turn.place.path)
+  // A path that was a link, and a file before or after it, gets the file back that had the version.
+  const isOwn = history.versions(turn.place.path).some((version) => version.hash === hash)
+  if (was?.link !== undefined && !isOwn) return restoreLink(turn, input, was.link, context)
   return createMissing(context, 'async_restore', turn, path, kept, {
     createDirs: create_dirs,
     mode: was?.mode,

@@ -315,6 +315,15 @@ t.test('blame follows each file through a swap, a chain, and over a restart of n
   }
 })
 
+t.test('a version of a path that was a link since is restored as the file that it was', async (t) => {
+  const { tree, ann, operator } = await scene(t, { a: 'a\n', c: 'c\n' })
+  symlinkSync('a', tree.path('link'))
+  await rename(ann, ['link', 'c'], true)
+  await remove(ann, 'c')
+  await done(operator, 'async_restore', { path: 'c', hash: hashOf('c\n') })
+  t.equal(describe(tree.path('c')), '644 c\n')
+})
+
 t.test('a renamed link is in the history, and one that leads nowhere now is told', async (t) => {
   const { tree, ann, operator } = await scene(t, { a: 'a\n' })
   symlinkSync('a', tree.path('link'))
