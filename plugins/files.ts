@@ -25,18 +25,6 @@ const dayMs = 24 * hourMs
 
 export default fp<{ config: Config }>(
   async (app, { config: { crud, tree } }) => {
-    const files = createFileStore({
-      roots: crud.base_directories,
-      maxFileBytes: crud.max_file_size_bytes,
-      maxSyncBytes: crud.sync_io_max_bytes,
-      durability: crud.durability,
-      hardlinks: crud.hardlinks,
-      protectedPaths: crud.protected,
-      openOwnFolder: createStateDirectory,
-      isStaged: tree.coordinator === 'etcd'
-    })
-    app.decorate('files', files)
-    app.decorate('bases', createBases({ maxBytes: crud.base_cache_bytes }))
     const maxAgeMs = crud.max_history_age_days === 0 ? Infinity : crud.max_history_age_days * dayMs
     const history = createHistory({
       maxFiles: crud.max_history_files,
@@ -44,7 +32,20 @@ export default fp<{ config: Config }>(
       maxBytes: crud.max_history_bytes,
       maxAgeMs
     })
+    const files = createFileStore({
+      roots: crud.base_directories,
+      maxFileBytes: crud.max_file_size_bytes,
+      maxSyncBytes: crud.sync_io_max_bytes,
+      durability: crud.durability,
+      hardlinks: crud.hardlinks,
+      protectedPaths: crud.protected,
+      isKnown: (path) => history.last(path) !== undefined,
+      openOwnFolder: createStateDirectory,
+      isStaged: tree.coordinator === 'etcd'
+    })
+    app.decorate('files', files)
     app.decorate('history', history)
+    app.decorate('bases', createBases({ maxBytes: crud.base_cache_bytes }))
     const aging = setInterval(() => history.expire(), Math.max(1000, Math.min(maxAgeMs / 24, hourMs))).unref()
     app.decorate('settleTransactions', () => {
       const settled = files.settleTransactions((hash, bytes) => app.bases.keep(hash, bytes))

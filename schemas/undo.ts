@@ -8,9 +8,9 @@ import {
   Hash,
   HashOrNull,
   IsDryRun,
-  Kept,
   Path,
   Replayed,
+  replacedVersion,
   Timeout,
   Timestamp
 } from './common.ts'
@@ -68,7 +68,7 @@ export const UndoneFile = Type.Object(
     previous_hash: HashOrNull('The version before the undo; null if there was no file.'),
     hash: HashOrNull('The version now; null if the file is gone again.'),
     changes: Type.Integer({ minimum: 0, description: 'How many changes of it were taken back.' }),
-    kept: Kept,
+    ...replacedVersion,
     diff: Type.Optional(Type.Union([Diff, Type.Null()], { description: 'Of a dry run.' }))
   },
   { title: 'UndoneFile', description: 'What the undo makes of one file.' }

@@ -34,7 +34,10 @@ async function show(input: HistoryInput, context: OperationContext): Promise<Sta
   const { path, by_agent, change_set, limit, cursor } = input
   const { files, history } = context
   const before = cursor === undefined ? Infinity : readCursor(cursor)
-  const paths = path === undefined ? [...history.paths()] : [files.resolve(path, 'target').path]
+  // A link has changes of its own, beside those of the file that it leads to.
+  const reaches = ['target', 'entry'] as const
+  const named = path === undefined ? history.paths() : reaches.map((reach) => files.resolve(path, reach).path)
+  const paths = [...new Set(named)]
   const found = await newest(paths, context, {
     limit: limit + 1,
     isWanted: ({ seq, agentId, isFirstSight, changeSet }) =>

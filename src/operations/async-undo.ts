@@ -118,12 +118,13 @@ function answer(input: UndoInput, context: OperationContext, composed: Composed 
     undone: isRefused ? 0 : undone,
     files: isRefused
       ? []
-      : changed.map(({ from, to, previous_hash, hash, count, kept }) => ({
+      : changed.map(({ from, to, previous_hash, hash, count, links_broken, kept }) => ({
           path: shownPath(from, context.files),
           ...(to !== from && { new_path: shownPath(to, context.files) }),
           previous_hash,
           hash,
           changes: count,
+          ...(links_broken !== undefined && { links_broken }),
           ...(kept !== undefined && { kept })
         })),
     conflicts: [...conflicts],

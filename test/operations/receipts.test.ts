@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { connect, transports, type Answer } from '../fixtures/clients.ts'
 import { startServer } from '../fixtures/server.ts'
-import { startStdio } from '../fixtures/stdio.ts'
+import { startStdio, type RpcAnswer } from '../fixtures/stdio.ts'
 import { hashOf, makeTree, type Tree } from '../fixtures/tree.ts'
 import { untilQueued } from '../fixtures/processes.ts'
 import type { PartialConfig } from '../../src/config/config.ts'
@@ -194,6 +194,79 @@ t.test('a repeat while the first call still waits gets the answer of the first',
   const answers = await Promise.all([first, second])
   t.match(answers, [{ status: 'ok' }, { status: 'ok', replayed: true }])
   t.equal(tree.read('f'), '+')
+})
+
+t.test('repeats of a call that ends without a change are one attempt after the other, and make it once', async (t) => {
+  const { tree, url, call } = await scene(t, { f: '' })
+  const lease = { filepaths: ['f'], agent_id: 'holder' }
+  t.match(await call('lock_try', lease), { all_acquired: true })
+  const input = { path: 'f', content: '+', request_id: 'r', timeout: 1 }
+  const first = call('async_append', input)
+  await untilQueued(url, 'f', 1)
+  const repeats = [1, 2, 3].map(() => call('async_append', { ...input, timeout: 60 }))
+  t.match(
+    await Promise.all(repeats),
+    repeats.map(() => ({ error_code: 'INVALID_REQUEST' })),
+    'with another timeout'
+  )
+  const same = [1, 2, 3].map(() => call('async_append', input))
+  t.match(await first, { error_code: 'LOCK_TIMEOUT' })
+  await call('lock_release', lease)
+  const answers = await Promise.all(same)
+  t.equal(tree.read('f'), '+', JSON.stringify(answers))
+  t.same(
+    answers.map(({ status }) => status as string),
+    ['ok', 'ok', 'ok']
+  )
+  t.equal(answers.filter(({ replayed }) => replayed === true).length, 2)
+})
+
+t.test('equal named calls that come in one moment make one change', async (t) => {
+  const tree = makeTree(t, { f: '', g: '' })
+  const program = startStdio(t, ['--transport', 'stdio', '--dir', tree.root])
+  const append = { path: 'f', content: '+', request_id: 'r' }
+  const changes = [{ operation: 'append', path: 'g', content: '+' }]
+  const batch = [1, 2, 3].flatMap((at) => [
+    { jsonrpc: '2.0', id: `append ${at}`, method: 'async_append', params: append },
+    { jsonrpc: '2.0', id: `transaction ${at}`, method: 'async_transaction', params: { changes, request_id: 's' } }
+  ])
+  program.send(batch)
+  const answers = (await program.message((message) => Array.isArray(message))) as unknown as RpcAnswer[]
+  for (const path of ['f', 'g']) t.equal(tree.read(path), '+', `${path}: ${JSON.stringify(answers)}`)
+  const results = answers.map(({ result }) => result as Answer)
+  t.same(
+    results.map(({ status }) => status as string),
+    Array.from({ length: 6 }, () => 'ok')
+  )
+  t.equal(results.filter(({ replayed }) => replayed === true).length, 4)
+})
+
+t.test('a dry run leaves its name to the call that makes the change', async (t) => {
+  const { tree, call, withKey } = await scene(t, { f: 'one' })
+  const append = { changes: [{ operation: 'append', path: 'f', content: '+' }] }
+  const undo = { by_agent: 'ann' }
+  const cases = [
+    { name: 'async_transaction', input: append, before: 'one', after: 'one+' },
+    { name: 'async_undo', input: undo, before: 'one+', after: 'one' }
+  ]
+  for (const { name, input, before, after } of cases) {
+    const dry = { ...input, dry_run: true, request_id: name }
+    for (const attempt of [1, 2]) {
+      const preview = await call(name, dry)
+      t.match(preview, { status: 'ok', dry_run: true }, `${name} ${attempt}`)
+      t.notOk('replayed' in preview, `${name} ${attempt} shows what would happen now`)
+    }
+    t.match(await withKey(name, name, { ...input, dry_run: true }), { status: 'ok', dry_run: true })
+    t.equal(tree.read('f'), before)
+    const real = { ...input, request_id: name }
+    const made = await call(name, real)
+    t.match(made, { status: 'ok' }, name)
+    t.notOk('dry_run' in made, name)
+    t.equal(tree.read('f'), after)
+    t.match(await call(name, dry), { status: 'ok', dry_run: true }, 'neither is a dry run refused afterwards')
+    t.match(await call(name, { ...real, dry_run: false }), { replayed: true }, name)
+    t.equal(tree.read('f'), after)
+  }
 })
 
 t.test('the receipt of a merged change says so, and holds no content', async (t) => {

@@ -7,8 +7,8 @@ import { createFileChanges } from './file-changes.ts'
 import { createFolderSurvey } from './folder.ts'
 import { createListing, type ListOptions, type Page } from './list-directory.ts'
 import { lockKey } from './lock-key.ts'
+import { isOdd, refuseMisspelt, toExistingForm, toUsual } from './odd-spelling.ts'
 import { createProtection } from './protection.ts'
-import { explainEscapes } from './raw-name.ts'
 import { readFile, requireRegular, type FileVersion, type KnownBytes } from './read-file.ts'
 import { createSharedRounds } from '../../support/shared-rounds.ts'
 import { createRoots } from './roots.ts'
@@ -31,6 +31,8 @@ export interface FileStoreOptions {
   readonly hardlinks: string
   /** Globs relative to a root. */
   readonly protectedPaths: readonly string[]
+  /** True for the canonical path of a file that was there: it may be named again, however odd its name is. */
+  readonly isKnown?: (path: string) => boolean
   /** Opens the server's own folder below a root, where changes of several steps are noted; without it they are not. */
   readonly openOwnFolder?: (root: string) => RecordFolder
   /** True if several hosts serve the tree: then changes are made in stages, which the next authority takes away. */
@@ -51,6 +53,7 @@ export type FileStore = ReturnType<typeof createFileStore>
 export function createFileStore(options: FileStoreOptions) {
   const roots = createRoots(options.roots)
   const protection = createProtection(options.protectedPaths)
+  const { isKnown = () => false } = options
   const listing = createListing()
   const lists = createSharedRounds<ListedPage>()
   const ownFolder = roots.list[0] && options.openOwnFolder?.(roots.list[0].real)
@@ -77,8 +80,37 @@ export function createFileStore(options: FileStoreOptions) {
     throw new OperationError('NOT_A_FILE', message, { path })
   }
 
-  /** The same for a file or a folder. */
+  /** The same for a file or a folder. A name that is there is taken as it is; one that is not may be another spelling. */
   function reachPlace(path: string, reach: Reach): OpenEntry {
+    if (path.includes('\0')) throw new OperationError('INVALID_REQUEST', 'The path has a NUL in it, as no file has.')
+    if (!isOdd(path)) return reachAsSpelt(path, reach)
+    const other = isThere(path) ? undefined : (toUsual(path) ?? toExistingForm(path, isThere))
+    if (other !== undefined) return reachPlace(other, reach)
+    const place = reachAsSpelt(path, reach)
+    const { stat, missing, name, directory } = place
+    // A change of a protected path is refused anyway, by a message of its own.
+    if (stat !== undefined || isKnown(place.path) || protection.isProtected(relativeTo(place))) return place
+    try {
+      refuseMisspelt({ path, folder: directory.path, names: [...missing, name], isThere })
+      return place
+    } catch (error) {
+      place.close()
+      throw error
+    }
+  }
+
+  function isThere(path: string): boolean {
+    try {
+      const place = reachAsSpelt(path, 'entry')
+      place.close()
+      return place.stat !== undefined
+    } catch (error) {
+      if (error instanceof OperationError) return false
+      throw error
+    }
+  }
+
+  function reachAsSpelt(path: string, reach: Reach): OpenEntry {
     requireModestDepth(path)
     const place = walk(roots, roots.locate(path), path, { followLast: reach === 'target' })
     try {
@@ -136,7 +168,7 @@ export function createFileStore(options: FileStoreOptions) {
       if (place.stat?.isDirectory() !== true) {
         const message =
           place.stat === undefined
-            ? `Directory does not exist: ${path}. List the one above it with async_list.${explainEscapes(path)}`
+            ? `Directory does not exist: ${path}. List the one above it with async_list.`
             : `Not a directory: ${path}. Read it with async_read.`
         throw new OperationError('DIR_NOT_FOUND', message, { path })
       }

@@ -34,12 +34,6 @@ export function showName(name: string): { name: string; isEscaped: boolean } {
   return { name: escaped, isEscaped: true }
 }
 
-/** What to add to the message that nothing is at a path, if its spelling may come from a listing. */
-export function explainEscapes(path: string): string {
-  if (!/\\x[89a-f][0-9a-f]/.test(path)) return ''
-  return ' In a listing with name_escaped, \\xHH is a byte that is not UTF-8: no operation reaches such a name. Ask for it to be renamed on the system first.'
-}
-
 /** Byte order. Without surrogates it is the order of the code units. */
 export function compareNames(a: string, b: string): number {
   if (a === b) return 0

@@ -8,7 +8,6 @@ import { closeReader } from './close-reader.ts'
 import { mayAccess } from './access.ts'
 import { identityOf, isSameIdentity, type FileIdentity } from './identity.ts'
 import type { Directory } from './directory.ts'
-import { explainEscapes } from './raw-name.ts'
 import { readFlags } from './read-flags.ts'
 import { explainWalkError } from './walk-error.ts'
 import type { OpenEntry } from './walk.ts'
@@ -149,7 +148,7 @@ export function requireRegular(stat: BigIntStats | undefined, path: string): ass
 }
 
 export function fileNotFound(path: string, cause?: unknown): OperationError {
-  const message = `File does not exist: ${path}. Look for it with async_list, or create it with async_write.${explainEscapes(path)}`
+  const message = `File does not exist: ${path}. Look for it with async_list, or create it with async_write.`
   return new OperationError('FILE_NOT_FOUND', message, { path, cause })
 }
 

@@ -1,6 +1,7 @@
 // The name of a file as its caller spelt it, comparable with other spellings without a look at any file.
 import { isAbsolute, sep } from 'node:path'
 import { lockKey } from './lock-key.ts'
+import { toUsual } from './odd-spelling.ts'
 import { segmentsBelow, type Root } from './roots.ts'
 
 const separators = process.platform === 'win32' ? /[\\/]/ : '/'
@@ -10,7 +11,8 @@ const separators = process.platform === 'win32' ? /[\\/]/ : '/'
  * A ".." stays: which name it removes depends on links, which may lead elsewhere tomorrow.
  */
 export function createSpelling(roots: readonly Root[]): (path: string) => string {
-  return (path) => {
+  return (spelt) => {
+    const path = toUsual(spelt) ?? spelt
     const base = isAbsolute(path) ? '' : (roots[0]?.real ?? '')
     const names = `${base}${sep}${path}`.split(separators).filter((name) => name !== '' && name !== '.')
     const absolute = (process.platform === 'win32' ? '' : sep) + names.join(sep)

@@ -18,6 +18,8 @@ export interface ReceiptEntry extends ReceiptKey {
   bytes: number
   /** Settles when the call under way ends. */
   running: Promise<void> | undefined
+  /** How many calls are under way or wait for that: until they have ended, the entry stays. */
+  calls: number
 }
 
 interface Share {
@@ -45,7 +47,7 @@ export function createReceiptEntries({ keepMs, maxBytesPerAgent, maxBytes, now =
 
   /** Of a request that has none. */
   function add(request: Pick<ReceiptEntry, 'agentId' | 'requestId' | 'digest' | 'at'>): ReceiptEntry {
-    const entry: ReceiptEntry = { ...request, receipts: new Map(), bytes: 0, running: undefined }
+    const entry: ReceiptEntry = { ...request, receipts: new Map(), bytes: 0, running: undefined, calls: 0 }
     const share = shares.get(entry.agentId) ?? { entries: new Map(), bytes: 0 }
     shares.set(entry.agentId, share)
     share.entries.set(entry.requestId, entry)
@@ -76,7 +78,7 @@ export function createReceiptEntries({ keepMs, maxBytesPerAgent, maxBytes, now =
     const oldest = now() - keepMs
     for (const entry of all) {
       if (entry.at > oldest) return
-      if (entry.running === undefined) remove(entry)
+      if (entry.calls === 0) remove(entry)
     }
   }
 
@@ -84,7 +86,8 @@ export function createReceiptEntries({ keepMs, maxBytesPerAgent, maxBytes, now =
   function makeRoom(agentId: string): void {
     const own = () => {
       const share = shares.get(agentId)
-      return share !== undefined && share.bytes > maxBytesPerAgent ? share : undefined
+      // The last answer is kept, however long it is: to be forgotten at once it would not have had to be made.
+      return share !== undefined && share.bytes > maxBytesPerAgent && share.entries.size > 1 ? share : undefined
     }
     const most = () => (bytes > maxBytes ? heaviest() : undefined)
     for (const next of [own, most]) for (let share = next(); share !== undefined && removeOldest(share);) share = next()
@@ -95,14 +98,14 @@ export function createReceiptEntries({ keepMs, maxBytesPerAgent, maxBytes, now =
     let most: Share | undefined
     for (const share of heavy) if (share.bytes > (most?.bytes ?? 0)) most = share
     if (most !== undefined) return most
-    for (const { agentId, running } of all) if (running === undefined) return shares.get(agentId)
+    for (const { agentId, calls } of all) if (calls === 0) return shares.get(agentId)
     return undefined
   }
 
-  /** @returns false if all are of calls under way */
+  /** @returns false if calls need all of them */
   function removeOldest({ entries }: Share): boolean {
     for (const entry of entries.values()) {
-      if (entry.running !== undefined) continue
+      if (entry.calls > 0) continue
       remove(entry)
       return true
     }

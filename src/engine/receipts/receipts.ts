@@ -16,6 +16,12 @@ interface Request extends ReceiptKey {
   readonly repeats?: string | undefined
 }
 
+interface Entered {
+  readonly entry: ReceiptEntry
+  /** The turn is over: the next call of that name has it. */
+  readonly end: () => void
+}
+
 /** Of a change that a process was about to make. */
 type Begun = Receipt & { readonly intent: Intent }
 
@@ -100,22 +106,47 @@ export function createReceipts(options: ReceiptBounds) {
     }
   }
 
-  /** @throws OperationError INVALID_REQUEST, AUTHORITY_LOST */
-  async function enter(request: Request, signal: AbortSignal): Promise<ReceiptEntry> {
-    for (;;) {
-      entries.forgetOld()
-      const entry = entries.find(request)
-      if (entry === undefined) return begin(request)
-      if (entry.digest !== request.digest) throw otherInput(request.requestId)
-      if (entry.running === undefined) return entry
-      await orAborted(entry.running, signal)
+  /**
+   * Resolves when it is the request's turn: no other call of that name is under way then.
+   * @throws OperationError INVALID_REQUEST, AUTHORITY_LOST
+   */
+  async function enter(request: Request, signal: AbortSignal): Promise<Entered> {
+    entries.forgetOld()
+    const entry = entries.find(request) ?? begin(request)
+    if (entry.digest !== request.digest) throw otherInput(request.requestId)
+    entry.calls += 1
+    try {
+      while (entry.running !== undefined) await orAborted(entry.running, signal)
+      requireSameJournal(entry, request)
+    } catch (error) {
+      leave(entry)
+      throw error
     }
+    // No await may stand between the look at `running` and this note: two calls would both find that none is under way.
+    const { promise, resolve } = withResolvers<void>()
+    entry.running = promise
+    const end = () => {
+      entry.running = undefined
+      leave(entry)
+      resolve()
+    }
+    return { entry, end }
   }
 
-  function begin({ operation, agentId, requestId, digest, repeats }: Request): ReceiptEntry {
-    // Nothing is known of a change that was made under another journal.
-    if (repeats !== undefined && repeats !== lineage) throw notKept(operation)
+  function begin({ agentId, requestId, digest }: Request): ReceiptEntry {
     return entries.add({ agentId, requestId, digest, at: now() })
+  }
+
+  /** Nothing is known of a change that was made under another journal. */
+  function requireSameJournal({ receipts }: ReceiptEntry, { operation, repeats }: Request): void {
+    if (receipts.size === 0 && repeats !== undefined && repeats !== lineage) throw notKept(operation)
+  }
+
+  function leave(entry: ReceiptEntry): void {
+    entry.calls -= 1
+    if (entry.receipts.size > 0) entries.renew(entry)
+    else if (entry.calls === 0) entries.remove(entry)
+    entries.makeRoom(entry.agentId)
   }
 
   function settleJudged(entry: ReceiptEntry, { intent, ...receipt }: Begun, verdict: Verdict): void {
@@ -145,17 +176,11 @@ export function createReceipts(options: ReceiptBounds) {
       signal: AbortSignal,
       carryOut: (turn: ReceiptTurn) => Promise<Result>
     ): Promise<Result> {
-      const entry = await enter(request, signal)
-      const { promise, resolve } = withResolvers<void>()
-      entry.running = promise
+      const { entry, end } = await enter(request, signal)
       try {
         return await carryOut(turnOf(entry, 0, request.isNamedByCaller))
       } finally {
-        entry.running = undefined
-        if (entry.receipts.size === 0) entries.remove(entry)
-        else entries.renew(entry)
-        entries.makeRoom(entry.agentId)
-        resolve()
+        end()
       }
     },
     /** @returns ends it */
@@ -176,7 +201,7 @@ export function createReceipts(options: ReceiptBounds) {
         const entry = known ?? entries.add({ agentId, requestId, digest, at: Math.min(at, now()) })
         if (intent === undefined) entries.put(entry, receipt)
         else settleJudged(entry, { ...receipt, intent }, judge(intent))
-        if (entry.receipts.size === 0) entries.remove(entry)
+        if (entry.receipts.size === 0 && entry.calls === 0) entries.remove(entry)
         entries.makeRoom(agentId)
       }
       entries.forgetOld()

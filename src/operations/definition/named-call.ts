@@ -9,6 +9,7 @@ import { Validator } from '../../support/validation/validator.ts'
 
 interface NamedInput {
   readonly request_id?: string
+  readonly dry_run?: boolean
 }
 
 /** These say who asks, not what for. */
@@ -16,7 +17,7 @@ const withoutMeaning = ['request_id', 'agent_id']
 
 /**
  * Carries out a call under its name: the caller's own, or that of the relay which passes it on. Without a name it is carried out as
- * it is.
+ * it is, and so is a dry run: it changes nothing, and leaves the name to the call that does.
  * @throws OperationError INVALID_REQUEST if the name belongs to another input
  */
 export async function runNamed<Result extends object>(
@@ -28,7 +29,7 @@ export async function runNamed<Result extends object>(
   const { receipts, caller, signal } = context
   const requestId = nameOf(input, caller)
   const { agentId: who = 'anonymous', callId, repeats } = caller
-  if (requestId === undefined && callId === undefined) return carryOut(undefined)
+  if (input.dry_run === true || (requestId === undefined && callId === undefined)) return carryOut(undefined)
   // A relay's names are its own: they are apart from those of its callers.
   const key =
     requestId === undefined ? { agentId: `${who}\0`, requestId: callId as string } : { agentId: who, requestId }

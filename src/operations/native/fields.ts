@@ -1,4 +1,5 @@
 // Reading the JSON of a harness, whose members may be anything.
+import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import type { StringPatch } from '../../../schemas/patches.ts'
 import type { Fields, FileEdit, ShownText } from './native-call.ts'
@@ -30,9 +31,9 @@ export function requireText(fields: Fields, ...names: readonly string[]): string
   throw new Error(`the hook input has no ${names.join(' or ')}`)
 }
 
-/** Absolute. @throws Error if the tool does not name its file */
+/** Absolute; tools take `~` for the home folder of their user, who is that of the server. @throws Error if the tool does not name its file */
 export function requirePath(input: Fields, cwd: string, ...names: readonly string[]): string {
-  return resolve(cwd, requireText(input, ...names))
+  return resolve(cwd, requireText(input, ...names).replace(/^~(?=\/|$)/, homedir))
 }
 
 /** An edit by text; an empty text to find creates or replaces the file. */

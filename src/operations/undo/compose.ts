@@ -6,18 +6,20 @@ import { readLink } from '../../engine/files/links.ts'
 import type { FileVersion } from '../../engine/files/read-file.ts'
 import type { PathChange } from '../../engine/files/transaction/step.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
-import { notKept, readEntry } from '../change/entry-version.ts'
+import { shownPath } from '../../engine/notices/shown-path.ts'
+import { notKept, readEntry, replacedBy, type Replaced } from '../change/entry-version.ts'
 import { conflict, type TakenBack } from './take-back.ts'
 
-export interface ChangedFile {
+export interface ChangedFile extends Replaced {
   readonly from: string
   readonly to: string
   readonly previous_hash: string | null
   readonly hash: string | null
   readonly count: number
+  /** Whether something is at `to` after the undo, be it a link, which has no hash. */
+  readonly isThere: boolean
   /** Of the version that it gets. */
   readonly bytes?: { readonly hash: string; readonly bytes: Buffer } | undefined
-  readonly kept?: false
 }
 
 export interface Composed {
@@ -61,7 +63,7 @@ export async function composeChanges(context: OperationContext, places: Readonly
       conflicts.push(...blocked.values())
       useful = useful.filter((one) => !blocked.has(one))
     }
-    return { changes: changesOf(useful), changed: useful.map(describe), conflicts }
+    return { changes: changesOf(useful), changed: byName(useful.map(describe)), conflicts }
   }
 
   function conflictOf({ lineage, target }: TakenBack, reason: 'in_the_way' | 'refused', why?: string): UndoConflict {
@@ -76,7 +78,7 @@ export async function composeChanges(context: OperationContext, places: Readonly
     const isInPlace = isThere(lineage) && lineage.path === path && content.kind === 'bytes'
     if (!isInPlace || version === undefined || content.bytes === undefined) return undefined
     try {
-      context.files.checkReplaceable(path, version, content.bytes)
+      context.files.checkReplaceable(shownPath(path, context.files), version, content.bytes)
       return undefined
     } catch (error) {
       if (isOperationError(error, 'ACCESS_DENIED') || isOperationError(error, 'FILE_TOO_LARGE'))
@@ -136,6 +138,7 @@ export async function composeChanges(context: OperationContext, places: Readonly
     const { content } = target
     const place = places.get(lineage.path)
     const version = isThere(lineage) ? versions.get(lineage.path) : undefined
+    const isWritten = content.kind === 'bytes' && version !== undefined && version.hash !== content.hash
     const isReplaced = isThere(lineage) && content.kind !== 'unread' && place !== undefined
     return {
       from: lineage.path,
@@ -143,13 +146,32 @@ export async function composeChanges(context: OperationContext, places: Readonly
       previous_hash: version?.hash ?? null,
       hash: content.kind === 'bytes' ? content.hash : null,
       count,
-      ...(isReplaced && notKept(context, place, version)),
+      isThere: content.kind !== 'none',
+      ...(isReplaced && (isWritten ? replacedBy(context, place, version) : notKept(context, place, version))),
       ...(content.kind === 'bytes' &&
         content.bytes !== undefined && { bytes: { hash: content.hash, bytes: content.bytes } })
     }
   }
 
   return { compose }
+}
+
+/** One entry for a name: a file that goes where another comes is part of what that one replaces. */
+function byName(files: readonly ChangedFile[]): ChangedFile[] {
+  const arrived = files.filter(({ isThere }) => isThere)
+  const gone = files.filter(({ isThere }) => !isThere)
+  const merged = arrived.map((file) => {
+    const replaced = gone.find(({ from }) => from === file.to)
+    if (replaced === undefined) return file
+    const { previous_hash, count, kept } = replaced
+    return {
+      ...file,
+      count: file.count + count,
+      ...(file.from === file.to && { previous_hash }),
+      ...(kept !== undefined && { kept })
+    }
+  })
+  return [...merged, ...gone.filter(({ from }) => !arrived.some(({ to }) => to === from))]
 }
 
 /** @returns undefined for what is no file, or one that cannot be read */

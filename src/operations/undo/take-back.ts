@@ -177,9 +177,10 @@ export function conflict(
   { path }: Pick<Target, 'path'>,
   { version }: Pick<LineageChange, 'version'>,
   reason: Reason,
-  { merge_conflicts, why = words[reason] }: { merge_conflicts?: MergeConflict[] | undefined; why?: string | undefined }
+  { merge_conflicts, why }: { merge_conflicts?: MergeConflict[] | undefined; why?: string | undefined }
 ): UndoConflict {
   const shown = shownPath(path, files)
-  const message = `${shown}: the change by ${version.agentId} is not taken back, because ${why}`
+  const because = why === undefined ? `, because ${words[reason]}` : `: ${why}`
+  const message = `${shown}: the change by ${version.agentId} is not taken back${because}`
   return { path: shown, hash: version.hash, reason, message, ...(merge_conflicts !== undefined && { merge_conflicts }) }
 }

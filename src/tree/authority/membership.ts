@@ -82,7 +82,7 @@ export function createMembership(options: MembershipOptions) {
 
   /** The engine to call. @param signal ends the wait for it. @throws OperationError if there is none */
   async function link(signal?: AbortSignal): Promise<EngineLink> {
-    await ensurePlace()
+    await ensureTaken()
     if (role === 'authority') return engine
     if (role === 'relay' && relay?.isLeaving() === false) return relay
     joining ??= join().finally(() => (joining = undefined))
@@ -120,16 +120,7 @@ export function createMembership(options: MembershipOptions) {
   }
 
   async function becomeAuthority(): Promise<EngineLink> {
-    try {
-      await place.takeAddress()
-      if (ended.signal.aborted) throw serverStopping()
-    } catch (error) {
-      await coordinator.resign()
-      throw error
-    }
-    const isContinued = members.isMember() || !members.isAlone()
-    members.join()
-    opening = openState(isContinued).finally(() => (opening = undefined))
+    opening = takeOver().finally(() => (opening = undefined))
     await opening
     role = 'authority'
     watch = setInterval(() => {
@@ -141,6 +132,20 @@ export function createMembership(options: MembershipOptions) {
     watch.unref()
     onAuthority()
     return engine
+  }
+
+  /** What earlier authorities have left is read before any call is carried out: a relay may find the address at its first moment. */
+  async function takeOver(): Promise<void> {
+    try {
+      await place.takeAddress()
+      if (ended.signal.aborted) throw serverStopping()
+    } catch (error) {
+      await coordinator.resign()
+      throw error
+    }
+    const isContinued = members.isMember() || !members.isAlone()
+    members.join()
+    await openState(isContinued)
   }
 
   /** Undefined if no process answers: the authority is starting or ending, or hangs. */
@@ -200,9 +205,14 @@ export function createMembership(options: MembershipOptions) {
     if (!ended.signal.aborted) link().catch(onTrouble)
   }
 
+  /** Before a call of a relay is carried out. */
   async function ensurePlace(): Promise<void> {
+    await opening
+    await ensureTaken()
+  }
+
+  async function ensureTaken(): Promise<void> {
     place.assertNotDisplaced()
-    if (opening !== undefined) await opening
     if (role === 'authority') await place.ensure()
   }
 

@@ -2,6 +2,7 @@
 import { OperationError, withPath } from '../../errors.ts'
 import type { CallOperation, OperationResult } from '../../engine/context.ts'
 import { mapTexts } from '../../support/map-texts.ts'
+import { fromFileUri } from '../../support/file-uri.ts'
 import { below } from '../../support/relocate.ts'
 import { nativeHook } from './hook-paths.ts'
 
@@ -26,12 +27,13 @@ export const pathNames: ReadonlySet<string> = new Set([
  * @param spellings of the first root on this host
  */
 export function withCommonPaths(call: CallOperation, spellings: readonly string[]): CallOperation {
-  function toCommon(path: string): string {
+  function toCommon(spelt: string): string {
+    const path = fromFileUri(spelt) ?? spelt
     for (const root of spellings) {
       const rest = below(root, path)
       if (rest !== undefined) return rest === '' ? '.' : rest
     }
-    return path
+    return spelt
   }
 
   return async (name, input, options) => {

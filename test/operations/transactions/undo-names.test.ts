@@ -46,6 +46,9 @@ async function thereAndBack(t: Test, { operator, look }: Scene, before: object, 
   let answer = await operator.call('async_undo', { by_agent })
   t.match(answer, { status: 'ok', conflicts: [] })
   t.same(look(), before, 'as before')
+  for (const { path, new_path = path, hash } of answer['files'] as Answer[])
+    if (hash === null && new_path === path)
+      t.notMatch(look()[path] ?? '', /^\d/, 'no file is there, as the answer says')
   for (const [what, expected] of [
     ['the undo of the undo', after],
     ['and the undo of that one', before]
@@ -230,6 +233,17 @@ t.test('bytes that are replaced or removed are kept, or the answer says that the
   )
 })
 
+t.test('an undo whose versions are dropped says so, and changes nothing', async (t) => {
+  const { ann, operator, look } = await scene(t, { a: 'a\n', b: 'b\n' }, { max_file_versions: 1 })
+  await rename(ann, ['a', 'b'], true)
+  const now = look()
+  t.match(await operator.call('async_undo', { by_agent: 'ann' }), {
+    status: 'contention',
+    conflicts: [{ path: 'b', reason: 'not_kept' }]
+  })
+  t.same(look(), now)
+})
+
 t.test('a file that is too large to read is moved back by an undo', async (t) => {
   const big = 'x'.repeat(3000)
   const all = await scene(t, { big }, { max_file_size_bytes: 2048 })
@@ -336,5 +350,9 @@ t.test('a renamed link is in the history, and one that leads nowhere now is told
   ])
   const back = await rename(ann, ['sub/link', 'again'])
   t.match(back, { hash: hashOf('a\n') })
+  t.match((await operator.call('async_history', { path: 'again' }))['versions'], [
+    { link: 'a', renamed_from: 'sub/link', agent_id: 'ann' },
+    { hash: hashOf('a\n'), agent_id: null }
+  ])
   t.notOk('message' in back)
 })

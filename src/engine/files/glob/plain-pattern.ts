@@ -1,4 +1,5 @@
 // A pattern in its plain spelling: without `./`, doubled slashes and a slash at its end, or INVALID_PATTERN with what to do instead.
+import { isFileUri } from '../../../support/file-uri.ts'
 import { compileGlob, compilePathGlob, invalidPattern } from './glob.ts'
 
 const dotSegment = /(^|[/{,])\.{1,2}($|[/},])/
@@ -14,6 +15,7 @@ export interface PlainPattern {
 
 /** @throws OperationError INVALID_PATTERN for one that goes up, or names the directory itself */
 export function toPlainPattern(pattern: string): PlainPattern {
+  if (isFileUri(pattern)) throw invalidPattern(pattern, 'is an address', 'Pass a pattern of paths, such as src/**')
   const text = pattern
     .replaceAll(/\/{2,}/g, '/')
     .replace(/^(\.\/)+/, '')
