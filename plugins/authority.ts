@@ -9,6 +9,7 @@ import { createHosts } from '../src/tree/coordinator/hosts.ts'
 import { createLocalCoordinator } from '../src/tree/coordinator/local.ts'
 import type { Config } from '../src/config/config.ts'
 import { thisProcess, type Member } from '../src/tree/state/state-file.ts'
+import type { Root } from '../src/engine/files/roots.ts'
 import type { CallOperation } from '../src/engine/context.ts'
 import type { Operation } from '../src/operations/definition/define.ts'
 import { findOperation, operations } from '../src/operations/index.ts'
@@ -36,7 +37,7 @@ export default fp<Options>(
   async (app, { config, onDisplaced }) => {
     const { daemon } = config
     const running = createRunningCalls()
-    const [first, ...others] = app.files.roots.map(({ real }) => real)
+    const [first, ...others] = app.files.roots
     let isStopping = false
 
     function member(): Member {
@@ -44,7 +45,7 @@ export default fp<Options>(
       return { ...thisProcess, transport: daemon.transport, host: daemon.host, port }
     }
 
-    function coordinatorOf(roots: readonly [string, ...string[]]): Coordinator {
+    function coordinatorOf(roots: readonly [Root, ...Root[]]): Coordinator {
       const { stages } = app.files
       if (stages === undefined) return createLocalCoordinator(roots)
       const onTrouble = (message: string | undefined) => app.degradations.set('etcd', message)

@@ -2,7 +2,7 @@
 import fp from 'fastify-plugin'
 import { createBases, type Bases } from '../src/engine/versions/bases.ts'
 import { createHistory, type History } from '../src/engine/versions/history.ts'
-import { createStateDirectory } from '../src/tree/state/state-directory.ts'
+import { servedDirectory } from '../src/tree/state/served-directory.ts'
 import { createFileStore, type FileStore } from '../src/engine/files/file-store.ts'
 import { sweepLeftovers } from '../src/engine/files/leftovers.ts'
 import { recordSettled } from '../src/engine/versions/record-settled.ts'
@@ -40,7 +40,7 @@ export default fp<{ config: Config }>(
       hardlinks: crud.hardlinks,
       protectedPaths: crud.protected,
       isKnown: (path) => history.last(path) !== undefined,
-      openOwnFolder: createStateDirectory,
+      openOwnFolder: servedDirectory,
       isStaged: tree.coordinator === 'etcd'
     })
     app.decorate('files', files)

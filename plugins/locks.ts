@@ -3,7 +3,7 @@ import fp from 'fastify-plugin'
 import { createLockManager, type LockManager } from '../src/engine/locks/lock-manager.ts'
 import type { Config } from '../src/config/config.ts'
 import { createFencingTokens } from '../src/tree/state/fencing-tokens.ts'
-import { createStateDirectory } from '../src/tree/state/state-directory.ts'
+import { servedDirectory } from '../src/tree/state/served-directory.ts'
 import { createLostLeases, type LostLeases } from '../src/engine/leases/lost-leases.ts'
 import { createTickets, type Tickets } from '../src/engine/leases/tickets.ts'
 
@@ -21,7 +21,7 @@ export default fp<{ config: Config }>(
     const [root] = app.files.roots
     const onWarning = (message: string) => app.log.warn(message)
     const locks = createLockManager({
-      tokens: root && createFencingTokens(createStateDirectory(root.real), { onWarning }),
+      tokens: root && createFencingTokens(servedDirectory(root), { onWarning }),
       limits: {
         maxWaitersPerKey: settings.max_waiters_per_path,
         maxWaitersPerAgent: settings.max_waiters_per_agent,

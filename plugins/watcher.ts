@@ -24,7 +24,7 @@ export default fp<{ config: Config }>(
       files,
       bases,
       history,
-      roots: files.roots.map(({ real }) => real),
+      roots: files.roots,
       debounceMs: settings.debounce_ms,
       rescanMs: settings.rescan_seconds * 1000,
       bulkFiles: settings.bulk_files,

@@ -3,6 +3,7 @@ import { constants, fstatSync, fsync, fsyncSync, lstatSync, openSync, type BigIn
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { createSharedRounds } from '../../support/shared-rounds.ts'
+import type { FileNode } from '../../support/same-file.ts'
 import { closeReader } from './close-reader.ts'
 import { toBytes } from './raw-name.ts'
 
@@ -78,6 +79,11 @@ export class Directory {
     return lstatSync(this.#reach(name), { bigint: true, throwIfNoEntry: false })
   }
 
+  /** Identifies the folder that is open. */
+  node(): FileNode {
+    return fstatSync(this.#fd, { bigint: true })
+  }
+
   /** `at`, also for a name that is not UTF-8. */
   #reach(name: string): string | Buffer {
     const path = this.at(name)
@@ -87,7 +93,7 @@ export class Directory {
   /** Makes the names in the directory durable. */
   async sync(): Promise<void> {
     if (!canSync) return
-    const { dev, ino } = fstatSync(this.#fd, { bigint: true })
+    const { dev, ino } = this.node()
     // Others may rely on the sync of this handle, whatever becomes of the caller meanwhile.
     this.share()
     try {

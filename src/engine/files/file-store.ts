@@ -11,7 +11,7 @@ import { isOdd, refuseMisspelt, toExistingForm, toUsual } from './odd-spelling.t
 import { createProtection } from './protection.ts'
 import { readFile, requireRegular, type FileVersion, type KnownBytes } from './read-file.ts'
 import { createSharedRounds } from '../../support/shared-rounds.ts'
-import { createRoots } from './roots.ts'
+import { createRoots, type Root } from './roots.ts'
 import { createSpelling } from './spelling.ts'
 import { createStages } from './stages.ts'
 import { createTransactionRecords } from './transaction/record.ts'
@@ -34,7 +34,7 @@ export interface FileStoreOptions {
   /** True for the canonical path of a file that was there: it may be named again, however odd its name is. */
   readonly isKnown?: (path: string) => boolean
   /** Opens the server's own folder below a root, where changes of several steps are noted; without it they are not. */
-  readonly openOwnFolder?: (root: string) => RecordFolder
+  readonly openOwnFolder?: (root: Root) => RecordFolder
   /** True if several hosts serve the tree: then changes are made in stages, which the next authority takes away. */
   readonly isStaged?: boolean
 }
@@ -56,17 +56,12 @@ export function createFileStore(options: FileStoreOptions) {
   const { isKnown = () => false } = options
   const listing = createListing()
   const lists = createSharedRounds<ListedPage>()
-  const ownFolder = roots.list[0] && options.openOwnFolder?.(roots.list[0].real)
+  const ownFolder = roots.list[0] && options.openOwnFolder?.(roots.list[0])
   const durability = createDurability(options.durability)
   const unfinished = ownFolder && createUnfinished(ownFolder, durability)
   const { openOwnFolder, isStaged = false } = options
   const stages =
-    isStaged && openOwnFolder !== undefined
-      ? createStages(
-          roots.list.map(({ real }) => real),
-          (root) => openOwnFolder(root).hold()
-        )
-      : undefined
+    isStaged && openOwnFolder !== undefined ? createStages(roots.list, (root) => openOwnFolder(root).hold()) : undefined
   const root = roots.list[0]?.real ?? ''
   const records = ownFolder && createTransactionRecords(ownFolder, durability, stages?.of(root), root)
   const changes = createFileChanges({ ...options, durability, unfinished, stages, records })
@@ -221,6 +216,7 @@ export function createFileStore(options: FileStoreOptions) {
     close(): void {
       changes.close()
       listing.close()
+      roots.close()
     }
   }
 }

@@ -1,5 +1,6 @@
 // Whether a file is still the one that was read, according to stat.
 import type { BigIntStats } from 'node:fs'
+import { isSameFile } from '../../support/same-file.ts'
 
 /** Distinguishes one version of a file from another. */
 type Stamps = Pick<BigIntStats, 'dev' | 'ino' | 'size' | 'mtimeNs' | 'ctimeNs'>
@@ -23,5 +24,5 @@ export function identityOf({ dev, ino, size, mtimeNs, ctimeNs, mode }: BigIntSta
 export const unknownIdentity: FileIdentity = { dev: 0n, ino: 0n, size: -1n, mtimeNs: 0n, ctimeNs: 0n, isTrusted: false }
 
 export function isSameIdentity(a: Stamps, b: Stamps): boolean {
-  return a.dev === b.dev && a.ino === b.ino && a.size === b.size && a.mtimeNs === b.mtimeNs && a.ctimeNs === b.ctimeNs
+  return isSameFile(a, b) && a.size === b.size && a.mtimeNs === b.mtimeNs && a.ctimeNs === b.ctimeNs
 }

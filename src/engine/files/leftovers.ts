@@ -2,14 +2,15 @@
 import { unlinkSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { attempt, orUndefined } from '../../support/attempt.ts'
-import { Directory } from './directory.ts'
+import type { Directory } from './directory.ts'
+import { openRoot } from './root-presence.ts'
 import { isLeftover } from './temporary-names.ts'
 import type { Root } from './roots.ts'
 
 /** @returns the number of files removed; stops quietly when aborted */
 export async function sweepLeftovers(roots: readonly Root[], signal: AbortSignal): Promise<number> {
   let removed = 0
-  for (const { real } of roots) removed += await sweepIn(() => Directory.open(real), signal)
+  for (const root of roots) removed += await sweepIn(() => openRoot(root), signal)
   return removed
 }
 

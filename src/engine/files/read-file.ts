@@ -4,6 +4,7 @@ import { fstatSync, openSync, read, readSync, type BigIntStats } from 'node:fs'
 import { promisify } from 'node:util'
 import { isErrno, OperationError } from '../../errors.ts'
 import { largeBytes, largeTurn, pieceBytes } from '../../support/large-work.ts'
+import { isSameFile } from '../../support/same-file.ts'
 import { closeReader } from './close-reader.ts'
 import { mayAccess } from './access.ts'
 import { identityOf, isSameIdentity, type FileIdentity } from './identity.ts'
@@ -184,8 +185,7 @@ function openForReading(place: OpenEntry, path: string): number {
 /** What was opened must be regular. The walk may have seen another file there: an editor's rename in between is fine if descriptors are held. */
 function checkOpened(stat: BigIntStats, place: OpenEntry, path: string): void {
   requireRegular(stat, path)
-  const isSeen = place.stat !== undefined && stat.ino === place.stat.ino && stat.dev === place.stat.dev
-  if (isSeen || place.directory.isHeld) return
+  if (isSameFile(stat, place.stat) || place.directory.isHeld) return
   throw new OperationError('FILE_NOT_FOUND', `The file was replaced while it was opened: ${path}. Try again.`, { path })
 }
 

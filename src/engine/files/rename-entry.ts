@@ -3,6 +3,7 @@ import { accessSync, constants, renameSync, statSync, unlinkSync, type BigIntSta
 import { resolve } from 'node:path'
 import { attempt } from '../../support/attempt.ts'
 import { isErrno, isOperationError, OperationError } from '../../errors.ts'
+import { isSameFile } from '../../support/same-file.ts'
 import type { AfterChange } from './after-change.ts'
 import { assertAsSeen, assertUnchanged, StaleFileError, requireAbsent } from './preconditions.ts'
 import type { Durability } from './durability.ts'
@@ -215,7 +216,7 @@ function statBoth(from: OpenEntry, to: OpenEntry): readonly [Found, Found] {
 }
 
 function isOneFile(one: Found, other: Found): one is BigIntStats {
-  return one !== undefined && other !== undefined && one.ino === other.ino && one.dev === other.dev
+  return one !== undefined && isSameFile(one, other)
 }
 
 /** The target of the link as the system follows it, outside the roots too; no answer shows it. */

@@ -3,16 +3,16 @@ import { constants } from 'node:fs'
 import { access, lstat } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isErrno } from '../../support/errno.ts'
+import { isRoot, rootGone } from './root-presence.ts'
 import type { Root } from './roots.ts'
-import { explainRootError } from './walk-error.ts'
 
 /** @returns checks all roots and says what is wrong with the unusable ones */
 export function createRootProbe(roots: readonly Root[]): (limitMs: number) => Promise<string | undefined> {
   let underWay: Promise<string | undefined> | undefined
 
   async function look(): Promise<string | undefined> {
-    const troubles = await Promise.all(roots.map(troubleOf))
-    return troubles.find((trouble) => trouble !== undefined)
+    const troubles = (await Promise.all(roots.map(troubleOf))).filter((trouble) => trouble !== undefined)
+    return troubles.length > 0 ? troubles.join(' ') : undefined
   }
 
   return async (limitMs) => {
@@ -23,19 +23,15 @@ export function createRootProbe(roots: readonly Root[]): (limitMs: number) => Pr
   }
 }
 
-async function troubleOf({ given, real }: Root): Promise<string | undefined> {
+async function troubleOf(root: Root): Promise<string | undefined> {
+  const { given, real } = root
   try {
-    // Operations do not follow a link in its place either.
-    if (!(await lstat(real)).isDirectory()) return gone(given)
+    if (!isRoot(await lstat(real, { bigint: true }), root)) return rootGone(root).message
     await access(real, constants.R_OK | constants.W_OK | constants.X_OK)
     return undefined
   } catch (error) {
-    if (isErrno(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) return gone(given)
+    if (isErrno(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) return rootGone(root).message
     const reason = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : ''
     return `The root ${given} cannot be read and written by this user${reason}. Give the user of the server the rights, or mount it writable.`
   }
-}
-
-function gone(given: string): string {
-  return (explainRootError(Object.assign(new Error(), { code: 'ENOENT' }), given) as Error).message
 }

@@ -1,13 +1,17 @@
 // The roots: the directories below which files are reachable. Compared by path segment, never by string prefix.
-import { accessSync, constants, realpathSync, statSync } from 'node:fs'
+import { accessSync, closeSync, constants, openSync, realpathSync, statSync } from 'node:fs'
 import { isAbsolute, resolve, sep } from 'node:path'
 import { isErrno, OperationError } from '../../errors.ts'
+import { attempt, orUndefined } from '../../support/attempt.ts'
+import type { FileNode } from '../../support/same-file.ts'
 
 export interface Root {
   /** The directory as the operator spelt it, made absolute. */
   readonly given: string
   /** Its real path, taken at start. */
   readonly real: string
+  /** The folder that was there at the start: another one at its path is not this root. */
+  readonly node: FileNode
 }
 
 /** A place below a root, not examined yet. */
@@ -24,7 +28,7 @@ export type Roots = ReturnType<typeof createRoots>
  * @throws Error naming the directory that cannot be used, or the two that overlap, and why
  */
 export function createRoots(directories: readonly string[]) {
-  const roots = directories.map(openRoot)
+  const roots = directories.map(findRoot)
   refuseOverlap(roots)
   const known = roots.map((root) => ({ root, spellings: [namesOf(root.real), namesOf(root.given)] }))
 
@@ -75,7 +79,17 @@ export function createRoots(directories: readonly string[]) {
     return new OperationError('PATH_OUTSIDE_BASE', `Path is outside every root: ${path}. Roots: ${list}`, { path })
   }
 
-  return { list: roots as readonly Root[], locate, within, outsideRoots }
+  const held = roots.flatMap(({ real }) => hold(real) ?? [])
+
+  return {
+    list: roots as readonly Root[],
+    locate,
+    within,
+    outsideRoots,
+    close(): void {
+      for (const fd of held.splice(0)) attempt(() => closeSync(fd))
+    }
+  }
 }
 
 /**
@@ -90,14 +104,21 @@ export function namesOf(path: string): string[] {
   return isFolder ? [...names, '.'] : names
 }
 
-function openRoot(directory: string): Root {
+/** While it is open, the system gives its inode number to no other folder. Windows does not reuse these numbers. */
+function hold(path: string): number | undefined {
+  const { O_RDONLY, O_DIRECTORY } = constants
+  return process.platform === 'win32' ? undefined : orUndefined(() => openSync(path, O_RDONLY | (O_DIRECTORY ?? 0)))
+}
+
+function findRoot(directory: string): Root {
   const given = isAbsolute(directory) ? directory : process.cwd() + sep + directory
   try {
     if (!statSync(given).isDirectory()) throw new Error(`root is not a directory: ${given}`)
     const real = realpathSync.native(given)
     accessSync(real, constants.R_OK | constants.W_OK)
     // Names cannot be compared across a "..", which may have left a link.
-    return { given: namesOf(given).includes('..') ? real : resolve(given), real }
+    const { dev, ino } = statSync(real, { bigint: true })
+    return { given: namesOf(given).includes('..') ? real : resolve(given), real, node: { dev, ino } }
   } catch (error) {
     if (isErrno(error, 'ENOENT')) throw new Error(`root does not exist: ${given}`, { cause: error })
     if (isErrno(error, 'EACCES', 'EPERM', 'EROFS'))

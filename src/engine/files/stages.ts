@@ -8,6 +8,7 @@ import { isErrno, OperationError } from '../../errors.ts'
 import { below } from '../../support/relocate.ts'
 import { replaceFile } from '../../support/replace-file.ts'
 import type { Directory, Shelf } from './directory.ts'
+import type { Root } from './roots.ts'
 import { isOfThisProcess, ownFolder, temporaryName } from './temporary-names.ts'
 
 /** Of one root. Its paths name nothing any more once another authority has taken the stage. */
@@ -47,7 +48,8 @@ const maxTries = 100
 type Own = Pick<Directory, 'at'>
 
 /** @param openOwn opens, and makes, the server's own folder below a root */
-export function createStages(roots: readonly string[], openOwn: (root: string) => Own): Stages {
+export function createStages(served: readonly Root[], openOwn: (root: Root) => Own): Stages {
+  const roots = served.map(({ real }) => real)
   const held = new Map<string, Own>()
   const left = new Set<string>()
   let epoch = -1
@@ -101,11 +103,11 @@ export function createStages(roots: readonly string[], openOwn: (root: string) =
       return (found ?? first).stage
     },
     take(next) {
-      const taken = roots.map((root) => {
+      const taken = served.map((root) => {
         // Kept open for good: paths of changes under way begin with its descriptor.
-        const own = held.get(root) ?? openOwn(root)
-        held.set(root, own)
-        return takeStage(own, root, next)
+        const own = held.get(root.real) ?? openOwn(root)
+        held.set(root.real, own)
+        return takeStage(own, root.real, next)
       })
       epoch = next
       return Math.min(...taken)

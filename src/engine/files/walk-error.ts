@@ -4,7 +4,7 @@ import { isErrno, OperationError } from '../../errors.ts'
 /** @param root as the operator spelt it */
 export function explainRootError(error: unknown, root: string): unknown {
   if (!isErrno(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) return explainWalkError(error, root)
-  const message = `The root ${root} is gone: it was moved, deleted or replaced. Put it back, or start the server with another --dir.`
+  const message = `The root ${root} is gone: it was moved, deleted or replaced. Put the same folder back, and the server goes on with it; to serve what is there now, start the server again, or with another --dir.`
   return new OperationError('DIR_NOT_FOUND', message, { cause: error })
 }
 

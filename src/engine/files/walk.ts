@@ -2,9 +2,10 @@
 import { constants, readlinkSync, type BigIntStats } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
 import { isErrno, OperationError } from '../../errors.ts'
-import { Directory } from './directory.ts'
+import type { Directory } from './directory.ts'
+import { openRoot } from './root-presence.ts'
 import { namesOf, type Location, type Root, type Roots } from './roots.ts'
-import { explainRootError, explainWalkError } from './walk-error.ts'
+import { explainWalkError } from './walk-error.ts'
 
 /** The end of a walk: an entry of an open directory. The caller closes it. */
 export interface OpenEntry {
@@ -219,14 +220,5 @@ class Walk {
       path: here.path,
       close: () => directory.close()
     }
-  }
-}
-
-function openRoot({ given, real }: Root): Directory {
-  try {
-    return Directory.open(real)
-  } catch (error) {
-    if (isErrno(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) throw explainRootError(error, given)
-    throw error
   }
 }

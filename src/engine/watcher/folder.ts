@@ -1,7 +1,10 @@
 // One watched folder: the system's watch on it, and whether that still watches what is at its path.
 import { lstatSync, watch, type BigIntStats, type FSWatcher } from 'node:fs'
 import { basename } from 'node:path'
+import { isRoot } from '../files/root-presence.ts'
+import type { Root } from '../files/roots.ts'
 import { isErrno } from '../../support/errno.ts'
+import { isSameFile } from '../../support/same-file.ts'
 
 type Stamp = Pick<BigIntStats, 'dev' | 'ino' | 'birthtimeNs'>
 
@@ -26,11 +29,14 @@ export class Folder {
   #watcher: FSWatcher | undefined
   #stamp: Stamp | undefined
   #isMissing = false
+  /** Undefined for a folder below one. */
+  readonly #root: Root | undefined
 
-  constructor(path: string, parent: Folder | undefined, events: FolderEvents) {
+  constructor(path: string, above: Folder | Root, events: FolderEvents) {
     this.path = path
     this.name = basename(path)
-    this.parent = parent
+    this.parent = above instanceof Folder ? above : undefined
+    this.#root = above instanceof Folder ? undefined : above
     this.#events = events
   }
 
@@ -45,7 +51,7 @@ export class Folder {
 
   /** A watch follows the folder, not its path: a folder that has replaced it needs a new watch. */
   open(): WatchOutcome {
-    const stamp = stampOf(this.path)
+    const stamp = stampOf(this.path, this.#root)
     this.#isMissing = stamp === undefined
     if (stamp === undefined) {
       this.close()
@@ -79,11 +85,11 @@ export class Folder {
   }
 }
 
-/** Undefined if no directory is there. A link is none, since the paths of files are canonical. */
-function stampOf(path: string): Stamp | undefined {
+/** Undefined if no directory is there, or another one than the root. A link is none, since the paths of files are canonical. */
+function stampOf(path: string, root: Root | undefined): Stamp | undefined {
   try {
     const stat = lstatSync(path, { bigint: true })
-    return stat.isDirectory() ? stat : undefined
+    return stat.isDirectory() && (root === undefined || isRoot(stat, root)) ? stat : undefined
   } catch {
     return undefined
   }
@@ -91,5 +97,5 @@ function stampOf(path: string): Stamp | undefined {
 
 /** Some file systems reuse inode numbers at once, but not the time of birth. */
 function isSame(one: Stamp, other: Stamp): boolean {
-  return one.dev === other.dev && one.ino === other.ino && one.birthtimeNs === other.birthtimeNs
+  return isSameFile(one, other) && one.birthtimeNs === other.birthtimeNs
 }

@@ -1,11 +1,12 @@
 // The watched folders: those of the tracked files, and their parents up to the root, since a rename there changes everything below.
 import { basename, dirname, join } from 'node:path'
+import { isGone } from '../files/root-presence.ts'
+import type { Root } from '../files/roots.ts'
 import { Folder } from './folder.ts'
 import type { Slice } from './slice.ts'
 
 interface FoldersOptions {
-  /** Real paths. */
-  readonly roots: readonly string[]
+  readonly roots: readonly Root[]
   /** Something may have happened to a tracked file. */
   readonly onFile: (path: string) => void
   /** A folder may have gone, come or been replaced. */
@@ -72,12 +73,12 @@ export function createFolders({ roots, onFile, onFolder, onAsleep, onFlood }: Fo
   function ensure(path: string): Folder | undefined {
     const known = folders.get(path)
     if (known !== undefined) return known
-    const isRoot = roots.includes(path)
-    const parent = isRoot || path === dirname(path) ? undefined : ensure(dirname(path))
-    if (!isRoot && parent === undefined) return undefined
-    const folder = new Folder(path, parent, { onEvent, onLost: ({ path }) => onFolder(path) })
+    const above =
+      roots.find(({ real }) => real === path) ?? (path === dirname(path) ? undefined : ensure(dirname(path)))
+    if (above === undefined) return undefined
+    const folder = new Folder(path, above, { onEvent, onLost: ({ path }) => onFolder(path) })
     folders.set(path, folder)
-    parent?.folders.set(folder.name, folder)
+    folder.parent?.folders.set(folder.name, folder)
     open(folder)
     return folder
   }
@@ -126,6 +127,8 @@ export function createFolders({ roots, onFile, onFolder, onAsleep, onFlood }: Fo
         if (slice.isOver) await slice.next()
       }
     },
+    /** True if a root that was gone is there again. No folder above a root is watched, so that it must be looked for. */
+    isRootBack: (): boolean => roots.some((root) => folders.get(root.real)?.isCutOff === true && !isGone(root)),
     get size(): number {
       return folders.size
     },

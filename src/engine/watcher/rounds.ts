@@ -43,6 +43,8 @@ export function createRounds({ periodMs, folders, paths, inspection }: RoundsOpt
 
   arm()
   return {
+    /** The period has changed: it begins anew. A round in progress does the same at its end. */
+    arm,
     /** Resolves when all files are examined and the changes are recorded. */
     now,
     /** One round, a little later. */

@@ -1,5 +1,6 @@
 // Notices changes that other programs make to files in use. It gives hints, never the truth: operations compare the content anyhow.
 import { external, type VersionChange } from '../versions/history.ts'
+import type { Root } from '../files/roots.ts'
 import { createBursts, type BulkChange } from './bursts.ts'
 import type { ExamineParts } from './examine.ts'
 import { createFolders, type Shortage } from './folders.ts'
@@ -8,8 +9,7 @@ import { createInspection } from './inspection.ts'
 import { createRounds } from './rounds.ts'
 
 export interface WatcherOptions extends ExamineParts {
-  /** Real paths. */
-  readonly roots: readonly string[]
+  readonly roots: readonly Root[]
   /** How long a path must have been quiet. */
   readonly debounceMs: number
   /** Between two rounds over all tracked files; 0 means none. */
@@ -35,6 +35,8 @@ export type Watcher = ReturnType<typeof createWatcher>
 const retryMs = 100
 /** A folder with a flood of notices is examined as a whole at most this often. */
 const sleepMs = 1000
+/** How often a root that is gone is looked for. */
+const rootLookMs = 1000
 /** If not all folders are watched, all files are examined at least this often. */
 const degradedRescanMs = 5000
 
@@ -77,6 +79,7 @@ export function createWatcher(options: WatcherOptions) {
     onError
   })
   const rounds = createRounds({ periodMs, folders, paths: history.paths, inspection })
+  const looking = setInterval(() => folders.isRootBack() && void rounds.now(), rootLookMs).unref()
 
   function periodMs(): number {
     return shortage === undefined ? rescanMs : Math.min(rescanMs, degradedRescanMs)
@@ -85,9 +88,12 @@ export function createWatcher(options: WatcherOptions) {
   function notifyShortage(): void {
     if (folders.shortage === undefined && shortage === undefined) return
     const { size, watched } = folders
+    const wasShort = shortage !== undefined
     shortage = folders.shortage && { ...folders.shortage, folders: size, watchedFolders: watched, rescanMs: 0 }
     if (shortage !== undefined) shortage = { ...shortage, rescanMs: periodMs() }
     onShortage(shortage)
+    // The next round would come after the time that was meant for watched folders.
+    if (wasShort !== (shortage !== undefined)) rounds.arm()
   }
 
   function onChange({ path, operation, isBulk }: VersionChange): void {
@@ -117,6 +123,7 @@ export function createWatcher(options: WatcherOptions) {
     },
     async close(): Promise<void> {
       for (const stop of stopFollowing) stop()
+      clearInterval(looking)
       rounds.close()
       bursts.close()
       gather.close()

@@ -4,6 +4,7 @@ import { assertMayCreate } from '../change/file-version.ts'
 import type { OperationContext } from '../../engine/context.ts'
 import { requireAbsent } from '../../engine/files/preconditions.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
+import { isSameFile } from '../../support/same-file.ts'
 import { appended, leavesLineOpen } from '../async-append.ts'
 import { newText, requireOneForm } from '../async-update.ts'
 import { findStale, type Outcome } from '../change/change-file.ts'
@@ -194,5 +195,5 @@ async function judgeRename(
 
 /** Two names of one file: both stay. */
 function isOneFile({ stat: one }: OpenEntry, { stat: other }: OpenEntry): boolean {
-  return one !== undefined && other !== undefined && one.ino === other.ino && one.dev === other.dev && one.nlink > 1n
+  return one !== undefined && isSameFile(one, other) && one.nlink > 1n
 }

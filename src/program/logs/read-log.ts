@@ -4,6 +4,7 @@ import { StringDecoder } from 'node:string_decoder'
 import { setTimeout as delay } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
 import { isErrno } from '../../support/errno.ts'
+import { isSameFile } from '../../support/same-file.ts'
 import { logFiles } from './log-files.ts'
 
 export interface LogTail {
@@ -85,7 +86,7 @@ function openOrNothing(path: string, from: number) {
 function isSame(fd: number, path: string): boolean {
   const now = statSync(path, { throwIfNoEntry: false, bigint: true })
   const own = fstatSync(fd, { bigint: true })
-  return now !== undefined && now.ino === own.ino && now.dev === own.dev
+  return isSameFile(now, own)
 }
 
 /** A file may have been compressed or removed since it was listed. */

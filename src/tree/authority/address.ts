@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { userFolder } from '../state/served-trees.ts'
 import type { StateDirectory } from '../state/state-directory.ts'
 import { lazyCrypto } from '../../support/lazy-crypto.ts'
+import { isSameFile } from '../../support/same-file.ts'
 
 export interface Address {
   /** Where to connect, until `close`: the authority of the tree listens at one of them. */
@@ -48,7 +49,7 @@ export function openAddress(root: string, directory: StateDirectory): Address {
   function isInPlace(): boolean {
     if (bound === undefined) return isWindows
     const there = lstatSync(bound.path, { bigint: true, throwIfNoEntry: false })
-    return there?.ino === bound.stat.ino && there.dev === bound.stat.dev
+    return isSameFile(there, bound.stat)
   }
 
   return {

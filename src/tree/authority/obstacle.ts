@@ -1,6 +1,6 @@
 // What keeps this process from serving the tree: told in the log, in /health, and to callers.
 import type { Logger } from '../../engine/context.ts'
-import { explainRootError } from '../../engine/files/walk-error.ts'
+import { explainWalkError } from '../../engine/files/walk-error.ts'
 import { OperationError } from '../../errors.ts'
 import { messageOf } from '../../support/error-message.ts'
 
@@ -10,15 +10,18 @@ interface ObstacleOptions {
   readonly log: Logger
 }
 
-/** @param root the first one */
-export function createObstacle(root: string, { degrade, log }: ObstacleOptions) {
+/** @param roots real paths */
+export function createObstacle(roots: readonly [string, ...string[]], { degrade, log }: ObstacleOptions) {
+  const [root] = roots
   let last: string | undefined
 
   /** Why this process cannot serve the tree now, as the error of an operation. */
   function explain(error: unknown): OperationError {
     if (error instanceof OperationError) return error
-    // The root has gone, or this process may no longer enter it.
-    const explained = error instanceof Error ? explainRootError(error.cause ?? error, root) : error
+    // This process may no longer enter a root. One that is gone has been explained where that was found.
+    const cause = error instanceof Error ? (error.cause ?? error) : error
+    const isOfRoot = cause instanceof Error && 'path' in cause && roots.some((each) => each === cause.path)
+    const explained = explainWalkError(cause, isOfRoot ? String(cause.path) : root)
     if (explained instanceof OperationError) return explained
     const message = `This process cannot help to serve ${root}: ${messageOf(error)}. Nothing was done.`
     return new OperationError('SERVER_ERROR', message, { cause: error })

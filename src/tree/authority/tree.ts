@@ -10,6 +10,7 @@ import { createStateFiles } from '../state/state-files.ts'
 import type { Logger, TreeFacts } from '../../engine/context.ts'
 import type { Receipts } from '../../engine/receipts/receipts.ts'
 import type { Events } from '../../engine/events/event-hub.ts'
+import type { Root } from '../../engine/files/roots.ts'
 import { createAsking } from './asking.ts'
 import { createAuthorityServer } from './authority-server.ts'
 import { createTreeCall, guardAnswers, type OperationNature } from './call-tree.ts'
@@ -38,8 +39,8 @@ export interface TreeOptions {
   readonly budget: ByteBudget
   /** The clients that follow the tree through this process. */
   readonly events: Events
-  /** Real paths; the first names the tree. */
-  readonly roots: readonly [string, ...string[]]
+  /** The first names the tree. */
+  readonly roots: readonly [Root, ...Root[]]
   /** Of the first root: the real path, and as it was given. */
   readonly spellings: readonly string[]
   readonly natureOf: (operation: string) => OperationNature
@@ -91,13 +92,17 @@ export interface Tree extends Omit<EngineLink, 'feed' | 'endPlace'>, TreeFacts {
 }
 
 export function createTree(options: TreeOptions): Tree {
-  const { coordinator, budget, events, roots, natureOf, config, member, openState, state, followState } = options
+  const { coordinator, budget, events, natureOf, config, member, openState, state, followState } = options
+  const [{ real: root }, ...others] = options.roots
+  const roots = [root, ...others.map(({ real }) => real)] as const
   const { onRole, onDisplaced, degrade, log } = options
   const engine = coordinator.isLeased ? guardAnswers(options.engine, coordinator) : options.engine
   // Programs that look for the tree on another host would not reach this one by it.
-  const stateFiles = createStateFiles(coordinator.isLeased ? [] : roots, (message) => degrade('state file', message))
+  const stateFiles = createStateFiles(coordinator.isLeased ? [] : options.roots, (message) =>
+    degrade('state file', message)
+  )
   const settings = (): EngineSettings => ({ crud: config().crud, locks: config().locks })
-  const obstacle = createObstacle(roots[0], { degrade, log })
+  const obstacle = createObstacle(roots, { degrade, log })
   const eventFeed = createEventFeed(events, (error) =>
     log.warn({ err: error }, 'the events of the tree cannot be received')
   )
@@ -134,7 +139,7 @@ export function createTree(options: TreeOptions): Tree {
     coordinator,
     engine,
     server,
-    root: roots[0],
+    root,
     hello: () => ({
       type: 'hello',
       protocol,
@@ -149,7 +154,7 @@ export function createTree(options: TreeOptions): Tree {
     },
     onAuthority() {
       obstacle.end()
-      log.info({ root: roots[0] }, 'authority of the tree')
+      log.info({ root }, 'authority of the tree')
       announce()
       eventFeed.takeOver()
       onRole('authority')
@@ -160,7 +165,7 @@ export function createTree(options: TreeOptions): Tree {
       followState(relay.state)
       eventFeed.changeTo(relay)
       onRole('relay')
-      log.info({ root: roots[0], authority_pid: pid }, 'relaying to the authority of the tree')
+      log.info({ root, authority_pid: pid }, 'relaying to the authority of the tree')
       // The roots of one tree can be mounted elsewhere on another host.
       const differing = differingSettings(settings(), authoritySettings).filter(
         (name) => !coordinator.isLeased || name !== 'crud.base_directories'

@@ -7,7 +7,8 @@ import { messageOf } from '../../support/error-message.ts'
 import type { MeetingPoint } from '../authority/meeting-point.ts'
 import { refuseLocalServer } from '../state/authority-lock.ts'
 import type { MembersLock } from '../state/members-lock.ts'
-import { createStateDirectory } from '../state/state-directory.ts'
+import type { Root } from '../../engine/files/roots.ts'
+import { servedDirectory } from '../state/served-directory.ts'
 import { ensureTreeIdentity } from '../state/tree-identity.ts'
 import type { Coordinator } from './coordinator.ts'
 import { EtcdTrouble, type EtcdClient, type Held } from './etcd-client.ts'
@@ -21,7 +22,7 @@ export interface EtcdOptions {
   readonly createLink: (tree: () => string) => HostLink
   readonly stages: Stages
   /** Real paths; the first names the tree. */
-  readonly roots: readonly [string, ...string[]]
+  readonly roots: readonly [Root, ...Root[]]
   readonly prefix: string
   readonly ttlSeconds: number
   /** Where other hosts reach this one; port 0 is any free one. */
@@ -51,8 +52,9 @@ const silenceShare = 0.7
 
 // Longer than 150 lines: the states of one term, and all ways between them, in one place.
 export function createEtcdCoordinator(options: EtcdOptions): Coordinator {
-  const { client, createLink, stages, roots, prefix, ttlSeconds, advertise, onTrouble } = options
-  const directory = createStateDirectory(roots[0])
+  const { client, createLink, stages, prefix, ttlSeconds, advertise, onTrouble } = options
+  const roots = options.roots.map(({ real }) => real)
+  const directory = servedDirectory(options.roots[0])
   let identity: string | undefined
   const tree = () => (identity ??= ensureTreeIdentity(directory))
   const key = () => `${prefix}/${tree()}`
@@ -114,10 +116,10 @@ export function createEtcdCoordinator(options: EtcdOptions): Coordinator {
 
   async function stand(): Promise<boolean> {
     refuseLocalServer(roots)
-    for (const root of roots) {
-      refuseMountsBelow(root)
+    for (const root of options.roots) {
+      refuseMountsBelow(root.real)
       // A server of one host that finds it refuses to serve the root.
-      ensureTreeIdentity(createStateDirectory(root))
+      ensureTreeIdentity(servedDirectory(root))
     }
     const askedAt = performance.now()
     const granted = await client.grant(ttlSeconds)

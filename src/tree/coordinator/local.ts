@@ -1,16 +1,18 @@
 // One host: the lock of the system elects the authority, and frees its place however it ends. Relays reach it over a socket of this user.
+import type { Root } from '../../engine/files/roots.ts'
 import { openAddress } from '../authority/address.ts'
 import { meetAt } from '../authority/meeting-point.ts'
 import { createAuthorityLock } from '../state/authority-lock.ts'
 import { createMembersLock } from '../state/members-lock.ts'
-import { createStateDirectory } from '../state/state-directory.ts'
+import { servedDirectory } from '../state/served-directory.ts'
 import type { Coordinator } from './coordinator.ts'
 
-/** @param roots real paths; the first names the tree */
-export function createLocalCoordinator(roots: readonly [string, ...string[]]): Coordinator {
+/** @param roots the first names the tree */
+export function createLocalCoordinator(roots: readonly [Root, ...Root[]]): Coordinator {
   const [tree] = roots
   const lock = createAuthorityLock(roots)
-  const directory = createStateDirectory(tree)
+  const directory = servedDirectory(tree)
+  const names = roots.map(({ real }) => real)
   return {
     campaign: () => lock.tryAcquire(),
     look() {},
@@ -19,9 +21,9 @@ export function createLocalCoordinator(roots: readonly [string, ...string[]]): C
     leaderHint: process.platform === 'win32' ? '' : ` (fuser ${directory.path}/authority.lock names it)`,
     epoch: () => undefined,
     resign: () => lock.release(),
-    openPoint: () => meetAt(openAddress(tree, directory)),
+    openPoint: () => meetAt(openAddress(tree.real, directory)),
     members: createMembersLock(tree),
-    names: () => roots,
+    names: () => names,
     isLeased: false,
     silenceMs: undefined,
     facts: () => undefined

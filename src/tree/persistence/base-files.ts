@@ -1,11 +1,12 @@
 // Permanent storage for the bytes of versions: one compressed file each, named after the hash, so that nothing is loaded at the start.
 import { randomBytes } from 'node:crypto'
-import { closeSync, lstatSync, mkdirSync, readdirSync, readFile, utimesSync } from 'node:fs'
+import { closeSync, lstatSync, readdirSync, readFile, utimesSync } from 'node:fs'
 import { lstat, readdir, rename, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { deflateRaw, inflateRaw } from 'node:zlib'
 import { isErrno } from '../../support/errno.ts'
+import { makeFolder } from '../../support/make-folder.ts'
 import { openOwn } from './open-own.ts'
 
 interface StoredFile {
@@ -101,7 +102,8 @@ export function createBaseFiles(folder: string, { maxBytes, maxAgeMs }: BaseLimi
       const packed = await deflate(bytes, { level: 3 })
       const [kind, content] = packed.length < bytes.length ? [deflated, packed] : [plain, bytes]
       const path = pathOf(hash)
-      mkdirSync(join(folder, hash.slice(0, 2)), { recursive: true, mode: 0o700 })
+      makeFolder(folder)
+      makeFolder(join(folder, hash.slice(0, 2)))
       const temporary = `${path}-${randomBytes(4).toString('hex')}${temporarySuffix}`
       try {
         await writeFile(temporary, Buffer.concat([Buffer.of(kind), content]), { mode: 0o600, flag: 'wx' })

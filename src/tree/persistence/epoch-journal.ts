@@ -1,8 +1,9 @@
 // The journals of a tree of several hosts: one file for each epoch, on the volume. A late writer adds to that of its own epoch only.
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { lockKey } from '../../engine/files/lock-key.ts'
 import { ownFolder } from '../../engine/files/temporary-names.ts'
+import { makeFolder } from '../../support/make-folder.ts'
 import { mapTexts } from '../../support/map-texts.ts'
 import { relocation } from '../../support/relocate.ts'
 import { moveJournal, readTree } from './records.ts'
@@ -32,7 +33,7 @@ const keptJournals = 2
 export function beginEpochJournal(tree: string, epoch: number): string {
   const folder = join(tree, ownFolder, folderName)
   const path = join(folder, `journal-${epoch}`)
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  makeFolder(folder)
   const earlier = epochsIn(folder).filter((other) => other < epoch)
   const [last] = earlier
   if (last !== undefined) {

@@ -1,7 +1,7 @@
 // The second level of the bases: on the disk, for later processes.
-import { mkdirSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isErrno } from '../../support/errno.ts'
+import { makeFolder } from '../../support/make-folder.ts'
 import type { BaseStore } from '../../engine/versions/bases.ts'
 import { contentHash } from '../../engine/files/read-file.ts'
 import { createBaseFiles, type BaseLimits } from './base-files.ts'
@@ -145,7 +145,7 @@ export function createKeptBases(folder: string, options: KeptBasesOptions): Kept
 
   return {
     open() {
-      mkdirSync(folder, { recursive: true, mode: 0o700 })
+      makeFolder(folder)
       fresh.open()
       if (!isOpen) ended = new AbortController()
       isOpen = true

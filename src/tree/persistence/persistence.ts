@@ -4,6 +4,8 @@ import { dirname, join } from 'node:path'
 import type { Config } from '../../../schemas/config.ts'
 import type { Bases } from '../../engine/versions/bases.ts'
 import type { FileStore } from '../../engine/files/file-store.ts'
+import { isGone } from '../../engine/files/root-presence.ts'
+import type { Root } from '../../engine/files/roots.ts'
 import type { History } from '../../engine/versions/history.ts'
 import type { LockManager } from '../../engine/locks/lock-manager.ts'
 import type { Logger } from '../../engine/context.ts'
@@ -12,12 +14,13 @@ import type { Tickets } from '../../engine/leases/tickets.ts'
 import type { ReadTracker } from '../../engine/versions/read-tracker.ts'
 import type { Receipts } from '../../engine/receipts/receipts.ts'
 import { messageOf } from '../../support/error-message.ts'
+import { below } from '../../support/relocate.ts'
 import { beginEpochJournal } from './epoch-journal.ts'
 import { createHistoryPart } from './history-part.ts'
 import { createKeptBases } from './kept-bases.ts'
 import { createLeasePart } from './lease-part.ts'
 import { createLossPart } from './loss-part.ts'
-import { livePathOf, statePathOf } from './place.ts'
+import { livePathOf, makeStateFolder, statePathOf } from './place.ts'
 import { createReceiptPart, type ReceiptPart } from './receipt-part.ts'
 import { createRevalidation } from './revalidate.ts'
 import { createState, type Trouble } from './state.ts'
@@ -79,6 +82,7 @@ const dayMs = 86_400_000
 
 export function createPersistence(options: PersistenceOptions): Persistence {
   const { settings, followsOthers, dataFolder, files, bases, locks, history, log, onTrouble } = options
+  const [firstRoot] = files.roots
   const [first, ...others] = files.roots.map(({ real }) => real)
   const revalidation = new AbortController()
   let place: StatePlace | undefined
@@ -126,6 +130,8 @@ export function createPersistence(options: PersistenceOptions): Persistence {
       leavesForeign: isKept && settings.state_file !== null,
       isDurable: isKept,
       tree,
+      makeFolder: () => makeStateFolder(path, files.roots, dataFolder),
+      isAway: () => files.roots.some((root) => below(root.real, path) !== undefined && isGone(root)),
       parts: createParts(options, receiptPart),
       bases: isKept && !isOnVolume ? createBases(path) : undefined,
       debounceMs: settings.write_debounce_seconds * 1000,
@@ -150,7 +156,7 @@ export function createPersistence(options: PersistenceOptions): Persistence {
       if (epoch !== undefined && state === undefined) place = chooseOnVolume(first, epoch)
       place ??= choosePlace(first)
       // What a killed process has left of a tree that no process has served since.
-      if (!isContinued) removeLive(first)
+      if (!isContinued) removeLive(firstRoot)
       state ??= create(first, place)
       await state.open()
     },
@@ -165,7 +171,7 @@ export function createPersistence(options: PersistenceOptions): Persistence {
     },
     async close(isLast) {
       await state?.close()
-      if (isLast && first !== undefined) removeLive(first)
+      if (isLast) removeLive(firstRoot)
     },
     abandon() {
       revalidation.abort()
@@ -175,9 +181,11 @@ export function createPersistence(options: PersistenceOptions): Persistence {
   }
 }
 
-function removeLive(tree: string): void {
+function removeLive(root: Root | undefined): void {
+  // What is at its path may be the state of another server.
+  if (root === undefined || isGone(root)) return
   try {
-    rmSync(dirname(livePathOf(tree)), { recursive: true, force: true })
+    rmSync(dirname(livePathOf(root.real)), { recursive: true, force: true })
   } catch {
     // The next process removes it.
   }

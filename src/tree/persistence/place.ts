@@ -1,10 +1,15 @@
 // Where the state of a tree is, and the lock that keeps a second process from writing to it.
 import { createHash } from 'node:crypto'
 import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, sep } from 'node:path'
 import { tryLock } from 'fs-native-extensions'
 import { findRootAbove } from '../../config/outside-roots.ts'
+import type { Root } from '../../engine/files/roots.ts'
 import { ownFolder } from '../../engine/files/temporary-names.ts'
+import { makeFolder } from '../../support/make-folder.ts'
+import { below } from '../../support/relocate.ts'
+import { isSameFile } from '../../support/same-file.ts'
+import { servedDirectory } from '../state/served-directory.ts'
 
 export interface StateLock {
   /** False once another program has removed or replaced it: another process may have locked what is there now. */
@@ -38,9 +43,33 @@ export function livePathOf(tree: string): string {
   return join(tree, ownFolder, liveFolder, 'state')
 }
 
-/** @throws Error */
-export function makeStateFolder(path: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+/**
+ * Makes the folder of the journal, and what is missing above it only as far as that is the server's own. A disk that is not mounted must
+ * not be replaced by a folder in its place.
+ * @throws Error; OperationError if the journal lies below a root that is gone
+ */
+export function makeStateFolder(path: string, roots: readonly Root[], dataFolder: string): void {
+  const root = roots.find(({ real }) => below(real, path) !== undefined)
+  if (root !== undefined) return makeBelow(root, below(root.real, dirname(path)) ?? '')
+  const name = below(dataFolder, dirname(path))
+  if (name === undefined) return makeFolder(dirname(path))
+  mkdirSync(dataFolder, { recursive: true, mode: 0o700 })
+  makeEach(dataFolder, name)
+}
+
+function makeBelow(root: Root, name: string): void {
+  const own = servedDirectory(root).hold()
+  try {
+    makeEach(own.at(''), below(ownFolder, name) ?? '')
+  } finally {
+    own.close()
+  }
+}
+
+/** @param name of a folder of several levels below `folder`; empty is none */
+function makeEach(folder: string, name: string): void {
+  const names = name.split(sep).filter((each) => each !== '')
+  for (const index of names.keys()) makeFolder(join(folder, ...names.slice(0, index + 1)))
 }
 
 /** @returns undefined if another process has it. @throws Error */
@@ -64,7 +93,7 @@ export function isAt(path: string, fd: number): boolean {
   const open = fstatSync(fd, { bigint: true })
   try {
     const there = lstatSync(path, { bigint: true })
-    return there.ino === open.ino && there.dev === open.dev
+    return isSameFile(there, open)
   } catch {
     // Missing, or a folder of the path is a file or closed to this process by now.
     return false

@@ -5,7 +5,7 @@ import { createJournal, type JournalOptions, type Opened, type SetAside } from '
 import type { KeptBases } from './kept-bases.ts'
 import { gatherRecords } from './gathered-records.ts'
 import type { PersistedPart } from './part.ts'
-import { lockState, makeStateFolder, type StateLock } from './place.ts'
+import { lockState, type StateLock } from './place.ts'
 import { JournalFault, toJson } from './records.ts'
 import { messageOf } from '../../support/error-message.ts'
 
@@ -14,6 +14,10 @@ export interface StateOptions extends JournalOptions {
   readonly path: string
   /** Real path of the first root. */
   readonly tree: string
+  /** Makes the folder of the journal. @throws Error that says what is in the way */
+  readonly makeFolder: () => void
+  /** True while the root in which the journal lies is gone: the open files have gone along with it, and take what is written. */
+  readonly isAway: () => boolean
   readonly parts: readonly PersistedPart[]
   /** Undefined if the bytes of versions are not kept. */
   readonly bases: KeptBases | undefined
@@ -43,11 +47,23 @@ const foreignMs = 60_000
 const settleMs = 5000
 
 export function createState(options: StateOptions) {
-  const { path, tree, parts, bases, debounceMs, graceMs = 250, log, onTrouble, onRestored } = options
+  const {
+    path,
+    tree,
+    makeFolder,
+    isAway,
+    parts,
+    bases,
+    debounceMs,
+    graceMs = 250,
+    log,
+    onTrouble,
+    onRestored
+  } = options
   const journal = createJournal(path, tree, options)
   const records = gatherRecords(parts, {
     append,
-    flushLater: () => (timer ??= setTimeout(flushAndSync, debounceMs).unref())
+    flushLater
   })
   const listening = new Map<PersistedPart, () => void>()
   let lock: StateLock | undefined
@@ -58,12 +74,18 @@ export function createState(options: StateOptions) {
   /** True while the journal lacks something: then it is rewritten. */
   let isBroken = false
   let rewriting: Promise<void> | undefined
+  /** True once it was read, and changes are followed. */
+  let hasBegun = false
   let isStopping = false
   let isClosed = false
 
+  function flushLater(): void {
+    timer ??= setTimeout(flushAndSync, debounceMs).unref()
+  }
+
   async function openNow(): Promise<void> {
     try {
-      makeStateFolder(path)
+      makeFolder()
       for (let tries = 1; lock === undefined; tries += 1) {
         lock = lockState(path)
         if (lock !== undefined) break
@@ -93,6 +115,7 @@ export function createState(options: StateOptions) {
     if (opened !== undefined) logOpened(opened, performance.now() - start)
     restoring = restoreRest(opened).finally(() => (restoring = undefined))
     if (!isBroken) onTrouble('journal', undefined)
+    hasBegun = true
   }
 
   function openBases(): void {
@@ -140,7 +163,11 @@ export function createState(options: StateOptions) {
     if (lock === undefined) return
     records.flush()
     if (isBroken) return
-    if (!journal.isInPlace() || !lock.isInPlace()) return fail(new Error('another program has removed or replaced it'))
+    if (!journal.isInPlace() || !lock.isInPlace()) {
+      // Synced, and if need be rewritten, once it is back.
+      if (isAway()) return flushLater()
+      return fail(new Error('another program has removed or replaced it'))
+    }
     // A frozen part would be left out.
     if (journal.isLong() && restoring === undefined && !isStopping) void rewrite()
     else if (rewriting === undefined) void Promise.all([journal.sync(), bases?.sync()]).catch(ignoreOnceClosed)
@@ -189,17 +216,18 @@ export function createState(options: StateOptions) {
     await restoring
     if (isClosed) return
     if (lock?.isInPlace() === true) return rewrite()
+    // The lock keeps other processes from the journal until it is back.
+    if (lock !== undefined && isAway()) return fail(new Error('its root is gone'))
     // Our folder has been removed, or never was ours.
-    const hadAll = lock !== undefined
     unlock()
     try {
-      makeStateFolder(path)
+      makeFolder()
       lock = lockState(path)
     } catch (error) {
       return fail(error)
     }
     if (lock === undefined) return fail(new Error('another process has its lock'))
-    if (!hadAll) {
+    if (!hasBegun) {
       try {
         begin()
       } catch (error) {

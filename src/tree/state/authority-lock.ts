@@ -2,11 +2,14 @@
 import { closeSync, constants, existsSync, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { tryLock } from 'fs-native-extensions'
+import { isGone } from '../../engine/files/root-presence.ts'
+import type { Root } from '../../engine/files/roots.ts'
 import { ownFolder } from '../../engine/files/temporary-names.ts'
 import { isRunning } from '../../support/process-identity.ts'
 import { createStateFile } from './state-file.ts'
 import { readTreeIdentity } from './tree-identity.ts'
 import { enterServed, leaveServed, servedInside } from './served-trees.ts'
+import { servedDirectory } from './served-directory.ts'
 import { createStateDirectory, type OpenFile, type StateDirectory } from './state-directory.ts'
 
 export interface AuthorityLock {
@@ -36,23 +39,28 @@ interface Holder {
 }
 
 interface RootLock {
-  readonly root: string
+  readonly root: Root
   readonly directory: StateDirectory
   /** The locked file. */
   locked: OpenFile | undefined
 }
 
 const fileName = 'authority.lock'
+/** Another process that comes or goes replaces the file once. */
+const maxTries = 100
 const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
-/** @param roots real paths; the first names the tree */
-export function createAuthorityLock(roots: readonly [string, ...string[]]): AuthorityLock {
-  const [tree] = roots
+/** @param served the first names the tree */
+export function createAuthorityLock(served: readonly [Root, ...Root[]]): AuthorityLock {
+  const roots = served.map(({ real }) => real)
+  const [{ real: tree }] = served
   // In one order for all: of two processes with the same roots one gets all of them.
-  const places: RootLock[] = roots
-    .toSorted()
-    .map((root) => ({ root, directory: createStateDirectory(root), locked: undefined }))
+  const places: RootLock[] = served
+    .map((root) => ({ root, directory: servedDirectory(root), locked: undefined }))
+    .toSorted(({ root: one }, { root: other }) => (one.real < other.real ? -1 : 1))
   const isKept = ({ directory, locked }: RootLock) => locked !== undefined && directory.isAt(fileName, locked)
+  /** A root that is gone has no file that could be changed. What was locked stays locked, wherever it is. */
+  const needsNone = (place: RootLock) => isGone(place.root) && (place.root.real !== tree || place.locked !== undefined)
 
   return {
     tryAcquire() {
@@ -61,7 +69,7 @@ export function createAuthorityLock(roots: readonly [string, ...string[]]): Auth
       const taken = new Map<RootLock, OpenFile>()
       try {
         for (const place of places) {
-          if (isKept(place)) continue
+          if (isKept(place) || needsNone(place)) continue
           const file = lockAt(place)
           if (file === undefined) {
             refuseOtherTree(place, tree)
@@ -69,7 +77,7 @@ export function createAuthorityLock(roots: readonly [string, ...string[]]): Auth
           }
           taken.set(place, file)
         }
-        if (places.some((place) => !isKept(place) && !taken.has(place))) {
+        if (places.some((place) => !isKept(place) && !taken.has(place) && !needsNone(place))) {
           giveBack(taken)
           return false
         }
@@ -81,7 +89,7 @@ export function createAuthorityLock(roots: readonly [string, ...string[]]): Auth
         // The file that was locked before is no longer in its place.
         if (place.locked !== undefined) closeSync(place.locked.fd)
         place.locked = file
-        writeHolder(file.fd, { root: place.root, tree, pid: process.pid })
+        writeHolder(file.fd, { root: place.root.real, tree, pid: process.pid })
       }
       // Of two processes that start at once, at least one finds the other.
       enterServed(roots)
@@ -93,7 +101,7 @@ export function createAuthorityLock(roots: readonly [string, ...string[]]): Auth
       }
       return true
     },
-    isInPlace: () => places.every(isKept),
+    isInPlace: () => places.every((place) => isKept(place) || needsNone(place)),
     holder() {
       const pid = readHolder(createStateDirectory(tree))?.pid
       // Until the next process says who it is, the file names the one before.
@@ -112,7 +120,7 @@ export function createAuthorityLock(roots: readonly [string, ...string[]]): Auth
 
 /** @returns the locked file; undefined if another process has it */
 function lockAt({ root, directory }: RootLock): OpenFile | undefined {
-  for (;;) {
+  for (let tries = 0; tries < maxTries; tries += 1) {
     const file = directory.openLock(fileName)
     const { fd } = file
     let isTaken = false
@@ -123,13 +131,16 @@ function lockAt({ root, directory }: RootLock): OpenFile | undefined {
       isTaken = isLocked && !isShared && directory.isAt(fileName, file)
       if (isTaken) return file
       // The file has another name too: it was copied with its tree, or is not ours. It is not written; only its name here is removed.
-      if (isShared && (isLocked || (holder !== undefined && holder.root !== root))) directory.remove(fileName)
+      if (isShared && (isLocked || (holder !== undefined && holder.root !== root.real))) directory.remove(fileName)
       // The process that had it may also have removed it between our open and our lock.
       else if (!isLocked) return undefined
     } finally {
       if (!isTaken) closeSync(fd)
     }
   }
+  throw new Error(
+    `${directory.path}/${fileName} was locked ${maxTries} times, and each time another file was at its name: stop the program that replaces it`
+  )
 }
 
 function lock(fd: number, { path }: StateDirectory): boolean {
@@ -179,7 +190,7 @@ function refuseOtherTree({ root, directory }: RootLock, tree: string): void {
   const holder = readHolder(directory)
   if (holder === undefined || holder.tree === tree) return
   throw new TreeConflict(
-    `${root} is already served, by process ${holder.pid} as part of the tree ${holder.tree}: start both with the same --dir, or stop that one`
+    `${root.real} is already served, by process ${holder.pid} as part of the tree ${holder.tree}: start both with the same --dir, or stop that one`
   )
 }
 
@@ -216,7 +227,7 @@ function refuseNested(roots: readonly string[]): void {
 
 function refuseInner(roots: readonly string[]): void {
   for (const root of roots) {
-    const inner = servedInside(root, isGone).find((other) => !roots.includes(other) && isServed(other))
+    const inner = servedInside(root, isUnserved).find((other) => !roots.includes(other) && isServed(other))
     if (inner === undefined) continue
     throw new TreeConflict(
       `${inner}, a part of ${root}, is already served, by ${describeServer(inner)}: use that one (--dir ${inner}), or stop it and start it again with --dir ${root}`
@@ -236,7 +247,7 @@ function isServed(root: string): boolean {
 }
 
 /** A process that serves a root always has the file there. */
-function isGone(root: string): boolean {
+function isUnserved(root: string): boolean {
   return !existsSync(join(root, ownFolder, fileName))
 }
 

@@ -1,7 +1,9 @@
 // Which processes take part in serving a tree: each holds a shared lock, which the system frees however the process ends.
 import { closeSync } from 'node:fs'
 import { tryLock } from 'fs-native-extensions'
-import { createStateDirectory, type OpenFile } from './state-directory.ts'
+import type { Root } from '../../engine/files/roots.ts'
+import { servedDirectory } from './served-directory.ts'
+import type { OpenFile } from './state-directory.ts'
 
 /** Between the calls of `join` and `leave` this process counts as a member. */
 export interface MembersLock {
@@ -18,9 +20,9 @@ export interface MembersLock {
 
 const fileName = 'members.lock'
 
-/** @param root real path of the first root */
-export function createMembersLock(root: string): MembersLock {
-  const directory = createStateDirectory(root)
+/** @param root the first one */
+export function createMembersLock(root: Root): MembersLock {
+  const directory = servedDirectory(root)
   let held: OpenFile | undefined
 
   /** @returns undefined if another process is in the way */

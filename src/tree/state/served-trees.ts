@@ -1,10 +1,11 @@
 // The roots that processes of this user serve, so that a server of an outer folder finds those inside it without a walk through all of it.
 // No failure here matters: this only helps to find a mistake of those who start the servers.
-import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { lstatSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { attempt } from '../../support/attempt.ts'
 import { lazyCrypto } from '../../support/lazy-crypto.ts'
+import { makeFolder } from '../../support/make-folder.ts'
 import { below } from '../../support/relocate.ts'
 
 const prefix = 'served-'
@@ -13,7 +14,7 @@ const prefix = 'served-'
 export function userFolder(): string | undefined {
   const user = process.getuid?.()
   const folder = join(tmpdir(), `async-crud-mcp-${user}`)
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  makeFolder(folder)
   const stat = lstatSync(folder)
   return stat.isDirectory() && stat.uid === user && (stat.mode & 0o077) === 0 ? folder : undefined
 }

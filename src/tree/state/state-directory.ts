@@ -18,6 +18,7 @@ import { isErrno } from '../../support/errno.ts'
 import { Directory } from '../../engine/files/directory.ts'
 import { ownFolder, temporaryName } from '../../engine/files/temporary-names.ts'
 import { replaceFile } from '../../support/replace-file.ts'
+import { isSameFile } from '../../support/same-file.ts'
 
 /** Every method throws an Error that says what is in the way, on which path. */
 export interface StateDirectory {
@@ -52,15 +53,18 @@ const readFlags = constants.O_RDONLY | noFollow | (constants.O_NONBLOCK ?? 0)
 const lockFlags = constants.O_RDWR | constants.O_CREAT | noFollow | (constants.O_NONBLOCK ?? 0)
 const createFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | noFollow
 
-/** @param root real path of a root; it is not accessed yet */
-export function createStateDirectory(root: string): StateDirectory {
+/**
+ * @param root real path of a root; it is not accessed yet
+ * @param open opens the root
+ */
+export function createStateDirectory(root: string, open = () => Directory.open(root)): StateDirectory {
   const path = join(root, ownFolder)
 
   function within<Result>(name: string, mode: 'open' | 'make', use: (directory: Directory) => Result): Result {
     let top: Directory | undefined
     let own: Directory | undefined
     try {
-      top = Directory.open(root)
+      top = open()
       if (mode === 'make') makeIn(top)
       refuseForeign(top.stat(ownFolder), 'directory', path)
       own = top.openChild(ownFolder)
@@ -104,8 +108,12 @@ export function createStateDirectory(root: string): StateDirectory {
       })
     },
     isAt(name, { stat }) {
-      const there = lstatSync(join(path, name), { bigint: true, throwIfNoEntry: false })
-      return there?.ino === stat.ino && there.dev === stat.dev
+      try {
+        return isSameFile(lstatSync(join(path, name), { bigint: true }), stat)
+      } catch (error) {
+        if (isErrno(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) return false
+        throw error
+      }
     },
     hold: () => within('', 'make', (directory) => directory.share())
   }
@@ -181,7 +189,8 @@ function refuseForeign(stat: BigIntStats | undefined, kind: 'directory' | 'file'
 }
 
 function explain(error: unknown, path: string, folder: string): unknown {
-  if (!(error instanceof Error) || !('code' in error)) return error
+  // Others have been explained where they were found.
+  if (!(error instanceof Error) || !('code' in error && 'syscall' in error)) return error
   const owner = isErrno(error, 'EACCES', 'EPERM') ? lstatSync(folder, { throwIfNoEntry: false })?.uid : undefined
   if (owner !== undefined && owner !== process.geteuid?.()) {
     const who = owner === 0 ? 'root' : `user ${owner}`

@@ -4,6 +4,7 @@ import { dirname, resolve } from 'node:path'
 import { projectName } from '../../support/project/name.ts'
 import { startedAt } from '../../support/uptime.ts'
 import { isRunning, startOf } from '../../support/process-identity.ts'
+import { isSameFile } from '../../support/same-file.ts'
 import { parseServerState, toClientHost, urlOf, type ServerState } from './server-state.ts'
 import { createStateDirectory } from './state-directory.ts'
 
@@ -29,9 +30,13 @@ export type StateFile = ReturnType<typeof createStateFile>
 /**
  * @param root real path of the root in which the file lies
  * @param roots real paths of all roots of its server, the first one first
+ * @param directory the server's own folder below the root
  */
-export function createStateFile(root: string, roots: readonly string[] = [root]) {
-  const directory = createStateDirectory(root)
+export function createStateFile(
+  root: string,
+  roots: readonly string[] = [root],
+  directory = createStateDirectory(root)
+) {
   const [first = root] = roots
   let written: string | undefined
 
@@ -105,7 +110,7 @@ function isOf({ project: { root, roots = [root] } }: ServerState, folder: string
 
 function isSameFolder(one: string, other: string): boolean {
   const [first, second] = [one, other].map((path) => statSync(path, { bigint: true, throwIfNoEntry: false }))
-  return first !== undefined && first.ino === second?.ino && first.dev === second.dev
+  return isSameFile(first, second)
 }
 
 /** The real path of the deepest existing folder on the way. */

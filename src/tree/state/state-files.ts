@@ -1,14 +1,20 @@
 // The state files of a tree, one in each root: where other programs find the server.
+import { isGone } from '../../engine/files/root-presence.ts'
+import type { Root } from '../../engine/files/roots.ts'
 import { messageOf } from '../../support/error-message.ts'
+import { servedDirectory } from './served-directory.ts'
 import { createStateFile, type Member, type StateFile } from './state-file.ts'
 
 /** @param onTrouble called with what is wrong after each attempt; undefined if nothing is. A process that cannot write them serves the tree all the same. */
-export function createStateFiles(roots: readonly string[], onTrouble: (message: string | undefined) => void) {
-  const files = roots.map((root) => createStateFile(root, roots))
+export function createStateFiles(roots: readonly Root[], onTrouble: (message: string | undefined) => void) {
+  const reals = roots.map(({ real }) => real)
+  const files = roots.map((root) => ({ root, file: createStateFile(root.real, reals, servedDirectory(root)) }))
 
   function onEach(act: (file: StateFile) => void, what: string): void {
     let trouble: string | undefined
-    for (const file of files) {
+    for (const { root, file } of files) {
+      // A program that looks for a server begins at a folder that is there.
+      if (isGone(root)) continue
       try {
         act(file)
       } catch (error) {
@@ -19,7 +25,7 @@ export function createStateFiles(roots: readonly string[], onTrouble: (message: 
   }
 
   return {
-    areInPlace: (): boolean => files.every((file) => file.isInPlace()),
+    areInPlace: (): boolean => files.every(({ root, file }) => file.isInPlace() || isGone(root)),
     write: (member: Member): void => onEach((file) => file.write(member), 'write'),
     /** Those of this process. */
     remove: (): void => onEach((file) => file.removeOwn(), 'remove')

@@ -6,7 +6,7 @@ import type { Stages } from '../../../src/engine/files/stages.ts'
 import type { PathChange } from '../../../src/engine/files/transaction/step.ts'
 import { contentHash, type FileVersion } from '../../../src/engine/files/read-file.ts'
 import { judge, nodeOf } from '../../../src/engine/receipts/intent.ts'
-import { createStateDirectory } from '../../../src/tree/state/state-directory.ts'
+import { servedDirectory } from '../../../src/tree/state/served-directory.ts'
 import { makeTree, type Tree } from '../../fixtures/tree.ts'
 
 const before = { 'a.txt': 'a\n', 'b.txt': 'b\n', 'gone.txt': 'gone\n' }
@@ -20,7 +20,7 @@ function hostOf(t: Test, { root }: Tree) {
     durability: 'full',
     hardlinks: 'replace',
     protectedPaths: [],
-    openOwnFolder: createStateDirectory,
+    openOwnFolder: servedDirectory,
     isStaged: true
   })
   t.teardown(() => store.close())

@@ -67,6 +67,21 @@ for (const { limit, value, code, watched, setting } of cases) {
   )
 }
 
+t.test(
+  'what is not watched is looked at soon for the first time, too, however rare the rounds are',
+  { skip },
+  async (t) => {
+    const tree = makeTree(t, files)
+    const { url } = await startLimited(t, tree.root, 'watches', 2, 3600)
+    const ann = await connect(t, 'rest', url, 'ann')
+    for (const path of Object.keys(files)) await ann.call('async_read', { path })
+    t.match(await untilHealth(url, 'degraded'), { degraded: [{ message: /are noticed within 5 s/ }] })
+    tree.write('c/f', 'two\n')
+    const wanted = hashOf('two\n')
+    await until(async () => JSON.stringify(await ann.call('async_history', { path: 'c/f' })).includes(wanted))
+  }
+)
+
 async function untilHealth(url: string, status: string): Promise<Answer> {
   let health: Answer = {}
   await until(async () => {
@@ -88,11 +103,17 @@ interface LimitedServer {
 }
 
 /** The real program as the one process that a limit of its own applies to. */
-async function startLimited(t: Test, root: string, limit: string, value: number): Promise<LimitedServer> {
+async function startLimited(
+  t: Test,
+  root: string,
+  limit: string,
+  value: number,
+  rescanSeconds = 0.1
+): Promise<LimitedServer> {
   const start = `echo ${value} > ${limitPath(limit)} && exec "$@"`
   const program = [process.execPath, programPath, '--dir', root]
   const child = spawn('unshare', ['-Ur', 'sh', '-c', start, 'sh', ...program], {
-    env: { ...process.env, ASYNC_CRUD_MCP_CONFIG: '', ASYNC_CRUD_MCP_WATCHER__RESCAN_SECONDS: '0.1' },
+    env: { ...process.env, ASYNC_CRUD_MCP_CONFIG: '', ASYNC_CRUD_MCP_WATCHER__RESCAN_SECONDS: String(rescanSeconds) },
     stdio: ['ignore', 'ignore', 'pipe']
   })
   t.teardown(() => child.kill('SIGKILL'))

@@ -28,6 +28,7 @@ import {
   untilQueued
 } from '../../fixtures/processes.ts'
 import { patientStop, runProgram, startProgram, startServer } from '../../fixtures/server.ts'
+import { rootOf } from '../../fixtures/root-of.ts'
 import { startStdio } from '../../fixtures/stdio.ts'
 import { hashOf, makeTree } from '../../fixtures/tree.ts'
 import { until } from '../../fixtures/until.ts'
@@ -65,7 +66,7 @@ t.test(
   { skip: skipOnHosts.ownFiles },
   async (t) => {
     const tree = makeTree(t, { f: 'one' })
-    const lock = createAuthorityLock([tree.root])
+    const lock = createAuthorityLock([rootOf(tree.root)])
     t.ok(lock.tryAcquire())
     const address = openAddress(tree.root, createStateDirectory(tree.root))
     let attempts = 0

@@ -9,7 +9,8 @@ import { createEtcdClient } from '../../../src/tree/coordinator/etcd-client.ts'
 import { createEtcdCoordinator } from '../../../src/tree/coordinator/etcd.ts'
 import { createHostLink, type HostLinkSettings } from '../../../src/tree/coordinator/host-link.ts'
 import { createLocalCoordinator } from '../../../src/tree/coordinator/local.ts'
-import { createStateDirectory } from '../../../src/tree/state/state-directory.ts'
+import { servedDirectory } from '../../../src/tree/state/served-directory.ts'
+import { rootOf } from '../../fixtures/root-of.ts'
 import { makeTree, type Tree } from '../../fixtures/tree.ts'
 import { until } from '../../fixtures/until.ts'
 import { lacksEtcd, startEtcd, type Etcd } from './fixtures/etcd.ts'
@@ -36,8 +37,8 @@ function etcdWorld(etcd: Promise<Etcd>, settingsOf: (t: Test) => HostLinkSetting
           timeoutMs: 1000
         }),
         createLink: (tree) => createHostLink(settings, tree),
-        stages: createStages([root], (own) => createStateDirectory(own).hold()),
-        roots: [root],
+        stages: createStages([rootOf(root)], (own) => servedDirectory(own).hold()),
+        roots: [rootOf(root)],
         prefix: '/test',
         ttlSeconds: 2,
         advertise: { host: '127.0.0.1', port: 0 },
@@ -105,7 +106,7 @@ suite(
   'local',
   async (_, { root }) =>
     () =>
-      createLocalCoordinator([root]),
+      createLocalCoordinator([rootOf(root)]),
   false
 )
 suite(
@@ -177,7 +178,7 @@ t.test(
 t.test('a tree of several hosts and one of a single host exclude each other', { skip: lacksEtcd }, async (t) => {
   const tree = makeTree(t)
   const join = await etcdWorld(etcd, () => secret)(t, tree)
-  const local = createLocalCoordinator([tree.root])
+  const local = createLocalCoordinator([rootOf(tree.root)])
   await local.campaign()
   await t.rejects(Promise.resolve(join().campaign()), { message: /already served without --etcd/ })
   await local.resign()
@@ -189,7 +190,7 @@ t.test('a tree of several hosts and one of a single host exclude each other', { 
 
 t.test('a stage is taken once for each epoch, and no older epoch gets it back', async (t) => {
   const tree = makeTree(t)
-  const stages = () => createStages([tree.root], (own) => createStateDirectory(own).hold())
+  const stages = () => createStages([rootOf(tree.root)], (own) => servedDirectory(own).hold())
   const [one, other] = [stages(), stages()]
   t.equal(one.take(4), 0)
   const staged = one.of(tree.path('a')).at('x')
@@ -204,7 +205,7 @@ t.test('a stage is taken once for each epoch, and no older epoch gets it back', 
 
 t.test('the next authority ends a rename that was cut off between its two steps', async (t) => {
   const tree = makeTree(t, { 'from.txt': 'text', 'taken.txt': 'theirs', 'back.txt': 'own' })
-  const stages = () => createStages([tree.root], (own) => createStateDirectory(own).hold())
+  const stages = () => createStages([rootOf(tree.root)], (own) => servedDirectory(own).hold())
   const lost = stages()
   lost.take(1)
   const stage = lost.of(tree.root)

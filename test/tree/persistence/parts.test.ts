@@ -1,7 +1,7 @@
 // What is kept, at the level of its parts: on real files, without a server.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createBases } from '../../../src/engine/versions/bases.ts'
 import { createFileStore } from '../../../src/engine/files/file-store.ts'
@@ -19,6 +19,7 @@ import { scan, toJson } from '../../../src/tree/persistence/records.ts'
 import { createRevalidation } from '../../../src/tree/persistence/revalidate.ts'
 import { createState, type State } from '../../../src/tree/persistence/state.ts'
 import { examine } from '../../../src/engine/watcher/examine.ts'
+import { makeFolder } from '../../../src/support/make-folder.ts'
 import { hashOf, makeTree } from '../../fixtures/tree.ts'
 
 const tree = '/some/tree'
@@ -45,7 +46,19 @@ async function openState(t: Test, path: string, parts: readonly PersistedPart[] 
   })
   let onRestored = () => {}
   const restored = new Promise<void>((resolve) => (onRestored = resolve))
-  const state = createState({ path, tree, parts, bases, debounceMs: 5, graceMs: 0, log, onTrouble: set, onRestored })
+  const state = createState({
+    path,
+    tree,
+    makeFolder: () => makeFolder(dirname(path)),
+    isAway: () => false,
+    parts,
+    bases,
+    debounceMs: 5,
+    graceMs: 0,
+    log,
+    onTrouble: set,
+    onRestored
+  })
   t.teardown(() => state.abandon())
   await state.open()
   return { state, bases, troubles, restored }
