@@ -47,8 +47,8 @@ async function compare(input: DiffInput, context: OperationContext): Promise<Sta
     isWhole: diff_format !== undefined,
     signal
   })
-  if (isWhole(diff) && to_hash === undefined && reads.knownHash(caller.agentId, canonicalPath) === from_hash)
-    reads.recordKnown(caller.agentId, { path: canonicalPath, given: path, hash: to.hash, from: from_hash })
+  if (isWhole(diff) && to_hash === undefined && reads.seenOf(caller.agentId, canonicalPath, from_hash) !== undefined)
+    reads.recordDifference(caller.agentId, { path: canonicalPath, given: path, hash: to.hash, from: from_hash })
   const since = history.since(canonicalPath, from_hash, true)
   const end = since.findLastIndex(({ hash }) => hash === to.hash)
   return {

@@ -7,7 +7,9 @@ import type { DiffFormat } from '../engine/diff/compare.ts'
 import { skipLines } from '../engine/diff/lines.ts'
 import type { FileVersion } from '../engine/files/read-file.ts'
 import { decodeText, decodeIfText, isUtf8Name } from '../engine/files/text.ts'
-import { contains, type LineRange } from '../engine/versions/line-ranges.ts'
+import type { LineRange } from '../engine/versions/line-ranges.ts'
+import { findSeenLines } from '../engine/versions/seen-lines.ts'
+import { hasAll, hasLines } from '../engine/versions/spans.ts'
 import { contentText, type OperationContext } from '../engine/context.ts'
 import { KnownText } from '../engine/versions/known-text.ts'
 import { defineOperation, pathErrors } from './definition/define.ts'
@@ -98,11 +100,14 @@ export async function present(
   }
   const { lines, returned, total, content } = now.selection
   const news = known_hash === undefined ? undefined : await newsSince(known_hash, now, context)
-  const areAllKnown = returned === total || news?.diff !== undefined
-  if (areAllKnown || returned > 0) {
-    const shown = { path: canonicalPath, given: path, hash: version.hash, lines: areAllKnown ? undefined : lines }
-    context.reads.recordRead(context.caller.agentId, shown)
-  }
+  const { agentId } = context.caller
+  const named = { path: canonicalPath, given: path, hash: version.hash }
+  if (news === undefined) {
+    if (returned > 0 || total === 0)
+      context.reads.recordRead(agentId, { ...named, lines: returned === total ? undefined : lines })
+  } else if (news.diff !== undefined) context.reads.recordDifference(agentId, { ...named, from: known_hash! })
+  // It shows nothing: the caller knows what it said that it knew.
+  else if (returned === total) context.reads.recordNamed(agentId, named)
   return {
     status: 'ok',
     path,
@@ -152,7 +157,7 @@ async function newsSince(
 ): Promise<Pick<ReadAnswer, 'not_modified' | 'diff'> | undefined> {
   const { bases, differ, signal } = context
   const { text, hash, selection, encoding, diffFormat } = present
-  if (!hasLines(knownHash, present, context)) return undefined
+  if (!(await isSpared(knownHash, present, context))) return undefined
   if (knownHash === hash) return { not_modified: true }
   if (selection.content.length < minContentLength) return undefined
   const base = decodeIfText(await bases.get(knownHash), encoding, knownHash)
@@ -168,13 +173,24 @@ async function newsSince(
  * version. If no record says which lines of that version it got (it gave no name, was forgotten, or has the hash from another agent),
  * its known_hash counts for the whole file only: that is what it claims to know.
  */
-function hasLines(knownHash: string, { path, hash, selection }: Present, { reads, caller }: OperationContext): boolean {
+async function isSpared(
+  knownHash: string,
+  { path, hash, selection }: Present,
+  context: OperationContext
+): Promise<boolean> {
+  const { reads, history, caller } = context
   const { lines, returned, total } = selection
   const isPresent = knownHash === hash
   if (isPresent && returned === 0) return true
-  const given = reads.givenLines(caller.agentId, path, knownHash)
-  if (given === undefined) return returned === total
-  return given === 'all' || (isPresent && contains(given, lines))
+  const { agentId } = caller
+  const spans = reads.seenOf(agentId, path, knownHash)
+  if (spans === 'all') return true
+  const hasMade = () => history.versions(path).some((one) => one.hash === knownHash && one.agentId === agentId)
+  const isTold = () => reads.seen(agentId, path)?.steps.some(({ to }) => to === knownHash) === true
+  if (agentId === undefined || (spans === undefined && !hasMade() && !isTold())) return returned === total
+  const seen = await findSeenLines(context, agentId, path, knownHash)
+  if (seen === 'all') return true
+  return isPresent && seen !== undefined && (returned === total ? hasAll(seen, total) : hasLines(seen, lines))
 }
 
 function selectLines({ body: text, lines: total }: KnownText, offset: number, limit: number | null): Selection {

@@ -6,6 +6,8 @@ import type { RestoreInput, RestoreOutput } from '../../schemas/history.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import { OperationError } from '../errors.ts'
 import type { FileVersion } from '../engine/files/read-file.ts'
+import type { OpenEntry } from '../engine/files/walk.ts'
+import { hasSeenAll } from '../engine/versions/seen-lines.ts'
 import type { OperationContext } from '../engine/context.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
 import { readTarget } from './change/entry-version.ts'
@@ -31,7 +33,7 @@ type Restored = Static<typeof RestoreOutput>
 
 async function restore(input: RestoreInput, context: OperationContext): Promise<Restored | Contention> {
   const { path, hash, expected_hash, timeout, fencing_token, diff_format } = input
-  const { reads, caller, config } = context
+  const { config } = context
   const kept = await keptBytes(context, path, hash)
   return changeContent<Restored>(context, {
     operation: 'async_restore',
@@ -40,20 +42,34 @@ async function restore(input: RestoreInput, context: OperationContext): Promise<
     fencingToken: fencing_token,
     diffFormat: diff_format,
     texts: new VersionTexts(config.crud.default_encoding, path),
-    expectedHash(place) {
+    expectedHash(place, current) {
       if (expected_hash === null) return undefined
-      const known = expected_hash ?? reads.knownHash(caller.agentId, place.path)
-      if (known === undefined) throw versionUnknown(path)
-      return known
+      // A file that is that version already loses nothing.
+      return expected_hash ?? (current.hash === hash ? hash : knownVersion(context, place, path, current))
     },
     create: (turn) => create(turn, input, kept, context),
     change: async () => kept,
-    knowsNow: () => ({ from: hash }),
+    isNamed: true,
     answer: ({ current, isChanged, replaced }) => ({
       ...answer(path, current, hash, isChanged ? kept.length : 0),
       ...replaced
     })
   })
+}
+
+/** The version that the caller knows as a whole, or else in part. @throws OperationError if it has seen too little of the current one */
+async function knownVersion(
+  context: OperationContext,
+  place: OpenEntry,
+  path: string,
+  current: FileVersion
+): Promise<string> {
+  const { reads, caller } = context
+  const known = reads.knownHash(caller.agentId, place.path)
+  if (caller.agentId === undefined || known === undefined) throw versionUnknown(path)
+  if (await hasSeenAll(context, caller.agentId, place.path, current)) return current.hash
+  if (known === current.hash) throw versionUnknown(path)
+  return known
 }
 
 async function create(
@@ -72,7 +88,7 @@ async function create(
   return createMissing(context, 'async_restore', turn, path, kept, {
     createDirs: create_dirs,
     mode: was?.mode,
-    from: hash,
+    isRestored: true,
     answer: () => answer(path, null, hash, kept.length)
   })
 }
@@ -99,7 +115,7 @@ function targetDiffers(path: string, target: string): OperationError {
 }
 
 function versionUnknown(path: string): OperationError {
-  const message = `${path} exists, and the server does not know which version of it you have seen. Pass expected_hash: the hash that async_read gives, or null to restore over whatever is there. Nothing was changed.`
+  const message = `${path} exists, and as far as the server knows you have not seen all of it. Pass expected_hash: the hash that async_read gives, or null to restore over whatever is there. Nothing was changed.`
   return new OperationError('INVALID_REQUEST', message, { path })
 }
 

@@ -52,7 +52,7 @@ export async function updateOne(
     expectedHash: () => expected_hash,
     onContention: on_contention,
     change: (version) => newText(input, version, texts, context),
-    ...(input.content !== undefined && { knowsNow: () => ({}) }),
+    isSent: input.content !== undefined,
     answer: ({ current, hash, bytes, isChanged, replaced }) => ({
       status: 'ok',
       path,

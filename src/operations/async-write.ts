@@ -51,7 +51,7 @@ export async function writeOne(
         announce: announceWrite(context, place!, { before: null, after: hash }, answer)
       })
       recordVersion(context, 'async_write', place!, { bytes, hash }, made)
-      context.reads.recordKnown(context.caller.agentId, { path: place!.path, given: path, hash })
+      context.reads.recordSent(context.caller.agentId, { path: place!.path, given: path, hash })
       return answer()
     }
   )

@@ -185,14 +185,19 @@ t.test('who was told of a change has not seen it: an edit is refused as before',
   await anna.read(path, content)
   await carl.read(path, lines.slice(9, 15).join('\n'), 10)
   await change(bob, 'a.txt', 'line 12\n', 'by bob\n')
+  const input = { file_path: path, content: 'all new\n' }
   for (const one of [anna, carl]) {
     const told = contextOf(await one.ask('UserPromptSubmit', { prompt: 'go on' }))
     t.match(told, /bob changed .*a\.txt since you read it: line 12/)
-    const refused = refusalOf(await one.before('Write', { file_path: path, content: 'all new\n' }))
-    t.equal(applyPatch(content, diffIn(refused)), tree.read('a.txt'))
-    t.same(await one.before('Write', { file_path: path, content: 'all new\n' }), {}, 'now it knows')
-    await one.ask('PostToolUseFailure', { tool_name: 'Write', tool_input: { file_path: path }, error: 'x' })
   }
+  t.equal(applyPatch(content, diffIn(refusalOf(await anna.before('Write', input)))), tree.read('a.txt'))
+  t.same(await anna.before('Write', input), {}, 'now it knows')
+  await anna.ask('PostToolUseFailure', { tool_name: 'Write', tool_input: { file_path: path }, error: 'x' })
+  const refused = refusalOf(await carl.before('Write', input))
+  t.match(refused, /You have not seen lines 1 to 9, line 12, lines 16 to 30 of/, 'who has seen a part')
+  t.equal(refusalOf(await carl.before('Write', input)), refused, 'and that has shown it nothing')
+  const ofLine = edit(path, 'line 12', '12')
+  t.equal(applyPatch(content, diffIn(refusalOf(await carl.before('Edit', ofLine)))), tree.read('a.txt'))
 })
 
 t.test('a harness that shows a file in a form of its own is asked to read once more at most', async (t) => {
@@ -246,7 +251,8 @@ t.test('a tool whose end no harness reports gives its file back within seconds',
   const { tree, bob, session, history } = await start(t, { locks: { native_edit_seconds: 1 } })
   const anna = session('anna')
   const path = tree.path('a.txt')
-  await anna.before('Write', { file_path: path, content: 'as announced\n' })
+  await anna.read(path, content)
+  t.same(await anna.before('Write', { file_path: path, content: 'as announced\n' }), {})
   tree.write('a.txt', 'as announced\n')
   t.equal((await bob.call('async_read', { path: 'a.txt' }))['content'], 'as announced\n')
   t.match(

@@ -8,6 +8,7 @@ import type { LineRange } from '../versions/line-ranges.ts'
 import { findUnseenChanges, type UnseenChanges } from './unseen-changes.ts'
 import { shownPath } from './shown-path.ts'
 import type { AgentView } from '../versions/agent-view.ts'
+import { lastWhole } from '../versions/seen-versions.ts'
 import { timestamp } from '../../support/timestamp.ts'
 
 interface Notices {
@@ -44,7 +45,7 @@ async function withChanges(
   const { reads, history } = context
   const notices = [...(lost?.notices ?? [])]
   const bulk = reads.unreported.bulk(agentId).filter((view) => {
-    const isBack = history.last(view.path)?.hash === view.knownHash
+    const isBack = history.last(view.path)?.hash === lastWhole(view.seen)
     if (isBack) reads.unreported.remove(view)
     return !isBack
   })
@@ -78,19 +79,21 @@ async function withinBudget(use: (budget: AbortSignal) => Promise<void>): Promis
 async function noticeFor(view: AgentView, context: OperationContext, budget: AbortSignal): Promise<Notice | undefined> {
   if (!context.reads.unreported.remove(view)) return undefined
   const last = context.history.last(view.path)
-  if (last === undefined || last.hash === view.knownHash) return undefined
+  if (last === undefined || last.hash === lastWhole(view.seen)) return undefined
   const changes = await findUnseenChanges(view, context, budget)
   if (last.hash === null) context.reads.forget(view)
   return changes && describeChange(view, last, changes, context)
 }
 
 function describeChange(
-  { given, knownHash }: AgentView,
+  { agentId, given, seen }: AgentView,
   last: Version,
   { versions, lines }: UnseenChanges,
   { files }: OperationContext
 ): Notice {
-  const who = describeAuthors(versions)
+  const who = describeAuthors(versions, agentId)
+  const isBehind = versions.every((version) => version.agentId === agentId)
+  const knownHash = lastWhole(seen)
   const name = quoteName(given)
   const target = last.hash === null ? last.renamedTo : undefined
   const renamedTo = target && shownPath(target, files)
@@ -99,7 +102,7 @@ function describeChange(
   const message =
     last.hash === null
       ? `${who} ${renamedTo === undefined ? 'removed' : 'renamed'} ${name}, which you have read${renamedTo === undefined ? '' : `, to ${quoteName(renamedTo)}`}.`
-      : `${who} changed ${name} since you read it${where}. Read it again before you rely on it${difference}.`
+      : `${who} changed ${name} ${isBehind ? 'behind your edit' : 'since you read it'}${where}. Read it again before you rely on it${difference}.`
   return {
     type: 'file_changed',
     path: given,
@@ -134,18 +137,26 @@ function describeBulk(bulk: readonly AgentView[], { reads, history }: OperationC
   }
 }
 
-/** The beginning of a sentence. */
-export function describeAuthors(versions: readonly Version[]): string {
+const behind = 'another program, such as a formatter,'
+
+/**
+ * The beginning of a sentence.
+ * @param reader an agent that made none of it: a version under its own name has what its edit did not announce
+ */
+export function describeAuthors(versions: readonly Version[], reader: string): string {
   const names = new Set(
-    versions.map(({ agentId }) => (agentId === 'external' ? 'someone outside the server' : quoteName(agentId)))
+    versions.map(({ agentId }) => {
+      if (agentId === reader) return behind
+      return agentId === 'external' ? 'someone outside the server' : quoteName(agentId)
+    })
   )
   const [first = 'someone', ...others] = names
   const all =
     others.length === 0 ? first : `${first} and ${others.length === 1 ? others[0] : `${others.length} others`}`
-  return all.startsWith('someone') ? all.replace('s', 'S') : all
+  return all.startsWith('someone') || all.startsWith(behind) ? all.charAt(0).toUpperCase() + all.slice(1) : all
 }
 
-function describeLines(ranges: readonly LineRange[]): string {
+export function describeLines(ranges: readonly LineRange[]): string {
   const shown = ranges.slice(0, maxLines).map(({ start, end }) => {
     if (end < start) return `lines removed before line ${start}`
     return start === end ? `line ${start}` : `lines ${start} to ${end}`

@@ -1,13 +1,14 @@
 // What others have changed of what an agent has seen. It follows lines from version to version, so that they are counted as they are now.
-import type { Change } from '../../../schemas/diff.ts'
 import { isMadeBy } from '../versions/history.ts'
 import type { Version } from '../versions/version.ts'
-import { decodeText } from '../files/text.ts'
 import type { Hunk } from '../diff/hunks.ts'
 import type { OperationContext } from '../context.ts'
-import { contains, union, type LineRange } from '../versions/line-ranges.ts'
+import { union, type LineRange } from '../versions/line-ranges.ts'
 import type { AgentView } from '../versions/agent-view.ts'
+import { findSeenLines } from '../versions/seen-lines.ts'
 import type { SeenRange } from '../versions/seen-ranges.ts'
+import { withoutSeen } from '../versions/spans.ts'
+import { createHunkFinder, type HunkFinder } from '../versions/version-hunks.ts'
 
 export interface UnseenChanges {
   /** Oldest first. */
@@ -44,26 +45,27 @@ export async function findUnseenChanges(
   if (view.sights === sights)
     context.reads.advance(
       view,
-      sights.map(({ hash, shownHash = hash, lines }, index) => ({
+      sights.map(({ lines }, index) => ({
         seq: last.seq,
         hash: last.hash ?? '',
-        ...(shownHash !== last.hash && { shownHash }),
         lines: lines && followed[index]?.lines
       }))
     )
-  // What the agent has read again since is no news.
-  const fresh = sights.flatMap(({ seq, lines }) => (seq === last.seq && lines !== undefined ? [lines] : []))
-  const news = followed.filter(({ isNews, changed }) => isNews && !isCovered(changed, fresh))
+  const changed = followed.filter(({ isNews }) => isNews)
+  if (changed.length === 0) return undefined
+  // What the agent has seen of the current version is no news.
+  const seen =
+    last.hash === null ? undefined : await findSeenLines(context, view.agentId, view.path, last.hash, hunksOf)
+  const news = changed.flatMap(({ changed: lines, authors }) => {
+    const unseen = lines && (seen === 'all' ? [] : withoutSeen(lines, seen ?? []))
+    return unseen?.length === 0 ? [] : [{ lines: unseen, authors }]
+  })
   if (news.length === 0) return undefined
-  const known = news.every(({ changed }) => changed !== undefined)
+  const isKnown = news.every(({ lines }) => lines !== undefined)
   return {
     versions: versions.filter((version) => !version.isFirstSight && news.some(({ authors }) => authors.has(version))),
-    lines: known && last.hash !== null ? union(news.flatMap(({ changed }) => changed ?? [])) : undefined
+    lines: isKnown && last.hash !== null ? union(news.flatMap(({ lines }) => lines ?? [])) : undefined
   }
-}
-
-function isCovered(changed: readonly LineRange[] | undefined, fresh: readonly LineRange[]): boolean {
-  return changed?.every((range) => contains(fresh, range)) === true
 }
 
 function stepsAfter(
@@ -98,8 +100,6 @@ interface Followed {
   readonly authors: ReadonlySet<Version>
 }
 
-type HunkFinder = (from: string | null, to: string | null) => Promise<readonly Hunk[] | undefined>
-
 async function follow(range: SeenRange, steps: readonly Step[], hunksOf: HunkFinder): Promise<Followed> {
   let { lines } = range
   let changed: LineRange[] | undefined = []
@@ -118,47 +118,6 @@ async function follow(range: SeenRange, steps: readonly Step[], hunksOf: HunkFin
     if (lines !== undefined && hunks !== undefined) lines = carry(lines, hunks)
   }
   return { isNews, lines, changed, authors }
-}
-
-function createHunkFinder({ bases, differ, config, log }: OperationContext, signal: AbortSignal): HunkFinder {
-  const found = new Map<string, readonly Hunk[] | undefined>()
-  async function textOf(hash: string): Promise<string | undefined> {
-    const bytes = await bases.get(hash)
-    return bytes && decodeText(bytes, config.crud.default_encoding, hash)
-  }
-
-  async function find(from: string | null, to: string | null): Promise<readonly Hunk[] | undefined> {
-    if (from === null || to === null) return undefined
-    try {
-      const [base, current] = await Promise.all([textOf(from), textOf(to)])
-      if (base === undefined || current === undefined) return undefined
-      const { diff } = await differ.compare({ base, current, format: 'json', isWhole: true, signal })
-      return diff?.changes?.map(toHunk)
-    } catch (error) {
-      // Not text, or too much to compare in time.
-      log.debug({ err: error }, 'a notice has no lines')
-      return undefined
-    }
-  }
-
-  return async (from, to) => {
-    const key = `${from} ${to}`
-    if (!found.has(key)) found.set(key, await find(from, to))
-    return found.get(key)
-  }
-}
-
-function toHunk({ type, start_line, end_line, base_start_line, current_start_line, new_content }: Change): Hunk {
-  const baseStart = base_start_line - 1
-  const currentStart = current_start_line - 1
-  const added = type === 'added' ? end_line - start_line + 1 : 0
-  const replacing = type === 'modified' ? (new_content ?? '').split(/\r\n|\r|\n/).length : 0
-  return {
-    baseStart,
-    baseEnd: type === 'added' ? baseStart : end_line,
-    currentStart,
-    currentEnd: currentStart + added + replacing
-  }
 }
 
 /** An insertion right before or behind the lines counts: it may belong to them. */

@@ -1,5 +1,6 @@
 // What one agent has been shown of one file.
 import type { SeenRange } from './seen-ranges.ts'
+import type { SeenVersion, ShownStep } from './seen-versions.ts'
 
 /** One agent's knowledge of one file. */
 export interface AgentView {
@@ -8,10 +9,12 @@ export interface AgentView {
   readonly path: string
   /** As the agent spelt it. */
   readonly given: string
-  /** Oldest first; together they are what it has seen. */
+  /** The parts of the file of which the agent gets notices, oldest first. They count from the version of the last notice. */
   sights: readonly SeenRange[]
-  /** Hash of the last version that the agent knows as a whole. */
-  knownHash: string | undefined
+  /** What it has seen, by version: the latest last. */
+  seen: readonly SeenVersion[]
+  /** The differences that it was shown, the latest last. */
+  steps: readonly ShownStep[]
   /** The agent knows what others have changed up to this version. */
   learnedSeq: number
 }

@@ -47,6 +47,14 @@ export function isMadeBy({ agentId, operation }: Author, agent: string): boolean
   return agentId === agent && operation !== probableEdit
 }
 
+/** Operations that bring back what was there before. */
+const restoring: readonly string[] = ['async_restore', 'async_undo']
+
+/** True if the agent has made the version and its content: it knows what it has put there. */
+export function isWrittenBy(version: Author & Pick<Version, 'renamedFrom'>, agent: string): boolean {
+  return isMadeBy(version, agent) && version.renamedFrom === undefined && !restoring.includes(version.operation)
+}
+
 export function createHistory(bounds: HistoryBounds) {
   const { now = Date.now } = bounds
   const files = rememberVersions(bounds)

@@ -1,10 +1,11 @@
 // What each agent has been shown: which version of which file, whole or by lines. An agent that has seen an older version gets a notice.
-import { isMadeBy, type History, type VersionChange } from './history.ts'
+import { isMadeBy, isWrittenBy, type History, type VersionChange } from './history.ts'
 import type { Version } from './version.ts'
 import type { AgentView } from './agent-view.ts'
-import { createGivenLines, type GivenLines } from './given-lines.ts'
 import type { LineRange } from './line-ranges.ts'
 import { addSeenRange, type SeenRange } from './seen-ranges.ts'
+import { addSeen, addStep, lastWhole, noSteps, seenOf, sizeOfSeen, type SeenVersion } from './seen-versions.ts'
+import { spanOf, type Spans } from './spans.ts'
 import { createUnreportedViews } from './unreported-views.ts'
 import { createViewShares } from './view-shares.ts'
 
@@ -19,16 +20,11 @@ export interface Shown {
   readonly lines?: LineRange | undefined
 }
 
-/** What the caller of an answer knows of a file that the answer does not show. */
-export interface Known extends Omit<Shown, 'lines'> {
-  /** The version from which the caller knows the difference; absent if the caller sent the content. */
-  readonly from?: string
-}
-
-type Seen = Pick<Version, 'seq' | 'hash'>
+/** A version of which the agent learns, and how its file is named. */
+export type Named = Omit<Shown, 'lines'>
 
 // Measured: what a view takes beside its names, and each range of lines in it.
-const viewBytes = 440
+const viewBytes = 500
 const sightBytes = 100
 
 export type ReadTracker = ReturnType<typeof createReadTracker>
@@ -45,22 +41,20 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
     maxViews > 0 ? createViewShares({ maxViews, maxBytes, onForget: forgetView, sizeOf: sizeOfView }) : undefined
   const byPath = new Map<string, Set<AgentView>>()
   const unreported = createUnreportedViews()
-  const givenLines = createGivenLines()
   const listeners = new Set<(view: AgentView) => void>()
   history.onChange(note)
   history.onTrack(noteNewHistory)
 
   function note(change: VersionChange): void {
-    const { path, hash, previousHash, isBulk, seq } = change
+    const { path, hash, previousHash = null, isBulk, seq } = change
     for (const view of byPath.get(path) ?? []) {
       if (!isMadeBy(change, view.agentId)) {
         unreported.add(view, isBulk)
         continue
       }
-      if (hash !== null) givenLines.unsettle(view, previousHash ?? null, hash)
-      if (hash !== null && previousHash === view.knownHash) {
-        // The agent changed what it knew, so it knows the outcome.
-        view.knownHash = hash
+      if (hash !== null && isWrittenBy(change, view.agentId) && seenOf(view.seen, previousHash) === 'all') {
+        // The agent changed what it knew as a whole, so it knows the outcome.
+        view.seen = addSeen(view.seen, hash, 'all')
         const [range, another] = view.sights
         const isWhole = range?.hash === previousHash && range?.lines === undefined && another === undefined
         if (isWhole) view.sights = [{ seq, hash }]
@@ -97,13 +91,24 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
   }
 
   /** A version that is read while a native tool has the file is recorded when that tool has ended. */
-  function versionAhead(path: string, hash: string): Seen | undefined {
+  function versionAhead(path: string, hash: string): Pick<Version, 'seq' | 'hash'> | undefined {
     const last = history.last(path)
     return last && { seq: last.seq, hash }
   }
 
-  function know(view: AgentView, { hash, seq }: Seen): void {
-    view.knownHash = hash ?? undefined
+  /** Up to this version nothing is news to the agent, whatever it has seen of it. @param learn adds what it has seen */
+  function know(agentId: string | undefined, named: Named, learn: (view: AgentView, hash: string) => void): void {
+    const { path, hash } = named
+    const version = versionOf(path, hash)
+    if (agentId === undefined || views === undefined || version === undefined) return
+    const view = viewOf(agentId, named)
+    if (view.sights.length === 0) view.sights = [{ seq: version.seq, hash: version.hash ?? hash }]
+    learn(view, version.hash ?? hash)
+    settle(view, version)
+    touch(view)
+  }
+
+  function settle(view: AgentView, { seq }: Pick<Version, 'seq'>): void {
     view.learnedSeq = Math.max(view.learnedSeq, seq)
     clearPendingAt(view, { seq })
   }
@@ -126,7 +131,7 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
     const agentId = history.sharedName(agent)
     const path = history.sharedPath(asRead)
     const given = asGiven === path ? path : asGiven
-    const view: AgentView = { agentId, path, given, sights: [], knownHash: undefined, learnedSeq: 0 }
+    const view: AgentView = { agentId, path, given, sights: [], seen: [], steps: noSteps, learnedSeq: 0 }
     views?.add(view)
     const others = byPath.get(path)
     if (others === undefined) byPath.set(path, new Set([view]))
@@ -135,10 +140,13 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
   }
 
   function sizeOfView(view: AgentView): number {
-    const { path, given, sights } = view
+    const { path, given, sights, seen, steps } = view
     const names = path.length + (given === path ? 0 : given.length)
-    return viewBytes + names + sightBytes * sights.length + givenLines.sizeOf(view)
+    return viewBytes + names + sightBytes * sights.length + sizeOfSeen(seen, steps)
   }
+
+  const find = (agentId: string | undefined, path: string): AgentView | undefined =>
+    agentId === undefined ? undefined : views?.get(agentId, path)
 
   return {
     /** An answer shows this to the agent. */
@@ -148,40 +156,50 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
       const view = viewOf(agentId, { path, given })
       const range = { seq: version.seq, hash: version.hash ?? hash, lines }
       view.sights = lines === undefined ? [range] : addSeenRange(view.sights, range)
-      givenLines.add(view, hash, lines)
-      if (lines === undefined) know(view, version)
+      view.seen = addSeen(view.seen, range.hash, lines === undefined ? 'all' : [spanOf(lines)])
+      if (lines === undefined) settle(view, version)
       else if (view.sights.every(({ seq }) => seq === version.seq)) clearPendingAt(view, version)
       if (hasChangedSince(view, version)) unreported.add(view, false)
       touch(view)
     },
-    /** An answer shows the agent all that differs from what it knew, so the agent knows this version. */
-    recordKnown(agentId: string | undefined, { path, given, hash, from }: Known): void {
+    /** The agent has sent all of this version. */
+    recordSent(agentId: string | undefined, named: Named): void {
+      know(agentId, named, (view, hash) => {
+        view.seen = addSeen(view.seen, hash, 'all')
+      })
+    },
+    /** An answer shows the agent all that differs between two versions. */
+    recordDifference(agentId: string | undefined, { from, ...named }: Named & { readonly from: string }): void {
+      know(agentId, named, (view, hash) => {
+        if (seenOf(view.seen, from) === 'all') view.seen = addSeen(view.seen, hash, 'all')
+        else if (from !== hash) view.steps = addStep(view.steps, { from, to: hash })
+      })
+    },
+    /** The agent has named this version, or made it of the one that it named: no change up to it is news. It is shown nothing. */
+    recordNamed: (agentId: string | undefined, named: Named): void => know(agentId, named, () => {}),
+    /** What a tool of the agent has made of a part of the file, beside what it had seen. */
+    recordParts(agentId: string, named: Named, spans: Spans): void {
+      const { path, hash } = named
       const version = versionOf(path, hash)
-      if (agentId === undefined || views === undefined || version === undefined) return
-      const view = viewOf(agentId, { path, given })
-      if (view.sights.length === 0) view.sights = [{ seq: version.seq, hash: version.hash ?? hash }]
-      if (from === undefined) givenLines.add(view, hash, undefined)
-      else givenLines.follow(view, from, hash)
-      know(view, version)
+      if (views === undefined || version === undefined) return
+      const view = viewOf(agentId, named)
+      if (view.sights.length === 0) view.sights = [{ seq: version.seq, hash }]
+      view.seen = addSeen(view.seen, hash, spans)
       touch(view)
     },
-    /** Which lines of this version the agent has been given; undefined if nothing of it is remembered. */
-    givenLines(agentId: string | undefined, path: string, hash: string): GivenLines | undefined {
-      const view = agentId === undefined ? undefined : views?.get(agentId, path)
-      return view && givenLines.of(view, hash)
+    /** What the agent has seen, as it was shown; undefined if nothing is remembered of the file. */
+    seen(agentId: string | undefined, path: string): Pick<AgentView, 'seen' | 'steps'> | undefined {
+      return find(agentId, path)
     },
-    /** The version that the agent knows, as a whole or in part; undefined if that is not known here. */
+    /** What the agent has been shown of this very version; undefined if nothing of it is remembered. */
+    seenOf(agentId: string | undefined, path: string, hash: string): SeenVersion['spans'] | undefined {
+      const view = find(agentId, path)
+      return view && seenOf(view.seen, hash)
+    },
+    /** The version that the agent knows as a whole, or else the last one that it knows in part. */
     knownHash(agentId: string | undefined, path: string): string | undefined {
-      const view = agentId === undefined ? undefined : views?.get(agentId, path)
-      const last = view?.sights.at(-1)
-      return view?.knownHash ?? last?.shownHash ?? last?.hash
-    },
-    /** The versions of which the agent has seen something, what it knows as a whole first, then the latest. */
-    seenHashes(agentId: string, path: string): readonly string[] {
-      const view = views?.get(agentId, path)
-      if (view === undefined) return []
-      const hashes = [view.knownHash, ...view.sights.map(({ hash, shownHash = hash }) => shownHash).reverse()]
-      return [...new Set(hashes.filter((hash) => hash !== undefined))]
+      const view = find(agentId, path)
+      return view && (lastWhole(view.seen) ?? view.seen.at(-1)?.hash)
     },
     /** The agent knows that the file is gone. */
     forgetFile(agentId: string, path: string): void {
@@ -198,8 +216,7 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
         if (version !== undefined && sights.length > 0 && !hasRead) {
           const moved = viewOf(view.agentId, { path: target, given })
           moved.sights = sights.map((range) => ({ ...range, seq: version.seq }))
-          if (view.knownHash === version.hash) moved.knownHash = view.knownHash
-          givenLines.move(view, moved)
+          moved.seen = view.seen.filter(({ hash }) => hash === version.hash)
           touch(moved)
         }
         // The views of other agents stay until those learn that the old name is gone.
@@ -235,8 +252,8 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
       const { agentId, path } = saved
       // A view made by a call meanwhile is newer, and a file without a history has nothing to report.
       if (views === undefined || views.get(agentId, path) !== undefined || history.last(path) === undefined) return
-      const { sights, knownHash, learnedSeq } = saved
-      const view = Object.assign(viewOf(agentId, saved), { sights, knownHash, learnedSeq })
+      const { sights, seen, steps, learnedSeq } = saved
+      const view = Object.assign(viewOf(agentId, saved), { sights, seen, steps, learnedSeq })
       views.use(view)
       const since = newest(view)
       if (history.versions(path).some((version) => version.seq > since && !isMadeBy(version, agentId)))

@@ -1,13 +1,11 @@
-// The parts of a file that an agent has been shown, each of one version.
+// The parts of a file of which an agent gets notices, each counted from one version.
 import type { LineRange } from './line-ranges.ts'
 
-/** Lines of one version that an agent has seen. */
+/** Lines that an agent has seen, and what others have put between them since. */
 export interface SeenRange {
   /** Of the version, in its file's history. */
   readonly seq: number
   readonly hash: string
-  /** Of the version that was shown, if the agent has since been told that others changed it: then `seq` and `hash` are later. */
-  readonly shownHash?: string | undefined
   /** Undefined for the whole file. */
   readonly lines?: LineRange | undefined
 }
@@ -21,7 +19,7 @@ export function addSeenRange(sights: readonly SeenRange[], added: SeenRange): re
   const others: SeenRange[] = []
   for (const range of sights) {
     const { lines } = range
-    const isSame = range.seq === added.seq && range.hash === added.hash && range.shownHash === undefined
+    const isSame = range.seq === added.seq && range.hash === added.hash
     if (isSame && lines === undefined) return sights
     if (isSame && lines !== undefined && lines.start <= end + 1 && start <= lines.end + 1) {
       start = Math.min(start, lines.start)

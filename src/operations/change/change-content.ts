@@ -20,7 +20,7 @@ export interface ContentChange<Done> extends Pick<
   readonly fencingToken: number | undefined
   readonly texts: VersionTexts
   /** The version that the change is meant for; undefined accepts any version. Throws if the call must name one. */
-  readonly expectedHash: (place: OpenEntry) => string | undefined
+  readonly expectedHash: (place: OpenEntry, current: FileVersion) => string | undefined | Promise<string | undefined>
   /** Called if there is no file. Default: FILE_NOT_FOUND. */
   readonly create?: (turn: LockedTurn) => Promise<Done>
   /** The text or bytes that it makes of a version. */
@@ -29,11 +29,10 @@ export interface ContentChange<Done> extends Pick<
   readonly onContention?: string
   /** How the change is merged. Default: line by line, with the text that it makes of the expected version. */
   readonly merge?: (stale: StaleChange) => Promise<Rebased>
-  /**
-   * What the caller knows of the new version by its change: all of it, or what differs from another version. Default: the
-   * difference, if the caller named the version that it changed.
-   */
-  readonly knowsNow?: () => { readonly from?: string }
+  /** True if the caller has sent all of the new version. */
+  readonly isSent?: boolean
+  /** True if the caller knows which version is there, though it may not have seen it. Default: if it named the one that it changed. */
+  readonly isNamed?: boolean
   readonly answer: (made: MadeContent) => Done
 }
 
@@ -57,7 +56,7 @@ export async function changeContent<Done extends { readonly hash?: string }>(
   request: ContentChange<Done>
 ) {
   const { operation, path, timeout, fencingToken, diffFormat, attempt, texts, create, change, onContention } = request
-  const { merge = (stale) => mergeStale(context, stale, texts, textOf), knowsNow, answer } = request
+  const { merge = (stale) => mergeStale(context, stale, texts, textOf), answer } = request
   const { files, reads, caller, progress } = context
 
   async function bytesOf({ bytes }: FileVersion): Promise<Buffer> {
@@ -82,7 +81,7 @@ export async function changeContent<Done extends { readonly hash?: string }>(
     if (place.stat === undefined && create !== undefined) return { done: await create(turn) }
     progress?.({ message: `reading ${path}`, done: 0, total: contentSteps })
     const current = await readVersion(context, place, path)
-    const expected = request.expectedHash(place)
+    const expected = await request.expectedHash(place, current)
     const stale = findStale(place, path, current, expected)
     progress?.({ message: `${stale === undefined ? 'changing' : 'merging'} ${path}`, done: 1, total: contentSteps })
     const next = stale === undefined ? { bytes: await bytesOf(current), merged: undefined } : await rebase(stale)
@@ -103,9 +102,10 @@ export async function changeContent<Done extends { readonly hash?: string }>(
     recordVersion(context, operation, place, { bytes, hash }, made)
     progress?.({ message: `wrote ${path}`, done: contentSteps, total: contentSteps })
     // What the caller knows of a merged version, its answer decides.
-    if (merged === undefined && (knowsNow !== undefined || expected !== undefined)) {
-      const known = knowsNow?.() ?? { from: current.hash }
-      reads.recordKnown(caller.agentId, { path: place.path, given: path, hash, ...known })
+    if (merged === undefined) {
+      const named = { path: place.path, given: path, hash }
+      if (request.isSent === true) reads.recordSent(caller.agentId, named)
+      else if (request.isNamed ?? expected !== undefined) reads.recordNamed(caller.agentId, named)
     }
     return { done: done(), merged }
   }

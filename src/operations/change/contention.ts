@@ -55,7 +55,7 @@ export async function answerContention(
   const compared = await compareVersions(context, { current, texts, diffFormat, attempt }, known)
   const { diff } = compared
   if (isWhole(diff))
-    reads.recordKnown(caller.agentId, { path: canonicalPath, given: path, hash: current.hash, from: expectedHash })
+    reads.recordDifference(caller.agentId, { path: canonicalPath, given: path, hash: current.hash, from: expectedHash })
   const judgement = await confirm(context, compared.judgement, stale, attempt)
   const message = describeContention({
     operation,

@@ -83,7 +83,8 @@ export function authorOf({ agentId, changeSet }: Caller, operation: string): Aut
 interface MissingFile<Answer> {
   readonly createDirs: boolean
   readonly mode?: number | undefined
-  readonly from?: string
+  /** True if it is what was there before, which the caller has not sent. */
+  readonly isRestored?: boolean
   /** Of the call, if the file gets this hash. */
   readonly answer: (hash: string) => Answer
 }
@@ -98,7 +99,7 @@ export async function createMissing<Answer extends object>(
   { place, assertHeld }: Pick<LockedTurn, 'place' | 'assertHeld'>,
   path: string,
   bytes: Buffer,
-  { createDirs, mode, answer, ...source }: MissingFile<Answer>
+  { createDirs, mode, answer, isRestored = false }: MissingFile<Answer>
 ): Promise<Answer> {
   try {
     const hash = await hashInTurns(bytes)
@@ -106,7 +107,9 @@ export async function createMissing<Answer extends object>(
     const announce = announceWrite(context, place, { before: null, after: hash }, done)
     const made = await context.files.create(place, path, bytes, { createDirs, assertHeld, mode, announce })
     recordVersion(context, operation, place, { bytes, hash }, made)
-    context.reads.recordKnown(context.caller.agentId, { path: place.path, given: path, hash, ...source })
+    const named = { path: place.path, given: path, hash }
+    if (isRestored) context.reads.recordNamed(context.caller.agentId, named)
+    else context.reads.recordSent(context.caller.agentId, named)
     return done()
   } catch (error) {
     if (!(error instanceof OperationError) || error.code !== 'FILE_EXISTS') throw error

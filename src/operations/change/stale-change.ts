@@ -96,7 +96,7 @@ export async function answerMerged<Done extends { readonly hash?: string | null 
   })
   // With the diff the caller can derive the merged version.
   if (isWhole(diff) && typeof done.hash === 'string') {
-    reads.recordKnown(caller.agentId, { path: canonicalPath, given: path, hash: done.hash, from: expectedHash })
+    reads.recordDifference(caller.agentId, { path: canonicalPath, given: path, hash: done.hash, from: expectedHash })
   }
   return { ...done, merged: true, ...modifications, diff }
 }

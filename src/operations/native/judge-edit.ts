@@ -2,28 +2,19 @@
 import type { StringPatch } from '../../../schemas/patches.ts'
 import type { OperationContext } from '../../engine/context.ts'
 import { isWhole } from '../../engine/diff/changed-lines.ts'
+import { countLines, splitMark } from '../../engine/diff/lines.ts'
 import type { FileVersion } from '../../engine/files/read-file.ts'
 import { decodeIfText } from '../../engine/files/text.ts'
-import { describeAuthors } from '../../engine/notices/notices.ts'
-import { isMadeBy } from '../../engine/versions/history.ts'
+import type { TargetFile, UnseenChange } from '../../engine/native-turns.ts'
+import { describeAuthors, describeLines } from '../../engine/notices/notices.ts'
+import { isMadeBy, isWrittenBy } from '../../engine/versions/history.ts'
+import type { LineRange } from '../../engine/versions/line-ranges.ts'
+import { findSeenLines } from '../../engine/versions/seen-lines.ts'
+import { lastWhole } from '../../engine/versions/seen-versions.ts'
+import { hasAll, hasLines, unseenLines } from '../../engine/versions/spans.ts'
 import type { Version } from '../../engine/versions/version.ts'
-import type { FileEdit, Harness } from './native-call.ts'
-
-export interface TargetFile extends Omit<FileEdit, 'path'> {
-  /** Canonical. */
-  readonly path: string
-  /** As the harness spells it. */
-  readonly given: string
-}
-
-/** What others have changed since the session saw the file, beside the place of its edit. */
-export interface UnseenChange {
-  readonly path: string
-  readonly given: string
-  readonly from: string
-  readonly to: string
-  readonly authors: string
-}
+import { linesWith } from './draft.ts'
+import type { Harness } from './native-call.ts'
 
 type Judged = { readonly refusal: string } | { readonly unseen: UnseenChange | undefined }
 
@@ -35,69 +26,101 @@ interface Edit {
 
 const passes: Judged = { unseen: undefined }
 
+/** @param current the version to be changed; undefined if there is no file */
 export async function judgeEdit(
   context: OperationContext,
-  { agentId, tool, harness }: Edit,
+  edit: Edit,
   file: TargetFile,
   current: FileVersion | undefined
 ): Promise<Judged> {
   const { path, given, patches } = file
-  const last = context.history.last(path)
-  const seen = seenVersions(context, agentId, path)
-  if (current === undefined) return judgeMissing(context, agentId, tool, file, seen.length > 0)
-  if (seen.length === 0) {
-    const isOthers =
-      last !== undefined && !last.isFirstSight && last.operation !== 'external' && !isMadeBy(last, agentId)
-    if (patches !== undefined || !isOthers) return passes
-    if (!harness.reportsReads) markKnown(context, agentId, file, current.hash)
-    return {
-      refusal: `You have not read ${given}, and ${describeAuthors([last])} made it what it is. ${tool} would replace it, so it was not run. Read the file first.`
-    }
-  }
-  if (seen.some(({ hash }) => hash === current.hash)) return passes
-  const [base] = seen
-  if (base === undefined) return passes
-  const authors = describeAuthors(base.since)
-  const text = await textOf(context, current.hash, path)
+  const known = context.reads.seen(edit.agentId, path)?.seen ?? []
+  if (current === undefined) return judgeMissing(context, edit, file, known.length > 0)
+  const seen = await findSeenLines(context, edit.agentId, path, current.hash)
+  if (seen === undefined) return judgeUnread(context, edit, file, current)
+  if (seen === 'all') return passes
+  const text = decodeIfText(current.bytes, context.config.crud.default_encoding, path)
+  const lines = text === undefined ? undefined : countLines(splitMark(text).body)
+  if (lines !== undefined && hasAll(seen, lines)) return passes
+  const bases = known.map(({ hash }) => followOwn(hash, context.history.versions(path), edit.agentId))
+  const whole = lastWhole(known)
+  const base = bases.findLast((_, index) => known[index]?.hash === whole) ?? bases.at(-1)
+  const change = base !== undefined && base.hash !== current.hash ? base : undefined
   if (patches !== undefined && text !== undefined) {
-    for (const { hash } of seen) {
-      if (await stillFits(context, { base: await textOf(context, hash, path), current: text, patches }))
-        return { unseen: { path, given, from: base.hash, to: current.hash, authors } }
-    }
+    const isSeen = patches.every((patch) => linesWith(text, patch)?.every((range) => hasLines(seen, range)) === true)
+    if (isSeen || (await isUntouched(context, { bases, current: current.hash, text, patches, path })))
+      return {
+        unseen: change && { path, given, from: change.hash, to: current.hash, authors: authorsOf(change, edit) }
+      }
   }
+  if (change !== undefined && (whole !== undefined || patches !== undefined))
+    return { refusal: await refuse(context, edit, file, { change, current: current.hash }) }
+  return { refusal: refusePart(context, edit, file, current, lines === undefined ? [] : unseenLines(seen, lines)) }
+}
+
+/** A session that has never seen the file. */
+function judgeUnread(
+  context: OperationContext,
+  { agentId, tool, harness }: Edit,
+  file: TargetFile,
+  current: FileVersion
+): Judged {
+  const { path, given, patches, content } = file
+  const last = context.history.last(path)
+  const isOthers = last !== undefined && !last.isFirstSight && last.operation !== 'external' && !isMadeBy(last, agentId)
+  const isReplaced = content !== undefined && harness.reportsReads && current.bytes.length > 0
+  if (patches !== undefined || (!isOthers && !isReplaced)) return passes
+  if (!harness.reportsReads) markRead(context, agentId, file, current.hash)
+  const madeBy = isOthers ? `, and ${describeAuthors([last], agentId)} made it what it is` : ''
   return {
-    refusal: await refuse(context, { agentId, tool, harness }, file, {
-      base: base.hash,
-      current: current.hash,
-      authors
-    })
+    refusal: `You have not read ${given}${madeBy}. ${tool} would replace it, so it was not run. Read the file first.`
   }
 }
 
-interface Seen {
+interface Known {
   readonly hash: string
   /** What others have made of it since. */
   readonly since: readonly Version[]
 }
 
-/** What a session has seen of a file, what it knows as a whole first. */
-export function seenVersions({ history, reads }: OperationContext, agentId: string, path: string): readonly Seen[] {
-  const versions = history.versions(path)
-  return reads.seenHashes(agentId, path).map((hash) => followOwn(hash, versions, agentId))
-}
-
 /** A session knows what it made itself of a version that it knew. */
-function followOwn(hash: string, versions: readonly Version[], agentId: string): Seen {
+function followOwn(hash: string, versions: readonly Version[], agentId: string): Known {
   let at = versions.findLastIndex((version) => version.hash === hash)
   if (at === -1) return { hash, since: versions }
-  for (let next = versions[at + 1]; next !== undefined && isMadeBy(next, agentId); next = versions[at + 1]) at += 1
+  for (let next = versions[at + 1]; next !== undefined && isWrittenBy(next, agentId); next = versions[at + 1]) at += 1
   return { hash: versions[at]?.hash ?? hash, since: versions.slice(at + 1) }
+}
+
+function authorsOf({ since }: Known, { agentId }: Edit): string {
+  return describeAuthors(
+    since.filter((version) => !isMadeBy(version, agentId)),
+    agentId
+  )
+}
+
+interface Places {
+  /** What the session knew, with what it made of it. */
+  readonly bases: readonly Known[]
+  readonly current: string
+  readonly text: string
+  readonly patches: readonly StringPatch[]
+  readonly path: string
+}
+
+/** Whether nobody has touched the place of the edit since the session saw something of the file. */
+async function isUntouched(
+  context: OperationContext,
+  { bases, current, text, patches, path }: Places
+): Promise<boolean> {
+  const older = new Set(bases.map(({ hash }) => hash).filter((hash) => hash !== current))
+  for (const hash of older)
+    if (await stillFits(context, { base: await textOf(context, hash, path), current: text, patches })) return true
+  return older.size === 0
 }
 
 function judgeMissing(
   { history, reads }: OperationContext,
-  agentId: string,
-  tool: string,
+  { agentId, tool }: Edit,
   { path, given, patches }: TargetFile,
   isKnown: boolean
 ): Judged {
@@ -106,7 +129,7 @@ function judgeMissing(
   if (!isKnown || patches !== undefined || last?.hash !== null || isMadeBy(last, agentId)) return passes
   reads.forgetFile(agentId, path)
   return {
-    refusal: `${describeAuthors([last])} removed ${given} since you last saw it. ${tool} would bring it back, so it was not run. If that is what you want, call ${tool} again.`
+    refusal: `${describeAuthors([last], agentId)} removed ${given} since you last saw it. ${tool} would bring it back, so it was not run. If that is what you want, call ${tool} again.`
   }
 }
 
@@ -128,24 +151,40 @@ export function withLineEndsOf(text: string, patch: StringPatch): StringPatch {
 }
 
 interface Difference {
-  readonly base: string
+  /** From what the session knows. */
+  readonly change: Known
   readonly current: string
-  readonly authors: string
 }
 
 async function refuse(
   context: OperationContext,
-  { agentId, tool, harness }: Edit,
+  edit: Edit,
   file: TargetFile,
-  { base, current, authors }: Difference
+  { change, current }: Difference
 ): Promise<string> {
-  const { given } = file
-  const happened = `${authors} changed ${given} since you last saw it, and ${tool} would overwrite that, so it was not run.`
-  const diff = await differenceText(context, file.path, base, current)
-  if (diff !== undefined || !harness.reportsReads) markKnown(context, agentId, file, current, base)
+  const { agentId, tool, harness } = edit
+  const { path, given } = file
+  const happened = `${authorsOf(change, edit)} changed ${given} since you last saw it, and ${tool} would overwrite that, so it was not run.`
+  const diff = await differenceText(context, path, change.hash, current)
+  if (!harness.reportsReads) markRead(context, agentId, file, current)
+  else if (diff !== undefined)
+    context.reads.recordDifference(agentId, { path, given, hash: current, from: change.hash })
   if (diff === undefined)
     return `${happened} The difference is not kept, or is longer than the file: read the file again.`
   return `${happened} From the version you know to the current one:\n${diff}\nAdjust your edit to that and call ${tool} again; if it asks for it, read the file first.`
+}
+
+/** It has seen too little to replace all. */
+function refusePart(
+  context: OperationContext,
+  { agentId, tool, harness }: Edit,
+  file: TargetFile,
+  { hash }: FileVersion,
+  unseen: readonly LineRange[]
+): string {
+  if (!harness.reportsReads) markRead(context, agentId, file, hash)
+  const what = unseen.length === 0 ? 'all' : describeLines(unseen)
+  return `You have not seen ${what} of ${file.given} as it is now. ${tool} would replace the whole file, so it was not run. Read the file first.`
 }
 
 /** A unified diff, if there is one that costs less than reading the file. */
@@ -161,14 +200,14 @@ export async function differenceText(
   return diff !== null && isWhole(diff) ? diff.content : undefined
 }
 
-export function markKnown(
+/** A harness that does not report its reads: the model has been told to read the file. */
+function markRead(
   { reads }: OperationContext,
   agentId: string,
   { path, given }: Pick<TargetFile, 'path' | 'given'>,
-  hash: string,
-  from?: string
+  hash: string
 ): void {
-  reads.recordKnown(agentId, { path, given, hash, ...(from !== undefined && { from }) })
+  reads.recordRead(agentId, { path, given, hash })
 }
 
 export async function textOf(

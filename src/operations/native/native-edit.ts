@@ -3,13 +3,14 @@ import { isOperationError, OperationError } from '../../errors.ts'
 import type { OperationContext } from '../../engine/context.ts'
 import type { FileVersion } from '../../engine/files/read-file.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
-import type { NativeTurn, TurnEnd } from '../../engine/native-turns.ts'
+import type { NativeTurn, TargetFile, UnseenChange } from '../../engine/native-turns.ts'
 import { withResolvers } from '../../support/with-resolvers.ts'
 import { readVersion } from '../change/file-version.ts'
 import { withLocks } from '../locking/with-locks.ts'
 import { resolveFile } from '../locking/resolve-files.ts'
-import { judgeEdit, type TargetFile, type UnseenChange } from './judge-edit.ts'
+import { judgeEdit } from './judge-edit.ts'
 import type { FileEdit, Harness } from './native-call.ts'
+import { createNativeTurn } from './native-turn.ts'
 import { isNoFile, recordMade } from './record-made.ts'
 import { describeUnseen } from './unseen-text.ts'
 
@@ -24,49 +25,70 @@ interface NativeEdit {
 /** The failures that say why a tool must not run. After any other one the harness decides as usual. */
 const refusals = ['LOCK_TIMEOUT', 'LOCK_REQUIRED', 'LEASE_LOST', 'DEADLOCK', 'OVERLOADED'] as const
 
-/** Why the tool must not run; undefined if it may. Then its files stay locked until `endNativeEdit`, or for `locks.native_edit_seconds`. */
+/**
+ * Why the tool must not run; undefined if it may. Then its files stay locked until `endNativeEdit`, or for `locks.native_edit_seconds`.
+ * A harness may announce several edits before it makes the first: those of one file are one turn.
+ */
 export async function beginNativeEdit(
   context: OperationContext,
   edit: NativeEdit,
   waitSeconds: number
 ): Promise<string | undefined> {
   const files = toTargets(context, edit)
-  if (files.length === 0) return undefined
-  const { agentId, callId, tool } = edit
-  const paths = files.map(({ path }) => path)
-  // The tool of a turn that still has the file has ended unheard: its agent would wait for itself.
-  for (const turn of context.nativeTurns.of(agentId, paths)) await turn.end('silent')
-  const decided = withResolvers<string | undefined>()
-  const ended = withResolvers<TurnEnd>()
-  const turn: NativeTurn = {
-    agentId,
-    callId,
-    paths,
-    end(how) {
-      ended.resolve(how)
-      return settled
-    }
+  const joined = new Map<NativeTurn, TargetFile[]>()
+  const unseen: UnseenChange[] = []
+  for (const file of files) {
+    const [turn] = context.nativeTurns.of(edit.agentId, [file.path])
+    if (turn === undefined) continue
+    const judged = await judgeEdit(context, edit, file, turn.before.get(file.path))
+    if ('refusal' in judged) return judged.refusal
+    if (judged.unseen !== undefined) unseen.push(judged.unseen)
+    joined.set(turn, [...(joined.get(turn) ?? []), file])
   }
+  const taken = new Set([...joined.values()].flat())
+  const others = files.filter((file) => !taken.has(file))
+  const refusal = others.length === 0 ? undefined : await takeFiles(context, edit, others, waitSeconds)
+  if (refusal !== undefined) return refusal
+  const late = [...joined].filter(([turn, own]) => !turn.announce({ callId: edit.callId, files: own, unseen }))
+  if (late.length === 0) return undefined
+  // Their turns have ended meanwhile. To announce the others once more is harmless.
+  await Promise.allSettled(late.map(([turn]) => turn.end()))
+  return beginNativeEdit(context, edit, waitSeconds)
+}
+
+async function takeFiles(
+  context: OperationContext,
+  edit: NativeEdit,
+  files: readonly TargetFile[],
+  waitSeconds: number
+): Promise<string | undefined> {
+  const decided = withResolvers<string | undefined>()
   const targets = files.map(({ given }) => ({ path: given, mode: 'exclusive', reach: 'target' }) as const)
   const options = { operation: 'native_edit', timeout: waitSeconds }
-  const settled = withLocks(context, targets, options, async (places) => {
-    const before = await Promise.all(places.map((place, index) => look(context, place, files[index]!.given)))
+  const settled: Promise<string | undefined> = withLocks(context, targets, options, async (places) => {
+    const before = new Map<string, FileVersion | undefined>()
+    for (const [index, file] of files.entries()) before.set(file.path, await look(context, places[index]!, file.given))
     const unseen: UnseenChange[] = []
-    for (const [index, file] of files.entries()) {
-      const judged = await judgeEdit(context, edit, file, before[index])
+    for (const file of files) {
+      const judged = await judgeEdit(context, edit, file, before.get(file.path))
       if ('refusal' in judged) {
         decided.resolve(judged.refusal)
         return undefined
       }
       if (judged.unseen !== undefined) unseen.push(judged.unseen)
     }
+    const seconds = context.config.locks.native_edit_seconds
+    const turn = createNativeTurn(edit.agentId, before, seconds, () => settled)
+    turn.announce({ callId: edit.callId, files, unseen })
     const remove = context.nativeTurns.add(turn)
     try {
       decided.resolve(undefined)
-      const how = await endOf(context, ended)
-      for (const [index, file] of files.entries())
-        await recordMade(context, edit, file, before[index] ?? { hash: null }, how)
-      return how === 'reported' ? await describeUnseen(context, unseen) : undefined
+      const { isReported } = await turn.ended(context.signal)
+      for (const { path, given } of files) {
+        const known = { hash: before.get(path)?.hash ?? null }
+        await recordMade(context, edit, { path, given, edits: turn.editsOf(path), before: known, isLate: false })
+      }
+      return isReported ? await describeUnseen(context, turn.unseen) : undefined
     } finally {
       remove()
     }
@@ -79,7 +101,7 @@ export async function beginNativeEdit(
     return await decided.promise
   } catch (error) {
     if (!refusals.some((code) => isOperationError(error, code))) throw error
-    return `${tool} was not run. ${(error as OperationError).message}`
+    return `${edit.tool} was not run. ${(error as OperationError).message}`
   }
 }
 
@@ -91,9 +113,9 @@ export async function endNativeEdit(context: OperationContext, edit: NativeEdit)
   const { agentId, callId } = edit
   const files = toTargets(context, edit)
   const paths = files.map(({ path }) => path)
-  const turns = context.nativeTurns.of(agentId, paths, callId)
-  const texts = await Promise.all(turns.map(({ end }) => end('reported')))
-  const known = new Set(turns.flatMap((turn) => turn.paths))
+  const turns = context.nativeTurns.of(agentId, paths).filter(({ isOver }) => !isOver)
+  const texts = await Promise.all(turns.map((turn) => turn.report(callId, files)))
+  const known = new Set(turns.flatMap(({ before }) => [...before.keys()]))
   for (const file of files.filter(({ path }) => !known.has(path))) await recordLate(context, edit, file)
   return texts.find((text) => text !== undefined)
 }
@@ -102,9 +124,11 @@ export async function endNativeEdit(context: OperationContext, edit: NativeEdit)
 async function recordLate(context: OperationContext, edit: NativeEdit, file: TargetFile): Promise<void> {
   const targets = [{ path: file.given, mode: 'exclusive', reach: 'target' }] as const
   const timeout = context.config.locks.native_wait_seconds
-  await withLocks(context, targets, { operation: 'native_edit', timeout }, async () =>
-    recordMade(context, edit, file, context.history.last(file.path), 'silent')
-  )
+  const { path, given } = file
+  await withLocks(context, targets, { operation: 'native_edit', timeout }, async () => {
+    const edits = [{ ...file, isReported: true }]
+    await recordMade(context, edit, { path, given, edits, before: context.history.last(path), isLate: true })
+  })
 }
 
 /** Each file once; without those that this server does not serve, or does not let anybody change. */
@@ -132,22 +156,5 @@ async function look(context: OperationContext, place: OpenEntry, given: string):
     throw error
   } finally {
     context.work.release()
-  }
-}
-
-async function endOf(
-  { config, signal }: OperationContext,
-  ended: { readonly promise: Promise<TurnEnd>; readonly resolve: (end: TurnEnd) => void }
-): Promise<TurnEnd> {
-  const silent = () => ended.resolve('silent')
-  const timer = setTimeout(silent, config.locks.native_edit_seconds * 1000)
-  // The hook has gone before it had its answer.
-  if (signal.aborted) silent()
-  signal.addEventListener('abort', silent)
-  try {
-    return await ended.promise
-  } finally {
-    clearTimeout(timer)
-    signal.removeEventListener('abort', silent)
   }
 }

@@ -1,72 +1,106 @@
 // Records what a native tool has made of a file, with its agent.
 import { isOperationError, OperationError } from '../../errors.ts'
 import type { OperationContext } from '../../engine/context.ts'
+import { countLines, splitMark } from '../../engine/diff/lines.ts'
 import type { FileVersion } from '../../engine/files/read-file.ts'
 import { decodeIfText } from '../../engine/files/text.ts'
-import type { TurnEnd } from '../../engine/native-turns.ts'
-import { nativeEdit, probableEdit } from '../../engine/versions/history.ts'
-import { markKnown, seenVersions, textOf, withLineEndsOf, type TargetFile } from './judge-edit.ts'
+import type { TargetFile } from '../../engine/native-turns.ts'
+import { isMadeBy, nativeEdit, probableEdit } from '../../engine/versions/history.ts'
+import { findSeenLines } from '../../engine/versions/seen-lines.ts'
+import { spanOf, type Spans } from '../../engine/versions/spans.ts'
+import { textOf } from './judge-edit.ts'
+import type { Harness } from './native-call.ts'
+import { traceMade, type Announced } from './trace-made.ts'
+
+/** An edit that a tool has announced, and whether its harness has reported its end. */
+export interface ToolEdit extends Announced {
+  readonly isReported: boolean
+}
+
+/** What native tools were to change in one file. */
+export interface MadeFile extends Pick<TargetFile, 'path' | 'given'> {
+  /** In the order in which they were announced. */
+  readonly edits: readonly ToolEdit[]
+  /** What was there before; its hash is null if there was no file. Undefined if what was there is not known. */
+  readonly before: { readonly hash: string | null } | undefined
+  /** True if others may have changed the file between that and the edits. */
+  readonly isLate: boolean
+}
 
 /**
- * Runs under the lock of the file. Other programs take no locks: what is there now counts as the agent's only if it is what its tool was
- * to make of the version before, or of one that the agent knew. An agent that is taken to know more would overwrite it.
- * @param before its hash is null if there was no file; undefined if what was there is not known
+ * Runs under the lock of the file. Other programs take no locks: what is there now counts as the agent's only if its tools were to make
+ * it of the version before, or of one that the agent knew. An agent that is taken to know more would overwrite it.
  */
 export async function recordMade(
   context: OperationContext,
-  { agentId }: { readonly agentId: string },
-  file: TargetFile,
-  before: { readonly hash: string | null } | undefined,
-  how: TurnEnd
+  { agentId, harness }: { readonly agentId: string; readonly harness: Harness },
+  file: MadeFile
 ): Promise<void> {
-  const { history, bases } = context
-  const { path } = file
+  const { history, bases, reads } = context
+  const { path, given, before, edits } = file
   const made = await readNow(context, file)
   if (made === 'unreadable') return
-  const last = before?.hash ?? undefined
-  const seen = seenVersions(context, agentId, path).map(({ hash }) => hash)
-  const origins = await findOrigins(context, file, made, how, [...seen, last])
-  if (before === undefined || made?.hash !== last) {
-    const operation = origins.length > 0 ? nativeEdit : probableEdit
-    const author = before === undefined ? {} : { author: { agentId, operation } }
-    if (made === undefined) return history.recordGone(path, author)
+  const isChanged = before === undefined || (made?.hash ?? null) !== before.hash
+  const last = history.last(path)
+  if (!isChanged && (!file.isLate || made === undefined || (last !== undefined && isMadeBy(last, agentId)))) return
+  if (made === undefined) {
+    const operation = edits.some(isWordless) ? nativeEdit : probableEdit
+    return history.recordGone(path, before === undefined ? {} : { author: { agentId, operation } })
+  }
+  const named = { path, given, hash: made.hash }
+  const traced = await traceFile(context, agentId, file, made)
+  if (isChanged) {
+    const operation = traced.from !== undefined ? nativeEdit : probableEdit
     bases.keep(made.hash, made.bytes)
+    // Of a file that it has not seen the agent knows what it writes.
+    if (typeof before?.hash === 'string' && reads.seen(agentId, path) === undefined && harness.reportsReads)
+      reads.recordParts(agentId, { ...named, hash: before.hash }, [])
+    const author = before === undefined ? {} : { author: { agentId, operation } }
     history.record(path, made.hash, made.identity, author)
   }
-  if (made === undefined || origins.length === 0) return
-  if (file.patches === undefined && file.content !== undefined) return markKnown(context, agentId, file, made.hash)
-  const known = origins.find((hash) => hash !== undefined && (seen.length === 0 || seen.includes(hash)))
-  if (known !== undefined) markKnown(context, agentId, file, made.hash, known)
+  if (traced.from === 'sent') return reads.recordSent(agentId, named)
+  if (traced.spans !== undefined) reads.recordParts(agentId, named, traced.spans)
+  if (traced.from === undefined) return
+  if (reads.seen(agentId, path) === undefined) return reads.recordSent(agentId, named)
+  // What is there was noted as a change from outside, or the tools have begun with an earlier version.
+  if (!isChanged || traced.from !== before?.hash) reads.recordDifference(agentId, { ...named, from: traced.from })
 }
 
-/** Which of these versions the tool has turned into what is there now; the last of them is the one before. */
-async function findOrigins(
+interface Traced {
+  /** The version of which the tools have made what is there, and nothing else has; undefined if there is none. */
+  readonly from: string | 'sent' | undefined
+  /** What the agent has seen of what is there, if it has not made all that is new. */
+  readonly spans?: Spans
+}
+
+async function traceFile(
   context: OperationContext,
-  { path, patches, content }: TargetFile,
-  made: FileVersion | undefined,
-  how: TurnEnd,
-  versions: readonly (string | undefined)[]
-): Promise<readonly (string | undefined)[]> {
+  agentId: string,
+  { path, before, edits, isLate }: MadeFile,
+  made: FileVersion
+): Promise<Traced> {
+  const last = before?.hash ?? undefined
   // Tools that delete, and those of notebooks, do not say what they make.
-  if (patches === undefined && content === undefined) return how === 'reported' ? versions.slice(-1) : []
-  const text = decodeIfText(made?.bytes, context.config.crud.default_encoding, path)
-  if (text === undefined) return []
-  if (patches === undefined) return content !== undefined && isSameText(text, content) ? versions : []
-  const origins: string[] = []
-  for (const hash of new Set(versions)) {
-    const base = hash === undefined ? undefined : await textOf(context, hash, path)
-    if (hash === undefined || base === undefined) continue
-    const spelt = patches.map((patch) => withLineEndsOf(base, patch))
-    const outcome = await context.differ.apply({ text: base, patches: spelt })
-    if ('text' in outcome && isSameText(text, outcome.text)) origins.push(hash)
+  if (edits.some(isWordless)) return { from: isLate ? undefined : (last ?? 'sent') }
+  const text = decodeIfText(made.bytes, context.config.crud.default_encoding, path)
+  if (text === undefined) return { from: undefined }
+  const sent = edits.at(-1)?.content
+  if (sent !== undefined && traceMade('', text, edits.slice(-1)).isOwn) return { from: 'sent' }
+  const known = context.reads.seen(agentId, path)?.seen.map(({ hash }) => hash) ?? []
+  for (const hash of new Set([last, ...(isLate ? known.toReversed() : [])])) {
+    const base = hash === undefined || hash === made.hash ? undefined : await textOf(context, hash, path)
+    if (hash !== undefined && base !== undefined && traceMade(base, text, edits).isOwn) return { from: hash }
   }
-  return origins
+  const base = last === undefined || last === made.hash ? undefined : await textOf(context, last, path)
+  if (last === undefined || base === undefined) return { from: undefined }
+  const seen = await findSeenLines(context, agentId, path, last)
+  const { carry } = traceMade(base, text, edits)
+  const spans = carry(seen === 'all' ? [spanOf({ start: 1, end: countLines(splitMark(base).body) })] : (seen ?? []))
+  return { from: undefined, spans }
 }
 
-/** Tools keep line ends and a byte order mark, or do not. */
-function isSameText(one: string, other: string): boolean {
-  const plain = (text: string) => text.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n')
-  return plain(one) === plain(other)
+function isWordless({ patches, content, isReported }: ToolEdit): boolean {
+  return patches === undefined && content === undefined && isReported
 }
 
 /** Whether there is no file at a path, or something else than a file. */
@@ -76,7 +110,7 @@ export function isNoFile(error: unknown): boolean {
 
 async function readNow(
   { files, log }: OperationContext,
-  { path, given }: TargetFile
+  { path, given }: Pick<TargetFile, 'path' | 'given'>
 ): Promise<FileVersion | undefined | 'unreadable'> {
   try {
     const place = files.open(path, 'target')

@@ -65,7 +65,7 @@ function recordUnmatched(
   current: string
 ): void {
   const { path, hash } = shown
-  const hashes = reads.seenHashes(agentId, path)
+  const hashes = reads.seen(agentId, path)?.seen.map((version) => version.hash) ?? []
   const isChanging = nativeTurns.isAt(path) || history.last(path)?.hash !== current
   if (!isChanging && (hashes.length === 0 || hashes.includes(current))) return
   const isForm = !isChanging && hashes.includes(hash)

@@ -11,7 +11,7 @@ interface CommitOptions {
   readonly assertHeld: () => void
   /** What a repeat of the call is answered. */
   readonly answer: () => object
-  /** What the caller knows of a new version by its change: all of it, or what differs from the version before. */
+  /** Whether the caller has sent all of a new version. */
   readonly isWhole: (change: PathChange) => boolean
 }
 
@@ -74,8 +74,9 @@ function record(
       const { hash, bytes } = after
       bases.keep(hash, bytes)
       history.record(canonical, hash, identity, facts)
-      const from = before.kind === 'file' && !isWhole ? { from: before.version.hash } : {}
-      return reads.recordKnown(caller.agentId, { path: canonical, given: path, hash, ...from })
+      const named = { path: canonical, given: path, hash }
+      const isSent = isWhole || (before.kind !== 'file' && isWrittenBy({ ...author, renamedFrom }, author.agentId))
+      return isSent ? reads.recordSent(caller.agentId, named) : reads.recordNamed(caller.agentId, named)
     }
     case 'moved': {
       const { version, from } = after

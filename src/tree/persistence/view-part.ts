@@ -1,6 +1,9 @@
 // What each agent has been shown, so that it gets notices of changes over a restart.
 import type { AgentView } from '../../engine/versions/agent-view.ts'
+import type { LineRange } from '../../engine/versions/line-ranges.ts'
 import type { SeenRange } from '../../engine/versions/seen-ranges.ts'
+import type { SeenVersion, ShownStep } from '../../engine/versions/seen-versions.ts'
+import { spanOf } from '../../engine/versions/spans.ts'
 import type { ReadTracker } from '../../engine/versions/read-tracker.ts'
 import { hasTypes, isFields } from './fields.ts'
 import { inSlices, type PersistedPart } from './part.ts'
@@ -19,7 +22,7 @@ export function createViewPart(reads: ReadTracker): PersistedPart {
         if (!isView(record)) return
         const key = `${record.agentId}\0${record.path}`
         latest.delete(key)
-        latest.set(key, record)
+        latest.set(key, { ...record, steps: record.steps ?? [], seen: record.seen ?? seenBefore(record) })
       })
       await inSlices(latest.values(), (view) => reads.restore(view))
     },
@@ -27,17 +30,50 @@ export function createViewPart(reads: ReadTracker): PersistedPart {
   }
 }
 
-function isView(record: unknown): record is AgentView {
+/** As a version of this program wrote it that did not note what was seen of each version. */
+interface EarlierView extends Omit<AgentView, 'seen' | 'steps' | 'sights'> {
+  readonly sights: readonly (SeenRange & { readonly shownHash?: string })[]
+  readonly knownHash?: string
+  readonly seen?: AgentView['seen']
+  readonly steps?: AgentView['steps']
+}
+
+function seenBefore({ sights, knownHash }: EarlierView): readonly SeenVersion[] {
+  const parts = sights.flatMap(({ hash, shownHash = hash, lines }) =>
+    lines === undefined ? [] : [{ hash: shownHash, spans: [spanOf(lines)] }]
+  )
+  return knownHash === undefined ? parts : [...parts, { hash: knownHash, spans: 'all' }]
+}
+
+function isView(record: unknown): record is EarlierView {
   return (
     hasTypes(record, { agentId: 'string', path: 'string', given: 'string', learnedSeq: 'number' }) &&
     isFields(record) &&
     (record['knownHash'] === undefined || typeof record['knownHash'] === 'string') &&
-    Array.isArray(record['sights']) &&
-    record['sights'].every(isSeenRange)
+    isListOf(record['sights'], isSeenRange) &&
+    (record['seen'] === undefined || isListOf(record['seen'], isSeenVersion)) &&
+    (record['steps'] === undefined || isListOf(record['steps'], isShownStep))
   )
+}
+
+function isListOf<Item>(value: unknown, isItem: (item: unknown) => item is Item): value is readonly Item[] {
+  return Array.isArray(value) && value.every(isItem)
 }
 
 function isSeenRange(value: unknown): value is SeenRange {
   if (!hasTypes(value, { seq: 'number', hash: 'string' }) || !isFields(value)) return false
-  return value['lines'] === undefined || hasTypes(value['lines'], { start: 'number', end: 'number' })
+  return value['lines'] === undefined || isLineRange(value['lines'])
+}
+
+function isSeenVersion(value: unknown): value is SeenVersion {
+  if (!hasTypes(value, { hash: 'string' }) || !isFields(value)) return false
+  return value['spans'] === 'all' || isListOf(value['spans'], isLineRange)
+}
+
+function isShownStep(value: unknown): value is ShownStep {
+  return hasTypes(value, { from: 'string', to: 'string' })
+}
+
+function isLineRange(value: unknown): value is LineRange {
+  return hasTypes(value, { start: 'number', end: 'number' })
 }

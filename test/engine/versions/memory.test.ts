@@ -192,7 +192,7 @@ t.test('a forgotten view is as if the agent had never read the file', (t) => {
   for (let index = 0; index < 20_000; index += 1) read(here, 'ann', pathOf(index))
   const first = pathOf(0)
   t.equal(here.reads.knownHash('ann', first), undefined)
-  t.equal(here.reads.givenLines('ann', first, here.history.known(first)!.hash), undefined)
+  t.equal(here.reads.seenOf('ann', first, here.history.known(first)!.hash), undefined)
   here.history.record(first, nextHash(), identity(), { author: { agentId: 'bob', operation } })
   t.equal(here.reads.unreported.count('ann'), 0)
   read(here, 'ann', first)
