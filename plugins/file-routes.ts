@@ -9,7 +9,7 @@ import { isOperationError, OperationError } from '../src/errors.ts'
 import { largeBytes, largeTurn } from '../src/support/large-work.ts'
 import { readTrace } from '../src/support/trace-context.ts'
 import { preferredType } from '../src/transports/accept.ts'
-import { readRange } from '../src/transports/files/byte-range.ts'
+import { linesIn, readRange, type ByteRange } from '../src/transports/files/byte-range.ts'
 import {
   byteEncoding,
   toBytes,
@@ -66,9 +66,16 @@ export default fp(
       scope.route({ method: 'DELETE', url, handler: remove })
     })
 
-    function call(name: string, input: object, request: FastifyRequest, reply: FastifyReply, takesNotices: boolean) {
-      // A client that asks for the headers alone has not read the file.
-      const agentId = request.method === 'HEAD' ? undefined : headerText(request.headers['x-agent-id'])
+    /** @param isShown false if the client gets nothing of what the answer has: then it has not seen it */
+    function call(
+      name: string,
+      input: object,
+      request: FastifyRequest,
+      reply: FastifyReply,
+      takesNotices: boolean,
+      isShown = true
+    ) {
+      const agentId = isShown ? headerText(request.headers['x-agent-id']) : undefined
       const requestId = headerText(request.headers['idempotency-key'])
       const changeSet = headerText(request.headers['x-change-set'])
       const trace = readTrace(request.headers)
@@ -79,19 +86,37 @@ export default fp(
     async function sendFile(path: string, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
       const { method, headers } = request
       const input = { path, encoding: byteEncoding, include_modified: true }
-      const { hash, modified, content } = (await call('async_read', input, request, reply, false)) as Read
-      const tag = tagOf(hash)
-      reply.headers({ ...contentHeaders, etag: tag, 'last-modified': new Date(modified).toUTCString() })
-      if (hasVersion(headers['if-none-match'], hash)) return reply.code(304).send()
-      if (content.length > largeBytes) await largeTurn()
-      const bytes = toBytes(content)
+      const read = async (isShown: boolean, lines: object = {}) =>
+        (await call('async_read', { ...input, ...lines }, request, reply, false, isShown)) as Read
+      const range = method === 'GET' ? headers.range : undefined
+      const isWhole = method === 'GET' && range === undefined && headers['if-none-match'] === undefined
+      const found = await read(isWhole)
+      const tag = tagOf(found.hash)
+      nameVersion(found, reply)
+      if (hasVersion(headers['if-none-match'], found.hash)) return reply.code(304).send()
+      if (range === undefined || ![undefined, tag].includes(ifRangeOf(request)))
+        return sendBytes(path, isWhole || method === 'HEAD' ? found : await read(true), reply)
+      reply.header('content-range', `bytes */${found.content.length}`)
+      const part = readRange(range, found.content.length)
+      const lines = linesIn(found.content, part)
+      const isSame = lines === undefined || (await read(true, lines)).hash === found.hash
+      return isSame ? sendBytes(path, found, reply, part) : sendFile(path, request, reply)
+    }
+
+    function nameVersion({ hash, modified }: Read, reply: FastifyReply): void {
+      reply.headers({ ...contentHeaders, etag: tagOf(hash), 'last-modified': new Date(modified).toUTCString() })
+    }
+
+    async function sendBytes(path: string, read: Read, reply: FastifyReply, part?: ByteRange): Promise<FastifyReply> {
+      nameVersion(read, reply)
+      if (read.content.length > largeBytes) await largeTurn()
+      const bytes = toBytes(read.content)
       const { mediaTypeOf } = await import('../src/transports/files/media-type.ts')
-      const isPart = method === 'GET' && headers.range !== undefined && [undefined, tag].includes(ifRangeOf(request))
-      if (!isPart) return reply.type(mediaTypeOf(path, bytes)).send(bytes)
-      reply.header('content-range', `bytes */${bytes.length}`)
-      const { start, end } = readRange(headers.range ?? '', bytes.length)
+      reply.type(mediaTypeOf(path, bytes))
+      if (part === undefined) return reply.send(bytes)
+      const { start, end } = part
       reply.header('content-range', `bytes ${start}-${end - 1}/${bytes.length}`)
-      return reply.code(206).type(mediaTypeOf(path, bytes)).send(bytes.subarray(start, end))
+      return reply.code(206).send(bytes.subarray(start, end))
     }
 
     async function sendFolder(path: string, query: object, request: FastifyRequest, reply: FastifyReply) {

@@ -51,7 +51,7 @@ export function isMadeBy({ agentId, operation }: Author, agent: string): boolean
 const restoring: readonly string[] = ['async_restore', 'async_undo']
 
 /** True if the agent has made the version and its content: it knows what it has put there. */
-export function isWrittenBy(version: Author & Pick<Version, 'renamedFrom'>, agent: string): boolean {
+export function isWrittenBy(version: Author & { readonly renamedFrom?: string | undefined }, agent: string): boolean {
   return isMadeBy(version, agent) && version.renamedFrom === undefined && !restoring.includes(version.operation)
 }
 

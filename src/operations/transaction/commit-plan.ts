@@ -2,6 +2,7 @@
 import type { OperationContext } from '../../engine/context.ts'
 import { unknownIdentity, type FileIdentity } from '../../engine/files/identity.ts'
 import type { PathChange } from '../../engine/files/transaction/step.ts'
+import { isWrittenBy } from '../../engine/versions/history.ts'
 import type { Author, Entry } from '../../engine/versions/version.ts'
 import { entryAt } from '../change/entry-version.ts'
 import { authorOf } from '../change/file-version.ts'

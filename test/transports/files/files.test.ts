@@ -376,3 +376,44 @@ t.test('a change whose replaced bytes are not kept says so in a header', async (
   const kept = await start(t, { a: 'a\n' })
   t.equal((await kept.http('DELETE', 'a')).header('x-kept'), null)
 })
+
+t.test('a part, a 304 and the headers alone show no more of a file than they have', async (t) => {
+  const content = Array.from({ length: 60 }, (_, index) => `line ${index + 1}\n`).join('')
+  const { tree, http, server } = await start(t, { f: content })
+  const ask = async (agent: string, more: object = {}) => {
+    const client = await connect(t, 'rest', server.url, agent)
+    return client.call('async_read', { path: 'f', known_hash: hashOf(content), ...more })
+  }
+  const get = (agent: string, headers: Record<string, string>, method = 'GET') =>
+    http(method, 'f', { 'x-agent-id': agent, ...headers })
+  const lines = (first: number, count: number) =>
+    content
+      .split(/(?<=\n)/)
+      .slice(first - 1, first - 1 + count)
+      .join('')
+  t.equal((await get('byte', { range: 'bytes=0-0' })).text, 'l')
+  t.match(await ask('byte', { limit: 1 }), { content: 'line 1\n' }, 'one byte is no line')
+  t.equal((await get('part', { range: 'bytes=7-22' })).text, 'line 2\nline 3\nli')
+  t.match(await ask('part', { offset: 1, limit: 2 }), { not_modified: true }, 'the lines that it has')
+  t.match(await ask('part', { offset: 1, limit: 3 }), { content: lines(2, 3) })
+  t.match(await ask('part'), { content }, 'not the file')
+  for (const name of ['part 2', 'part 3']) await get(name, { range: 'bytes=7-22' })
+  const restore = { path: 'f', hash: hashOf('new'), agent_id: 'part 2' }
+  const bob = await connect(t, 'rest', server.url, 'bob')
+  await bob.call('async_update', { path: 'f', expected_hash: hashOf(content), content: 'new' })
+  await bob.call('async_restore', { path: 'f', hash: hashOf(content) })
+  t.match(await bob.call('async_restore', restore), { error_code: 'INVALID_REQUEST', message: /not seen all of it/ })
+  t.equal(tree.read('f'), content)
+  await get('whole', { range: 'bytes=0-' })
+  t.match(await ask('whole'), { not_modified: true }, 'a range of all is all')
+  await get('tag', { range: 'bytes=7-22' })
+  t.equal((await get('tag', { 'if-none-match': tag(content) })).status, 304)
+  t.match(await ask('tag'), { content }, 'a 304 has nothing to show')
+  await get('head', { range: 'bytes=7-22' })
+  await get('head', {}, 'HEAD')
+  t.match(await ask('head'), { content })
+  await get('other', { range: 'bytes=0-0', 'if-range': tag('other') })
+  t.match(await ask('other'), { not_modified: true }, 'it was sent whole')
+  await get('stale', { 'if-none-match': tag('other') })
+  t.match(await ask('stale'), { not_modified: true })
+})
