@@ -50,7 +50,7 @@ export async function recordMade(
   const named = { path, given, hash: made.hash }
   const traced = await traceFile(context, agentId, file, made)
   if (isChanged) {
-    const operation = traced.from !== undefined ? nativeEdit : probableEdit
+    const operation = traced.isSent === true || traced.from !== undefined ? nativeEdit : probableEdit
     bases.keep(made.hash, made.bytes)
     // Of a file that it has not seen the agent knows what it writes.
     if (typeof before?.hash === 'string' && reads.seen(agentId, path) === undefined && harness.reportsReads)
@@ -58,7 +58,7 @@ export async function recordMade(
     const author = before === undefined ? {} : { author: { agentId, operation } }
     history.record(path, made.hash, made.identity, author)
   }
-  if (traced.from === 'sent') return reads.recordSent(agentId, named)
+  if (traced.isSent === true) return reads.recordSent(agentId, named)
   if (traced.spans !== undefined) reads.recordParts(agentId, named, traced.spans)
   if (traced.from === undefined) return
   if (reads.seen(agentId, path) === undefined) return reads.recordSent(agentId, named)
@@ -68,7 +68,9 @@ export async function recordMade(
 
 interface Traced {
   /** The version of which the tools have made what is there, and nothing else has; undefined if there is none. */
-  readonly from: string | 'sent' | undefined
+  readonly from: string | undefined
+  /** The agent has sent all of it. */
+  readonly isSent?: boolean
   /** What the agent has seen of what is there, if it has not made all that is new. */
   readonly spans?: Spans
 }
@@ -81,11 +83,11 @@ async function traceFile(
 ): Promise<Traced> {
   const last = before?.hash ?? undefined
   // Tools that delete, and those of notebooks, do not say what they make.
-  if (edits.some(isWordless)) return { from: isLate ? undefined : (last ?? 'sent') }
+  if (edits.some(isWordless)) return isLate ? { from: undefined } : { from: last, isSent: last === undefined }
   const text = decodeIfText(made.bytes, context.config.crud.default_encoding, path)
   if (text === undefined) return { from: undefined }
   const sent = edits.at(-1)?.content
-  if (sent !== undefined && traceMade('', text, edits.slice(-1)).isOwn) return { from: 'sent' }
+  if (sent !== undefined && traceMade('', text, edits.slice(-1)).isOwn) return { from: undefined, isSent: true }
   const known = context.reads.seen(agentId, path)?.seen.map(({ hash }) => hash) ?? []
   for (const hash of new Set([last, ...(isLate ? known.toReversed() : [])])) {
     const base = hash === undefined || hash === made.hash ? undefined : await textOf(context, hash, path)
