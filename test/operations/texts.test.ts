@@ -38,6 +38,29 @@ t.test('patches by text match without the byte order mark, and keep it', async (
   t.match(answer, { error_code: 'INVALID_PATCH', details: { nearest: { text: /^a$/ } } })
 })
 
+t.test(
+  'a text that is nearly there is answered with the character, and with a patch that can be sent as it is',
+  async (t) => {
+    const before = `${mark}# Titre\nl\u2019été\u00a0: non\nfin\n`
+    const { answer, text } = await change(before, 'async_update', {
+      patches: [{ old_string: "l'e\u0301te\u0301 : non", new_string: "l'été : oui" }]
+    })
+    t.equal(text, before)
+    t.match(answer, {
+      error_code: 'INVALID_PATCH',
+      message: /line 2, column 2 has U\+2019 RIGHT SINGLE QUOTATION MARK, old_string has U\+0027 APOSTROPHE\./,
+      details: { nearest: { difference: 'characters', first_difference: { line: 2, column: 2 } } }
+    })
+    const { patch } = answer['details'].nearest as { patch: object }
+    t.equal(await patched(before, patch), `${mark}# Titre\nl'été : oui\nfin\n`)
+    const stale = before.replace('non', 'peut-être')
+    t.match((await change(stale, 'async_update', { patches: [patch] })).answer, {
+      error_code: 'INVALID_PATCH',
+      details: { reason: 'unexpected_lines', first_difference: { line: 2, column: 9 } }
+    })
+  }
+)
+
 t.test('what is read has no byte order mark, and whole content sent back keeps that of the file', async (t) => {
   tree.write('f', `${mark}a\nb\n`)
   t.match(await client.call('async_read', { path: 'f' }), { content: /^a\nb\n$/, total_lines: 2 })

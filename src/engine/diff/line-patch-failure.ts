@@ -1,4 +1,5 @@
 // Why a patch by lines cannot be made, with what its author needs to fix it.
+import { describeFirstDifference, type FirstDifference } from './first-difference.ts'
 
 /** Fit for `details` of an error. Line numbers are 1-based, of the text before any patch. */
 export type LinePatchFailure =
@@ -14,6 +15,8 @@ export type LinePatchFailure =
       readonly text: string
       /** True if `text` is not all of it. */
       readonly clipped?: boolean
+      /** Absent if they are not as many as expected. */
+      readonly first_difference?: FirstDifference
     }
 
 /** The failure in sentences: what happened and what to do next. */
@@ -31,10 +34,12 @@ export function describeLinePatchFailure(failure: LinePatchFailure): string {
     case 'overlap':
       return `${name}: its lines overlap those of patches[${failure.other_patch_index}]. All line numbers refer to the version before any patch; combine the two patches.`
     case 'unexpected_lines': {
-      const { start_line, end_line, text, clipped } = failure
+      const { start_line, end_line, text, clipped, first_difference: first } = failure
       if (end_line < start_line) return `${name}: it inserts, so leave out expected_lines.`
       const range = start_line === end_line ? `line ${start_line} is` : `lines ${start_line}-${end_line} are`
-      return `${name}: expected_lines does not match the file: ${range} ${JSON.stringify(text)}${clipped === true ? ' and more' : ''}. Correct the line numbers.`
+      const shown = JSON.stringify(text) + (clipped === true ? ' and more' : '')
+      const where = first === undefined ? '' : ` The first difference: ${describeFirstDifference(first, 'expected_lines')}.`
+      return `${name}: expected_lines does not match the file: ${range} ${shown}.${where} Correct the line numbers, or expected_lines.`
     }
     default:
       return failure satisfies never

@@ -1,6 +1,7 @@
 // Patches by line numbers: all of them mean the text as it is before; all are made or none. Bytes of other lines stay.
 import type { LinePatch, Patch } from '../../../schemas/patches.ts'
 import { unlimited, type Budget } from './budget.ts'
+import { findFirstDifference, type FirstDifference } from './first-difference.ts'
 import type { LinePatchFailure } from './line-patch-failure.ts'
 import type { PatchFailure } from './patch-failure.ts'
 import { breakOf, endsWithBreak, splitLines, withoutTerminator } from './lines.ts'
@@ -81,10 +82,22 @@ export function findFault(
   if (expected_lines === undefined) return undefined
   const expected = splitLines(expected_lines)
   const start = start_line - 1
-  const isSame =
-    end_line - start === expected.length &&
-    expected.every((line, index) => withoutTerminator(line) === withoutTerminator(lines[start + index]!))
-  return isSame ? undefined : { patch_index, reason: 'unexpected_lines', ...show(lines, start_line, end_line) }
+  const isAsLong = end_line - start === expected.length
+  const differing = expected.findIndex(
+    (line, index) => withoutTerminator(line) !== withoutTerminator(lines[start + index] ?? '')
+  )
+  if (isAsLong && differing === -1) return undefined
+  const first_difference = isAsLong ? differenceIn(lines[start + differing]!, expected[differing]!) : undefined
+  return {
+    patch_index,
+    reason: 'unexpected_lines',
+    ...show(lines, start_line, end_line),
+    ...(first_difference && { first_difference: { ...first_difference, line: start_line + differing } })
+  }
+}
+
+function differenceIn(line: string, expected: string): FirstDifference | undefined {
+  return findFirstDifference(`${withoutTerminator(line)}\n`, 0, `${withoutTerminator(expected)}\n`)
 }
 
 const maxShownLines = 20

@@ -1,9 +1,10 @@
 // What an author of a patch probably meant: the lines nearest to a string that does not occur in the text.
-import { countLines, splitLines, withoutTerminator } from './lines.ts'
-import { occurrences } from './occurrences.ts'
+import type { LinePatch } from '../../../schemas/patches.ts'
+import { findAlike, toLinePatch, type Alike } from './alike.ts'
+import { findFirstDifference, type FirstDifference } from './first-difference.ts'
+import { skipLines, splitLines, withoutTerminator } from './lines.ts'
+import type { Difference } from './normalizations.ts'
 import { beginningOf } from '../../support/cut-text.ts'
-
-export type Difference = 'line_ends' | 'whitespace' | 'case' | 'whitespace_and_case' | 'text'
 
 export interface Nearest {
   /** 1-based, inclusive. */
@@ -14,76 +15,77 @@ export interface Nearest {
   readonly text: string
   /** True if `text` is not all of them. */
   readonly clipped?: boolean
+  /** Absent if nothing of the string is in its place. */
+  readonly first_difference?: FirstDifference
+  /** What makes the change all the same, if there is no doubt about the place. */
+  readonly patch?: LinePatch
 }
 
 const maxShownLines = 10
 const maxShownChars = 1_000
-// A text is normalised four times, 10 ms/MB each, only a window of a larger one; comparing line by line takes 10 ms/MB.
+// A text is normalized five times, 10 ms/MB each, only a window of a larger one; comparing line by line takes 10 ms/MB.
 const maxNormalizedChars = 256 * 1024
 const maxComparedChars = 4 * 1024 * 1024
 // A longer comparison is useless to a reader; of a longer string only the beginning is searched for.
 const maxWantedChars = 64 * 1024
 const minSimilarity = 0.5
 
-const withPlainLineEnds = (text: string) => text.replace(/\r\n?/g, '\n')
-const withoutBlanks = (text: string) => withPlainLineEnds(text).replace(/[^\S\n]+/g, '')
-// Each keeps the line breaks, so that a line of the normalised text has the number it has in the text.
-const normalizations: readonly { difference: Difference; normalize: (text: string) => string }[] = [
-  { difference: 'line_ends', normalize: withPlainLineEnds },
-  { difference: 'whitespace', normalize: withoutBlanks },
-  { difference: 'case', normalize: (text) => withPlainLineEnds(text).toLowerCase() },
-  { difference: 'whitespace_and_case', normalize: (text) => withoutBlanks(text).toLowerCase() }
-]
-
 /** What `findNearest` takes at most, in steps of a budget. */
 export function costOfNearest(text: string, wanted: string): number {
-  return 4 * (Math.min(text.length, maxComparedChars) + Math.min(wanted.length, maxWantedChars))
+  return 5 * (Math.min(text.length, maxComparedChars) + Math.min(wanted.length, maxWantedChars))
 }
 
-/** Undefined if nothing is similar, in the first 4 Mi characters of a large text. Linear in the text. */
-export function findNearest(text: string, wanted: string): Nearest | undefined {
+/**
+ * Undefined if nothing is similar, in the first 4 Mi characters of a large text. Linear in the text.
+ * @param replacement what a patch by lines, if one can be offered, puts in the place of the string
+ */
+export function findNearest(text: string, wanted: string, replacement?: string): Nearest | undefined {
   const beginning = beginningOf(wanted, maxWantedChars)
   if (beginning.trim() === '') return undefined
-  const lines = splitLines(beginningOf(text, maxComparedChars))
   const isWhole = beginning.length === wanted.length
-  const found = (isWhole ? findNormalized(text, wanted) : undefined) ?? findSimilar(lines, beginning, isWhole)
+  const compared = beginningOf(text, maxComparedChars)
+  const lines = splitLines(compared)
+  const isSearched = isWhole && text.length <= maxNormalizedChars
+  const alike = isSearched ? findAlike(text, wanted) : undefined
+  const found = alike ?? findSimilar(lines, beginning, isWhole)
   if (found === undefined) return undefined
   const start = Math.min(Math.max(found.start, 0), lines.length - 1)
   const end = Math.min(Math.max(found.start + found.count, start + 1), lines.length)
   const { shown, clipped } = clip(lines.slice(start, end))
+  const patch = alike !== undefined && replacement !== undefined ? toLinePatch(text, alike, replacement) : undefined
+  const first_difference = differenceAt(compared, found, beginning)
   return {
     start_line: start + 1,
     end_line: end,
     difference: found.difference,
     text: shown,
-    ...(clipped && { clipped })
+    ...(clipped && { clipped }),
+    ...(first_difference && { first_difference }),
+    ...(patch && { patch })
   }
 }
 
-interface Found {
-  /** 0-based line; it may lie outside the text if only the end of the wanted lines has a counterpart. */
-  readonly start: number
-  readonly count: number
-  readonly difference: Difference
-}
+/** 0-based lines: they may begin outside the text if only the end of the wanted lines has a counterpart. */
+type Found = Alike | { readonly start: number; readonly count: number; readonly difference: 'text' }
 
-/** The place of the wanted string apart from line ends, whitespace or case; undefined also if the text is too large. */
-function findNormalized(text: string, wanted: string): Found | undefined {
-  if (text.length > maxNormalizedChars) return undefined
-  for (const { difference, normalize } of normalizations) {
-    const normalized = normalize(text)
-    const needle = difference.startsWith('whitespace') ? normalize(wanted).trim() : normalize(wanted)
-    for (const at of occurrences(normalized, needle, 'disjoint')) {
-      return { start: countBreaks(normalized, at), count: countLines(needle), difference }
-    }
+/** Of similar lines only if they begin alike: else the string may begin anywhere in them. */
+function differenceAt(text: string, found: Found, wanted: string): FirstDifference | undefined {
+  if (found.difference !== 'text') {
+    const skipped = found.isWhole ? 0 : wanted.length - wanted.trimStart().length
+    return findFirstDifference(text, found.from, wanted, skipped)
   }
-  return undefined
+  if (found.start < 0) return undefined
+  const line = skipLines(text, 0, found.start)
+  const indent = indentOf(text, line)
+  const wantedIndent = indentOf(wanted, 0)
+  if (text[line + indent] !== wanted[wantedIndent]) return undefined
+  return findFirstDifference(text, line + indent, wanted, wantedIndent)
 }
 
-function countBreaks(text: string, end: number): number {
-  let count = 0
-  for (let at = text.indexOf('\n'); at !== -1 && at < end; at = text.indexOf('\n', at + 1)) count++
-  return count
+function indentOf(text: string, start: number): number {
+  let end = start
+  while (text[end] === ' ' || text[end] === '\t') end++
+  return end - start
 }
 
 /**
@@ -119,8 +121,11 @@ function findSimilar(lines: readonly string[], wanted: string, isWhole: boolean)
   if (start === undefined) return undefined
   const count = wantedLines.length
   const window = Math.max(start, 0)
-  const exact = isWhole ? findNormalized(lines.slice(window, start + count).join(''), wanted) : undefined
-  return exact ? { ...exact, start: window + exact.start } : { start, count, difference: 'text' }
+  const near = isWhole ? lines.slice(window, start + count).join('') : ''
+  const exact = near.length <= maxNormalizedChars ? findAlike(near, wanted) : undefined
+  if (exact === undefined) return { start, count, difference: 'text' }
+  const before = skipLines(lines.join(''), 0, window)
+  return { ...exact, start: window + exact.start, from: before + exact.from, to: before + exact.to }
 }
 
 /** The share of the longer string that both have in common at its start and its end, 0 to 1. */

@@ -3,7 +3,9 @@ import type { StringPatch } from '../../../schemas/patches.ts'
 import type { Budget } from './budget.ts'
 import { describeLinePatchFailure, type LinePatchFailure } from './line-patch-failure.ts'
 import { lineNumbersAt } from './lines.ts'
-import { costOfNearest, findNearest, type Difference, type Nearest } from './nearest.ts'
+import { describeFirstDifference } from './first-difference.ts'
+import { costOfNearest, findNearest, type Nearest } from './nearest.ts'
+import type { Difference } from './normalizations.ts'
 import { occurrences } from './occurrences.ts'
 
 /** too_large: the text would exceed the limit given. */
@@ -26,11 +28,12 @@ const maxLinesNamed = 20
 const stepsPerPlace = 64
 
 const differences: Record<Difference, string> = {
-  line_ends: 'They differ from old_string only in line ends.',
-  whitespace: 'They differ from old_string only in whitespace.',
-  case: 'They differ from old_string only in upper and lower case.',
-  whitespace_and_case: 'They differ from old_string only in whitespace and in upper and lower case.',
-  text: 'They are similar to old_string, but not the same.'
+  line_ends: 'differ from NAME only in line ends',
+  whitespace: 'differ from NAME only in whitespace',
+  case: 'differ from NAME only in upper and lower case',
+  characters: 'differ from NAME only in characters that look alike, or cannot be seen',
+  whitespace_and_case: 'differ from NAME only in whitespace and in upper and lower case',
+  text: 'are similar to NAME, but not the same'
 }
 
 /** @throws OutOfBudget */
@@ -44,7 +47,8 @@ export function explainFailure(
   switch (reason) {
     case 'not_found': {
       budget.spend(costOfNearest(text, patch.old_string))
-      const nearest = findNearest(text, patch.old_string)
+      const isAlone = patch_index === 0 && patch.replace_all !== true
+      const nearest = findNearest(text, patch.old_string, isAlone ? patch.new_string : undefined)
       return { patch_index, reason, ...(nearest && { nearest }) }
     }
     case 'ambiguous': {
@@ -72,10 +76,11 @@ export function describeFailure(failure: PatchFailure): string {
       const { nearest } = failure
       const missing = `patches[${patch_index}]: old_string does not occur in the text.`
       if (nearest === undefined) return `${missing} The text has nothing similar: read the file again.`
-      const { start_line, end_line, difference, clipped } = nearest
-      const range = start_line === end_line ? `line ${start_line}` : `lines ${start_line}-${end_line}`
-      const shown = JSON.stringify(nearest.text) + (clipped === true ? ' and more' : '')
-      return `${missing} The nearest is ${range}${counted}: ${shown}. ${differences[difference]} Copy old_string from the file exactly.`
+      const offer =
+        nearest.patch === undefined
+          ? ''
+          : ' Or send details.nearest.patch in place of this patch, without other patches by text: it makes this change by lines.'
+      return `${missing} ${describeNearest(nearest, 'old_string', counted)} Copy old_string from the file exactly.${offer}`
     }
     case 'ambiguous': {
       const { count, lines } = failure
@@ -93,4 +98,14 @@ export function describeFailure(failure: PatchFailure): string {
     default:
       return failure satisfies never
   }
+}
+
+/** @param name of what was looked for @param counted what the line numbers count */
+export function describeNearest(nearest: Nearest, name: string, counted = ''): string {
+  const { start_line, end_line, difference, text, clipped, first_difference: first } = nearest
+  const range = start_line === end_line ? `line ${start_line}` : `lines ${start_line}-${end_line}`
+  const shown = JSON.stringify(text) + (clipped === true ? ' and more' : '')
+  const what = differences[difference].replace('NAME', name)
+  const where = first === undefined ? '' : `: ${describeFirstDifference(first, name)}`
+  return `The nearest is ${range}${counted}: ${shown}. They ${what}${where}.`
 }

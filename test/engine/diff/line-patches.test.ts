@@ -159,3 +159,18 @@ t.test('whatever is judged applicable means the same lines of both texts', async
   holds(t, property, 5_000)
   t.ok(applicable > casesOf(5_000) / 50, `${applicable} were applicable`)
 })
+
+t.test('lines that are not as expected show the first character that differs', async (t) => {
+  const expected = (expected_lines: string) => applyPatches('a\nb\u00a0c \r\nd\n', [patch(2, 3, '', expected_lines)])
+  const at = (line: number, column: number, found: string, wanted: string) => ({ line, column, found, wanted })
+  for (const [lines, difference] of [
+    ['b c \nd', at(2, 2, 'U+00A0 NO-BREAK SPACE', 'U+0020 SPACE')],
+    ['b\u00a0c\nd', at(2, 4, 'U+0020 SPACE', 'U+000A LINE FEED')],
+    ['b\u00a0c \nde', at(3, 2, 'U+000A LINE FEED', 'U+0065 "e"')],
+    ['b\u00a0c ', undefined]
+  ] as const) {
+    const result = expected(lines)
+    if (!('failure' in result) || result.failure.reason !== 'unexpected_lines') throw new Error(lines)
+    t.strictSame(result.failure.first_difference, difference, lines)
+  }
+})
