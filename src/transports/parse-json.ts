@@ -13,9 +13,14 @@ const maxDepth = 64
 /** A smaller body cannot take long to parse, and counting would cost it as much as parsing does. */
 const maxUncountedBytes = 65_536
 const jsonRpcCode = -32700
+/** Some clients write it in front of a body or a line; RFC 8259 allows to take it. */
+const byteOrderMark = Buffer.from('\uFEFF')
 
 /** Of large JSON a promise: it is parsed in pieces, and other calls are served between them. @throws OperationError INVALID_REQUEST, over JSON-RPC -32700 */
-export function parseJson(bytes: Buffer): unknown {
+export function parseJson(message: Buffer): unknown {
+  const bytes = message.subarray(
+    message.subarray(0, byteOrderMark.length).equals(byteOrderMark) ? byteOrderMark.length : 0
+  )
   return bytes.length > largeBytes ? parseLarge(bytes) : parseAtOnce(bytes)
 }
 

@@ -61,6 +61,29 @@ t.test(
   }
 )
 
+t.test('a byte order mark in front of a body is no part of it', async (t) => {
+  tree.write('f', `${mark}a\nb\n`)
+  const send = async (path: string, method: string, headers: Record<string, string>, body: string) => {
+    const type = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+    const response = await fetch(url + path, { method, headers: { ...type, ...headers }, body: mark + body })
+    return { status: response.status, text: await response.text() }
+  }
+  t.match(await send('/async_read', 'POST', {}, '{"path": "f"}'), { status: 200, text: /a\\nb/ })
+  t.match(await send('/async_read', 'POST', {}, `{${mark}}`), { status: 400 })
+  const clientInfo = { name: 'raw', version: '1' }
+  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo }
+  const hello = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })
+  t.match(await send('/mcp', 'POST', {}, hello), { status: 200, text: /"serverInfo"/ })
+  const patches = [{ old_string: 'a', new_string: 'A' }]
+  const tag = () => ({ 'if-match': `"${hashOf(tree.read('f'))}"` })
+  t.match(await send('/files/f', 'PATCH', tag(), JSON.stringify({ patches })), { status: 200 })
+  const diff = { ...tag(), 'content-type': 'text/x-diff' }
+  t.match(await send('/files/f', 'PATCH', diff, '@@ -1,2 +1,2 @@\n A\n-b\n+B\n'), { status: 200 })
+  t.equal(tree.read('f'), `${mark}A\nB\n`)
+  const wrong = await send('/files/f', 'PATCH', { ...tag(), 'content-type': 'text/x-diff' }, '@@ -1 +1 @@\n-Äß\n+B\n')
+  t.match(JSON.parse(wrong.text), { error_code: 'INVALID_PATCH', details: { line: 1, hunk: /-Äß/ } })
+})
+
 t.test('what is read has no byte order mark, and whole content sent back keeps that of the file', async (t) => {
   tree.write('f', `${mark}a\nb\n`)
   t.match(await client.call('async_read', { path: 'f' }), { content: /^a\nb\n$/, total_lines: 2 })

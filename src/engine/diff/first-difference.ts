@@ -36,7 +36,7 @@ function describe(text: string, at: number, found: number | undefined, wanted: n
   const start = lineStart(text, at)
   return {
     line: countLines(text.slice(0, start)) + 1,
-    column: [...text.slice(start, at)].length + 1,
+    column: Array.from(text.slice(start, at)).length + 1,
     found: found === undefined ? null : nameCodePoint(found),
     wanted: nameCodePoint(wanted)
   }

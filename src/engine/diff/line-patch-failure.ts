@@ -38,7 +38,8 @@ export function describeLinePatchFailure(failure: LinePatchFailure): string {
       if (end_line < start_line) return `${name}: it inserts, so leave out expected_lines.`
       const range = start_line === end_line ? `line ${start_line} is` : `lines ${start_line}-${end_line} are`
       const shown = JSON.stringify(text) + (clipped === true ? ' and more' : '')
-      const where = first === undefined ? '' : ` The first difference: ${describeFirstDifference(first, 'expected_lines')}.`
+      const where =
+        first === undefined ? '' : ` The first difference: ${describeFirstDifference(first, 'expected_lines')}.`
       return `${name}: expected_lines does not match the file: ${range} ${shown}.${where} Correct the line numbers, or expected_lines.`
     }
     default:

@@ -1,6 +1,8 @@
 // Files as bytes, over operations that work on texts: each byte is one character of ISO 8859-1, so that no byte is lost or changed.
 import { isUtf8 } from 'node:buffer'
 import type { OperationResult } from '../../engine/context.ts'
+import type { Nearest } from '../../engine/diff/nearest.ts'
+import { describeUnifiedFailure, type UnifiedFailure } from '../../engine/diff/unified-patch.ts'
 import { isOperationError, OperationError } from '../../errors.ts'
 
 /** The encoding of all calls that carry bytes. */
@@ -44,9 +46,17 @@ function readableMembers(value: unknown): unknown {
   ) as unknown
 }
 
-/** The same error, with a hunk that can be read. */
+/** The same error about a unified diff, with texts that can be read. */
 export function withReadableHunk(error: unknown): unknown {
   if (!isOperationError(error, 'INVALID_PATCH') || typeof error.details?.['hunk'] !== 'string') return error
-  const { details, ...wire } = error.toWire()
-  return OperationError.fromWire({ ...wire, details: { ...details, hunk: readableBeginning(error.details['hunk']) } })
+  const failure = error.details as unknown as Extract<UnifiedFailure, { hunk: string }>
+  const { hunk, nearest } = failure
+  const details = { ...failure, hunk: readableBeginning(hunk), ...(nearest && { nearest: readableNearest(nearest) }) }
+  const { path = '', ...wire } = error.toWire()
+  return OperationError.fromWire({ ...wire, path, message: `${path}: ${describeUnifiedFailure(details)}`, details })
+}
+
+/** Without the first difference: it counts bytes, and names them. */
+function readableNearest({ start_line, end_line, difference, text, clipped }: Nearest): Nearest {
+  return { start_line, end_line, difference, text: readableBeginning(text), ...(clipped && { clipped }) }
 }

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { compareTexts, toTask } from '../../../src/engine/diff/compare.ts'
 import { createBudget } from '../../../src/engine/diff/budget.ts'
-import { applyUnified, describeUnifiedFailure } from '../../../src/engine/diff/unified-patch.ts'
+import { applyUnified, describeUnifiedFailure, judgeUnified } from '../../../src/engine/diff/unified-patch.ts'
 import { pair } from './fixtures/texts.ts'
 
 const outOfBudget = { message: 'The work exceeds its limit.' }
@@ -60,7 +60,18 @@ t.test('line ends and byte order marks that only the diff, or only the file, has
 
 t.test('what the library would take and change another way than meant is refused', async (t) => {
   const loose = '@@ -2,0 +3 @@\n+x\n'
-  t.match(apply('a\nb\nc\n', loose), { failure: { reason: 'no_context', hunk_index: 0 } })
+  t.strictSame(apply('a\nb\nc\n', loose), { text: 'a\nb\nx\nc\n' }, 'at its line, as patch does')
+  t.match(apply('a\n', loose), { failure: { reason: 'no_context', hunk_index: 0, line: 1 } }, 'beyond the end')
+  const moved = `@@ -1 +1 @@\n-b\n+B\n${loose}`
+  t.match(
+    apply('a\nb\nc\n', moved),
+    { failure: { reason: 'no_context', hunk_index: 1, line: 4 } },
+    'behind one that moved'
+  )
+  t.match(judgeUnified({ text: 'a\nb\nc\n', unifiedDiff: loose, maxBytes: Infinity }), {
+    patches_applicable: false,
+    conflicts: [{ patch_index: 0, reason: 'context_changed', base_start_line: 3, base_end_line: 2 }]
+  })
   t.strictSame(apply('', '@@ -0,0 +1 @@\n+x\n'), { text: 'x\n' })
   const hunk = '@@ -1,2 +1,2 @@\n-a\n+A\n b\n'
   t.match(apply('a\nb\na\nb\n', hunk + hunk), { failure: { reason: 'overlap', hunk_index: 1 } })

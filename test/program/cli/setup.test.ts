@@ -59,6 +59,9 @@ const existing: Record<string, string> = {
 const layouts: Record<string, Record<string, string>> = {
   'files with comments, other servers and every layout': existing,
   'empty files': Object.fromEntries(Object.keys(existing).map((name) => [name, name.endsWith('json') ? '{}' : ''])),
+  'files with byte order marks': Object.fromEntries(
+    Object.entries(existing).map(([name, text]) => [name, `\uFEFF${text.replace('\uFEFF', '')}`])
+  ),
   'blank files': Object.fromEntries(Object.keys(existing).map((name) => [name, '\n'])),
   'no files': {}
 }

@@ -1,7 +1,16 @@
 // JSON-RPC 2.0 as the real program speaks it on standard input and output (FES 3.2): ids, versions, params, batches, notifications.
 import t from 'tap'
 import { agentOperations } from '../../../src/operations/index.ts'
-import { answersTo, argsFor, failure, notification, readF, request, sameMessages } from '../../fixtures/rpc.ts'
+import {
+  answersTo,
+  argsFor,
+  failure,
+  legacyHandshake,
+  notification,
+  readF,
+  request,
+  sameMessages
+} from '../../fixtures/rpc.ts'
 import { answersHere } from '../../fixtures/rpc-here.ts'
 import { startStdio, type Message } from '../../fixtures/stdio.ts'
 import { hashOf, makeTree } from '../../fixtures/tree.ts'
@@ -58,9 +67,47 @@ t.test('what is no request object is -32600 with id null', async (t) => {
 
 t.test('what cannot be parsed is -32700 with id null, and the next line works', async (t) => {
   const tree = makeTree(t, { f: 'one' })
-  const lines = ['{"jsonrpc": "2.0", "id": 1', '[1,', "{'id': 1}", 'read_file', '{"id":1}{"id":2}', '\ufeff{}', ']']
+  const lines = [
+    '{"jsonrpc": "2.0", "id": 1',
+    '[1,',
+    "{'id': 1}",
+    'read_file',
+    '{"id":1}{"id":2}',
+    '\ufeff',
+    '{\ufeff}',
+    ']'
+  ]
   const messages = await answersHere(t, tree, [...lines, readF('next')])
   sameMessages(t, messages, [...lines.map(() => failure(null, -32700)), { id: 'next', result: { content: 'one' } }])
+})
+
+t.test('a byte order mark in front of a line is no part of it, whatever the line is', async (t) => {
+  const tree = makeTree(t, { f: 'one' })
+  const messages = [
+    readF(1),
+    { jsonrpc: '2.0', id: 2, method: 'ping' },
+    ...legacyHandshake,
+    request(3, 'tools/call', { name: 'async_read', arguments: { path: 'f' } }),
+    request(4, 'tools/call', { name: 'async_read', arguments: { path: 'f' } })
+  ]
+  const lines = [...messages, [readF(5)], {}].map((message) => `\ufeff${JSON.stringify(message)}`)
+  const answers = await answersHere(t, tree, lines)
+  sameMessages(
+    t,
+    answers.filter((answer) => !Array.isArray(answer)),
+    [
+      { id: 1, result: { content: 'one' } },
+      { id: 2, result: {} },
+      { id: 'initialize', result: {} },
+      { id: 3, result: { structuredContent: { content: 'one' } } },
+      { id: 4, result: { structuredContent: { content: 'one' } } },
+      failure(null, -32600)
+    ]
+  )
+  t.match(
+    answers.find((answer) => Array.isArray(answer)),
+    [{ id: 5, result: { content: 'one' } }]
+  )
 })
 
 t.test('a line that is not UTF-8 is -32700 with id null, and its text does not reach a file', async (t) => {
