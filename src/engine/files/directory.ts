@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { createSharedRounds } from '../../support/shared-rounds.ts'
 import type { FileNode } from '../../support/same-file.ts'
+import { ifSupported } from '../../support/unsupported.ts'
 import { closeReader } from './close-reader.ts'
 import { toBytes } from './raw-name.ts'
 
@@ -36,6 +37,13 @@ function isDescriptorPathUsable(): boolean {
   } catch {
     return false
   }
+}
+
+/** A file system that syncs no folder keeps the names in its own way. */
+function bearRefusal(error: unknown): void {
+  ifSupported(() => {
+    throw error
+  })
 }
 
 export class Directory {
@@ -97,7 +105,7 @@ export class Directory {
     // Others may rely on the sync of this handle, whatever becomes of the caller meanwhile.
     this.share()
     try {
-      await syncs.ask(`${dev}:${ino}`, () => fsyncAsync(this.#fd))
+      await syncs.ask(`${dev}:${ino}`, () => fsyncAsync(this.#fd)).catch(bearRefusal)
     } finally {
       this.close()
     }
@@ -105,7 +113,7 @@ export class Directory {
 
   /** The same, before anything else runs. */
   syncNow(): void {
-    if (canSync) fsyncSync(this.#fd)
+    if (canSync) ifSupported(() => fsyncSync(this.#fd))
   }
 
   /** Shares the handle: each holder closes it once. */

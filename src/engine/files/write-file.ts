@@ -16,6 +16,7 @@ import {
 import { promisify } from 'node:util'
 import { attempt } from '../../support/attempt.ts'
 import { isErrno, OperationError } from '../../errors.ts'
+import { ifSupported, isUnsupported } from '../../support/unsupported.ts'
 import { notDurable, notLookedAt, type AfterChange } from './after-change.ts'
 import type { Durability } from './durability.ts'
 import { freeOnThread } from './free-on-thread.ts'
@@ -187,21 +188,18 @@ export function createWriter({ durability, maxSyncBytes, stages }: WriteSettings
 function copyModeAndOwner(fd: number, replaces: FileVersion | undefined, newMode: number | undefined): void {
   if (replaces === undefined) {
     // To read the umask is to set it for a moment: only where it is needed.
-    fchmodSync(fd, (newMode ?? 0o666 & ~process.umask()) & 0o1777)
-    return
+    return setMode(fd, (newMode ?? 0o666 & ~process.umask()) & 0o1777)
   }
+  const { uid, gid, mode } = replaces
   const own = fstatSync(fd)
-  let mode = replaces.mode
-  if (own.uid !== replaces.uid || own.gid !== replaces.gid) {
-    try {
-      fchownSync(fd, replaces.uid, replaces.gid)
-    } catch (error) {
-      if (!isErrno(error, 'EPERM', 'EINVAL')) throw error
-      // Set-user and set-group bits meant the old owner; they must not pass to the new one.
-      mode &= 0o1777
-    }
-  }
-  fchmodSync(fd, mode)
+  const isOwners = (own.uid === uid && own.gid === gid) || ifSupported(() => fchownSync(fd, uid, gid))
+  // Set-user and set-group bits meant the old owner; they must not pass to the new one.
+  setMode(fd, isOwners ? mode : mode & 0o1777)
+}
+
+/** A file system without modes gives each file the same, and refuses another. */
+function setMode(fd: number, mode: number): void {
+  if ((fstatSync(fd).mode & 0o7777) !== mode) ifSupported(() => fchmodSync(fd, mode))
 }
 
 /** A new name by link: unlike rename it fails if another program has just created the file. */
@@ -215,7 +213,7 @@ export function createLink(temporary: string, target: string, path: string): voi
         cause: error
       })
     // File systems without hard links (FAT, some network ones).
-    if (!isErrno(error, 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK', 'ENOSYS')) throw error
+    if (!isUnsupported(error) && !isErrno(error, 'EMLINK')) throw error
     renameSync(temporary, target)
   }
 }

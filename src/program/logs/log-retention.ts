@@ -55,7 +55,8 @@ async function compress({ path, modifiedAt }: LogFile): Promise<void> {
   const temporary = `${packed}.${process.pid}.tmp`
   try {
     await pipeline(createReadStream(path), createGzip(), createWriteStream(temporary, { mode: 0o600 }))
-    await utimes(temporary, modifiedAt, modifiedAt)
+    // Where the file system refuses that, the file is as old as its compression.
+    await utimes(temporary, modifiedAt, modifiedAt).catch(() => {})
     await rename(temporary, packed)
     await rm(path, { force: true })
   } catch (error) {

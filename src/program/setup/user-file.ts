@@ -15,6 +15,7 @@ import {
 import { basename, dirname, join, resolve } from 'node:path'
 import { isErrno } from '../../support/errno.ts'
 import { replaceFile } from '../../support/replace-file.ts'
+import { ifSupported } from '../../support/unsupported.ts'
 import { makeFolders } from './folders.ts'
 
 export interface UserFile {
@@ -93,7 +94,7 @@ function keepOwnerAndMode(fd: number, target: string): void {
     const { uid, gid, mode } = fstatSync(old)
     const own = fstatSync(fd)
     if (own.uid !== uid || own.gid !== gid) fchownSync(fd, uid, gid)
-    fchmodSync(fd, mode & 0o7777)
+    if ((fstatSync(fd).mode & 0o7777) !== (mode & 0o7777)) ifSupported(() => fchmodSync(fd, mode & 0o7777))
   } finally {
     closeSync(old)
   }

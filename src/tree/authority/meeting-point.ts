@@ -20,8 +20,13 @@ export function meetAt(address: Address): MeetingPoint {
   return {
     targets: address.paths.map((path) => () => connect(path)),
     async serve(accept) {
-      const server = createServer(accept)
+      let server = createServer(accept)
       await address.bind(async (path) => {
+        // The place before it may have been found unfit after all, as one whose mode cannot be changed.
+        if (server.listening) {
+          server.close()
+          server = createServer(accept)
+        }
         server.listen(path)
         await once(server, 'listening')
       })

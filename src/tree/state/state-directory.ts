@@ -19,6 +19,7 @@ import { Directory } from '../../engine/files/directory.ts'
 import { ownFolder, temporaryName } from '../../engine/files/temporary-names.ts'
 import { replaceFile } from '../../support/replace-file.ts'
 import { isSameFile } from '../../support/same-file.ts'
+import { ifSupported } from '../../support/unsupported.ts'
 
 /** Every method throws an Error that says what is in the way, on which path. */
 export interface StateDirectory {
@@ -133,7 +134,7 @@ function makeIn(top: Directory): void {
 function closeToOthers(directory: Directory): void {
   const stat = directory.stat('.')
   const isOwn = stat !== undefined && stat.uid === BigInt(process.geteuid?.() ?? -1)
-  if (isOwn && (stat.mode & 0o077n) !== 0n) chmodSync(directory.self, 0o700)
+  if (isOwn && (stat.mode & 0o077n) !== 0n) ifSupported(() => chmodSync(directory.self, 0o700))
 }
 
 /** Checked at every write: a process may have been killed between making the folder and this. */

@@ -2,6 +2,7 @@
 import { linkSync, renameSync, symlinkSync } from 'node:fs'
 import { attempt } from '../../../support/attempt.ts'
 import { isErrno, OperationError } from '../../../errors.ts'
+import { isUnsupported } from '../../../support/unsupported.ts'
 import { createAfterChange, notLookedAt } from '../after-change.ts'
 import { identityOf, isSameIdentity, type FileIdentity } from '../identity.ts'
 import { readLink } from '../links.ts'
@@ -107,7 +108,7 @@ export async function prepareStep(
       linkSync(entry.directory.at(entry.name), shelf.at(second))
       return second
     } catch (error) {
-      if (!isErrno(error, 'EXDEV', 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK', 'ENOSYS')) throw error
+      if (!isUnsupported(error) && !isErrno(error, 'EXDEV', 'EMLINK')) throw error
       names.pop()
       if (version !== undefined) return copy(version.bytes, version)
       if (entry.stat?.isSymbolicLink() !== true) throw notCopied(change.path, error)
