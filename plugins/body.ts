@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { OperationError } from '../src/errors.ts'
-import { parseJson } from '../src/transports/parse-json.ts'
+import { parseJson } from '../src/operations/definition/parse-json.ts'
 import { readBody } from '../src/transports/read-body.ts'
 
 export default fp(

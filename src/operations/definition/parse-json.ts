@@ -1,9 +1,9 @@
 // JSON from outside, of bounded shape. Valid UTF-8 only: Node would turn bad bytes into U+FFFD, and they would be written.
 import { isUtf8 } from 'node:buffer'
-import { OperationError } from '../errors.ts'
-import { maxElements } from '../operations/definition/copy-input.ts'
-import { endOfString, inTurns, parseLargeJson } from '../support/large-json.ts'
-import { largeBytes, largeTurn, pieceBytes } from '../support/large-work.ts'
+import { OperationError } from '../../errors.ts'
+import { maxElements } from './copy-input.ts'
+import { endOfString, inTurns, parseLargeJson } from '../../support/large-json.ts'
+import { largeBytes, largeTurn, pieceBytes } from '../../support/large-work.ts'
 
 /** A larger object takes longer than its size explains, and so do many objects that are not small. */
 const maxKeys = 20_000
