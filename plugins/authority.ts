@@ -90,7 +90,9 @@ export default fp<Options>(
     const names = new Set(operations.map(({ name }) => name))
     const call: CallOperation = (name, input, options) => {
       if (isStopping) throw serverStopping()
-      return running.track(tree.call(name, input, options))
+      const full = findOperation(name)?.unpack(input) ?? input
+      const make = (unpacked: unknown) => tree.call(name, unpacked, options)
+      return running.track(full instanceof Promise ? full.then(make) : make(full))
     }
     app.decorate('call', app.callCounts.counting(app.traced(call, names), names))
     app.server.on('listening', tree.introduce)

@@ -29,7 +29,7 @@ export const asyncBatchRead = defineOperation({
   description:
     'Reads several files in one call, each as async_read does, with its own result. With consistent, all files are as of one moment, which the answer names (snapshot); without it they are read one after the other.',
   ...contract.async_batch_read,
-  ownItems: 'files',
+  ownItems: { name: 'files', check: checkReadItem },
   annotations: asyncRead.annotations,
   readsDisk: true,
   errors: [],
@@ -61,7 +61,7 @@ export const asyncBatchWrite = defineOperation({
   description:
     'Creates several files in one call, each as async_write does, with its own result. Not all-or-nothing, unless atomic is true: one can fail and the others succeed.',
   ...contract.async_batch_write,
-  ownItems: 'files',
+  ownItems: { name: 'files', check: checkWriteItem },
   annotations: asyncWrite.annotations,
   errors: [],
   handle: async ({ files, timeout, atomic }, context) => {
@@ -85,7 +85,7 @@ export const asyncBatchUpdate = defineOperation({
   description:
     'Updates several files in one call, each as async_update does, with its own result: ok, contention with the diff, or error. Not all-or-nothing, unless atomic is true: send again only those that were not ok.',
   ...contract.async_batch_update,
-  ownItems: 'files',
+  ownItems: { name: 'files', check: checkUpdateItem },
   annotations: asyncUpdate.annotations,
   errors: [],
   handle: async ({ files, on_contention, timeout, diff_format, atomic }, context) => {

@@ -3,7 +3,8 @@ import type { Static, TObject } from '../../../schemas/typebox.ts'
 import { OperationError } from '../../errors.ts'
 import { Validator } from '../../support/validation/validator.ts'
 import { describeFaults } from './input-faults.ts'
-import { leaveOutNulls, type JsonSchema } from './left-out.ts'
+import { toFullForm } from './full-form.ts'
+import type { JsonSchema } from './json-text.ts'
 import { sampleOf } from './copy-input.ts'
 
 /**
@@ -25,9 +26,10 @@ export function createInputCheck<Input extends TObject>(
   const validator = new Validator<Static<Input>>(part === undefined ? name : `${name} ${part}`, schema)
   return (taken, at = '') => {
     if (validator.accepts(taken)) return taken
-    // A null that counts as left out is first reported as a fault.
-    if (leaveOutNulls(taken, schema as JsonSchema) && validator.accepts(taken)) return taken
-    const errors = validator.findFaults(sampleOf(taken))
+    // What has another form is a fault at first: an input in its full form costs one check.
+    const full = toFullForm(taken, schema as JsonSchema, at)
+    if (full !== undefined && validator.accepts(full)) return full
+    const errors = validator.findFaults(sampleOf(full ?? taken))
     // A fault that the sample lacks is the one at which the check ended.
     const shown = errors.length > 0 ? errors : validator.firstFaults
     const faults = describeFaults(shown, Object.keys(schema.properties), at)

@@ -5,12 +5,15 @@ import type { EnvelopeName } from '../../../schemas/contract.ts'
 import type { ErrorCode } from '../../../schemas/errors.ts'
 import type { Static, TObject } from '../../../schemas/typebox.ts'
 import { Validator } from '../../support/validation/validator.ts'
-import { createInputCheck } from './check-input.ts'
+import { createInputCheck, type InputCheck } from './check-input.ts'
 import type { OperationContext, OperationResult } from '../../engine/context.ts'
 import { envelopes, type Envelope } from './envelopes.ts'
 import { collectNotices } from '../../engine/notices/notices.ts'
 import { takeInput } from './copy-input.ts'
+import type { JsonSchema } from './json-text.ts'
 import { once, runNamed } from './named-call.ts'
+import { withFullItems } from './own-items.ts'
+import { createUnpack, type Unpack } from './unpack.ts'
 
 /** The four hints of MCP's tool annotations. */
 export interface Annotations {
@@ -42,8 +45,8 @@ interface Definition<Input extends TObject, Output extends TObject> {
   readonly isLocal?: true
   /** True if it only reads what is on the disk: a process may answer it while no host serves the tree. */
   readonly readsDisk?: true
-  /** Name of a list whose items the handler copies and checks one by one, each with a result of its own. */
-  readonly ownItems?: string
+  /** A list whose items the handler copies and checks one by one, each with a result of its own. */
+  readonly ownItems?: { readonly name: string; readonly check: InputCheck<object> }
   readonly handle: (input: Static<Input>, context: OperationContext) => Promise<object>
 }
 
@@ -55,6 +58,8 @@ export interface Operation extends Omit<Definition<TObject, TObject>, 'handle' |
    * @throws OperationError, and nothing else
    */
   call(rawInput: unknown, context: OperationContext): Promise<OperationResult>
+  /** For the process that a client has called, before any other sees the input. */
+  readonly unpack: Unpack
 }
 
 /** Codes of every operation that takes a path. */
@@ -93,12 +98,11 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
 ): Operation {
   const { name, input, handle, envelope, ownItems } = definition
   const canBeNamed = 'request_id' in input.properties
-  const check = createInputCheck(name, ownItems === undefined ? input : withAnyItems(input, ownItems))
+  const list = ownItems?.name
+  const check = createInputCheck(name, list === undefined ? input : withAnyItems(input, list))
 
   async function call(rawInput: unknown, context: OperationContext): Promise<OperationResult> {
-    const taken: Static<Input> & { agent_id?: string; change_set?: string } = check(
-      takeAround(rawInput === undefined ? {} : rawInput, ownItems)
-    )
+    const taken: Static<Input> & { agent_id?: string; change_set?: string } = check(takeAround(rawInput ?? {}, list))
     const agentId = refuseReserved(taken.agent_id ?? checkAgentId(context.caller.agentId))
     const facts = { operation: name, path: pathOf(taken), agent_id: agentId, transport: context.caller.transport }
     if (agentId !== undefined) context.activity.saw(agentId, name, facts.path)
@@ -125,7 +129,8 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
 
   /** Each item of a list has a receipt of its own, which its handler asks for. */
   function handleNamed(taken: Static<Input>, context: OperationContext): Promise<OperationResult> {
-    return runNamed(name, taken, context, (turn) => {
+    const asked = async () => (ownItems === undefined ? taken : withFullItems(taken, ownItems))
+    return runNamed(name, taken, { context, asked }, (turn) => {
       const carryOut = () => handleOnce(taken, context.withReceipt(turn))
       return ownItems === undefined ? once(turn, carryOut) : carryOut()
     })
@@ -139,7 +144,7 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
     return notices
   }
 
-  return { ...definition, envelope: envelopes[envelope], call }
+  return { ...definition, envelope: envelopes[envelope], call, unpack: createUnpack(input as JsonSchema) }
 }
 
 /** Before what can be long, so that a reader who is shown only the beginning sees them. */

@@ -15,6 +15,12 @@ interface NamedInput {
 /** These say who asks, not what for. */
 const withoutMeaning = ['request_id', 'agent_id']
 
+interface NamedCall {
+  readonly context: OperationContext
+  /** What the call asks for, in its full form. */
+  readonly asked: () => Promise<object>
+}
+
 /**
  * Carries out a call under its name: the caller's own, or that of the relay which passes it on. Without a name it is carried out as
  * it is, and so is a dry run: it changes nothing, and leaves the name to the call that does.
@@ -23,7 +29,7 @@ const withoutMeaning = ['request_id', 'agent_id']
 export async function runNamed<Result extends object>(
   operation: string,
   input: NamedInput,
-  context: OperationContext,
+  { context, asked }: NamedCall,
   carryOut: (turn: ReceiptTurn | undefined) => Promise<Result>
 ): Promise<Result> {
   const { receipts, caller, signal } = context
@@ -33,7 +39,7 @@ export async function runNamed<Result extends object>(
   // A relay's names are its own: they are apart from those of its callers.
   const key =
     requestId === undefined ? { agentId: `${who}\0`, requestId: callId as string } : { agentId: who, requestId }
-  const digest = await digestOf(operation, input, withoutMeaning)
+  const digest = await digestOf(operation, await asked(), withoutMeaning)
   const request = { operation, ...key, isNamedByCaller: requestId !== undefined, digest, repeats }
   return receipts.run(request, signal, carryOut)
 }

@@ -178,10 +178,12 @@ t.test('lock_break is no method: it is -32601, and a lease stays', async (t) => 
 
 t.test('params are an object; a required one that is missing is -32600 for the operations of FES alone', async (t) => {
   const tree = makeTree(t, { f: 'one' })
-  const wrong = [[], ['f'], 'f', 5, true, null]
+  const wrong = [[], ['f'], 'f', 5, true]
   const messages = await answersHere(t, tree, [
     ...wrong.map((params, index) => request(index, 'read_file', params)),
     request('none', 'read_file'),
+    request('null', 'read_file', null),
+    request('null, none needed', 'list_files', null),
     request('no name', 'read_file', {}),
     request('no path', 'async_read', {}),
     request('none needed', 'list_files')
@@ -189,6 +191,8 @@ t.test('params are an object; a required one that is missing is -32600 for the o
   sameMessages(t, messages, [
     ...wrong.map((_, index) => failure(index, -32602)),
     failure('none', -32600),
+    failure('null', -32600),
+    { id: 'null, none needed', result: { total_count: 1 } },
     failure('no name', -32600),
     { ...failure('no path', -32602), error: { data: { error_code: 'INVALID_REQUEST' } } },
     { id: 'none needed', result: { total_count: 1 } }
