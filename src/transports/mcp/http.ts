@@ -3,6 +3,7 @@ import { toNodeHandler } from '@modelcontextprotocol/node'
 import { createMcpHandler, isLegacyRequest, type McpHandlerRequestOptions } from '@modelcontextprotocol/server'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createDirectHttp, createScope } from './direct-http.ts'
+import { refuseMessage, toFullMessage } from './full-message.ts'
 import { createListening, isListen } from './http-listen.ts'
 import { createMcpSessions, type McpSessionsOptions } from './http-sessions.ts'
 import { createMcpServer } from './server.ts'
@@ -13,8 +14,8 @@ export interface McpHttpOptions extends McpSessionsOptions {
 }
 
 export interface McpHttp {
-  /** Answers one HTTP request; `parsedBody` is undefined for GET and DELETE. */
-  handle(request: IncomingMessage, response: ServerResponse, parsedBody: unknown): Promise<void>
+  /** Answers one HTTP request; `body` is undefined for GET and DELETE. */
+  handle(request: IncomingMessage, response: ServerResponse, body: unknown): Promise<void>
   /** Number of 2025-era sessions. */
   readonly sessionCount: () => number
   close(): Promise<void>
@@ -45,11 +46,15 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
   }
 
   return {
-    async handle(request, response, parsedBody) {
+    async handle(request, response, body) {
       sessions.countUse(request, response)
+      const full = toFullMessage(body)
+      const parsedBody = full instanceof Promise ? ((await full) as unknown) : full
       const scope = request.headers['mcp-session-id'] === undefined ? sessionless : sessions.scopeOf(request)
       const taken = scope && direct.take(request, response, parsedBody, scope)
       if (taken?.answered !== undefined) return taken.answered
+      const refusal = refuseMessage(parsedBody)
+      if (refusal !== undefined) return sendRefusal(response, refusal)
       const serve = async (...asked: [Request, McpHandlerRequestOptions?]): Promise<Response> => {
         const answered = await fetch(response, ...asked)
         taken?.learn(answered).catch(onError)
@@ -65,4 +70,10 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
       await modern.close()
     }
   }
+}
+
+function sendRefusal(response: ServerResponse, refusal: object): void {
+  const content = JSON.stringify(refusal)
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(content) })
+  response.end(content)
 }

@@ -12,6 +12,7 @@ import {
 } from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { createDirectStdio } from './direct-stdio.ts'
+import { refuseMessage, toFullMessage } from './full-message.ts'
 import { isListen } from './http-listen.ts'
 import { createMcpServer, type McpServerOptions } from './server.ts'
 import { createStreamListening } from './stream-listening.ts'
@@ -75,9 +76,13 @@ export function createMcpStream({ send, sendLine, isBehind, onError, ...options 
 
   return {
     /** Resolves when a request has been answered or cancelled; anything else at once. @throws Error if it is not a message of MCP */
-    async receive(value: object): Promise<void> {
+    async receive(given: object): Promise<void> {
+      const full = toFullMessage(given)
+      const value = (full instanceof Promise ? await full : full) as object
       const answeredDirectly = directCalls.take(value)
       if (answeredDirectly !== undefined) return answeredDirectly
+      const refused = refuseMessage(value)
+      if (refused !== undefined) return send(refused)
       const message: JSONRPCMessage = parseJSONRPCMessage(value)
       const answered = isAnswered(message)
         ? new Promise<void>((resolve) => {
