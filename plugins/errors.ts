@@ -46,7 +46,7 @@ export default fp(
   { name: 'errors' }
 )
 
-const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 const byPath = new Map(operations.map((operation) => [`/${operation.name}`, operation]))
 
 /** Answers in the envelope of the called operation, with its status, unless the route has another one for it. */

@@ -17,11 +17,11 @@ import {
   withReadableHunk,
   withReadableTexts
 } from '../src/transports/files/byte-texts.ts'
-import { hasVersion, readExpected, tagOf } from '../src/transports/files/conditions.ts'
+import { isConditional, judgeRead, lastModified, readExpected, tagOf } from '../src/transports/files/conditions.ts'
 import { folderAsText, nextPageOf, type Listing } from '../src/transports/files/folder.ts'
 import { readPatch } from '../src/transports/files/patch-body.ts'
 import { readPreferences } from '../src/transports/files/preferences.ts'
-import { diffType, inPart, notTaken, patchTypes, unnamed } from '../src/transports/files/refusals.ts'
+import { diffType, inPart, notAsAsked, notTaken, patchTypes, unnamed } from '../src/transports/files/refusals.ts'
 import { goneSignal } from '../src/transports/gone-signal.ts'
 import { headerText } from '../src/transports/header-text.ts'
 import { parseJson } from '../src/operations/definition/parse-json.ts'
@@ -50,6 +50,10 @@ export default fp(
       // Bytes of any type; each handler reads them itself.
       scope.removeAllContentTypeParsers()
       scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
+      // PUT takes any type, and so one of no valid form, which Fastify would refuse.
+      scope.addHook('onRequest', async ({ method, raw }) => {
+        if (method === 'PUT' || method === 'DELETE') delete raw.headers['content-type']
+      })
       const typed = scope.withTypeProvider<TypeBoxTypeProvider>()
       typed.get(url, { schema: routes[url] }, async (request, reply) => {
         const path = pathOf(request)
@@ -89,13 +93,17 @@ export default fp(
       const read = async (isShown: boolean, lines: object = {}) =>
         (await call('async_read', { ...input, ...lines }, request, reply, false, isShown)) as Read
       const range = method === 'GET' ? headers.range : undefined
-      const isWhole = method === 'GET' && range === undefined && headers['if-none-match'] === undefined
+      const isWhole = method === 'GET' && range === undefined && !isConditional(headers)
       const found = await read(isWhole)
       const tag = tagOf(found.hash)
       nameVersion(found, reply)
-      if (hasVersion(headers['if-none-match'], found.hash)) return reply.code(304).send()
-      if (range === undefined || ![undefined, tag].includes(ifRangeOf(request)))
-        return sendBytes(path, isWhole || method === 'HEAD' ? found : await read(true), reply)
+      const verdict = judgeRead(headers, { hash: found.hash, modified: Date.parse(found.modified) })
+      if (verdict === 'unmodified') return reply.code(304).send()
+      if (verdict === 'failed') throw notAsAsked(path)
+      if (range === undefined || ![undefined, tag].includes(ifRangeOf(request))) {
+        const shown = isWhole || method === 'HEAD' ? found : await read(true)
+        return shown.hash === found.hash ? sendBytes(path, shown, reply) : sendFile(path, request, reply)
+      }
       reply.header('content-range', `bytes */${found.content.length}`)
       const part = readRange(range, found.content.length)
       const lines = linesIn(found.content, part)
@@ -104,7 +112,11 @@ export default fp(
     }
 
     function nameVersion({ hash, modified }: Read, reply: FastifyReply): void {
-      reply.headers({ ...contentHeaders, etag: tagOf(hash), 'last-modified': new Date(modified).toUTCString() })
+      reply.headers({
+        ...contentHeaders,
+        etag: tagOf(hash),
+        'last-modified': lastModified(Date.parse(modified), Date.now())
+      })
     }
 
     async function sendBytes(path: string, read: Read, reply: FastifyReply, part?: ByteRange): Promise<FastifyReply> {
@@ -124,16 +136,19 @@ export default fp(
       const isText = type === 'text/plain'
       const input = { ...query, path: path === '' ? '.' : path }
       const listing = await call('async_list', input, request, reply, !isText)
+      const verdict = judgeRead(request.headers, {})
+      if (verdict === 'unmodified') return reply.code(304).send()
+      if (verdict === 'failed') throw notAsAsked(path)
       const next = nextPageOf(listing as Listing, query)
       if (next !== undefined) reply.header('link', `<${next}>; rel="next"`)
       reply.headers({ 'cache-control': 'no-store', vary: 'accept' })
-      if (isText) return reply.type('text/plain; charset=utf-8').send(folderAsText(listing as Listing))
+      if (isText) return reply.type('text/plain; charset=utf-8').send(folderAsText(listing as Listing, path))
       return reply.type(jsonType).send(JSON.stringify(listing))
     }
 
     async function put(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
       const path = pathOf(request)
-      const expected = expectedBy(request)
+      const expected = readExpected(request.headers)
       if (expected === 'any') throw unnamed(path)
       if (request.headers['content-range'] !== undefined) throw inPart(path)
       checkEncoding(request.headers['content-encoding'])
@@ -146,6 +161,8 @@ export default fp(
       } catch (error) {
         if (!isOperationError(error, 'FILE_EXISTS')) throw error
         if (expected === 'none') return sendError(request, reply, error, 412)
+        // A folder, or another thing that has no versions.
+        if (error.details?.['type'] !== undefined) throw error
         throw unnamed(path, error)
       }
     }
@@ -155,7 +172,7 @@ export default fp(
       const type = mediaTypeIn(request)
       reply.header('accept-patch', patchTypes.join(', '))
       if (!patchTypes.some((known) => known === type)) throw notTaken(type)
-      const expected = expectedBy(request)
+      const expected = readExpected(request.headers)
       if (expected === undefined || expected === 'any') throw unnamed(path)
       if (expected === 'none') throw new OperationError('INVALID_REQUEST', `A patch needs a file: ${path}. Use PUT.`)
       checkEncoding(request.headers['content-encoding'])
@@ -171,7 +188,7 @@ export default fp(
 
     async function remove(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
       const path = pathOf(request)
-      const expected = expectedBy(request)
+      const expected = readExpected(request.headers)
       if (expected === 'none')
         throw new OperationError('INVALID_REQUEST', `What is not there cannot be deleted: ${path}.`)
       const hash = expected === undefined || expected === 'any' ? null : expected.hash
@@ -227,10 +244,6 @@ function pathOf({ params }: FastifyRequest): string {
 
 function ifRangeOf({ headers }: FastifyRequest): string | undefined {
   return headerText(headers['if-range'])
-}
-
-function expectedBy({ headers }: FastifyRequest) {
-  return readExpected({ ifMatch: headers['if-match'], ifNoneMatch: headers['if-none-match'] })
 }
 
 /** Without parameters. */

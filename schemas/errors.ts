@@ -214,6 +214,12 @@ export const errorTable = {
     retryable: false,
     meaning: 'The file exists, and the request does not name the version that it changes: send If-Match.'
   },
+  PRECONDITION_FAILED: {
+    httpStatus: 412,
+    jsonRpcCode: -32600,
+    retryable: false,
+    meaning: 'What a request wants to read is not what its If-Match or If-Unmodified-Since asks for.'
+  },
   RANGE_NOT_SATISFIABLE: {
     httpStatus: 416,
     jsonRpcCode: -32600,

@@ -35,6 +35,8 @@ export function createOpenApi({ operations, version, calls }: Sources): JsonObje
     '/docs': { get: describePage('/docs', docs, workshop) },
     '/files/{path}': describeFiles(workshop)
   }
+  for (const [path, item] of Object.entries(paths as Record<string, { get: JsonObject }>))
+    if (path !== '/events') paths[path] = { ...item, head: describeHead(item.get) }
   for (const operation of operations) paths[`/${operation.name}`] = { post: describeOperation(operation, workshop) }
   const agentId = describeAgentId(workshop)
   return {
@@ -67,6 +69,20 @@ export function createOpenApi({ operations, version, calls }: Sources): JsonObje
         token: { type: 'http', scheme: 'bearer', description: 'Only if the server was started with a token.' }
       }
     }
+  }
+}
+
+/** What GET answers, without its bodies. */
+function describeHead({ operationId, summary, responses, ...get }: JsonObject): JsonObject {
+  const bare = Object.entries(responses as Record<string, JsonObject>).map(([status, { content: _, ...response }]) => [
+    status,
+    response
+  ])
+  return {
+    operationId: `${String(operationId)}_headers`,
+    summary: `${String(summary)}: the headers alone`,
+    ...get,
+    responses: Object.fromEntries(bare) as JsonObject
   }
 }
 

@@ -56,11 +56,14 @@ export function describeFiles(workshop: Workshop): JsonObject {
       operationId: 'get_file',
       summary: 'Get a file, or list a folder',
       description:
-        'The bytes of a file, or what is in a folder: JSON, or with `Accept: text/plain` one address a line. `HEAD` gives the headers.',
+        'The bytes of a file, or what is in a folder: JSON, or with `Accept: text/plain` one address a line.',
       tags: ['files'],
       parameters: [
         ...describeQuery(routes['/files/*'].querystring, workshop),
+        header('If-Match', 'ETags: another version is 412.'),
         header('If-None-Match', 'ETags of versions that the client has.'),
+        header('If-Modified-Since', 'A date: 304 if the file has not changed since.'),
+        header('If-Unmodified-Since', 'A date: 412 if the file has changed since.'),
         header('Range', 'One range of bytes: `bytes=0-99`, `bytes=100-` or `bytes=-100`.'),
         header('If-Range', 'An ETag: the range is wanted only of this version.')
       ],
@@ -81,7 +84,15 @@ export function describeFiles(workshop: Workshop): JsonObject {
         },
         '206': { description: 'The range.', content: { '*/*': { schema: { type: 'string' } } } },
         '304': { description: 'The client has this version.' },
-        ...refusals([...door, ...pathErrors, 'FILE_NOT_FOUND', 'FILE_TOO_LARGE', 'RANGE_NOT_SATISFIABLE', 'OVERLOADED'])
+        ...refusals([
+          ...door,
+          ...pathErrors,
+          'FILE_NOT_FOUND',
+          'PRECONDITION_FAILED',
+          'FILE_TOO_LARGE',
+          'RANGE_NOT_SATISFIABLE',
+          'OVERLOADED'
+        ])
       }
     },
     put: {
@@ -98,7 +109,7 @@ export function describeFiles(workshop: Workshop): JsonObject {
       responses: {
         '200': answer('async_update', 'Replaced.', 'put'),
         '201': answer('async_write', 'Created.', 'created'),
-        ...refusals([...change, 'WRITE_ERROR', 'PRECONDITION_REQUIRED']),
+        ...refusals([...change, 'FILE_EXISTS', 'WRITE_ERROR', 'PRECONDITION_REQUIRED']),
         '412': late
       }
     },
@@ -139,7 +150,7 @@ export function describeFiles(workshop: Workshop): JsonObject {
       parameters: [ifMatch, prefer, accept, once],
       responses: {
         '200': answer('async_delete', 'Deleted.', 'deleted'),
-        ...refusals([...change, 'FILE_NOT_FOUND', 'DELETE_ERROR']),
+        ...refusals([...change, 'FILE_NOT_FOUND', 'DELETE_ERROR', 'PRECONDITION_REQUIRED']),
         '412': late
       }
     }

@@ -1,6 +1,7 @@
 // The last checks before a change, each in the same tick as the change itself.
 import { OperationError } from '../../errors.ts'
 import { identityOf, isSameIdentity } from './identity.ts'
+import { typeOf } from './read-folder.ts'
 import { hashNow, type FileVersion } from './read-file.ts'
 import type { OpenEntry } from './walk.ts'
 
@@ -35,9 +36,10 @@ export function requireAbsent(place: OpenEntry, path: string, hint: string): voi
   // If parents are missing, `directory` is not the one that the name will be in, and nothing is in the way.
   const stat = place.missing.length > 0 ? undefined : place.directory.stat(place.name)
   if (stat === undefined) return
-  throw new OperationError(
-    'FILE_EXISTS',
-    `File already exists: ${path}. ${stat.isDirectory() ? 'It is a directory.' : hint}`,
-    { path }
-  )
+  const kind = typeOf(stat)
+  const message =
+    kind === 'file' ? `File already exists: ${path}. ${hint}` : `${named[kind]} is at ${path}. Choose another name.`
+  throw new OperationError('FILE_EXISTS', message, { path, ...(kind !== 'file' && { details: { type: kind } }) })
 }
+
+const named = { directory: 'A folder', symlink: 'A symbolic link', other: 'A pipe, a socket or a device' } as const

@@ -208,10 +208,14 @@ export function createLink(temporary: string, target: string, path: string): voi
     linkSync(temporary, target)
   } catch (error) {
     if (isErrno(error, 'EEXIST'))
-      throw new OperationError('FILE_EXISTS', `File already exists: ${path}. Use async_update to change it.`, {
-        path,
-        cause: error
-      })
+      throw new OperationError(
+        'FILE_EXISTS',
+        `Another program has just made something at ${path}. Look at it with async_list.`,
+        {
+          path,
+          cause: error
+        }
+      )
     // File systems without hard links (FAT, some network ones).
     if (!isUnsupported(error) && !isErrno(error, 'EMLINK')) throw error
     renameSync(temporary, target)

@@ -4,9 +4,14 @@ import type { ListOutput } from '../../../schemas/list.ts'
 
 export type Listing = Static<typeof ListOutput>
 
-/** One relative address a line, percent-encoded where a name needs it; that of a folder ends with a slash. */
-export function folderAsText({ entries }: Listing): string {
-  return entries.map(({ name, type }) => `${addressOf(name)}${type === 'directory' ? '/' : ''}\n`).join('')
+/**
+ * One relative address a line, percent-encoded where a name needs it; that of a folder ends with a slash.
+ * @param path as it was asked for: behind one without a slash at its end, addresses are relative to the folder above
+ */
+export function folderAsText({ entries }: Listing, path: string): string {
+  const last = path.slice(path.lastIndexOf('/') + 1)
+  const start = ['', '.', '..'].includes(last) ? '' : `${addressOf(last)}/`
+  return entries.map(({ name, type }) => `${start}${addressOf(name)}${type === 'directory' ? '/' : ''}\n`).join('')
 }
 
 /** Relative to the address that was asked for; undefined on the last page. */

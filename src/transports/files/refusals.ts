@@ -13,6 +13,11 @@ export function unnamed(
   return OperationError.fromWire({ ...refusal.toWire(), code: 'PRECONDITION_REQUIRED', message, path })
 }
 
+export function notAsAsked(path: string): OperationError {
+  const message = `${path}: another version than If-Match or If-Unmodified-Since asks for. Leave the header out to get this one.`
+  return new OperationError('PRECONDITION_FAILED', message, { path })
+}
+
 export function inPart(path: string): OperationError {
   return new OperationError(
     'INVALID_REQUEST',

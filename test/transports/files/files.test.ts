@@ -1,4 +1,6 @@
 // Files over plain HTTP: bytes as they are, versions as entity tags, and the same refusals as the operations give.
+import { spawnSync } from 'node:child_process'
+import { symlinkSync, utimesSync } from 'node:fs'
 import { request as send, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
@@ -110,6 +112,175 @@ t.test('a folder is JSON, or a list of addresses for who asks for text, page by 
     error_code: 'INVALID_REQUEST',
     message: /did you mean "limit"/
   })
+})
+
+t.test('the addresses of a folder lead to its files, with a slash behind its own or not', async (t) => {
+  const { http, server, tree } = await start(t, { 'sub/a b': 'below', 'sub/deep/x': 'deep', x: 'above' })
+  const folders = [
+    'sub',
+    'sub/',
+    'sub/deep',
+    '',
+    `/${tree.root}/sub`.slice(1),
+    `${tree.root}/sub/`,
+    'sub?pattern=**/*',
+    'sub?limit=1'
+  ]
+  for (const folder of folders) {
+    const { text } = await http('GET', folder, { accept: 'text/plain' })
+    const addresses = text.split('\n').slice(0, -1)
+    t.ok(addresses.length > 0, folder)
+    for (const address of addresses) {
+      const found = await fetch(new URL(address, `${server.url}/files/${folder}`))
+      t.equal(found.status, 200, `${folder}: ${address}`)
+      const isFolder = address.endsWith('/')
+      t.equal(found.headers.get('etag') === null, isFolder, address)
+      if (!isFolder) t.not(await found.text(), folder === '' ? 'below' : 'above', address)
+    }
+  }
+})
+
+const then = new Date('2001-02-03T04:05:06.700Z')
+const dates = {
+  before: 'Sat, 03 Feb 2001 04:05:06 GMT',
+  exact: 'Sat, 03 Feb 2001 04:05:07 GMT',
+  after: 'Sunday, 04-Feb-01 00:00:00 GMT',
+  asctime: 'Sun Feb  4 00:00:00 2001',
+  none: 'yesterday'
+}
+
+/** For a file that has the content `f`: RFC 9110, 13.2.2. */
+const conditions: readonly (readonly [methods: string, headers: Record<string, string>, status: number])[] = [
+  ['GET HEAD', { 'if-match': tag('f') }, 200],
+  ['GET HEAD', { 'if-match': `"x", ${tag('f')}` }, 200],
+  ['GET HEAD', { 'if-match': '*' }, 200],
+  ['GET HEAD', { 'if-match': tag('g') }, 412],
+  ['GET HEAD', { 'if-match': `W/${tag('f')}` }, 412],
+  ['GET HEAD', { 'if-none-match': tag('f') }, 304],
+  ['GET HEAD', { 'if-none-match': `"x", W/${tag('f')}` }, 304],
+  ['GET HEAD', { 'if-none-match': '*' }, 304],
+  ['GET HEAD', { 'if-none-match': tag('g') }, 200],
+  ['GET HEAD', { 'if-modified-since': dates.before }, 200],
+  ['GET HEAD', { 'if-modified-since': dates.exact }, 304],
+  ['GET HEAD', { 'if-modified-since': dates.after }, 304],
+  ['GET HEAD', { 'if-modified-since': dates.asctime }, 304],
+  ['GET HEAD', { 'if-modified-since': dates.none }, 200],
+  ['GET HEAD', { 'if-unmodified-since': dates.before }, 412],
+  ['GET HEAD', { 'if-unmodified-since': dates.exact }, 200],
+  ['GET HEAD', { 'if-unmodified-since': dates.asctime }, 200],
+  ['GET HEAD', { 'if-unmodified-since': dates.none }, 200],
+  // If-Match comes before If-Unmodified-Since, and If-None-Match before If-Modified-Since.
+  ['GET HEAD', { 'if-match': tag('f'), 'if-unmodified-since': dates.before }, 200],
+  ['GET HEAD', { 'if-match': tag('g'), 'if-unmodified-since': dates.after }, 412],
+  ['GET HEAD', { 'if-none-match': tag('g'), 'if-modified-since': dates.after }, 200],
+  ['GET HEAD', { 'if-none-match': tag('f'), 'if-modified-since': dates.before }, 304],
+  // What must be the case comes before what the client has.
+  ['GET HEAD', { 'if-match': tag('g'), 'if-none-match': tag('f') }, 412],
+  ['GET HEAD', { 'if-match': tag('f'), 'if-none-match': tag('f') }, 304],
+  ['GET HEAD', { 'if-unmodified-since': dates.before, 'if-none-match': tag('f') }, 412],
+  ['GET', { range: 'bytes=0-0', 'if-match': tag('g') }, 412],
+  ['GET', { range: 'bytes=0-0', 'if-none-match': tag('f') }, 304],
+  ['GET', { range: 'bytes=0-0', 'if-range': tag('f') }, 206],
+  ['GET', { range: 'bytes=0-0', 'if-range': `W/${tag('f')}` }, 200],
+  ['GET', { range: 'bytes=0-0', 'if-range': dates.exact }, 200],
+  ['GET', { range: 'bytes=0-0', 'if-range': tag('g') }, 200],
+  ['HEAD', { range: 'bytes=0-0', 'if-range': tag('f') }, 200],
+  ['GET', { 'if-range': tag('g') }, 200],
+  ['PUT PATCH DELETE', { 'if-match': tag('g') }, 412],
+  ['PUT PATCH DELETE', { 'if-match': tag('f'), 'if-unmodified-since': dates.before }, 200],
+  ['PUT PATCH DELETE', { 'if-match': `W/${tag('f')}` }, 400],
+  ['PUT PATCH DELETE', { 'if-match': `${tag('f')}, "x"` }, 400],
+  ['PUT PATCH DELETE', { 'if-match': tag('f'), 'if-none-match': '*' }, 400],
+  ['PUT PATCH DELETE', { 'if-none-match': tag('g') }, 400],
+  ['PUT PATCH DELETE', { 'if-unmodified-since': dates.after }, 428],
+  ['PUT PATCH DELETE', { 'if-unmodified-since': dates.before }, 428],
+  ['PUT PATCH DELETE', { 'if-unmodified-since': dates.none }, 428],
+  // Only reads are asked for that; what a range would be of is a read, too.
+  ['PUT PATCH DELETE', { 'if-match': tag('f'), 'if-modified-since': dates.after }, 200],
+  ['PUT PATCH DELETE', { 'if-match': tag('f'), range: 'bytes=0-0', 'if-range': tag('g') }, 200],
+  ['PUT', { 'if-none-match': '*' }, 412],
+  ['PUT', { 'if-match': '*' }, 428],
+  ['DELETE', { 'if-match': '*' }, 200],
+  ['DELETE', { 'if-none-match': '*' }, 400]
+]
+
+t.test('each condition of a request on a file is obeyed or refused', async (t) => {
+  const { http, tree } = await start(t)
+  for (const [methods, headers, status] of conditions) {
+    for (const method of methods.split(' ')) {
+      tree.write('f', 'f')
+      utimesSync(tree.path('f'), then, then)
+      const body = { PUT: 'new', PATCH: JSON.stringify({ patches: [{ old_string: 'f', new_string: 'new' }] }) }[method]
+      const type = method === 'PATCH' ? { 'content-type': 'application/json' } : {}
+      const answer = await http(method, 'f', { ...headers, ...type }, body)
+      const title = `${method} ${JSON.stringify(headers)}`
+      t.equal(answer.status, status, title)
+      const isRead = ['GET', 'HEAD'].includes(method)
+      if (isRead || status >= 400) t.equal(tree.read('f'), 'f', title)
+      if (isRead && status === 412)
+        t.match(method === 'HEAD' || answer.json()['error_code'], method === 'HEAD' || 'PRECONDITION_FAILED')
+      if (isRead && status < 400)
+        t.match([answer.header('etag'), answer.header('last-modified')], [tag('f'), dates.exact])
+      if (status === 304 || method === 'HEAD') t.equal(answer.bytes.length, 0, title)
+    }
+  }
+  for (const [headers, status] of [
+    [{ 'if-match': tag('f') }, 412],
+    [{ 'if-match': '*' }, 200],
+    [{ 'if-none-match': '*' }, 304],
+    [{ 'if-none-match': tag('f') }, 200],
+    [{ 'if-unmodified-since': dates.before }, 200],
+    [{ 'if-modified-since': dates.after }, 200]
+  ] as const)
+    t.equal((await http('GET', '', headers)).status, status, `a folder, ${JSON.stringify(headers)}`)
+  t.equal((await http('GET', 'gone', { 'if-match': tag('f') })).status, 404, 'what is not there has no version')
+})
+
+t.test('the time of an answer shows whether a later version is another one', async (t) => {
+  const { http, tree } = await start(t, { f: 'f' })
+  const first = await http('GET', 'f')
+  const modified = first.header('last-modified') ?? ''
+  t.ok(Date.parse(modified) <= Date.now(), 'not in the future')
+  tree.write('f', 'g')
+  const later = await http('GET', 'f', { 'if-modified-since': modified })
+  t.match([later.status, later.text], [200, 'g'], 'changed within the same second')
+})
+
+t.test(
+  'what is no file and in the way is called what it is, and has no version to name',
+  { skip: process.platform === 'win32' },
+  async (t) => {
+    const { http, server, tree } = await start(t, { 'folder/x': '', f: '' })
+    spawnSync('mkfifo', [tree.path('pipe')])
+    symlinkSync('nowhere', tree.path('link'))
+    const ann = await connect(t, 'rest', server.url, 'ann')
+    for (const [path, message] of [
+      ['folder', /^A folder is at folder/],
+      ['pipe', /^A pipe, a socket or a device is at pipe/]
+    ] as const) {
+      t.match(await ann.call('async_write', { path, content: '' }), { error_code: 'FILE_EXISTS', message })
+      t.match(await ann.call('async_rename', { old_path: 'f', new_path: path }), { error_code: 'FILE_EXISTS', message })
+      const put = await http('PUT', path, {}, 'x')
+      t.match([put.status, put.json()], [409, { error_code: 'FILE_EXISTS', message }])
+    }
+    const linked = await ann.call('async_rename', { old_path: 'f', new_path: 'link' })
+    t.match(linked, { error_code: 'FILE_EXISTS', message: /^A symbolic link is at link/ })
+  }
+)
+
+t.test('PUT takes any type, also one of no valid form, and HEAD is among the methods', async (t) => {
+  const { http, server, tree } = await start(t)
+  for (const type of ['text', '', 'a/b/c', ';', 'text/plain; charset', 'application/json']) {
+    t.equal((await http('PUT', `f-${type.length}`, { 'content-type': type }, 'x')).status, 201, type)
+    t.equal(tree.read(`f-${type.length}`), 'x')
+  }
+  t.equal((await http('PATCH', 'f-4', { 'content-type': 'text', 'if-match': tag('x') }, 'x')).status, 415)
+  for (const path of ['/health', '/locks', '/files/f-4']) {
+    const refused = await fetch(`${server.url}${path}`, { method: 'POST' })
+    t.match([refused.status, refused.headers.get('allow')], [405, /GET, HEAD/], path)
+    t.equal((await fetch(`${server.url}${path}`, { method: 'HEAD' })).status, 200, path)
+  }
+  t.notMatch((await fetch(`${server.url}/events`, { method: 'POST' })).headers.get('allow'), 'HEAD')
 })
 
 t.test('PUT creates, replaces the version that If-Match names, and refuses every other', async (t) => {
@@ -318,7 +489,7 @@ t.test(
     t.match(await raw('/files/%zz'), { status: 400, body: { error_code: 'INVALID_REQUEST' } })
     t.match(await raw('/files/.async-crud-mcp/x'), { status: 403, body: { error_code: 'ACCESS_DENIED' } })
     const post = await http('POST', 'a/b', {}, 'x')
-    t.match([post.status, post.header('allow')], [405, 'GET, PUT, PATCH, DELETE'])
+    t.match([post.status, post.header('allow')], [405, 'GET, HEAD, PUT, PATCH, DELETE'])
   }
 )
 
