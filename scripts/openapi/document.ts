@@ -35,7 +35,7 @@ export function createOpenApi({ operations, version, calls }: Sources): JsonObje
     '/docs': { get: describePage('/docs', docs, workshop) },
     '/files/{path}': describeFiles(workshop)
   }
-  for (const [path, item] of Object.entries(paths as Record<string, { get: JsonObject }>))
+  for (const [path, item] of Object.entries(paths as Record<string, { get: DescribedGet }>))
     if (path !== '/events') paths[path] = { ...item, head: describeHead(item.get) }
   for (const operation of operations) paths[`/${operation.name}`] = { post: describeOperation(operation, workshop) }
   const agentId = describeAgentId(workshop)
@@ -72,15 +72,21 @@ export function createOpenApi({ operations, version, calls }: Sources): JsonObje
   }
 }
 
+interface DescribedGet extends JsonObject {
+  readonly operationId: string
+  readonly summary: string
+  readonly responses: Readonly<Record<string, JsonObject>>
+}
+
 /** What GET answers, without its bodies. */
-function describeHead({ operationId, summary, responses, ...get }: JsonObject): JsonObject {
-  const bare = Object.entries(responses as Record<string, JsonObject>).map(([status, { content: _, ...response }]) => [
+function describeHead({ operationId, summary, responses, ...get }: DescribedGet): JsonObject {
+  const bare = Object.entries(responses).map(([status, response]) => [
     status,
-    response
+    Object.fromEntries(Object.entries(response).filter(([name]) => name !== 'content'))
   ])
   return {
-    operationId: `${String(operationId)}_headers`,
-    summary: `${String(summary)}: the headers alone`,
+    operationId: `${operationId}_headers`,
+    summary: `${summary}: the headers alone`,
     ...get,
     responses: Object.fromEntries(bare) as JsonObject
   }

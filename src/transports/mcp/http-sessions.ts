@@ -22,6 +22,9 @@ export interface McpSessionsOptions extends McpServerOptions {
   readonly holdsLeases: (connection: string) => Promise<boolean>
 }
 
+/** A stream that another one has replaced gets this long to be read to its end. */
+const lingerMs = 1000
+
 interface Session {
   /** Of calls that the SDK does not see; undefined until the session has its id. */
   direct: DirectScope | undefined
@@ -34,8 +37,8 @@ interface Session {
   hadStream: boolean
   /** Runs while nothing is open. */
   away: NodeJS.Timeout | undefined
-  /** Call it when there is such a stream. */
-  wake: () => void
+  /** Call it when there is a new one. */
+  renew: () => void
   /** Milliseconds since the epoch. */
   lastUsed: number
 }
@@ -85,9 +88,14 @@ export function createMcpSessions(options: McpSessionsOptions) {
     request: Request,
     requestOptions: McpHandlerRequestOptions | undefined
   ): Promise<Response> {
-    const answered = await session.transport.handleRequest(request, requestOptions)
-    // A second stream is refused.
-    if (request.method !== 'GET' || !answered.ok || response.destroyed) return answered
+    let answered = await session.transport.handleRequest(request, requestOptions)
+    if (request.method !== 'GET') return answered
+    if (answered.status === 409) {
+      // The SDK keeps to its one stream, which may be dead. Its client knows better: the new one takes over.
+      dropStream(session)
+      answered = await session.transport.handleRequest(request, requestOptions)
+    }
+    if (!answered.ok || response.destroyed) return answered
     session.stream = response
     session.hadStream = true
     // Node holds the headers back until the first bytes, which may be the SDK's keep-alive after 15 s.
@@ -100,8 +108,14 @@ export function createMcpSessions(options: McpSessionsOptions) {
       // The SDK would notice only at its next keep-alive, and until then refuse a client that opens the stream again.
       session.transport.closeStandaloneSSEStream()
     })
-    session.wake()
+    session.renew()
     return answered
+  }
+
+  /** Ends the stream of a session; a dead one would not end by itself. */
+  function dropStream({ transport, stream }: Session): void {
+    transport.closeStandaloneSSEStream()
+    if (stream !== undefined) setTimeout(() => stream.destroy(), lingerMs).unref()
   }
 
   async function openSession(): Promise<Session> {
@@ -119,14 +133,14 @@ export function createMcpSessions(options: McpSessionsOptions) {
       stream: undefined,
       hadStream: false,
       away: undefined,
-      wake: () => {},
+      renew: () => {},
       lastUsed: Date.now()
     }
     const server = createMcpServer(options, {
       onCancelled: (requestId) => endCancelled(transport, requestId),
       isBehind: () => session.stream?.writableNeedDrain === true,
       isAway: () => session.stream === undefined,
-      onWaker: (wake) => (session.wake = wake)
+      onRenewal: (renew) => (session.renew = renew)
     })
     server.onerror = onError
     await server.connect(transport)

@@ -39,7 +39,7 @@ export interface ClientLink {
   /** True while no connection could carry a notice to the client. Default: never. */
   readonly isAway?: () => boolean
   /** Gets the function to call when there is one again. */
-  readonly onWaker?: (wake: () => void) => void
+  readonly onRenewal?: (renew: () => void) => void
 }
 
 /** Answers the first message of a client, and nothing else. */
@@ -82,7 +82,7 @@ function serveResources(server: Server, options: McpServerOptions): void {
 
 /** For the 2025 era; later clients listen, which the SDK serves. */
 function serveSubscriptions(server: Server, options: McpServerOptions, link: ClientLink): void {
-  const { isBehind = () => false, isAway = () => false, onWaker } = link
+  const { isBehind = () => false, isAway = () => false, onRenewal } = link
   const { updates, maxResources } = options
   const subscriptions = createSubscriptions({
     updates,
@@ -92,7 +92,7 @@ function serveSubscriptions(server: Server, options: McpServerOptions, link: Cli
     // The end of its session shows that a client has gone.
     send: (uri) => void server.sendResourceUpdated({ uri }).catch(() => {})
   })
-  onWaker?.(subscriptions.wake)
+  onRenewal?.(subscriptions.renew)
   server.setRequestHandler('resources/subscribe', async ({ params: { uri } }) => {
     await orProtocolError(subscriptions.subscribe([uri]), uri)
     return {}

@@ -10,7 +10,7 @@ export interface SubscriptionsOptions {
   readonly send: (uri: string) => void
   /** True while the client has not read what it was sent: changes in that time are sent once, later. */
   readonly isBehind: () => boolean
-  /** True while nothing can carry a notice to the client; call `wake` when that ends. Default: never. */
+  /** True while nothing can carry a notice to the client. Default: never. */
   readonly isAway?: () => boolean
 }
 
@@ -19,11 +19,16 @@ export type Subscriptions = ReturnType<typeof createSubscriptions>
 /** Shortest time between two notices of a file that changes all the time. */
 const pauseMs = 100
 
+/** Within this time TCP gives a connection up whose other end confirms nothing: an older notice has arrived. */
+const unconfirmedMs = 30 * 60_000
+
 export function createSubscriptions(options: SubscriptionsOptions) {
   const { updates, maxResources, send, isBehind, isAway = () => false } = options
   const ends = new Map<string, () => void>()
   /** Changed since their last notice; no more than there are subscriptions. */
   const changed = new Set<string>()
+  /** When each file's last notice was given to the present stream: of one that is dead, it may have arrived or not. */
+  const sent = new Map<string, number>()
   let pause: NodeJS.Timeout | undefined
   let isClosed = false
 
@@ -40,13 +45,17 @@ export function createSubscriptions(options: SubscriptionsOptions) {
     if (isBehind()) return
     const due = [...changed]
     changed.clear()
-    for (const uri of due) send(uri)
+    for (const uri of due) {
+      sent.set(uri, Date.now())
+      send(uri)
+    }
   }
 
   function remove(uri: string): void {
     ends.get(uri)?.()
     ends.delete(uri)
     changed.delete(uri)
+    sent.delete(uri)
   }
 
   function close(): void {
@@ -88,8 +97,11 @@ export function createSubscriptions(options: SubscriptionsOptions) {
       await updates.ready()
       if (!isClosed && isWanted()) add(uris)
     },
-    /** Notices can reach the client again. */
-    wake: (): void => {
+    /** A new stream carries the notices from now on, and those again that the one before may not have delivered. */
+    renew: (): void => {
+      const since = Date.now() - unconfirmedMs
+      for (const [uri, at] of sent) if (at > since) changed.add(uri)
+      sent.clear()
       if (pause === undefined) flush()
     },
     remove,

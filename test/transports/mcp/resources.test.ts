@@ -5,6 +5,7 @@ import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.j
 import { StdioClientTransport as LegacyStdio } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import { EventEmitter, once } from 'node:events'
+import { request, type IncomingMessage, type ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
@@ -295,6 +296,74 @@ t.test('a session without a stream is told when it opens one, and costs nothing 
   t.match(text, /notifications\/resources\/updated.*a\.txt/)
 })
 
+t.test('a new stream of a session takes over from a dead one, with what that may not have delivered', async (t) => {
+  const { server, writer, uri } = await makeWorld(t)
+  const streams: ServerResponse[] = []
+  server.app.server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    if (request.method === 'GET') streams.push(response)
+  })
+  const headers = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
+  const clientInfo = { name: 'raw', version: '1' }
+  const post = async (message: object, own: object = {}) =>
+    fetch(`${server.url}/mcp`, {
+      method: 'POST',
+      headers: { ...headers, ...own },
+      body: JSON.stringify({ jsonrpc: '2.0', ...message })
+    })
+  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo }
+  const opened = await post({ id: 1, method: 'initialize', params })
+  const session = { 'mcp-session-id': opened.headers.get('mcp-session-id') ?? '', 'mcp-protocol-version': '2025-06-18' }
+  await (await post({ method: 'notifications/initialized' }, session)).text()
+  for (const name of ['a.txt', 'never.txt'])
+    await (await post({ id: 2, method: 'resources/subscribe', params: { uri: uri(name) } }, session)).text()
+
+  // The client does not read it: what is sent stays on its way, as on a connection whose other end has lost its network.
+  const dead = request(`${server.url}/mcp`, { headers: { ...headers, ...session } })
+  t.teardown(() => dead.destroy())
+  dead.on('error', () => {}).end()
+  const [silent] = (await once(dead, 'response')) as [IncomingMessage]
+  t.equal(silent.statusCode, 200)
+  const before = streams[0]?.socket?.bytesWritten ?? 0
+  await writer.call('async_append', { path: 'a.txt', content: 'x' })
+  await until(() => (streams[0]?.socket?.bytesWritten ?? 0) > before)
+
+  const bad = await fetch(`${server.url}/mcp`, { headers: { ...session, accept: 'text/plain' } })
+  t.equal(bad.status, 406, 'a request that is refused ends no stream')
+  t.notOk(streams[0]?.writableEnded)
+  const next = await fetch(`${server.url}/mcp`, { headers: { ...headers, ...session } })
+  t.equal(next.status, 200, 'it is not refused')
+  const reader = readText(next)
+  t.match(await reader.until(/a\.txt/), /resources\/updated/, 'what the dead one was given comes again')
+  await writer.call('async_append', { path: 'never.txt', content: 'x' })
+  t.notMatch(await reader.until(/never\.txt/), /a\.txt.*a\.txt/s, 'once')
+  await until(() => streams[0]?.destroyed === true)
+  const third = await fetch(`${server.url}/mcp`, { headers: { ...headers, ...session } })
+  t.equal(third.status, 200)
+  t.match(await readText(third).until(/never\.txt/), /updated/)
+  await reader.end()
+})
+
+function readText({ body }: Response) {
+  const decoder = new TextDecoder()
+  const chunks = (body as ReadableStream<Uint8Array>).getReader()
+  let text = ''
+  return {
+    /** What has come so far, as soon as it has this. */
+    async until(pattern: RegExp): Promise<string> {
+      while (!pattern.test(text)) {
+        const { done, value } = await chunks.read()
+        if (done) throw new Error(`the stream ended: ${text}`)
+        text += decoder.decode(value)
+      }
+      return text
+    },
+    /** Resolves when the server has ended it. */
+    async end(): Promise<void> {
+      while (!(await chunks.read()).done);
+    }
+  }
+}
+
 t.test('who has no stream is not looked at again until he has', async (t) => {
   const sent: string[] = []
   let isAway = true
@@ -316,7 +385,7 @@ t.test('who has no stream is not looked at again until he has', async (t) => {
   await untilLookedAgain()
   t.equal(looks, 1)
   isAway = false
-  subscriptions.wake()
+  subscriptions.renew()
   t.strictSame(sent, ['one'])
   subscriptions.close()
 })
