@@ -46,8 +46,7 @@ export function createSteadier(stage: Stage): Steadier {
   const tokens = createRanks()
   return function toSteady(value: Json, key = ''): Json {
     if (typeof value === 'string') {
-      // The numbers of versions begin with the time.
-      if (key === 'next_cursor' && /^\d+$/.test(value)) return '3'
+      if (key === 'next_cursor') return toSteadyCursor(value)
       return times[key] ?? steadyText(value, stage, tokens)
     }
     if (typeof value === 'number') return key === 'fencing_token' ? tokens(value) : (numbers[key] ?? value)
@@ -56,6 +55,15 @@ export function createSteadier(stage: Stage): Steadier {
     if (typeof value !== 'object' || value === null) return value
     return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, toSteady(inner, name)]))
   }
+}
+
+/** The numbers of versions begin with the time: behind the mark of its query, a cursor of async_history has one. */
+function toSteadyCursor(cursor: string): string {
+  const bytes = Buffer.from(cursor, 'base64url')
+  const mark = bytes.subarray(0, 6)
+  return /^\d+$/.test(bytes.subarray(6).toString())
+    ? Buffer.concat([mark, Buffer.from('3')]).toString('base64url')
+    : cursor
 }
 
 /** As if all had happened in the last slice. */

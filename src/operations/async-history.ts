@@ -3,11 +3,11 @@ import { setImmediate } from 'node:timers/promises'
 import { contract } from '../../schemas/contract.ts'
 import type { HistoryInput, HistoryOutput, HistoryVersion } from '../../schemas/history.ts'
 import type { Static } from '../../schemas/typebox.ts'
-import { OperationError } from '../errors.ts'
 import type { Version } from '../engine/versions/version.ts'
 import { decodeIfText } from '../engine/files/text.ts'
 import type { OperationContext } from '../engine/context.ts'
 import { defineOperation, pathErrors } from './definition/define.ts'
+import { readCursor, toCursor } from './query-cursor.ts'
 import { timestamp } from '../support/timestamp.ts'
 import { shownPath } from '../engine/notices/shown-path.ts'
 
@@ -33,7 +33,8 @@ interface Entry {
 async function show(input: HistoryInput, context: OperationContext): Promise<Static<typeof HistoryOutput>> {
   const { path, by_agent, change_set, limit, cursor } = input
   const { files, history } = context
-  const before = cursor === undefined ? Infinity : readCursor(cursor)
+  const query = [path, by_agent, change_set]
+  const before = cursor === undefined ? Infinity : Number(readCursor(cursor, query, path).toString())
   // A link has changes of its own, beside those of the file that it leads to.
   const reaches = ['target', 'entry'] as const
   const named = path === undefined ? history.paths() : reaches.map((reach) => files.resolve(path, reach).path)
@@ -56,20 +57,11 @@ async function show(input: HistoryInput, context: OperationContext): Promise<Sta
   return {
     status: 'ok',
     versions,
-    ...(found.length > limit && last !== undefined && { next_cursor: String(last.version.seq) }),
+    ...(found.length > limit &&
+      last !== undefined && { next_cursor: toCursor(Buffer.from(String(last.version.seq)), query) }),
     ...(history.forgottenAt !== undefined && { forgotten_before: timestamp(history.forgottenAt) }),
     timestamp: timestamp()
   }
-}
-
-/** @throws OperationError INVALID_REQUEST for a cursor that no answer contained */
-function readCursor(cursor: string): number {
-  const seq = Number(cursor)
-  if (Number.isSafeInteger(seq) && seq > 0 && String(seq) === cursor) return seq
-  throw new OperationError(
-    'INVALID_REQUEST',
-    'cursor is not valid: pass next_cursor of the previous answer, unchanged.'
-  )
 }
 
 /** Lines are counted for this long, in milliseconds: the answer omits them for the remaining versions. */

@@ -12,6 +12,7 @@ import type { OperationContext } from '../engine/context.ts'
 import { countSteps } from '../engine/progress.ts'
 import { defineOperation, pathErrors } from './definition/define.ts'
 import { glanceAt } from './change/file-version.ts'
+import { readCursor, toCursor } from './query-cursor.ts'
 import { timestamp } from '../support/timestamp.ts'
 
 export const asyncList = defineOperation({
@@ -35,13 +36,14 @@ async function list(input: ListInput, context: OperationContext): Promise<Static
     ...files.roots.slice(0, 1).map(({ given }) => resolve(given, path)),
     files.resolve(path, 'target').path
   ]
+  const query = [path, pattern, recursive, ignore]
   const steps = countSteps(context.progress, 'entries')
   const found = await files.list(path, {
     search: toSearch(pattern, recursive, spellings),
     searchKey: JSON.stringify([pattern, recursive]),
     ignore,
     limit,
-    after: cursor === undefined ? undefined : decodeCursor(cursor, path),
+    after: cursor === undefined ? undefined : toName(readCursor(cursor, query, path)),
     maxEntries: context.config.crud.max_list_entries,
     signal: context.signal,
     onExamined: steps?.add
@@ -61,7 +63,7 @@ async function list(input: ListInput, context: OperationContext): Promise<Static
     pattern,
     recursive,
     ...(found.unreadable.length > 0 && { unreadable_directories: found.unreadable.slice(0, maxUnreadable) }),
-    ...(found.lastName !== undefined && { next_cursor: encodeCursor(found.lastName) }),
+    ...(found.lastName !== undefined && { next_cursor: toCursor(toBytes(found.lastName), query) }),
     timestamp: timestamp(),
     entries
   }
@@ -79,12 +81,12 @@ function toEntry({ name, type, stat }: ListedEntry, hash: string | null | undefi
   }
 }
 
-/** The hash of a file whose version is known and unchanged; if its times cannot show that, its bytes are read again. */
+/** The hash of a file whose version is known and unchanged; if its times cannot show that yet, its bytes are read again. */
 async function knownHash(context: OperationContext, { type, stat }: ListedEntry, path: string): Promise<string | null> {
   const known = context.history.known(path)
   if (type !== 'file' || known?.identity === undefined) return null
   if (!isSameIdentity(known.identity, identityOf(stat))) return null
-  if (known.identity.isTrusted) return known.hash
+  if (known.identity.isSettled === true) return known.hash
   return rehash(context, path)
 }
 
@@ -100,21 +102,4 @@ async function rehash(context: OperationContext, path: string): Promise<string |
     if (error instanceof OperationError) return null
     throw error
   }
-}
-
-function encodeCursor(name: string): string {
-  return toBytes(name).toString('base64url')
-}
-
-/** @throws OperationError INVALID_REQUEST for a cursor that no answer contained */
-function decodeCursor(cursor: string, path: string): string {
-  const name = toName(Buffer.from(cursor, 'base64url'))
-  if (encodeCursor(name) === cursor) return name
-  throw new OperationError(
-    'INVALID_REQUEST',
-    'cursor is not valid: pass next_cursor of the previous answer, unchanged.',
-    {
-      path
-    }
-  )
 }

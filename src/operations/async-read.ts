@@ -41,12 +41,20 @@ export const asyncRead = defineOperation({
 
 export type ReadAnswer = Static<typeof ReadOutput>
 
+/** Called with what an answer will show, before the agent counts as having seen it; may throw instead. */
+export type Take = (shown: Pick<ReadAnswer, 'content' | 'diff'>) => void
+
 export async function readOne(
   input: Omit<ReadInput, 'agent_id' | 'include_modified'> & Partial<Pick<ReadInput, 'include_modified'>>,
-  context: OperationContext
+  context: OperationContext,
+  take: Take = () => {}
 ): Promise<ReadAnswer> {
   const { path, snapshot } = input
-  if (snapshot !== undefined) return { ...(await readSnapshot(input, snapshot, context)), snapshot }
+  if (snapshot !== undefined) {
+    const answer = await readSnapshot(input, snapshot, context)
+    take(answer)
+    return { ...answer, snapshot }
+  }
   // A reader waits for writers only, for the longest time allowed (PRD 4.1).
   const options = { operation: 'async_read', timeout: context.config.crud.max_timeout }
   const { version, canonicalPath } = await withLocks(
@@ -55,7 +63,7 @@ export async function readOne(
     options,
     async ([place]) => ({ version: await readVersion(context, place!, path), canonicalPath: place!.path })
   )
-  return present(input, version, canonicalPath, context)
+  return present(input, version, canonicalPath, context, take)
 }
 
 type ReadOneInput = Parameters<typeof readOne>[0]
@@ -84,7 +92,8 @@ export async function present(
   input: ReadOneInput,
   version: FileVersion,
   canonicalPath: string,
-  context: OperationContext
+  context: OperationContext,
+  take: Take = () => {}
 ): Promise<ReadAnswer> {
   const { path, offset, limit, encoding = context.config.crud.default_encoding, known_hash, diff_format } = input
   if (version.bytes.length > largeBytes) await largeTurn()
@@ -100,6 +109,7 @@ export async function present(
   }
   const { lines, returned, total, content } = now.selection
   const news = known_hash === undefined ? undefined : await newsSince(known_hash, now, context)
+  take(news ?? { content })
   const { agentId } = context.caller
   const named = { path: canonicalPath, given: path, hash: version.hash }
   if (news === undefined) {

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { Contention } from '../../schemas/contention.ts'
 import type { ErrorEnvelope } from '../../schemas/errors.ts'
 import { OperationError, toOperationError } from '../errors.ts'
-import { asyncRead, readOne, type ReadAnswer } from './async-read.ts'
+import { asyncRead, readOne, type Take } from './async-read.ts'
 import { asyncUpdate, updateOne, type Updated } from './async-update.ts'
 import { asyncWrite, writeOne } from './async-write.ts'
 import { createInputCheck, type InputCheck } from './definition/check-input.ts'
@@ -39,11 +39,13 @@ export const asyncBatchRead = defineOperation({
     const isAllowed = files.length <= context.config.crud.max_batch_files
     const together = consistent && isAllowed ? await readTogether(files, checkReadItem, context) : undefined
     const answer = await runBatch(files, checkReadItem, context, async (item, itsContext) => {
-      if (bytes > max_batch_answer_bytes) throw answerFull(item.path, max_batch_answer_bytes)
+      const take: Take = (shown) => {
+        const size = sizeOf(shown)
+        if (bytes + size > max_batch_answer_bytes) throw answerFull(item.path, max_batch_answer_bytes)
+        bytes += size
+      }
       const input = { ...item, ...(diff_format !== undefined && { diff_format }) }
-      const result = await (together === undefined ? readOne(input, itsContext) : together.answer(input))
-      bytes += sizeOf(result)
-      return result
+      return together === undefined ? readOne(input, itsContext, take) : together.answer(input, take)
     })
     return together === undefined ? answer : { ...answer, snapshot: together.snapshot }
   }
@@ -201,7 +203,7 @@ function pathOf(item: unknown): string | undefined {
 }
 
 /** Bytes of the file in an answer. */
-function sizeOf({ content, diff }: ReadAnswer): number {
+function sizeOf({ content, diff }: Parameters<Take>[0]): number {
   if (content !== undefined) return Buffer.byteLength(content)
   return diff === undefined ? 0 : JSON.stringify(diff).length
 }
@@ -214,6 +216,6 @@ function withoutDiff(result: Updated | Contention): Updated | Contention {
 }
 
 function answerFull(path: string, maxBytes: number): OperationError {
-  const message = `The answer already holds ${maxBytes} bytes (crud.max_batch_answer_bytes); ${path} was not read. Read it in another call.`
+  const message = `The answer has no room for ${path} within its ${maxBytes} bytes (crud.max_batch_answer_bytes). Read it in another call.`
   return new OperationError('FILE_TOO_LARGE', message, { path })
 }

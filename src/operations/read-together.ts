@@ -4,7 +4,7 @@ import type { OperationContext } from '../engine/context.ts'
 import { assertUnchanged, StaleFileError } from '../engine/files/preconditions.ts'
 import type { FileVersion } from '../engine/files/read-file.ts'
 import { OperationError } from '../errors.ts'
-import { present, type ReadAnswer } from './async-read.ts'
+import { present, type ReadAnswer, type Take } from './async-read.ts'
 import { readVersion } from './change/file-version.ts'
 import { snapshotNow } from './change/kept-version.ts'
 import type { InputCheck } from './definition/check-input.ts'
@@ -16,7 +16,7 @@ type Item = Omit<ReadInput, 'agent_id' | 'include_modified'>
 interface Together {
   readonly snapshot: string
   /** @throws OperationError why the file could not be read */
-  readonly answer: (input: Item) => Promise<ReadAnswer>
+  readonly answer: (input: Item, take: Take) => Promise<ReadAnswer>
 }
 
 type Found = { readonly version: FileVersion; readonly canonicalPath: string }
@@ -50,10 +50,10 @@ export async function readTogether(
     }
     return {
       snapshot: snapshotNow(context),
-      async answer(input) {
+      async answer(input, take) {
         const one = found.get(input.path)
         if (one === undefined || one instanceof OperationError) throw one ?? new Error(`not read: ${input.path}`)
-        return present(input, one.version, one.canonicalPath, context)
+        return present(input, one.version, one.canonicalPath, context, take)
       }
     }
   })

@@ -144,8 +144,9 @@ const live: Readonly<Record<string, LiveCase>> = {
     changed: 'error',
     look: async ({ ann }) => (await ann.call('async_list', { path: '.' }))['status']
   },
+  // The size of one of the two files.
   'crud.max_batch_answer_bytes': {
-    value: 1,
+    value: 4,
     byDefault: 'ok ok',
     changed: 'ok error',
     look: async ({ ann }) => (await readTwo(ann))['results'].map((result: Answer) => result['status']).join(' ')

@@ -148,6 +148,28 @@ t.test('a batch of contentions has an answer of bounded size', async (t) => {
   })
 })
 
+t.test('the answer of a batch of reads keeps to its bound, and what was left out was not seen', async (t) => {
+  const tree = makeTree(t, { a: 'a'.repeat(600), b: 'b'.repeat(600), c: 'c'.repeat(400), huge: 'h'.repeat(2000) })
+  const { url } = await startServer(t, tree.root, { crud: { max_batch_answer_bytes: 1000 } })
+  const client = await connect(t, 'rest', url, 'ann')
+  for (const consistent of [false, true]) {
+    const files = ['huge', 'a', 'b', 'c'].map((path) => ({ path }))
+    const { results, summary } = await client.call('async_batch_read', { files, consistent })
+    const [huge, a, b, c] = results as Answer[]
+    t.match([a, c], [{ status: 'ok' }, { status: 'ok' }], 'a smaller one still has room')
+    const refused = { status: 'error', error_code: 'FILE_TOO_LARGE', message: /no room.*another call/ }
+    t.match([huge, b], [refused, refused])
+    t.match(summary, { succeeded: 2, failed: 2 })
+  }
+  const bob = await connect(t, 'rest', url, 'bob')
+  for (const path of ['a', 'b']) await bob.call('async_append', { path, content: 'x' })
+  const { notices } = await client.call('async_status', {})
+  t.same(
+    (notices as Answer[]).map(({ path }) => path),
+    ['a']
+  )
+})
+
 t.test("a body nested without end is the caller's fault on every route", async (t) => {
   const tree = makeTree(t)
   const { url } = await startServer(t, tree.root)

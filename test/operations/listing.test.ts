@@ -208,3 +208,33 @@ t.test('the names of a large folder are sorted by their bytes', async (t) => {
   t.equal(found.length, count)
   t.strictSame(found, sorted.map(String))
 })
+
+t.test('a cursor belongs to its query: any other would skip entries without a sign', async (t) => {
+  const { client, tree } = await scene(t, ['a.md', 'b.ts', 'c.md', 'd.ts', 'sub/a.md', 'sub/b.md', 'sub/c.md'])
+  const list = async (input: object) => client.call('async_list', { path: '.', limit: 1, ...input })
+  const { next_cursor: cursor } = await list({ pattern: '*.ts' })
+  t.match(await list({ pattern: '*.ts', cursor, limit: 5, include_hashes: true }), { entries: [{ name: 'd.ts' }] })
+  for (const other of [
+    {},
+    { pattern: '*.md' },
+    { pattern: '*.ts', recursive: true },
+    { pattern: '*.ts', ignore: true },
+    { pattern: '*.ts', path: 'sub' }
+  ])
+    t.match(await list({ ...other, cursor }), { error_code: 'INVALID_REQUEST', message: /same parameters/ })
+
+  for (const name of ['a.md', 'b.ts'])
+    for (const agent_id of ['ann', 'bob'])
+      await client.call('async_append', { path: name, content: 'x', agent_id, change_set: `of ${agent_id}` })
+  t.equal(tree.read('a.md'), 'xx')
+  const history = async (input: object) => client.call('async_history', { limit: 1, ...input })
+  const { next_cursor: next } = await history({ by_agent: 'ann' })
+  t.match(await history({ by_agent: 'ann', cursor: next, limit: 9 }), { versions: [{ path: 'a.md', agent_id: 'ann' }] })
+  for (const other of [
+    {},
+    { by_agent: 'bob' },
+    { by_agent: 'ann', path: 'a.md' },
+    { by_agent: 'ann', change_set: 'of ann' }
+  ])
+    t.match(await history({ ...other, cursor: next }), { error_code: 'INVALID_REQUEST', message: /same parameters/ })
+})

@@ -318,7 +318,7 @@ const steps: readonly Step[] = [
     expect: {
       entries: [{ name: 'link' }, { name: 'new' }],
       total_entries: 4,
-      next_cursor: Buffer.from('new').toString('base64url')
+      next_cursor: /^[\w-]+$/
     }
   },
   {

@@ -10,14 +10,23 @@ export interface FileIdentity extends Readonly<Stamps> {
   readonly mode?: number
   /** False if the file had changed so shortly before that a further change may carry the very same times. */
   readonly isTrusted: boolean
+  /** True if it had not changed for so long that a program which writes through a memory map would have to change its times again. */
+  readonly isSettled?: boolean
 }
 
 /** File systems stamp changes with a coarse clock (a scheduler tick, up to 10 ms; FAT 2 s for mtime, yet it has no ctime to agree with). */
 const clockGrainNs = 50_000_000n
 
+/**
+ * A write through a memory map changes the times only if its page has been written to the disk since the one before: by default Linux does
+ * that after 30 to 35 seconds. File systems in memory (tmpfs) never do, nor do their times show such writes.
+ */
+const writebackNs = 60_000_000_000n
+
 export function identityOf({ dev, ino, size, mtimeNs, ctimeNs, mode }: BigIntStats, nowMs = Date.now()): FileIdentity {
-  const isTrusted = BigInt(Math.trunc(nowMs)) * 1_000_000n - ctimeNs > clockGrainNs
-  return { dev, ino, size, mtimeNs, ctimeNs, mode: Number(mode) & 0o7777, isTrusted }
+  const age = BigInt(Math.trunc(nowMs)) * 1_000_000n - ctimeNs
+  const isTrusted = age > clockGrainNs
+  return { dev, ino, size, mtimeNs, ctimeNs, mode: Number(mode) & 0o7777, isTrusted, isSettled: age > writebackNs }
 }
 
 /** Of a file that could not be examined: it equals no other, so that the next look reads the bytes. */
