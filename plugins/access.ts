@@ -7,6 +7,7 @@ import { OperationError } from '../src/errors.ts'
 import type { Config } from '../src/config/config.ts'
 import { isLoopback } from '../src/support/loopback.ts'
 import { createSameUserCheck } from '../src/transports/peer/same-user.ts'
+import { answerPreflight, isPreflight, letRead } from '../src/transports/cross-origin.ts'
 import { headerText } from '../src/transports/header-text.ts'
 import { securityHeaders } from '../src/transports/security-headers.ts'
 import { pathOf, sendError } from './errors.ts'
@@ -43,16 +44,22 @@ export default fp<{ config: Config }>(
       return known.hosts
     }
 
+    const isAdmitted = (origin: string | undefined): origin is string =>
+      origin !== undefined && app.settings.current.daemon.allowed_origins.includes(origin)
+
     function check(request: FastifyRequest): OperationError | undefined {
       const hosts = hostsAt(request.socket.localPort)
+      const { origin } = request.headers
       // Fastify's own errors come without a route.
-      const isPublic = request.routeOptions.config?.isPublic ?? false
+      const isPublic = request.routeOptions.config?.isPublic ?? isPreflight(request)
       return (
         checkHost(request, hosts) ??
-        checkOrigin(request, hosts) ??
+        (isAdmitted(origin) ? undefined : checkOrigin(request, hosts)) ??
         (isPublic ? undefined : checkToken(request, app.settings.current.daemon.token))
       )
     }
+
+    const isAdmittedPreflight = (request: FastifyRequest) => isPreflight(request) && isAdmitted(request.headers.origin)
 
     app.decorate('refusalOf', (request) => {
       const refusal = sameUser?.refusalOf(request.socket)
@@ -60,13 +67,15 @@ export default fp<{ config: Config }>(
     })
     // Set before Fastify sees the request, so that every answer has them, even one that Fastify does not send.
     const headers = Object.entries(securityHeaders)
-    const setHeaders = (_request: IncomingMessage, response: ServerResponse) => {
+    const setHeaders = ({ headers: { origin } }: IncomingMessage, response: ServerResponse) => {
       for (const [name, value] of headers) response.setHeader(name, value)
+      if (isAdmitted(origin)) letRead(response, origin)
     }
     app.server.prependListener('request', setHeaders).prependListener('checkExpectation', setHeaders)
     app.addHook('onRequest', (request, reply, done) => {
       const admit = (refusal: OperationError | undefined): void => {
-        if (refusal === undefined) return done()
+        if (refusal === undefined && !isAdmittedPreflight(request)) return done()
+        if (refusal === undefined) return answerPreflight(reply.hijack().request.raw, reply.raw)
         app.log.debug({ code: refusal.code, path: pathOf(request).slice(0, 200) }, 'access refused')
         sendError(request, reply, refusal)
       }
@@ -110,7 +119,7 @@ function checkOrigin(request: FastifyRequest, hosts: Hosts): OperationError | un
   if (isOwnOrigin && !isEmbedded(request)) return undefined
   return new OperationError(
     'FORBIDDEN_ORIGIN',
-    'Origin not allowed: web pages of other origins may not call this server, nor show it in a frame. Open the address in a tab of its own.'
+    'Origin not allowed: web pages of other origins may not call this server, nor show it in a frame. Open the address in a tab of its own, or add the origin to daemon.allowed_origins.'
   )
 }
 

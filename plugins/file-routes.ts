@@ -37,7 +37,7 @@ const contentHeaders = {
   'cross-origin-resource-policy': 'same-origin',
   'cache-control': 'private, no-cache',
   'accept-ranges': 'bytes',
-  vary: 'accept'
+  vary: 'accept, origin'
 }
 
 export default fp(
@@ -141,7 +141,7 @@ export default fp(
       if (verdict === 'failed') throw notAsAsked(path)
       const next = nextPageOf(listing as Listing, query)
       if (next !== undefined) reply.header('link', `<${next}>; rel="next"`)
-      reply.headers({ 'cache-control': 'no-store', vary: 'accept' })
+      reply.headers({ 'cache-control': 'no-store', vary: 'accept, origin' })
       if (isText) return reply.type('text/plain; charset=utf-8').send(folderAsText(listing as Listing, path))
       return reply.type(jsonType).send(JSON.stringify(listing))
     }
@@ -258,7 +258,7 @@ function sendContention(
   reply: FastifyReply
 ): FastifyReply {
   const { current_hash: hash, diff } = result as unknown as Contention
-  reply.code(412).headers({ etag: tagOf(hash), vary: 'accept' })
+  reply.code(412).headers({ etag: tagOf(hash), vary: 'accept, origin' })
   const { format, content = '' } = diff ?? {}
   if (wantsDiff && format === 'unified') return reply.type(diffType).send(areBytes ? toBytes(content) : content)
   return reply.type(jsonType).send(JSON.stringify(areBytes ? withReadableTexts(result) : result))

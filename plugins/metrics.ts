@@ -33,7 +33,7 @@ export default fp(
       const wanted = preferredType(request.headers.accept, ['text/plain', 'application/openmetrics-text'])
       const { writeMetrics } = await import('../src/transports/metrics/write.ts')
       const { type, text } = await writeMetrics(readFamilies(sources), wanted === 'application/openmetrics-text')
-      return reply.header('vary', 'accept').type(type).send(text)
+      return reply.header('vary', 'accept, origin').type(type).send(text)
     })
   },
   { name: 'metrics', dependencies: ['counts', 'loop-delay', 'authority', 'watcher', 'mcp', 'errors', 'access'] }

@@ -69,6 +69,13 @@ export const daemon = Type.Object(
       description:
         'Host header values allowed besides daemon.host and the loopback names with the port of the server, such as "files.example:8720".'
     }),
+    allowed_origins: Type.Array(Type.String({ minLength: 1 }), {
+      ...live,
+      default: [],
+      examples: [['http://localhost:6274']],
+      description:
+        'Origins of web pages, besides those of the server itself, that may call it and read its answers, such as "http://localhost:6274". A page of such an origin may do all that a program of yours may (see docs/security.md).'
+    }),
     same_user_only: Type.Boolean({
       default: true,
       description:

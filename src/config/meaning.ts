@@ -27,6 +27,10 @@ const rules: Readonly<Record<string, (value: string) => string | undefined>> = {
     /[/\s]/.test(host)
       ? 'no Host header looks like that: write a name with its port, such as files.example:8720'
       : undefined,
+  'daemon.allowed_origins': (origin) =>
+    isOrigin(origin)
+      ? undefined
+      : 'no browser names an origin like that: write scheme, host and port without anything behind it, such as http://localhost:6274',
   'tree.etcd_endpoints': (endpoint) =>
     /^https?:\/\/[^\s/@]+\/?$/.test(endpoint)
       ? undefined
@@ -85,6 +89,12 @@ function checkRules(values: ReadonlyMap<string, Given>): Fault[] {
       ]
     })
   })
+}
+
+/** As browsers send it: no wildcard, no path, no port that the scheme implies. */
+function isOrigin(text: string): boolean {
+  if (!/^[a-z][a-z\d+.-]*:\/\/[^\s/?#@*\\]+$/.test(text)) return false
+  return !/^https?:/.test(text) || (URL.canParse(text) && new URL(text).origin === text)
 }
 
 function reasonOf(act: () => unknown): string | undefined {

@@ -120,6 +120,13 @@ const live: Readonly<Record<string, LiveCase>> = {
     changed: 200,
     look: async ({ program }) => statusFor(program.url, 'files.example:1')
   },
+  'daemon.allowed_origins': {
+    value: ['http://localhost:1'],
+    byDefault: 403,
+    changed: 200,
+    look: async ({ program }) =>
+      (await fetch(`${program.url}/health`, { headers: { origin: 'http://localhost:1' } })).status
+  },
   'crud.default_timeout': {
     value: 0.05,
     byDefault: 'waits',

@@ -361,6 +361,12 @@ t.test('a value of the right form that no call could work with is a fault, at it
       '{"daemon":{"allowed_hosts":["http://files.example"]}}',
       /1:29: daemon\.allowed_hosts cannot be "http:.*: no Host header looks like that: write a name with its port/
     ],
+    ...['*', 'null', 'http://localhost:6274/', 'http://localhost:80', 'http://*.example', 'localhost:6274'].map(
+      (origin): [string, RegExp] => [
+        `{"daemon":{"allowed_origins":["${origin}"]}}`,
+        /1:31: daemon\.allowed_origins cannot be ".*: no browser names an origin like that/
+      ]
+    ),
     ...['pass\\tword', ' x', 'x '].map((token): [string, RegExp] => [
       `{"daemon":{"token":"${token}"}}`,
       /1:20: daemon\.token cannot be what it is \(not shown\): no client could send it: use letters/
