@@ -77,6 +77,8 @@ async function attemptOnce<Result>(
   const turn = 'lock' in start ? start : await waitForTurn(context, targets, options, start.terms)
   if (turn === undefined) return undefined
   try {
+    // A file that another program has removed is noted as gone before the body can put another one at its name.
+    for (const { path, stat } of turn.places) if (stat === undefined) context.history.recordGone(path)
     const result = await body(turn.places, withLeases(turn, context))
     noteReads(turn.terms, context)
     return { result }

@@ -1,5 +1,5 @@
 // Undo over names: renames, replaced files, links. What is undone is there as before, an undo of the undo brings it all back, and what is not kept is told.
-import { chmodSync, linkSync, lstatSync, readdirSync, readFileSync, readlinkSync, symlinkSync } from 'node:fs'
+import { chmodSync, linkSync, lstatSync, readdirSync, readFileSync, readlinkSync, rmSync, symlinkSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import type { PartialConfig } from '../../../src/config/config.ts'
 import { connect, type Answer, type TestClient } from '../../fixtures/clients.ts'
@@ -16,9 +16,14 @@ interface Scene {
   readonly look: () => Record<string, string>
 }
 
-async function scene(t: Test, files: Record<string, string>, crud: PartialConfig['crud'] = {}): Promise<Scene> {
+async function scene(
+  t: Test,
+  files: Record<string, string>,
+  crud: PartialConfig['crud'] = {},
+  watcher: PartialConfig['watcher'] = {}
+): Promise<Scene> {
   const tree = makeTree(t, files)
-  const { url } = await startServer(t, tree.root, { crud: { durability: 'rename', ...crud } })
+  const { url } = await startServer(t, tree.root, { crud: { durability: 'rename', ...crud }, watcher })
   const as = (name: string) => connect(t, 'rest', url, name)
   const look = () => {
     const names = readdirSync(tree.root, { recursive: true }) as string[]
@@ -356,3 +361,31 @@ t.test('a renamed link is in the history, and one that leads nowhere now is told
   ])
   t.notOk('message' in back)
 })
+
+t.test(
+  'what is put at the name of a file that a program outside has removed unseen is new, and its undo removes it',
+  async (t) => {
+    for (const [what, make] of [
+      ['async_write', (ann) => done(ann, 'async_write', { path: 'a', content: 'a\n' })],
+      [
+        'async_transaction',
+        (ann) => done(ann, 'async_transaction', { changes: [{ operation: 'write', path: 'a', content: 'a\n' }] })
+      ],
+      ['async_rename', (ann) => done(ann, 'async_rename', { old_path: 'b', new_path: 'a' })]
+    ] as const satisfies readonly (readonly [string, (ann: TestClient) => Promise<Answer>])[]) {
+      const { tree, ann, operator, look } = await scene(t, { a: 'a\nold\n', b: 'a\n' }, {}, { enabled: false })
+      await done(operator, 'async_read', { path: 'a' })
+      rmSync(tree.path('a'))
+      const before = look()
+      await make(ann)
+      const { ranges } = await done(ann, 'async_blame', { path: 'a' })
+      t.equal(
+        ranges[0].agent_id,
+        what === 'async_rename' ? null : 'ann',
+        `${what}: no line is of the file that was there`
+      )
+      t.match(await done(operator, 'async_undo', { by_agent: 'ann' }), { undone: 1, conflicts: [] })
+      t.same(look(), before, what)
+    }
+  }
+)
