@@ -163,8 +163,7 @@ export const fileRules: readonly Rule[] = [
       move: why(name),
       undo: by(countsLinks),
       native: why('The tool writes into the file, so that all of its names have the new bytes.')
-    },
-    toMend: { async_undo: 'the files of its answer have no links_broken.' }
+    }
   },
   {
     title: 'a file that this user may not write stays as it is',

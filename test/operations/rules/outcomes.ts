@@ -28,7 +28,7 @@ function outcomeOf(answer: Answer, text = ''): Outcome {
   const item = itemIn(answer)
   const { status = answer['success'] === true ? 'ok' : undefined, error_code, error } = item
   const code = error === undefined ? (error_code ?? status) : String(error.data.details).replace(/:[^]*/, '')
-  return { code: String(code), item, answer, text }
+  return { code: String(code), item, answer, text, isKept: item['kept'] !== false }
 }
 
 /** A list of the answer has one item for the one change. */
@@ -53,9 +53,11 @@ async function send(
     ...(format === 'unified' && { accept: 'text/x-diff' }),
     ...more
   }
-  const { status, body: answer, text } = await world.http(method, `files/${path}`, headers, body)
-  if (status === 412 && !text.startsWith('{')) return { code: 'contention', item: {}, answer, text }
-  return outcomeOf(answer, text)
+  const { status, body: answer, text, headers: answered } = await world.http(method, `files/${path}`, headers, body)
+  if (status === 412 && !text.startsWith('{')) return { code: 'contention', item: {}, answer, text, isKept: true }
+  const outcome = outcomeOf(answer, text)
+  // A client that looks at the headers alone is told, too.
+  return { ...outcome, isKept: answered.get('x-kept') !== 'false' }
 }
 
 function matching({ text }: Case, { expected = hashOfBytes(text) }: Options): Record<string, string> {
@@ -111,10 +113,10 @@ export const sent = {
       }
       const before = await hook('PreToolUse')
       const refusal = before['permissionDecisionReason'] as string | undefined
-      if (refusal !== undefined) return { code: 'refused', item: {}, answer: before, text: refusal }
+      if (refusal !== undefined) return { code: 'refused', item: {}, answer: before, text: refusal, isKept: true }
       // A tool that writes in place.
       c.write(tool === 'Write' ? next : replaced(c.read(c.path) ?? '', options))
       const after = await hook('PostToolUse', { tool_response: {} })
-      return { code: 'ok', item: {}, answer: after, text: String(after['additionalContext'] ?? '') }
+      return { code: 'ok', item: {}, answer: after, text: String(after['additionalContext'] ?? ''), isKept: true }
     }
 }

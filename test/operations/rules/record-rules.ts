@@ -1,7 +1,8 @@
 // Rules about what is left of a change: notices, history, blame, receipts, bytes that are kept, undo and redo.
+import { chmodSync, statSync } from 'node:fs'
 import type { Answer } from '../../fixtures/clients.ts'
 import { hashOfBytes, type Case } from './way.ts'
-import { by, ifTakes, why, type Check, type Rule } from './rule.ts'
+import { by, why, type Check, type Rule } from './rule.ts'
 
 /** Of the file that a rename replaces. */
 const targetOf = ({ other }: Case) => `what ${other} was\n`
@@ -47,6 +48,23 @@ const tellsOfBothNames: Check = async (c) => {
   c.t.match(told, [{ path: c.path, hash: null, renamed_to: c.other }, ofTarget])
   c.t.match(await noticesFor(c, only), [ofTarget])
   c.t.same(await noticesFor(c, c.ann), [], 'its own change is no news')
+}
+
+/** A reader of what a rename had put there is told what the undo has made of both names. */
+const tellsOfNamesGivenBack: Check = async (c) => {
+  c.write(c.text)
+  c.write(targetOf(c), c.other)
+  await c.seen(c.carl)
+  await c.must('zed', 'async_rename', { old_path: c.path, new_path: c.other, overwrite: true })
+  c.t.match(await noticesFor(c, c.carl), [{ path: c.path, hash: null, renamed_to: c.other }])
+  await c.seen(c.carl, c.other)
+  await c.must(c.ann, 'async_undo', { versions: [{ path: c.other, hash: c.hash(c.other) }] })
+  c.has(c.text)
+  const [notice, another] = await noticesFor(c, c.carl)
+  const last = { agent_id: c.ann, operation: 'async_undo' }
+  c.t.match(notice, { path: c.other, hash: hashOfBytes(targetOf(c)) })
+  c.t.match(notice?.['modified_by'].at(-1), last)
+  c.t.equal(another, undefined)
 }
 
 async function versionsOf(c: Case, path = c.path): Promise<Answer[]> {
@@ -122,6 +140,41 @@ const restores: Check = async (c) => {
   }
 }
 
+/** Every byte that is replaced or removed can be had back, or the answer says that it cannot. */
+const saysWhatIsLost: Check = async (c) => {
+  await c.way.prepare(c)
+  if (c.way.kind === 'move') c.write(targetOf(c), c.other)
+  const { isKept } = await c.makes('ok', { overwrite: true })
+  const [path, text] = c.way.kind === 'move' ? [c.other, targetOf(c)] : [c.path, c.text]
+  const back = await c.world.call(c.bob, 'async_restore', { path, hash: hashOfBytes(text), expected_hash: null })
+  c.t.match(back, { error_code: 'VERSION_NOT_KEPT' })
+  c.t.equal(isKept, false, 'the answer says so')
+}
+
+const isTriedAgain: Check = async (c) => {
+  await c.way.prepare(c)
+  const request = `again-${c.path}`
+  await c.must(c.bob, 'lock_try', { filepaths: [c.path] })
+  await c.makes('LOCK_TIMEOUT', { request })
+  await c.must(c.bob, 'lock_release_all', {})
+  const { answer } = await c.makes('ok', { request })
+  c.t.equal(answer['replayed'], undefined)
+  c.hasAfter(c.way.kind === 'create' ? '' : c.text)
+}
+
+const modeOf = (c: Case, name: string) => statSync(c.world.tree.path(name)).mode & 0o7777
+
+/** Of the file, whatever its name is; and one that was deleted comes back with it. */
+const keepsMode: Check = async (c) => {
+  await ready(c)
+  chmodSync(c.world.tree.path(c.path), 0o750)
+  await c.makes('ok')
+  if (c.way.kind !== 'remove') c.t.equal(modeOf(c, c.way.kind === 'move' ? c.other : c.path), 0o750)
+  if (c.way.kind === 'undo') return
+  await c.must(c.bob, 'async_undo', { by_agent: c.ann })
+  c.t.equal(modeOf(c, c.path), 0o750)
+}
+
 /** The bytes, the mode and both names come back; and with the redo they go again. */
 const comesBack: Check = async (c) => {
   await ready(c)
@@ -156,7 +209,7 @@ export const recordRules: readonly Rule[] = [
       create: why('It is about one name: the row above.'),
       remove: why('It is about one name: the row above.'),
       move: by(tellsOfBothNames),
-      undo: why('Its two names are those of a rename that it takes back: the rows about undo.'),
+      undo: by(tellsOfNamesGivenBack),
       native: why('It is about one name: the row above.')
     }
   },
@@ -189,11 +242,11 @@ export const recordRules: readonly Rule[] = [
   {
     title: 'with a request_id a change is made once, and a repeat gets its answer',
     cells: {
-      content: ifTakes('request', isMadeOnce, ''),
-      create: ifTakes('request', isMadeOnce, ''),
-      remove: ifTakes('request', isMadeOnce, ''),
-      move: ifTakes('request', isMadeOnce, ''),
-      undo: ifTakes('request', isMadeOnce, ''),
+      content: by(isMadeOnce),
+      create: by(isMadeOnce),
+      remove: by(isMadeOnce),
+      move: by(isMadeOnce),
+      undo: by(isMadeOnce),
       native: why('The tool of a harness has no name for a request.')
     }
   },
@@ -206,6 +259,41 @@ export const recordRules: readonly Rule[] = [
       move: by(restores),
       undo: by(restores),
       native: by(restores)
+    }
+  },
+  {
+    title: 'bytes that no cache has room for are said to be lost',
+    world: 'forgetful',
+    cells: {
+      content: by(saysWhatIsLost),
+      create: why('It makes a file: no bytes are replaced.'),
+      remove: by(saysWhatIsLost),
+      move: by(saysWhatIsLost),
+      undo: why('Without kept bytes nothing is taken back: a conflict, not_kept.'),
+      native: why('The harness makes the change, and its hook has no answer for this.')
+    },
+    special: { async_restore: { reason: 'Without kept bytes nothing is restored: VERSION_NOT_KEPT.' } }
+  },
+  {
+    title: 'what a request_id did not change is tried again under that name',
+    cells: {
+      content: by(isTriedAgain),
+      create: by(isTriedAgain),
+      remove: by(isTriedAgain),
+      move: by(isTriedAgain),
+      undo: by(isTriedAgain),
+      native: why('The tool of a harness has no name for a request.')
+    }
+  },
+  {
+    title: 'the mode of the file stays, and comes back with it',
+    cells: {
+      content: by(keepsMode),
+      create: why('It makes a file: no mode is there.'),
+      remove: by(keepsMode),
+      move: by(keepsMode),
+      undo: by(keepsMode),
+      native: by(keepsMode)
     }
   },
   {

@@ -17,8 +17,6 @@ export interface Rule {
   readonly cells: Readonly<Record<Kind, (way: Way) => Cell>>
   /** The ways that are special in this. */
   readonly special?: Partial<Record<WayName, Cell>>
-  /** Cells that fail until a fault is mended, each with what is wrong. */
-  readonly toMend?: Partial<Record<WayName, string>>
 }
 
 export const by = (check: Check) => () => check

@@ -35,9 +35,8 @@ for (const rule of rules)
         row.set(name, cell.reason)
         continue
       }
-      const wrong = rule.toMend?.[name]
-      row.set(name, wrong === undefined ? 'FAILED' : `To be mended: ${wrong}`)
-      await t.test(name, wrong === undefined ? {} : { todo: wrong }, async (t) => {
+      row.set(name, 'FAILED')
+      await t.test(name, async (t) => {
         await cell(createCase(t, ways[name], await open(rule.world ?? 'plain')))
         if (t.passing()) row.set(name, 'ok')
       })

@@ -64,10 +64,12 @@ const writesEncoded: Check = async (c) => {
 
 const keepsMark: Check = async (c) => {
   const said = c.text.replaceAll('\n', '\r\n')
-  const marked = c.of(`\u00ef\u00bb\u00bf${said}`, said)
-  await c.way.prepare(marked)
-  await marked.makes('ok')
-  marked.hasAfter(marked.text)
+  for (const form of c.way.forms.length === 0 ? [undefined] : c.way.forms) {
+    const marked = c.of(`\u00ef\u00bb\u00bf${said}`, said)
+    await c.way.prepare(marked)
+    await marked.makes('ok', { form })
+    marked.hasAfter(marked.text)
+  }
 }
 
 const nameOnly = 'It says no text, and takes any bytes (the row above).'

@@ -9,7 +9,7 @@ export const forms = ['text', 'lines', 'unified', 'whole'] as const
 export type Form = (typeof forms)[number]
 
 /** What a way can say besides. */
-type Term = 'version' | 'merge' | 'encoding' | 'format' | 'request' | 'token'
+type Term = 'merge' | 'encoding' | 'format' | 'token'
 
 /** The change, for the version that the case has prepared unless another one is named. */
 export interface Options {
@@ -54,6 +54,8 @@ export interface Outcome {
   readonly answer: Answer
   /** What a model is shown by a hook; over HTTP the body. */
   readonly text: string
+  /** False if the answer says that what was replaced or removed is lost. */
+  readonly isKept: boolean
 }
 
 /** One cell while it runs: a file of its own, and agents of its own. */

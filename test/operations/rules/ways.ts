@@ -4,8 +4,8 @@ import type { Answer } from '../../fixtures/clients.ts'
 import { callsOf, sent } from './outcomes.ts'
 import { forms, hashOfBytes, replaced, type Case, type Options, type Way } from './way.ts'
 
-const all = ['version', 'merge', 'encoding', 'format', 'request', 'token'] as const
-const ofName = ['version', 'format', 'request', 'token'] as const
+const all = ['merge', 'encoding', 'format', 'token'] as const
+const ofName = ['format', 'token'] as const
 
 async function there(c: Case): Promise<void> {
   c.write(c.text)
@@ -87,7 +87,7 @@ const create = {
   prepare: async () => {},
   after: (_text: string, { words = 'mine' }: Options) => `${words}\n`,
   forms: [],
-  takes: ['encoding', 'request', 'token']
+  takes: ['encoding', 'token']
 } as const
 const gone = { prepare: there, after: () => undefined, forms: [], takes: ofName } as const
 const append = {
@@ -132,30 +132,30 @@ export const ways = {
     kind: 'undo',
     prepare: wasOther,
     forms: [],
-    takes: ['request'],
+    takes: [],
     ...single('async_undo', ({ path, text }) => ({ versions: [{ path, hash: hashOfBytes(text) }] }))
   },
   edit_file: {
     ...content,
     operation: 'edit_file',
     forms: ['lines'],
-    takes: ['version', 'merge', 'format', 'request', 'token'],
+    takes: ['merge', 'format', 'token'],
     make: edit(expectedBy, (options) => ({ ...itemOf(options), ...callOf(options) }))
   },
   PUT: {
     ...content,
     operation: 'async_update',
     forms: ['whole'],
-    takes: ['version', 'merge', 'format', 'request'],
+    takes: ['merge', 'format'],
     make: put
   },
   PATCH: {
     ...content,
     operation: 'async_update',
-    takes: ['version', 'merge', 'format', 'request', 'encoding', 'token'],
+    takes: all,
     make: patch((c, options) => ({ ...changeOf(c, options), ...itemOf({ ...options, merge: false }) }))
   },
-  DELETE: { ...gone, kind: 'remove', operation: 'async_delete', takes: ['version', 'format', 'request'], make: remove },
+  DELETE: { ...gone, kind: 'remove', operation: 'async_delete', takes: ['format'], make: remove },
   'hook: Edit': {
     ...content,
     kind: 'native',

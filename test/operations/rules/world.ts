@@ -11,6 +11,7 @@ export interface HttpAnswer {
   readonly text: string
   /** The body, if it is JSON; else empty. */
   readonly body: Answer
+  readonly headers: Headers
 }
 
 export interface World {
@@ -37,6 +38,8 @@ const worlds = {
   required: { locks: { enforcement: 'required' } },
   refusing: { crud: { hardlinks: 'refuse' } },
   small: { crud: { max_file_size_bytes: smallBytes } },
+  /** Its cache has no room for anything. */
+  forgetful: { crud: { base_cache_bytes: 0 } },
   /** A process of another user than root, to which the modes of files matter. */
   humble: {}
 } satisfies Record<string, PartialConfig>
@@ -65,7 +68,8 @@ async function openWorld(t: Owner, name: WorldName): Promise<World> {
     const response = await fetch(`${url}/${path}`, { method, headers, ...(body !== undefined && { body }) })
     const text = await response.text()
     const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
-    return { status: response.status, text, body: isJson ? (JSON.parse(text) as Answer) : {} }
+    const { status, headers: answered } = response
+    return { status, text, body: isJson ? (JSON.parse(text) as Answer) : {}, headers: answered }
   }
   return {
     tree,
