@@ -3,9 +3,11 @@ import t from 'tap'
 import { changeKinds } from '../../../schemas/transaction.ts'
 import { operations } from '../../../src/operations/index.ts'
 import { createCase } from './case.ts'
+import { linkRules } from './link-rules.ts'
 import { printed, type Results } from './printed.ts'
 import type { Cell, Rule } from './rule.ts'
 import { fileRules } from './file-rules.ts'
+import { keptRules } from './kept-rules.ts'
 import { leaseRules } from './lease-rules.ts'
 import { recordRules } from './record-rules.ts'
 import { textRules } from './text-rules.ts'
@@ -14,7 +16,15 @@ import type { Way } from './way.ts'
 import { ways, type WayName } from './ways.ts'
 import { createWorlds } from './world.ts'
 
-const rules: readonly Rule[] = [...versionRules, ...leaseRules, ...fileRules, ...textRules, ...recordRules]
+const rules: readonly Rule[] = [
+  ...versionRules,
+  ...leaseRules,
+  ...fileRules,
+  ...linkRules,
+  ...textRules,
+  ...recordRules,
+  ...keptRules
+]
 
 const open = createWorlds(t)
 const names = Object.keys(ways) as WayName[]

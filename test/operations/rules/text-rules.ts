@@ -1,5 +1,6 @@
 // Rules about the text of a change: its forms, encodings, byte order marks and line ends.
-import { forms, type Case, type Form, type Options, type Way } from './way.ts'
+import { forms, replaced, type Case, type Form, type Options, type Way } from './way.ts'
+import { lstatSync } from 'node:fs'
 import { by, ifTakes, why, type Check, type Rule } from './rule.ts'
 
 const noText = 'It says no text: the bytes are those that are there already.'
@@ -72,6 +73,20 @@ const keepsMark: Check = async (c) => {
   }
 }
 
+/** The same words that are there already. */
+const changesNothing: Check = async (c) => {
+  await c.way.prepare(c)
+  await c.seen(c.carl)
+  const before = lstatSync(c.world.tree.path(c.path), { bigint: true })
+  const { item } = await c.makes('ok', { words: 'line 10.' })
+  if (item['changed'] !== undefined) c.t.equal(item['changed'], false)
+  c.has(c.text)
+  const { ino, mtimeNs } = lstatSync(c.world.tree.path(c.path), { bigint: true })
+  c.t.same([ino, mtimeNs], [before.ino, before.mtimeNs], 'nothing is written')
+  const { versions } = await c.must(c.carl, 'async_history', { path: c.path })
+  c.t.not(versions[0].agent_id, c.ann, 'no version is made')
+}
+
 const nameOnly = 'It says no text, and takes any bytes (the row above).'
 
 export const textRules: readonly Rule[] = [
@@ -100,6 +115,29 @@ export const textRules: readonly Rule[] = [
       move: why(nameOnly),
       undo: why(nameOnly),
       native: why('The tool decodes by itself.')
+    }
+  },
+  {
+    title: 'a change to what is there already writes nothing, and makes no version',
+    cells: {
+      content: by(changesNothing),
+      create: why('It makes a file where none is.'),
+      remove: why(noText),
+      move: why(noText),
+      undo: why('What is taken back already is no change any more: the row about undo and redo.'),
+      native: why('The tool writes by itself.')
+    },
+    special: {
+      async_append: { reason: 'It always adds.' },
+      'transaction: append': { reason: 'It always adds.' },
+      async_restore: async (c) => {
+        await c.way.prepare(c)
+        await c.change('zed', c.path, (now) => replaced(now))
+        const { item } = await c.makes('ok', { expected: c.hash() })
+        c.t.equal(item['changed'], false)
+        const { versions } = await c.must(c.carl, 'async_history', { path: c.path })
+        c.t.equal(versions[0].agent_id, 'zed')
+      }
     }
   },
   {

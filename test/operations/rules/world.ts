@@ -18,6 +18,8 @@ export interface World {
   readonly tree: Tree
   /** True if each change needs a lease. */
   readonly needsLeases: boolean
+  /** True if no operation may change its files. */
+  readonly isGuarded: boolean
   /** As another program does, without the server. */
   write(name: string, content: Buffer): void
   call(agent: string, name: string, input: object): Promise<Answer>
@@ -38,6 +40,8 @@ const worlds = {
   required: { locks: { enforcement: 'required' } },
   refusing: { crud: { hardlinks: 'refuse' } },
   small: { crud: { max_file_size_bytes: smallBytes } },
+  /** No operation may change the files of the table: they are changed by other programs alone. */
+  guarded: { crud: { protected: ['f*.txt'] } },
   /** Its cache has no room for anything. */
   forgetful: { crud: { base_cache_bytes: 0 } },
   /** A process of another user than root, to which the modes of files matter. */
@@ -74,6 +78,7 @@ async function openWorld(t: Owner, name: WorldName): Promise<World> {
   return {
     tree,
     needsLeases: name === 'required',
+    isGuarded: name === 'guarded',
     http,
     write(file, content) {
       tree.write(file, content)
