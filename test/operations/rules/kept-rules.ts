@@ -2,7 +2,7 @@
 import { chmodSync, statSync } from 'node:fs'
 import type { Answer } from '../../fixtures/clients.ts'
 import { by, why, type Check, type Rule } from './rule.ts'
-import { targetOf, textBefore } from './standing.ts'
+import { readied, targetOf, textBefore } from './standing.ts'
 import { hashOfBytes, type Case } from './way.ts'
 
 const withoutReplayed = (answer: Answer) =>
@@ -63,7 +63,7 @@ const modeOf = (c: Case, name: string) => statSync(c.world.tree.path(name)).mode
 
 /** Of the file, whatever its name is; and one that was deleted comes back with it. */
 const keepsMode: Check = async (c) => {
-  await c.way.prepare(c)
+  await readied(c)
   chmodSync(c.world.tree.path(c.path), 0o750)
   await c.makes('ok')
   if (c.way.kind !== 'remove') c.t.equal(modeOf(c, c.way.kind === 'move' ? c.other : c.path), 0o750)
@@ -74,7 +74,7 @@ const keepsMode: Check = async (c) => {
 
 /** The bytes, the mode and both names come back; and with the redo they go again. */
 const comesBack: Check = async (c) => {
-  await c.way.prepare(c)
+  await readied(c)
   if (c.way.kind === 'move') c.write(targetOf(c), c.other)
   const before = [c.read(c.path), c.read(c.other)]
   await c.makes('ok', { overwrite: true })
@@ -119,7 +119,8 @@ export const keptRules: readonly Rule[] = [
       move: by(restores),
       undo: by(restores),
       native: by(restores)
-    }
+    },
+    special: { 'hook: Write': { reason: 'It may not replace a file that its session has not read.' } }
   },
   {
     title: 'bytes that no cache has room for are said to be lost',

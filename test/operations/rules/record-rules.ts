@@ -70,6 +70,7 @@ async function versionsOf(c: Case, path = c.path): Promise<Answer[]> {
 
 const isInHistory: Check = async (c) => {
   await ready(c)
+  if (c.way.kind === 'native') await c.seen(c.ann)
   await c.makes('ok')
   const own = c.way.kind === 'native' ? {} : { change_set: 'the task' }
   const entry = { agent_id: c.ann, operation: c.way.operation, ...own }

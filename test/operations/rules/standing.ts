@@ -1,7 +1,7 @@
 // What is there before a change, and after one that is refused.
 import type { Case } from './way.ts'
 
-/** Brings the file to where the change can be made; its agent has read it. */
+/** Brings the file to where the change can be made. Its agent has read it: a native tool may not replace what it has not. */
 export async function readied(c: Case): Promise<void> {
   await c.way.prepare(c)
   if (c.way.kind !== 'create') await c.seen(c.ann)

@@ -1,4 +1,5 @@
 // Rules about the text of a change: its forms, encodings, byte order marks and line ends.
+import { readied } from './standing.ts'
 import { forms, replaced, type Case, type Form, type Options, type Way } from './way.ts'
 import { lstatSync } from 'node:fs'
 import { by, ifTakes, why, type Check, type Rule } from './rule.ts'
@@ -39,7 +40,7 @@ const formRule = (form: Form): Rule => ({
 /** One letter is one byte in ISO 8859-1, which is no UTF-8. */
 async function inLatin(c: Case): Promise<Case> {
   const latin = c.of(c.text.replace('line 03.', 'stra\u00dfe'))
-  if (c.way.kind !== 'create') await c.way.prepare(latin)
+  if (c.way.kind !== 'create') await readied(latin)
   return latin
 }
 
