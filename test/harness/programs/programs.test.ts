@@ -6,6 +6,7 @@ import { startServer } from '../../fixtures/server.ts'
 import { makeTree } from '../../fixtures/tree.ts'
 import { createCaller, type Caller } from './caller.ts'
 import { program } from './steps.ts'
+import { runProgram } from './program.ts'
 import { World } from './world.ts'
 
 const programs = lengthOf({ long: 50_000, full: 2000, short: 100 })
@@ -53,7 +54,7 @@ t.test(`${programs} programs do what the model says (TEST_SEED=${seed})`, async 
         await stage?.end()
         stage = await start()
       }
-      await new World(stage!.root, stage!.caller, number, counts).run(program)
+      await runProgram(new World(stage!.root, stage!.caller, number, counts), program)
     }),
     { numRuns: programs, seed, interruptAfterTimeLimit: shrinkingSeconds * 1000, markInterruptAsFailure: true }
   )
