@@ -9,6 +9,7 @@ import { readVersion } from './change/file-version.ts'
 import { snapshotNow } from './change/kept-version.ts'
 import type { InputCheck } from './definition/check-input.ts'
 import { takeInput } from './definition/copy-input.ts'
+import { explainGone } from './locking/gone-file.ts'
 import { withLocks } from './locking/with-locks.ts'
 
 type Item = Omit<ReadInput, 'agent_id' | 'include_modified'>
@@ -38,7 +39,7 @@ export async function readTogether(
         found.set(path, { version: await readVersion(context, place, path), canonicalPath: place.path })
       } catch (error) {
         if (!(error instanceof OperationError) || context.signal.aborted) throw error
-        found.set(path, error)
+        found.set(path, explainGone(error, place.path, 'async_read', context) as OperationError)
       }
     }
     // In one tick: all of them are as they were read.

@@ -81,7 +81,9 @@ const folderAdvice: Partial<Record<ErrorCode, (name: string) => string>> = {
     'The folder has more entries than the server lists (crud.max_list_entries). Read a file by its name with read_file.'
 }
 
-function inFolder({ code, message }: OperationError, name = ''): string {
+function inFolder({ code, message, details }: OperationError, name = ''): string {
+  // It speaks of no operation, and may name a file that is called as one.
+  if (details?.['gone'] !== undefined) return message
   return /\basync_\w+/.test(message.replaceAll(name, '')) ? (folderAdvice[code]?.(name) ?? message) : message
 }
 

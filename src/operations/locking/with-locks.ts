@@ -7,6 +7,7 @@ import type { OpenEntry } from '../../engine/files/walk.ts'
 import type { Lock } from '../../engine/locks/lock.ts'
 import type { OperationContext } from '../../engine/context.ts'
 import { checkLeases, needsLease, noteReads, type LeaseTerm } from './lease-terms.ts'
+import { explainGone } from './gone-file.ts'
 import { resolveFile } from './resolve-files.ts'
 import { explainCut, waitSeconds } from './wait-time.ts'
 
@@ -86,12 +87,17 @@ async function attemptOnce<Result>(
     if (error instanceof StaleFileError) return undefined
     // A read that finds the file gone counts as a read.
     if (error instanceof OperationError && error.code === 'FILE_NOT_FOUND') noteReads(turn.terms, context)
-    throw error
+    throw explainGone(error, placeOf(error, targets, turn)?.path, options.operation, context)
   } finally {
     // Before anything that may fail: a lock that is not released blocks every other caller until it expires.
     turn.lock.release()
     closeAll(turn.places, context)
   }
+}
+
+/** The place of the file that an error names. */
+function placeOf(error: unknown, targets: readonly Target[], { places }: Turn): OpenEntry | undefined {
+  return error instanceof OperationError ? places[targets.findIndex(({ path }) => path === error.path)] : undefined
 }
 
 /** The common case: the locks are free, and the files opened to find their keys can be used. */

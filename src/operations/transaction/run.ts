@@ -10,6 +10,7 @@ import { answerContention, publishContention } from '../change/contention.ts'
 import { notKept, replacedBy, type Replaced } from '../change/entry-version.ts'
 import { answerMerged, withoutDiff, type Merged } from '../change/stale-change.ts'
 import type { HeldTurn } from '../locking/with-locks.ts'
+import { explainGone } from '../locking/gone-file.ts'
 import { withLocks } from '../locking/with-locks.ts'
 import { attemptOf } from '../async-update.ts'
 import { commitPlan } from './commit-plan.ts'
@@ -85,11 +86,13 @@ async function judgeAll(
   let at = 0
   for (const item of items) {
     const count = targetsOf(item).length
+    const [place, ...others] = places.slice(at, at + count)
     try {
-      verdicts.push(await judge(item, places.slice(at, at + count), plan, context))
+      verdicts.push(await judge(item, [place!, ...others], plan, context))
     } catch (error) {
       if (error instanceof StaleFileError || context.signal.aborted) throw error
-      verdicts.push(toOperationError(error, pathOf(item)))
+      const explained = explainGone(error, place?.path, `async_${item.kind}`, context)
+      verdicts.push(toOperationError(explained, pathOf(item)))
     }
     at += count
   }
