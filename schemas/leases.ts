@@ -3,7 +3,6 @@ import { Path, shownText, Timestamp } from './common.ts'
 import { Type, type Static, type TProperties } from './typebox.ts'
 
 export const FilePaths = Type.Array(Path, {
-  minItems: 1,
   maxItems: 10000,
   description:
     'The files: existing ones, or names not yet taken. Handled in canonical order; several spellings of one file count once. At most locks.max_files_per_call (1000).'

@@ -15,7 +15,7 @@ import { takeInput } from './definition/copy-input.ts'
 import { atomicBatch } from './transaction/atomic-batch.ts'
 import { readTogether } from './read-together.ts'
 import { once } from './definition/named-call.ts'
-import { beginningOf } from '../support/cut-text.ts'
+import { givenPath } from './definition/given-path.ts'
 
 const checkReadItem = createInputCheck(
   'async_batch_read',
@@ -122,9 +122,6 @@ export const asyncBatchUpdate = defineOperation({
   }
 })
 
-/** The limit in the schema of a path. */
-const maxPathLength = 4096
-
 interface BatchAnswer<Result> {
   readonly status: 'ok'
   readonly replayed?: true
@@ -157,7 +154,7 @@ async function runBatch<Item, Result extends { readonly status: string }>(
       const receipt = context.receipt?.item(index)
       const own = context.withProgress(steps?.part).withReceipt(receipt)
       const make = async () => handle(check(takeInput(item, at), at), own)
-      results.push(await settle(pathOf(item), context, () => once(receipt, make)))
+      results.push(await settle(givenPath(item), context, () => once(receipt, make)))
       steps?.add()
     } catch (error) {
       throw results.length === 0 ? error : cancelledAfter(results, items.length)
@@ -194,12 +191,6 @@ async function settle<Result>(
       log.error({ err: failure.cause ?? failure, code: failure.code, path }, 'file of a batch failed')
     return failure.toEnvelope()
   }
-}
-
-/** The item may be malformed. */
-function pathOf(item: unknown): string | undefined {
-  const path = typeof item === 'object' && item !== null && 'path' in item ? item.path : undefined
-  return typeof path === 'string' ? beginningOf(path, maxPathLength) : undefined
 }
 
 /** Bytes of the file in an answer. */

@@ -60,7 +60,7 @@ t.test('every answer satisfies the schema of its status', async (t) => {
     ['lock_try', { filepaths: ['f', 'new'], agent_id: 'ann', note: 'at it', ttl_seconds: 9999 }, 200],
     ['lock_try', { filepaths: ['f', 'free'], agent_id: 'bob', mode: 'shared' }, 200],
     ['lock_try', { filepaths: ['f'] }, 400],
-    ['lock_try', { filepaths: [], agent_id: 'ann' }, 400],
+    ['lock_try', { filepaths: [''], agent_id: 'ann' }, 400],
     ['lock_try', { filepaths: ['../f'], agent_id: 'ann' }, 403],
     ['lock_wait', { filepaths: ['f'], agent_id: 'bob', timeout_seconds: 0 }, 200],
     ['lock_wait', { filepaths: ['f'], agent_id: 'bob', timeout_seconds: 9 }, 200],

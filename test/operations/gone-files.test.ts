@@ -29,7 +29,7 @@ interface Owner {
 
 interface Setting {
   readonly url: string
-  call(agent: string, name: string, input: object): Promise<Answer>
+  readonly call: (agent: string, name: string, input: object) => Promise<Answer>
 }
 
 async function start(t: Owner, files: Record<string, string>): Promise<Setting & { readonly root: string }> {

@@ -10,6 +10,7 @@ import type { OperationContext, OperationResult } from '../../engine/context.ts'
 import { envelopes, type Envelope } from './envelopes.ts'
 import { collectNotices } from '../../engine/notices/notices.ts'
 import { takeInput } from './copy-input.ts'
+import { givenPath } from './given-path.ts'
 import type { JsonSchema } from './json-text.ts'
 import { once, runNamed } from './named-call.ts'
 import { withFullItems } from './own-items.ts'
@@ -102,7 +103,7 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
   const check = createInputCheck(name, list === undefined ? input : withAnyItems(input, list))
 
   async function call(rawInput: unknown, context: OperationContext): Promise<OperationResult> {
-    const taken: Static<Input> & { agent_id?: string; change_set?: string } = check(takeAround(rawInput ?? {}, list))
+    const taken = take(rawInput)
     const agentId = refuseReserved(taken.agent_id ?? checkAgentId(context.caller.agentId))
     const facts = { operation: name, path: pathOf(taken), agent_id: agentId, transport: context.caller.transport }
     if (agentId !== undefined) context.activity.saw(agentId, name, facts.path)
@@ -114,13 +115,21 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
       const notices = await noticesFor(agentId, context)
       return notices === undefined ? result : insertNotices(result, notices)
     } catch (error) {
-      const failure = toFailure(error, name, context.signal)
+      const failure = withGivenPath(toFailure(error, name, context.signal), taken)
       if (failure.code === 'DEADLOCK') reportCircle(failure, name, context)
       logFailure(failure, { ...facts, code: failure.code, ms: performance.now() - start }, context)
       // No client may be there to read the answer of a cancelled call.
       throw failure.code === 'CANCELLED' ? failure : failure.withNotices(await noticesFor(agentId, context))
     } finally {
       context.work.release()
+    }
+  }
+
+  function take(rawInput: unknown): Static<Input> & { agent_id?: string; change_set?: string } {
+    try {
+      return check(takeAround(rawInput ?? {}, list))
+    } catch (error) {
+      throw error instanceof OperationError ? withGivenPath(error, rawInput) : error
     }
   }
 
@@ -156,6 +165,11 @@ function insertNotices(result: OperationResult, notices: object): OperationResul
 /** The same input with a list whose items are not checked. */
 function withAnyItems<Input extends TObject>(input: Input, list: string): Input {
   return { ...input, properties: { ...input.properties, [list]: { ...input.properties[list], items: {} } } }
+}
+
+/** An INVALID_REQUEST about one file says which, even if it is another parameter that is wrong. */
+function withGivenPath(error: OperationError, input: unknown): OperationError {
+  return error.code === 'INVALID_REQUEST' ? toOperationError(error, givenPath(input)) : error
 }
 
 /** Copies an input except for the items of one list, which the handler copies one by one. */

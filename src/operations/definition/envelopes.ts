@@ -69,7 +69,7 @@ function meaningOf({ code, details }: OperationError): string {
   return applied === true ? `The change was made. ${JSON.stringify({ applied, ...facts })}` : errorTable[code].meaning
 }
 
-/** Advice of these operations if the message speaks of other operations, which see other files and take other parameters. */
+/** Advice of these operations if the message speaks of others, or of their parameters: they see other files and take no encoding. */
 const folderAdvice: Partial<Record<ErrorCode, (name: string) => string>> = {
   FILE_NOT_FOUND: (name) =>
     `File does not exist: ${name}. list_files shows the files there; edit_file with create_if_missing: true creates it.`,
@@ -84,7 +84,9 @@ const folderAdvice: Partial<Record<ErrorCode, (name: string) => string>> = {
 function inFolder({ code, message, details }: OperationError, name = ''): string {
   // It speaks of no operation, and may name a file that is called as one.
   if (details?.['gone'] !== undefined) return message
-  return /\basync_\w+/.test(message.replaceAll(name, '')) ? (folderAdvice[code]?.(name) ?? message) : message
+  return /\basync_\w+|\bpass encoding\b/.test(message.replaceAll(name, ''))
+    ? (folderAdvice[code]?.(name) ?? message)
+    : message
 }
 
 function isFieldMissing({ code, details }: OperationError): boolean {

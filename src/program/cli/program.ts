@@ -1,4 +1,5 @@
 // The command line: without a command the program serves.
+import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { Option, type Command } from 'commander'
 import { loadSettings, type Config } from '../../config/config.ts'
@@ -54,16 +55,30 @@ const lastingDefaults = { 'persistence.enabled': true }
 /** A server started by hand serves the current folder, unless the settings name roots, or an empty list of them. */
 const defaultsByHand = () => ({ 'crud.base_directories': [callingFolder(process.cwd(), process.env)] })
 
-async function runWithoutCommand([word]: readonly string[], flags: ServeFlags, command: Command): Promise<void> {
+async function runWithoutCommand(words: readonly string[], flags: ServeFlags, command: Command): Promise<void> {
+  const [word, ...others] = words
   if (word === undefined) return run(flags, command)
-  const known = nearest(
-    word,
-    command.commands.map((each) => each.name())
-  )
-  if (known !== undefined) throw new Error(`unknown command '${word}' (Did you mean ${known}?)`)
-  throw new Error(
-    `too many arguments ('${word}'): every folder needs a --dir, and npm needs -- before the flags (npm start -- --dir <folder>)`
-  )
+  if (word === 'help') return showHelp(others, command)
+  if (/[\\/]/.test(word) || existsSync(word))
+    throw new Error(
+      `too many arguments ('${word}'): every folder needs a --dir, and npm needs -- before the flags (npm start -- --dir <folder>)`
+    )
+  throw unknownCommand(word, command)
+}
+
+/** Of the program, or of the command that the words name. */
+function showHelp([word, ...others]: readonly string[], command: Command): void {
+  if (word === undefined) return command.outputHelp()
+  const named = command.commands.find((each) => each.name() === word)
+  if (named === undefined) throw unknownCommand(word, command)
+  showHelp(others, named)
+}
+
+function unknownCommand(word: string, { commands }: Command): Error {
+  const known = commands.map((each) => each.name())
+  const near = nearest(word, known)
+  if (near !== undefined) return new Error(`unknown command '${word}' (Did you mean ${near}?)`)
+  return new Error(`unknown command '${word}'; known: ${known.join(', ')}. async-crud-mcp --help says what each does`)
 }
 
 async function run(_flags: ServeFlags, command: Command): Promise<void> {

@@ -83,13 +83,11 @@ export const toolWords: Readonly<Record<string, ToolWords>> = {
     description: 'Which process answers and which project it serves: name, root, Git branch and commit.'
   },
   async_batch_read: { description: 'Read several files, each as async_read does.', unlisted: ['diff_format'] },
-  async_batch_write: {
-    description: 'Create several files, each as async_write does.',
-    unlisted: ['timeout', 'diff_format']
-  },
+  async_batch_write: { description: 'Create several files, each as async_write does.' },
   async_batch_update: {
     description: 'Change several files, each as async_update does.',
-    unlisted: ['timeout', 'diff_format']
+    // As async_update has them.
+    unlisted: ['patches[]']
   },
   async_history: {
     description:

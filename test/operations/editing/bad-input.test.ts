@@ -38,7 +38,6 @@ const wrongParams: [string, unknown, number, RegExp?][] = [
   ['list_files', [], -32602],
   ['list_files', 'all', -32602],
   ['list_files', 5, -32602],
-  ['list_files', null, -32602],
   ['read_file', {}, -32600, /missing parameter "name"/],
   ['read_file', [], -32602],
   ['read_file', ['f'], -32602],
@@ -98,6 +97,7 @@ const wrongFiles: [string, number, number][] = [
   ['bad-utf8', -32001, 400],
   ['cut-utf8', -32001, 400],
   ['utf16', -32001, 400],
+  ['utf16-unmarked', -32001, 400],
   ['large', -32001, 413],
   ['out', -32602, 403],
   ['out-directory', -32602, 403],
@@ -126,6 +126,7 @@ for (const [transport, start] of Object.entries(faces)) {
       'bad-utf8': Buffer.from([0x61, 0xc3, 0x28]),
       'cut-utf8': Buffer.from('ab\u20ac').subarray(0, -1),
       utf16: Buffer.from('\ufeffab', 'utf16le'),
+      'utf16-unmarked': Buffer.from('ab\u00e9cdef', 'utf16le'),
       large: Buffer.alloc(1_048_577, 'x'),
       '.hidden': content,
       'sub/inside': 'x'
@@ -167,6 +168,7 @@ for (const [transport, start] of Object.entries(faces)) {
       for (const [name, code, status] of wrongFiles) {
         const read = await face.call('read_file', { name })
         failsWith(t, read, { code, status, operation: 'read_file', filename: name }, `read ${name}`)
+        t.notMatch(show(read), /pass encoding/, 'which it does not take')
         for (const create_if_missing of [false, true]) {
           const edited = await face.call('edit_file', { name, append: 'x', create_if_missing })
           failsWith(t, edited, { code, status, operation: 'edit_file', filename: name }, `edit ${name}`)

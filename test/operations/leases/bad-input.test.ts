@@ -16,10 +16,9 @@ const long = 'x'.repeat(501)
 
 /** Lists that every operation with filepaths refuses. */
 const lists: readonly [unknown, string, RegExp][] = [
-  [[], invalid, /filepaths/],
   [[''], invalid, /filepaths\[0\]/],
   [['a', ''], invalid, /filepaths\[1\]/],
-  ['a', invalid, /filepaths must be array, not string/],
+  [5, invalid, /filepaths must be array, not number/],
   [null, invalid, /filepaths/],
   [[5], invalid, /filepaths\[0\]/],
   [['a\0'], invalid, /NUL/],
@@ -143,17 +142,34 @@ for (const door of doors) {
   })
 }
 
+t.test('an empty list of files is nothing to do: all is as asked', async (t) => {
+  const filepaths: string[] = []
+  for (const door of doors) {
+    const agent = await world.enter(door, 'empty')
+    for (const name of ['lock_try', 'lock_wait'])
+      for (const more of [{}, { all_or_nothing: true }])
+        t.match(
+          await agent.call(name, { filepaths, ...more }),
+          { status: 'ok', results: [], all_acquired: true },
+          `${door} ${name}`
+        )
+    t.match(await agent.call('lock_renew', { filepaths }), { status: 'ok', results: [], all_renewed: true })
+    t.match(await agent.call('lock_release', { filepaths }), { status: 'ok', results: [], all_released: true })
+    t.match(await agent.call('lock_status', { filepaths }), { status: 'ok', results: [] })
+  }
+})
+
 t.test('lock_break is for operators over REST, with a reason; no agent is offered it', async (t) => {
   const operator = await world.enter('rest')
   for (const [input, message] of [
     [{ filepaths }, /missing parameter "reason"/],
     [{ filepaths, reason: '' }, /reason/],
     [{ filepaths, reason: long }, /reason/],
-    [{ filepaths, reason: 'a\u2029' }, /reason must have a visible character/],
-    [{ filepaths: [], reason: 'x' }, /filepaths/]
+    [{ filepaths, reason: 'a\u2029' }, /reason must have a visible character/]
   ] as const)
     t.match(await operator.outcome('lock_break', input), { isError: true, answer: { error_code: invalid, message } })
-  t.match(await operator.call('lock_break', { filepaths, reason: 'x' }), { status: 'ok', count: 0 })
+  for (const files of [filepaths, []])
+    t.match(await operator.call('lock_break', { filepaths: files, reason: 'x' }), { status: 'ok', count: 0 })
   for (const door of ['mcp-2026', 'mcp-2025', 'mcp-stdio'] as const) {
     const call = (await world.enter(door, 'a')).outcome('lock_break', { filepaths, reason: 'x' })
     await t.rejects(call, { code: -32_602, message: /Unknown tool: lock_break/ }, door)
@@ -163,7 +179,7 @@ t.test('lock_break is for operators over REST, with a reason; no agent is offere
 })
 
 t.test('over JSON-RPC wrong input is -32602, and what the lock table refuses -32001, with its code', async (t) => {
-  const fault = await world.program.call('lock_try', { filepaths: [], agent_id: 'a' })
+  const fault = await world.program.call('lock_try', { filepaths: [''], agent_id: 'a' })
   t.match(fault, { error: { code: -32_602, data: { status: 'error', error_code: invalid } } })
   await world.program.call('lock_try', { filepaths, agent_id: 'a' })
   const append = { path: 'a', content: 'x', timeout: 0, agent_id: 'b' }

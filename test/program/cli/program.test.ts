@@ -38,6 +38,16 @@ t.test('--help and --version answer and exit 0', async (t) => {
   t.match(await runProgram(['--version']), { code: 0, stdout: /^\d+\.\d+\.\d+\n$/ })
 })
 
+t.test('help is a command, of the program and of each of its commands', async (t) => {
+  const [help, flag, setup, daemon] = await Promise.all(
+    [['help'], ['--help'], ['help', 'setup'], ['help', 'daemon', 'start']].map((args) => runProgram(args))
+  )
+  t.match(help, { code: 0, stderr: '', stdout: /^Usage: async-crud-mcp .*\n[^]*quick-install/ })
+  t.equal(help?.stdout, flag?.stdout)
+  t.match(setup, { code: 0, stdout: /^Usage: async-crud-mcp setup .*<client>/ })
+  t.match(daemon, { code: 0, stdout: /^Usage: async-crud-mcp daemon start/ })
+})
+
 t.test('bad arguments exit 1 with one clear line', async (t) => {
   const tree = makeTree(t, { file: '' })
   const { root } = tree
@@ -53,7 +63,11 @@ t.test('bad arguments exit 1 with one clear line', async (t) => {
     [['--dir', root, '--timeout', '301'], /1 to 300/],
     [['--dir', root, '--log-level', 'loud'], /trace, debug, info/],
     [['--dir', root, '--host', '0.0.0.0'], /--token/],
-    [['--dir', root, 'extra'], /too many arguments/],
+    [['--dir', root, root], /too many arguments .*every folder needs a --dir/],
+    [['./extra'], /too many arguments .*every folder needs a --dir/],
+    [['extra'], /unknown command 'extra'; known: serve, config, .*async-crud-mcp --help/],
+    [['help', 'extra'], /unknown command 'extra'/],
+    [['help', 'setpu'], /unknown command 'setpu' \(Did you mean setup\?\)/],
     [['confg', 'show'], /unknown command 'confg' \(Did you mean config\?\)/],
     [['--dir'], /argument missing/]
   ]

@@ -48,6 +48,13 @@ for (const era of ['2026', '2025'] as const) {
     }
   })
 
+  t.test(`a ${era} client is shown how long a batch waits, and in which form it is told what differs`, async (t) => {
+    const { list } = await connect(t, era, {})
+    const properties = async (name: string) => (await list()).find((tool) => tool.name === name)?.inputSchema.properties
+    t.match(await properties('async_batch_write'), { timeout: {} })
+    t.match(await properties('async_batch_update'), { timeout: {}, diff_format: {} })
+  })
+
   t.test(`a ${era} client is offered the tools that mcp.tools names, and can call no others`, async (t) => {
     const { url, list, call } = await connect(t, era, { tools: ['all'] })
     const known = agentOperations.map(({ name }) => name)
