@@ -4,6 +4,7 @@ import { createBases, type Bases } from '../src/engine/versions/bases.ts'
 import { createHistory, type History } from '../src/engine/versions/history.ts'
 import { servedDirectory } from '../src/tree/state/served-directory.ts'
 import { createFileStore, type FileStore } from '../src/engine/files/file-store.ts'
+import type { Settled } from '../src/engine/files/transaction/settle.ts'
 import { sweepLeftovers } from '../src/engine/files/leftovers.ts'
 import { recordSettled } from '../src/engine/versions/record-settled.ts'
 import type { Config } from '../src/config/config.ts'
@@ -20,6 +21,8 @@ declare module 'fastify' {
   }
 }
 
+/** Between two attempts to settle a transaction. */
+const settleMs = 1000
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 
@@ -32,6 +35,15 @@ export default fp<{ config: Config }>(
       maxBytes: crud.max_history_bytes,
       maxAgeMs
     })
+    const unfinished = new Set<string>()
+    function onUnfinished(message: string): () => void {
+      unfinished.add(message)
+      app.degradations.set('transaction', [...unfinished].join(' '))
+      return () => {
+        unfinished.delete(message)
+        app.degradations.set('transaction', unfinished.size > 0 ? [...unfinished].join(' ') : undefined)
+      }
+    }
     const files = createFileStore({
       roots: crud.base_directories,
       maxFileBytes: crud.max_file_size_bytes,
@@ -41,21 +53,46 @@ export default fp<{ config: Config }>(
       protectedPaths: crud.protected,
       isKnown: (path) => history.last(path) !== undefined,
       openOwnFolder: servedDirectory,
-      isStaged: tree.coordinator === 'etcd'
+      isStaged: tree.coordinator === 'etcd',
+      onUnfinished
     })
     app.decorate('files', files)
     app.decorate('history', history)
     app.decorate('bases', createBases({ maxBytes: crud.base_cache_bytes }))
     const aging = setInterval(() => history.expire(), Math.max(1000, Math.min(maxAgeMs / 24, hourMs))).unref()
     app.decorate('settleTransactions', () => {
-      const settled = files.settleTransactions((hash, bytes) => app.bases.keep(hash, bytes))
+      const settle = () => files.settleTransactions((hash, bytes) => app.bases.keep(hash, bytes))
+      const settled = settle()
       for (const { message } of settled) app.log.warn(message)
+      settleLater(settled, settle)
       return () => {
         for (const { record, isMade } of settled) if (isMade && record !== undefined) recordSettled(record, app)
       }
     })
+    let isUnsettled = false
+    /** What a killed process has left may be held open by another program for a while. */
+    function settleLater(settled: readonly Settled[], settle: () => Settled[]): void {
+      const left = settled.filter(({ isLeft }) => isLeft === true).map(({ message }) => message)
+      const wasUnsettled = isUnsettled
+      isUnsettled = left.length > 0
+      if (!isUnsettled && wasUnsettled) app.sweepLeftovers()
+      if (!isUnsettled) return
+      const end = onUnfinished(left.join(' '))
+      setTimeout(() => {
+        end()
+        if (sweep.signal.aborted || app.tree.role() !== 'authority') return
+        const again = settle()
+        for (const { message, isLeft, record, isMade } of again) {
+          if (isLeft !== true) app.log.warn(message)
+          if (isMade && record !== undefined) recordSettled(record, app)
+        }
+        settleLater(again, settle)
+      }, settleMs).unref()
+    }
     const sweep = new AbortController()
     app.decorate('sweepLeftovers', () => {
+      // The old and the new bytes of a transaction that is not settled have such names.
+      if (isUnsettled) return
       clearAway().catch((error: unknown) => app.log.warn({ err: error }, 'could not look for leftover temporary files'))
     })
     async function clearAway(): Promise<void> {
@@ -71,5 +108,5 @@ export default fp<{ config: Config }>(
       files.close()
     })
   },
-  { name: 'files' }
+  { name: 'files', dependencies: ['degradations'] }
 )

@@ -34,6 +34,8 @@ export interface FileChangesOptions {
   readonly stages: Stages | undefined
   /** Undefined if transactions leave no record. */
   readonly records: TransactionRecords | undefined
+  /** Some of a failed transaction's changes could not be taken back yet. @returns called once they have been */
+  readonly onUnfinished: (message: string) => () => void
 }
 
 /** Both run right before the change, in the same tick. */
@@ -217,7 +219,7 @@ export function createFileChanges(options: FileChangesOptions) {
     remove,
     rename,
     /** Makes several changes, all or none. */
-    commit: createCommit({ writer, durability, unfinished, stages, records: options.records }),
+    commit: createCommit({ ...options, writer }),
     /** Refuses every further change and removes the temporary files that are still there. */
     close: () => writer.close()
   }

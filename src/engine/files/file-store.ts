@@ -35,6 +35,8 @@ export interface FileStoreOptions {
   readonly isKnown?: (path: string) => boolean
   /** Opens the server's own folder below a root, where changes of several steps are noted; without it they are not. */
   readonly openOwnFolder?: (root: Root) => RecordFolder
+  /** Some of a failed transaction's changes could not be taken back yet. @returns called once they have been */
+  readonly onUnfinished?: (message: string) => () => void
   /** True if several hosts serve the tree: then changes are made in stages, which the next authority takes away. */
   readonly isStaged?: boolean
 }
@@ -64,7 +66,8 @@ export function createFileStore(options: FileStoreOptions) {
     isStaged && openOwnFolder !== undefined ? createStages(roots.list, (root) => openOwnFolder(root).hold()) : undefined
   const root = roots.list[0]?.real ?? ''
   const records = ownFolder && createTransactionRecords(ownFolder, durability, stages?.of(root), root)
-  const changes = createFileChanges({ ...options, durability, unfinished, stages, records })
+  const onUnfinished = options.onUnfinished ?? (() => () => {})
+  const changes = createFileChanges({ ...options, durability, unfinished, stages, records, onUnfinished })
 
   /** The place of the file that a path leads to right now. The caller closes it. @throws OperationError NOT_A_FILE if the path means a folder */
   function open(path: string, reach: Reach): OpenEntry {
@@ -207,7 +210,8 @@ export function createFileStore(options: FileStoreOptions) {
       const openEntry = (path: string) => walk(roots, roots.locate(path), path, { followLast: false })
       const { maxFileBytes } = options
       const settled = settleTransactions({ records, open: openEntry, stages, isFull, maxFileBytes, keep })
-      stages?.sweep()
+      // What is staged for one that is left is needed still.
+      if (!settled.some(({ isLeft }) => isLeft)) stages?.sweep()
       return settled
     },
     /** Whether a transaction of a killed process was made, by the name of its record. */

@@ -65,6 +65,8 @@ export interface StagedFile {
   readonly path: string
   readonly fd: number
   readonly remove: () => void
+  /** Before the change: no system replaces a file that is open, and some take none back. @throws Error of the file system */
+  readonly close: () => void
   /** Nothing of it remains. */
   readonly discard: () => void
   /** The temporary name is not the writer's to remove any more. */
@@ -101,15 +103,20 @@ export function createWriter({ durability, maxSyncBytes, stages }: WriteSettings
     const remove = () => removeIfThere(path)
     const fd = openSync(path, createFlags, 0o600)
     temporaries.add(remove)
+    let isOpen = true
+    const close = () => {
+      if (isOpen) closeSync(fd)
+      isOpen = false
+    }
     const discard = () => {
       attempt(remove)
       temporaries.delete(remove)
-      attempt(() => closeSync(fd))
+      attempt(close)
     }
     try {
       await fill(fd, bytes)
       copyModeAndOwner(fd, replaces, mode)
-      return { name, path, fd, remove, discard, placed: () => void temporaries.delete(remove) }
+      return { name, path, fd, remove, close, discard, placed: () => void temporaries.delete(remove) }
     } catch (error) {
       discard()
       throw error

@@ -1,5 +1,6 @@
 // Makes a transaction's changes, all or none: staged and synced, then recorded, then renamed into place in one tick, then synced again.
 import { OperationError } from '../../../errors.ts'
+import { attempt } from '../../../support/attempt.ts'
 import { createAfterChange, notDurable } from '../after-change.ts'
 import type { Durability } from '../durability.ts'
 import type { FileIdentity } from '../identity.ts'
@@ -29,11 +30,16 @@ interface Parts {
   readonly stages: Stages | undefined
   /** Undefined without a folder of the server's own: then a kill leaves what it leaves. */
   readonly records: TransactionRecords | undefined
+  /** Some of a transaction's changes could not be taken back. @returns called once they have been */
+  readonly onUnfinished: (message: string) => () => void
 }
+
+/** Between two attempts to take back what another program holds. */
+const retryMs = 1000
 
 export type Commit = ReturnType<typeof createCommit>
 
-export function createCommit({ writer, durability, unfinished, stages, records }: Parts) {
+export function createCommit({ writer, durability, unfinished, stages, records, onUnfinished }: Parts) {
   /**
    * @returns a doubt about what was made
    * @throws StaleFileError if another program has changed a file meanwhile; OperationError. Then nothing was changed.
@@ -62,6 +68,11 @@ export function createCommit({ writer, durability, unfinished, stages, records }
       for (const step of steps) step.check()
     }
 
+    /** What has been made must not be open: then the system may not let it be taken back. */
+    function closeStaged(): void {
+      for (const { files } of steps) for (const file of files) file.close()
+    }
+
     /** In one tick. What replaces comes before what removes: a removal that is made shows that all else is. */
     function apply(): void {
       check()
@@ -80,6 +91,26 @@ export function createCommit({ writer, durability, unfinished, stages, records }
       await record.end()
     }
 
+    /** From here on the transaction has failed, for a later process too: what is still made of it is taken back as soon as that works. */
+    function takeBackLater(): void {
+      attempt(() => record?.turnBack())
+      const paths = steps.map(({ change }) => change.path).join(', ')
+      const end = onUnfinished(
+        `A transaction failed, and some of its changes cannot be taken back yet: ${paths}. Another program may hold one of the files open: close it. The server tries again every second.`
+      )
+      const retry = async (): Promise<void> => {
+        try {
+          await takeBack()
+        } catch {
+          setTimeout(() => void retry(), retryMs).unref()
+          return
+        }
+        clear(false)
+        end()
+      }
+      setTimeout(() => void retry(), retryMs).unref()
+    }
+
     function clear(isMade: boolean): void {
       for (const step of steps) step.clear()
       for (const each of parents.toReversed()) {
@@ -90,6 +121,7 @@ export function createCommit({ writer, durability, unfinished, stages, records }
 
     try {
       await prepare()
+      closeStaged()
       const { agentId, operation, changeSet } = hooks
       const recorded = { agentId, operation, ...(changeSet !== undefined && { changeSet }) }
       record = await records?.begin({ ...recorded, steps: steps.map((step) => step.recorded) }, (name) => {
@@ -106,7 +138,8 @@ export function createCommit({ writer, durability, unfinished, stages, records }
       try {
         await takeBack()
       } catch (cause) {
-        for (const each of parents) each.place.close()
+        takeBackLater()
+        withdraw?.()
         throw notTakenBack(current, cause)
       }
       // Only now: a record that a later process finds would be carried out.
@@ -148,6 +181,6 @@ function lost(path: string, cause: unknown): OperationError {
 }
 
 function notTakenBack(path: string, cause: unknown): OperationError {
-  const message = `A transaction failed at ${path}, and the system does not let its first changes be taken back. The next start of the server finishes it, all or none: ask the operator to check the disk, then restart the server.`
+  const message = `A transaction failed at ${path}, and the system does not let its first changes be taken back yet: another program may hold a file open. The server takes them back as soon as it can, its next start at the latest, and makes none of the others. Wait until /health names no transaction, then read the files.`
   return new OperationError('WRITE_ERROR', message, { path, details: { applied: true, unfinished: true }, cause })
 }

@@ -52,6 +52,8 @@ export interface TransactionRecord {
 
 export interface OpenRecord {
   readonly name: string
+  /** It failed: a process that finds the record takes back what was made. Durable once this returns. @throws Error of the file system */
+  readonly turnBack: () => void
   /** The transaction is over. */
   readonly end: () => Promise<void>
 }
@@ -71,7 +73,7 @@ export function nodeMark({ ino }: { readonly ino: bigint }): string {
 }
 
 const createFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0)
-const pattern = /^transaction-(\d+)-([0-9a-z]+)-[0-9a-f]{16}\.json$/
+const pattern = /^transaction-(\d+)-([0-9a-z]+)-[0-9a-f]{16}(?:\.back)?\.json$/
 const settledPattern = /^settled-transaction-.*\.(made|not-made)$/
 /** Longer than any receipt is kept. */
 const settledMs = 7 * 86_400_000
@@ -116,13 +118,17 @@ export function createTransactionRecords(
         own.close()
         throw stage === undefined ? error : stage.explain(error, record.steps[0]?.path ?? name)
       }
+      let present = name
+      const turnBack = () => {
+        const turned = name.replace(/\.json$/, '.back.json')
+        renameSync(own.at(present), own.at(turned))
+        present = turned
+        if (durability.isFull) own.syncNow()
+      }
       const end = async () => {
-        try {
-          removeIfThere(own.at(name))
-          if (durability.isFull) await own.sync()
-        } finally {
-          own.close()
-        }
+        removeIfThere(own.at(present))
+        if (durability.isFull) await own.sync()
+        own.close()
       }
       try {
         if (durability.isFull) await own.sync()
@@ -130,7 +136,7 @@ export function createTransactionRecords(
         await end().catch(() => {})
         throw error
       }
-      return { name, end }
+      return { name, turnBack, end }
     },
     /** Those that earlier processes have left; undefined for one that cannot be read. */
     left(): { name: string; record: TransactionRecord | undefined }[] {

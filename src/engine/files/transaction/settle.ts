@@ -11,6 +11,8 @@ import { applyStep, undoStep } from './step.ts'
 export interface Settled {
   readonly record: TransactionRecord | undefined
   readonly isMade: boolean
+  /** True if that could not be done yet. */
+  readonly isLeft?: boolean
   /** For the log. */
   readonly message: string
 }
@@ -51,7 +53,7 @@ export function settleTransactions(options: SettleOptions): Settled[] {
       }
     }
     try {
-      const isMade = settle(record, options)
+      const isMade = settle(record, name, options)
       records.settle(name, isMade ? 'made' : 'not-made')
       clear(record, options)
       const paths = record.steps.map(({ path }) => path).join(', ')
@@ -62,21 +64,23 @@ export function settleTransactions(options: SettleOptions): Settled[] {
         message: `A transaction of ${record.agentId} that a killed process had begun ${what}: ${paths}`
       }
     } catch (error) {
-      const message = `A transaction of ${record.agentId} that a killed process had begun could neither be finished nor taken back (${String(error)}). The next start tries again: ${name}`
-      return { record: undefined, isMade: false, message }
+      const message = `A transaction of ${record.agentId} that a killed process had begun could neither be finished nor taken back (${String(error)}). Another program may hold a file open: close it. The server tries again every second: ${name}`
+      return { record: undefined, isMade: false, isLeft: true, message }
     }
   })
 }
 
 /** @returns true if all changes are made, false if none is */
-function settle({ steps }: TransactionRecord, options: SettleOptions): boolean {
+function settle({ steps }: TransactionRecord, name: string, options: SettleOptions): boolean {
   const found: Found[] = []
   try {
     for (const step of steps) {
       const place = options.open(step.path)
       found.push({ step, place, stage: options.stages?.of(place.path) })
     }
-    const isMade = canFinish(found.map(stateOf)) && finish(found)
+    // Its caller knows that it failed.
+    const hasFailed = name.endsWith('.back.json')
+    const isMade = !hasFailed && canFinish(found.map(stateOf)) && finish(found)
     if (!isMade) takeBack(found)
     for (const each of found) {
       const { step } = each

@@ -14,7 +14,7 @@ import { removeThrough, type Stage } from '../stages.ts'
 import { temporaryName } from '../temporary-names.ts'
 import type { OpenEntry } from '../walk.ts'
 import { createLink, removeIfThere, type StagedFile, type Writer } from '../write-file.ts'
-import { nodeMark, type Mark, type RecordedStep } from './record.ts'
+import { matches, nodeMark, type Mark, type RecordedStep } from './record.ts'
 
 /** What is at a path before the transaction. An entry is a link, or a file whose bytes do not matter. */
 type Before =
@@ -162,20 +162,21 @@ export async function prepareStep(
     check()
     let isApplied = false
     const { renamedFrom, renamedTo, restores } = change
+    const recorded: RecordedStep = {
+      path: place.path,
+      staged,
+      backup,
+      before: markBefore(),
+      after: markAfter(staged),
+      ...(renamedFrom !== undefined && { renamedFrom }),
+      ...(renamedTo !== undefined && { renamedTo }),
+      ...(restores !== undefined && { restores })
+    }
     return {
       change,
       place,
       shelf,
-      recorded: {
-        path: place.path,
-        staged,
-        backup,
-        before: markBefore(),
-        after: markAfter(staged),
-        ...(renamedFrom !== undefined && { renamedFrom }),
-        ...(renamedTo !== undefined && { renamedTo }),
-        ...(restores !== undefined && { restores })
-      },
+      recorded,
       files,
       check,
       apply() {
@@ -184,7 +185,8 @@ export async function prepareStep(
       },
       undo() {
         if (!isApplied) return
-        undoStep({ directory, name }, backup, stage)
+        // An attempt may come later: what others have made of it since is left as it is.
+        if (matches({ directory, name }, recorded.after)) undoStep({ directory, name }, backup, stage)
         isApplied = false
       },
       identity() {
