@@ -22,7 +22,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
 }
 
 /**
- * @returns assertions that passed and failed, `skipped` (one line for each test that was skipped), and `problems`:
+ * @returns assertions that passed and failed, `skipped` (one line for each test that was skipped), `comments`, and `problems`:
  * what went wrong, as TAP with all that passed left out; empty where nothing did
  */
 export async function runTestFile(name, path, environment) {
@@ -56,6 +56,9 @@ export async function runTestFile(name, path, environment) {
     passed: count('pass'),
     failed: isWell ? 0 : Math.max(count('fail'), 1),
     skipped: lines.filter((line) => /^\s*ok .*# SKIP/.test(line)).map((line) => line.trim().replace(/^ok \d+ - /, '')),
+    comments: lines
+      .filter((line) => /^ +# (?!Subtest:|test count)/.test(line))
+      .map((line) => line.replace(/^ +# /, '')),
     problems: isWell ? '' : describe()
   }
 

@@ -13,6 +13,7 @@ prepare()
 const parts = process.argv.slice(2).filter((argument) => argument !== '--full')
 const isFull = parts.length < process.argv.length - 2
 const waiting = choose(findTests(), parts.map(withoutEnds))
+const isOneFile = waiting.length === 1
 const results = []
 const start = performance.now()
 const environment = { ...process.env, TEST_LENGTH: isFull ? 'full' : (process.env.TEST_LENGTH ?? 'short') }
@@ -25,10 +26,11 @@ async function runWaiting() {
     const [extension] = ['cjs', 'js'].filter((each) => existsSync(join(suites, `${name}.test.${each}`)))
     const result = await runTestFile(name, join(suites, `${name}.test.${extension}`), environment)
     results.push(result)
-    const { passed, failed, seconds, problems } = result
+    const { passed, failed, seconds, comments, problems } = result
     const verdict = problems === '' ? 'ok    ' : 'FAILED'
     print(`${verdict} ${format(seconds)}  ${name}  ${passed} passed${failed > 0 ? `, ${failed} failed` : ''}`)
     if (problems !== '') print(problems)
+    else if (isOneFile) for (const comment of comments) print(comment)
   }
 }
 

@@ -158,7 +158,7 @@ export const versionRules: readonly Rule[] = [
     }
   },
   {
-    title: 'a stale change of other lines is merged where that is asked for',
+    title: 'a stale change of other lines is merged if that is asked for',
     cells: {
       content: ifTakes('merge', isMerged, noMerge),
       create: why(nothingThere),

@@ -70,7 +70,7 @@ export interface Case {
   readonly path: string
   /** The new name of a rename. */
   readonly other: string
-  /** She makes the change. */
+  /** Makes the change. */
   readonly ann: string
   readonly bob: string
   readonly carl: string
