@@ -1,6 +1,6 @@
 // The context of one call: what is its own, over the engine that all calls share.
 import type { Config } from '../../schemas/config.ts'
-import type { Caller, Engine, Logger, OperationContext, OwnParts } from './context.ts'
+import type { AnswerRoom, Caller, Engine, Logger, OperationContext, OwnParts } from './context.ts'
 import type { ReceiptTurn } from './receipts/receipts.ts'
 import { CallWork } from './work-budget.ts'
 
@@ -17,13 +17,15 @@ export function createContexts(engine: SharedParts): (config: Config, call: OwnP
     readonly log: Logger
     readonly work: CallWork
     readonly receipt: ReceiptTurn | undefined
+    readonly room: AnswerRoom | undefined
 
     constructor(
       config: Config,
       { caller, signal, progress, onWait }: OwnParts,
       work: CallWork,
       log: Logger,
-      receipt?: ReceiptTurn
+      receipt?: ReceiptTurn,
+      room?: AnswerRoom
     ) {
       this.config = config
       this.caller = caller
@@ -33,6 +35,11 @@ export function createContexts(engine: SharedParts): (config: Config, call: OwnP
       this.log = log
       this.work = work
       this.receipt = receipt
+      this.room = room
+    }
+
+    withRoom(room: AnswerRoom): CallContext {
+      return new CallContext(this.config, this, this.work, this.log, this.receipt, room)
     }
 
     withAgent(agentId: string | undefined, changeSet = this.caller.changeSet): CallContext {
@@ -42,12 +49,12 @@ export function createContexts(engine: SharedParts): (config: Config, call: OwnP
 
     withProgress(progress: OwnParts['progress']): CallContext {
       if (progress === this.progress) return this
-      const { config, caller, signal, onWait, work, log, receipt } = this
-      return new CallContext(config, { caller, signal, progress, onWait }, work, log, receipt)
+      const { config, caller, signal, onWait, work, log, receipt, room } = this
+      return new CallContext(config, { caller, signal, progress, onWait }, work, log, receipt, room)
     }
 
     withReceipt(receipt: ReceiptTurn | undefined): CallContext {
-      return receipt === undefined ? this : new CallContext(this.config, this, this.work, this.log, receipt)
+      return receipt === undefined ? this : new CallContext(this.config, this, this.work, this.log, receipt, this.room)
     }
   }
   Object.setPrototypeOf(CallContext.prototype, engine)

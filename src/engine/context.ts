@@ -98,6 +98,9 @@ export interface ServerFacts {
   readonly toolCount: number
 }
 
+/** True if the answer has room for another diff, which then counts. One that is left out is not shown to the caller. */
+export type AnswerRoom = (diff: object | null) => boolean
+
 /** Names the text that is also the `content` of a result: its JSON need not be made again for each answer. */
 export const contentText = Symbol('text of the content')
 
@@ -126,6 +129,10 @@ export interface OperationContext extends Engine {
   readonly work: CallWork
   /** Of the change that the call makes; undefined if the call has no name. */
   readonly receipt: ReceiptTurn | undefined
+  /** Of an answer that may hold many diffs; undefined if it holds one. */
+  readonly room: AnswerRoom | undefined
+  /** The same call, whose answer has this room. */
+  withRoom(room: AnswerRoom): OperationContext
   /** The same call, made under this name and for this task. */
   withAgent(agentId: string | undefined, changeSet?: string): OperationContext
   /** The same call, as a part that reports its progress here. */

@@ -180,8 +180,8 @@ async function newsSince(
 
 /**
  * Whether the caller already has the lines that it can be spared: the requested lines of the current version, or all lines of another
- * version. If no record says which lines of that version it got (it gave no name, was forgotten, or has the hash from another agent),
- * its known_hash counts for the whole file only: that is what it claims to know.
+ * version. If no record says which lines of the file it got (it gave no name, was forgotten, or has the hash from another agent), its
+ * known_hash counts for the whole file only: that is what it claims to know.
  */
 async function isSpared(
   knownHash: string,
@@ -193,14 +193,14 @@ async function isSpared(
   const isPresent = knownHash === hash
   if (isPresent && returned === 0) return true
   const { agentId } = caller
-  const spans = reads.seenOf(agentId, path, knownHash)
-  if (spans === 'all') return true
-  const hasMade = () => history.versions(path).some((one) => one.hash === knownHash && one.agentId === agentId)
-  const isTold = () => reads.seen(agentId, path)?.steps.some(({ to }) => to === knownHash) === true
-  if (agentId === undefined || (spans === undefined && !hasMade() && !isTold())) return returned === total
+  if (agentId === undefined) return returned === total
+  if (reads.seenOf(agentId, path, knownHash) === 'all') return true
   const seen = await findSeenLines(context, agentId, path, knownHash)
   if (seen === 'all') return true
-  return isPresent && seen !== undefined && (returned === total ? hasAll(seen, total) : hasLines(seen, lines))
+  if (seen !== undefined) return isPresent && (returned === total ? hasAll(seen, total) : hasLines(seen, lines))
+  const isOwn = history.versions(path).some((one) => one.hash === knownHash && one.agentId === agentId)
+  const isTold = reads.seen(agentId, path)?.steps.some(({ to }) => to === knownHash) === true
+  return returned === total && !isOwn && !isTold
 }
 
 function selectLines({ body: text, lines: total }: KnownText, offset: number, limit: number | null): Selection {

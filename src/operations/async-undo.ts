@@ -10,7 +10,7 @@ import { changeErrors, defineOperation } from './definition/define.ts'
 import { withLocks } from './locking/with-locks.ts'
 import { changeSetOf } from './transaction/change-set.ts'
 import { commitPlan } from './transaction/commit-plan.ts'
-import { createRoom } from './transaction/run.ts'
+import { createRoom } from './change/answer-room.ts'
 import { requireKnown, toChoice } from './undo/choose.ts'
 import { composeChanges, type Composed } from './undo/compose.ts'
 import { readLineages } from './undo/lineages.ts'
@@ -71,8 +71,10 @@ async function attempt(input: UndoInput, context: OperationContext, paths: reado
   if (!input.dry_run) return { answer: made }
   const room = createRoom(context)
   const files = []
-  for (const [index, file] of made.files.entries())
-    files.push(room({ ...file, ...(await previewOf(context, composed.changed[index]!, input.diff_format)) }))
+  for (const [index, file] of made.files.entries()) {
+    const preview = await previewOf(context, composed.changed[index]!, input.diff_format)
+    files.push({ ...file, ...preview, ...(room(preview.diff ?? null) ? {} : { diff: null }) })
+  }
   return { answer: { ...made, files } }
 }
 

@@ -1,12 +1,12 @@
 // async_batch_read, async_batch_write, async_batch_update (PRD 3.6, 3.7, 3.10): one file after the other, each with its own result.
 import { contract } from '../../schemas/contract.ts'
 import { setImmediate } from 'node:timers/promises'
-import type { Contention } from '../../schemas/contention.ts'
 import type { ErrorEnvelope } from '../../schemas/errors.ts'
 import { OperationError, toOperationError } from '../errors.ts'
 import { asyncRead, readOne, type Take } from './async-read.ts'
-import { asyncUpdate, updateOne, type Updated } from './async-update.ts'
+import { asyncUpdate, updateOne } from './async-update.ts'
 import { asyncWrite, writeOne } from './async-write.ts'
+import { createRoom } from './change/answer-room.ts'
 import { createInputCheck, type InputCheck } from './definition/check-input.ts'
 import type { OperationContext } from '../engine/context.ts'
 import { countSteps } from '../engine/progress.ts'
@@ -98,12 +98,10 @@ export const asyncBatchUpdate = defineOperation({
       const contention = answer.results.filter(({ status }) => status === 'contention').length
       return { ...answer, summary: { ...answer.summary, contention } }
     }
-    const { max_batch_answer_bytes } = context.config.crud
-    let bytes = 0
     const { results, summary, ...answer } = await runBatch(
       files,
       checkUpdateItem,
-      context,
+      context.withRoom(createRoom(context)),
       async (item, itsContext) => {
         const options = {
           on_contention,
@@ -111,10 +109,7 @@ export const asyncBatchUpdate = defineOperation({
           ...(diff_format !== undefined && { diff_format }),
           ...(timeout !== undefined && { timeout })
         }
-        const result = await updateOne(options, itsContext)
-        if (result.diff === undefined || result.diff === null) return result
-        bytes += JSON.stringify(result.diff).length
-        return bytes > max_batch_answer_bytes ? withoutDiff(result) : result
+        return updateOne(options, itsContext)
       }
     )
     const contention = results.filter(({ status }) => status === 'contention').length
@@ -197,13 +192,6 @@ async function settle<Result>(
 function sizeOf({ content, diff }: Parameters<Take>[0]): number {
   if (content !== undefined) return Buffer.byteLength(content)
   return diff === undefined ? 0 : JSON.stringify(diff).length
-}
-
-/** The result stays true; only the caller has to read the file again. */
-function withoutDiff(result: Updated | Contention): Updated | Contention {
-  if (result.status === 'ok') return { ...result, diff: null }
-  const message = `${result.path} changed, and the answer has no room for another diff (crud.max_batch_answer_bytes). Update it in a separate call.`
-  return { ...result, diff: null, message }
 }
 
 function answerFull(path: string, maxBytes: number): OperationError {

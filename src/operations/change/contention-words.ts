@@ -53,7 +53,7 @@ const wordsOf = {
 } satisfies Record<string, Words>
 
 /** Why there is no diff, or not all of it. */
-export type DiffLack = 'base_unknown' | 'base_not_text' | 'current_not_text' | 'only_lines' | 'not_compared'
+export type DiffLack = 'base_unknown' | 'base_not_text' | 'current_not_text' | 'only_lines' | 'not_compared' | 'no_room'
 
 interface Facts {
   readonly operation: VersionedOperation
@@ -91,6 +91,8 @@ function describeLack(lack: DiffLack, { encoding }: Facts): string {
       return `There is no diff: the current version is not text in ${encoding} (async_read takes another encoding).`
     case 'only_lines':
       return 'The diff costs more than reading the file again, so that it only names the lines that changed.'
+    case 'no_room':
+      return 'There is no diff: the answer has no room for another one (crud.max_batch_answer_bytes).'
     case 'not_compared':
       return 'The server could not compare the versions: it is too busy, or GET /health says what is wrong.'
     default:

@@ -44,7 +44,7 @@ export async function answerContention(
   { stale, notMerged }: Refusal,
   { operation, diffFormat, attempt, ...given }: RefusedChange
 ): Promise<Contention> {
-  const { bases, history, reads, caller, counts, config } = context
+  const { bases, history, reads, caller, counts, config, room } = context
   const { path, canonicalPath, expectedHash, current } = stale
   const texts = given.texts ?? new VersionTexts(config.crud.default_encoding, path)
   texts.assertEncoding()
@@ -53,15 +53,18 @@ export async function answerContention(
   const since = history.since(canonicalPath, expectedHash, bases.has(expectedHash))
   const known = await bases.get(expectedHash)
   const compared = await compareVersions(context, { current, texts, diffFormat, attempt }, known)
-  const { diff } = compared
+  const judgement = await confirm(context, compared.judgement, stale, attempt)
+  const isToBeSentAgain = judgement?.patches_applicable === true && diffFormat === undefined
+  const shown = isToBeSentAgain ? withoutKnown(compared.diff) : compared.diff
+  const isFull = room?.(shown) === false
+  const diff = isFull ? null : shown
   if (isWhole(diff))
     reads.recordDifference(caller.agentId, { path: canonicalPath, given: path, hash: current.hash, from: expectedHash })
-  const judgement = await confirm(context, compared.judgement, stale, attempt)
   const message = describeContention({
     operation,
     path,
     encoding: texts.encoding,
-    lack: compared.lack,
+    lack: isFull ? 'no_room' : compared.lack,
     patchesApplicable: judgement?.patches_applicable,
     patchWord: attempt?.unifiedDiff === undefined ? 'patches' : 'hunks',
     notMerged
@@ -77,7 +80,7 @@ export async function answerContention(
     ...toModifications(since),
     timestamp: timestamp(),
     ...toMergeConflicts(notMerged),
-    diff: judgement?.patches_applicable === true && diffFormat === undefined ? withoutKnown(diff) : diff
+    diff
   }
 }
 

@@ -84,16 +84,17 @@ export function describeMerge(
  * @param done the answer so far; its hash is that of the merged version
  */
 export async function answerMerged<Done extends { readonly hash?: string | null }>(
-  { differ, reads, caller, log }: OperationContext,
+  { differ, reads, caller, log, room }: OperationContext,
   done: Done,
   { stale, base, current, modifications }: Merged,
   diffFormat: DiffFormat | undefined
 ): Promise<Done & Modifications & { merged: true; diff: Diff | null }> {
   const { path, canonicalPath, expectedHash } = stale
-  const { diff } = await differ.compare({ base, current, format: diffFormat }).catch((error: unknown) => {
+  const compared = await differ.compare({ base, current, format: diffFormat }).catch((error: unknown) => {
     log.warn({ err: error, path }, 'a merge was written, but its diff could not be computed')
     return { diff: null }
   })
+  const diff = room?.(compared.diff) === false ? null : compared.diff
   // With the diff the caller can derive the merged version.
   if (isWhole(diff) && typeof done.hash === 'string') {
     reads.recordDifference(caller.agentId, { path: canonicalPath, given: path, hash: done.hash, from: expectedHash })

@@ -6,6 +6,7 @@ import type { DiffFormat } from '../../engine/diff/compare.ts'
 import type { OperationContext } from '../../engine/context.ts'
 import { StaleFileError } from '../../engine/files/preconditions.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
+import { createRoom } from '../change/answer-room.ts'
 import { answerContention, publishContention } from '../change/contention.ts'
 import { notKept, replacedBy, type Replaced } from '../change/entry-version.ts'
 import { answerMerged, withoutDiff, type Merged } from '../change/stale-change.ts'
@@ -148,23 +149,13 @@ async function answerMade(
   { diffFormat, isDryRun }: TransactionOptions
 ): Promise<ChangeResult[]> {
   const results: ChangeResult[] = []
-  const room = createRoom(context)
+  const roomy = context.withRoom(createRoom(context))
   for (const [index, verdict] of verdicts.entries()) {
     const result = resultOf(items[index]!, verdict, context)
-    if (isDryRun) results.push(room({ ...result, ...(await preview(context, items[index]!, verdict, diffFormat)) }))
-    else results.push(room(await withMerged(context, result, verdict.merged, diffFormat)))
+    if (isDryRun) results.push({ ...result, ...(await preview(roomy, items[index]!, verdict, diffFormat)) })
+    else results.push(await withMerged(roomy, result, verdict.merged, diffFormat))
   }
   return results
-}
-
-/** Diffs are left out of an answer that is full of them. */
-export function createRoom({ config }: OperationContext) {
-  let bytes = 0
-  return <Result extends { readonly diff?: unknown }>(result: Result): Result => {
-    if (result.diff === undefined || result.diff === null) return result
-    bytes += JSON.stringify(result.diff).length
-    return bytes > config.crud.max_batch_answer_bytes ? { ...result, diff: null } : result
-  }
 }
 
 async function withMerged(
@@ -190,7 +181,7 @@ async function preview(
   const [base, next] = [texts.decodeIfText(current.bytes), texts.decodeIfText(after.bytes)]
   if (base === undefined || next === undefined) return {}
   const { diff } = await context.differ.compare({ base, current: next, format: diffFormat ?? 'unified', isWhole: true })
-  return { diff, ...(merged !== undefined && { merged: true as const }) }
+  return { diff: context.room?.(diff) === false ? null : diff, ...(merged !== undefined && { merged: true as const }) }
 }
 
 async function refuse(
@@ -201,10 +192,10 @@ async function refuse(
 ) {
   const contentions = new Map<number, Contention>()
   const failures = new Map<number, OperationError>()
-  const room = createRoom(context)
+  const roomy = context.withRoom(createRoom(context))
   for (const [index, verdict] of verdicts.entries()) {
     if (verdict instanceof OperationError) failures.set(index, verdict)
-    else if ('stale' in verdict) contentions.set(index, room(await contend(context, items[index]!, verdict, options)))
+    else if ('stale' in verdict) contentions.set(index, await contend(roomy, items[index]!, verdict, options))
   }
   return { contentions, failures }
 }

@@ -1,0 +1,11 @@
+// The room that one answer has for diffs: an answer that is full of them leaves the others out.
+import type { AnswerRoom, OperationContext } from '../../engine/context.ts'
+
+export function createRoom({ config }: OperationContext): AnswerRoom {
+  let bytes = 0
+  return (diff) => {
+    if (diff === null) return true
+    bytes += JSON.stringify(diff).length
+    return bytes <= config.crud.max_batch_answer_bytes
+  }
+}
