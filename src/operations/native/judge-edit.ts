@@ -11,7 +11,8 @@ import { isMadeBy, isWrittenBy } from '../../engine/versions/history.ts'
 import type { LineRange } from '../../engine/versions/line-ranges.ts'
 import { findSeenLines } from '../../engine/versions/seen-lines.ts'
 import { lastWhole } from '../../engine/versions/seen-versions.ts'
-import { hasAll, hasLines, unseenLines } from '../../engine/versions/spans.ts'
+import { hasAll, hasLines, spanOf, unseenLines } from '../../engine/versions/spans.ts'
+import type { Named } from '../../engine/versions/read-tracker.ts'
 import type { Version } from '../../engine/versions/version.ts'
 import { linesWith } from './draft.ts'
 import type { Harness } from './native-call.ts'
@@ -42,10 +43,10 @@ export async function judgeEdit(
   const text = decodeIfText(current.bytes, context.config.crud.default_encoding, path)
   const lines = text === undefined ? undefined : countLines(splitMark(text).body)
   if (lines !== undefined && hasAll(seen, lines)) return passes
-  const bases = known.map(({ hash }) => followOwn(hash, context.history.versions(path), edit.agentId))
   const whole = lastWhole(known)
-  const base = bases.findLast((_, index) => known[index]?.hash === whole) ?? bases.at(-1)
-  const change = base !== undefined && base.hash !== current.hash ? base : undefined
+  const bases = known.map(({ hash }) => followOwn(hash, context.history.versions(path), edit.agentId))
+  const older = bases.filter(({ hash }) => hash !== current.hash)
+  const change = older.find(({ known: hash }) => hash === whole) ?? older.at(-1)
   if (patches !== undefined && text !== undefined) {
     const isSeen = patches.every((patch) => linesWith(text, patch)?.every((range) => hasLines(seen, range)) === true)
     if (isSeen || (await isUntouched(context, { bases, current: current.hash, text, patches, path })))
@@ -78,6 +79,9 @@ function judgeUnread(
 }
 
 interface Known {
+  /** The version that it was shown. */
+  readonly known: string
+  /** What it has made of that. */
   readonly hash: string
   /** What others have made of it since. */
   readonly since: readonly Version[]
@@ -86,9 +90,9 @@ interface Known {
 /** A session knows what it made itself of a version that it knew. */
 function followOwn(hash: string, versions: readonly Version[], agentId: string): Known {
   let at = versions.findLastIndex((version) => version.hash === hash)
-  if (at === -1) return { hash, since: versions }
+  if (at === -1) return { known: hash, hash, since: versions }
   for (let next = versions[at + 1]; next !== undefined && isWrittenBy(next, agentId); next = versions[at + 1]) at += 1
-  return { hash: versions[at]?.hash ?? hash, since: versions.slice(at + 1) }
+  return { known: hash, hash: versions[at]?.hash ?? hash, since: versions.slice(at + 1) }
 }
 
 function authorsOf({ since }: Known, { agentId }: Edit): string {
@@ -167,8 +171,7 @@ async function refuse(
   const happened = `${authorsOf(change, edit)} changed ${given} since you last saw it, and ${tool} would overwrite that, so it was not run.`
   const diff = await differenceText(context, path, change.hash, current)
   if (!harness.reportsReads) markRead(context, agentId, file, current)
-  else if (diff !== undefined)
-    context.reads.recordDifference(agentId, { path, given, hash: current, from: change.hash })
+  else if (diff !== undefined) recordUnified(context, agentId, { path, given, hash: current, from: change.hash }, diff)
   if (diff === undefined)
     return `${happened} The difference is not kept, or is longer than the file: read the file again.`
   return `${happened} From the version you know to the current one:\n${diff}\nAdjust your edit to that and call ${tool} again; if it asks for it, read the file first.`
@@ -198,6 +201,20 @@ export async function differenceText(
   if (base === undefined || current === undefined) return undefined
   const { diff } = await context.differ.compare({ base, current, format: 'unified', signal: context.signal })
   return diff !== null && isWhole(diff) ? diff.content : undefined
+}
+
+/** The difference is shown with lines around it. */
+export function recordUnified(
+  { reads }: OperationContext,
+  agentId: string,
+  { from, ...named }: Named & { readonly from: string },
+  diff: string
+): void {
+  const shown = [...diff.matchAll(/^@@ -\S+ \+(\d+)(?:,(\d+))? @@/gm)].map(([, start = '1', lines = '1']) =>
+    spanOf({ start: Number(start), end: Number(start) + Number(lines) - 1 })
+  )
+  reads.recordDifference(agentId, { ...named, from })
+  reads.recordParts(agentId, named, shown)
 }
 
 /** A harness that does not report its reads: the model has been told to read the file. */

@@ -83,8 +83,6 @@ function findLines(text: string, { startLine, text: shownText, lineCount, totalL
   const isSame = given?.every((line, index) => isSameLine(line, lines[startLine - 1 + index])) ?? true
   if (!isSame || (end < startLine && lines.length > 0)) return undefined
   const isWhole = startLine === 1 && end === lines.length
-  // The beginning of a longer version is not what was shown as a whole file.
-  if (!isWhole && startLine === 1 && totalLines !== undefined && count >= totalLines - 1) return undefined
   return isWhole ? 'all' : { start: startLine, end }
 }
 
