@@ -61,6 +61,7 @@ export default fp(
         try {
           return await sendFile(path, request, reply)
         } catch (error) {
+          if (isOperationError(error, 'FILE_TOO_LARGE')) return sendPart(path, error, request, reply)
           if (!isOperationError(error, 'NOT_A_FILE')) throw error
           return await sendFolder(path, request.query, request, reply).catch(() => Promise.reject(error))
         }
@@ -129,6 +130,34 @@ export default fp(
       const { start, end } = part
       reply.header('content-range', `bytes ${start}-${end - 1}/${bytes.length}`)
       return reply.code(206).send(bytes.subarray(start, end))
+    }
+
+    /** A range of a file that is not read whole, so that no version is known: without ETag. */
+    async function sendPart(path: string, refusal: OperationError, request: FastifyRequest, reply: FastifyReply) {
+      const { method, headers } = request
+      const conditions = [headers['if-match'], headers['if-range'], headers['if-unmodified-since']]
+      const range = headerText(headers.range)
+      if (method !== 'GET' || range === undefined || conditions.some((one) => one !== undefined)) throw refusal
+      const size = Number(refusal.details?.['size_bytes'])
+      reply.headers({ ...contentHeaders, 'content-range': `bytes */${size}` })
+      const { start, end } = readRange(range, size)
+      const input = {
+        path,
+        encoding: byteEncoding,
+        include_modified: true,
+        byte_offset: start,
+        // The least that an operation takes.
+        byte_limit: Math.max(4, end - start)
+      }
+      const part = (await call('async_read', input, request, reply, false)) as Part
+      const bytes = toBytes(part.content).subarray(0, end - start)
+      // It has become shorter meanwhile, and may not be too large any more.
+      if (bytes.length === 0) return sendFile(path, request, reply)
+      const { mediaTypeOf } = await import('../src/transports/files/media-type.ts')
+      reply.header('last-modified', new Date(part.modified).toUTCString())
+      // No more than crud.max_file_size_bytes is read at once: a part of a range may be sent (RFC 9110, 15.3.7).
+      reply.header('content-range', `bytes ${start}-${start + bytes.length - 1}/${part.total_bytes}`)
+      return reply.code(206).type(mediaTypeOf(path, bytes)).send(bytes)
     }
 
     async function sendFolder(path: string, query: object, request: FastifyRequest, reply: FastifyReply) {
@@ -234,6 +263,12 @@ export default fp(
 )
 
 type Read = OperationResult & { readonly hash: string; readonly modified: string; readonly content: string }
+
+type Part = OperationResult & {
+  readonly modified: string
+  readonly content: string
+  readonly total_bytes: number
+}
 
 type WithPath = FastifyRequest<{ Params: { '*': string } }>
 

@@ -1,5 +1,5 @@
 // async_read: content of a file, whole or by lines, with the hash of the whole (PRD 3.1).
-import { AgentId, Snapshot, DiffFormat, Encoding, Hash, HashOf, Path, StatusOk, Timestamp } from './common.ts'
+import { AgentId, Snapshot, DiffFormat, Encoding, HashOf, Path, StatusOk, Timestamp } from './common.ts'
 import { Diff } from './diff.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
@@ -23,6 +23,20 @@ export const readItem = {
 
 export const ReadInput = inputObject({
   ...readItem,
+  byte_offset: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description:
+        'First byte of a part by bytes, 0-based: of a long line, or of a file larger than crud.max_file_size_bytes. Without offset, limit, known_hash and snapshot.'
+    })
+  ),
+  byte_limit: Type.Optional(
+    Type.Integer({
+      minimum: 4,
+      description:
+        'Bytes of the part at most: room for one character at least. Default, and most: crud.max_file_size_bytes. No character is cut: byte_range says which bytes the content is.'
+    })
+  ),
   diff_format: DiffFormat,
   snapshot: Type.Optional(Snapshot),
   include_modified: Type.Boolean({ default: false, description: 'Also answer when the file was last changed.' }),
@@ -48,8 +62,29 @@ export const ReadOutput = Type.Object(
       Type.String({ description: 'As asked: this is the file as it was then, not as it is now.' })
     ),
     encoding: Type.String({ description: 'Encoding the file was decoded with.' }),
-    hash: Hash,
-    total_lines: Type.Integer({ minimum: 0, description: 'Lines of the whole file.' }),
+    hash: Type.Optional(
+      HashOf(
+        'Hash of the whole file. Absent for a part of a file larger than crud.max_file_size_bytes: it is not read whole.'
+      )
+    ),
+    total_lines: Type.Optional(
+      Type.Integer({ minimum: 0, description: 'Lines of the whole file. Absent for a part by bytes.' })
+    ),
+    byte_range: Type.Optional(
+      Type.Object(
+        {
+          start: Type.Integer({ minimum: 0, description: 'Offset of the first byte.' }),
+          end: Type.Integer({
+            minimum: 0,
+            description: 'Offset behind the last byte: the byte_offset of the next part.'
+          })
+        },
+        { description: 'Of a part by bytes: where it is in the file.' }
+      )
+    ),
+    total_bytes: Type.Optional(
+      Type.Integer({ minimum: 0, description: 'Of a part by bytes: the size of the whole file.' })
+    ),
     offset: Type.Integer({ minimum: 0, description: 'As asked.' }),
     limit: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], { description: 'As asked.' }),
     lines_returned: Type.Integer({ minimum: 0, description: 'Lines in content; 0 if it is absent.' }),

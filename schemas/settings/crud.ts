@@ -50,7 +50,7 @@ export const crud = Type.Object(
       minimum: 1,
       maximum: 104857600,
       default: 10485760,
-      description: 'Largest file that is read or written.'
+      description: 'Largest file that is read whole or written; of a larger one, parts can be read.'
     }),
     base_cache_bytes: Type.Integer({
       minimum: 0,

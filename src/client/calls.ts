@@ -11,6 +11,10 @@ export type CallInput<Name extends OperationName> = Name extends OperationName
   ? CallerInput<Contract[Name]['input']>
   : never
 
+/** A read of a whole file or of lines: whatever its size, the file is read whole for it. */
+export type LinesInput = CallInput<'async_read'> & { readonly byte_offset?: never; readonly byte_limit?: never }
+export type LinesAnswer = CallAnswer<'async_read'> & { readonly hash: string; readonly total_lines: number }
+
 /**
  * The answer of a successful call. If the operation can come too late, `status` is "ok" or "contention", which tells
  * the two apart.

@@ -1,7 +1,7 @@
 // The typed client: every operation of a server over REST. It runs wherever fetch does and depends on nothing else.
 import type { OperationName } from '../../schemas/contract.ts'
 import { CallError, parseJson } from './call-error.ts'
-import type { CallAnswer, CallInput } from './calls.ts'
+import type { CallAnswer, CallInput, LinesAnswer, LinesInput } from './calls.ts'
 
 export type { Contention } from '../../schemas/contention.ts'
 export type { OperationName } from '../../schemas/contract.ts'
@@ -45,6 +45,8 @@ export interface CallOptions {
 }
 
 export interface Client {
+  /** Of a file that is read by lines, the hash is always known; of a part by bytes, not always. */
+  call(name: 'async_read', input: LinesInput, options?: CallOptions): Promise<LinesAnswer>
   /**
    * Calls one operation.
    * @param name such as "async_read"

@@ -16,6 +16,7 @@ import { defineOperation, pathErrors } from './definition/define.ts'
 import { readVersion } from './change/file-version.ts'
 import { versionAt } from './change/kept-version.ts'
 import { withLocks } from './locking/with-locks.ts'
+import { answerPart, asksForPart } from './part.ts'
 import { largeBytes, largeTurn } from '../support/large-work.ts'
 import { timestamp } from '../support/timestamp.ts'
 
@@ -36,13 +37,19 @@ export const asyncRead = defineOperation({
     'LOCK_TIMEOUT',
     'DEADLOCK'
   ],
-  handle: readOne
+  handle: read
 })
 
 export type ReadAnswer = Static<typeof ReadOutput>
 
 /** Called with what an answer will show, before the agent counts as having seen it; may throw instead. */
 export type Take = (shown: Pick<ReadAnswer, 'content' | 'diff'>) => void
+
+async function read(input: ReadInput, context: OperationContext): Promise<ReadAnswer> {
+  if (!asksForPart(input)) return readOne(input, context)
+  const { answer, identity } = await answerPart(input, context)
+  return { ...answer, ...(input.include_modified && { modified: modifiedAt({ identity }) }) }
+}
 
 export async function readOne(
   input: Omit<ReadInput, 'agent_id' | 'include_modified'> & Partial<Pick<ReadInput, 'include_modified'>>,
@@ -133,7 +140,7 @@ export async function present(
   }
 }
 
-function modifiedAt({ identity }: FileVersion): string {
+function modifiedAt({ identity }: Pick<FileVersion, 'identity'>): string {
   return new Date(Number(identity.mtimeNs / 1_000_000n)).toISOString()
 }
 

@@ -63,7 +63,7 @@ export function createFileChanges(options: FileChangesOptions) {
    * @throws OperationError FILE_TOO_LARGE, ACCESS_DENIED
    */
   function checkReplaceable(path: string, current: FileVersion | undefined, bytes: Buffer): void {
-    checkSize(bytes.length, path, options, 'Nothing was changed: the file would have')
+    checkSize(bytes.length, path, options, 'Nothing was changed: the file would have', '')
     if (current === undefined) return
     checkHardlinks(current, path)
     if (current.isWritable) return

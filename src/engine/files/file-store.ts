@@ -10,6 +10,7 @@ import { lockKey } from './lock-key.ts'
 import { isOdd, refuseMisspelt, toExistingForm, toUsual } from './odd-spelling.ts'
 import { createProtection } from './protection.ts'
 import { readFile, requireRegular, type FileVersion, type KnownBytes } from './read-file.ts'
+import { readPart, type FilePart } from './read-part.ts'
 import { createSharedRounds } from '../../support/shared-rounds.ts'
 import { createRoots, type Root } from './roots.ts'
 import { createSpelling } from './spelling.ts'
@@ -141,6 +142,12 @@ export function createFileStore(options: FileStoreOptions) {
   const read = (place: OpenEntry, path: string, known?: KnownBytes): Promise<FileVersion> =>
     readFile(place, path, options, known)
 
+  const readPartOf = (
+    place: OpenEntry,
+    path: string,
+    wanted: { readonly offset: number; readonly length: number }
+  ): Promise<FilePart> => readPart(place, path, wanted, options)
+
   /** Lists the directory at a path. @throws OperationError DIR_NOT_FOUND */
   async function list(path: string, listOptions: ListOptions): Promise<ListedPage> {
     const { searchKey, ignore, limit, after, maxEntries, signal, onExamined } = listOptions
@@ -195,6 +202,8 @@ export function createFileStore(options: FileStoreOptions) {
     checkWritable,
     checkLockable,
     read,
+    /** A part of a file of any size. */
+    readPart: readPartOf,
     list,
     surveyFolder: createFolderSurvey(
       { ...options, isProtected: protection.isProtected },

@@ -39,7 +39,7 @@ export interface ReadLimits {
 export type KnownBytes = Pick<FileVersion, 'bytes' | 'hash'>
 
 const readAsync = promisify(read)
-const maxTornReads = 5
+export const maxTornReads = 5
 
 export function contentHash(bytes: Buffer | string): string {
   return `sha256:${hashOf('sha256', bytes, 'hex')}`
@@ -74,7 +74,7 @@ export async function readFile(
       const before = fstatSync(fd, { bigint: true })
       checkOpened(before, place, path)
       checkSize(Number(before.size), path, limits)
-      const bytes = await readWhole(fd, Number(before.size), limits)
+      const bytes = await readBytes(fd, { start: 0, length: Number(before.size) }, limits)
       const after = fstatSync(fd, { bigint: true })
       // Another program writes in place right now: the read may be torn.
       const isWhole = isSameIdentity(identityOf(before), identityOf(after)) && bytes.length === Number(after.size)
@@ -114,7 +114,11 @@ export async function readEntry(directory: Directory, name: string, limits: Read
     const stat = fstatSync(fd, { bigint: true })
     const identity = identityOf(stat)
     const isReadable = stat.isFile() && stat.size <= limits.maxFileBytes
-    return { stat, identity, bytes: isReadable ? await readWhole(fd, Number(stat.size), limits) : undefined }
+    return {
+      stat,
+      identity,
+      bytes: isReadable ? await readBytes(fd, { start: 0, length: Number(stat.size) }, limits) : undefined
+    }
   } finally {
     closeReader(fd)
   }
@@ -158,14 +162,15 @@ export function checkSize(
   size: number,
   path: string,
   { maxFileBytes }: Pick<ReadLimits, 'maxFileBytes'>,
-  subject = 'The file has'
+  subject = 'The file has',
+  advice = '. Read a part of it by byte_offset and byte_limit of async_read, or by a Range of GET /files; to change it through this server, raise the setting.'
 ): void {
   if (size <= maxFileBytes) return
-  const message = `${subject} ${size} bytes, more than the ${maxFileBytes} allowed (crud.max_file_size_bytes, --max-size): ${path}`
+  const message = `${subject} ${size} bytes, more than the ${maxFileBytes} allowed (crud.max_file_size_bytes, --max-size): ${path}${advice}`
   throw new OperationError('FILE_TOO_LARGE', message, { path, details: { size_bytes: size, max_bytes: maxFileBytes } })
 }
 
-function openForReading(place: OpenEntry, path: string): number {
+export function openForReading(place: OpenEntry, path: string): number {
   try {
     return openSync(place.directory.at(place.name), readFlags)
   } catch (error) {
@@ -183,28 +188,33 @@ function openForReading(place: OpenEntry, path: string): number {
 }
 
 /** What was opened must be regular. The walk may have seen another file there: an editor's rename in between is fine if descriptors are held. */
-function checkOpened(stat: BigIntStats, place: OpenEntry, path: string): void {
+export function checkOpened(stat: BigIntStats, place: OpenEntry, path: string): void {
   requireRegular(stat, path)
   if (isSameFile(stat, place.stat) || place.directory.isHeld) return
   throw new OperationError('FILE_NOT_FOUND', `The file was replaced while it was opened: ${path}. Try again.`, { path })
 }
 
-async function readWhole(fd: number, size: number, { maxSyncBytes }: ReadLimits): Promise<Buffer> {
-  const bytes = Buffer.allocUnsafeSlow(size)
-  if (size <= maxSyncBytes) return bytes.subarray(0, readFully(fd, bytes))
+/** Fewer than `length` if the file ends before. */
+export async function readBytes(
+  fd: number,
+  { start, length }: { readonly start: number; readonly length: number },
+  { maxSyncBytes }: Pick<ReadLimits, 'maxSyncBytes'>
+): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafeSlow(length)
+  if (length <= maxSyncBytes) return bytes.subarray(0, readFully(fd, bytes, start))
   let filled = 0
-  while (filled < size) {
-    const { bytesRead } = await readAsync(fd, bytes, filled, size - filled, filled)
+  while (filled < length) {
+    const { bytesRead } = await readAsync(fd, bytes, filled, length - filled, start + filled)
     if (bytesRead === 0) break
     filled += bytesRead
   }
   return bytes.subarray(0, filled)
 }
 
-function readFully(fd: number, bytes: Buffer): number {
+function readFully(fd: number, bytes: Buffer, start = 0): number {
   let filled = 0
   while (filled < bytes.length) {
-    const count = readSync(fd, bytes, filled, bytes.length - filled, filled)
+    const count = readSync(fd, bytes, filled, bytes.length - filled, start + filled)
     if (count === 0) break
     filled += count
   }

@@ -85,6 +85,12 @@ function codecName(encoding: string, bytes: Buffer, path: string): string {
   )
 }
 
+/** Whether each byte is a character, so that a text can begin anywhere. */
+export function isByteName(encoding: string): boolean {
+  const name = plainName(encoding)
+  return byteNames.has(name) || /^(?:(?:windows|win|cp)125\d|iso8859\d+|latin\d+|koi8[ru]|(?:us)?ascii)$/.test(name)
+}
+
 export function isUtf8Name(encoding: string): boolean {
   return utf8Names.has(plainName(encoding))
 }

@@ -16,13 +16,14 @@ export const parameterWords: Readonly<Record<string, string>> = {
   fencing_token: 'Of your lease on the file',
   offset: 'First line, 0-based',
   limit: 'At most',
+  byte_offset: 'In place of lines, if they are long',
   encoding: 'Default utf-8',
   on_contention: 'merge: make a change that touches no line others changed',
   patches: 'By text, or by lines of the version expected; one kind a call',
   unified_diff: 'Of this file, with context',
   old_string: 'Exactly as in the file; must occur once',
   end_line: 'Inclusive; start_line - 1 inserts',
-  new_content: 'Lines; "" deletes',
+  new_content: '"" deletes',
   expected_lines: 'As you know them; if others are there, nothing changes',
   separator: 'Put before content, unless the file is empty',
   pattern: 'Glob; with / or ** it goes as deep as it says',
@@ -52,7 +53,7 @@ export const unlistedParameters: ReadonlySet<string> = new Set([
 export const toolWords: Readonly<Record<string, ToolWords>> = {
   async_read: {
     description:
-      'Read a text file, whole or in part, with the hash of the whole. Keep the hash: changes need it. With known_hash, the hash of what you have read, you get only what has changed since.'
+      'Read a text file, or a part, with the hash of the whole. Keep the hash: changes need it. With known_hash you get only what has changed since.'
   },
   async_write: {
     description: 'Create a text file. Fails if it exists: change it with async_update.'
@@ -69,7 +70,7 @@ export const toolWords: Readonly<Record<string, ToolWords>> = {
   },
   async_append: {
     description:
-      'Add text to the end of a file, which you need not have read: appends of several agents do not conflict. With expected_hash only to that version; else contention.'
+      'Add text to the end of a file, read or not: appends of several agents do not conflict. With expected_hash only to that version; else contention.'
   },
   async_list: {
     description: 'List a folder, sorted by name. A hash other than yours means that the file has changed.',
@@ -77,10 +78,10 @@ export const toolWords: Readonly<Record<string, ToolWords>> = {
   },
   async_status: {
     description:
-      'With path: whether the file exists, its hash, who holds it and who waits for it. Without: the server, its roots, locks and queues.'
+      'With path: whether the file exists, its hash, who holds it, who waits. Without: the server, its roots, locks and queues.'
   },
   get_server_info: {
-    description: 'Which process answers and which project it serves: name, root, Git branch and commit.'
+    description: 'Which process answers, and its project: name, root, Git branch, commit.'
   },
   async_batch_read: { description: 'Read several files, each as async_read does.', unlisted: ['diff_format'] },
   async_batch_write: { description: 'Create several files, each as async_write does.' },
@@ -91,7 +92,7 @@ export const toolWords: Readonly<Record<string, ToolWords>> = {
   },
   async_history: {
     description:
-      'The known versions of a file, or of all files, newest first: hash, author, time, operation, and whether it is kept for async_diff and async_restore.'
+      'Known versions of a file, or of all, newest first: hash, author, time, operation, and if it is kept for async_diff and async_restore.'
   },
   async_transaction: {
     description:
@@ -134,12 +135,12 @@ export const toolWords: Readonly<Record<string, ToolWords>> = {
   },
   lock_renew: {
     description:
-      'Prolong leases while you make no calls on the files. renewed: false means the lease has ended: read the file again and take a new one.'
+      'Prolong leases while you make no calls on the files. renewed: false: the lease has ended; read the file again, take a new one.'
   },
-  lock_release: { description: 'End your leases on files, and your waits for them, as soon as you are done.' },
+  lock_release: { description: 'End your leases on files and your waits, as soon as you are done.' },
   lock_release_all: { description: 'End all your leases and waits.' },
   lock_status: { description: 'Who holds files, until when, and how many wait. Changes nothing.' },
-  list_files: { description: 'List the files directly in the first root, with size, time and number of lines.' },
+  list_files: { description: 'List the files directly in the first root: size, time, lines.' },
   read_file: {
     description: 'Read a UTF-8 file directly in the first root.',
     parameters: { start_line: '1-based', end_line: 'Inclusive' }
