@@ -36,8 +36,11 @@ export type Trouble = 'journal' | 'bases' | 'set-aside'
 
 export type State = ReturnType<typeof createState>
 
-/** A dead authority's lock of the state is released a moment later than its lock of the tree. */
-const lockTries = 40
+/**
+ * A dead authority's lock of the state is released a moment later than its lock of the tree, on a busy machine a long one. Until it is read
+ * no call is carried out: a named change that was made before would be made again.
+ */
+const lockTries = 400
 const lockRetryMs = 5
 /** Delay between two attempts to write again. */
 const healMs = 2000

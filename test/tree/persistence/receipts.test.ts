@@ -1,5 +1,5 @@
 // A named change is made once, although the process that makes it is killed: between intent, rename and record, and at random.
-import { readFileSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { Answer } from '../../fixtures/clients.ts'
@@ -9,6 +9,7 @@ import { createRandom } from '../../fixtures/random.ts'
 import type { StdioProgram } from '../../fixtures/stdio.ts'
 import { hashOf } from '../../fixtures/tree.ts'
 import { until } from '../../fixtures/until.ts'
+import { lockState } from '../../../src/tree/persistence/place.ts'
 import { makeKeptTree, type Call, type KeptTree } from './fixtures/kept.ts'
 
 t.setTimeout(900_000)
@@ -179,6 +180,24 @@ t.test('receipts outlive a restart, for their time', async (t) => {
   const second = tree.stdio()
   t.strictSame(await second.call('async_append', input), { ...answer, replayed: true })
   t.match(await second.call('async_append', { ...input, content: '-' }), { error_code: 'INVALID_REQUEST' })
+  await second.program.end()
+  t.equal(tree.read('f'), 'one+')
+})
+
+t.test('a repeat waits for a journal whose lock a dying process has not given up yet', async (t) => {
+  const tree = makeKeptTree(t, { f: 'one' })
+  const input = { path: 'f', content: '+', agent_id: 'ann', request_id: 'r' }
+  const first = tree.stdio()
+  await first.call('async_append', input)
+  await first.program.end()
+  const lock = lockState(tree.statePath() as string)
+  const second = tree.stdio()
+  const repeated = second.call('async_append', input)
+  await until(() => existsSync(tree.path('.async-crud-mcp/authority.sock')))
+  // The address is there: from now on the process asks for the lock.
+  await delay(500)
+  lock?.release()
+  t.match(await repeated, { status: 'ok', replayed: true })
   await second.program.end()
   t.equal(tree.read('f'), 'one+')
 })
