@@ -1,4 +1,5 @@
 // Hosts that mount one volume at different paths: each caller hears of files as it named them, and state outlives the host that wrote it.
+import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
 import type { LockList } from '../../../schemas/lock-list.ts'
 import { follow } from '../../fixtures/event-stream.ts'
@@ -50,6 +51,8 @@ t.test(
     })
     const read = await relay.call('async_read', { path: relay.path('folder/a.txt') })
     t.match(read, { path: relay.path('folder/a.txt'), content: 'one\ntwo\n' })
+    const address = pathToFileURL(relay.path('folder/a.txt')).href
+    t.match(await relay.call('async_read', { path: address }), { path: address, content: 'one\ntwo\n' })
     t.match(await relay.call('async_read', { path: authority.path('folder/none.txt') }), {
       error_code: 'FILE_NOT_FOUND',
       message: new RegExp(relay.path('folder/none.txt'))
