@@ -2,7 +2,7 @@
 // usage: npm run docker:check
 import { spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { chownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -35,6 +35,7 @@ async function check(): Promise<void> {
   if (image.user === undefined || image.user === 'root') throw new Error('the image runs as root')
   const variables = { UID: String(uid), GID: String(uid), TREE: '/tree', ASYNC_CRUD_MCP_DAEMON__TOKEN: token }
   const compose = readCompose(join(context, 'docker/compose.yaml'), variables)
+  if (!compose.volumes.some(({ target }) => target === '/state')) throw new Error('the state has no volume')
   const ofHosts = { ...variables, RELAY_SECRET: 'the secret of this check' }
   checkHostsCompose(join(context, 'docker/compose.hosts.yaml'), ofHosts, scratch)
   const root = build(stages, { context, scratch })
@@ -67,6 +68,9 @@ async function check(): Promise<void> {
   server.kill('SIGTERM')
   const [code] = (await once(server, 'exit')) as [number | null]
   if (code !== 0) throw new Error(`SIGTERM ended it with ${code}`)
+  const kept = readdirSync(join(root, 'state'), { recursive: true, encoding: 'utf8' })
+  if (!kept.some((name) => /trees\/\w+\/state$/.test(name)))
+    throw new Error('no state was kept in the volume at /state')
   checkWithDocker(ofHosts)
 }
 
@@ -107,7 +111,7 @@ async function write(port: number): Promise<void> {
 
 async function nothingElseIsWritable(container: Container): Promise<void> {
   const attempt =
-    'for f in /app/x /x /usr/x /etc/x; do touch $f 2>&1; done; touch /tmp/x /tree/x && rm /tree/x && echo done'
+    'for f in /app/x /x /usr/x /etc/x; do touch $f 2>&1; done; touch /tmp/x /tree/x /state/x && rm /tree/x && echo done'
   const { output } = await finish(container.start(['sh', '-c', attempt]))
   const refusals = output.match(/Read-only file system/g) ?? []
   if (refusals.length !== 4 || !output.endsWith('done\n'))

@@ -43,7 +43,8 @@ const rules: Readonly<Record<string, (service: Service, variables: Readonly<Reco
   ports: ({ ports = [] }) => ports.length > 0 && ports.every((port) => port.startsWith('127.0.0.1:')),
   user: ({ user }, { UID, GID }) => user === `${UID}:${GID}`,
   volumes: ({ volumes }, { TREE }) =>
-    volumes.length === 1 && volumes.every(({ source, target }) => source === TREE && target === '/tree'),
+    volumes.filter(({ source, target }) => source === TREE && target === '/tree').length === 1 &&
+    volumes.every(({ type, target }) => target === '/tree' || (type === 'volume' && target === '/state')),
   read_only: ({ read_only }) => read_only,
   tmpfs: ({ tmpfs }) => tmpfs.length === 1 && tmpfs[0] === '/tmp',
   cap_drop: ({ cap_drop, cap_add, privileged }) =>

@@ -6,7 +6,7 @@ export interface Container {
   readonly kind: string
   /** Who runs it. */
   readonly uid: number | undefined
-  /** True where nothing but the tree and /tmp can be written. */
+  /** True where nothing but the tree, the state and /tmp can be written. */
   readonly isReadOnly: boolean
   start(command: readonly string[]): ChildProcess
 }
@@ -21,7 +21,8 @@ interface Setup {
 }
 
 /**
- * The image at its place, on top of this machine's own programs and libraries, all read-only; the tree, and a /tmp of its own.
+ * The image at its place, on top of this machine's own programs and libraries, all read-only; the tree, the volume of the state as the
+ * image has it, and a /tmp of its own.
  * Arguments: the new root, the image, the tree, node, the user id, then the command.
  */
 const script = `
@@ -35,10 +36,11 @@ for name in bin sbin lib lib32 lib64 usr etc; do
   mount --bind "/$name" "$root/$name"
   mount -o remount,bind,ro "$root/$name"
 done
-mkdir "$root/proc" "$root/dev" "$root/tmp" "$root/tree" "$root/app" "$root/node"
+mkdir "$root/proc" "$root/dev" "$root/tmp" "$root/tree" "$root/app" "$root/node" "$root/state"
 mount --bind /proc "$root/proc"
 mount --bind /dev "$root/dev"
 mount --bind "$tree" "$root/tree"
+mount --bind "$image/state" "$root/state"
 mount --bind "$image/app" "$root/app"
 mount -o remount,bind,ro "$root/app"
 touch "$root/node/node"
@@ -75,7 +77,9 @@ function inNamespace({ image, tree, env, uid }: Setup): Container {
 
 /** Without the rights for more: the same command where its files lie, as whoever runs this. */
 function inFolder({ image, tree, env }: Setup): Container {
-  const place = (word: string) => word.replace(/^\/app(?=\/|$)/, `${image}/app`).replace(/^\/tree(?=\/|$)/, tree)
+  const place = (word: string) =>
+    word.replace(/^\/(?:app|state)(?=\/|$)/, (name) => image + name).replace(/^\/tree(?=\/|$)/, tree)
+  const own = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, place(value)]))
   return {
     kind: 'plain folder, own user',
     uid: process.getuid?.(),
@@ -83,7 +87,7 @@ function inFolder({ image, tree, env }: Setup): Container {
     start: (command) => {
       const [name = '', ...args] = command.map(place)
       const program = name === 'node' ? process.execPath : name
-      return spawn(program, args, { env: { PATH: process.env['PATH'], ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+      return spawn(program, args, { env: { PATH: process.env['PATH'], ...own }, stdio: ['ignore', 'pipe', 'pipe'] })
     }
   }
 }

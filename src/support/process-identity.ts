@@ -23,7 +23,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** @param start as returned by `startOf`; null checks only the pid */
+/** @param start as returned by `startOf`; null checks only the pid, and so does a start that the system itself does not give */
 export function isRunning(pid: number, start: string | null): boolean {
   if (!isAlive(pid) || isEnding(pid)) return false
   const now = startOf(pid)

@@ -6,7 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isErrno } from '../../support/errno.ts'
 import type { BackgroundRecord, BackgroundRecords } from './background-records.ts'
 import { askHealth, isServing } from './probe-server.ts'
-import { isRunning, startOf } from '../../support/process-identity.ts'
+import { askProcessStart } from '../../support/ask-process-start.ts'
+import { isRunning } from '../../support/process-identity.ts'
 import { createStateFile } from '../../tree/state/state-file.ts'
 import { timestamp } from '../../support/timestamp.ts'
 
@@ -52,7 +53,7 @@ export async function startInBackground(
     root: start.root,
     roots: start.roots,
     pid: child.pid ?? 0,
-    process_start: child.pid === undefined ? null : startOf(child.pid),
+    process_start: child.pid === undefined ? null : askProcessStart(child.pid),
     started_at: timestamp(),
     args: start.args,
     ...(start.token !== undefined && { token: start.token }),
@@ -66,7 +67,8 @@ export async function startInBackground(
     return { record, url: outcome.url }
   }
   const lines = lastLinesOf(record)
-  await stopBackground(record)
+  // Its own child, whatever the system says of it.
+  await stopBackground(record).catch(() => child.kill('SIGKILL'))
   records.remove(start.root)
   throw new Error(['the server did not start: ' + outcome, ...lines.map((line) => `  ${line}`)].join('\n'))
 }
@@ -116,20 +118,30 @@ export function urlOf(record: BackgroundRecord): string | undefined {
   return undefined
 }
 
-export function isBackgroundRunning({ pid, process_start }: BackgroundRecord): boolean {
-  return isRunning(pid, process_start)
+export function isBackgroundRunning(record: BackgroundRecord): boolean {
+  return identify(record) !== 'another'
+}
+
+/** Whether the process with this id is the one that the record means. */
+function identify({ pid, process_start }: BackgroundRecord): 'same' | 'another' | 'unknown' {
+  if (!isRunning(pid, process_start)) return 'another'
+  const now = process_start === null ? null : askProcessStart(pid)
+  return now === null ? 'unknown' : now === process_start ? 'same' : 'another'
 }
 
 /**
  * Only signals the process that the record means.
  * @param timeoutMs before the process is killed, 10 s by default
  * @returns how it went; "killed" if the process did not end by itself in time
+ * @throws Error if nothing says whether the process with this id is that one
  */
 export async function stopBackground(
   record: BackgroundRecord,
   timeoutMs = stopTimeoutMs
 ): Promise<'not running' | 'stopped' | 'killed'> {
-  if (!isBackgroundRunning(record)) return 'not running'
+  const found = identify(record)
+  if (found === 'another') return 'not running'
+  if (found === 'unknown') throw unknownProcess(record)
   signal(record, 'SIGTERM')
   if (await isGone(record, timeoutMs)) return 'stopped'
   signal(record, 'SIGKILL')
@@ -137,10 +149,16 @@ export async function stopBackground(
   throw new Error(`process ${record.pid} does not end, not even by SIGKILL`)
 }
 
+function unknownProcess({ pid, started_at }: BackgroundRecord): Error {
+  return new Error(
+    `process ${pid} was left alone: nothing says whether it still is the server that was started at ${started_at}, or another program that has its number by now. Look at it, end it yourself if it is the server, and call this again`
+  )
+}
+
 function signal(record: BackgroundRecord, name: NodeJS.Signals): void {
   try {
     // No await since the look at its start: the system does not reuse a process id so soon.
-    if (isBackgroundRunning(record)) process.kill(record.pid, name)
+    if (identify(record) === 'same') process.kill(record.pid, name)
   } catch (error) {
     if (!isErrno(error, 'ESRCH')) throw error
   }
@@ -148,7 +166,7 @@ function signal(record: BackgroundRecord, name: NodeJS.Signals): void {
 
 async function isGone(record: BackgroundRecord, limitMs: number): Promise<boolean> {
   const until = performance.now() + limitMs
-  while (isBackgroundRunning(record)) {
+  while (isRunning(record.pid, record.process_start)) {
     if (performance.now() > until) return false
     await delay(pollMs)
   }

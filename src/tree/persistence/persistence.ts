@@ -14,6 +14,7 @@ import type { Tickets } from '../../engine/leases/tickets.ts'
 import type { ReadTracker } from '../../engine/versions/read-tracker.ts'
 import type { Receipts } from '../../engine/receipts/receipts.ts'
 import { messageOf } from '../../support/error-message.ts'
+import { isInMemory } from '../../support/in-memory.ts'
 import { below } from '../../support/relocate.ts'
 import { beginEpochJournal } from './epoch-journal.ts'
 import { createHistoryPart } from './history-part.ts'
@@ -159,6 +160,8 @@ export function createPersistence(options: PersistenceOptions): Persistence {
       if (!isContinued) removeLive(firstRoot)
       state ??= create(first, place)
       await state.open()
+      const isLost = place.isKept && isInMemory(dirname(place.path))
+      onTrouble('place', isLost ? describeInMemory(place.path) : undefined)
     },
     settled: async () => state?.settled(),
     place: () => place,
@@ -179,6 +182,10 @@ export function createPersistence(options: PersistenceOptions): Persistence {
     },
     isEnabled: () => place?.isKept === true
   }
+}
+
+function describeInMemory(path: string): string {
+  return `the state ${path} lies in a file system in memory (tmpfs): it will not survive a restart of the machine or the container. Name a place on a disk by persistence.state_file, or mount a volume there.`
 }
 
 function removeLive(root: Root | undefined): void {

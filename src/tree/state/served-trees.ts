@@ -13,10 +13,12 @@ const prefix = 'served-'
 /** A folder of this user below the temporary folder. @returns undefined if another user has put something in its place */
 export function userFolder(): string | undefined {
   const user = process.getuid?.()
-  const folder = join(tmpdir(), `async-crud-mcp-${user}`)
+  // Windows has no user ids; its temporary folder belongs to the user alone.
+  const folder = join(tmpdir(), user === undefined ? 'async-crud-mcp' : `async-crud-mcp-${user}`)
   makeFolder(folder)
   const stat = lstatSync(folder)
-  return stat.isDirectory() && stat.uid === user && (stat.mode & 0o077) === 0 ? folder : undefined
+  const isOwn = user === undefined || (stat.uid === user && (stat.mode & 0o077) === 0)
+  return stat.isDirectory() && isOwn ? folder : undefined
 }
 
 /** This process serves these roots. Without a place for that, others do not find them. */

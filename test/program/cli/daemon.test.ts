@@ -7,10 +7,11 @@ import { dirname } from 'node:path'
 import { createInterface } from 'node:readline'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
-import { createBackgroundRecords } from '../../../src/program/background/background-records.ts'
+import { createBackgroundRecords, type BackgroundRecord } from '../../../src/program/background/background-records.ts'
 import { isRunning, startOf } from '../../../src/support/process-identity.ts'
 import { toReadableLine } from '../../../src/program/cli/log-line.ts'
 import { paint } from '../../../src/program/cli/output.ts'
+import { preload } from '../../fixtures/preload.ts'
 import { makeHome, type Home } from '../../fixtures/home.ts'
 import { programPath } from '../../fixtures/server.ts'
 import { until } from '../../fixtures/until.ts'
@@ -187,6 +188,40 @@ t.test('a server that somebody else has started is found, and left alone', async
   t.match(await home.call(['daemon', 'stop', '--dir', 'other']), { code: 0, stdout: /had already ended/ })
   t.equal(foreign.exitCode, null, 'it was not signalled')
 })
+
+/** As macOS, which has no /proc. */
+const withoutProc = {
+  NODE_OPTIONS: `--import=${preload(`
+    const { readFileSync } = fs
+    fs.readFileSync = (path, options) => (String(path).startsWith('/proc/') ? fail('ENOENT', 'open') : readFileSync(path, options))`)}`
+}
+
+t.test(
+  'where no /proc tells of a process, its start is asked of ps, and a stranger with its number is left alone',
+  async (t) => {
+    const home = homeWithServers(t, { 'tree/f': '', 'other/f': '' })
+    t.match(await home.run(['daemon', 'start', '--dir', 'tree'], withoutProc), { code: 0 })
+    const records = createBackgroundRecords(home.path('.local/share/async-crud-mcp'))
+    const [record] = records.list()
+    t.match(record?.process_start, /^ps\/\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4}$/)
+    t.match(await home.run(['daemon', 'status', '--dir', 'tree'], withoutProc), { code: 0 })
+    const foreign = spawn('sleep', ['600'], { stdio: 'ignore' })
+    t.teardown(() => foreign.kill('SIGKILL'))
+    const pid = foreign.pid as number
+    const root = realpathSync(home.path('other'))
+    const stale = { ...(record as BackgroundRecord), root, roots: [root], args: ['--dir', root], pid }
+    records.write({ ...stale, process_start: 'ps/Thu Jan  1 00:00:00 1970' })
+    t.match(await home.run(['daemon', 'stop', '--dir', 'other'], withoutProc), { code: 0, stdout: /had already ended/ })
+    for (const process_start of [null, record?.process_start ?? null]) {
+      records.write({ ...stale, process_start })
+      const environment = process_start === null ? withoutProc : { ...withoutProc, PATH: home.path('nothing') }
+      const stopped = await home.run(['daemon', 'stop', '--dir', 'other'], environment)
+      t.match(stopped, { code: 1, stderr: new RegExp(`process ${pid} was left alone: nothing says whether`) })
+    }
+    t.equal(foreign.exitCode ?? foreign.signalCode, null, 'it was not signalled')
+    t.match(await home.run(['daemon', 'stop', '--dir', 'tree'], withoutProc), { code: 0, stdout: /has ended/ })
+  }
+)
 
 t.test('one that does not end is killed, and that is said', { skip: process.platform !== 'linux' }, async (t) => {
   const home = homeWithServers(t, { 'one/f': '', 'two/f': '' })

@@ -27,7 +27,8 @@ import {
   stopProcess,
   untilQueued
 } from '../../fixtures/processes.ts'
-import { patientStop, runProgram, startProgram, startServer } from '../../fixtures/server.ts'
+import { patientStop, runProgram, startOneProgram, startProgram, startServer } from '../../fixtures/server.ts'
+import { preload } from '../../fixtures/preload.ts'
 import { rootOf } from '../../fixtures/root-of.ts'
 import { startStdio } from '../../fixtures/stdio.ts'
 import { hashOf, makeTree } from '../../fixtures/tree.ts'
@@ -349,6 +350,20 @@ t.test(
     t.match(await post(within.url, 'async_read', { path: 'f' }), { message: /lies in .*already serves/ })
   }
 )
+
+t.test('the same on a system that has no user ids, as Windows', { skip: skipOnHosts.partOfATree }, async (t) => {
+  const tree = makeTree(t, { 'outer/inner/f': '1', 'tmp/x': '' })
+  // There the temporary folder belongs to the user alone.
+  const windows = {
+    NODE_OPTIONS: `--import=${preload('process.getuid = process.geteuid = undefined')}`,
+    TMPDIR: tree.path('tmp')
+  }
+  const inner = await startOneProgram(t, ['--dir', tree.path('outer/inner')], windows)
+  t.match(await post(inner.url, 'async_read', { path: 'f' }), { content: '1' })
+  const { code, stderr } = await runProgram(['--dir', tree.path('outer'), '--log-level', 'silent'], windows)
+  t.equal(code, 1)
+  t.match(stderr, new RegExp(`outer/inner, a part of .*already served, by process ${inner.process.pid} `))
+})
 
 t.test('what waits in the authority for a relay counts among the bytes that it holds', async (t) => {
   const tree = makeTree(t, { f: 'one' })

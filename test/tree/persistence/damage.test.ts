@@ -2,9 +2,11 @@
 import {
   chmodSync,
   mkdirSync,
-  readdirSync,
+  mkdtempSync,
   readFileSync,
+  readdirSync,
   rmSync,
+  statfsSync,
   symlinkSync,
   truncateSync,
   writeFileSync
@@ -292,6 +294,30 @@ t.test(
     // It is told a moment after it has been written.
     while (!isOwn() || second.app.degradations.list().length > 0)
       await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+)
+
+t.test(
+  'a state that lies in memory is told of, in the log and in /health',
+  { skip: process.platform !== 'linux' || statfsSync('/dev/shm').type !== 0x01021994 ? 'needs a tmpfs' : false },
+  async (t) => {
+    const folder = mkdtempSync('/dev/shm/async-crud-mcp-test-')
+    t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+    const tree = makeTree(t, { f: 'one' })
+    const state_file = join(folder, 'own', 'state')
+    const { url, app, log } = await startServer(t, tree.root, { persistence: { enabled: true, state_file } })
+    await app.tree.join()
+    const health = (await (await fetch(`${url}/health`)).json()) as object
+    const message = /own\/state lies in a file system in memory.*mount a volume/
+    t.match(health, { status: 'degraded', degraded: [{ part: 'persistence: place', message }] })
+    t.match(log.join('\n'), message)
+    const { url: other, app: without } = await startServer(t, folder, { persistence: { enabled: false } })
+    await without.tree.join()
+    t.match(
+      await (await fetch(`${other}/health`)).json(),
+      { status: 'healthy' },
+      'what is not to be kept may lie there'
+    )
   }
 )
 
