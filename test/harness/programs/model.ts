@@ -158,9 +158,7 @@ export class Model {
 
   movedOutside(from: string, to: string): StepMade[] {
     const [moved, replaced] = [this.at(from), this.at(to)]
-    const known = (entry: Entry) =>
-      entry?.kind === 'file' ? entry.lines.map((line) => ({ ...line, by: undefined })) : []
-    const after: Entry = moved?.kind === 'file' ? { kind: 'file', lines: known(moved) } : moved
+    const after = anyone(moved)
     const moves = [from, to]
     return [
       { path: from, before: moved, after: undefined, moves },
@@ -169,7 +167,7 @@ export class Model {
   }
 
   apply(change: Change): void {
-    const steps = change.steps.filter(({ before, after }) => !isSame(before, after))
+    const steps = change.steps.filter(isChange)
     if (steps.length > 0) this.log.push({ ...change, steps })
     for (const { path, after } of steps)
       if (after === undefined) this.tree.delete(path)
@@ -197,7 +195,8 @@ export class Model {
       const before = this.at(path)
       if (since.every(({ isChosen }) => isChosen)) {
         const moves = since.flatMap(({ step }) => step.moves ?? [])
-        const after = this.brought(since[0]!.step.before, agent)
+        const brought = this.brought(since[0]!.step.before, agent)
+        const after = moves.length > 0 ? anyone(brought) : brought
         steps.push({ path, before, after, moves: moves.length > 0 ? moves : undefined })
       } else if (!since.every(({ step }) => isEdit(step))) return this.open(touched)
       else {
@@ -206,7 +205,7 @@ export class Model {
         steps.push({ path, before, after: this.brought(text, agent) })
       }
     }
-    return { is: 'known', steps: steps.filter(({ before, after }) => !isSame(before, after)), conflicts }
+    return { is: 'known', steps: steps.filter(isChange), conflicts }
   }
 
   /** What an undo brings back: a line is by one of those who made it before, or by the agent that undoes. */
@@ -249,6 +248,18 @@ function made(...steps: readonly StepMade[]): Outcome {
 
 function isLate(entry: Entry, expected: Text | undefined): boolean {
   return expected !== undefined && contentOf(entry) !== expected.join('')
+}
+
+/** Lines of which it is not said who made them. */
+function anyone(entry: Entry): Entry {
+  return entry?.kind === 'file'
+    ? { kind: 'file', lines: entry.lines.map((line) => ({ ...line, by: undefined })) }
+    : entry
+}
+
+/** A file can take the place of another one with the same content. */
+function isChange({ before, after, moves }: StepMade): boolean {
+  return moves !== undefined || !isSame(before, after)
 }
 
 function isEdit({ moves, before, after }: StepMade): boolean {

@@ -115,11 +115,12 @@ export async function remove(world: World, { agent, set, name, back, form }: Ste
 
 export async function restore(
   world: World,
-  { agent, set, name, of, version, back }: Step & { do: 'restore' }
+  { agent, set, name, version, back }: Step & { do: 'restore' }
 ): Promise<void> {
   const path = world.path(name)
-  const text = world.replaced.filter(({ path }) => path === world.path(of)).at(-1 - version)?.text
-  if (text === undefined || world.isLink(path)) return
+  const text = world.replaced.at(-1 - version)?.text
+  // The link that was at a path comes back only with the version that its target has.
+  if (text === undefined || world.wasLink(path)) return
   const expected = world.expected(path, back)
   const outcome = world.model.restore(world.agent(agent), path, linesIn(text), expected)
   const expected_hash = expected === undefined ? null : hashOf(expected.join(''))

@@ -106,12 +106,11 @@ export const step = fc.oneof(
     })
   },
   {
-    weight: 2,
+    weight: 4,
     arbitrary: fc.record({
       do: fc.constant('restore' as const),
       ...by,
       name,
-      of: name,
       version: fc.nat({ max: 4 }),
       back: perhaps(back, 1)
     })
@@ -147,7 +146,7 @@ export const step = fc.oneof(
     })
   },
   {
-    weight: 2,
+    weight: 4,
     arbitrary: fc.record({
       do: fc.constant('outside' as const),
       what: fc.oneof(

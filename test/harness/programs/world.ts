@@ -173,6 +173,11 @@ export class World {
     return `9.${this.count}\n`
   }
 
+  wasLink(path: string): boolean {
+    const isLinkAt = (step: StepMade) => step.path === path && step.after?.kind === 'link'
+    return this.isLink(path) || this.model.log.some(({ steps }) => steps.some(isLinkAt))
+  }
+
   isLink(path: string): boolean {
     return this.model.at(path)?.kind === 'link'
   }
