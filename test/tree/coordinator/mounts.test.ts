@@ -179,6 +179,9 @@ t.test('hooks of native tools name files by the paths of their own host', { skip
 
     const cursor = { conversation_id: 'cora', tool_use_id: `3 at ${at}`, tool_name: 'Write' }
     const write = { hook_event_name: 'preToolUse', tool_input: { path: own.path('c.txt'), content: 'two\n' } }
+    // What it replaces, it has read.
+    const readBefore = { hook_event_name: 'beforeReadFile', file_path: own.path('c.txt'), content: 'one\n' }
+    await hook('cursor', { ...cursor, ...readBefore })
     await hook('cursor', { ...cursor, ...write })
     t.match(await other.call('lock_status', { filepaths: [other.path('c.txt')] }), {
       results: [{ holders: [{ agent_id: 'cursor/cora' }] }]
