@@ -140,7 +140,7 @@ await hooks['tool.execute.before']({ tool: 'write', sessionID: 's', callID: 'c' 
 process.stdout.write('passed')`
     const env = { ...home.environment, ASYNC_CRUD_MCP_HOOK_CLOSED: '1' }
     const write = () => run(process.execPath, ['--input-type=module', '-e', plugin], { cwd: home.root, env })
-    t.match(await write(), { stdout: 'passed', stderr: '' }, 'the server has judged it: this hook is closed')
+    t.match(await write(), { stderr: /You have not read .*a\.txt/ }, 'the server judges it')
     rmSync(home.path('.local'), { recursive: true })
     t.match(await write(), { stderr: /no installation of async-crud-mcp was found.*this hook is closed/ })
   }
