@@ -160,7 +160,8 @@ export function createPersistence(options: PersistenceOptions): Persistence {
       if (!isContinued) removeLive(firstRoot)
       state ??= create(first, place)
       await state.open()
-      const isLost = place.isKept && isInMemory(dirname(place.path))
+      // If the tree lies in memory, too, both end at once.
+      const isLost = place.isKept && isInMemory(dirname(place.path)) && !isInMemory(first)
       onTrouble('place', isLost ? describeInMemory(place.path) : undefined)
     },
     settled: async () => state?.settled(),

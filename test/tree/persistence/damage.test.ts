@@ -6,15 +6,16 @@ import {
   readFileSync,
   readdirSync,
   rmSync,
-  statfsSync,
   symlinkSync,
   truncateSync,
   writeFileSync
 } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createJournal, type Opened } from '../../../src/tree/persistence/journal.ts'
 import { JournalFault, scan, toJson } from '../../../src/tree/persistence/records.ts'
+import { isInMemory } from '../../../src/support/in-memory.ts'
 import { connect } from '../../fixtures/clients.ts'
 import { startServer } from '../../fixtures/server.ts'
 import { startStdio } from '../../fixtures/stdio.ts'
@@ -299,7 +300,7 @@ t.test(
 
 t.test(
   'a state that lies in memory is told of, in the log and in /health',
-  { skip: process.platform !== 'linux' || statfsSync('/dev/shm').type !== 0x01021994 ? 'needs a tmpfs' : false },
+  { skip: isInMemory('/dev/shm') && !isInMemory(tmpdir()) ? false : 'needs a tmpfs at /dev/shm, and none at /tmp' },
   async (t) => {
     const folder = mkdtempSync('/dev/shm/async-crud-mcp-test-')
     t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -318,6 +319,12 @@ t.test(
       { status: 'healthy' },
       'what is not to be kept may lie there'
     )
+    await without.close()
+    const own = { enabled: true, state_file: join(folder, '.async-crud-mcp', 'state') }
+    const { url: third, app: inMemory } = await startServer(t, folder, { persistence: own })
+    await inMemory.tree.join()
+    const { degraded } = (await (await fetch(`${third}/health`)).json()) as { degraded?: unknown }
+    t.equal(degraded, undefined, 'a tree in memory ends with its state')
   }
 )
 
