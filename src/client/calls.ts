@@ -6,19 +6,27 @@ import type { Static } from '../../schemas/typebox.ts'
 
 type Contract = typeof contract
 
-/** The input of an operation: a property with a default may be left out, at every depth. */
-export type CallInput<Name extends OperationName> = Name extends OperationName
-  ? CallerInput<Contract[Name]['input']>
-  : never
+type Input<Name extends OperationName> = CallerInput<Contract[Name]['input']>
+type Output<Name extends OperationName> = Static<Contract[Name]['output']>
 
-/** A read of a whole file or of lines: whatever its size, the file is read whole for it. */
-export type LinesInput = CallInput<'async_read'> & { readonly byte_offset?: never; readonly byte_limit?: never }
-export type LinesAnswer = CallAnswer<'async_read'> & { readonly hash: string; readonly total_lines: number }
+/** The input of `readPart`. */
+export type PartInput = Input<'async_read'>
+/** A part of a file by bytes. Of a file that is too large to be read whole the hash is not known. */
+export type Part = Output<'async_read'>
+
+/** The input of an operation: a property with a default may be left out, at every depth. */
+export type CallInput<Name extends OperationName> = Name extends 'async_read'
+  ? Omit<PartInput, 'byte_offset' | 'byte_limit'>
+  : Name extends OperationName
+    ? Input<Name>
+    : never
 
 /**
  * The answer of a successful call. If the operation can come too late, `status` is "ok" or "contention", which tells
  * the two apart.
  */
-export type CallAnswer<Name extends OperationName> = Name extends OperationName
-  ? Static<Contract[Name]['output']> | (Contract[Name]['contends'] extends true ? Contention : never)
-  : never
+export type CallAnswer<Name extends OperationName> = Name extends 'async_read'
+  ? Part & { readonly hash: string; readonly total_lines: number }
+  : Name extends OperationName
+    ? Output<Name> | (Contract[Name]['contends'] extends true ? Contention : never)
+    : never

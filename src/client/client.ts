@@ -1,12 +1,12 @@
 // The typed client: every operation of a server over REST. It runs wherever fetch does and depends on nothing else.
 import type { OperationName } from '../../schemas/contract.ts'
 import { CallError, parseJson } from './call-error.ts'
-import type { CallAnswer, CallInput, LinesAnswer, LinesInput } from './calls.ts'
+import type { CallAnswer, CallInput, Part, PartInput } from './calls.ts'
 
 export type { Contention } from '../../schemas/contention.ts'
 export type { OperationName } from '../../schemas/contract.ts'
 export type { ErrorCode } from '../../schemas/errors.ts'
-export type { CallAnswer, CallInput } from './calls.ts'
+export type { CallAnswer, CallInput, Part, PartInput } from './calls.ts'
 export { CallError } from './call-error.ts'
 
 /** The part of `fetch` that the client uses, so that a caller can pass its own: with a proxy, retries, a log. */
@@ -45,8 +45,6 @@ export interface CallOptions {
 }
 
 export interface Client {
-  /** Of a file that is read by lines, the hash is always known; of a part by bytes, not always. */
-  call(name: 'async_read', input: LinesInput, options?: CallOptions): Promise<LinesAnswer>
   /**
    * Calls one operation.
    * @param name such as "async_read"
@@ -57,6 +55,11 @@ export interface Client {
    * fetch: the signal's reason after an abort, a TypeError if there is no connection or a redirect
    */
   call<Name extends OperationName>(name: Name, input: CallInput<Name>, options?: CallOptions): Promise<CallAnswer<Name>>
+  /**
+   * Reads a part of a file by bytes: async_read with byte_offset or byte_limit. Rejects as `call` does.
+   * @param input also for a file larger than crud.max_file_size_bytes, whose part comes without a hash
+   */
+  readPart(input: PartInput, options?: CallOptions): Promise<Part>
 }
 
 /**
@@ -91,7 +94,7 @@ export function createClient({ url, token, agentId, fetch = globalThis.fetch }: 
     throw new CallError({ operation: name, httpStatus: answer.status, contentType, retryAfter, text })
   }
 
-  return { call }
+  return { call, readPart: (input, options) => call('async_read', input, options) }
 }
 
 /** The operations on one folder: their answers have no status. */

@@ -58,6 +58,19 @@ t.test('an answer is returned as it came, and the server fills in what was left 
   t.match(await client.call('list_files', {}), { total_count: 1, files: [{ name: 'flat.txt', lines: 1 }] })
 })
 
+t.test('a part of a file is read by bytes, and of a file that is too large without a hash', async (t) => {
+  const tree = makeTree(t, { 'a.txt': 'one\ntwo\n', 'large.txt': 'x'.repeat(3000) })
+  const { url } = await startServer(t, tree.root, { crud: { max_file_size_bytes: 2048 } })
+  const client = createClient({ url })
+  t.match(await client.readPart({ path: 'a.txt', byte_offset: 4, byte_limit: 4 }), {
+    content: 'two\n',
+    hash: hashOf('one\ntwo\n')
+  })
+  const part = await client.readPart({ path: 'large.txt', byte_offset: 2990 })
+  t.match(part, { content: 'x'.repeat(10), total_bytes: 3000 })
+  t.equal(part.hash, undefined)
+})
+
 t.test('contention is an answer that carries the difference, and its hash leads on', async (t) => {
   const { tree, server, client } = await scene(t, { 'a.txt': 'one\ntwo\n' }, { agentId: 'ann' })
   const bob = createClient({ url: server.url, agentId: 'bob' })

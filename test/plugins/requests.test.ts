@@ -190,9 +190,9 @@ t.test('a client that asks at an address of other servers is told the right one'
   const { url } = await startServer(t, makeTree(t).root)
   for (const [method, path, words, status = 404] of [
     ['GET', '/', /MCP is served at \/mcp/],
-    ['POST', '/', /^\/ answers GET, not POST\. MCP is served at \/mcp/, 405],
+    ['POST', '/', /^\/ answers GET, HEAD, not POST\. MCP is served at \/mcp/, 405],
     ['GET', '/mcp', /initialize.*for MCP clients/, 400],
-    ['PUT', '/mcp', /answers GET, POST, DELETE, not PUT/, 405],
+    ['PUT', '/mcp', /answers GET, HEAD, POST, DELETE, not PUT/, 405],
     ['GET', '/sse', /streamable HTTP at \/mcp/],
     ['POST', '/message', /streamable HTTP at \/mcp/],
     ['POST', '/messages?session_id=1', /streamable HTTP at \/mcp/],
