@@ -74,7 +74,7 @@ function lifeOf(history: History, path: string): Version[] {
       if (version.restores !== undefined) {
         // The file that ended there is back: what was made of its name meanwhile is another one's.
         before = version.restores
-        next = name
+        next = pathOf(history, name, version.restores)
       }
       if (next !== undefined) break
       if (version.isCreated === true) return life.reverse()
@@ -82,6 +82,14 @@ function lifeOf(history: History, path: string): Version[] {
     name = next
   }
   return life.reverse()
+}
+
+/** The path at which a version was made. @param near where it mostly was */
+function pathOf(history: History, near: string, seq: number): string | undefined {
+  const isAt = (path: string) => history.versions(path).some((version) => version.seq === seq)
+  if (isAt(near)) return near
+  for (const path of history.paths()) if (isAt(path)) return path
+  return undefined
 }
 
 function ownerOf(version: Version, skipped: readonly Version[]): Owner {

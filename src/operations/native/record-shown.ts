@@ -43,13 +43,17 @@ async function recordOne(context: OperationContext, agentId: string, shown: Show
   }
   // The file may have changed since the tool read it: what the model has seen counts.
   const known = history.versions(path).slice(-maxVersions).reverse()
+  let part: Shown | undefined
   for (const hash of new Set([current.hash, ...known.map((version) => version.hash)])) {
     if (hash === null) continue
     const text = decodeIfText(await bases.get(hash), config.crud.default_encoding, path)
     const lines = text === undefined ? undefined : findLines(text, shown)
-    if (lines !== undefined)
-      return reads.recordRead(agentId, { ...seen, hash, lines: lines === 'all' ? undefined : lines })
+    if (lines === undefined) continue
+    if (lines === 'all') return reads.recordRead(agentId, { ...seen, hash, lines: undefined })
+    part ??= { ...seen, hash, lines }
+    if (!mayBeWhole(shown)) break
   }
+  if (part !== undefined) return reads.recordRead(agentId, part)
   if (shown.text !== undefined && shown.totalLines !== undefined)
     recordUnmatched(context, agentId, { ...seen, hash: await hashInTurns(Buffer.from(shown.text)) }, current.hash)
 }
@@ -70,6 +74,14 @@ function recordUnmatched(
   if (!isChanging && (hashes.length === 0 || hashes.includes(current))) return
   const isForm = !isChanging && hashes.includes(hash)
   reads.recordRead(agentId, isForm ? { ...shown, hash: current } : shown)
+}
+
+/**
+ * Some harnesses count the empty line behind the last line end: "one of two lines" can be all of an older version, too. Then that one
+ * counts, of which the model has seen no more than it was shown.
+ */
+function mayBeWhole({ startLine, text, totalLines }: ShownText): boolean {
+  return startLine === 1 && text !== undefined && totalLines === toLines(text).length + 1
 }
 
 /** The lines of the text that were shown; undefined if it has others there. */

@@ -195,8 +195,7 @@ export class Model {
       const before = this.at(path)
       if (since.every(({ isChosen }) => isChosen)) {
         const moves = since.flatMap(({ step }) => step.moves ?? [])
-        const brought = this.brought(since[0]!.step.before, agent)
-        const after = moves.length > 0 ? anyone(brought) : brought
+        const after = this.brought(since[0]!.step.before, agent)
         steps.push({ path, before, after, moves: moves.length > 0 ? moves : undefined })
       } else if (!since.every(({ step }) => isEdit(step))) return this.open(touched)
       else {

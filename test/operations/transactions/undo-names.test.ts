@@ -334,6 +334,19 @@ t.test('blame follows each file through a swap, a chain, and over a restart of n
   }
 })
 
+t.test('blame knows the authors of a file that an undo brings back to an earlier name', async (t) => {
+  const { ann, operator } = await scene(t, { a: 'a\n', b: 'b\n' })
+  await done(ann, 'async_append', { path: 'a', content: 'ann\n' })
+  const task = { agent_id: 'bob', change_set: 'task' }
+  await done(ann, 'async_rename', { old_path: 'a', new_path: 'c', ...task })
+  await done(ann, 'async_rename', { old_path: 'b', new_path: 'c', overwrite: true, ...task })
+  await done(operator, 'async_undo', { of_change_set: 'task' })
+  t.match((await ann.call('async_blame', { path: 'a' }))['ranges'], [
+    { start_line: 1, end_line: 1, agent_id: null },
+    { start_line: 2, end_line: 2, agent_id: 'ann' }
+  ])
+})
+
 t.test('a version of a path that was a link since is restored as the file that it was', async (t) => {
   const { tree, ann, operator } = await scene(t, { a: 'a\n', c: 'c\n' })
   symlinkSync('a', tree.path('link'))
