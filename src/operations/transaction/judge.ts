@@ -175,14 +175,16 @@ async function judgeRename(
   const { old_path, new_path, expected_hash = null, overwrite, create_dirs } = item.input
   const source = plan.enter(from, old_path, 'rename', item.index)
   if (source.renamedTo !== undefined) throw clash(old_path, source.indices, 'both rename it.')
+  const isSame = from.path === to.path || isOneFile(from, to)
+  // Even if it is refused: another change that is for its name is not in its way.
+  if (!isSame) source.isMoved = true
   const { version, content } = await readEntry(context, from, old_path, expected_hash !== null)
   const stale = findStale(from, old_path, content, expected_hash)
   if (stale !== undefined) return { stale }
   source.current ??= version
-  if (from.path === to.path || isOneFile(from, to)) return { done: { plan: source } }
+  if (isSame) return { done: { plan: source } }
   const target = plan.enter(to, new_path, 'rename', item.index)
   if (target.renamedFrom !== undefined) throw clash(new_path, target.indices, 'both rename a file to it.')
-  source.isMoved = true
   source.renamedTo = to.path
   source.after ??= { kind: 'none' }
   target.after = { kind: 'moved', from, version }

@@ -98,6 +98,17 @@ export class Plan {
     return changes
   }
 
+  /** What is in the way of one change, once all are planned. */
+  refusalOf(plan: PathPlan): OperationError | undefined {
+    try {
+      this.#changeOf(plan)
+      return undefined
+    } catch (error) {
+      if (error instanceof OperationError) return error
+      throw error
+    }
+  }
+
   #changeOf(plan: PathPlan): PathChange | undefined {
     const { place, path, current, after, isMoved, renamedFrom, renamedTo } = plan
     if (after === undefined) return undefined

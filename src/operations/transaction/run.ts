@@ -63,7 +63,9 @@ async function carryOut(
 ): Promise<Verdicts> {
   const plan = new Plan(context)
   const verdicts = await judgeAll(context, items, places, plan)
-  if (!verdicts.every(isMade)) return verdicts
+  // What is in the way of the others is said at once, too.
+  if (!verdicts.every(isMade))
+    return verdicts.map((verdict) => (isMade(verdict) ? (plan.refusalOf(verdict.done.plan) ?? verdict) : verdict))
   const changes = plan.changes()
   if (isDryRun || changes.length === 0) return verdicts
   const whole = new Set([...plan.paths].filter(({ isWhole }) => isWhole).map(({ place }) => place.path))

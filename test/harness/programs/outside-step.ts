@@ -53,7 +53,8 @@ export async function outside(world: World, { what, isSeen }: Step & { do: 'outs
   if (!isSeen) return
   for (const each of touched) {
     await world.call('async_read', { path: each, agent_id: observer })
-    if (wasSeen(world, each)) for (const step of world.model.log.at(-1)?.steps ?? []) world.isExact.add(step)
+    if (wasSeen(world, each))
+      for (const step of world.model.log.at(-1)?.steps ?? []) if (step.path === each) world.isExact.add(step)
     world.see(each, world.model.at(each))
   }
 }

@@ -150,6 +150,15 @@ t.test('every other fault is told at once, too', async (t) => {
     { change: 2, code: 'INVALID_PATCH' }
   ])
   t.match(contentions, [{ change: 3, path: 'c', status: 'contention' }])
+  const stale = update('c', 'other\n', 'C\n')
+  const taken = await ann.call('async_transaction', { changes: [rename('a', 'b'), stale] })
+  t.match(taken, { status: 'error', error_code: 'FILE_EXISTS', details: { failures: [{ change: 0 }] } })
+  const late = rename('b', 'd', { expected_hash: hashOf('other\n') })
+  t.match(
+    await ann.call('async_transaction', { changes: [rename('a', 'b'), late] }),
+    { status: 'contention', contentions: [{ path: 'b' }] },
+    'a name that is to be given up is not in the way'
+  )
   unchanged(t, tree, { a: 'a\n', b: 'b\n', c: 'c\n', long: base })
 })
 
