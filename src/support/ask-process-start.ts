@@ -16,7 +16,7 @@ export function askProcessStart(pid: number): string | null {
       timeout: timeoutMs,
       windowsHide: true,
       stdio: ['ignore', 'pipe', 'ignore'],
-      // The same words, whoever asks.
+      // The words are the same for every caller.
       env: { ...process.env, LC_ALL: 'C', TZ: 'UTC0' }
     }).trim()
   )

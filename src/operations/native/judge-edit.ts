@@ -111,7 +111,7 @@ interface Places {
   readonly path: string
 }
 
-/** Whether nobody has touched the place of the edit since the session saw something of the file. */
+/** Whether the place of the edit is untouched since the session saw something of the file. */
 async function isUntouched(
   context: OperationContext,
   { bases, current, text, patches, path }: Places

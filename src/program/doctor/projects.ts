@@ -59,11 +59,11 @@ async function checkEntry(client: Client, root: string, advice: string): Promise
   return [warn(`${client.title}: what ${file} starts does not answer: ${silence}`, advice)]
 }
 
-/** A project is often somebody else's: nothing of it is run but the launcher as this version writes it, and this program. */
+/** A project is often another person's: nothing of it is run but the launcher as this version writes it, and this program. */
 function whyNotRun(words: readonly string[], client: Client, root: string): string | undefined {
   if (words.includes(mainPath)) return undefined
   if (!launcherWords(client).every((word, index) => words[index] === word))
-    return `starts "${words.join(' ')}", which is not of this installation; a bare name is that of whoever registers it`
+    return `starts "${words.join(' ')}", which is not of this installation; a bare name belongs to the first to register it`
   const launcher = launcherOf(root)
   if (!existsSync(launcher)) return `starts ${launcher}, which is gone`
   const isKnown = withPlainLineEnds(readUserFile(launcher).text) === launcherText

@@ -306,7 +306,7 @@ t.test('doctor starts what the files of a project name, and runs nothing else of
   t.match(await doctor(), [
     {
       verdict: 'warn',
-      message: /starts "npx -y async-crud-mcp .*whoever registers it/,
+      message: /starts "npx -y async-crud-mcp .*the first to register it/,
       advice: /setup claude-code --project/
     },
     { verdict: 'warn', message: /hooks in .*settings\.json start another program/ }
