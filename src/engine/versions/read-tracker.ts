@@ -24,7 +24,7 @@ export interface Shown {
 export type Named = Omit<Shown, 'lines'>
 
 // Measured: what a view takes beside its names, and each range of lines in it.
-const viewBytes = 500
+const viewBytes = 580
 const sightBytes = 100
 
 export type ReadTracker = ReturnType<typeof createReadTracker>
