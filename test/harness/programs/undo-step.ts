@@ -34,7 +34,7 @@ export async function undo(
     world.expect('conflicts', [...new Set(paths)].sort(), [...expected.conflicts].sort())
     if (!isRefused) world.apply(steps, world.agent(agent), answer['change_set'])
   } else {
-    const made = answer['status'] === 'ok' ? difference(world) : []
+    const made = answer['status'] === 'ok' ? difference(world, answer) : []
     if (answer['status'] !== 'ok') world.expect('status of the undo', answer['status'], 'contention')
     const owed = expected.is === 'open' ? expected.owed : []
     world.apply(made, world.agent(agent), answer['change_set'])
@@ -153,12 +153,14 @@ function isExactVersion(world: World, { path, text }: { readonly path: string; r
   )
 }
 
-/** What the disk has become beside what the model says. */
-function difference(world: World): StepMade[] {
+/** What the disk has become beside what the model says. Files that have changed places look like files that were edited. */
+function difference(world: World, answer: Answer): StepMade[] {
   const paths = names.map((_, name) => world.path(name))
   const changed = paths
     .map((path) => ({ path, before: world.model.at(path), after: world.entryOnDisk(path) }))
     .filter(({ before, after }) => !isSame(before, after))
-  const isMoving = changed.some(({ before, after }) => before?.kind !== 'file' || after?.kind !== 'file')
+  const isMoving =
+    changed.some(({ before, after }) => before?.kind !== 'file' || after?.kind !== 'file') ||
+    (answer['files'] as Answer[]).some(({ new_path }) => new_path !== undefined)
   return changed.map((step) => ({ ...step, moves: isMoving ? changed.map(({ path }) => path) : undefined }))
 }
