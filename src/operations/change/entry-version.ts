@@ -24,8 +24,10 @@ export async function readEntry(
   path: string,
   isHashNeeded: boolean
 ): Promise<EntryVersion> {
-  if (place.stat?.isSymbolicLink() === true)
+  if (place.stat?.isSymbolicLink() === true) {
+    context.history.recordEntry(place.path, { link: readLink(place) })
     return { version: undefined, content: await readTarget(context, path, isHashNeeded) }
+  }
   requireRegular(place.stat, path)
   try {
     const version = await readVersion(context, place, path)

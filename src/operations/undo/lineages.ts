@@ -122,7 +122,8 @@ class Lives {
   }
 
   #leave(path: string, staying: Lineage | 'left' | undefined): void {
-    if (staying === undefined || staying === 'left') return
+    // What leaves a name whose file had ended is something else that the history had not seen come.
+    if (staying === undefined || staying === 'left' || staying.state.kind === 'none') return
     this.#at.delete(path)
     this.#leaving.set(path, staying)
   }

@@ -80,6 +80,8 @@ const exchange = (client: TestClient, renames: readonly Rename[]) =>
     changes: renames.map(([path, new_path]) => ({ operation: 'rename', path, new_path, overwrite: true }))
   })
 
+const limits = { max_file_size_bytes: 2048 }
+
 const stories: Readonly<Record<string, (scene: Scene) => Promise<unknown>>> = {
   'a file is moved away and another created at its name': async ({ ann }) => {
     await rename(ann, ['a', 'z'])
@@ -355,6 +357,26 @@ t.test('a version of a path that was a link since is restored as the file that i
   await done(operator, 'async_restore', { path: 'c', hash: hashOf('c\n') })
   t.equal(describe(tree.path('c')), '644 c\n')
 })
+
+for (const how of ['async_rename', 'async_transaction'] as const)
+  t.test(`what others put at a name that was free is moved back, be it a link: ${how}`, async (t) => {
+    const { tree, ann, bob, operator, look } = await scene(t, { a: 'a\n', big: 'big\n', b: 'b\n' }, limits)
+    for (const path of ['a', 'big', 'b']) await remove(bob, path)
+    symlinkSync('nowhere', tree.path('a'))
+    tree.write('big', 'x'.repeat(limits.max_file_size_bytes + 1))
+    tree.write('b', 'new b\n')
+    const before = look()
+    const renames: Rename[] = ['a', 'big', 'b'].map((path) => [path, `${path}.moved`])
+    if (how === 'async_transaction') await exchange(ann, renames)
+    else for (const names of renames) await rename(ann, names)
+    t.match(await operator.call('async_undo', { by_agent: 'ann' }), { status: 'ok', conflicts: [] })
+    t.same(look(), before)
+    t.match((await operator.call('async_history', { by_agent: 'external' }))['versions'], [
+      { path: 'b' },
+      {},
+      { link: 'nowhere' }
+    ])
+  })
 
 t.test('a renamed link is in the history, and one that leads nowhere now is told', async (t) => {
   const { tree, ann, operator } = await scene(t, { a: 'a\n' })
