@@ -39,7 +39,7 @@ export interface ReadLimits {
 export type KnownBytes = Pick<FileVersion, 'bytes' | 'hash'>
 
 const readAsync = promisify(read)
-export const maxTornReads = 5
+const maxTornReads = 5
 
 export function contentHash(bytes: Buffer | string): string {
   return `sha256:${hashOf('sha256', bytes, 'hex')}`
@@ -67,23 +67,41 @@ export async function readFile(
   limits: ReadLimits,
   known?: KnownBytes
 ): Promise<FileVersion> {
+  const { bytes, stat } = await readRange(place, path, limits, (size) => {
+    checkSize(size, path, limits)
+    return { start: 0, length: size }
+  })
+  return versionOf(bytes.length > largeBytes ? await identifyLarge(bytes, known) : identify(bytes, known), stat, place)
+}
+
+/** Bytes from `start` on; fewer than `length` if the file ends before. */
+export interface ByteRange {
+  readonly start: number
+  readonly length: number
+}
+
+/**
+ * Reads a range until no other program has written meanwhile, or it has been tried five times: then it may be torn.
+ * @param rangeOf the range of a file of this size
+ * @throws OperationError FILE_NOT_FOUND, NOT_A_FILE, ACCESS_DENIED, READ_ERROR
+ */
+export async function readRange(
+  place: OpenEntry,
+  path: string,
+  limits: Pick<ReadLimits, 'maxSyncBytes'>,
+  rangeOf: (size: number) => ByteRange
+): Promise<ByteRange & { readonly bytes: Buffer; readonly stat: BigIntStats }> {
   requireRegular(place.stat, path)
   const fd = openForReading(place, path)
   try {
     for (let attempt = 1; ; attempt += 1) {
       const before = fstatSync(fd, { bigint: true })
       checkOpened(before, place, path)
-      checkSize(Number(before.size), path, limits)
-      const bytes = await readBytes(fd, { start: 0, length: Number(before.size) }, limits)
-      const after = fstatSync(fd, { bigint: true })
-      // Another program writes in place right now: the read may be torn.
-      const isWhole = isSameIdentity(identityOf(before), identityOf(after)) && bytes.length === Number(after.size)
-      if (!isWhole && attempt < maxTornReads) continue
-      return versionOf(
-        bytes.length > largeBytes ? await identifyLarge(bytes, known) : identify(bytes, known),
-        after,
-        place
-      )
+      const { start, length } = rangeOf(Number(before.size))
+      const bytes = await readBytes(fd, { start, length }, limits)
+      const stat = fstatSync(fd, { bigint: true })
+      const isWhole = isSameIdentity(identityOf(before), identityOf(stat)) && bytes.length === length
+      if (isWhole || attempt === maxTornReads) return { bytes, start, length, stat }
     }
   } catch (error) {
     throw explainWalkError(error, path)
@@ -170,7 +188,7 @@ export function checkSize(
   throw new OperationError('FILE_TOO_LARGE', message, { path, details: { size_bytes: size, max_bytes: maxFileBytes } })
 }
 
-export function openForReading(place: OpenEntry, path: string): number {
+function openForReading(place: OpenEntry, path: string): number {
   try {
     return openSync(place.directory.at(place.name), readFlags)
   } catch (error) {
@@ -188,16 +206,15 @@ export function openForReading(place: OpenEntry, path: string): number {
 }
 
 /** What was opened must be regular. The walk may have seen another file there: an editor's rename in between is fine if descriptors are held. */
-export function checkOpened(stat: BigIntStats, place: OpenEntry, path: string): void {
+function checkOpened(stat: BigIntStats, place: OpenEntry, path: string): void {
   requireRegular(stat, path)
   if (isSameFile(stat, place.stat) || place.directory.isHeld) return
   throw new OperationError('FILE_NOT_FOUND', `The file was replaced while it was opened: ${path}. Try again.`, { path })
 }
 
-/** Fewer than `length` if the file ends before. */
-export async function readBytes(
+async function readBytes(
   fd: number,
-  { start, length }: { readonly start: number; readonly length: number },
+  { start, length }: ByteRange,
   { maxSyncBytes }: Pick<ReadLimits, 'maxSyncBytes'>
 ): Promise<Buffer> {
   const bytes = Buffer.allocUnsafeSlow(length)

@@ -1,9 +1,6 @@
-// Reads a part of a regular file, from one descriptor, however large the file is: only the part is in memory.
-import { fstatSync } from 'node:fs'
-import { closeReader } from './close-reader.ts'
-import { identityOf, isSameIdentity, type FileIdentity } from './identity.ts'
-import { checkOpened, maxTornReads, openForReading, readBytes, requireRegular, type ReadLimits } from './read-file.ts'
-import { explainWalkError } from './walk-error.ts'
+// Reads a part of a regular file, however large the file is: only the part is in memory.
+import { identityOf, type FileIdentity } from './identity.ts'
+import { readRange, type ByteRange, type ReadLimits } from './read-file.ts'
 import type { OpenEntry } from './walk.ts'
 
 export interface FilePart {
@@ -19,27 +16,14 @@ export interface FilePart {
 export async function readPart(
   place: OpenEntry,
   path: string,
-  { offset, length }: { readonly offset: number; readonly length: number },
+  wanted: { readonly offset: number; readonly length: number },
   limits: Pick<ReadLimits, 'maxSyncBytes'>
 ): Promise<FilePart> {
-  requireRegular(place.stat, path)
-  const fd = openForReading(place, path)
-  try {
-    for (let attempt = 1; ; attempt += 1) {
-      const before = fstatSync(fd, { bigint: true })
-      checkOpened(before, place, path)
-      const size = Number(before.size)
-      const start = Math.min(offset, size)
-      const wanted = Math.min(length, size - start)
-      const bytes = await readBytes(fd, { start, length: wanted }, limits)
-      const identity = identityOf(fstatSync(fd, { bigint: true }))
-      // Another program writes in place right now: the part may be torn.
-      const isWhole = isSameIdentity(identityOf(before), identity) && bytes.length === wanted
-      if (isWhole || attempt === maxTornReads) return { bytes, start, size, identity }
-    }
-  } catch (error) {
-    throw explainWalkError(error, path)
-  } finally {
-    closeReader(fd)
-  }
+  const { bytes, start, stat } = await readRange(place, path, limits, (size) => within(size, wanted))
+  return { bytes, start, size: Number(stat.size), identity: identityOf(stat) }
+}
+
+function within(size: number, { offset, length }: { readonly offset: number; readonly length: number }): ByteRange {
+  const start = Math.min(offset, size)
+  return { start, length: Math.min(length, size - start) }
 }
