@@ -25,7 +25,7 @@ export async function readEntry(
   isHashNeeded: boolean
 ): Promise<EntryVersion> {
   if (place.stat?.isSymbolicLink() === true) {
-    context.history.recordEntry(place.path, { link: readLink(place) })
+    recordLink(context, place)
     return { version: undefined, content: await readTarget(context, path, isHashNeeded) }
   }
   requireRegular(place.stat, path)
@@ -45,7 +45,13 @@ export async function readReplaced(
   place: OpenEntry,
   path: string
 ): Promise<FileVersion | undefined> {
+  if (place.stat?.isSymbolicLink() === true) recordLink(context, place)
   return place.stat?.isFile() === true ? (await readEntry(context, place, path, false)).version : undefined
+}
+
+/** A link that came unseen to a name that is known. */
+export function recordLink({ history }: Pick<OperationContext, 'history'>, place: OpenEntry): void {
+  history.recordEntry(place.path, { link: readLink(place) })
 }
 
 /** What a change removes or replaces, for the history, if that is no version. */

@@ -2,12 +2,11 @@
 import type { UndoConflict } from '../../../schemas/undo.ts'
 import { isOperationError, OperationError } from '../../errors.ts'
 import type { OperationContext } from '../../engine/context.ts'
-import { readLink } from '../../engine/files/links.ts'
 import type { FileVersion } from '../../engine/files/read-file.ts'
 import type { PathChange } from '../../engine/files/transaction/step.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
 import { shownPath } from '../../engine/notices/shown-path.ts'
-import { notKept, readEntry, replacedBy, type Replaced } from '../change/entry-version.ts'
+import { notKept, readEntry, recordLink, replacedBy, type Replaced } from '../change/entry-version.ts'
 import { conflict, type TakenBack } from './take-back.ts'
 
 export interface ChangedFile extends Replaced {
@@ -177,7 +176,7 @@ function byName(files: readonly ChangedFile[]): ChangedFile[] {
 /** @returns undefined for what is no file, or one that cannot be read */
 async function look(context: OperationContext, place: OpenEntry, path: string): Promise<FileVersion | undefined> {
   const { history } = context
-  if (place.stat?.isSymbolicLink() === true) history.recordEntry(place.path, { link: readLink(place) })
+  if (place.stat?.isSymbolicLink() === true) recordLink(context, place)
   else if (place.stat?.isFile() === true) return (await readEntry(context, place, path, false)).version
   else history.recordGone(place.path)
   return undefined

@@ -106,7 +106,7 @@ class Lives {
     if (restores !== undefined) return this.#ended.get(restores) ?? this.#begin(path, none)
     if (from === undefined) return undefined
     const there = this.#at.get(from)
-    if (there !== undefined && there.state.kind !== 'none') return there
+    if (there !== undefined && !isDead(there)) return there
     const left = this.#leaving.get(from)
     this.#leaving.delete(from)
     // A rename changes no content; an undo may do both at once.
@@ -114,16 +114,17 @@ class Lives {
   }
 
   #arrive(path: string, version: Version, lineage: Lineage, staying: Lineage | 'left' | undefined): void {
-    const replaced = staying ?? (version.isCreated === true ? undefined : this.#begin(path, unknown))
-    if (replaced !== undefined && replaced !== 'left' && replaced.state.kind !== 'none')
-      this.#push(replaced, version, path, none)
+    // What it replaces at a name whose file had ended is something else that the history had not seen come.
+    const there = isDead(staying) ? undefined : staying
+    const replaced = there ?? (version.isCreated === true ? undefined : this.#begin(path, unknown))
+    if (replaced !== undefined && replaced !== 'left') this.#push(replaced, version, path, none)
     this.#at.set(path, lineage)
     this.#push(lineage, version, path, stateOf(version))
   }
 
   #leave(path: string, staying: Lineage | 'left' | undefined): void {
     // What leaves a name whose file had ended is something else that the history had not seen come.
-    if (staying === undefined || staying === 'left' || staying.state.kind === 'none') return
+    if (staying === undefined || staying === 'left' || isDead(staying)) return
     this.#at.delete(path)
     this.#leaving.set(path, staying)
   }
@@ -151,6 +152,10 @@ class Lives {
     lineage.path = at
     if (after.kind === 'none') this.#ended.set(version.seq, lineage)
   }
+}
+
+function isDead(lineage: Lineage | 'left' | undefined): boolean {
+  return lineage !== undefined && lineage !== 'left' && lineage.state.kind === 'none'
 }
 
 /** What a version that ends a file tells of it. */

@@ -378,6 +378,17 @@ for (const how of ['async_rename', 'async_transaction'] as const)
     ])
   })
 
+for (const how of ['async_rename', 'async_transaction'] as const)
+  t.test(`a link that others put at a free name comes back from under what replaced it: ${how}`, async (t) => {
+    const all = await scene(t, { a: 'a\n', b: 'b\n' })
+    await remove(all.bob, 'a')
+    symlinkSync('nowhere', all.tree.path('a'))
+    const before = all.look()
+    if (how === 'async_transaction') await exchange(all.ann, [['b', 'a']])
+    else await rename(all.ann, ['b', 'a'], true)
+    await thereAndBack(t, all, before)
+  })
+
 t.test('a renamed link is in the history, and one that leads nowhere now is told', async (t) => {
   const { tree, ann, operator } = await scene(t, { a: 'a\n' })
   symlinkSync('a', tree.path('link'))
