@@ -5,17 +5,12 @@ import type { Operation } from '../../operations/definition/define.ts'
 import { agentOperations } from '../../operations/index.ts'
 
 export interface ToolOperation extends Operation {
-  /** True if what was read is answered as plain text. */
-  readonly isPlain?: boolean
+  /** By which the form of its answers is chosen. */
+  readonly settings: Config['mcp']
 }
 
-/** The operations that read one file. A batch has many contents, which only JSON keeps apart. */
-const readers: ReadonlySet<string> = new Set(['async_read', 'read_file'])
-
 /** In the order of the registry. */
-export function offeredTools({ tools, text }: Config['mcp']): readonly ToolOperation[] {
-  const named = toolsNamed(tools)
-  return agentOperations
-    .filter(({ name }) => named.has(name))
-    .map((operation) => (text === 'plain' && readers.has(operation.name) ? { ...operation, isPlain: true } : operation))
+export function offeredTools(settings: Config['mcp']): readonly ToolOperation[] {
+  const named = toolsNamed(settings.tools)
+  return agentOperations.filter(({ name }) => named.has(name)).map((operation) => ({ ...operation, settings }))
 }

@@ -1,10 +1,10 @@
 // Calls of tools that need nothing more of the SDK: once it has answered one, calls of the same form go straight to the operation.
 import type { RequestId } from '@modelcontextprotocol/server'
 import type { Caller } from '../../engine/context.ts'
-import type { Operation } from '../../operations/definition/define.ts'
 import { readTrace } from '../../support/trace-context.ts'
 import { joinPieces } from '../encode-result.ts'
 import { agentIdIn, makeCall } from './caller.ts'
+import type { ToolOperation } from './offered-tools.ts'
 import { createProgress } from './progress.ts'
 import type { McpServerOptions } from './server.ts'
 import { encodeToolResult, runTool } from './tools.ts'
@@ -14,7 +14,7 @@ export const tooLarge = { code: -32603, message: 'The answer is too large to be 
 
 export interface ToolCall {
   readonly id: RequestId
-  readonly operation: Operation
+  readonly operation: ToolOperation
   readonly input: unknown
   readonly meta: Meta | undefined
   /** JSON of the members of `_meta` that the protocol itself has defined. */

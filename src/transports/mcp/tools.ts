@@ -1,12 +1,13 @@
-// Operations as MCP tools: short descriptions and closed input schemas, one plain object as output schema for clients that ask, results as structured content and the same JSON as text.
+// Operations as MCP tools: short descriptions and closed input schemas, one plain object as output schema for clients that ask, results as structured content and as text.
 import { Contention } from '../../../schemas/contention.ts'
 import type { TObject, TSchema } from '../../../schemas/typebox.ts'
 import { toOperationError } from '../../errors.ts'
 import { contentText, type CallOperation, type OperationResult } from '../../engine/context.ts'
-import { encodeTwice, type Pieces } from '../encode-result.ts'
+import { encodeResult, encodeTwice, type Pieces } from '../encode-result.ts'
 import { isLarge } from '../../support/encode-large.ts'
 import { largeTurn } from '../../support/large-work.ts'
 import type { Operation } from '../../operations/definition/define.ts'
+import { answerForModel, askedByModel, isPlainTool, type ModelAnswer, type ModelText } from './model-answer.ts'
 import { toListedSchema, type JsonObjectSchema } from './listed-schema.ts'
 import type { ToolOperation } from './offered-tools.ts'
 import { toolWords } from './tool-words.ts'
@@ -29,7 +30,8 @@ export interface ToolResult {
 }
 
 export function toTool(operation: ToolOperation, hasOutputSchema: boolean): Tool {
-  const { name, title, input, annotations, isPlain = false } = operation
+  const { name, title, input, annotations, settings } = operation
+  const isPlain = isPlainTool(name, settings)
   const words = toolWords[name]
   const description = words?.description ?? operation.description
   return {
@@ -70,59 +72,57 @@ function plain(schema: object): JsonObjectSchema {
 
 /** Outcomes that an agent acts on, contention included, are ordinary results. */
 export interface ToolOutcome {
-  readonly body: OperationResult
+  readonly answer: ModelAnswer
   readonly isError: boolean
-  /** True if the content of a file is to be plain text. */
-  readonly isPlain?: boolean
 }
 
 export async function runTool(
   call: CallOperation,
-  { name, envelope, isPlain = false }: ToolOperation,
+  { name, envelope, settings }: ToolOperation,
   input: unknown,
   about: Parameters<CallOperation>[2]
 ): Promise<ToolOutcome> {
+  const outcome = (body: OperationResult, isError: boolean): ToolOutcome => ({
+    answer: answerForModel(name, body, { settings, input, isError }),
+    isError
+  })
   try {
-    const body = await call(name, input, about)
+    const body = await call(name, askedByModel(name, input, { settings, input, isError: false }), about)
     // To encode it is the next step.
     if (isLarge(body)) await largeTurn()
-    return { body, isError: false, isPlain }
+    return outcome(body, false)
   } catch (error) {
-    return { body: envelope.body(toOperationError(error), { operation: name, input }), isError: true }
+    return outcome(envelope.body(toOperationError(error), { operation: name, input }), true)
   }
 }
 
-export function toToolResult({ body, isError, isPlain = false }: ToolOutcome): ToolResult {
-  const plain = isPlain ? plainParts(body) : undefined
-  if (plain !== undefined) return { content: [{ type: 'text', text: plain.head + plain.text }] }
+export function toToolResult({ answer: { structured, text }, isError }: ToolOutcome): ToolResult {
+  const error = isError && { isError: true as const }
+  if (structured === undefined) return { content: [{ type: 'text', text: wholeText(text) }], ...error }
   // The SDK refuses a name that is no string.
-  const { [contentText]: _, ...structuredContent } = body
-  const text = JSON.stringify(structuredContent)
-  return { content: [{ type: 'text', text }], structuredContent, ...(isError && { isError: true }) }
+  const { [contentText]: _, ...structuredContent } = structured
+  const shown = text === undefined ? JSON.stringify(structuredContent) : wholeText(text)
+  return { content: [{ type: 'text', text: shown }], structuredContent, ...error }
+}
+
+function wholeText({ head, content = '' }: ModelText): string {
+  return head + content
 }
 
 /**
  * The JSON of the same result, for which the body is encoded once.
  * @param additions JSON of further members, from the comma before them
  */
-export function encodeToolResult({ body, isError, isPlain = false }: ToolOutcome, additions: string): Pieces {
-  const plain = isPlain ? plainParts(body) : undefined
-  if (plain !== undefined) {
-    const { head, text, known } = plain
-    const start = `{"content":[{"type":"text","text":${JSON.stringify(head).slice(0, -1)}`
-    return [start, known?.json.subarray(1) ?? JSON.stringify(text).slice(1), `}]${additions}}`]
-  }
-  const { json, asString } = encodeTwice(body)
+export function encodeToolResult({ answer: { structured, text }, isError }: ToolOutcome, additions: string): Pieces {
   const end = `${isError ? ',"isError":true' : ''}${additions}}`
-  return ['{"content":[{"type":"text","text":', ...asString, '}],"structuredContent":', ...json, end]
+  const start = '{"content":[{"type":"text","text":'
+  if (structured === undefined) return [start, ...encodeText(text), '}]', end]
+  if (text !== undefined)
+    return [start, ...encodeText(text), '}],"structuredContent":', ...encodeResult(structured), end]
+  const { json, asString } = encodeTwice(structured)
+  return [start, ...asString, '}],"structuredContent":', ...json, end]
 }
 
-/**
- * Everything but the content, on one line, then the content. Without structured content: clients that get both show their
- * model only that. Undefined if there is no content, as in an answer that nothing has changed.
- */
-function plainParts(body: OperationResult) {
-  const { content, ...others } = body
-  if (typeof content !== 'string') return undefined
-  return { head: `${JSON.stringify(others)}\n`, text: content, known: body[contentText] }
+function encodeText({ head, content = '', known }: ModelText): Pieces {
+  return [JSON.stringify(head).slice(0, -1), known?.json.subarray(1) ?? JSON.stringify(content).slice(1)]
 }

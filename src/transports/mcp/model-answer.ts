@@ -1,0 +1,77 @@
+// What a model asks and is given: for MCP alone, an operation may fill in its input, and shorten, page or reword its result. REST and JSON-RPC never do.
+import { contentText, type OperationResult } from '../../engine/context.ts'
+import type { KnownText } from '../../engine/versions/known-text.ts'
+import type { Config } from '../../config/config.ts'
+
+/**
+ * How one operation speaks with a model. To give an operation a form of its own, name it in `forms` below; what holds for
+ * every operation, such as a short hash, goes into `general`. Both ways of a call come by here: `runTool` in `tools.ts`
+ * calls `askedByModel` before the operation and `answerForModel` behind it, for the SDK and for the direct path alike.
+ */
+interface ModelForm {
+  /** The input with the defaults that MCP alone has. It is not yet checked, and may be anything. */
+  readonly input?: (input: unknown, facts: ModelFacts) => unknown
+  /** The result, and errors too: `isError` tells. */
+  readonly answer?: (answer: ModelAnswer, facts: ModelFacts) => ModelAnswer
+}
+
+export interface ModelFacts {
+  readonly settings: Config['mcp']
+  /** As the client sent it. */
+  readonly input: unknown
+  readonly isError: boolean
+}
+
+/** What is sent: structured content, a text, or both. Without a text, the text is the JSON of the structured content. */
+export type ModelAnswer =
+  | { readonly structured: OperationResult; readonly text?: ModelText }
+  | { readonly structured?: undefined; readonly text: ModelText }
+
+export interface ModelText {
+  readonly head: string
+  /** Text of a file, behind the head. */
+  readonly content?: string
+  /** The same text, if its JSON is known. */
+  readonly known?: KnownText | undefined
+}
+
+const plainRead: ModelForm = {
+  answer: (answer, { settings, isError }) =>
+    settings.text === 'plain' && !isError && answer.structured !== undefined ? plainText(answer.structured) : answer
+}
+
+/** By the names of operations. */
+const forms: Readonly<Record<string, ModelForm>> = {
+  async_read: plainRead,
+  // A batch has many contents, which only JSON keeps apart.
+  read_file: plainRead
+}
+
+/** For every operation, before its own form. */
+const general: ModelForm = {}
+
+export function askedByModel(name: string, input: unknown, facts: ModelFacts): unknown {
+  const asked = general.input?.(input, facts) ?? input
+  return forms[name]?.input?.(asked, facts) ?? asked
+}
+
+export function answerForModel(name: string, structured: OperationResult, facts: ModelFacts): ModelAnswer {
+  const answer: ModelAnswer = { structured }
+  const shortened = general.answer?.(answer, facts) ?? answer
+  return forms[name]?.answer?.(shortened, facts) ?? shortened
+}
+
+/** Whether the tool may answer without structured content, which a schema of its answers would demand. */
+export function isPlainTool(name: string, { text }: Config['mcp']): boolean {
+  return text === 'plain' && forms[name] === plainRead
+}
+
+/**
+ * Everything but the content, on one line, then the content. Without structured content: clients that get both show their
+ * model only that. An answer without content, as one that nothing has changed, stays as it is.
+ */
+function plainText(structured: OperationResult): ModelAnswer {
+  const { content, ...others } = structured
+  if (typeof content !== 'string') return { structured }
+  return { text: { head: `${JSON.stringify(others)}\n`, content, known: structured[contentText] } }
+}
