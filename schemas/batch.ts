@@ -98,7 +98,18 @@ export const BatchReadOutput = batchOutput(
   [withNotices(ReadOutput), ErrorEnvelope],
   'BatchReadOutput',
   {},
-  { snapshot: Type.Optional(Snapshot) }
+  {
+    snapshot: Type.Optional(Snapshot),
+    message: Type.Optional(
+      Type.String({ description: 'Over MCP, if the answer had no room for all files: how to get the others.' })
+    ),
+    next_index: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        description: 'Over MCP, if files are left: the index of the first one that was not read.'
+      })
+    )
+  }
 )
 export const BatchWriteOutput = batchOutput(
   [withNotices(WriteOutput), ErrorEnvelope],

@@ -70,6 +70,7 @@ export const ReadFileOutput = Type.Object(
       description: 'File content or specified line range: its lines joined by \\n, without a final line break.'
     }),
     total_lines: Count('Total number of lines in the file.'),
+    next_start_line: Type.Optional(LineNumber('Over MCP, if lines are left: the start_line to go on with.')),
     range_requested: Type.Optional(
       Type.Object(
         {

@@ -85,6 +85,21 @@ export const ReadOutput = Type.Object(
     total_bytes: Type.Optional(
       Type.Integer({ minimum: 0, description: 'Of a part by bytes: the size of the whole file.' })
     ),
+    message: Type.Optional(
+      Type.String({
+        description: 'Over MCP, if the answer has only the beginning of what was asked for: how to go on.'
+      })
+    ),
+    next_offset: Type.Optional(
+      Type.Integer({ minimum: 0, description: 'Over MCP, if lines are left: the offset to go on with.' })
+    ),
+    next_byte_offset: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        description:
+          'Over MCP, if the rest of a long line is left, or of a part by bytes: the byte_offset to go on with.'
+      })
+    ),
     offset: Type.Integer({ minimum: 0, description: 'As asked.' }),
     limit: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], { description: 'As asked.' }),
     lines_returned: Type.Integer({ minimum: 0, description: 'Lines in content; 0 if it is absent.' }),

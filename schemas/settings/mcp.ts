@@ -29,6 +29,19 @@ export const mcp = Type.Object(
       description:
         'Over standard input, if no folder was named: how long a client that has roots gets to say them; they are then served. 0 does not ask for them.'
     }),
+    answer_chars: Type.Integer({
+      minimum: 4000,
+      maximum: 500000,
+      default: 40000,
+      description:
+        'Characters of one answer over MCP at most, as JSON. Clients hide longer ones from their model (Claude Code: above 50,000). Of a file or a listing that is longer, an answer has the beginning and says how to go on. Notices come on top.'
+    }),
+    listing: Type.String({
+      enum: ['compact', 'full'],
+      default: 'compact',
+      description:
+        'How async_list answers over MCP: "compact" as lines grouped by folder, behind one line of JSON, without structured content and, unless asked with ignore: false, without what .gitignore excludes; "full" as over REST.'
+    }),
     text: Type.String({
       enum: ['json', 'plain'],
       default: 'json',

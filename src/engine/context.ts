@@ -36,6 +36,10 @@ export interface Caller {
   readonly waitedMs?: number | undefined
   /** Longest wait for a lock that this client survives, in seconds; undefined if it has no limit of its own. */
   readonly maxWaitSeconds?: number | undefined
+  /** Characters of an answer that this client shows; what is beyond them is left for further calls. Undefined if it has no limit of its own. */
+  readonly maxAnswerChars?: number | undefined
+  /** True if the client gets a listing as lines, and not as an object for each entry. */
+  readonly takesLines?: boolean | undefined
   /** The client's name for the request (the header Idempotency-Key); `request_id` in the input must not differ. */
   readonly requestId?: string | undefined
   /** The trace that the call belongs to, and the span that asked for it. */

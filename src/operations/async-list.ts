@@ -28,6 +28,8 @@ export const asyncList = defineOperation({
 })
 
 const maxUnreadable = 100
+/** Room in an answer for what is not an entry: a cursor, above all. */
+const otherChars = 1500
 
 async function list(input: ListInput, context: OperationContext): Promise<Static<typeof ListOutput>> {
   const { path, pattern, recursive, include_hashes, ignore, limit, cursor } = input
@@ -50,10 +52,22 @@ async function list(input: ListInput, context: OperationContext): Promise<Static
   })
   steps?.expect(found.entries.length)
   const entries: Entry[] = []
-  for (const entry of found.entries) {
-    entries.push(
-      toEntry(entry, include_hashes ? await knownHash(context, entry, `${found.path}/${entry.name}`) : undefined)
+  const { maxAnswerChars = Infinity, takesLines = false } = context.caller
+  const charsOf = createMeter(takesLines)
+  let left = maxAnswerChars - otherChars
+  let { lastName } = found
+  for (const [index, entry] of found.entries.entries()) {
+    const shown = toEntry(
+      entry,
+      include_hashes ? await knownHash(context, entry, `${found.path}/${entry.name}`) : undefined
     )
+    left -= maxAnswerChars === Infinity ? 0 : charsOf(shown)
+    // One at least, so that the next page is another one.
+    if (left < 0 && index > 0) {
+      lastName = found.entries[index - 1]!.name
+      break
+    }
+    entries.push(shown)
     steps?.add()
   }
   return {
@@ -63,11 +77,36 @@ async function list(input: ListInput, context: OperationContext): Promise<Static
     pattern,
     recursive,
     ...(found.unreadable.length > 0 && { unreadable_directories: found.unreadable.slice(0, maxUnreadable) }),
-    ...(found.lastName !== undefined && { next_cursor: toCursor(toBytes(found.lastName), query) }),
+    ...(lastName !== undefined && { next_cursor: toCursor(toBytes(lastName), query) }),
     timestamp: timestamp(),
     entries
   }
 }
+
+/** What entries take of an answer. In lines a folder is named once for the entries in it that follow each other. */
+function createMeter(takesLines: boolean): (entry: Entry) => number {
+  let folder = ''
+  return (entry) => {
+    if (!takesLines) return JSON.stringify(entry).length + 1
+    const { name, type, size_bytes = type, hash } = entry
+    const end = type === 'directory' ? name.length : name.lastIndexOf('/')
+    const before = folder
+    folder = name.slice(0, Math.max(0, end))
+    const heading = folder === before ? 0 : JSON.stringify(folder).length + markChars
+    if (type === 'directory') return heading
+    return (
+      heading +
+      JSON.stringify(name.slice(end + 1)).length +
+      markChars +
+      (hash === undefined ? String(size_bytes).length : hashDigits)
+    )
+  }
+}
+
+/** Blanks, and the end of a line as JSON writes it. */
+const markChars = 4
+/** Of a hash, in lines. */
+const hashDigits = 16
 
 function toEntry({ name, type, stat }: ListedEntry, hash: string | null | undefined): Entry {
   const shown = showName(name)

@@ -4,9 +4,9 @@ import type { Static } from '../../schemas/typebox.ts'
 import type { ReadInput, ReadOutput } from '../../schemas/read.ts'
 import { isWhole } from '../engine/diff/changed-lines.ts'
 import type { DiffFormat } from '../engine/diff/compare.ts'
-import { skipLines } from '../engine/diff/lines.ts'
+import { lineEnd, skipLines, splitMark } from '../engine/diff/lines.ts'
 import type { FileVersion } from '../engine/files/read-file.ts'
-import { decodeText, decodeIfText, isUtf8Name } from '../engine/files/text.ts'
+import { decodeText, decodeIfText, isByteName, isUtf8Name } from '../engine/files/text.ts'
 import type { LineRange } from '../engine/versions/line-ranges.ts'
 import { findSeenLines } from '../engine/versions/seen-lines.ts'
 import { hasAll, hasLines } from '../engine/versions/spans.ts'
@@ -16,6 +16,7 @@ import { defineOperation, pathErrors } from './definition/define.ts'
 import { readVersion } from './change/file-version.ts'
 import { versionAt } from './change/kept-version.ts'
 import { withLocks } from './locking/with-locks.ts'
+import { charactersThatFit, contentRoom, fits, linesThatFit } from './answer-size.ts'
 import { answerPart, asksForPart } from './part.ts'
 import { largeBytes, largeTurn } from '../support/large-work.ts'
 import { timestamp } from '../support/timestamp.ts'
@@ -54,11 +55,12 @@ async function read(input: ReadInput, context: OperationContext): Promise<ReadAn
 export async function readOne(
   input: Omit<ReadInput, 'agent_id' | 'include_modified'> & Partial<Pick<ReadInput, 'include_modified'>>,
   context: OperationContext,
-  take: Take = () => {}
+  take: Take = () => {},
+  maxChars = context.caller.maxAnswerChars
 ): Promise<ReadAnswer> {
   const { path, snapshot } = input
   if (snapshot !== undefined) {
-    const answer = await readSnapshot(input, snapshot, context)
+    const answer = await readSnapshot(input, snapshot, context, maxChars)
     take(answer)
     return { ...answer, snapshot }
   }
@@ -70,21 +72,28 @@ export async function readOne(
     options,
     async ([place]) => ({ version: await readVersion(context, place!, path), canonicalPath: place!.path })
   )
-  return present(input, version, canonicalPath, context, take)
+  return present(input, version, canonicalPath, context, take, maxChars)
 }
 
 type ReadOneInput = Parameters<typeof readOne>[0]
 
 /** The file as it was at a moment. */
-async function readSnapshot(input: ReadOneInput, snapshot: string, context: OperationContext): Promise<ReadAnswer> {
+async function readSnapshot(
+  input: ReadOneInput,
+  snapshot: string,
+  context: OperationContext,
+  maxChars: number | undefined
+): Promise<ReadAnswer> {
   const { path, offset, limit, encoding = context.config.crud.default_encoding } = input
   const { bytes, hash } = await versionAt(context, path, snapshot)
-  const { content, returned, total } = selectLines(new KnownText(decodeText(bytes, encoding, path)), offset, limit)
+  const selection = selectLines(new KnownText(decodeText(bytes, encoding, path)), offset, limit)
+  const { content, returned, goOn } = toPage(selection, contentRoom(maxChars, path))
   return {
     status: 'ok',
     path,
     hash,
-    total_lines: total,
+    total_lines: selection.total,
+    ...goOn,
     offset,
     limit,
     lines_returned: returned,
@@ -100,7 +109,8 @@ export async function present(
   version: FileVersion,
   canonicalPath: string,
   context: OperationContext,
-  take: Take = () => {}
+  take: Take = () => {},
+  maxChars = context.caller.maxAnswerChars
 ): Promise<ReadAnswer> {
   const { path, offset, limit, encoding = context.config.crud.default_encoding, known_hash, diff_format } = input
   if (version.bytes.length > largeBytes) await largeTurn()
@@ -112,16 +122,20 @@ export async function present(
     hash: version.hash,
     selection: selectLines(known, offset, limit),
     encoding,
-    diffFormat: diff_format
+    diffFormat: diff_format,
+    room: contentRoom(maxChars, path)
   }
-  const { lines, returned, total, content } = now.selection
+  const { returned, total } = now.selection
   const news = known_hash === undefined ? undefined : await newsSince(known_hash, now, context)
+  const page = toPage(now.selection, now.room, byteOffsets(now))
+  const { content, shown, goOn } = page
   take(news ?? { content })
   const { agentId } = context.caller
   const named = { path: canonicalPath, given: path, hash: version.hash }
   if (news === undefined) {
-    if (returned > 0 || total === 0)
-      context.reads.recordRead(agentId, { ...named, lines: returned === total ? undefined : lines })
+    // Of a line that was cut nothing counts as seen.
+    if (shown.end >= shown.start || total === 0)
+      context.reads.recordRead(agentId, { ...named, lines: shown.end - shown.start + 1 === total ? undefined : shown })
   } else if (news.diff !== undefined) context.reads.recordDifference(agentId, { ...named, from: known_hash! })
   // It shows nothing: the caller knows what it said that it knew.
   else if (returned === total) context.reads.recordNamed(agentId, named)
@@ -130,9 +144,10 @@ export async function present(
     path,
     hash: version.hash,
     total_lines: total,
+    ...(news === undefined && goOn),
     offset,
     limit,
-    lines_returned: news === undefined ? returned : 0,
+    lines_returned: news === undefined ? page.returned : 0,
     encoding,
     ...(input.include_modified === true && { modified: modifiedAt(version) }),
     timestamp: timestamp(),
@@ -152,10 +167,14 @@ interface Present {
   readonly selection: Selection
   readonly encoding: string
   readonly diffFormat: DiffFormat | undefined
+  /** For content or a difference in the answer. */
+  readonly room: number | undefined
 }
 
 interface Selection {
   readonly content: string
+  /** Offset of the content in the text without its byte order mark. */
+  readonly start: number
   readonly lines: LineRange
   /** Lines of the whole text. */
   readonly total: number
@@ -173,49 +192,99 @@ async function newsSince(
   context: OperationContext
 ): Promise<Pick<ReadAnswer, 'not_modified' | 'diff'> | undefined> {
   const { bases, differ, signal } = context
-  const { text, hash, selection, encoding, diffFormat } = present
-  if (!(await isSpared(knownHash, present, context))) return undefined
-  if (knownHash === hash) return { not_modified: true }
+  const { text, hash, selection, encoding, diffFormat, room } = present
+  const knowledge = await knowledgeOf(knownHash, present, context)
+  if (knowledge === 'none') return undefined
+  // The answer that gave an unnamed caller this hash may have had only the beginning of the file.
+  const couldBePart = (known: string) =>
+    knowledge === 'claimed' && !fits(known, contentRoom(context.caller.maxAnswerChars, present.path))
+  if (knownHash === hash) return couldBePart(text) ? undefined : { not_modified: true }
   if (selection.content.length < minContentLength) return undefined
   const base = decodeIfText(await bases.get(knownHash), encoding, knownHash)
-  if (base === undefined) return undefined
+  if (base === undefined || couldBePart(base)) return undefined
   const { diff } = await differ.compare({ base, current: text, format: diffFormat, signal })
-  if (diff === null || !isWhole(diff) || JSON.stringify(diff).length >= JSON.stringify(selection.content).length)
-    return undefined
+  const most = Math.min(JSON.stringify(selection.content).length - 1, room ?? Infinity)
+  if (diff === null || !isWhole(diff) || JSON.stringify(diff).length > most) return undefined
   return { diff }
 }
+
+/** By a record, by the caller's own word, or not at all. */
+type Knowledge = 'recorded' | 'claimed' | 'none'
 
 /**
  * Whether the caller already has the lines that it can be spared: the requested lines of the current version, or all lines of another
  * version. If no record says which lines of the file it got (it gave no name, was forgotten, or has the hash from another agent), its
  * known_hash counts for the whole file only: that is what it claims to know.
  */
-async function isSpared(
+async function knowledgeOf(
   knownHash: string,
   { path, hash, selection }: Present,
   context: OperationContext
-): Promise<boolean> {
+): Promise<Knowledge> {
   const { reads, history, caller } = context
   const { lines, returned, total } = selection
   const isPresent = knownHash === hash
-  if (isPresent && returned === 0) return true
+  if (isPresent && returned === 0) return 'recorded'
   const { agentId } = caller
-  if (agentId === undefined) return returned === total
-  if (reads.seenOf(agentId, path, knownHash) === 'all') return true
+  const claimed = returned === total ? 'claimed' : 'none'
+  if (agentId === undefined) return claimed
+  if (reads.seenOf(agentId, path, knownHash) === 'all') return 'recorded'
   const seen = await findSeenLines(context, agentId, path, knownHash)
-  if (seen === 'all') return true
-  if (seen !== undefined) return isPresent && (returned === total ? hasAll(seen, total) : hasLines(seen, lines))
+  if (seen === 'all') return 'recorded'
+  if (seen !== undefined) {
+    const hasThem = isPresent && (returned === total ? hasAll(seen, total) : hasLines(seen, lines))
+    return hasThem ? 'recorded' : 'none'
+  }
   const isOwn = history.versions(path).some((one) => one.hash === knownHash && one.agentId === agentId)
   const isTold = reads.seen(agentId, path)?.steps.some(({ to }) => to === knownHash) === true
-  return returned === total && !isOwn && !isTold
+  return isOwn || isTold ? 'none' : claimed
 }
 
 function selectLines({ body: text, lines: total }: KnownText, offset: number, limit: number | null): Selection {
-  if (offset === 0 && limit === null) return { content: text, lines: { start: 1, end: total }, total, returned: total }
+  if (offset === 0 && limit === null)
+    return { content: text, start: 0, lines: { start: 1, end: total }, total, returned: total }
   const last = limit === null ? total : Math.min(total, offset + limit)
   const returned = Math.max(0, last - offset)
   const lines = { start: offset + 1, end: offset + returned }
-  if (returned === 0) return { content: '', lines, total, returned }
+  if (returned === 0) return { content: '', start: 0, lines, total, returned }
   const start = skipLines(text, 0, offset)
-  return { content: text.slice(start, skipLines(text, start, returned)), lines, total, returned }
+  return { content: text.slice(start, skipLines(text, start, returned)), start, lines, total, returned }
+}
+
+interface Page {
+  readonly content: string
+  /** Lines of the content, the beginning of one included. */
+  readonly returned: number
+  /** Those that the content has as a whole: none if `end` is before `start`. */
+  readonly shown: LineRange
+  /** Undefined if nothing is left. */
+  readonly goOn?: Pick<ReadAnswer, 'message' | 'next_offset' | 'next_byte_offset'>
+}
+
+/** @param byteAt the byte offset in the file of an offset in its text; undefined if a line cannot be read in parts */
+function toPage(selection: Selection, room: number | undefined, byteAt?: (offset: number) => number): Page {
+  const { content, start, lines, total, returned } = selection
+  if (room === undefined || fits(content, room)) return { content, returned, shown: lines }
+  const { end, lines: whole } = linesThatFit(content, room)
+  if (whole === 0 && byteAt !== undefined) {
+    const length = charactersThatFit(content, room)
+    const next = byteAt(start + length)
+    const message = `This is the beginning of line ${lines.start}, which is longer than an answer to this client. Go on with byte_offset ${next}.`
+    const goOn = { message, next_byte_offset: next }
+    return { content: content.slice(0, length), returned: 1, shown: { ...lines, end: lines.start - 1 }, goOn }
+  }
+  // In an encoding that has no parts by bytes, a long line comes as a whole.
+  const count = Math.max(whole, 1)
+  const shown = { start: lines.start, end: lines.start + count - 1 }
+  const shownContent = content.slice(0, whole === 0 ? lineEnd(content, 0) : end)
+  if (count === returned) return { content: shownContent, returned: count, shown }
+  const message = `These are lines ${shown.start} to ${shown.end} of ${total}: more would be longer than an answer to this client. Go on with offset ${shown.end}.`
+  return { content: shownContent, returned: count, shown, goOn: { message, next_offset: shown.end } }
+}
+
+/** For encodings in which a part can begin at any character. */
+function byteOffsets({ text, encoding }: Pick<Present, 'text' | 'encoding'>) {
+  const markLength = splitMark(text).mark.length
+  if (isUtf8Name(encoding)) return (offset: number) => Buffer.byteLength(text.slice(0, markLength + offset))
+  return isByteName(encoding) ? (offset: number) => offset : undefined
 }

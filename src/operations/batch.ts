@@ -6,6 +6,7 @@ import { OperationError, toOperationError } from '../errors.ts'
 import { asyncRead, readOne, type Take } from './async-read.ts'
 import { asyncUpdate, updateOne } from './async-update.ts'
 import { asyncWrite, writeOne } from './async-write.ts'
+import { createShares, type Shares } from './answer-size.ts'
 import { createRoom } from './change/answer-room.ts'
 import { createInputCheck, type InputCheck } from './definition/check-input.ts'
 import type { OperationContext } from '../engine/context.ts'
@@ -16,6 +17,8 @@ import { atomicBatch } from './transaction/atomic-batch.ts'
 import { readTogether } from './read-together.ts'
 import { once } from './definition/named-call.ts'
 import { givenPath } from './definition/given-path.ts'
+
+type ReadItem = ReturnType<typeof checkReadItem>
 
 const checkReadItem = createInputCheck(
   'async_batch_read',
@@ -38,16 +41,21 @@ export const asyncBatchRead = defineOperation({
     let bytes = 0
     const isAllowed = files.length <= context.config.crud.max_batch_files
     const together = consistent && isAllowed ? await readTogether(files, checkReadItem, context) : undefined
-    const answer = await runBatch(files, checkReadItem, context, async (item, itsContext) => {
+    const { maxAnswerChars } = context.caller
+    const shares = maxAnswerChars === undefined ? undefined : createShares(maxAnswerChars, files.length)
+    const readItem = async (item: ReadItem, itsContext: OperationContext) => {
       const take: Take = (shown) => {
         const size = sizeOf(shown)
         if (bytes + size > max_batch_answer_bytes) throw answerFull(item.path, max_batch_answer_bytes)
         bytes += size
       }
       const input = { ...item, ...(diff_format !== undefined && { diff_format }) }
-      return together === undefined ? readOne(input, itsContext, take) : together.answer(input, take)
-    })
-    return together === undefined ? answer : { ...answer, snapshot: together.snapshot }
+      const share = shares?.next()
+      return together === undefined ? readOne(input, itsContext, take, share) : together.answer(input, take, share)
+    }
+    const answer = await runBatch(files, checkReadItem, context, readItem, shares)
+    const left = answer.results.length < files.length ? describeLeft(answer.results.length, files.length) : {}
+    return { ...answer, ...left, ...(together !== undefined && { snapshot: together.snapshot }) }
   }
 })
 
@@ -128,7 +136,8 @@ async function runBatch<Item, Result extends { readonly status: string }>(
   items: readonly unknown[],
   check: InputCheck<Item>,
   context: OperationContext,
-  handle: (item: Item, itsContext: OperationContext) => Promise<Result>
+  handle: (item: Item, itsContext: OperationContext) => Promise<Result>,
+  shares?: Shares
 ): Promise<BatchAnswer<Result>> {
   const { max_batch_files } = context.config.crud
   if (items.length > max_batch_files) {
@@ -151,6 +160,7 @@ async function runBatch<Item, Result extends { readonly status: string }>(
       const make = async () => handle(check(takeInput(item, at), at), own)
       results.push(await settle(givenPath(item), context, () => once(receipt, make)))
       steps?.add()
+      if (shares?.isFullAfter(results.at(-1)!) === true) break
     } catch (error) {
       throw results.length === 0 ? error : cancelledAfter(results, items.length)
     }
@@ -163,6 +173,11 @@ async function runBatch<Item, Result extends { readonly status: string }>(
     results,
     summary: { total: items.length, succeeded: countOf('ok'), failed: countOf('error') }
   }
+}
+
+function describeLeft(read: number, total: number) {
+  const message = `${read} of ${total} files were read: the answer to this client has no room for more. Ask for the others, from files[${read}] on, in another call.`
+  return { message, next_index: read }
 }
 
 /** Finished changes stay, and the error lists them. */

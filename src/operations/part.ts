@@ -2,7 +2,7 @@
 import type { ReadInput } from '../../schemas/read.ts'
 import type { OperationContext } from '../engine/context.ts'
 import { countLines, endsWithBreak, splitMark } from '../engine/diff/lines.ts'
-import { decodeText } from '../engine/files/text.ts'
+import { decodeText, isUtf8Name } from '../engine/files/text.ts'
 import { decodePart, type TextPart } from '../engine/files/text-part.ts'
 import type { FilePart } from '../engine/files/read-part.ts'
 import type { FileVersion } from '../engine/files/read-file.ts'
@@ -10,6 +10,7 @@ import type { LineRange } from '../engine/versions/line-ranges.ts'
 import { OperationError } from '../errors.ts'
 import { largeBytes, largeTurn } from '../support/large-work.ts'
 import { timestamp } from '../support/timestamp.ts'
+import { charactersThatFit, contentRoom, fits, linesThatFit } from './answer-size.ts'
 import { readVersion } from './change/file-version.ts'
 import { withLocks } from './locking/with-locks.ts'
 
@@ -33,8 +34,13 @@ export async function answerPart(input: PartInput, context: OperationContext) {
     throw new OperationError('INVALID_REQUEST', message, { path })
   }
   const { part, version, canonicalPath } = await findPart(input, context)
-  const { text, start, end } = decodePart(part, encoding, path)
-  const content = start === 0 ? splitMark(text).body : text
+  const decoded = decodePart(part, encoding, path)
+  const { start } = decoded
+  const { mark, body } = start === 0 ? splitMark(decoded.text) : { mark: '', body: decoded.text }
+  const content = beginningFor(body, contentRoom(context.caller.maxAnswerChars, path))
+  const isCut = content.length < body.length
+  const shown = mark + content
+  const end = isCut ? start + (isUtf8Name(encoding) ? Buffer.byteLength(shown) : shown.length) : decoded.end
   if (version !== undefined)
     await recordLines(context, { version, start, end, content }, encoding, {
       path: canonicalPath,
@@ -46,6 +52,10 @@ export async function answerPart(input: PartInput, context: OperationContext) {
       status: 'ok' as const,
       path,
       ...(version && { hash: version.hash }),
+      ...(isCut && {
+        message: `The part goes on: more would be longer than an answer to this client. Go on with byte_offset ${end}.`,
+        next_byte_offset: end
+      }),
       offset,
       limit,
       lines_returned: countLines(content),
@@ -56,6 +66,13 @@ export async function answerPart(input: PartInput, context: OperationContext) {
       content
     }
   }
+}
+
+/** Whole lines if there are any, so that they count as seen. */
+function beginningFor(text: string, room: number | undefined): string {
+  if (room === undefined || fits(text, room)) return text
+  const { end } = linesThatFit(text, room)
+  return text.slice(0, end === 0 ? charactersThatFit(text, room) : end)
 }
 
 async function findPart(

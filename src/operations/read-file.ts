@@ -6,6 +6,7 @@ import { countLines, skipLines, splitMark, withoutTerminator } from '../engine/d
 import { decodeText } from '../engine/files/text.ts'
 import type { OperationContext } from '../engine/context.ts'
 import { defineOperation, pathErrors } from './definition/define.ts'
+import { contentRoom, fits, linesThatFit } from './answer-size.ts'
 import { lockSeconds, refuseLines, requireFileName } from './file-name.ts'
 import { readVersion } from './change/file-version.ts'
 import { withLocks } from './locking/with-locks.ts'
@@ -39,8 +40,9 @@ async function read(input: ReadFileInput, context: OperationContext): Promise<St
   const first = start_line ?? 1
   if (start_line !== undefined && start_line > total)
     refuseLines(name, `Start line ${start_line} exceeds file length: the file has ${total} lines.`)
-  const last = Math.min(end_line ?? total, total)
+  const asked = Math.min(end_line ?? total, total)
   const start = skipLines(text, 0, first - 1)
+  const last = lastThatFits(text, start, { first, last: asked }, contentRoom(context.caller.maxAnswerChars, name))
   const isWhole = first === 1 && last === total
   context.reads.recordRead(context.caller.agentId, {
     path: canonicalPath,
@@ -54,8 +56,22 @@ async function read(input: ReadFileInput, context: OperationContext): Promise<St
     ...((start_line !== undefined || end_line !== undefined) && {
       range_requested: { ...(start_line !== undefined && { start_line }), ...(end_line !== undefined && { end_line }) }
     }),
+    ...(last < asked && { next_start_line: last + 1 }),
     content: joinLines(text.slice(start, end))
   }
+}
+
+/** A line that is longer than an answer comes as a whole. */
+function lastThatFits(text: string, start: number, { first, last }: LineSpan, room: number | undefined): number {
+  const end = skipLines(text, start, last - first + 1)
+  const asked = text.slice(start, end)
+  if (room === undefined || fits(asked, room)) return last
+  return first - 1 + Math.max(1, linesThatFit(asked, room).lines)
+}
+
+interface LineSpan {
+  readonly first: number
+  readonly last: number
 }
 
 /** Joins lines with \n, whatever ends them. */

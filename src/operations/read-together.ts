@@ -17,7 +17,7 @@ type Item = Omit<ReadInput, 'agent_id' | 'include_modified'>
 interface Together {
   readonly snapshot: string
   /** @throws OperationError why the file could not be read */
-  readonly answer: (input: Item, take: Take) => Promise<ReadAnswer>
+  readonly answer: (input: Item, take: Take, maxChars?: number) => Promise<ReadAnswer>
 }
 
 type Found = { readonly version: FileVersion; readonly canonicalPath: string }
@@ -51,10 +51,10 @@ export async function readTogether(
     }
     return {
       snapshot: snapshotNow(context),
-      async answer(input, take) {
+      async answer(input, take, maxChars) {
         const one = found.get(input.path)
         if (one === undefined || one instanceof OperationError) throw one ?? new Error(`not read: ${input.path}`)
-        return present(input, one.version, one.canonicalPath, context, take)
+        return present(input, one.version, one.canonicalPath, context, take, maxChars)
       }
     }
   })

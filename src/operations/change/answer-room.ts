@@ -1,11 +1,12 @@
 // The room that one answer has for diffs: an answer that is full of them leaves the others out.
 import type { AnswerRoom, OperationContext } from '../../engine/context.ts'
 
-export function createRoom({ config }: OperationContext): AnswerRoom {
+export function createRoom({ config, caller }: OperationContext): AnswerRoom {
+  const most = Math.min(config.crud.max_batch_answer_bytes, caller.maxAnswerChars ?? Infinity)
   let bytes = 0
   return (diff) => {
     if (diff === null) return true
     bytes += JSON.stringify(diff).length
-    return bytes <= config.crud.max_batch_answer_bytes
+    return bytes <= most
   }
 }

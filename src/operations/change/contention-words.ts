@@ -92,7 +92,7 @@ function describeLack(lack: DiffLack, { encoding }: Facts): string {
     case 'only_lines':
       return 'The diff costs more than reading the file again, so that it only names the lines that changed.'
     case 'no_room':
-      return 'There is no diff: the answer has no room for another one (crud.max_batch_answer_bytes).'
+      return 'There is no diff: the answer has no room for it (crud.max_batch_answer_bytes; over MCP mcp.answer_chars). async_read reads the current version.'
     case 'not_compared':
       return 'The server could not compare the versions: it is too busy, or GET /health says what is wrong.'
     default:

@@ -5,6 +5,7 @@ import type { EnvelopeName } from '../../../schemas/contract.ts'
 import type { ErrorCode } from '../../../schemas/errors.ts'
 import type { Static, TObject } from '../../../schemas/typebox.ts'
 import { Validator } from '../../support/validation/validator.ts'
+import { createRoom } from '../change/answer-room.ts'
 import { createInputCheck, type InputCheck } from './check-input.ts'
 import type { OperationContext, OperationResult } from '../../engine/context.ts'
 import { envelopes, type Envelope } from './envelopes.ts'
@@ -109,7 +110,8 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
     if (agentId !== undefined) context.activity.saw(agentId, name, facts.path)
     const start = performance.now()
     try {
-      const own = context.withAgent(agentId, taken.change_set ?? checkChangeSet(context.caller.changeSet))
+      const named = context.withAgent(agentId, taken.change_set ?? checkChangeSet(context.caller.changeSet))
+      const own = named.caller.maxAnswerChars === undefined ? named : named.withRoom(createRoom(named))
       const result = await (canBeNamed ? handleNamed(taken, own) : handleOnce(taken, own))
       context.log.debug({ ...facts, status: result.status, ms: performance.now() - start }, 'operation')
       const notices = await noticesFor(agentId, context)

@@ -1,5 +1,5 @@
 // The input schema of a tool as a model is shown it: what the server alone needs for its checks is left out.
-import { parameterWords, unlistedParameters } from './tool-words.ts'
+import { parameterWords, unlistedParameters, type ToolWords } from './tool-words.ts'
 
 export interface JsonObjectSchema {
   readonly type: 'object'
@@ -20,15 +20,15 @@ interface Words {
   (name: string): string | undefined
   /** Of this tool. */
   readonly unlisted?: readonly string[] | undefined
+  readonly defaults?: ToolWords['defaults'] | undefined
 }
 
-/** @param own words for parameters of this tool */
+/** @param words those of this tool */
 export function toListedSchema(
   input: object,
-  own: Readonly<Record<string, string>> = {},
-  unlisted?: readonly string[]
+  { parameters: own = {}, unlisted, defaults }: Partial<ToolWords> = {}
 ): JsonObjectSchema {
-  const words: Words = Object.assign((name: string) => own[name] ?? parameterWords[name], { unlisted })
+  const words: Words = Object.assign((name: string) => own[name] ?? parameterWords[name], { unlisted, defaults })
   return { type: 'object', ...toObject(input, words), additionalProperties: false }
 }
 
@@ -40,7 +40,9 @@ function toObject({ properties = {}, required = [] }: Schema, words: Words): obj
     properties: Object.fromEntries(
       listed.map(([name, schema]) => {
         const description = words(name)
-        return [name, { ...shorten(schema, words, name), ...(description !== undefined && { description }) }]
+        const value = words.defaults?.[name]
+        const own = value === undefined ? schema : { ...schema, default: value }
+        return [name, { ...shorten(own, words, name), ...(description !== undefined && { description }) }]
       })
     ),
     ...(required.length > 0 && { required })

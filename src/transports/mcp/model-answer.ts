@@ -2,6 +2,8 @@
 import { contentText, type OperationResult } from '../../engine/context.ts'
 import type { KnownText } from '../../engine/versions/known-text.ts'
 import type { Config } from '../../config/config.ts'
+import { listingLines } from './listing-lines.ts'
+import { toolWords } from './tool-words.ts'
 
 /**
  * How one operation speaks with a model. To give an operation a form of its own, name it in `forms` below; what holds for
@@ -40,9 +42,25 @@ const plainRead: ModelForm = {
     settings.text === 'plain' && !isError && answer.structured !== undefined ? plainText(answer.structured) : answer
 }
 
+const listForm: ModelForm = {
+  // What Git ignores is seldom meant, and often most of a tree.
+  input: (input, { settings }) =>
+    settings.listing === 'compact' && leavesOpen(input) ? { ...input, ...toolWords['async_list']?.defaults } : input,
+  answer: (answer, { settings, input, isError }) => {
+    if (isError || answer.structured === undefined) return answer
+    return settings.listing === 'compact' ? listingLines(answer.structured, leavesOpen(input)) : answer
+  }
+}
+
+function leavesOpen(input: unknown): input is object {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) return false
+  return !('ignore' in input) || input.ignore === null
+}
+
 /** By the names of operations. */
 const forms: Readonly<Record<string, ModelForm>> = {
   async_read: plainRead,
+  async_list: listForm,
   // A batch has many contents, which only JSON keeps apart.
   read_file: plainRead
 }
@@ -62,7 +80,8 @@ export function answerForModel(name: string, structured: OperationResult, facts:
 }
 
 /** Whether the tool may answer without structured content, which a schema of its answers would demand. */
-export function isPlainTool(name: string, { text }: Config['mcp']): boolean {
+export function isPlainTool(name: string, { text, listing }: Config['mcp']): boolean {
+  if (name === 'async_list') return listing === 'compact'
   return text === 'plain' && forms[name] === plainRead
 }
 

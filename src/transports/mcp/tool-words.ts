@@ -6,6 +6,8 @@ export interface ToolWords {
   readonly parameters?: Readonly<Record<string, string>>
   /** Accepted and documented, but not shown: what a model seldom needs here. `name[]`: the items of a list. */
   readonly unlisted?: readonly string[]
+  /** Those that MCP alone has. */
+  readonly defaults?: Readonly<Record<string, unknown>>
 }
 
 /** By name, wherever a parameter is called that. Those that are clear by name, type and the tool's description have none. */
@@ -74,7 +76,8 @@ export const toolWords: Readonly<Record<string, ToolWords>> = {
   },
   async_list: {
     description: 'List a folder, sorted by name. A hash other than yours means that the file has changed.',
-    parameters: { limit: 'Entries a page' }
+    parameters: { limit: 'Entries a page' },
+    defaults: { ignore: true }
   },
   async_status: {
     description:

@@ -10,7 +10,7 @@ import type { Operation } from '../../operations/definition/define.ts'
 import { answerForModel, askedByModel, isPlainTool, type ModelAnswer, type ModelText } from './model-answer.ts'
 import { toListedSchema, type JsonObjectSchema } from './listed-schema.ts'
 import type { ToolOperation } from './offered-tools.ts'
-import { toolWords } from './tool-words.ts'
+import { toolWords, type ToolWords } from './tool-words.ts'
 
 export interface Tool {
   readonly name: string
@@ -19,6 +19,7 @@ export interface Tool {
   readonly inputSchema: JsonObjectSchema
   readonly outputSchema?: JsonObjectSchema
   readonly annotations: Operation['annotations']
+  readonly _meta?: Readonly<Record<string, unknown>>
 }
 
 export interface ToolResult {
@@ -32,19 +33,44 @@ export interface ToolResult {
 export function toTool(operation: ToolOperation, hasOutputSchema: boolean): Tool {
   const { name, title, input, annotations, settings } = operation
   const isPlain = isPlainTool(name, settings)
-  const words = toolWords[name]
-  const description = words?.description ?? operation.description
+  const { defaults, ...words }: Partial<ToolWords> = toolWords[name] ?? {}
+  // What MCP leaves out by default, it leaves out in its own form alone.
+  const description = words.description ?? operation.description
   return {
     name,
     title,
-    description: isPlain ? `${description} ${plainHint}` : description,
-    inputSchema: toListedSchema(input, words?.parameters, words?.unlisted),
+    description: isPlain ? `${description} ${name === 'async_list' ? linesHint : plainHint}` : description,
+    inputSchema: toListedSchema(input, { ...words, ...(isPlain && defaults !== undefined && { defaults }) }),
     // A tool that has one must answer with structured content, which a plain text replaces.
     ...(hasOutputSchema && !isPlain && { outputSchema: outputSchemaOf(operation) }),
-    annotations
+    annotations,
+    ...(hasLongAnswers.has(name) && { _meta: { [resultSizeKey]: maxResultChars } })
   }
 }
 
+/** For Claude Code, and what it takes at most: it hides an answer beyond that, by default above 50,000 characters. No model is sent it. */
+const resultSizeKey = 'anthropic/maxResultSizeChars'
+const maxResultChars = 500_000
+/** Tools whose answers grow with files, with their number, or with what others did. */
+const hasLongAnswers: ReadonlySet<string> = new Set([
+  'async_read',
+  'async_update',
+  'async_list',
+  'async_status',
+  'async_batch_read',
+  'async_batch_write',
+  'async_batch_update',
+  'async_history',
+  'async_transaction',
+  'async_undo',
+  'async_blame',
+  'async_diff',
+  'lock_status',
+  'list_files',
+  'read_file'
+])
+
+const linesHint = 'A line of JSON, then lines by folder.'
 const plainHint = 'The first line of the answer is JSON, with the hash; the text follows.'
 
 /** One plain object that every outcome satisfies. Only `status` is always there, if the envelope has one. */
@@ -87,7 +113,13 @@ export async function runTool(
     isError
   })
   try {
-    const body = await call(name, askedByModel(name, input, { settings, input, isError: false }), about)
+    const asked = askedByModel(name, input, { settings, input, isError: false })
+    const caller = {
+      ...about.caller,
+      maxAnswerChars: settings.answer_chars,
+      takesLines: settings.listing === 'compact'
+    }
+    const body = await call(name, asked, { ...about, caller })
     // To encode it is the next step.
     if (isLarge(body)) await largeTurn()
     return outcome(body, false)

@@ -1,0 +1,283 @@
+// Answers that fit: MCP gives a model the beginning of what is long, says how to go on, and lists a tree in few words. REST gives all at once.
+import t, { type Test } from 'tap'
+import { countTokens } from '../../../bench/tokens.ts'
+import { loadConfig } from '../../../src/config/config.ts'
+import { connect as connectRest, connectLegacy, connectModern, type Answer } from '../../fixtures/clients.ts'
+import { argsFor, legacyHandshake } from '../../fixtures/rpc.ts'
+import { startServer } from '../../fixtures/server.ts'
+import { startStdio } from '../../fixtures/stdio.ts'
+import { hashOf, makeTree, type Tree } from '../../fixtures/tree.ts'
+
+const eras = { '2026': connectModern, '2025': connectLegacy }
+type Era = keyof typeof eras
+
+/** Claude Code hides longer answers from its model. */
+const hiddenAbove = 50_000
+const { tools: _, ...shipped } = loadConfig({}).mcp
+const mcp = { ...shipped, tools: ['all', 'undo', 'files'] }
+
+/** Counted with o200k, listings have up to 6 % more tokens than `countTokens` finds. */
+const o200kPerToken = 1.06
+
+const line = 'say("\\t", "é", \'😀\')\n'
+const long = line.repeat(3_000)
+/** What is missing in it is half of the whole. */
+const short = line.repeat(1_000)
+
+interface Result {
+  readonly structuredContent?: Answer
+  readonly content: readonly { readonly text: string }[]
+}
+
+async function scene(
+  t: Test,
+  era: Era,
+  files: Readonly<Record<string, string>>,
+  settings: object = {},
+  agent?: string
+) {
+  const tree = makeTree(t, files)
+  const { url } = await startServer(t, tree.root, { mcp: { ...mcp, ...settings } })
+  const client = await eras[era](url, agent)
+  t.teardown(() => client.close())
+  const call = async (name: string, input: object): Promise<Result> => {
+    const answer = (await client.callTool({ name, arguments: { ...input } })) as Result
+    t.ok(charsOf(answer) < hiddenAbove, `${name}: ${charsOf(answer)} characters`)
+    return answer
+  }
+  const read = async (input: object) => bodyOf(await call('async_read', input))
+  return { tree, client, call, read, rest: await connectRest(t, 'rest', url, 'rest') }
+}
+
+function charsOf({ structuredContent, content }: Result): number {
+  const text = content.map((part) => part.text).join('')
+  return Math.max(text.length, JSON.stringify(structuredContent ?? '').length)
+}
+
+/** Whichever form the answer has. */
+function bodyOf({ structuredContent, content }: Result): Answer {
+  if (structuredContent !== undefined) return structuredContent
+  const text = content[0]?.text ?? ''
+  const end = text.indexOf('\n')
+  return { ...(JSON.parse(end === -1 ? text : text.slice(0, end)) as Answer), content: text.slice(end + 1) }
+}
+
+/** Goes on as the answers say, to the end. */
+async function readAll(read: (input: object) => Promise<Answer>, input: object) {
+  const parts: string[] = []
+  const answers: Answer[] = []
+  for (let next: object | undefined = {}; next !== undefined;) {
+    const answer = await read({ ...input, ...next })
+    parts.push(answer['content'])
+    answers.push(answer)
+    const { next_offset, next_byte_offset } = answer
+    next =
+      next_byte_offset !== undefined
+        ? { byte_offset: next_byte_offset }
+        : next_offset === undefined
+          ? undefined
+          : { offset: next_offset }
+  }
+  return { text: parts.join(''), answers }
+}
+
+for (const era of ['2026', '2025'] as const) {
+  t.test(`${era}: a long file comes in parts that clients show, and is seen when all have come`, async (t) => {
+    const { read, rest } = await scene(t, era, { f: long }, {}, 'ann')
+    const hash = hashOf(long)
+    const first = await read({ path: 'f' })
+    t.match(first, { hash, total_lines: 3_000, message: /^These are lines 1 to \d+ of 3000.* offset \d+\.$/ })
+    t.equal(first['lines_returned'], first['next_offset'])
+    t.equal(first['content'], line.repeat(first['next_offset']))
+    t.match(
+      await read({ path: 'f', known_hash: hash }),
+      { not_modified: undefined, content: String },
+      'not all is seen'
+    )
+    const seen = { offset: 0, limit: first['next_offset'] }
+    t.match(await read({ path: 'f', ...seen, known_hash: hash }), { not_modified: true })
+    t.match(await read({ path: 'f', offset: first['next_offset'], limit: 1, known_hash: hash }), { content: line })
+    const { text, answers } = await readAll(read, { path: 'f' })
+    t.equal(text, long)
+    t.ok(answers.length >= 2)
+    t.notOk('message' in answers.at(-1)!)
+    t.match(await read({ path: 'f', known_hash: hash }), { not_modified: true })
+    t.match(await read({ path: 'f', offset: 10, limit: 2_900 }), { next_offset: Number }, 'a range, too')
+    t.match(await rest.call('async_read', { path: 'f' }), { content: long, next_offset: undefined })
+  })
+
+  t.test(`${era}: a line that is longer than an answer comes by bytes, and does not count as seen`, async (t) => {
+    const text = `\uFEFFone\n${'"é😀\\'.repeat(20_000)}\nend\n`
+    const { read } = await scene(t, era, { f: text }, {}, 'ann')
+    const { text: all, answers } = await readAll(read, { path: 'f' })
+    t.equal(all, text.slice(1))
+    t.match(answers[0], { content: 'one\n', next_offset: 1 })
+    t.match(answers[1], { message: /beginning of line 2.*byte_offset \d+\.$/, lines_returned: 1 })
+    t.match(answers.at(-1), { byte_range: { end: Buffer.byteLength(text) } })
+    t.match(await read({ path: 'f', offset: 0, limit: 1, known_hash: hashOf(text) }), { not_modified: true })
+    t.match(await read({ path: 'f', offset: 1, limit: 1, known_hash: hashOf(text) }), { next_byte_offset: Number })
+  })
+
+  t.test(`${era}: files of a batch share the answer, and those that are cut say so`, async (t) => {
+    const { call, rest } = await scene(t, era, { a: 'a\n', b: long, c: long, d: 'd\n' })
+    const files = ['a', 'b', 'c', 'd'].map((path) => ({ path }))
+    const { results, summary } = bodyOf(await call('async_batch_read', { files }))
+    t.match(summary, { total: 4, succeeded: 4 })
+    t.match(results, [{ content: 'a\n' }, { next_offset: Number }, { next_offset: Number }, { content: 'd\n' }])
+    t.notOk('next_offset' in results[0] || 'next_offset' in results[3])
+    t.ok(results[1].lines_returned > 400 && results[2].lines_returned > 400, 'both have a good part')
+    const consistent = bodyOf(await call('async_batch_read', { files, consistent: true }))
+    t.match(consistent['results'][2], { next_offset: Number })
+    const many = Array.from({ length: 300 }, () => ({ path: 'b' }))
+    const some = bodyOf(await call('async_batch_read', { files: many }))
+    t.equal(some['next_index'], some['results'].length)
+    t.match(some['message'], new RegExp(`of 300 files .*files\\[${some['next_index']}\\]`))
+    t.match((await rest.call('async_batch_read', { files }))['results'], [{}, { content: long }, { content: long }, {}])
+  })
+
+  t.test(`${era}: a file of the folder comes in parts, too`, async (t) => {
+    const { call } = await scene(t, era, { f: long })
+    const parts: string[] = []
+    for (let next: number | undefined = 1; next !== undefined;) {
+      const part: Answer = bodyOf(await call('read_file', { name: 'f', start_line: next }))
+      parts.push(`${part['content']}\n`)
+      next = part['next_start_line'] as number | undefined
+    }
+    t.equal(parts.join(''), long)
+    t.ok(parts.length > 1)
+  })
+
+  t.test(`${era}: an unnamed caller that was given the hash with a part does not know the file`, async (t) => {
+    const { read } = await scene(t, era, { f: long, g: 'short\n' })
+    await read({ path: 'f' })
+    t.match(await read({ path: 'f', known_hash: hashOf(long) }), { not_modified: undefined, content: String })
+    t.match(await read({ path: 'g', known_hash: hashOf('short\n') }), era === '2026' ? { not_modified: true } : {})
+  })
+
+  t.test(`${era}: a difference that is longer than an answer is left out, and is not seen`, async (t) => {
+    const { call, read, rest, tree } = await scene(t, era, { f: short }, {}, 'ann')
+    const { hash } = await read({ path: 'f' })
+    await rest.call('async_update', { path: 'f', expected_hash: hash, content: long })
+    const input = { path: 'f', expected_hash: hash, content: 'two\n', diff_format: 'unified' }
+    const answer = bodyOf(await call('async_update', input))
+    t.match(answer, { status: 'contention', diff: null, message: /mcp\.answer_chars.*async_read/ })
+    t.match(await read({ path: 'f', known_hash: hashOf(long) }), { content: String })
+    t.equal(tree.read('f'), long)
+  })
+
+  t.test(`${era}: 547 entries cost 5,000 tokens, and 9,000 with hashes`, async (t) => {
+    const { call, rest } = await scene(t, era, sources())
+    const plain = await call('async_list', { path: '.', recursive: true })
+    t.match(bodyOf(plain), { total_entries: 547, next_cursor: undefined, lines: 'name bytes' })
+    t.equal(plain.structuredContent, undefined, 'or else a client shows its model only that')
+    const { entries } = await rest.call('async_list', { path: '.', recursive: true, ignore: true })
+    for (const { path } of (entries as Answer[])
+      .filter((one) => one['type'] === 'file')
+      .map((one) => ({ path: one['name'] })))
+      await rest.call('async_read', { path })
+    const hashed = await call('async_list', { path: '.', recursive: true, include_hashes: true })
+    for (const [answer, most] of [
+      [plain, 5_000],
+      [hashed, 9_000]
+    ] as const) {
+      const tokens = countTokens(answer.content[0]!.text) * o200kPerToken
+      t.ok(tokens <= most, `${Math.round(tokens)} of ${most} tokens`)
+    }
+    t.match(bodyOf(hashed), { lines: 'name hash', next_cursor: undefined, content: / index-0\.ts [0-9a-f]{16}\n/ })
+  })
+
+  t.test(`${era}: a listing leaves out what Git ignores unless asked, and names what is odd`, async (t) => {
+    const files = { '.gitignore': 'out\n', 'a b': '1', 'x\ny': '12', 'd/e/f': '', 'out/g': '' }
+    const { tree, call } = await scene(t, era, files)
+    const list = async (input: object) => bodyOf(await call('async_list', { path: '.', ...input }))['content'] as string
+    t.equal(await list({ recursive: true }), '.gitignore 4\na b 1\n"x\\ny" 2\nd/\nd/e/\n f 0')
+    t.equal(await list({}), '.gitignore 4\na b 1\n"x\\ny" 2\nd/')
+    t.match(await list({ ignore: false }), 'out/')
+    const some = { path: '.', pattern: 'g*', recursive: true }
+    t.match(bodyOf(await call('async_list', some)), { total_entries: 0, message: /ignore: false/ })
+    t.equal(await list({ ...some, ignore: false }), 'out/\n g 0')
+    t.equal(await list({ path: 'out' }), 'g 0', 'which asks for it by its name')
+    t.equal(tree.read('x\ny'), '12')
+  })
+
+  t.test(`${era}: a listing of any length comes in pages that miss nothing`, async (t) => {
+    const names = Array.from({ length: 1_500 }, (_, index) => `${'n'.repeat(30)}-${1000 + index}`)
+    for (const listing of ['compact', 'full']) {
+      const { call } = await scene(t, era, Object.fromEntries(names.map((name) => [name, ''])), { listing })
+      const found: string[] = []
+      let pages = 0
+      for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
+        const page = bodyOf(
+          await call('async_list', { path: '.', limit: 5_000, ...(cursor !== undefined && { cursor }) })
+        )
+        found.push(
+          ...(listing === 'full'
+            ? (page['entries'] as Answer[]).map(({ name }) => name as string)
+            : (page['content'] as string).split('\n').map((row) => row.replace(/ 0$/, '')))
+        )
+        cursor = page['next_cursor'] as string | undefined
+        pages += 1
+      }
+      t.strictSame(found, names, listing)
+      t.ok(pages > 1, `${pages} pages`)
+    }
+  })
+
+  t.test(`${era}: tools with long answers say so to Claude Code, and programs can have listings in full`, async (t) => {
+    const { client, call } = await scene(
+      t,
+      era,
+      { '.gitignore': 'out', f: '', 'out/g': '' },
+      { listing: 'full', output_schemas: true }
+    )
+    const { tools } = await client.listTools()
+    const metas = Object.fromEntries(tools.map(({ name, _meta }) => [name, _meta?.['anthropic/maxResultSizeChars']]))
+    t.match(metas, { async_read: 500_000, async_list: 500_000, async_batch_read: 500_000, lock_try: undefined })
+    const { structuredContent } = await call('async_list', { path: '.' })
+    t.match(
+      structuredContent,
+      { entries: [{ name: '.gitignore' }, { name: 'f', type: 'file' }, { name: 'out' }] },
+      'as REST'
+    )
+  })
+}
+
+t.test('over standard input parts come as over HTTP', async (t) => {
+  const tree: Tree = makeTree(t, { f: long })
+  const program = startStdio(t, argsFor(tree, '--tools', 'all'))
+  for (const message of legacyHandshake) program.send(message)
+  const read = async (input: object) => {
+    const { result } = await program.call('tools/call', { name: 'async_read', arguments: input })
+    t.ok(charsOf(result as Result) < hiddenAbove)
+    return bodyOf(result as Result)
+  }
+  t.equal((await readAll(read, { path: 'f' })).text, long)
+  const { result } = await program.call('async_read', { path: 'f' })
+  t.equal(result?.['content'], long, 'a plain call of JSON-RPC gets all')
+})
+
+/** 547 entries, as of a tree of sources, and ignored ones beside them. */
+function sources(): Record<string, string> {
+  const files: Record<string, string> = { '.gitignore': 'node_modules\n' }
+  const words = ['index', 'lock-manager', 'read-tracker', 'options', 'async-read', 'seen-lines', 'worker-pool', 'test']
+  const folders = [
+    'engine/locks',
+    'engine/files',
+    'engine/versions',
+    'operations/change',
+    'transports/mcp',
+    'tree/state'
+  ]
+  const all = folders.flatMap((folder) => [`src/${folder}`, `test/${folder}`])
+  // Folders: 12, and 2 + 8 + 2 above them; `.gitignore`; files for the rest.
+  const others = new Set(
+    all.flatMap((folder) => folder.split('/').map((_, at, parts) => parts.slice(0, at + 1).join('/')))
+  )
+  for (let index = 0; Object.keys(files).length + others.size < 547; index++) {
+    const folder = all[index % all.length]!
+    const number = Math.floor(index / all.length)
+    files[`${folder}/${words[number % words.length]}-${number}.ts`] = 'x'.repeat(number * 97)
+  }
+  for (let index = 0; index < 50; index++) files[`node_modules/p${index}/index.js`] = ''
+  return files
+}
