@@ -42,6 +42,7 @@ export const BlameOutput = Type.Object(
     path: Path,
     hash: Hash,
     total_lines: Type.Integer({ minimum: 0, description: 'Lines of the whole file.' }),
+    next_start_line: Type.Optional(line('Over MCP, if ranges are left: the start_line to go on with.')),
     ranges: Type.Array(BlameRange, { description: 'In order, all lines asked for.' }),
     forgotten_before: ForgottenBefore,
     timestamp: Timestamp

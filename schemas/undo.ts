@@ -107,6 +107,13 @@ export const UndoOutput = Type.Object(
     undone: Type.Integer({ minimum: 0, description: 'Changes that were taken back.' }),
     files: Type.Array(UndoneFile, { description: 'The files that changed.' }),
     conflicts: Type.Array(UndoConflict, { description: 'The changes that were not taken back.' }),
+    further_files: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        description: 'Over MCP, if the answer has no room for more: files that are left out.'
+      })
+    ),
+    further_conflicts: Type.Optional(Type.Integer({ minimum: 1, description: 'The same of conflicts.' })),
     forgotten_before: ForgottenBefore,
     message: Type.Optional(Type.String({ description: 'If nothing was taken back: why, and what to do next.' })),
     replayed: Replayed,

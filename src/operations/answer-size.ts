@@ -15,6 +15,22 @@ export function contentRoom(maxAnswerChars: number | undefined, path: string): n
   return Math.max(minContentChars, maxAnswerChars - otherChars - jsonChars(path))
 }
 
+/** A difference leaves room for what is said about it: who made it, which changes conflict with it. */
+const diffShare = 0.7
+
+/** Bytes that a difference may have in JSON; undefined if there is no limit of this client's own. */
+export function diffRoom(maxAnswerChars: number | undefined): number | undefined {
+  return maxAnswerChars === undefined ? undefined : Math.floor(diffShare * maxAnswerChars)
+}
+
+/** The items at the beginning of a list that fit into an answer, one at least. */
+export function itemsThatFit<Item>(items: Item[], maxAnswerChars: number | undefined): Item[] {
+  if (maxAnswerChars === undefined) return items
+  let left = maxAnswerChars - otherChars
+  const end = items.findIndex((item, index) => (left -= JSON.stringify(item).length + 1) < 0 && index > 0)
+  return end === -1 ? items : items.slice(0, end)
+}
+
 /** Characters of a text within a string of JSON. */
 function jsonChars(text: string): number {
   return JSON.stringify(text).length - 2

@@ -12,6 +12,7 @@ import { findOwners, type Owned, type Owner } from './blame/owners.ts'
 import { readVersion } from './change/file-version.ts'
 import { defineOperation, pathErrors } from './definition/define.ts'
 import { withLocks } from './locking/with-locks.ts'
+import { itemsThatFit } from './answer-size.ts'
 
 export const asyncBlame = defineOperation({
   name: 'async_blame',
@@ -41,13 +42,17 @@ async function blame(
   const owned = await findOwners(context, canonical, text)
   const commits = owned.owners.includes('before') ? await commitsOf(canonical, owned) : undefined
   const last = Math.min(end_line ?? Infinity, owned.lines.length)
+  const ranges = toRanges(owned.owners, start_line, last, (line) => commits?.[line])
+  const shown = itemsThatFit(ranges, context.caller.maxAnswerChars)
+  const next = ranges[shown.length]
   const { forgottenAt } = context.history
   return {
     status: 'ok',
     path,
     hash: version.hash,
     total_lines: owned.lines.length,
-    ranges: toRanges(owned.owners, start_line, last, (line) => commits?.[line]),
+    ...(next !== undefined && { next_start_line: next.start_line }),
+    ranges: shown,
     ...(forgottenAt !== undefined && { forgotten_before: timestamp(forgottenAt) }),
     timestamp: timestamp()
   }

@@ -11,6 +11,7 @@ import { readVersion } from './change/file-version.ts'
 import { keptBytes } from './change/kept-version.ts'
 import { withLocks } from './locking/with-locks.ts'
 import { timestamp } from '../support/timestamp.ts'
+import { diffRoom } from './answer-size.ts'
 
 export const asyncDiff = defineOperation({
   name: 'async_diff',
@@ -31,6 +32,9 @@ export const asyncDiff = defineOperation({
   handle: compare
 })
 
+const tooLongAdvice =
+  'The diff is longer than an answer to this client. async_read (offset, limit) reads these lines; over REST async_diff gives all of it.'
+
 async function compare(input: DiffInput, context: OperationContext): Promise<Static<typeof DiffOutput>> {
   const { path, from_hash, to_hash, diff_format, encoding = context.config.crud.default_encoding } = input
   const { differ, history, reads, caller, signal } = context
@@ -45,6 +49,7 @@ async function compare(input: DiffInput, context: OperationContext): Promise<Sta
     current: decodeText(to.bytes, encoding, path),
     format: diff_format,
     isWhole: diff_format !== undefined,
+    mostBytes: diffRoom(caller.maxAnswerChars),
     signal
   })
   if (isWhole(diff) && to_hash === undefined && reads.seenOf(caller.agentId, canonicalPath, from_hash) !== undefined)
@@ -58,7 +63,8 @@ async function compare(input: DiffInput, context: OperationContext): Promise<Sta
     to_hash: to.hash,
     ...toModifications(since.slice(0, end + 1)),
     timestamp: timestamp(),
-    diff
+    // Wanted whole, it is too long for this client alone.
+    diff: diff?.format === 'lines' && diff_format !== undefined ? { ...diff, advice: tooLongAdvice } : diff
   }
 }
 

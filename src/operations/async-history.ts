@@ -10,6 +10,7 @@ import { defineOperation, pathErrors } from './definition/define.ts'
 import { readCursor, toCursor } from './query-cursor.ts'
 import { timestamp } from '../support/timestamp.ts'
 import { shownPath } from '../engine/notices/shown-path.ts'
+import { itemsThatFit } from './answer-size.ts'
 
 export const asyncHistory = defineOperation({
   name: 'async_history',
@@ -53,11 +54,12 @@ async function show(input: HistoryInput, context: OperationContext): Promise<Sta
     const areLinesWanted = performance.now() < budgetEnds
     versions.push(await describe(entry, path ?? shownPath(entry.path, context.files), areLinesWanted, context))
   }
-  const last = shown.at(-1)
+  const fitting = itemsThatFit(versions, context.caller.maxAnswerChars)
+  const last = shown[fitting.length - 1]
   return {
     status: 'ok',
-    versions,
-    ...(found.length > limit &&
+    versions: fitting,
+    ...(found.length > fitting.length &&
       last !== undefined && { next_cursor: toCursor(Buffer.from(String(last.version.seq)), query) }),
     ...(history.forgottenAt !== undefined && { forgotten_before: timestamp(history.forgottenAt) }),
     timestamp: timestamp()

@@ -41,6 +41,8 @@ export interface CompareInput {
   readonly format?: DiffFormat | undefined
   /** True if the difference is wanted at any price. Default: if it costs too much, the diff only names the changed lines. */
   readonly isWhole?: boolean
+  /** The most bytes that the diff may take as JSON where it is shown: if it takes more, it only names the changed lines, wanted or not. */
+  readonly mostBytes?: number | undefined
   /** The patches of the late update, if it has any. */
   readonly patches?: readonly Patch[] | undefined
   /** Its unified diff instead. */
@@ -129,7 +131,8 @@ export function createDiffer(options: DifferOptions = {}): Differ {
     signal?.throwIfAborted()
     const format = wanted.format ?? 'cheapest'
     const bound = { maxEditLength, timeoutMs }
-    const worthBytes = wanted.isWhole === true ? undefined : mostShare[format] * costOfReading(current)
+    const worth = wanted.isWhole === true ? undefined : mostShare[format] * costOfReading(current)
+    const worthBytes = wanted.mostBytes === undefined ? worth : Math.min(worth ?? Infinity, wanted.mostBytes)
     const task = toTask(base, current, { format, contextLines, maxDiffBytes, worthBytes, bound })
     if (unifiedDiff !== undefined) {
       const hunks = { text: current, unifiedDiff, maxBytes: maxTextBytes }

@@ -10,6 +10,7 @@ import { OperationError } from '../../errors.ts'
 import { toModifications } from '../../engine/versions/modification.ts'
 import { timestamp } from '../../support/timestamp.ts'
 import type { OperationContext } from '../../engine/context.ts'
+import { diffRoom } from '../answer-size.ts'
 import { describeContention, type DiffLack, type VersionedOperation } from './contention-words.ts'
 import type { StaleChange } from './stale-change.ts'
 import { VersionTexts } from './version-texts.ts'
@@ -106,7 +107,7 @@ interface Compared {
 
 /** A version that is not text in the encoding is no fault of the call: its versions differ all the same. */
 async function compareVersions(
-  { differ, signal }: OperationContext,
+  { differ, caller, signal }: OperationContext,
   { current, diffFormat, attempt, texts }: Versions,
   known: Buffer | undefined
 ): Promise<Compared> {
@@ -121,6 +122,7 @@ async function compareVersions(
     format: diffFormat,
     ...(attempt?.patches !== undefined && { patches: attempt.patches }),
     unifiedDiff: attempt?.unifiedDiff,
+    mostBytes: diffRoom(caller.maxAnswerChars),
     signal
   })
   if (diff === null) return { diff, lack: 'not_compared', judgement }

@@ -7,6 +7,7 @@ import { toModifications, type Modifications } from '../../engine/versions/modif
 import type { FileVersion } from '../../engine/files/read-file.ts'
 import type { OperationContext } from '../../engine/context.ts'
 import type { VersionTexts } from './version-texts.ts'
+import { diffRoom } from '../answer-size.ts'
 
 export interface StaleChange {
   /** As the caller spelt it. */
@@ -90,10 +91,12 @@ export async function answerMerged<Done extends { readonly hash?: string | null 
   diffFormat: DiffFormat | undefined
 ): Promise<Done & Modifications & { merged: true; diff: Diff | null }> {
   const { path, canonicalPath, expectedHash } = stale
-  const compared = await differ.compare({ base, current, format: diffFormat }).catch((error: unknown) => {
-    log.warn({ err: error, path }, 'a merge was written, but its diff could not be computed')
-    return { diff: null }
-  })
+  const compared = await differ
+    .compare({ base, current, format: diffFormat, mostBytes: diffRoom(caller.maxAnswerChars) })
+    .catch((error: unknown) => {
+      log.warn({ err: error, path }, 'a merge was written, but its diff could not be computed')
+      return { diff: null }
+    })
   const diff = room?.(compared.diff) === false ? null : compared.diff
   // With the diff the caller can derive the merged version.
   if (isWhole(diff) && typeof done.hash === 'string') {

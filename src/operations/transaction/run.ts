@@ -18,6 +18,7 @@ import { commitPlan } from './commit-plan.ts'
 import { pathOf, targetsOf, type Item } from './items.ts'
 import { judge, textsOf, type Judged } from './judge.ts'
 import { Plan, type PathPlan } from './plan.ts'
+import { diffRoom } from '../answer-size.ts'
 
 export interface TransactionOptions {
   readonly operation: string
@@ -182,7 +183,13 @@ async function preview(
   const texts = textsOf(item, plan.path, context)
   const [base, next] = [texts.decodeIfText(current.bytes), texts.decodeIfText(after.bytes)]
   if (base === undefined || next === undefined) return {}
-  const { diff } = await context.differ.compare({ base, current: next, format: diffFormat ?? 'unified', isWhole: true })
+  const { diff } = await context.differ.compare({
+    base,
+    current: next,
+    format: diffFormat ?? 'unified',
+    isWhole: true,
+    mostBytes: diffRoom(context.caller.maxAnswerChars)
+  })
   return { diff: context.room?.(diff) === false ? null : diff, ...(merged !== undefined && { merged: true as const }) }
 }
 

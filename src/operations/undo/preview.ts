@@ -2,10 +2,11 @@
 import type { OperationContext } from '../../engine/context.ts'
 import type { DiffFormat } from '../../engine/diff/compare.ts'
 import { decodeIfText } from '../../engine/files/text.ts'
+import { diffRoom } from '../answer-size.ts'
 import type { ChangedFile } from './compose.ts'
 
 export async function previewOf(
-  { bases, differ, config, signal }: OperationContext,
+  { bases, differ, config, caller, signal }: OperationContext,
   { from, previous_hash, hash, bytes }: ChangedFile,
   format: DiffFormat = 'unified'
 ) {
@@ -16,6 +17,13 @@ export async function previewOf(
       : decodeIfText(bytes?.hash === version ? bytes.bytes : await bases.get(version), encoding, from)
   const [base, current] = [await textOf(previous_hash), await textOf(hash)]
   if (base === undefined || current === undefined) return { diff: null }
-  const { diff } = await differ.compare({ base, current, format, isWhole: true, signal })
+  const { diff } = await differ.compare({
+    base,
+    current,
+    format,
+    isWhole: true,
+    mostBytes: diffRoom(caller.maxAnswerChars),
+    signal
+  })
   return { diff }
 }

@@ -2,6 +2,7 @@
 import { contentText, type OperationResult } from '../../engine/context.ts'
 import type { KnownText } from '../../engine/versions/known-text.ts'
 import type { Config } from '../../config/config.ts'
+import { itemsThatFit } from '../../operations/answer-size.ts'
 import { listingLines } from './listing-lines.ts'
 import { toolWords } from './tool-words.ts'
 
@@ -57,10 +58,32 @@ function leavesOpen(input: unknown): input is object {
   return !('ignore' in input) || input.ignore === null
 }
 
+/** What an undo of very many changes names; the versions of its change set are in async_history. */
+const undoForm: ModelForm = {
+  answer(answer, { settings: { answer_chars: chars }, isError }) {
+    if (isError || answer.structured === undefined) return answer
+    const { files, conflicts, ...others } = answer.structured as {
+      files: object[]
+      conflicts: object[]
+    }
+    const shownConflicts = itemsThatFit(conflicts, chars / 2)
+    const shownFiles = itemsThatFit(files, chars - JSON.stringify(shownConflicts).length)
+    const structured = {
+      ...others,
+      files: shownFiles,
+      conflicts: shownConflicts,
+      ...(shownFiles.length < files.length && { further_files: files.length - shownFiles.length }),
+      ...(shownConflicts.length < conflicts.length && { further_conflicts: conflicts.length - shownConflicts.length })
+    }
+    return { ...answer, structured }
+  }
+}
+
 /** By the names of operations. */
 const forms: Readonly<Record<string, ModelForm>> = {
   async_read: plainRead,
   async_list: listForm,
+  async_undo: undoForm,
   // A batch has many contents, which only JSON keeps apart.
   read_file: plainRead
 }

@@ -154,15 +154,62 @@ for (const era of ['2026', '2025'] as const) {
     t.match(await read({ path: 'g', known_hash: hashOf('short\n') }), era === '2026' ? { not_modified: true } : {})
   })
 
-  t.test(`${era}: a difference that is longer than an answer is left out, and is not seen`, async (t) => {
+  t.test(`${era}: a difference that is longer than an answer names its lines, and is not seen`, async (t) => {
     const { call, read, rest, tree } = await scene(t, era, { f: short }, {}, 'ann')
     const { hash } = await read({ path: 'f' })
     await rest.call('async_update', { path: 'f', expected_hash: hash, content: long })
     const input = { path: 'f', expected_hash: hash, content: 'two\n', diff_format: 'unified' }
     const answer = bodyOf(await call('async_update', input))
-    t.match(answer, { status: 'contention', diff: null, message: /mcp\.answer_chars.*async_read/ })
+    t.match(answer, {
+      status: 'contention',
+      diff: { format: 'lines', lines: [{ start_line: Number }] },
+      message: /async_read/
+    })
+    const asked = { path: 'f', from_hash: hash, diff_format: 'unified' }
+    t.match(bodyOf(await call('async_diff', asked)), {
+      diff: { format: 'lines', advice: /longer than an answer.*REST/ }
+    })
+    t.match(await rest.call('async_diff', asked), { diff: { format: 'unified', content: String } })
+    const files = ['f', 'g'].map((path) => ({ path, expected_hash: hash, content: 'two\n' }))
+    await rest.call('async_write', { path: 'g', content: long })
+    bodyOf(await call('async_batch_update', { files, diff_format: 'unified' }))
     t.match(await read({ path: 'f', known_hash: hashOf(long) }), { content: String })
     t.equal(tree.read('f'), long)
+  })
+
+  t.test(`${era}: authors, versions and what an undo has taken back come in parts, or are counted`, async (t) => {
+    const rows = Array.from({ length: 400 }, (_, index) => `${index}\n`)
+    const names = rows.map((_, index) => `${'folder-of-a-long-name/'.repeat(4)}${index}`)
+    const { call, rest } = await scene(t, era, { f: rows.join('') }, { answer_chars: 8_000 }, 'ann')
+    const { hash } = await rest.call('async_read', { path: 'f' })
+    const patches = rows.flatMap((row, index) =>
+      index % 2 === 0 ? [{ old_string: `\n${row}`, new_string: `\nx${row}` }] : []
+    )
+    await rest.call('async_update', { path: 'f', expected_hash: hash, patches: patches.slice(1) })
+    const lines: number[] = []
+    for (let next: number | undefined = 1; next !== undefined;) {
+      const answer: Answer = bodyOf(await call('async_blame', { path: 'f', start_line: next }))
+      for (const { start_line, end_line } of answer['ranges'] as { start_line: number; end_line: number }[])
+        for (let at = start_line; at <= end_line; at++) lines.push(at)
+      next = answer['next_start_line'] as number | undefined
+    }
+    t.strictSame(
+      lines,
+      rows.map((_, index) => index + 1)
+    )
+    await rest.call('async_batch_write', { files: names.map((path) => ({ path, content: 'x' })), change_set: 'many' })
+    const seen: string[] = []
+    for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
+      const input = { change_set: 'many', limit: 100, ...(cursor !== undefined && { cursor }) }
+      const answer: Answer = bodyOf(await call('async_history', input))
+      t.ok(JSON.stringify(answer).length <= 8_000)
+      seen.push(...(answer['versions'] as Answer[]).map(({ path }) => path as string))
+      cursor = answer['next_cursor'] as string | undefined
+    }
+    t.strictSame(seen, names.toReversed())
+    const undone = bodyOf(await call('async_undo', { of_change_set: 'many' }))
+    t.ok(JSON.stringify(undone).length <= 8_000)
+    t.match(undone, { status: 'ok', undone: 400, further_files: 400 - undone['files'].length })
   })
 
   t.test(`${era}: 547 entries cost 5,000 tokens, and 9,000 with hashes`, async (t) => {
