@@ -4,7 +4,6 @@ import type { Config } from '../src/config/config.ts'
 import type { McpHttp } from '../src/transports/mcp/http.ts'
 import { createLazy, explainLoadError } from '../src/support/lazy.ts'
 import { OperationError } from '../src/errors.ts'
-import { offeredTools } from '../src/transports/mcp/offered-tools.ts'
 import { toFailure } from './errors.ts'
 
 declare module 'fastify' {
@@ -35,7 +34,7 @@ export default fp<{ config: Config; version: string }>(
     async function start(): Promise<McpHttp> {
       const { createMcpHttp } = await import('../src/transports/mcp/http.ts')
       return createMcpHttp({
-        operations: offeredTools(mcp),
+        settings: mcp,
         hasOutputSchemas: mcp.output_schemas,
         call: app.call,
         caller: { transport: 'mcp' },

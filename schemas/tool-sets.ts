@@ -18,21 +18,23 @@ const locks: ToolNames = ['lock_try', 'lock_wait', 'lock_renew', 'lock_release',
 /** The file-editing face: what `core` does, for one flat folder. */
 const files: ToolNames = ['list_files', 'read_file', 'edit_file']
 
-/** For those who clean up after others: not in `all`, whose list costs every conversation. */
+/** For those who clean up after others. */
 const undo: ToolNames = ['async_undo', 'async_blame', 'async_history', 'async_diff', 'async_restore']
+
+/** What the edit tools of a harness lack, once hooks have put these into the queues. */
+const beside: ToolNames = [...locks, 'async_status', ...undo]
 
 /** No agent's tools. */
 const others: ToolNames = ['lock_break', 'native_hook']
 
 /** Without `files`: a model would have to choose between tools that do nearly the same. */
-const all = (Object.keys(contract) as OperationName[]).filter(
-  (name) => ![...files, ...others, 'async_undo', 'async_blame'].includes(name)
-)
+const all = (Object.keys(contract) as OperationName[]).filter((name) => ![...files, ...others].includes(name))
 
-const toolSets: Readonly<Record<string, ToolNames>> = { core, files, locks, undo, all }
+/** By the words that name them. */
+export const toolSets: Readonly<Record<string, ToolNames>> = { core, locks, undo, beside, files, all }
 
 /** Every word that `mcp.tools` takes: the sets, then the tools. */
-export const toolChoices: readonly string[] = [...new Set([...Object.keys(toolSets), ...all, ...undo, ...files])]
+export const toolChoices: readonly string[] = [...new Set([...Object.keys(toolSets), ...all, ...files])]
 
 /** @param words sets and names of tools */
 export function toolsNamed(words: readonly string[]): ReadonlySet<string> {

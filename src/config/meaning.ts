@@ -41,8 +41,12 @@ const rules: Readonly<Record<string, (value: string) => string | undefined>> = {
       : 'write a host and a port, such as host-a.internal:8730',
   'tree.relay_secret': (text) =>
     text === '' || text.length >= 16 ? undefined : 'it is short enough to be guessed: take at least 16 characters',
-  'mcp.tools': (word) =>
-    toolChoices.includes(word) ? undefined : `there is no such tool or set of tools${suggest(word, toolChoices)}`
+  'mcp.tools': faultOfTool
+}
+
+/** What is wrong with a word that chooses tools, in the settings or in an address. */
+export function faultOfTool(word: string): string | undefined {
+  return toolChoices.includes(word) ? undefined : `there is no such tool or set of tools${suggest(word, toolChoices)}`
 }
 
 /** @param values of all settings, each valid by the schema */

@@ -4,11 +4,11 @@ import { LRUCache } from 'lru-cache'
 import { headerText } from '../header-text.ts'
 import { readTrace } from '../../support/trace-context.ts'
 import { untilAnswered } from '../../support/until-answered.ts'
-import type { McpServerOptions } from './server.ts'
-import { additionsTo, CancellableRequests, createToolCalls, type ToolCall } from './tool-call.ts'
+import { additionsTo, CancellableRequests, type ToolCall, type ToolCalls } from './tool-call.ts'
 
 /** One session, or all requests that belong to none. */
 export interface DirectScope {
+  readonly toolCalls: ToolCalls
   /** What the SDK adds to results, by the form of the requests that it has accepted. */
   readonly forms: LRUCache<string, string>
   readonly running: CancellableRequests
@@ -21,8 +21,9 @@ const maxForms = { session: 8, none: 256 }
 /** In characters: what is remembered of a client stays small, whatever it sends. */
 const maxFormLength = 4096
 
-export function createScope(session?: DirectScope['session']): DirectScope {
+export function createScope(toolCalls: ToolCalls, session?: DirectScope['session']): DirectScope {
   return {
+    toolCalls,
     forms: new LRUCache({ max: session === undefined ? maxForms.none : maxForms.session }),
     running: new CancellableRequests(),
     session
@@ -35,59 +36,51 @@ interface HttpToolCall extends ToolCall {
   readonly form: string
 }
 
-export type DirectHttp = ReturnType<typeof createDirectHttp>
+/**
+ * @returns `answered` if the call is answered here, resolved when that is done or the client has gone; otherwise a function for
+ * the SDK's answer; undefined if there is nothing to learn from it
+ */
+export function takeDirectly(request: IncomingMessage, response: ServerResponse, body: unknown, scope: DirectScope) {
+  // Without a session, the end of its connection cancels a call.
+  if (scope.session !== undefined) scope.running.cancel(cancelledId(body))
+  const toolCall = read(request, body, scope)
+  if (toolCall === undefined) return undefined
+  const additions = scope.forms.get(toolCall.form)
+  if (additions !== undefined) return { answered: answer(toolCall, additions, scope, request, response) }
+  return { learn: (sdkAnswer: Response) => learn(toolCall, sdkAnswer, scope) }
+}
 
-export function createDirectHttp(options: McpServerOptions) {
-  const toolCalls = createToolCalls(options)
+/** Undefined for a request that is always the SDK's. */
+function read({ method, headers }: IncomingMessage, body: unknown, scope: DirectScope): HttpToolCall | undefined {
+  const toolCall = method === 'POST' ? scope.toolCalls.read(body) : undefined
+  // Progress needs a stream; and only an earlier revision has sessions.
+  if (toolCall === undefined || toolCall.meta?.['progressToken'] !== undefined) return undefined
+  if (toolCall.envelope !== '' && scope.session !== undefined) return undefined
+  const headerForm = formOf(headers, toolCall.operation.name)
+  if (headerForm === undefined || headerForm.length + toolCall.envelope.length > maxFormLength) return undefined
+  return { ...toolCall, form: `${headerForm}${toolCall.envelope}` }
+}
 
-  /** Undefined for a request that is always the SDK's. */
-  function read({ method, headers }: IncomingMessage, body: unknown, scope: DirectScope): HttpToolCall | undefined {
-    const toolCall = method === 'POST' ? toolCalls.read(body) : undefined
-    // Progress needs a stream; and only an earlier revision has sessions.
-    if (toolCall === undefined || toolCall.meta?.['progressToken'] !== undefined) return undefined
-    if (toolCall.envelope !== '' && scope.session !== undefined) return undefined
-    const headerForm = formOf(headers, toolCall.operation.name)
-    if (headerForm === undefined || headerForm.length + toolCall.envelope.length > maxFormLength) return undefined
-    return { ...toolCall, form: `${headerForm}${toolCall.envelope}` }
-  }
-
-  async function answer(
-    toolCall: HttpToolCall,
-    additions: string,
-    { running, session }: DirectScope,
-    { headers }: IncomingMessage,
-    response: ServerResponse
-  ): Promise<void> {
-    const { signal, cancel, end } = running.begin(toolCall.id)
-    untilAnswered(response, cancel)
-    const agentId = headerText(headers['x-agent-id'])
-    const requester = { agentId, connection: session?.connection, trace: readTrace(headers), signal }
-    const json = await toolCalls.answer(toolCall, additions, requester)
-    if (response.destroyed) return
-    const content = end() ? json : JSON.stringify({ jsonrpc: '2.0', id: toolCall.id, error: cancelled })
-    response.writeHead(200, {
-      'content-type': 'application/json',
-      'content-length': Buffer.byteLength(content),
-      ...(session && { 'mcp-session-id': session.id })
-    })
-    response.end(content)
-  }
-
-  return {
-    /**
-     * @returns `answered` if the call is answered here, resolved when that is done or the client has gone; otherwise a function for
-     * the SDK's answer; undefined if there is nothing to learn from it
-     */
-    take(request: IncomingMessage, response: ServerResponse, body: unknown, scope: DirectScope) {
-      // Without a session, the end of its connection cancels a call.
-      if (scope.session !== undefined) scope.running.cancel(cancelledId(body))
-      const toolCall = read(request, body, scope)
-      if (toolCall === undefined) return undefined
-      const additions = scope.forms.get(toolCall.form)
-      if (additions !== undefined) return { answered: answer(toolCall, additions, scope, request, response) }
-      return { learn: (sdkAnswer: Response) => learn(toolCall, sdkAnswer, scope) }
-    }
-  }
+async function answer(
+  toolCall: HttpToolCall,
+  additions: string,
+  { toolCalls, running, session }: DirectScope,
+  { headers }: IncomingMessage,
+  response: ServerResponse
+): Promise<void> {
+  const { signal, cancel, end } = running.begin(toolCall.id)
+  untilAnswered(response, cancel)
+  const agentId = headerText(headers['x-agent-id'])
+  const requester = { agentId, connection: session?.connection, trace: readTrace(headers), signal }
+  const json = await toolCalls.answer(toolCall, additions, requester)
+  if (response.destroyed) return
+  const content = end() ? json : JSON.stringify({ jsonrpc: '2.0', id: toolCall.id, error: cancelled })
+  response.writeHead(200, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(content),
+    ...(session && { 'mcp-session-id': session.id })
+  })
+  response.end(content)
 }
 
 async function learn({ form }: HttpToolCall, answer: Response, { forms }: DirectScope): Promise<void> {

@@ -2,7 +2,7 @@
 import type { McpHttpHandler, McpHandlerRequestOptions, ServerEventBus } from '@modelcontextprotocol/server'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ResourceUpdates } from './resource-updates.ts'
-import { toProtocolError } from './resources.ts'
+import { toErrorAnswer } from './resources.ts'
 import { createSubscriptions, type Subscriptions } from './subscriptions.ts'
 
 interface ListenOptions {
@@ -55,7 +55,7 @@ export function createListening({ updates, maxResources }: ListenOptions) {
       try {
         await opening.subscriptions.subscribe(urisOf(requestOptions.parsedBody))
       } catch (error) {
-        return refuse(requestOptions.parsedBody, error)
+        return Response.json(toErrorAnswer(requestOptions.parsedBody, error))
       }
       underWay += 1
       try {
@@ -87,10 +87,4 @@ const listenMethod = 'subscriptions/listen'
 export function urisOf(message: unknown): string[] {
   const uris = isListen(message) ? message.params?.notifications?.resourceSubscriptions : undefined
   return Array.isArray(uris) ? uris.filter((uri) => typeof uri === 'string') : []
-}
-
-function refuse(message: unknown, error: unknown): Response {
-  const { code, message: text, data } = toProtocolError(error)
-  const id = isListen(message) ? message.id : null
-  return Response.json({ jsonrpc: '2.0', id, error: { code, message: text, data } })
 }

@@ -9,8 +9,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createScope, type DirectScope } from './direct-http.ts'
 import { connectionOf } from './caller.ts'
 import { createMcpServer, type McpServerOptions } from './server.ts'
+import { createToolCalls } from './tool-call.ts'
 
-export interface McpSessionsOptions extends McpServerOptions {
+export interface McpSessionsOptions {
   readonly maxSessions: number
   readonly sessionIdleMs: number
   /** A session whose client has closed its stream and sends nothing for this long counts as gone: its leases end, the session stays. */
@@ -50,8 +51,12 @@ export function createMcpSessions(options: McpSessionsOptions) {
   const sweep = setInterval(endIdleSessions, Math.min(sessionIdleMs, 60_000))
   sweep.unref()
 
-  /** @param response the one being made: the request that the SDK gets has no reference to it */
+  /**
+   * @param server what a session that the request opens is offered
+   * @param response the one being made: the request that the SDK gets has no reference to it
+   */
   async function serve(
+    server: McpServerOptions,
     response: ServerResponse,
     request: Request,
     requestOptions: McpHandlerRequestOptions | undefined
@@ -76,7 +81,7 @@ export function createMcpSessions(options: McpSessionsOptions) {
     }
     opening += 1
     try {
-      return await (await openSession()).transport.handleRequest(request, requestOptions)
+      return await (await openSession(server)).transport.handleRequest(request, requestOptions)
     } finally {
       opening -= 1
     }
@@ -118,11 +123,12 @@ export function createMcpSessions(options: McpSessionsOptions) {
     if (stream !== undefined) setTimeout(() => stream.destroy(), lingerMs).unref()
   }
 
-  async function openSession(): Promise<Session> {
+  async function openSession(serverOptions: McpServerOptions): Promise<Session> {
+    const toolCalls = createToolCalls(serverOptions)
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (id) => {
-        session.direct = createScope({ id, connection: connectionOf(id) })
+        session.direct = createScope(toolCalls, { id, connection: connectionOf(id) })
         sessions.set(id, session)
       }
     })
@@ -136,7 +142,7 @@ export function createMcpSessions(options: McpSessionsOptions) {
       renew: () => {},
       lastUsed: Date.now()
     }
-    const server = createMcpServer(options, {
+    const server = createMcpServer(serverOptions, {
       onCancelled: (requestId) => endCancelled(transport, requestId),
       isBehind: () => session.stream?.writableNeedDrain === true,
       isAway: () => session.stream === undefined,

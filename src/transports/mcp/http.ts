@@ -2,13 +2,19 @@
 import { toNodeHandler } from '@modelcontextprotocol/node'
 import { createMcpHandler, isLegacyRequest, type McpHandlerRequestOptions } from '@modelcontextprotocol/server'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { createDirectHttp, createScope } from './direct-http.ts'
+import type { Config } from '../../config/config.ts'
+import { createChosenTools } from './chosen-tools.ts'
+import { createScope, takeDirectly } from './direct-http.ts'
 import { refuseMessage, toFullMessage } from './full-message.ts'
 import { createListening, isListen } from './http-listen.ts'
 import { createMcpSessions, type McpSessionsOptions } from './http-sessions.ts'
-import { createMcpServer } from './server.ts'
+import { toErrorAnswer } from './resources.ts'
+import { createMcpServer, type McpServerOptions } from './server.ts'
+import { createToolCalls } from './tool-call.ts'
 
-export interface McpHttpOptions extends McpSessionsOptions {
+export interface McpHttpOptions extends McpSessionsOptions, Omit<McpServerOptions, 'operations'> {
+  /** They name the tools for an address that names none. */
+  readonly settings: Config['mcp']
   /** Streams of `subscriptions/listen` at once. */
   readonly maxListeners: number
 }
@@ -22,25 +28,36 @@ export interface McpHttp {
 }
 
 export function createMcpHttp(options: McpHttpOptions): McpHttp {
-  const { onError } = options
+  const { onError, settings } = options
+  const chosenBy = createChosenTools(settings, (operations) => {
+    const server = { ...options, operations }
+    return { server, sessionless: createScope(createToolCalls(server)) }
+  })
   const sessions = createMcpSessions(options)
   const listening = createListening(options)
-  const direct = createDirectHttp(options)
-  const sessionless = createScope()
-  const modern = createMcpHandler(() => createMcpServer(options), {
+  const modern = createMcpHandler(({ requestInfo }) => createMcpServer(chosenBy(requestInfo?.url).server), {
     legacy: 'reject',
     onerror: onError,
     bus: listening.bus,
     maxSubscriptions: options.maxListeners
   })
 
+  function chosenFor({ url }: IncomingMessage, message: unknown) {
+    try {
+      return chosenBy(url)
+    } catch (error) {
+      return toErrorAnswer(message, error)
+    }
+  }
+
   async function fetch(
+    server: McpServerOptions,
     response: ServerResponse,
     request: Request,
     requestOptions?: McpHandlerRequestOptions
   ): Promise<Response> {
     const isLegacy = await isLegacyRequest(request, requestOptions?.parsedBody)
-    if (isLegacy) return sessions.serve(response, request, requestOptions)
+    if (isLegacy) return sessions.serve(server, response, request, requestOptions)
     if (!isListen(requestOptions?.parsedBody)) return modern.fetch(request, requestOptions)
     return listening.serve(modern, request, requestOptions ?? {}, () => response.writableNeedDrain)
   }
@@ -50,13 +67,16 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
       sessions.countUse(request, response)
       const full = toFullMessage(body)
       const parsedBody = full instanceof Promise ? ((await full) as unknown) : full
+      const chosen = chosenFor(request, parsedBody)
+      if ('error' in chosen) return sendRefusal(response, chosen, 400)
+      const { server, sessionless } = chosen
       const scope = request.headers['mcp-session-id'] === undefined ? sessionless : sessions.scopeOf(request)
-      const taken = scope && direct.take(request, response, parsedBody, scope)
+      const taken = scope && takeDirectly(request, response, parsedBody, scope)
       if (taken?.answered !== undefined) return taken.answered
       const refusal = refuseMessage(parsedBody)
       if (refusal !== undefined) return sendRefusal(response, refusal)
       const serve = async (...asked: [Request, McpHandlerRequestOptions?]): Promise<Response> => {
-        const answered = await fetch(response, ...asked)
+        const answered = await fetch(server, response, ...asked)
         taken?.learn(answered).catch(onError)
         return answered
       }
@@ -72,8 +92,8 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
   }
 }
 
-function sendRefusal(response: ServerResponse, refusal: object): void {
+function sendRefusal(response: ServerResponse, refusal: object, status = 200): void {
   const content = JSON.stringify(refusal)
-  response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(content) })
+  response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(content) })
   response.end(content)
 }

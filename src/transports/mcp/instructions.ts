@@ -1,4 +1,5 @@
 // The text that a model gets about this server when it connects. It names only tools that are listed. Clients cut it at 2,000 characters.
+import { toolsNamed } from '../../../schemas/tool-sets.ts'
 
 type Names = ReadonlySet<string>
 
@@ -18,7 +19,10 @@ const bullets: readonly ((listed: Names) => string)[] = [
       listed.has('async_batch_read') ? 'async_batch_* for several files' : ''
     ),
   (listed) =>
-    bullet(only(listed, ['async_history', 'async_diff', 'async_restore'], 'for who changed what, and to restore it')),
+    bullet(
+      only(listed, ['async_history', 'async_diff', 'async_blame'], 'for who changed what'),
+      only(listed, ['async_restore', 'async_undo'], 'to take changes back')
+    ),
   (listed) => bullet(only(listed, ['list_files', 'read_file', 'edit_file'], 'for files directly in the first root'))
 ]
 
@@ -28,22 +32,34 @@ const notices = `Read the notices in an answer: files you have read that others 
 
 const leases = `A single change needs no lease. To change several files over minutes, lock_try with all of them and a note, lock_wait for those that others hold, edit with each fencing_token, lock_release when done; meanwhile others' changes wait. LOCK_TIMEOUT says who holds a file. LEASE_LOST: nothing was written; read again, and take a new lease if you still need it. DEADLOCK: you and others wait for each other; lock_release what they wait for, then ask again.`
 
+/** If native edits are in the queues, too. */
+const nativeLeases = `A single edit needs no lease. To change several files over minutes, lock_try with all of them and a note, lock_wait for those that others hold, edit, lock_release when done; meanwhile others' changes wait. The reason of a refused edit says who holds the file, or what has changed. DEADLOCK: you and others wait for each other; lock_release what they wait for, then ask again.`
+
+const nativeAgents = `Pass agent_id in every call: the name that async-crud-mcp has reported to you, else one name of your own. Under another name your own leases block your edits.`
+
 const agents = `Pass agent_id, one name of your own, in every call: leases and notices belong to it, and others see who changed what. Subagents share your connection; each passes its own name.`
 
-const changers = ['async_update', 'async_delete', 'async_rename', 'async_append', 'async_restore', 'edit_file']
+const changers = ['async_update', 'async_delete', 'async_rename', 'async_append', 'edit_file']
+const changesOfSeveral = ['async_batch_read', 'async_batch_write', 'async_batch_update', 'async_transaction']
+/** What native tools do, too. */
+const fileTools = [...toolsNamed(['core', 'files']), ...changesOfSeveral]
 const leaseTools = ['lock_try', 'lock_wait', 'lock_release']
 
 export function instructionsFor(listed: Names): string {
   const lines = bullets.map((line) => line(listed)).filter(Boolean)
+  const isBeside = !fileTools.some((name) => listed.has(name))
   const intro = 'Many agents and people change this working tree at the same time.'
   const instead =
     ' Use these tools instead of your native file tools for every file below the roots, so that no work is lost:'
+  const beside = ` Your own read and edit tools are fine for its files${lines.length === 0 ? '' : '; beside them, use'}`
   return [
-    lines.length === 0 ? intro : [intro + instead, '', ...lines].join('\n'),
+    lines.length === 0
+      ? `${intro}${beside}.`
+      : [`${intro}${isBeside ? `${beside}:` : instead}`, '', ...lines].join('\n'),
     ...(changers.some((name) => listed.has(name)) ? [contention] : []),
     notices,
-    ...(leaseTools.every((name) => listed.has(name)) ? [leases] : []),
-    agents
+    ...(leaseTools.every((name) => listed.has(name)) ? [isBeside ? nativeLeases : leases] : []),
+    isBeside ? nativeAgents : agents
   ].join('\n\n')
 }
 

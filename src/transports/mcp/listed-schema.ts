@@ -51,11 +51,13 @@ function toObject({ properties = {}, required = [] }: Schema, words: Words): obj
 
 /** Bounds and patterns are checked all the same, and a refusal says what is wrong. */
 function shorten(schema: Schema, words: Words, name = ''): object {
-  const { type, enum: choices, default: value, items, anyOf } = schema
+  const { type, enum: choices, default: value, items } = schema
+  const anyOf = schema.anyOf?.filter((form) => form.type !== 'null' || meansNull(words(name)))
+  if (anyOf?.length === 1) return shorten(anyOf[0] as Schema, words, name)
   return {
     ...(type !== undefined && { type }),
     ...(choices !== undefined && { enum: choices }),
-    ...(value !== undefined && value !== null && value !== '' && { default: value }),
+    ...(!isExpected(value, choices) && { default: value }),
     ...(schema.properties !== undefined && toObject(schema, words)),
     // A batch takes for each file what the tool for one file takes, and that is described there.
     ...(items !== undefined && {
@@ -66,6 +68,18 @@ function shorten(schema: Schema, words: Words, name = ''): object {
     }),
     ...(anyOf !== undefined && { anyOf: anyOf.map((form) => shorten(form, words)) })
   }
+}
+
+/** Null is taken for every parameter, as if it were not given; it is listed if the words say what else it means. */
+function meansNull(description: string | undefined): boolean {
+  return description?.includes('null') === true
+}
+
+/** A default that goes without saying: nothing, or the first of the choices. */
+function isExpected(value: unknown, choices: readonly string[] | undefined): boolean {
+  return (
+    value === undefined || value === null || value === choices?.[0] || value === '' || value === 0 || value === false
+  )
 }
 
 const noWords = ({ unlisted }: Words): Words => Object.assign(() => undefined, { unlisted })

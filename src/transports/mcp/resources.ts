@@ -63,6 +63,13 @@ export function toProtocolError(error: unknown, uri?: string): ProtocolError {
   return new ProtocolError(failure.code === 'FILE_NOT_FOUND' ? notFound : code, message, details)
 }
 
+/** To one message, if it has an id, or to what came with it. */
+export function toErrorAnswer(message: unknown, error: unknown) {
+  const { code, message: text, data } = toProtocolError(error)
+  const { id = null } = (message ?? {}) as { readonly id?: unknown }
+  return { jsonrpc: '2.0', id, error: { code, message: text, data } }
+}
+
 function encodeCursor(path: string): string {
   return Buffer.from(path, 'utf8').toString('base64url')
 }

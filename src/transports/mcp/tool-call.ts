@@ -30,6 +30,8 @@ interface Requester extends Pick<Caller, 'agentId' | 'connection' | 'trace'> {
   readonly notify?: ((notification: object) => void) | undefined
 }
 
+export type ToolCalls = ReturnType<typeof createToolCalls>
+
 /** The SDK alone knows the protocol: it answers the first call, and each whose form is another one. */
 export function createToolCalls({ operations, call, caller, maxWaitSeconds }: McpServerOptions) {
   const byName = new Map(operations.map((operation) => [operation.name, operation]))

@@ -10,21 +10,18 @@ export interface ToolWords {
   readonly defaults?: Readonly<Record<string, unknown>>
 }
 
-/** By name, wherever a parameter is called that. Those that are clear by name, type and the tool's description have none. */
+/** By name, wherever a parameter is called that. Those that are clear by name, type and the tool's description have none, nor have those that a tool explains which a model meets first. */
 export const parameterWords: Readonly<Record<string, string>> = {
-  agent_id: 'Your name',
   path: 'Absolute, or relative to the first root',
-  timeout: 'Seconds to wait for the file; 0: not at all',
-  fencing_token: 'Of your lease on the file',
+  timeout: 'Seconds to wait; 0: not at all',
   offset: 'First line, 0-based',
   limit: 'At most',
   byte_offset: 'In place of lines, if they are long',
   encoding: 'Default utf-8',
-  on_contention: 'merge: make a change that touches no line others changed',
   patches: 'By text, or by lines of the version expected; one kind a call',
   unified_diff: 'Of this file, with context',
   old_string: 'Exactly as in the file; must occur once',
-  end_line: 'Inclusive; start_line - 1 inserts',
+  end_line: 'Inclusive',
   new_content: '"" deletes',
   expected_lines: 'As you know them; if others are there, nothing changes',
   separator: 'Put before content, unless the file is empty',
@@ -51,18 +48,23 @@ export const unlistedParameters: ReadonlySet<string> = new Set([
   'change_set'
 ])
 
+const agentId = 'Your name'
+const onContention = 'merge: make a change that touches no line others changed'
+
 /** A tool without words here has the description of its operation. */
 export const toolWords: Readonly<Record<string, ToolWords>> = {
   async_read: {
     description:
-      'Read a text file, or a part, with the hash of the whole. Keep the hash: changes need it. With known_hash you get only what has changed since.'
+      'Read a text file, or a part, with the hash of the whole. Keep the hash: changes need it. With known_hash you get only what has changed since.',
+    parameters: { agent_id: agentId }
   },
   async_write: {
     description: 'Create a text file. Fails if it exists: change it with async_update.'
   },
   async_update: {
     description:
-      'Change a file that you have read, by patches, a unified diff (all or none) or its whole content. expected_hash is the hash of the version you read. If the file has changed since, nothing is written and the answer is "contention" with the diff: adjust your change by it and send it with expected_hash = current_hash, without reading again.'
+      'Change a file that you have read, by patches, a unified diff (all or none) or its whole content. expected_hash is the hash of the version you read. If the file has changed since, nothing is written and the answer is "contention" with the diff: adjust your change by it and send it with expected_hash = current_hash, without reading again.',
+    parameters: { end_line: 'Inclusive; start_line - 1 inserts', on_contention: onContention, agent_id: agentId }
   },
   async_delete: {
     description: 'Delete a file, or a symbolic link itself. With expected_hash only that version; else contention.'
@@ -130,7 +132,8 @@ export const toolWords: Readonly<Record<string, ToolWords>> = {
   },
   lock_try: {
     description:
-      "Reserve files that you will change over several calls, new names too. Gives leases on the free ones and says who holds the others, until when and why. Others' changes of your files wait; reads go on. Pass fencing_token with your changes. Your calls on a file prolong its lease."
+      "Reserve files that you will change over several calls, new names too. Gives leases on the free ones and says who holds the others, until when and why. Others' changes of your files wait; reads go on. Pass fencing_token with your changes. Your calls on a file prolong its lease.",
+    parameters: { agent_id: agentId }
   },
   lock_wait: {
     description:
@@ -151,6 +154,11 @@ export const toolWords: Readonly<Record<string, ToolWords>> = {
   edit_file: {
     description:
       'Replace, insert and delete lines of a UTF-8 file directly in the first root, and append to it; all or none. With expected_hash, the version whose lines you mean, a changed file is contention with the diff.',
-    parameters: { line: '1-based, as before this call; insert puts content before it', append: 'Text for the end' }
+    parameters: {
+      line: '1-based, as before this call; insert puts content before it',
+      append: 'Text for the end',
+      on_contention: onContention,
+      agent_id: agentId
+    }
   }
 }
