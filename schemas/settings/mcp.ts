@@ -1,4 +1,5 @@
 // Settings of what MCP clients, and their models, are shown.
+import { toolSets } from '../tool-sets.ts'
 import { Type } from '../typebox.ts'
 
 export const mcp = Type.Object(
@@ -7,8 +8,7 @@ export const mcp = Type.Object(
       minItems: 1,
       default: ['all'],
       examples: [['core', 'locks', 'async_diff']],
-      description:
-        'The tools that are listed and can be called over MCP: sets (core, files, locks, undo, all) and names of tools. "all" is without "files" (list_files, read_file, edit_file), which do for one folder what the others do for a tree, and without async_undo and async_blame, which "undo" has. REST and JSON-RPC have every operation.'
+      description: `The tools that are listed and can be called over MCP: sets (${Object.keys(toolSets).join(', ')}) and names of tools. "all" is without "files" (${toolSets['files']?.join(', ')}), which do for one folder what the others do for a tree. "beside" is what native tools lack, for clients with hooks. A client over HTTP can choose for itself, by its address: /mcp?tools=beside. REST and JSON-RPC have every operation.`
     }),
     output_schemas: Type.Boolean({
       default: false,

@@ -148,18 +148,28 @@ async function setUpClients(
   hasHooks: boolean
 ): Promise<void> {
   const { clients } = await import('../setup/clients.ts')
-  const { stdioLaunch } = await import('../setup/options.ts')
-  const { planClient } = await import('../setup/plan-client.ts')
+  const { besideHooks, stdioLaunch } = await import('../setup/options.ts')
+  const { takesHooks } = await import('../setup/hooks.ts')
+  const { describeReach, planClient } = await import('../setup/plan-client.ts')
   const { tryEntry } = await import('../setup/try-entry.ts')
   const { journalOfUser, thisUser } = await import('../setup/user.ts')
   const user = thisUser()
   const launch = stdioLaunch(roots)
   const chosen = named ?? clients.filter((client) => client.traces(user).some((path) => existsSync(path)))
   if (chosen.length === 0) print('clients: none is in use here; later: async-crud-mcp setup <client>')
+  else
+    print(
+      describeReach(
+        'one of these clients',
+        hasHooks,
+        'For one project: async-crud-mcp setup <client> --project <folder>.'
+      )
+    )
   const failures: string[] = []
   for (const client of chosen) {
     try {
-      for (const plan of planClient(client, { launch, user, journal: journalOfUser(), hasHooks })) {
+      const entry = hasHooks && takesHooks(client.name) ? besideHooks(launch) : launch
+      for (const plan of planClient(client, { launch: entry, user, journal: journalOfUser(), hasHooks })) {
         plan.apply()
         print(`${client.title}: ${plan.isChange ? `written into ${plan.file}` : `already set up in ${plan.file}`}`)
       }
@@ -169,7 +179,7 @@ async function setUpClients(
   }
   if (chosen.length > failures.length) {
     journalOfUser().recordProgram(mainPath)
-    // It is the same entry in all clients.
+    // It is the same entry in all clients, but for the tools that it offers.
     const reason = await tryEntry(launch)
     if (reason === undefined) print('The entry was started once: it answers.')
     else failures.push(`the entry was started once and does not answer: ${reason}`)

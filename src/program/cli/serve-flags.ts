@@ -1,5 +1,6 @@
 // The flags of the server, and the settings that they set. Their words and bounds are those of the schema.
 import { resolve } from 'node:path'
+import { toolSets } from '../../../schemas/tool-sets.ts'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import type { FlagValue, SettingSources } from '../../config/config.ts'
 import { expectationOf, fieldOf } from '../../config/fields.ts'
@@ -47,7 +48,7 @@ export const serveFlags: readonly ServeFlag[] = [
   {
     flag: '--tools <names>',
     setting: 'mcp.tools',
-    help: 'what MCP clients are offered: core, files, locks, all, or names of tools, with commas between (default: all, which is without files)',
+    help: `what MCP clients are offered: ${Object.keys(toolSets).join(', ')}, or names of tools, with commas between (default: all, which is without files)`,
     parse: (value, previous = []) => [...previous, ...value.split(',').map((name) => name.trim())]
   },
   {

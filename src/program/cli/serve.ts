@@ -19,6 +19,7 @@ const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 /** The process raises these itself. A handler would return to the failed instruction, and be called again for ever. */
 const faultSignals = ['SIGSEGV', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGABRT', 'SIGTRAP'] as const
 const sameSignalMs = 500
+const joinForHooksMs = 1000
 /** As many syncs of the disk can be under way at once: with the 4 threads that Node has, the later ones wait while the disk could take them. */
 const threads = 16
 
@@ -72,8 +73,10 @@ export async function serve({
     app.log.warn(
       'crud.base_directories is empty, so every path is refused: name a root there, or start the server with --dir <folder>'
     )
-  if (transport === 'stdio') await app.ready()
-  else {
+  if (transport === 'stdio') {
+    await app.ready()
+    if (config.mcp.tools.includes('beside')) joinForHooks(app)
+  } else {
     app.serverFacts.port = await listen(app, config, isPortExplicit)
     // On standard input this process owns nothing before the first call: clients start such a process for a look, and throw it away.
     await app.tree.join().catch((error: unknown) => {
@@ -83,6 +86,18 @@ export async function serve({
   if (app.stdio === undefined) return
   await app.stdio.ended
   stop('stdin ended')
+}
+
+/**
+ * Hooks need a process that serves the tree, and beside them a model may work long before it calls one of our tools. A client
+ * that starts the process for a look has ended it by then.
+ */
+function joinForHooks(app: FastifyInstance): void {
+  const timer = setTimeout(() => {
+    app.tree.join().catch((err: unknown) => app.log.warn({ err }, 'hooks are not served'))
+  }, joinForHooksMs)
+  timer.unref()
+  void app.stdio?.ended.then(() => clearTimeout(timer))
 }
 
 /**

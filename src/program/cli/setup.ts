@@ -70,19 +70,23 @@ export function createSetupCommand(): Command {
 }
 
 async function run(name: string, flags: SetupFlags): Promise<void> {
-  const { findClient, serverLocation } = await import('../setup/options.ts')
+  const { besideHooks, findClient, serverLocation } = await import('../setup/options.ts')
+  const { takesHooks } = await import('../setup/hooks.ts')
   const { thisUser, journalOfUser } = await import('../setup/user.ts')
   const client = findClient(name)
   const { project, force, remove, tokenEnv } = flags
   if (tokenEnv !== undefined && !/^[A-Za-z_]\w*$/.test(tokenEnv))
     throw new Error('--token-env is the name of an environment variable, never the token itself')
   // To remove the entry, its content does not matter.
-  const launch = remove ? ({ transport: 'stdio', command: '', args: [] } as const) : await launchOf(client, flags)
+  const plain = remove ? ({ transport: 'stdio', command: '', args: [] } as const) : await launchOf(client, flags)
+  const hasHooks = flags.hooks && takesHooks(client.name)
+  // What is printed is for a file that its user writes, without hooks.
+  const launch = hasHooks && !flags.print ? besideHooks(plain) : plain
   if (flags.print) {
     const { target, file } = serverLocation(client, launch, thisUser(), project)
     return printEntry(target.add('').content, file)
   }
-  const { planClient } = await import('../setup/plan-client.ts')
+  const { describeReach, planClient } = await import('../setup/plan-client.ts')
   const plans = planClient(client, {
     launch,
     user: thisUser(),
@@ -92,6 +96,8 @@ async function run(name: string, flags: SetupFlags): Promise<void> {
     isRemoval: remove,
     isForced: force
   })
+  const isWritten = !remove && plans.some(({ isChange }) => isChange)
+  if (isWritten && project === undefined && !flags.json) print(describeReach(client.title, hasHooks, adviceFor(client)))
   const shown = plans.filter(({ isChange }, index) => index === 0 || isChange || !remove)
   for (const plan of shown) {
     if (!flags.dryRun) plan.apply()
@@ -150,6 +156,12 @@ async function launchOf(client: Client, { project, dir, transport, url, tokenEnv
   if (url !== undefined && !/^https?:\/\//.test(url))
     throw new Error(`--url ${url}: expected an address such as http://127.0.0.1:8720/mcp`)
   return { transport, url: url ?? findUrl(settings), ...(tokenEnv !== undefined && { tokenVariable: tokenEnv }) }
+}
+
+function adviceFor({ name, title, projectFile }: Client): string {
+  return projectFile === undefined
+    ? `${title} has no file for one project.`
+    : `For one project: async-crud-mcp setup ${name} --project <folder>.`
 }
 
 function printEntry(entry: string, file: string): void {

@@ -12,6 +12,10 @@ import { createFileTarget, createHookTarget, createPropertyTarget } from './targ
 const userMode = 0o600
 const projectMode = 0o666
 
+export function takesHooks(name: ClientName): boolean {
+  return name === 'opencode' || hookSets[name] !== undefined
+}
+
 /** Where hooks go; empty for a client that has none. @param project a file of the team: it names no path of this machine */
 export function hookLocations(name: ClientName, user: UserEnvironment, project?: string): EntryLocation[] {
   const newMode = project === undefined ? userMode : projectMode

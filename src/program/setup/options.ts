@@ -41,6 +41,14 @@ export function sharedLaunch(client: Client, project: string, roots: readonly st
   return { transport: 'stdio', command, args: [...args, '--stdio', ...dirs] }
 }
 
+/** The same launch for a client whose own edit tools get hooks: it offers only what these lack. */
+export function besideHooks(launch: Launch): Launch {
+  if (launch.transport === 'stdio') return { ...launch, args: [...launch.args, '--tools', 'beside'] }
+  const { url } = launch
+  const isChosen = /[?&]tools=/.test(url)
+  return isChosen ? launch : { ...launch, url: `${url}${url.includes('?') ? '&' : '?'}tools=beside` }
+}
+
 /** A folder of the project by the client's word for it, which is right on every machine. */
 function withinProject(root: string, { projectWord = '.' }: Client, project: string): string {
   const path = relative(resolve(project), root)

@@ -19,6 +19,11 @@ interface ClientChange {
   readonly isForced?: boolean | undefined
 }
 
+/** What files of a user mean, before they are written. @param what such as "Claude Code" or "these clients" */
+export function describeReach(what: string, hasHooks: boolean, advice: string): string {
+  return `This is for all projects: whatever folder ${what} works in, it gets the tools${hasHooks ? ' and hooks' : ''} of this one tree. ${advice}`
+}
+
 /** One plan for each file, that of the entry first. @throws as `planAddition` does, and if the client has no file for one project */
 export function planClient(client: Client, change: ClientChange): readonly [Plan, ...Plan[]] {
   const plans = planFiles(client, change)

@@ -88,7 +88,7 @@ export function isOurEntry(entry: unknown): boolean {
   const { command, args, url, httpUrl, serverUrl } = toData(entry)
   const address = url ?? httpUrl ?? serverUrl
   if (typeof address === 'string')
-    return /^http:\/\/(?:127\.\d+\.\d+\.\d+|localhost|\[::1\]):\d+\/mcp\/?$/.test(address)
+    return /^http:\/\/(?:127\.\d+\.\d+\.\d+|localhost|\[::1\]):\d+\/mcp\/?(?:\?tools=[\w,]*)?$/.test(address)
   const words = [command, ...toList(command), ...toList(args)].filter((word) => typeof word === 'string')
   return words.some(
     (word) => word.includes('async-crud-mcp') || /[\\/]dist[\\/](?:src[\\/]main\.js|main\.cjs)$/.test(word)

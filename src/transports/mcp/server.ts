@@ -151,7 +151,7 @@ const maxNameLength = 100
 function unknownTool(name: string, operations: readonly ToolOperation[]): OperationError {
   const shown = beginningOf(name, maxNameLength).toWellFormed()
   if (agentOperations.some((operation) => operation.name === name)) {
-    const message = `${name} is not among the tools that this server offers over MCP. To get it, add it to the setting mcp.tools, to --tools where the server is started, or to tools in its address (/mcp?tools=...); over REST and JSON-RPC it can be called as it is.`
+    const message = `${name} is not among the tools that this server offers over MCP. To get it, add it to the setting mcp.tools or to tools in the address (/mcp?tools=...), or start the server with it in --tools; over REST and JSON-RPC it can be called as it is.`
     return new OperationError('INVALID_REQUEST', message)
   }
   const known = operations.map((operation) => operation.name)

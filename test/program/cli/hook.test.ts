@@ -76,6 +76,17 @@ t.test('a hook finds a server that does not listen, and waits for a lock as long
   t.ok(ms > 600, 'it has waited for longer than a server may hang')
 })
 
+t.test('a process on stdio that is beside hooks serves its tree before its model calls a tool', async (t) => {
+  const tree = makeTree(t, { 'a.txt': 'a\n' })
+  const stdio = startStdio(t, ['--transport', 'stdio', '--tools', 'beside', '--dir', tree.root])
+  const clientInfo = { name: 'test', version: '1' }
+  await stdio.call('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo })
+  const input = before(tree, 's', 'Write', { file_path: tree.path('a.txt'), content: 'x' })
+  await until(() => existsSync(tree.path('.async-crud-mcp/.mcp_server_state.json')))
+  t.match((await runHook('claude-code', input, patient)).stdout, /"permissionDecision":"deny".*a\.txt/)
+  await stdio.end()
+})
+
 t.test('without --wait the settings of the server say how long a hook waits', async (t) => {
   const variables = { ASYNC_CRUD_MCP_LOCKS__NATIVE_WAIT_SECONDS: '0.7' }
   for (const isListening of [true, false]) {

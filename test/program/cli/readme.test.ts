@@ -8,7 +8,9 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import t from 'tap'
 import { installed } from '../../../src/support/installation.ts'
 import { operations } from '../../../src/operations/index.ts'
-import { connect, type Answer } from '../../fixtures/clients.ts'
+import { toolSets, toolsNamed } from '../../../schemas/tool-sets.ts'
+import { countTokens, o200kPerToken } from '../../../bench/tokens.ts'
+import { connect, connectModern, type Answer } from '../../fixtures/clients.ts'
 import { startProgram, startServer } from '../../fixtures/server.ts'
 import { makeTree } from '../../fixtures/tree.ts'
 
@@ -207,6 +209,34 @@ t.test('every operation is in the README, and every link of the documents leads 
       t.ok(statSync(path, { throwIfNoEntry: false }), `${page}: ${target}`)
     }
   }
+})
+
+t.test('README, pages and help name the same sets of tools, with the tools and tokens that they have', async (t) => {
+  const names = Object.keys(toolSets)
+  const page = readFileSync(new URL('docs/clients.md', project), 'utf8')
+  const rows = [...page.matchAll(/^\| `(\w+)`(?: \(default\))? \| (.+) \| ([\d,]+) \|$/gm)]
+  t.strictSame(
+    rows.map(([, name]) => name),
+    names
+  )
+  for (const [, name = '', tools = '', tokens = ''] of rows) {
+    const words = [...tools.matchAll(/`(\w+)`/g)].map(([, word = '']) => word)
+    const all = [...toolsNamed(names)]
+    const meant = tools.startsWith('everything but')
+      ? all.filter((tool) => !toolsNamed(words).has(tool))
+      : toolsNamed(words)
+    t.same(new Set(meant), toolsNamed([name]), name)
+    const { root } = makeTree(t)
+    const client = await connectModern((await startServer(t, root)).url, 'ann', `?tools=${name}`)
+    const shown = (await client.listTools()).tools.map(({ _meta, ...tool }) => tool)
+    const counted = countTokens(JSON.stringify({ tools: shown })) * o200kPerToken
+    await client.close()
+    t.ok(Math.abs(Number(tokens.replace(',', '')) / counted - 1) < 0.05, `${name}: ${tokens}, counted ${counted}`)
+  }
+  const inOrder = names.join(', ')
+  t.match(readme.replaceAll('`', '').replaceAll('\n', ' '), inOrder)
+  t.match(readFileSync(new URL('docs/configuration.md', project), 'utf8'), inOrder)
+  t.match((await run('node dist/main.cjs --help')).replaceAll(/\s+/g, ' '), inOrder)
 })
 
 // zsh takes `#` for a word when it is typed, and the apostrophe of a comment for an open quotation.

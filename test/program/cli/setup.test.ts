@@ -2,7 +2,7 @@
 import { chmodSync, lstatSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { execFile } from 'node:child_process'
 import { isDeepStrictEqual, promisify } from 'node:util'
-import { Client } from '@modelcontextprotocol/client'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { parse as parseJsonc } from 'jsonc-parser'
 import { parse as parseToml } from 'smol-toml'
@@ -17,8 +17,18 @@ import { findClient, serverLocation, stdioLaunch } from '../../../src/program/se
 import { planAddition, planRemoval } from '../../../src/program/setup/plan.ts'
 import { createHookTarget, createServerTarget, isOurEntry } from '../../../src/program/setup/targets.ts'
 import { readUserFile } from '../../../src/program/setup/user-file.ts'
+import { toolsNamed } from '../../../schemas/tool-sets.ts'
 import { makeFolder, makeHome } from '../../fixtures/home.ts'
-import { programPath } from '../../fixtures/server.ts'
+import { programPath, startServer } from '../../fixtures/server.ts'
+
+/** In any client's form. */
+interface Entry {
+  readonly command?: string | string[]
+  readonly args?: string[]
+  readonly url?: string
+  readonly httpUrl?: string
+  readonly serverUrl?: string
+}
 
 const jsonWithComments = `// servers of the team
 {
@@ -324,17 +334,18 @@ t.test('the files of one project, and those over HTTP', async (t) => {
   for (const name of ['cursor', 'vscode', 'codex'])
     t.match(await home.call(['setup', name, '--project', 'app', ...http]), { code: 0 })
   const json = (name: string) => JSON.parse(home.read(name)) as unknown
+  const beside = `${url}?tools=beside`
   t.strictSame(json('app/.mcp.json'), {
-    mcpServers: { 'async-crud-mcp': { type: 'http', url, headers: { Authorization: 'Bearer ${CRUD_TOKEN}' } } }
+    mcpServers: { 'async-crud-mcp': { type: 'http', url: beside, headers: { Authorization: 'Bearer ${CRUD_TOKEN}' } } }
   })
   t.strictSame(json('app/.cursor/mcp.json'), {
-    mcpServers: { 'async-crud-mcp': { url, headers: { Authorization: 'Bearer ${env:CRUD_TOKEN}' } } }
+    mcpServers: { 'async-crud-mcp': { url: beside, headers: { Authorization: 'Bearer ${env:CRUD_TOKEN}' } } }
   })
   t.strictSame(json('app/.vscode/mcp.json'), {
     servers: { 'async-crud-mcp': { type: 'http', url, headers: { Authorization: 'Bearer ${env:CRUD_TOKEN}' } } }
   })
   t.same(parseToml(home.read('app/.codex/config.toml')), {
-    mcp_servers: { 'async-crud-mcp': { url, bearer_token_env_var: 'CRUD_TOKEN' } }
+    mcp_servers: { 'async-crud-mcp': { url: beside, bearer_token_env_var: 'CRUD_TOKEN' } }
   })
   const { hooks } = json('app/.claude/settings.json') as {
     hooks: { PreToolUse: { matcher: string; hooks: { command: string }[] }[] }
@@ -479,6 +490,75 @@ t.test('hooks come with the entry of each client that has some, and go with it',
     'byte for byte'
   )
   t.equal(home.read('.gemini/settings.json'), existing['.gemini/settings.json'])
+})
+
+t.test(
+  'an entry beside hooks offers what native tools lack, over both transports, and without hooks what is configured',
+  async (t) => {
+    const home = makeHome(t, { 'app/f': '' })
+    const { url } = await startServer(t, home.path('app'), { mcp: { tools: ['all'] } })
+    const named = async (transport: StdioClientTransport | StreamableHTTPClientTransport) => {
+      const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } })
+      await client.connect(transport)
+      const { tools } = await client.listTools()
+      await client.close()
+      return new Set(tools.map(({ name }) => name))
+    }
+    for (const { name: client } of clients) {
+      const hasHooks = ['claude-code', 'codex', 'gemini', 'cursor', 'opencode'].includes(client)
+      for (const transport of client === 'claude-desktop' ? ['stdio'] : ['stdio', 'http']) {
+        for (const flags of [[], ['--no-hooks']]) {
+          const where = [
+            ...(transport === 'http' ? ['--url', `${url}/mcp`] : []),
+            '--dir',
+            'app',
+            '--transport',
+            transport
+          ]
+          const made = await home.call(['setup', client, ...where, ...flags, '--no-start'])
+          t.match(made, { code: 0, stderr: '' })
+          const file =
+            clients
+              .find(({ name }) => name === client)
+              ?.userFile({ platform: 'linux', home: home.root, environment: {} }) ?? ''
+          const text = readFileSync(file, 'utf8')
+          const words = client === 'codex' ? parseToml(text) : (parseJsonc(text) as object)
+          const [{ [serverName]: entry }] = Object.values(words).filter((value) => value?.[serverName]) as [
+            Record<string, Entry>
+          ]
+          const [command = '', ...args] = [entry?.command, entry?.args].flat().filter((word) => word !== undefined)
+          const address = entry?.url ?? entry?.httpUrl ?? entry?.serverUrl
+          const opened =
+            address === undefined
+              ? new StdioClientTransport({ command, args, stderr: 'ignore', env: home.environment })
+              : new StreamableHTTPClientTransport(new URL(address))
+          const wanted = toolsNamed([hasHooks && flags.length === 0 ? 'beside' : 'all'])
+          t.strictSame(await named(opened), wanted, `${client} over ${transport} ${flags.join()}`)
+        }
+        t.match(await home.call(['setup', client, '--remove']), { stdout: /entry removed/ })
+      }
+    }
+    t.notMatch(JSON.stringify(home.snapshot()), 'tools', 'nothing stays')
+  }
+)
+
+t.test('what goes into the files of a user is said to be for all projects, before it is done', async (t) => {
+  const home = makeHome(t, { 'app/f': '', '.codeium/f': '' })
+  const user = await home.call(['setup', 'claude-code', '--dir', 'app', '--no-start'])
+  t.match(
+    user.stdout,
+    /^This is for all projects: .*tools and hooks of this one tree\. .*--project <folder>\.\n[^]*written/
+  )
+  t.notMatch((await home.call(['setup', 'claude-code', '--dir', 'app', '--no-start'])).stdout, /all projects/, 'once')
+  const shown = await home.call(['setup', 'cursor', '--dir', 'app', '--no-hooks', '--dry-run'])
+  t.match(shown.stdout, /^This is for all projects: .*gets the tools of this one tree\./)
+  const windsurf = await home.call(['setup', 'windsurf', '--dir', 'app', '--no-start'])
+  t.match(windsurf.stdout, /gets the tools of this one tree\. Windsurf has no file for one project\.\n/)
+  for (const args of [
+    ['cursor', '--project', 'app'],
+    ['cursor', '--project', 'app', '--remove']
+  ])
+    t.notMatch((await home.call(['setup', ...args, '--no-start'])).stdout, /all projects/)
 })
 
 t.test('an entry under the name of version 0.1 is moved', async (t) => {

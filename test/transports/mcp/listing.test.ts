@@ -1,7 +1,7 @@
 // What a model is shown of the tools: which are listed, at what price, and in which form answers come.
 import t, { type Test } from 'tap'
-import { toolsNamed } from '../../../schemas/tool-sets.ts'
-import { countTokens } from '../../../bench/tokens.ts'
+import { toolSets, toolsNamed } from '../../../schemas/tool-sets.ts'
+import { countTokens, o200kPerToken } from '../../../bench/tokens.ts'
 import { loadConfig } from '../../../src/config/config.ts'
 import { agentOperations } from '../../../src/operations/index.ts'
 import { connectLegacy, connectModern, type Answer } from '../../fixtures/clients.ts'
@@ -11,11 +11,8 @@ import { hashOf, makeTree } from '../../fixtures/tree.ts'
 const eras = { '2026': connectModern, '2025': connectLegacy }
 type Era = keyof typeof eras
 
-const sets = [['all'], ['core'], ['locks'], ['files'], ['all', 'undo', 'files']]
+const sets = [...Object.keys(toolSets).map((name) => [name]), ['core', 'locks'], ['all', 'files']]
 const files = ['list_files', 'read_file', 'edit_file']
-
-/** By the tokenizer o200k these listings have 3 to 4 % more tokens than `countTokens` finds. */
-const o200kPerToken = 1.06
 
 async function connect(t: Test, era: Era, mcp: object, content = 'one "two"\n\tthree\n') {
   const { url } = await startServer(t, makeTree(t, { f: content }).root, { mcp })
@@ -36,20 +33,23 @@ async function connect(t: Test, era: Era, mcp: object, content = 'one "two"\n\tt
 }
 
 for (const era of ['2026', '2025'] as const) {
-  t.test(`the list of tools takes a ${era} client at most 5,000 tokens, and the core 2,000`, async (t) => {
-    for (const [tools, most] of [
-      [['all', 'files'], 5000],
-      [['core'], 2000]
-    ] as const) {
-      const listed = await (await connect(t, era, { tools })).list()
-      // Clients keep `_meta` for themselves.
-      const shown = listed.map(({ _meta, ...tool }) => tool)
-      const tokens = countTokens(JSON.stringify({ tools: shown })) * o200kPerToken
-      t.comment(`${tools.join(',')}: ${Math.round(tokens)}`)
-      t.ok(tokens <= most, `${tools.join(',')}: ${Math.round(tokens)} tokens`)
-      t.notMatch(JSON.stringify(listed), /"(pattern|minLength|maxLength|minItems|maxItems)":[^{]/)
+  t.test(
+    `the list of tools takes a ${era} client at most 5,000 tokens, the core 2,000, and those beside hooks 1,900`,
+    async (t) => {
+      for (const [tools, most] of [
+        [['all', 'files'], 5000],
+        [['core'], 2000],
+        [['beside'], 1900]
+      ] as const) {
+        const listed = await (await connect(t, era, { tools })).list()
+        // Clients keep `_meta` for themselves.
+        const shown = listed.map(({ _meta, ...tool }) => tool)
+        const tokens = countTokens(JSON.stringify({ tools: shown })) * o200kPerToken
+        t.ok(tokens <= most, `${tools.join(',')}: ${Math.round(tokens)} tokens`)
+        t.notMatch(JSON.stringify(listed), /"(pattern|minLength|maxLength|minItems|maxItems)":[^{]/)
+      }
     }
-  })
+  )
 
   t.test(`a ${era} client is shown how long a batch waits, and in which form it is told what differs`, async (t) => {
     const { list } = await connect(t, era, {})
@@ -63,7 +63,7 @@ for (const era of ['2026', '2025'] as const) {
     const known = agentOperations.map(({ name }) => name)
     t.strictSame(
       (await list()).map(({ name }) => name),
-      known.filter((name) => ![...files, 'async_undo', 'async_blame'].includes(name))
+      known.filter((name) => !files.includes(name))
     )
     // The second call of a form goes straight to the operation.
     for (const title of ['first', 'second'])
@@ -128,12 +128,72 @@ t.test('what a model reads of a set of tools names only tools of that set, and i
     const names = new Set(listed.map(({ name }) => name))
     t.ok(instructions.length < 2000, `${tools.join(',')}: ${instructions.length} characters`)
     t.match(instructions, 'agent_id')
-    t.equal(instructions.includes('fencing_token'), names.has('lock_try'))
+    t.equal(instructions.includes('fencing_token'), names.has('lock_try') && names.has('async_update'))
+    const hasFileTools = ['async_read', 'async_update', 'read_file'].some((name) => names.has(name))
+    t.equal(/instead of your native file tools/.test(instructions), hasFileTools)
+    t.equal(/Your own read and edit tools are fine/.test(instructions), !hasFileTools)
     t.equal(instructions.includes('contention'), names.has('async_update') || names.has('edit_file'))
     const words = `${instructions} ${JSON.stringify(listed)}`
     for (const name of known)
       t.equal(new RegExp(`\\b${name}\\b`).test(words), names.has(name), `${tools.join(',')}: ${name}`)
   }
+})
+
+for (const era of ['2026', '2025'] as const) {
+  t.test(`a ${era} client over HTTP chooses its tools by the address, and no other client's`, async (t) => {
+    const { url } = await startServer(t, makeTree(t, { f: 'one\n' }).root, { mcp: { tools: ['core'] } })
+    const open = async (query: string) => {
+      const client = await eras[era](url, 'ann', query)
+      t.teardown(() => client.close())
+      const names = (await client.listTools()).tools.map(({ name }) => name)
+      const call = async (name: string, input: object) =>
+        (await client.callTool({ name, arguments: { ...input } })) as { structuredContent?: Answer }
+      return { names: new Set(names), instructions: client.getInstructions(), call }
+    }
+    const beside = await open('?tools=beside')
+    t.strictSame(beside.names, toolsNamed(['beside']))
+    t.match(beside.instructions, /Your own read and edit tools are fine/)
+    const [plain, mixed, other] = [
+      await open(''),
+      await open('?tools=locks,async_read&tools=async_diff'),
+      await open('?a=b')
+    ]
+    t.strictSame([plain.names, other.names], [toolsNamed(['core']), toolsNamed(['core'])])
+    t.strictSame(mixed.names, toolsNamed(['locks', 'async_read', 'async_diff']))
+    // The second call of a form goes straight to the operation.
+    for (const title of ['first', 'second']) {
+      t.match(await beside.call('lock_try', { filepaths: ['f'] }), { structuredContent: { all_acquired: true } }, title)
+      await t.rejects(
+        beside.call('async_read', { path: 'f' }),
+        { message: /not among the tools.*\/mcp\?tools=/ },
+        title
+      )
+      t.match(await plain.call('async_read', { path: 'f' }), { structuredContent: { status: 'ok' } }, title)
+      await t.rejects(plain.call('lock_try', { filepaths: ['f'] }), { message: /not among the tools/ }, title)
+    }
+  })
+}
+
+t.test('an address that chooses a tool that does not exist is refused, with the one that was meant', async (t) => {
+  const { url } = await startServer(t, makeTree(t).root)
+  const ask = async (query: string) => {
+    const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/list' })
+    const response = await fetch(`${url}/mcp?${query}`, { method: 'POST', headers, body })
+    return { status: response.status, answer: (await response.json()) as Answer }
+  }
+  const wrong = {
+    jsonrpc: '2.0',
+    id: 7,
+    error: { message: /tools in the address of \/mcp cannot be "besides": .*"beside"/ }
+  }
+  t.match(await ask('tools=locks,besides'), { status: 400, answer: wrong })
+  t.match(await ask('tools='), { status: 400, answer: { error: { message: /cannot be "": there is no such tool/ } } })
+  t.match(await ask('tools=lock_break'), { status: 400, answer: { error: { message: /no such tool/ } } })
+  t.match(await ask(`tools=${'core,'.repeat(2000)}core`), {
+    status: 400,
+    answer: { error: { message: /more than 100/ } }
+  })
 })
 
 t.test('a parameter without effect is not listed, and is accepted', async (t) => {
