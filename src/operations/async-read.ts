@@ -4,10 +4,8 @@ import type { Static } from '../../schemas/typebox.ts'
 import type { ReadInput, ReadOutput } from '../../schemas/read.ts'
 import { isWhole } from '../engine/diff/changed-lines.ts'
 import type { DiffFormat } from '../engine/diff/compare.ts'
-import { lineEnd, skipLines, splitMark } from '../engine/diff/lines.ts'
 import type { FileVersion } from '../engine/files/read-file.ts'
-import { decodeText, decodeIfText, isByteName, isUtf8Name } from '../engine/files/text.ts'
-import type { LineRange } from '../engine/versions/line-ranges.ts'
+import { decodeText, decodeIfText, isUtf8Name } from '../engine/files/text.ts'
 import { findSeenLines } from '../engine/versions/seen-lines.ts'
 import { hasAll, hasLines } from '../engine/versions/spans.ts'
 import { contentText, type OperationContext } from '../engine/context.ts'
@@ -16,7 +14,8 @@ import { defineOperation, pathErrors } from './definition/define.ts'
 import { readVersion } from './change/file-version.ts'
 import { versionAt } from './change/kept-version.ts'
 import { withLocks } from './locking/with-locks.ts'
-import { charactersThatFit, contentRoom, fits, linesThatFit } from './answer-size.ts'
+import { contentRoom, fits } from './answer-size.ts'
+import { byteOffsets, selectLines, toPage, type Selection } from './read-page.ts'
 import { answerPart, asksForPart } from './part.ts'
 import { largeBytes, largeTurn } from '../support/large-work.ts'
 import { timestamp } from '../support/timestamp.ts'
@@ -171,17 +170,6 @@ interface Present {
   readonly room: number | undefined
 }
 
-interface Selection {
-  readonly content: string
-  /** Offset of the content in the text without its byte order mark. */
-  readonly start: number
-  readonly lines: LineRange
-  /** Lines of the whole text. */
-  readonly total: number
-  /** Lines of the content. */
-  readonly returned: number
-}
-
 /** Shorter than this, content is sent as it is. */
 const minContentLength = 200
 
@@ -238,53 +226,4 @@ async function knowledgeOf(
   const isOwn = history.versions(path).some((one) => one.hash === knownHash && one.agentId === agentId)
   const isTold = reads.seen(agentId, path)?.steps.some(({ to }) => to === knownHash) === true
   return isOwn || isTold ? 'none' : claimed
-}
-
-function selectLines({ body: text, lines: total }: KnownText, offset: number, limit: number | null): Selection {
-  if (offset === 0 && limit === null)
-    return { content: text, start: 0, lines: { start: 1, end: total }, total, returned: total }
-  const last = limit === null ? total : Math.min(total, offset + limit)
-  const returned = Math.max(0, last - offset)
-  const lines = { start: offset + 1, end: offset + returned }
-  if (returned === 0) return { content: '', start: 0, lines, total, returned }
-  const start = skipLines(text, 0, offset)
-  return { content: text.slice(start, skipLines(text, start, returned)), start, lines, total, returned }
-}
-
-interface Page {
-  readonly content: string
-  /** Lines of the content, the beginning of one included. */
-  readonly returned: number
-  /** Those that the content has as a whole: none if `end` is before `start`. */
-  readonly shown: LineRange
-  /** Undefined if nothing is left. */
-  readonly goOn?: Pick<ReadAnswer, 'message' | 'next_offset' | 'next_byte_offset'>
-}
-
-/** @param byteAt the byte offset in the file of an offset in its text; undefined if a line cannot be read in parts */
-function toPage(selection: Selection, room: number | undefined, byteAt?: (offset: number) => number): Page {
-  const { content, start, lines, total, returned } = selection
-  if (room === undefined || fits(content, room)) return { content, returned, shown: lines }
-  const { end, lines: whole } = linesThatFit(content, room)
-  if (whole === 0 && byteAt !== undefined) {
-    const length = charactersThatFit(content, room)
-    const next = byteAt(start + length)
-    const message = `This is the beginning of line ${lines.start}, which is longer than an answer to this client. Go on with byte_offset ${next}.`
-    const goOn = { message, next_byte_offset: next }
-    return { content: content.slice(0, length), returned: 1, shown: { ...lines, end: lines.start - 1 }, goOn }
-  }
-  // In an encoding that has no parts by bytes, a long line comes as a whole.
-  const count = Math.max(whole, 1)
-  const shown = { start: lines.start, end: lines.start + count - 1 }
-  const shownContent = content.slice(0, whole === 0 ? lineEnd(content, 0) : end)
-  if (count === returned) return { content: shownContent, returned: count, shown }
-  const message = `These are lines ${shown.start} to ${shown.end} of ${total}: more would be longer than an answer to this client. Go on with offset ${shown.end}.`
-  return { content: shownContent, returned: count, shown, goOn: { message, next_offset: shown.end } }
-}
-
-/** For encodings in which a part can begin at any character. */
-function byteOffsets({ text, encoding }: Pick<Present, 'text' | 'encoding'>) {
-  const markLength = splitMark(text).mark.length
-  if (isUtf8Name(encoding)) return (offset: number) => Buffer.byteLength(text.slice(0, markLength + offset))
-  return isByteName(encoding) ? (offset: number) => offset : undefined
 }

@@ -301,6 +301,10 @@ t.test('over standard input parts come as over HTTP', async (t) => {
   t.equal((await readAll(read, { path: 'f' })).text, long)
   const { result } = await program.call('async_read', { path: 'f' })
   t.equal(result?.['content'], long, 'a plain call of JSON-RPC gets all')
+  const relay = startStdio(t, argsFor(tree, '--tools', 'all'))
+  for (const message of legacyHandshake) relay.send(message)
+  const { result: relayed } = await relay.call('tools/call', { name: 'async_read', arguments: { path: 'f' } })
+  t.match(bodyOf(relayed as Result), { next_offset: Number }, 'and so do they through another process')
 })
 
 /** 547 entries, as of a tree of sources, and ignored ones beside them. */
