@@ -17,10 +17,16 @@ export function contentRoom(maxAnswerChars: number | undefined, path: string): n
 
 /** A difference leaves room for what is said about it: who made it, which changes conflict with it. */
 const diffShare = 0.7
+const conflictShare = 0.2
 
 /** Bytes that a difference may have in JSON; undefined if there is no limit of this client's own. */
 export function diffRoom(maxAnswerChars: number | undefined): number | undefined {
   return maxAnswerChars === undefined ? undefined : Math.floor(diffShare * maxAnswerChars)
+}
+
+/** The same for the conflicts of a merge, which stand beside the difference. */
+export function conflictRoom(maxAnswerChars: number | undefined): number | undefined {
+  return maxAnswerChars === undefined ? undefined : Math.floor(conflictShare * maxAnswerChars)
 }
 
 /** The items at the beginning of a list that fit into an answer, one at least. */

@@ -67,6 +67,8 @@ export interface EditInput extends EditTask {
 }
 
 export interface MergeInput extends Pick<MergeTask, 'base' | 'current' | 'incoming'> {
+  /** The most bytes that the conflicts may take as JSON where they are shown. Default, and most: `maxDiffBytes`. */
+  readonly mostConflictBytes?: number | undefined
   readonly signal?: AbortSignal | undefined
 }
 
@@ -192,10 +194,11 @@ export function createDiffer(options: DifferOptions = {}): Differ {
     return await withBudget('edit', task, make, signal)
   }
 
-  async function merge({ signal, ...texts }: MergeInput): Promise<MergeResult> {
+  async function merge({ signal, mostConflictBytes = maxDiffBytes, ...texts }: MergeInput): Promise<MergeResult> {
     signal?.throwIfAborted()
     const size = texts.base.length + texts.current.length + texts.incoming.length
-    const task = { ...texts, maxConflictBytes: maxDiffBytes, bound: { maxEditLength, timeoutMs } }
+    const maxConflictBytes = Math.min(maxDiffBytes, mostConflictBytes)
+    const task = { ...texts, maxConflictBytes, bound: { maxEditLength, timeoutMs } }
     const hasMore = (lines: number) => hasMoreLines([texts.base, texts.current, texts.incoming], lines)
     if (size <= 2 * inlineMaxBytes && !hasMore(maxInlineMergeLines)) {
       // It compares four times.

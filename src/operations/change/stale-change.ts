@@ -7,7 +7,7 @@ import { toModifications, type Modifications } from '../../engine/versions/modif
 import type { FileVersion } from '../../engine/files/read-file.ts'
 import type { OperationContext } from '../../engine/context.ts'
 import type { VersionTexts } from './version-texts.ts'
-import { diffRoom } from '../answer-size.ts'
+import { conflictRoom, diffRoom } from '../answer-size.ts'
 
 export interface StaleChange {
   /** As the caller spelt it. */
@@ -49,7 +49,13 @@ export async function mergeStale(
   if (known === undefined) return { notMerged: undefined }
   const { base, current, baseBytes } = known
   const incoming = await change(baseBytes)
-  const result = await context.differ.merge({ base, current, incoming, signal: context.signal })
+  const result = await context.differ.merge({
+    base,
+    current,
+    incoming,
+    mostConflictBytes: conflictRoom(context.caller.maxAnswerChars),
+    signal: context.signal
+  })
   if (!('text' in result)) return { notMerged: result }
   return {
     bytes: texts.encode(result.text, stale.current.bytes),

@@ -177,6 +177,20 @@ for (const era of ['2026', '2025'] as const) {
     t.equal(tree.read('f'), long)
   })
 
+  t.test(`${era}: conflicts of a merge leave room for the difference`, async (t) => {
+    const rows = Array.from({ length: 3_000 }, (_, index) => `line ${index} of the file\n`)
+    const changedBy = (name: string) => rows.map((row, index) => (index % 10 === 0 ? `${name} ${row}` : row)).join('')
+    const { call, read, rest } = await scene(t, era, { f: rows.join('') }, {}, 'ann')
+    const { hash } = await read({ path: 'f' })
+    await rest.call('async_update', { path: 'f', expected_hash: hash, content: changedBy('bob') })
+    const mine = { path: 'f', expected_hash: hash, content: changedBy('ann'), on_contention: 'merge' }
+    const there = await rest.call('async_update', mine)
+    t.ok(JSON.stringify(there).length > hiddenAbove, 'over REST it has everything')
+    const answer = bodyOf(await call('async_update', mine))
+    t.match(answer, { status: 'contention', merge_conflicts: [{ base: { start_line: 1, content: undefined } }] })
+    t.equal(answer['merge_conflicts'].length + answer['further_merge_conflicts'], 300)
+  })
+
   t.test(`${era}: authors, versions and what an undo has taken back come in parts, or are counted`, async (t) => {
     const rows = Array.from({ length: 400 }, (_, index) => `${index}\n`)
     const names = rows.map((_, index) => `${'folder-of-a-long-name/'.repeat(4)}${index}`)
