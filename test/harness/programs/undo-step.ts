@@ -155,12 +155,15 @@ function isExactVersion(world: World, { path, text }: { readonly path: string; r
 
 /** What the disk has become beside what the model says. Files that have changed places look like files that were edited. */
 function difference(world: World, answer: Answer): StepMade[] {
-  const paths = names.map((_, name) => world.path(name))
-  const changed = paths
+  const files = answer['files'] as { path: string; new_path?: string }[]
+  // A file can have been exchanged for another one with the same content, whose lines have other authors.
+  const named = new Set(files.flatMap(({ path, new_path = path }) => [path, new_path]))
+  const changed = names
+    .map((_, name) => world.path(name))
     .map((path) => ({ path, before: world.model.at(path), after: world.entryOnDisk(path) }))
-    .filter(({ before, after }) => !isSame(before, after))
+    .filter(({ path, before, after }) => !isSame(before, after) || (after !== undefined && named.has(path)))
   const isMoving =
-    changed.some(({ before, after }) => before?.kind !== 'file' || after?.kind !== 'file') ||
-    (answer['files'] as Answer[]).some(({ new_path }) => new_path !== undefined)
+    changed.some(({ before, after }) => before?.kind !== 'file' || after?.kind !== 'file' || isSame(before, after)) ||
+    files.some(({ new_path }) => new_path !== undefined)
   return changed.map((step) => ({ ...step, moves: isMoving ? changed.map(({ path }) => path) : undefined }))
 }
