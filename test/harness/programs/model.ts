@@ -119,13 +119,18 @@ export class Model {
     if (moved === undefined) return refused('FILE_NOT_FOUND')
     if (isLate(moved, expected)) return { is: 'late' }
     if (from === to) return { is: 'made', steps: [] }
-    if (moved.kind === 'link' && moved.target === to) return refused('INVALID_REQUEST')
+    if (this.leadsTo(moved, to)) return refused('INVALID_REQUEST')
     if (replaced !== undefined && !isOverwriting && !leaving.includes(to)) return refused('FILE_EXISTS')
     const moves = [from, to]
     return made(
       { path: from, before: moved, after: undefined, moves },
       { path: to, before: replaced, after: moved, moves }
     )
+  }
+
+  /** Over any number of links. */
+  private leadsTo(entry: Entry, path: string): boolean {
+    return entry?.kind === 'link' && (entry.target === path || this.leadsTo(this.at(entry.target), path))
   }
 
   restore(agent: string, path: string, text: Text, expected?: Text): Outcome {

@@ -144,12 +144,13 @@ function choose(world: World, chosen: Chosen): { input: object; selection: Selec
   return { input, selection }
 }
 
-/** Not one that outsiders made between two looks of the server. */
+/** Not one that outsiders made between two looks of the server, nor one that looks like the version before it. */
 function isExactVersion(world: World, { path, text }: { readonly path: string; readonly text: string }): boolean {
   return world.model.log.every(
     ({ agent, steps }) =>
       agent !== external ||
-      steps.every((step) => step.path !== path || contentOf(step.after) !== text || world.isExact.has(step))
+      !steps.some((step) => step.path === path && contentOf(step.after) === text) ||
+      steps.every((step) => world.isExact.has(step) && !isSame(step.before, step.after))
   )
 }
 
@@ -161,7 +162,7 @@ function difference(world: World, answer: Answer): StepMade[] {
   const changed = names
     .map((_, name) => world.path(name))
     .map((path) => ({ path, before: world.model.at(path), after: world.entryOnDisk(path) }))
-    .filter(({ path, before, after }) => !isSame(before, after) || (after !== undefined && named.has(path)))
+    .filter(({ path, before, after }) => !isSame(before, after) || named.has(path))
   const isMoving =
     changed.some(({ before, after }) => before?.kind !== 'file' || after?.kind !== 'file' || isSame(before, after)) ||
     files.some(({ new_path }) => new_path !== undefined)
