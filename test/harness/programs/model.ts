@@ -128,9 +128,10 @@ export class Model {
     )
   }
 
-  /** Over any number of links. */
-  private leadsTo(entry: Entry, path: string): boolean {
-    return entry?.kind === 'link' && (entry.target === path || this.leadsTo(this.at(entry.target), path))
+  /** Over several links. */
+  private leadsTo(entry: Entry, path: string, most = 8): boolean {
+    if (entry?.kind !== 'link' || most === 0) return false
+    return entry.target === path || this.leadsTo(this.at(entry.target), path, most - 1)
   }
 
   restore(agent: string, path: string, text: Text, expected?: Text): Outcome {
