@@ -1,19 +1,17 @@
 // GET /docs: the contract as a page on which every operation can be tried out. It works offline: this server serves all its files.
 import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import fp from 'fastify-plugin'
 import { routes } from '../schemas/routes.ts'
 import { installed } from '../src/support/installation.ts'
 
-const require = createRequire(import.meta.url)
 const html = 'text/html; charset=utf-8'
 const css = 'text/css; charset=utf-8'
 const script = 'text/javascript; charset=utf-8'
 
 /** Our files; read on request, so that the start of the server does not pay for them. */
 const own = (name: string) => () => installed(`openapi/${name}`)
-/** Swagger UI's files, as its package contains them: nothing else of it is used. */
-const ofSwaggerUi = (name: string) => () => require.resolve(`@fastify/swagger-ui/static/${name}`)
+/** Swagger UI's files, which the build has put beside the program. */
+const ofSwaggerUi = (name: string) => () => installed(`dist/page/${name}`)
 
 const files = [
   { path: '/docs', schema: routes['/docs'], type: html, locate: own('docs.html') },

@@ -26,8 +26,8 @@ const common = {
     }
   ]
 }
-/** They find files of their own beside them: machine code, the start of a thread, pages. The last may be missing. */
-const external = ['fs-native-extensions', 'piscina', /^@fastify\/swagger-ui/, '@opentelemetry/api']
+/** They find files of their own beside them: machine code, the start of a thread. The last may be missing. */
+const external = ['fs-native-extensions', 'piscina', '@opentelemetry/api']
 
 /** All imports of a file as oxfmt lays it out. */
 const imports = /[^]*^(?:import|\}) .*from '.*'$/m
@@ -39,6 +39,7 @@ const awaiting = {
 }
 
 const modules = await Promise.all([bundleBoard(), bundlePieces()])
+copyApiPage()
 await Promise.all([bundleProgram(modules.flat()), existsSync(tests) && bundleTests()])
 
 async function bundleProgram(otherModules) {
@@ -86,6 +87,13 @@ async function bundleBoard() {
   return modulesOf(output)
 }
 
+/** Swagger UI, as @fastify/swagger-ui contains it: the files alone, without the report that the package of that name makes of each installation. */
+function copyApiPage() {
+  const source = join(projectRoot, 'node_modules/@fastify/swagger-ui/static')
+  for (const name of ['swagger-ui-bundle.js', 'swagger-ui.css', 'favicon-32x32.png'])
+    copyFileSync(join(source, name), join(folder, 'page', name))
+}
+
 function modulesOf(output) {
   return output.flatMap(({ moduleIds = [] }) => moduleIds)
 }
@@ -99,6 +107,8 @@ function collectLicenses(modules) {
     const text = file === undefined ? '' : `\n${readFileSync(join(folder, file), 'utf8').trim()}\n`
     return `${name} ${version}: ${license}\n${text}`
   })
+  const apache = readFileSync(join(projectRoot, 'scripts/apache-2.0.txt'), 'utf8')
+  texts.push(`swagger-ui (dist/page/swagger-ui-bundle.js, dist/page/swagger-ui.css): Apache-2.0\n\n${apache}`)
   return `The program contains these packages.\n\n${texts.sort().join('\n')}`
 }
 

@@ -47,7 +47,11 @@ function install(folder) {
   const server = join(folder, 'server')
   mkdirSync(server)
   writeFileSync(join(server, 'package.json'), '{"private":true}\n')
-  npm(['install', '--omit=dev', '--no-audit', '--no-fund', '--ignore-scripts', join(folder, filename)], server)
+  // Links to commands would be copied with the path of this folder, which is deleted.
+  const flags = ['--omit=dev', '--bin-links=false', '--no-audit', '--no-fund', '--ignore-scripts']
+  npm(['install', ...flags, join(folder, filename)], server)
+  for (const name of ['package.json', 'package-lock.json', 'node_modules/.package-lock.json'])
+    rmSync(join(server, name), { force: true })
   return server
 }
 
