@@ -112,7 +112,7 @@ export function urlOf(record: BackgroundRecord): string | undefined {
   if (state?.pid === record.pid && state.url !== null) return state.url
   for (const line of linesOf(record).reverse()) {
     const { pid, msg } = parseLine(line)
-    const url = pid === record.pid ? /^listening on (\S+), MCP at (\S+)$/.exec(String(msg))?.[2] : undefined
+    const url = pid === record.pid ? /^listening on (\S+), MCP at ([^\s,]+)/.exec(String(msg))?.[2] : undefined
     if (url !== undefined) return url
   }
   return undefined

@@ -86,8 +86,9 @@ async function startServer({ service, confinement, dir }: QuickInstallFlags, set
   const named = settings.areRootsNamed && dir !== undefined ? { dir } : {}
   const reason = service ? await startService({ ...named, confinement }) : '--no-service'
   if (reason === undefined) {
-    print(`server: ${paint('green', await waitForServer(settings))}, started at each login`)
-    return
+    const url = await waitForServer(settings)
+    print(`server: ${paint('green', url)}, started at each login`)
+    return printBoard(url)
   }
   const { startServer: startInBackground } = await import('./daemon-server.ts')
   const args = settings.areRootsNamed ? settings.roots.flatMap((root) => ['--dir', root]) : []
@@ -95,6 +96,11 @@ async function startServer({ service, confinement, dir }: QuickInstallFlags, set
   print(
     `server: ${paint('green', url)}${wasRunning ? ' is already running' : ''}, in the background; not started at login: ${reason}`
   )
+  printBoard(url)
+}
+
+function printBoard(url: string): void {
+  if (URL.canParse(url)) print(`board: ${new URL('/board', url).href}, to watch in a browser`)
 }
 
 /** @returns why there is no service; undefined if there is one */

@@ -156,7 +156,11 @@ async function listen(
   const [preferred] = candidates
   for (const candidate of candidates) {
     try {
-      await app.listen({ host, port: candidate, listenTextResolver: (url) => `listening on ${url}, MCP at ${url}/mcp` })
+      await app.listen({
+        host,
+        port: candidate,
+        listenTextResolver: (url) => `listening on ${url}, MCP at ${url}/mcp, the board at ${url}/board`
+      })
       if (candidate !== preferred)
         app.log.warn(
           { port: preferred, instead: candidate },

@@ -73,7 +73,7 @@ exit 0`
     t.match(done, { code: 0, stderr: '' })
     t.match(
       done.stdout,
-      /^configuration: .*config\.json written\nserver: http:\/\/127\.0\.0\.1:\d+\/mcp, started at each login\n/
+      /^configuration: .*config\.json written\nserver: http:\/\/127\.0\.0\.1:\d+\/mcp, started at each login\nboard: http:\/\/127\.0\.0\.1:\d+\/board, /
     )
     for (const client of ['Claude Code', 'Claude Desktop', 'Cursor', 'VS Code', 'Codex'])
       t.match(done.stdout, new RegExp(`^${client}: written into `, 'm'))
@@ -89,7 +89,7 @@ exit 0`
     t.match(await health.json(), { status: 'healthy' })
     const after = settled(home)
     const again = await home.call(['quick-install', '--dir', 'tree'], environment)
-    t.match(again, { code: 0, stdout: /already exists\n.*started at each login\n(?:.*already set up.*\n){5}/ })
+    t.match(again, { code: 0, stdout: /already exists\n.*started at each login\nboard: .*\n(?:.*already set up.*\n){5}/ })
     t.strictSame(settled(home), after, 'a second time changes nothing')
     t.equal(
       systemctl.calls().filter((line) => line === '--user stop async-crud-mcp.service').length,
@@ -123,7 +123,7 @@ t.test('the same where none runs: the server goes into the background, and all f
   t.match(done, {
     code: 0,
     stderr: '',
-    stdout: /in the background; not started at login: .*No medium found\n(?:.*written into .*\n){5}/
+    stdout: /in the background; not started at login: .*No medium found\nboard: .*\n(?:.*written into .*\n){5}/
   })
   t.match(home.read('.config/async-crud-mcp/config.json'), `"port": ${port}`)
   t.match(findServer(home.path('tree')), { url: `http://127.0.0.1:${port}` })

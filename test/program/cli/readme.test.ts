@@ -16,6 +16,8 @@ import { makeTree } from '../../fixtures/tree.ts'
 
 const project = pathToFileURL(installed('./'))
 const readme = readFileSync(new URL('README.md', project), 'utf8')
+const clients = readFileSync(new URL('docs/clients.md', project), 'utf8')
+const guard = readFileSync(new URL('docs/guard.md', project), 'utf8')
 
 const tutorial = readFileSync(new URL('docs/tutorial.md', project), 'utf8')
 
@@ -166,9 +168,9 @@ t.test('the commands of the page on leases do what they say', async (t) => {
   t.match(parse(broken), { status: 'ok', count: 0 })
 })
 
-t.test('an MCP client that starts the server itself as the README says finds the tools', async (t) => {
+t.test('an MCP client that starts the server itself as the page on clients says finds the tools', async (t) => {
   const tree = makeTree(t, { 'a.txt': 'one\n' })
-  const block = /itself, over stdio[^]*?```json\n([^]*?)```/.exec(readme)?.[1] ?? ''
+  const block = /itself, over stdio[^]*?```json\n([^]*?)```/.exec(clients)?.[1] ?? ''
   const { mcpServers } = JSON.parse(block) as { mcpServers: Record<string, { command: string; args: string[] }> }
   const { command = '', args = [] } = mcpServers['async-crud-mcp'] ?? {}
   const real = args.map((arg) =>
@@ -184,11 +186,11 @@ t.test('an MCP client that starts the server itself as the README says finds the
   })
 })
 
-t.test('the hook of the README refuses a native edit of a file that another agent has leased', async (t) => {
+t.test('the hook of the page on the guard refuses a native edit of a file that another agent has leased', async (t) => {
   const tree = makeTree(t, { 'list.txt': 'one\n' })
   const { url } = await startProgram(t, ['--dir', tree.root])
   await (await connect(t, 'rest', url, 'ann')).call('lock_try', { filepaths: ['list.txt'], note: 'numbering' })
-  const block = /to the hooks in\s`[^]*?```json\n([^]*?)```/.exec(readme)?.[1] ?? ''
+  const block = /```json\n([^]*?)```/.exec(guard)?.[1] ?? ''
   const { hooks } = JSON.parse(block) as { hooks: { PreToolUse: { matcher: string; hooks: { command: string }[] }[] } }
   const [{ matcher, hooks: [hook] } = { matcher: '', hooks: [] }] = hooks.PreToolUse
   t.match('Edit', new RegExp(matcher))
