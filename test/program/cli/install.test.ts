@@ -89,7 +89,10 @@ exit 0`
     t.match(await health.json(), { status: 'healthy' })
     const after = settled(home)
     const again = await home.call(['quick-install', '--dir', 'tree'], environment)
-    t.match(again, { code: 0, stdout: /already exists\n.*started at each login\nboard: .*\n(?:.*already set up.*\n){5}/ })
+    t.match(again, {
+      code: 0,
+      stdout: /already exists\n.*started at each login\nboard: .*\n(?:.*already set up.*\n){5}/
+    })
     t.strictSame(settled(home), after, 'a second time changes nothing')
     t.equal(
       systemctl.calls().filter((line) => line === '--user stop async-crud-mcp.service').length,
