@@ -91,7 +91,8 @@ exit 0`
     const again = await home.call(['quick-install', '--dir', 'tree'], environment)
     t.match(again, {
       code: 0,
-      stdout: /already exists\n.*started at each login\nboard: .*\n(?:.*already set up.*\n){5}/
+      stdout:
+        /already exists\n.*started at each login\nboard: .*\nThis is for all projects: .*\n(?:.*already set up.*\n){5}/
     })
     t.strictSame(settled(home), after, 'a second time changes nothing')
     t.equal(
@@ -126,7 +127,8 @@ t.test('the same where none runs: the server goes into the background, and all f
   t.match(done, {
     code: 0,
     stderr: '',
-    stdout: /in the background; not started at login: .*No medium found\nboard: .*\n(?:.*written into .*\n){5}/
+    stdout:
+      /in the background; not started at login: .*No medium found\nboard: .*\nThis is for all projects: .*\n(?:.*written into .*\n){5}/
   })
   t.match(home.read('.config/async-crud-mcp/config.json'), `"port": ${port}`)
   t.match(findServer(home.path('tree')), { url: `http://127.0.0.1:${port}` })
