@@ -12,6 +12,18 @@ export const Path = Type.String({
 /** The content hash: lower-case hex SHA-256 of all bytes of the file. */
 export const HashOf = (description: string) => Type.String({ pattern: '^sha256:[0-9a-f]{64}$', description })
 
+/** Of an input: a version of the file that the call is about. */
+export const VersionOf = (description: string) =>
+  Type.String({
+    pattern: '^sha256:[0-9a-f]{12,64}$',
+    description: `${description} "sha256:" and the hex digits of its hash, all 64 or at least the first 12.`
+  })
+
+/** Of an answer: whole if any version known of the file has it. */
+export const ExpectedVersion = VersionOf(
+  'The version that the call names; as it names it if no known version begins so.'
+)
+
 export const Hash = HashOf('SHA-256 of the whole file, as "sha256:" and 64 lower-case hex digits.')
 
 export const Timestamp = Type.String({ format: 'date-time', description: 'UTC time, ISO 8601.' })
@@ -113,7 +125,8 @@ export const FencingToken = Type.Optional(
 )
 
 export const HashOrNull = (description: string) => Type.Union([Hash, Type.Null()], { description })
-export const ExpectedHash = (description: string) => Type.Optional(HashOrNull(description))
+export const ExpectedHash = (description: string) =>
+  Type.Optional(Type.Union([VersionOf('The version.'), Type.Null()], { description }))
 
 /** Properties of the answer of every operation that changes a file. */
 export const Changed = Type.Boolean({ description: 'False if the file already was as asked: nothing was written.' })

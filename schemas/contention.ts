@@ -1,5 +1,14 @@
 // The answer to an update that comes too late: the exact difference between what the agent knew and the current version.
-import { EarlierModifications, Hash, lineNumber, modifications, Modification, Path, Timestamp } from './common.ts'
+import {
+  EarlierModifications,
+  ExpectedVersion,
+  Hash,
+  lineNumber,
+  modifications,
+  Modification,
+  Path,
+  Timestamp
+} from './common.ts'
 import { Diff } from './diff.ts'
 import { notices } from './notices.ts'
 import { ApplicablePatch, PatchConflict } from './patches.ts'
@@ -40,7 +49,7 @@ export const Contention = Type.Object(
   {
     status: Type.Literal('contention', { description: 'Nothing was changed: the file is not the version expected.' }),
     path: Path,
-    expected_hash: Hash,
+    expected_hash: ExpectedVersion,
     current_hash: Hash,
     message: Type.String({ description: 'What happened and what to do next.' }),
     base_known: Type.Boolean({

@@ -1,5 +1,5 @@
 // The events of a tree for its followers: changes of files, and what happens at their locks. Paths, hashes and names only, never content.
-import { agentText, Hash, HashOrNull, pathText, Timestamp } from './common.ts'
+import { agentText, ExpectedVersion, Hash, HashOrNull, pathText, Timestamp } from './common.ts'
 import { inputObject, Type, type Static, type TProperties } from './typebox.ts'
 
 /** In the order of the documentation. */
@@ -119,7 +119,7 @@ export const ContentionMet = event(
   {
     path: EventPath,
     agent_id: SomeAgent('Who came too late; null without an agent id.'),
-    expected_hash: Hash,
+    expected_hash: ExpectedVersion,
     current_hash: Hash,
     merged: Type.Boolean({ description: 'True if the change was merged with the current version and written.' })
   }

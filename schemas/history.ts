@@ -11,7 +11,6 @@ import {
   FencingToken,
   ForgottenBefore,
   Hash,
-  HashOf,
   HashOrNull,
   modifications,
   Path,
@@ -19,7 +18,8 @@ import {
   replacedVersion,
   StatusOk,
   Timeout,
-  Timestamp
+  Timestamp,
+  VersionOf
 } from './common.ts'
 import { Diff } from './diff.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
@@ -100,8 +100,8 @@ export const HistoryOutput = Type.Object(
 
 export const DiffInput = inputObject({
   path: Path,
-  from_hash: HashOf('The version to start from. Its bytes must be kept (async_history says kept).'),
-  to_hash: Type.Optional(HashOf('The version to end with; default: the current one.')),
+  from_hash: VersionOf('The version to start from. Its bytes must be kept (async_history says kept).'),
+  to_hash: Type.Optional(VersionOf('The version to end with; default: the current one.')),
   encoding: Type.Optional(
     Type.String({ minLength: 1, maxLength: 100, description: 'Encoding of both. Default: crud.default_encoding.' })
   ),
@@ -136,7 +136,7 @@ export const DiffOutput = Type.Object(
 
 export const RestoreInput = inputObject({
   path: Path,
-  hash: HashOf('The version to bring back. Its bytes must be kept (async_history says kept).'),
+  hash: VersionOf('The version to bring back. Its bytes must be kept (async_history says kept).'),
   expected_hash: ExpectedHash(
     'Restore over this version only; the answer for another one is contention. Without it, over the version that you read last. null restores over any version.'
   ),

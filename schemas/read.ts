@@ -1,5 +1,5 @@
 // async_read: content of a file, whole or by lines, with the hash of the whole (PRD 3.1).
-import { AgentId, Snapshot, DiffFormat, Encoding, HashOf, Path, StatusOk, Timestamp } from './common.ts'
+import { AgentId, Snapshot, DiffFormat, Encoding, HashOf, Path, StatusOk, Timestamp, VersionOf } from './common.ts'
 import { Diff } from './diff.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
@@ -15,8 +15,8 @@ export const readItem = {
   limit: Limit,
   encoding: Encoding,
   known_hash: Type.Optional(
-    HashOf(
-      'Hash of the version that you know. If it is still current, the answer is not_modified, without content; if it has changed and you know it as a whole, the difference, if that is shorter. Lines that no answer has given you come as content.'
+    VersionOf(
+      'The version that you know. If it is still current, the answer is not_modified, without content; if it has changed and you know it as a whole, the difference, if that is shorter. Lines that no answer has given you come as content.'
     )
   )
 }

@@ -5,14 +5,14 @@ import {
   DiffFormat,
   DryRun,
   ForgottenBefore,
-  Hash,
   HashOrNull,
   IsDryRun,
   Path,
   Replayed,
   replacedVersion,
   Timeout,
-  Timestamp
+  Timestamp,
+  VersionOf
 } from './common.ts'
 import { MergeConflict } from './contention.ts'
 import { Diff } from './diff.ts'
@@ -39,7 +39,7 @@ export const UndoInput = inputObject({
   versions: Type.Optional(
     Type.Array(
       inputObject(
-        { path: Path, hash: Hash },
+        { path: Path, hash: VersionOf('The version.') },
         { title: 'UndoVersion', description: 'A version whose change is taken back.' }
       ),
       {

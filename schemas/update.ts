@@ -12,7 +12,8 @@ import {
   replacedVersion,
   StatusOk,
   Timeout,
-  Timestamp
+  Timestamp,
+  VersionOf
 } from './common.ts'
 import { mergedAnswer, OnContention } from './contention.ts'
 import { Patch } from './patches.ts'
@@ -21,7 +22,7 @@ import { inputObject, Type, type Static } from './typebox.ts'
 /** One file of an update, alone or in a batch. */
 export const updateItem = {
   path: Path,
-  expected_hash: Hash,
+  expected_hash: VersionOf('The version that the change is made for.'),
   content: Type.Optional(
     Type.String({ description: 'The whole new content. Pass one of content, patches and unified_diff.' })
   ),

@@ -34,7 +34,7 @@ async function deleteFile(input: DeleteInput, context: OperationContext): Promis
     diffFormat: diff_format,
     async make({ place, assertHeld }) {
       const { version, content } = await readEntry(context, place, path, expected_hash !== null)
-      const stale = findStale(place, path, content, expected_hash)
+      const stale = findStale(context, place, path, content, expected_hash)
       if (stale !== undefined) return { stale }
       const over = entryAt(place, version)
       const done = remember(() => ({

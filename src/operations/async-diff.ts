@@ -9,6 +9,7 @@ import type { OperationContext } from '../engine/context.ts'
 import { defineOperation, pathErrors } from './definition/define.ts'
 import { readVersion } from './change/file-version.ts'
 import { keptBytes } from './change/kept-version.ts'
+import { wholeHash } from './change/named-version.ts'
 import { withLocks } from './locking/with-locks.ts'
 import { timestamp } from '../support/timestamp.ts'
 import { diffRoom } from './answer-size.ts'
@@ -36,9 +37,11 @@ const tooLongAdvice =
   'The diff is longer than an answer to this client. async_read (offset, limit) reads these lines; over REST async_diff gives all of it.'
 
 async function compare(input: DiffInput, context: OperationContext): Promise<Static<typeof DiffOutput>> {
-  const { path, from_hash, to_hash, diff_format, encoding = context.config.crud.default_encoding } = input
+  const { path, diff_format, encoding = context.config.crud.default_encoding } = input
   const { differ, history, reads, caller, signal } = context
   const canonicalPath = context.files.resolve(path, 'target').path
+  const from_hash = wholeHash(input.from_hash, { path, canonicalPath }, context)
+  const to_hash = input.to_hash && wholeHash(input.to_hash, { path, canonicalPath }, context)
   const from = await keptBytes(context, path, from_hash)
   const to =
     to_hash === undefined

@@ -13,6 +13,7 @@ import { KnownText } from '../engine/versions/known-text.ts'
 import { defineOperation, pathErrors } from './definition/define.ts'
 import { readVersion } from './change/file-version.ts'
 import { versionAt } from './change/kept-version.ts'
+import { wholeHash } from './change/named-version.ts'
 import { withLocks } from './locking/with-locks.ts'
 import { contentRoom, fits } from './answer-size.ts'
 import { byteOffsets, selectLines, toPage, type Selection } from './read-page.ts'
@@ -111,7 +112,8 @@ export async function present(
   take: Take = () => {},
   maxChars = context.caller.maxAnswerChars
 ): Promise<ReadAnswer> {
-  const { path, offset, limit, encoding = context.config.crud.default_encoding, known_hash, diff_format } = input
+  const { path, offset, limit, encoding = context.config.crud.default_encoding, known_hash: given, diff_format } = input
+  const known_hash = given && wholeHash(given, { path, canonicalPath, current: version.hash }, context)
   if (version.bytes.length > largeBytes) await largeTurn()
   const decode = () => decodeText(version.bytes, encoding, path)
   const known = isUtf8Name(encoding) ? context.bases.textOf(version.bytes, decode) : new KnownText(decode())

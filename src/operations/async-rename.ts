@@ -43,7 +43,7 @@ async function rename(input: RenameInput, context: OperationContext): Promise<Re
     async make({ place: source, other, assertHeld }) {
       const target = other as OpenEntry
       const { version, content } = await readEntry(context, source, old_path, expected_hash !== null)
-      const stale = findStale(source, old_path, content, expected_hash)
+      const stale = findStale(context, source, old_path, content, expected_hash)
       if (stale !== undefined) return { stale }
       if (source.path === target.path) return { done: answer(old_path, new_path, content, false) }
       const replaced = overwrite ? await readReplaced(context, target, new_path) : undefined

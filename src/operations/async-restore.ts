@@ -13,6 +13,7 @@ import { changeErrors, defineOperation } from './definition/define.ts'
 import { readTarget } from './change/entry-version.ts'
 import { authorOf, createMissing } from './change/file-version.ts'
 import { keptBytes } from './change/kept-version.ts'
+import { wholeHash } from './change/named-version.ts'
 import { timestamp } from '../support/timestamp.ts'
 import type { LockedTurn } from './change/change-file.ts'
 import { changeContent } from './change/change-content.ts'
@@ -31,9 +32,11 @@ export const asyncRestore = defineOperation({
 
 type Restored = Static<typeof RestoreOutput>
 
-async function restore(input: RestoreInput, context: OperationContext): Promise<Restored | Contention> {
-  const { path, hash, expected_hash, timeout, fencing_token, diff_format } = input
-  const { config } = context
+async function restore(given: RestoreInput, context: OperationContext): Promise<Restored | Contention> {
+  const { path, expected_hash, timeout, fencing_token, diff_format } = given
+  const { config, files } = context
+  const hash = wholeHash(given.hash, { path, canonicalPath: files.resolve(path, 'target').path }, context)
+  const input = { ...given, hash }
   const kept = await keptBytes(context, path, hash)
   return changeContent<Restored>(context, {
     operation: 'async_restore',

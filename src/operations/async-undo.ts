@@ -11,6 +11,7 @@ import { withLocks } from './locking/with-locks.ts'
 import { changeSetOf } from './transaction/change-set.ts'
 import { commitPlan } from './transaction/commit-plan.ts'
 import { createRoom } from './change/answer-room.ts'
+import { wholeHash } from './change/named-version.ts'
 import { requireKnown, toChoice } from './undo/choose.ts'
 import { composeChanges, type Composed } from './undo/compose.ts'
 import { readLineages } from './undo/lineages.ts'
@@ -28,8 +29,9 @@ export const asyncUndo = defineOperation({
   handle: undo
 })
 
-async function undo(input: UndoInput, context: OperationContext): Promise<UndoOutput> {
+async function undo(given: UndoInput, context: OperationContext): Promise<UndoOutput> {
   const own = changeSetOf(context, 'undo')
+  const input = { ...given, ...(given.versions && { versions: given.versions.map((one) => withWholeHash(one, own)) }) }
   // The first look finds the files to lock; under the locks a second one counts.
   let paths = pathsOf(await plan(input, own))
   for (;;) {
@@ -38,6 +40,11 @@ async function undo(input: UndoInput, context: OperationContext): Promise<UndoOu
     if ('answer' in outcome) return outcome.answer
     paths = outcome.paths
   }
+}
+
+function withWholeHash({ path, hash }: { path: string; hash: string }, context: OperationContext) {
+  const canonicalPath = context.files.resolve(path, 'entry').path
+  return { path, hash: wholeHash(hash, { path, canonicalPath }, context) }
 }
 
 type Attempt = { readonly answer: UndoOutput } | { readonly paths: string[] }

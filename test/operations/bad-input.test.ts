@@ -62,7 +62,7 @@ const cases: [string, object, keyof typeof errorTable, RegExp?][] = [
     /64 lower-case hex/
   ],
   ['async_update', { path: 'f', expected_hash: hash.slice(7), content: '' }, 'INVALID_REQUEST'],
-  ['async_update', { path: 'f', expected_hash: hash.slice(0, -1), content: '' }, 'INVALID_REQUEST'],
+  ['async_update', { path: 'f', expected_hash: hash.slice(0, 'sha256:'.length + 11), content: '' }, 'INVALID_REQUEST'],
   ['async_update', { path: 'f', expected_hash: hash }, 'CONTENT_OR_PATCHES_REQUIRED'],
   ['async_update', { path: 'f', expected_hash: hash, content: '', patches: [patch] }, 'INVALID_REQUEST'],
   ['async_update', { path: 'f', expected_hash: hash, patches: [] }, 'INVALID_REQUEST'],

@@ -26,6 +26,10 @@ export async function digestOf(operation: string, input: object, without: readon
   return hash.update(short).digest('base64url')
 }
 
+/** Inputs that name a version: by as many digits of its hash as the caller likes, and by 12 at least. */
+const versionNames: ReadonlySet<string> = new Set(['expected_hash', 'hash'])
+const versionLength = 'sha256:'.length + 12
+
 function add(pieces: string[], value: unknown, depth: number): void {
   if (typeof value === 'string') pieces.push(`"${value.length};`, value)
   else if (typeof value !== 'object' || value === null) pieces.push(`${String(value)};`)
@@ -43,7 +47,7 @@ function addObject(pieces: string[], value: object, depth: number): void {
   pieces.push(`{${entries.length};`)
   for (const [name, item] of entries) {
     pieces.push(`"${name.length};${name}`)
-    add(pieces, item, depth)
+    add(pieces, versionNames.has(name) && typeof item === 'string' ? item.slice(0, versionLength) : item, depth)
   }
 }
 

@@ -196,6 +196,14 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
       const view = find(agentId, path)
       return view && seenOf(view.seen, hash)
     },
+    /** Of the versions of which any agent was shown something. */
+    *hashesShown(path: string): Generator<string> {
+      for (const { sights, seen, steps } of byPath.get(path) ?? []) {
+        for (const { hash } of sights) yield hash
+        for (const { hash } of seen) yield hash
+        for (const { from, to } of steps) yield* [from, to]
+      }
+    },
     /** The version that the agent knows as a whole, or else the last one that it knows in part. */
     knownHash(agentId: string | undefined, path: string): string | undefined {
       const view = find(agentId, path)

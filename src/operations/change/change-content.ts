@@ -82,7 +82,7 @@ export async function changeContent<Done extends { readonly hash?: string }>(
     progress?.({ message: `reading ${path}`, done: 0, total: contentSteps })
     const current = await readVersion(context, place, path)
     const expected = await request.expectedHash(place, current)
-    const stale = findStale(place, path, current, expected)
+    const stale = findStale(context, place, path, current, expected)
     progress?.({ message: `${stale === undefined ? 'changing' : 'merging'} ${path}`, done: 1, total: contentSteps })
     const next = stale === undefined ? { bytes: await bytesOf(current), merged: undefined } : await rebase(stale)
     if ('notMerged' in next) return next

@@ -5,6 +5,7 @@ import type { OpenEntry } from '../../engine/files/walk.ts'
 import type { OperationContext } from '../../engine/context.ts'
 import { withLocks, type Target } from '../locking/with-locks.ts'
 import { answerContention, publishContention, type RefusedChange, type Refusal } from './contention.ts'
+import { wholeHash } from './named-version.ts'
 import { answerMerged, type Merged, type StaleChange } from './stale-change.ts'
 
 /** A call that has its locks. */
@@ -47,13 +48,17 @@ export async function changeFile<Done extends object>(
   return answerMerged(context, done, merged, diffFormat)
 }
 
-/** Undefined if the version is the expected one, or any will do. */
+/** Undefined if the version is the expected one, or any will do. @throws OperationError INVALID_REQUEST if several versions could be meant */
 export function findStale(
-  { path: canonicalPath }: OpenEntry,
+  context: OperationContext,
+  { path: canonicalPath, stat }: OpenEntry,
   path: string,
   current: FileVersion | undefined,
-  expectedHash: string | null | undefined
+  expected: string | null | undefined
 ): StaleChange | undefined {
-  if (typeof expectedHash !== 'string' || current === undefined || current.hash === expectedHash) return undefined
-  return { path, canonicalPath, expectedHash, current }
+  if (typeof expected !== 'string' || current === undefined) return undefined
+  // The version of a link is that of the file to which it leads.
+  const owner = stat?.isSymbolicLink() === true ? context.files.resolve(path, 'target').path : canonicalPath
+  const expectedHash = wholeHash(expected, { path, canonicalPath: owner, current: current.hash }, context)
+  return current.hash === expectedHash ? undefined : { path, canonicalPath, expectedHash, current }
 }

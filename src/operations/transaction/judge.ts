@@ -68,7 +68,7 @@ async function judgeUpdate(
   const entered = plan.enter(place, path, 'update', index)
   const current = (entered.current ??= await readVersion(context, place, path))
   const textIn = (version: Buffer) => newText(input, version, texts, context)
-  const stale = findStale(place, path, current, input.expected_hash)
+  const stale = findStale(context, place, path, current, input.expected_hash)
   const next = await rebase(stale, input.on_contention, () => mergeStale(context, stale!, texts, textIn))
   if (next !== undefined && 'notMerged' in next) return { stale: stale!, notMerged: next.notMerged }
   const bytes = next?.bytes ?? texts.encode(await textIn(current.bytes), current.bytes)
@@ -121,7 +121,7 @@ async function judgeAppend(
     return { done: { plan: entered } }
   }
   const current = (entered.current ??= await readVersion(context, place, path))
-  const stale = findStale(place, path, current, input.expected_hash)
+  const stale = findStale(context, place, path, current, input.expected_hash)
   const next = await rebase(stale, input.on_contention, async () => {
     const known = await findTexts(context, stale!, texts)
     if (known === undefined || leavesLineOpen(known.base, splitMark(known.current).body))
@@ -159,7 +159,7 @@ async function judgeDelete(
   const entered = plan.enter(place, path, 'delete', item.index)
   if (entered.indices.length > 1) throw clash(path, entered.indices, 'both delete it.')
   const { version, content } = await readEntry(context, place, path, expected_hash !== null)
-  const stale = findStale(place, path, content, expected_hash)
+  const stale = findStale(context, place, path, content, expected_hash)
   if (stale !== undefined) return { stale }
   entered.current = version
   entered.after = { kind: 'none' }
@@ -179,7 +179,7 @@ async function judgeRename(
   // Even if it is refused: another change that is for its name is not in its way.
   if (!isSame) source.isMoved = true
   const { version, content } = await readEntry(context, from, old_path, expected_hash !== null)
-  const stale = findStale(from, old_path, content, expected_hash)
+  const stale = findStale(context, from, old_path, content, expected_hash)
   if (stale !== undefined) return { stale }
   source.current ??= version
   if (isSame) return { done: { plan: source } }
