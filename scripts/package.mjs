@@ -68,7 +68,10 @@ function makePlugin(server) {
   })
   write('claude-code/.mcp.json', {
     mcpServers: {
-      [name]: { command: 'node', args: [`${root}/${main}`, '--stdio', '--dir', '${CLAUDE_PROJECT_DIR:-.}'] }
+      [name]: {
+        command: 'node',
+        args: [`${root}/${main}`, '--stdio', '--dir', '${CLAUDE_PROJECT_DIR:-.}', '--tools', 'beside']
+      }
     }
   })
   write('claude-code/hooks/hooks.json', {
@@ -89,7 +92,10 @@ function makeExtension(server) {
     version,
     description,
     mcpServers: {
-      [name]: { command: 'node', args: [`\${extensionPath}/${main}`, '--stdio', '--dir', '${workspacePath}'] }
+      [name]: {
+        command: 'node',
+        args: [`\${extensionPath}/${main}`, '--stdio', '--dir', '${workspacePath}', '--tools', 'beside']
+      }
     }
   })
   write('gemini/hooks/hooks.json', { hooks: hooksOf('gemini', '${extensionPath}') })

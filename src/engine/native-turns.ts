@@ -1,4 +1,5 @@
 // The native tools that are changing files right now: each has its files locked until its harness reports the end, or its time is over.
+import { LRUCache } from 'lru-cache'
 import type { StringPatch } from '../../schemas/patches.ts'
 import type { FileVersion } from './files/read-file.ts'
 
@@ -49,10 +50,13 @@ export type NativeTurns = ReturnType<typeof createNativeTurns>
 
 /** Kinds of hook input that are remembered as logged. */
 const maxLogged = 100
+/** Agents that are remembered as named; one that has been forgotten hears its name once more. */
+const maxNamed = 1000
 
 export function createNativeTurns() {
   const turns = new Set<NativeTurn>()
   const logged = new Set<string>()
+  const named = new LRUCache<string, true>({ max: maxNamed })
 
   return {
     /** @returns removes it */
@@ -67,7 +71,14 @@ export function createNativeTurns() {
     isAt: (path: string): boolean => [...turns].some(({ before }) => before.has(path)),
     /** Ends all, or those of some agents. */
     async end(isMeant: (agentId: string) => boolean = () => true): Promise<void> {
+      for (const agentId of [...named.keys()].filter(isMeant)) named.delete(agentId)
       await Promise.allSettled([...turns].filter(({ agentId }) => isMeant(agentId)).map(({ end }) => end()))
+    },
+    /** True once for each agent, until its session ends. */
+    isNewAgent(agentId: string): boolean {
+      if (named.has(agentId)) return false
+      named.set(agentId, true)
+      return true
     },
     /** True once for each kind: a log line for every tool call would be too many. */
     isNewKind(kind: string): boolean {

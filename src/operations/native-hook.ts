@@ -58,7 +58,7 @@ function understand(
 }
 
 async function carryOut(
-  { harness: name, agent_id: agent, wait_seconds }: NativeHookInput,
+  { harness: name, agent_id: agent, wait_seconds, event: given }: NativeHookInput,
   harness: Harness,
   { session, subagent, callId, event }: NativeCall,
   shared: OperationContext
@@ -67,6 +67,8 @@ async function carryOut(
   const agentId = subagent === undefined ? owner : toName(`${owner}/${subagent}`)
   const context = shared.withAgent(agentId)
   const { native_wait_seconds } = context.config.locks
+  // What a harness would drop, the model is told with a later event.
+  const isHeard = harness.write(given as Fields, { context: '' }) !== null
   context.activity.saw(agentId, 'native_hook', pathOf(event))
   switch (event.type) {
     case 'before_edit': {
@@ -75,13 +77,13 @@ async function carryOut(
     }
     case 'after_edit': {
       const unseen = await endNativeEdit(context, { agentId, callId, harness, ...event })
-      return { context: join(unseen, await noticeText(agentId, context)) }
+      return { context: join(unseen, await newsFor(agentId, context, isHeard)) }
     }
     case 'after_read':
       await recordShown(context, agentId, event.shown)
-      return { context: await noticeText(agentId, context) }
+      return { context: await newsFor(agentId, context, isHeard) }
     case 'prompt':
-      return { context: await noticeText(agentId, context) }
+      return { context: await newsFor(agentId, context, isHeard) }
     case 'end':
       await endAgents(context, (one) => one === agentId || (event.withSubagents && one.startsWith(`${agentId}/`)))
       return {}
@@ -108,6 +110,15 @@ async function endAgents(
     lostLeases.forget(holder)
     locks.leases.releaseAll(holder)
   }
+}
+
+/** Its name, once, since a model may also call operations over MCP; and its notices. */
+async function newsFor(agentId: string, context: OperationContext, isHeard: boolean): Promise<string | undefined> {
+  if (!isHeard) return undefined
+  const name = context.nativeTurns.isNewAgent(agentId)
+    ? `async-crud-mcp knows you as ${JSON.stringify(agentId)}: pass this as agent_id when you call its tools. Under another name your own leases would block your edits.`
+    : undefined
+  return join(name, await noticeText(agentId, context))
 }
 
 /** What others have changed of what the agent has seen, each once. */

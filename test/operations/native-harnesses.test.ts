@@ -59,7 +59,11 @@ t.test('Codex: the files and texts of a patch', async (t) => {
   ])
   tree.write('a.txt', content.replace('line 3\n', 'third\n'))
   tree.write('new/c.txt', 'hello\n')
-  t.same(await hook('codex', event('PostToolUse', patch, 'c1')), {})
+  t.match(
+    await hook('codex', event('PostToolUse', patch, 'c1')),
+    { hookSpecificOutput: { additionalContext: /^async-crud-mcp knows you as "codex\/019a": [^\n]*$/ } },
+    'its name, and nothing else'
+  )
   t.match(await history('new/c.txt'), [{ agent_id: 'codex/019a', operation: 'native_edit' }])
   await change(bob, 'a.txt', 'third\n', 'by bob\n')
   const again = '*** Begin Patch\n*** Update File: a.txt\n@@\n line 2\n-third\n+3\n line 4\n*** End Patch'

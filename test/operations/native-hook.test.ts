@@ -13,6 +13,7 @@ import {
   startHooks as start,
   type Session
 } from '../fixtures/native-session.ts'
+import { connect, type Answer } from '../fixtures/clients.ts'
 import { until } from '../fixtures/until.ts'
 
 t.test('a native edit is recorded with its agent, and the readers of the file are told once', async (t) => {
@@ -289,6 +290,39 @@ t.test('subagents have names of their own, and a session ends with all that it h
   t.equal(await held(), 2, 'of the subagent alone')
   await anna.ask('SessionEnd', { reason: 'exit' })
   t.equal(await held(), 1, 'not of a session whose name only begins alike')
+})
+
+t.test('each agent hears its name once, and a lease over MCP under that name does not block its edits', async (t) => {
+  const { tree, url, hook, session } = await start(t, { locks: { native_wait_seconds: 0.05 } })
+  const path = tree.path('a.txt')
+  const [anna, helper] = [session('anna'), session('anna', { agent_id: 'helper' })]
+  const named = /async-crud-mcp knows you as "(.+?)": pass this as agent_id/
+  const nameIn = (answer: Answer) => named.exec(contextOf(answer))?.[1]
+  const name = nameIn(await anna.ask('UserPromptSubmit', { prompt: 'x' }))
+  t.equal(name, 'claude-code/anna')
+  t.equal(nameIn(await helper.read(path, content)), 'claude-code/anna/helper', 'with its first tool')
+  for (const answer of [
+    await anna.read(path, content),
+    await anna.ask('UserPromptSubmit', {}),
+    await helper.read(path, content)
+  ])
+    t.notMatch(contextOf(answer), named, 'once')
+  const input = edit(path, 'line 1\n', 'first\n')
+  const model = await connect(t, 'mcp-2025', url)
+  await model.call('lock_try', { filepaths: ['a.txt'], agent_id: name })
+  t.same(await anna.before('Edit', input), {}, 'its lease is its own')
+  await anna.after('Edit', input)
+  await model.call('lock_release_all', { agent_id: name })
+  await model.call('lock_try', { filepaths: ['a.txt'] })
+  t.match(refusalOf(await anna.before('Edit', input)), 'claude-code/anna', 'a lease under another name is not')
+  await anna.ask('SessionEnd', { reason: 'exit' })
+  t.equal(nameIn(await anna.ask('UserPromptSubmit', { prompt: 'x' })), name, 'a session that is resumed hears it again')
+
+  // Cursor shows its model nothing of what is said with an edit or a read.
+  const cursor = { conversation_id: 'c1', workspace_roots: [tree.root] }
+  t.same(await hook('cursor', { ...cursor, hook_event_name: 'beforeReadFile', file_path: path, content }), {})
+  const tool = { ...cursor, hook_event_name: 'postToolUse', tool_name: 'Shell', tool_input: {} }
+  t.match(await hook('cursor', tool), { additional_context: named })
 })
 
 t.test('what is not known passes, and is logged once; so does what is not served here', async (t) => {
