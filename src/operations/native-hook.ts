@@ -68,7 +68,7 @@ async function carryOut(
   const context = shared.withAgent(agentId)
   const { native_wait_seconds } = context.config.locks
   // What a harness would drop, the model is told with a later event.
-  const isHeard = harness.write(given as Fields, { context: '' }) !== null
+  const isHeard = harness.write(given, { context: '' }) !== null
   context.activity.saw(agentId, 'native_hook', pathOf(event))
   switch (event.type) {
     case 'before_edit': {
