@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { parseArguments, type Options, type Wanted } from './options.ts'
 import { board } from './subjects/board.ts'
 import { bounds } from './subjects/bounds.ts'
+import { clients } from './subjects/clients.ts'
 import { contentionSize } from './subjects/contention-size.ts'
 import { fileEditing } from './subjects/file-editing.ts'
 import { greedy } from './subjects/greedy.ts'
@@ -44,6 +45,7 @@ const benchmarks: Readonly<Record<string, (options: Options) => Promise<void>>> 
   transactions,
   bounds,
   peers,
+  clients,
   load,
   greedy,
   board,
@@ -60,8 +62,8 @@ console.log(`\ntook ${Math.round((performance.now() - start) / 1000)} s`)
 function readArguments(): Wanted[] {
   try {
     const names = Object.keys(benchmarks)
-    // The first measures nothing that the others do not, the second needs a browser.
-    const usual = names.filter((name) => name !== 'targets' && name !== 'board')
+    // The first measures nothing that the others do not; the others need a browser, and clients of other makers.
+    const usual = names.filter((name) => !['targets', 'board', 'clients'].includes(name))
     return parseArguments(process.argv.slice(2), names, usual)
   } catch (error) {
     console.error((error as Error).message)
