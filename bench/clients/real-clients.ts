@@ -117,14 +117,14 @@ function isProgram(path: string): boolean {
 /** Runs a client through one task. @returns all that it has said */
 export async function runClient(
   owner: Owner,
-  { prepare }: RealClient,
+  client: RealClient,
   program: string,
   given: Omit<Start, 'home'>
 ): Promise<string> {
   const { root: home } = makeTree(owner)
   const work = join(home, 'work')
   mkdirSync(work)
-  const { args, env } = prepare({ home, ...given })
+  const { args, env } = client.prepare({ home, ...given })
   return output(owner, program, args, work, { HOME: home, IS_SANDBOX: '1', ...env })
 }
 

@@ -43,10 +43,10 @@ export const mcp = Type.Object(
         'How async_list answers over MCP: "compact" as lines grouped by folder, behind one line of JSON, without structured content and, unless asked with ignore: false, without what .gitignore excludes; "full" as over REST.'
     }),
     text: Type.String({
-      enum: ['json', 'plain'],
-      default: 'json',
+      enum: ['auto', 'json', 'plain'],
+      default: 'auto',
       description:
-        'How an answer over MCP carries the content of a file that was read: "json" as a member of its JSON, as structured content and as text; "plain" as the text itself, behind one line of JSON with everything else, and without structured content.'
+        'How an answer over MCP carries the content of a file that was read: "json" as a member of its JSON, as structured content and as text; "plain" as the text itself, behind one line of JSON with everything else, and without structured content. "auto" is plain for clients known to show their model such a text as it is (Claude Code, Codex, Gemini CLI, opencode), and json for all others and with output_schemas.'
     })
   },
   { additionalProperties: false, default: {}, description: 'What clients of MCP are shown.' }

@@ -13,7 +13,14 @@ export interface DirectScope {
   readonly forms: LRUCache<string, string>
   readonly running: CancellableRequests
   /** Undefined for requests that belong to no session. */
-  readonly session: { readonly id: string; readonly connection: string | undefined } | undefined
+  readonly session: DirectSession | undefined
+}
+
+interface DirectSession {
+  readonly id: string
+  readonly connection: string | undefined
+  /** As the client has named itself in its handshake. */
+  readonly clientName: () => string | undefined
 }
 
 /** A client has one or two. */
@@ -71,7 +78,8 @@ async function answer(
   const { signal, cancel, end } = running.begin(toolCall.id)
   untilAnswered(response, cancel)
   const agentId = headerText(headers['x-agent-id'])
-  const requester = { agentId, connection: session?.connection, trace: readTrace(headers), signal }
+  const { connection, clientName } = session ?? {}
+  const requester = { agentId, connection, trace: readTrace(headers), signal, client: clientName?.() }
   const json = await toolCalls.answer(toolCall, additions, requester)
   if (response.destroyed) return
   const content = end() ? json : JSON.stringify({ jsonrpc: '2.0', id: toolCall.id, error: cancelled })

@@ -6,9 +6,11 @@ import { additionsTo, CancellableRequests, createToolCalls, type ToolCall } from
 export interface DirectStdioOptions extends McpServerOptions {
   /** Sends one message: its JSON and a line feed. */
   readonly sendLine: (line: string | Buffer) => void
+  /** As the client has named itself in its handshake. */
+  readonly clientName: () => string | undefined
 }
 
-export function createDirectStdio({ sendLine, ...options }: DirectStdioOptions) {
+export function createDirectStdio({ sendLine, clientName, ...options }: DirectStdioOptions) {
   const toolCalls = createToolCalls(options)
   const running = new CancellableRequests()
   let asked: ToolCall | undefined
@@ -19,7 +21,8 @@ export function createDirectStdio({ sendLine, ...options }: DirectStdioOptions) 
     const notify = (notification: object): void => {
       if (!request.signal.aborted) sendLine(`${JSON.stringify({ jsonrpc: '2.0', ...notification })}\n`)
     }
-    const line = await toolCalls.answer(toolCall, additions, { signal: request.signal, notify }, '\n')
+    const requester = { signal: request.signal, notify, client: clientName() }
+    const line = await toolCalls.answer(toolCall, additions, requester, '\n')
     // A cancelled request gets no answer.
     if (request.end()) sendLine(line)
   }

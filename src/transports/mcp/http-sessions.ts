@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createScope, type DirectScope } from './direct-http.ts'
 import { connectionOf } from './caller.ts'
-import { createMcpServer, type McpServerOptions } from './server.ts'
+import { clientNameOf, createMcpServer, type McpServerOptions } from './server.ts'
 import { createToolCalls } from './tool-call.ts'
 
 export interface McpSessionsOptions {
@@ -128,7 +128,11 @@ export function createMcpSessions(options: McpSessionsOptions) {
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (id) => {
-        session.direct = createScope(toolCalls, { id, connection: connectionOf(id) })
+        session.direct = createScope(toolCalls, {
+          id,
+          connection: connectionOf(id),
+          clientName: () => clientNameOf(server)
+        })
         sessions.set(id, session)
       }
     })

@@ -3,6 +3,7 @@ import { contentText, type OperationResult } from '../../engine/context.ts'
 import type { KnownText } from '../../engine/versions/known-text.ts'
 import type { Config } from '../../config/config.ts'
 import { itemsThatFit } from '../../operations/answer-size.ts'
+import { textFor, type TextForm } from './client-forms.ts'
 import { listingLines } from './listing-lines.ts'
 import { toolWords } from './tool-words.ts'
 
@@ -18,8 +19,15 @@ interface ModelForm {
   readonly answer?: (answer: ModelAnswer, facts: ModelFacts) => ModelAnswer
 }
 
+/** What holds for one client. */
+export type ClientSettings = Config['mcp'] & { readonly text: TextForm }
+
+export function settingsFor(settings: Config['mcp'], client: string | undefined): ClientSettings {
+  return { ...settings, text: textFor(settings, client) }
+}
+
 export interface ModelFacts {
-  readonly settings: Config['mcp']
+  readonly settings: ClientSettings
   /** As the client sent it. */
   readonly input: unknown
   readonly isError: boolean
@@ -103,7 +111,7 @@ export function answerForModel(name: string, structured: OperationResult, facts:
 }
 
 /** Whether the tool may answer without structured content, which a schema of its answers would demand. */
-export function isPlainTool(name: string, { text, listing }: Config['mcp']): boolean {
+export function isPlainTool(name: string, { text, listing }: ClientSettings): boolean {
   if (name === 'async_list') return listing === 'compact'
   return text === 'plain' && forms[name] === plainRead
 }

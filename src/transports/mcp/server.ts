@@ -6,6 +6,7 @@ import { agentOperations } from '../../operations/index.ts'
 import { suggest } from '../../support/suggest.ts'
 import { callOf, type CallDefaults } from './caller.ts'
 import { instructionsFor } from './instructions.ts'
+import { clientIn } from './client-forms.ts'
 import type { ToolOperation } from './offered-tools.ts'
 import { listResources, readResource, resourceTemplates, toProtocolError, type ListFiles } from './resources.ts'
 import type { ResourceUpdates } from './resource-updates.ts'
@@ -56,13 +57,14 @@ export function createMcpServer(options: McpServerOptions, link: ClientLink = {}
   const server = createBareServer(options)
   server.setRequestHandler('tools/list', (_request, { mcpReq }) => {
     const { tools, withOutputs } = listingOf(operations)
-    return { tools: options.hasOutputSchemas || mcpReq._meta?.[outputSchemasKey] === true ? withOutputs() : tools }
+    const hasOutputs = options.hasOutputSchemas || mcpReq._meta?.[outputSchemasKey] === true
+    return { tools: hasOutputs ? withOutputs(clientOf(server, mcpReq._meta)) : tools }
   })
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     const { signal } = context.mcpReq
     if (onCancelled !== undefined)
       signal.addEventListener('abort', () => onCancelled(context.mcpReq.id), { once: true })
-    return callTool(options, params.name, params.arguments, context)
+    return callTool(options, params.name, params.arguments, context, clientOf(server, context.mcpReq._meta))
   })
   serveResources(server, options)
   serveSubscriptions(server, options, link)
@@ -112,12 +114,28 @@ async function orProtocolError<Result>(answer: Promise<Result>, uri?: string): P
   }
 }
 
-async function callTool(options: McpServerOptions, name: string, input: unknown, context: ServerContext) {
+/** As the client names itself, in the handshake or with the request. */
+function clientOf(server: Server, meta: Readonly<Record<string, unknown>> | undefined): string | undefined {
+  return clientNameOf(server) ?? clientIn(meta)
+}
+
+export function clientNameOf(server: Server): string | undefined {
+  // oxlint-disable-next-line typescript/no-deprecated -- the only way to what a client of the 2025 era has said
+  return server.getClientVersion()?.name
+}
+
+async function callTool(
+  options: McpServerOptions,
+  name: string,
+  input: unknown,
+  context: ServerContext,
+  client: string | undefined
+) {
   const { call, operations } = options
   const operation = operations.find((known) => known.name === name)
   // An error of the request, not of a tool: each revision of MCP asks for a protocol error, which clients need not show their model.
   if (operation === undefined) throw toProtocolError(unknownTool(name, operations))
-  return toToolResult(await runTool(call, operation, input, callOf(options, context)))
+  return toToolResult(await runTool(call, operation, input, callOf(options, context), client))
 }
 
 /** With this in the `_meta` of tools/list, a client asks for the schemas of the answers. */
@@ -125,7 +143,7 @@ const outputSchemasKey = 'async-crud-mcp/output_schemas'
 
 interface Listing {
   readonly tools: Tool[]
-  readonly withOutputs: () => Tool[]
+  readonly withOutputs: (client: string | undefined) => Tool[]
   readonly instructions: string
 }
 
@@ -135,10 +153,9 @@ const listings = new WeakMap<readonly ToolOperation[], Listing>()
 function listingOf(operations: readonly ToolOperation[]): Listing {
   const known = listings.get(operations)
   if (known !== undefined) return known
-  let withOutputs: Tool[] | undefined
   const listing = {
     tools: operations.map((operation) => toTool(operation, false)),
-    withOutputs: () => (withOutputs ??= operations.map((operation) => toTool(operation, true))),
+    withOutputs: (client: string | undefined) => operations.map((operation) => toTool(operation, true, client)),
     instructions: instructionsFor(new Set(operations.map(({ name }) => name)))
   }
   listings.set(operations, listing)

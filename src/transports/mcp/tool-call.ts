@@ -4,6 +4,7 @@ import type { Caller } from '../../engine/context.ts'
 import { readTrace } from '../../support/trace-context.ts'
 import { joinPieces } from '../encode-result.ts'
 import { agentIdIn, makeCall } from './caller.ts'
+import { clientIn } from './client-forms.ts'
 import type { ToolOperation } from './offered-tools.ts'
 import { createProgress } from './progress.ts'
 import type { McpServerOptions } from './server.ts'
@@ -26,6 +27,8 @@ type Meta = Readonly<Record<string, unknown>>
 /** `agentId` comes before the name in `_meta`, `trace` after the one in it. */
 interface Requester extends Pick<Caller, 'agentId' | 'connection' | 'trace'> {
   readonly signal: AbortSignal
+  /** As the client has named itself for the whole connection, or session. */
+  readonly client?: string | undefined
   /** Sends a notification, if the client asked for progress. */
   readonly notify?: ((notification: object) => void) | undefined
 }
@@ -64,7 +67,7 @@ export function createToolCalls({ operations, call, caller, maxWaitSeconds }: Mc
       const progress = token === undefined || notify === undefined ? undefined : createProgress(token, notify)
       const trace = readTrace(meta) ?? requester.trace
       const about = makeCall({ caller, maxWaitSeconds }, { agentId, connection, trace, signal, progress })
-      const outcome = await runTool(call, operation, input, about)
+      const outcome = await runTool(call, operation, input, about, requester.client ?? clientIn(meta))
       const head = `{"jsonrpc":"2.0","id":${JSON.stringify(id)}`
       try {
         return joinPieces([head, ',"result":', ...encodeToolResult(outcome, additions), `}${end}`])

@@ -7,7 +7,14 @@ import { encodeResult, encodeTwice, type Pieces } from '../encode-result.ts'
 import { isLarge } from '../../support/encode-large.ts'
 import { largeTurn } from '../../support/large-work.ts'
 import type { Operation } from '../../operations/definition/define.ts'
-import { answerForModel, askedByModel, isPlainTool, type ModelAnswer, type ModelText } from './model-answer.ts'
+import {
+  answerForModel,
+  askedByModel,
+  isPlainTool,
+  settingsFor,
+  type ModelAnswer,
+  type ModelText
+} from './model-answer.ts'
 import { toListedSchema, type JsonObjectSchema } from './listed-schema.ts'
 import type { ToolOperation } from './offered-tools.ts'
 import { toolWords, type ToolWords } from './tool-words.ts'
@@ -30,8 +37,10 @@ export interface ToolResult {
   readonly isError?: true
 }
 
-export function toTool(operation: ToolOperation, hasOutputSchema: boolean): Tool {
-  const { name, title, input, annotations, settings } = operation
+/** @param client as it names itself */
+export function toTool(operation: ToolOperation, hasOutputSchema: boolean, client?: string): Tool {
+  const { name, title, input, annotations } = operation
+  const settings = settingsFor(operation.settings, client)
   const isPlain = isPlainTool(name, settings)
   const { defaults, ...words }: Partial<ToolWords> = toolWords[name] ?? {}
   // What MCP leaves out by default, it leaves out in its own form alone.
@@ -39,7 +48,7 @@ export function toTool(operation: ToolOperation, hasOutputSchema: boolean): Tool
   return {
     name,
     title,
-    description: isPlain ? `${description} ${name === 'async_list' ? linesHint : plainHint}` : description,
+    description: isPlain && name === 'async_list' ? `${description} ${linesHint}` : description,
     inputSchema: toListedSchema(input, { ...words, ...(isPlain && defaults !== undefined && { defaults }) }),
     // A tool that has one must answer with structured content, which a plain text replaces.
     ...(hasOutputSchema && !isPlain && { outputSchema: outputSchemaOf(operation) }),
@@ -71,7 +80,6 @@ const hasLongAnswers: ReadonlySet<string> = new Set([
 ])
 
 const linesHint = 'A line of JSON, then lines by folder.'
-const plainHint = 'The first line of the answer is JSON, with the hash; the text follows.'
 
 /** One plain object that every outcome satisfies. Only `status` is always there, if the envelope has one. */
 function outputSchemaOf({ output, contends, envelope }: Operation): JsonObjectSchema {
@@ -104,10 +112,12 @@ export interface ToolOutcome {
 
 export async function runTool(
   call: CallOperation,
-  { name, envelope, settings }: ToolOperation,
+  { name, envelope, settings: general }: ToolOperation,
   input: unknown,
-  about: Parameters<CallOperation>[2]
+  about: Parameters<CallOperation>[2],
+  client: string | undefined
 ): Promise<ToolOutcome> {
+  const settings = settingsFor(general, client)
   const outcome = (body: OperationResult, isError: boolean): ToolOutcome => ({
     answer: answerForModel(name, body, { settings, input, isError }),
     isError

@@ -96,6 +96,28 @@ for (const era of ['2026', '2025'] as const) {
     t.notOk(has(await (await connect(t, era, { output_schemas: true })).list()).includes(false))
   })
 
+  t.test(`a ${era} client whose model is shown a text as it is gets the text of a file so`, async (t) => {
+    const content = 'one "two"\n\tthree\n'
+    const { url } = await startServer(t, makeTree(t, { f: content }).root)
+    const schemas = await startServer(t, makeTree(t, { f: content }).root, { mcp: { output_schemas: true } })
+    const isPlain = async (name: string, at = url) => {
+      const client = await eras[era](at, 'ann', '', name)
+      t.teardown(() => client.close())
+      const forms: boolean[] = []
+      // The SDK answers the first call, the others go straight to the operation.
+      for (let calls = 0; calls < 3; calls += 1) {
+        const answer = await client.callTool({ name: 'async_read', arguments: { path: 'f' } })
+        const [{ text }] = answer['content'] as [{ text: string }]
+        forms.push(answer['structuredContent'] === undefined && text.endsWith(`}\n${content}`))
+      }
+      return forms
+    }
+    for (const name of ['claude-code', 'codex-mcp-client', 'gemini-cli-mcp-client', 'opencode'])
+      t.strictSame(await isPlain(name), [true, true, true], name)
+    t.strictSame(await isPlain('a script'), [false, false, false], 'another gets structured content')
+    t.strictSame(await isPlain('claude-code', schemas.url), [false, false, false], 'a schema demands it')
+  })
+
   t.test(`with mcp.text plain, a ${era} client gets the text of a file as it is, behind its hash`, async (t) => {
     const content = 'one "two"\n\tthree\n'
     const { list, call } = await connect(t, era, { text: 'plain', output_schemas: true }, content)
