@@ -1,6 +1,8 @@
 // Symbolic links as entries of their own: read and made, never followed.
-import { readlinkSync, symlinkSync } from 'node:fs'
-import { isErrno } from '../../errors.ts'
+import { readlinkSync, statSync, symlinkSync, type BigIntStats } from 'node:fs'
+import { resolve } from 'node:path'
+import { isErrno, OperationError } from '../../errors.ts'
+import { isSameFile } from '../../support/same-file.ts'
 import { StaleFileError } from './preconditions.ts'
 import type { OpenEntry } from './walk.ts'
 
@@ -15,5 +17,30 @@ export function makeLink({ directory, name, path }: OpenEntry, target: string): 
   } catch (error) {
     if (!isErrno(error, 'EEXIST')) throw error
     throw new StaleFileError(`created meanwhile: ${path}`, { cause: error })
+  }
+}
+
+/**
+ * A link that replaces its target would lead to itself, and the content would be gone.
+ * @throws OperationError `INVALID_REQUEST`
+ */
+export function refuseLinkToItself(from: OpenEntry, to: OpenEntry, newPath: string): void {
+  if (from.directory.stat(from.name)?.isSymbolicLink() !== true) return
+  if (resolve(to.directory.path, readLink(from)) !== to.path && !leadsToFileAt(from, to)) return
+  const message = `The symbolic link would point to itself as ${newPath}, because it points to that name or to the file there. Nothing was changed. Rename the file it points to, or choose another new_path.`
+  throw new OperationError('INVALID_REQUEST', message, { path: newPath })
+}
+
+function leadsToFileAt(link: OpenEntry, { directory, name }: OpenEntry): boolean {
+  const [target, other] = [statTarget(link), directory.stat(name)]
+  return target !== undefined && other !== undefined && isSameFile(target, other)
+}
+
+/** The target of the link as the system follows it, outside the roots too; no answer shows it. */
+function statTarget({ directory, name }: OpenEntry): BigIntStats | undefined {
+  try {
+    return statSync(directory.at(name), { bigint: true })
+  } catch {
+    return undefined
   }
 }

@@ -1,13 +1,12 @@
 // Renames an entry within a file system, or copies it to another one.
-import { accessSync, constants, renameSync, statSync, unlinkSync, type BigIntStats } from 'node:fs'
-import { resolve } from 'node:path'
+import { accessSync, constants, renameSync, unlinkSync, type BigIntStats } from 'node:fs'
 import { attempt } from '../../support/attempt.ts'
 import { isErrno, isOperationError, OperationError } from '../../errors.ts'
 import { isSameFile } from '../../support/same-file.ts'
 import type { AfterChange } from './after-change.ts'
 import { assertAsSeen, assertUnchanged, StaleFileError, requireAbsent } from './preconditions.ts'
 import type { Durability } from './durability.ts'
-import { makeLink, readLink } from './links.ts'
+import { makeLink, readLink, refuseLinkToItself } from './links.ts'
 import { temporaryName } from './temporary-names.ts'
 import { fileNotFound, requireRegular, type FileVersion } from './read-file.ts'
 import { renameThrough } from './rename-through.ts'
@@ -80,20 +79,11 @@ function checkRename(from: RenameSource, to: RenameTarget, assertHeld: () => voi
   const { place, path, overwrite } = to
   assertHeld()
   assertAsSeen(from.place, from.current)
-  refuseLinkToItself(from, to)
+  refuseLinkToItself(from.place, place, path)
   if (!overwrite) requireAbsent(place, path, 'Pass overwrite: true to replace it, or choose another name.')
   else assertAsSeen(place, to.current)
   const existing = place.directory.stat(place.name)
   if (existing !== undefined && !existing.isSymbolicLink()) requireRegular(existing, path)
-}
-
-/** A link that replaces its target would lead to itself, and the content would be gone. */
-function refuseLinkToItself({ place, path }: RenameSource, to: RenameTarget): void {
-  if (place.directory.stat(place.name)?.isSymbolicLink() !== true) return
-  const leadsToName = resolve(to.place.directory.path, readLink(place)) === to.place.path
-  if (!leadsToName && !isOneFile(statTarget(place), to.place.directory.stat(to.place.name))) return
-  const message = `${path} is a symbolic link that would point to itself as ${to.path}, because it points to that name or to the file there. Nothing was changed. Rename the file it points to, or choose another new_path.`
-  throw new OperationError('INVALID_REQUEST', message, { path })
 }
 
 /** Copies, then deletes: not atomic, yet at every moment at least one name holds the bytes. The change is made once the copy has its name. */
@@ -217,15 +207,6 @@ function statBoth(from: OpenEntry, to: OpenEntry): readonly [Found, Found] {
 
 function isOneFile(one: Found, other: Found): one is BigIntStats {
   return one !== undefined && isSameFile(one, other)
-}
-
-/** The target of the link as the system follows it, outside the roots too; no answer shows it. */
-function statTarget({ directory, name }: OpenEntry): Found {
-  try {
-    return statSync(directory.at(name), { bigint: true })
-  } catch {
-    return undefined
-  }
 }
 
 function removeEntry(place: OpenEntry): void {

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { OperationError } from '../../errors.ts'
 import type { OperationContext } from '../../engine/context.ts'
-import { readLink } from '../../engine/files/links.ts'
+import { refuseLinkToItself } from '../../engine/files/links.ts'
 import { hashInTurns, requireRegular, type FileVersion } from '../../engine/files/read-file.ts'
 import type { PathChange } from '../../engine/files/transaction/step.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
@@ -150,13 +150,6 @@ export class Plan {
     }
     return undefined
   }
-}
-
-/** A link that replaces its target would lead to itself, and the content would be gone. */
-function refuseLinkToItself(from: OpenEntry, to: OpenEntry, path: string): void {
-  if (from.stat?.isSymbolicLink() !== true || resolve(to.directory.path, readLink(from)) !== to.path) return
-  const message = `The symbolic link would point to itself as ${path}. Rename the file it points to, or choose another new_path.`
-  throw new OperationError('INVALID_REQUEST', message, { path })
 }
 
 function tooMuch(what: string): OperationError {

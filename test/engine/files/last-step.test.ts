@@ -67,7 +67,10 @@ t.test('a link is not renamed onto the file that it leads to, however it leads t
   symlinkSync('direct', tree.path('by-another'))
   symlinkSync('../t.txt', tree.path('d/upwards'))
   for (const old_path of ['direct', 'absolute', 'by-another', 'd/upwards']) {
-    t.match(await client.call('async_rename', { old_path, new_path: 't.txt', overwrite: true }), refused, old_path)
+    const rename = { old_path, new_path: 't.txt', overwrite: true }
+    t.match(await client.call('async_rename', rename), refused, old_path)
+    const changes = [{ operation: 'rename', path: old_path, new_path: 't.txt', overwrite: true }]
+    t.match(await client.call('async_transaction', { changes }), refused, `${old_path} in a transaction`)
     t.equal(tree.read('t.txt'), 'precious', old_path)
     t.ok(lstatSync(tree.path(old_path)).isSymbolicLink(), 'the link is there, too')
   }

@@ -128,10 +128,18 @@ export class Model {
     )
   }
 
-  /** Over several links. */
-  private leadsTo(entry: Entry, path: string, most = 8): boolean {
-    if (entry?.kind !== 'link' || most === 0) return false
-    return entry.target === path || this.leadsTo(this.at(entry.target), path, most - 1)
+  /** To that name, or over several links to the file there: a circle of links that led nowhere loses nothing. */
+  private leadsTo(entry: Entry, path: string): boolean {
+    if (entry?.kind !== 'link') return false
+    const target = this.target(entry)
+    return entry.target === path || (target === path && this.at(path)?.kind === 'file')
+  }
+
+  /** Where a link leads in the end. */
+  private target(entry: Entry, most = 8): string | undefined {
+    if (entry?.kind !== 'link' || most === 0) return undefined
+    const next = this.at(entry.target)
+    return next?.kind === 'link' ? this.target(next, most - 1) : entry.target
   }
 
   restore(agent: string, path: string, text: Text, expected?: Text): Outcome {
