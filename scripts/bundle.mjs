@@ -13,10 +13,20 @@ const validators = await compileValidators(folder)
 
 const common = {
   platform: 'node',
-  // Its main file hides what it requires from a bundler.
-  resolve: { alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' } },
+  resolve: {
+    alias: {
+      // Its main file hides what it requires from a bundler.
+      'jsonc-parser': 'jsonc-parser/lib/esm/main.js',
+      // Machine code for an option of piscina that the program does not use.
+      '@napi-rs/nice': false
+    }
+  },
   checks: { ineffectiveDynamicImport: false },
   plugins: [
+    {
+      name: 'threads',
+      transform: (code, id) => (/[\\/]piscina[\\/]dist[\\/]index\.js$/.test(id) ? beginThreadsInBundle(code) : null)
+    },
     {
       name: 'ascii',
       // Node reads a file without other characters ten times as fast, and V8 keeps it in half the memory.
@@ -26,8 +36,8 @@ const common = {
     }
   ]
 }
-/** They find files of their own beside them: machine code, the start of a thread. The last may be missing. */
-const external = ['fs-native-extensions', 'piscina', '@opentelemetry/api']
+/** Machine code, and what its user may add. */
+const external = ['fs-native-extensions', '@opentelemetry/api']
 
 /** All imports of a file as oxfmt lays it out. */
 const imports = /[^]*^(?:import|\}) .*from '.*'$/m
@@ -42,8 +52,19 @@ const modules = await Promise.all([bundleBoard(), bundlePieces()])
 copyApiPage()
 await Promise.all([bundleProgram(modules.flat()), existsSync(tests) && bundleTests()])
 
+/** Piscina looks for the start of a thread beside its own file; in the bundle it lies beside what the thread runs. */
+function beginThreadsInBundle(code) {
+  const beside = "(0, node_path_1.resolve)(__dirname, 'worker.js')"
+  if (!code.includes(beside)) throw new Error(`piscina no longer says ${beside}: see where it starts a thread.`)
+  return { code: code.replace(beside, "(0, node_path_1.resolve)(this.options.filename, '../thread.cjs')"), map: null }
+}
+
 async function bundleProgram(otherModules) {
-  const input = { main: join(projectRoot, 'src/main.ts'), worker: join(projectRoot, 'src/engine/diff/worker.ts') }
+  const input = {
+    main: join(projectRoot, 'src/main.ts'),
+    worker: join(projectRoot, 'src/engine/diff/worker.ts'),
+    thread: join(projectRoot, 'node_modules/piscina/dist/worker.js')
+  }
   const bundle = await rolldown({ ...common, input, external })
   const { output } = await bundle.write({
     dir: folder,
@@ -95,7 +116,8 @@ function copyApiPage() {
 }
 
 function modulesOf(output) {
-  return output.flatMap(({ moduleIds = [] }) => moduleIds)
+  // Those of the bundler itself begin so, among them one in place of each package that is left out.
+  return output.flatMap(({ moduleIds = [] }) => moduleIds).filter((id) => !id.startsWith('\0'))
 }
 
 /** Of the packages that are in the bundle, and so no longer come with their own files. */

@@ -1,8 +1,4 @@
 // A value that is loaded when it is first needed. A failure is reported and not kept: the next call tries again.
-import { existsSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-
 export interface Lazy<Value> {
   readonly get: () => Promise<Value>
   /** Undefined while it is not loaded. */
@@ -36,18 +32,6 @@ export function createLazy<Value>(
     loaded: () => value,
     settled: async () => loading?.catch(() => undefined)
   }
-}
-
-/**
- * Looks for a package before Node does: if Node has looked for a package.json in vain, it misses the package until the process ends.
- * @throws Error with the code ERR_MODULE_NOT_FOUND
- */
-export function assertInstalled(name: string): void {
-  for (let folder = dirname(fileURLToPath(import.meta.url)); ; folder = dirname(folder)) {
-    if (existsSync(join(folder, 'node_modules', name, 'package.json'))) return
-    if (folder === dirname(folder)) break
-  }
-  throw Object.assign(new Error(`The package ${name} is not installed.`), { code: 'ERR_MODULE_NOT_FOUND' })
 }
 
 /** Says in a sentence what to do if a part of the program, or of a package, cannot be loaded. */

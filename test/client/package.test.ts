@@ -157,7 +157,7 @@ t.test('the package imports nothing but what an install brings, or what its user
 
 t.test('the package has the licence of each package that is part of its program', async (t) => {
   const bundled = readFileSync(consumer.path('node_modules/async-crud-mcp/dist/licenses.txt'), 'utf8')
-  for (const name of ['fastify', '@modelcontextprotocol/server', 'pino', 'iconv-lite', 'ajv'])
+  for (const name of ['fastify', '@modelcontextprotocol/server', 'pino', 'piscina', 'iconv-lite', 'ajv'])
     t.match(bundled, new RegExp(`^${name} \\d+\\.\\d+\\.\\d+: \\S+\\n\\n.*(Copyright|License)`, 'ms'))
 })
 

@@ -1,7 +1,7 @@
 // The threads that run large jobs: started when first needed, limited in number, with no job waiting for ever.
 import type { Piscina } from 'piscina'
 import { installed } from '../../support/installation.ts'
-import { assertInstalled, createLazy } from '../../support/lazy.ts'
+import { createLazy } from '../../support/lazy.ts'
 import { createTurns, PoolBusy } from './admission-queue.ts'
 import type { Jobs } from './worker.ts'
 
@@ -78,7 +78,6 @@ export function createPool({ maxThreads, patienceMs, onTrouble }: PoolOptions): 
 
 /** Loaded late, so that the start of the server does not pay for it. */
 async function startThreads(maxThreads: number, onError: (error: unknown) => void): Promise<Piscina> {
-  assertInstalled('piscina')
   const { Piscina } = await import('piscina')
   const filename = installed('dist/worker.cjs')
   const threads = new Piscina({ filename, minThreads: 0, maxThreads, idleTimeout: idleTimeoutMs })
