@@ -42,6 +42,12 @@ export const mcp = Type.Object(
       description:
         'How async_list answers over MCP: "compact" as lines grouped by folder, behind one line of JSON, without structured content and, unless asked with ignore: false, without what .gitignore excludes; "full" as over REST.'
     }),
+    fields: Type.String({
+      enum: ['needed', 'all'],
+      default: 'needed',
+      description:
+        'Which members an answer over MCP has: "needed" those that a model needs, without what its call has said (path, offset, limit, encoding, the version expected), without times and sizes of a change, and without details that the message of an error has in words; "all" as over REST.'
+    }),
     text: Type.String({
       enum: ['auto', 'json', 'plain'],
       default: 'auto',

@@ -1,8 +1,7 @@
 // A message of MCP in its full form: a null counts as left out, and arguments that are a string of JSON are parsed. The SDK refuses both, and says
 // so in the words of its validator.
 import { fromText } from '../../operations/definition/json-text.ts'
-
-type Members = Readonly<Record<string, unknown>>
+import { isMembers, type Members } from './members.ts'
 
 /** Deeper than anything of the protocol; what is below has no meaning for it. */
 const maxDepth = 8
@@ -105,8 +104,4 @@ export function refuseMessage(message: unknown): object | undefined {
 
 function kindOf(value: unknown): string {
   return Array.isArray(value) ? 'array' : typeof value
-}
-
-function isMembers(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -5,12 +5,13 @@ import type { Config } from '../../config/config.ts'
 import { itemsThatFit } from '../../operations/answer-size.ts'
 import { textFor, type TextForm } from './client-forms.ts'
 import { listingLines } from './listing-lines.ts'
+import { neededFields } from './needed-fields.ts'
 import { toolWords } from './tool-words.ts'
 
 /**
- * How one operation speaks with a model. To give an operation a form of its own, name it in `forms` below; what holds for
- * every operation, such as a short hash, goes into `general`. Both ways of a call come by here: `runTool` in `tools.ts`
- * calls `askedByModel` before the operation and `answerForModel` behind it, for the SDK and for the direct path alike.
+ * How one operation speaks with a model. To give an operation a form of its own, name it in `forms` below. Both ways of a
+ * call come by here: `runTool` in `tools.ts` calls `askedByModel` before the operation and `answerForModel` behind it, for
+ * the SDK and for the direct path alike.
  */
 interface ModelForm {
   /** The input with the defaults that MCP alone has. It is not yet checked, and may be anything. */
@@ -48,7 +49,9 @@ export interface ModelText {
 
 const plainRead: ModelForm = {
   answer: (answer, { settings, isError }) =>
-    settings.text === 'plain' && !isError && answer.structured !== undefined ? plainText(answer.structured) : answer
+    settings.text === 'plain' && !isError && answer.structured !== undefined
+      ? plainText(answer.structured, settings.fields)
+      : answer
 }
 
 const listForm: ModelForm = {
@@ -96,18 +99,14 @@ const forms: Readonly<Record<string, ModelForm>> = {
   read_file: plainRead
 }
 
-/** For every operation, before its own form. */
-const general: ModelForm = {}
-
 export function askedByModel(name: string, input: unknown, facts: ModelFacts): unknown {
-  const asked = general.input?.(input, facts) ?? input
-  return forms[name]?.input?.(asked, facts) ?? asked
+  return forms[name]?.input?.(input, facts) ?? input
 }
 
-export function answerForModel(name: string, structured: OperationResult, facts: ModelFacts): ModelAnswer {
-  const answer: ModelAnswer = { structured }
-  const shortened = general.answer?.(answer, facts) ?? answer
-  return forms[name]?.answer?.(shortened, facts) ?? shortened
+export function answerForModel(name: string, body: OperationResult, facts: ModelFacts): ModelAnswer {
+  const { settings, input } = facts
+  const answer = { structured: settings.fields === 'needed' ? neededFields(name, body, input) : body }
+  return forms[name]?.answer?.(answer, facts) ?? answer
 }
 
 /** Whether the tool may answer without structured content, which a schema of its answers would demand. */
@@ -120,8 +119,10 @@ export function isPlainTool(name: string, { text, listing }: ClientSettings): bo
  * Everything but the content, on one line, then the content. Without structured content: clients that get both show their
  * model only that. An answer without content, as one that nothing has changed, stays as it is.
  */
-function plainText(structured: OperationResult): ModelAnswer {
-  const { content, ...others } = structured
+function plainText(structured: OperationResult, fields: Config['mcp']['fields']): ModelAnswer {
+  const { content, status, ...others } = structured
   if (typeof content !== 'string') return { structured }
-  return { text: { head: `${JSON.stringify(others)}\n`, content, known: structured[contentText] } }
+  // A content says that all is well.
+  const head = fields === 'needed' || status === undefined ? others : { status, ...others }
+  return { text: { head: `${JSON.stringify(head)}\n`, content, known: structured[contentText] } }
 }

@@ -5,6 +5,7 @@ import { readTrace } from '../../support/trace-context.ts'
 import { joinPieces } from '../encode-result.ts'
 import { agentIdIn, makeCall } from './caller.ts'
 import { clientIn } from './client-forms.ts'
+import { isMembers, type Members } from './members.ts'
 import type { ToolOperation } from './offered-tools.ts'
 import { createProgress } from './progress.ts'
 import type { McpServerOptions } from './server.ts'
@@ -17,12 +18,10 @@ export interface ToolCall {
   readonly id: RequestId
   readonly operation: ToolOperation
   readonly input: unknown
-  readonly meta: Meta | undefined
+  readonly meta: Members | undefined
   /** JSON of the members of `_meta` that the protocol itself has defined. */
   readonly envelope: string
 }
-
-type Meta = Readonly<Record<string, unknown>>
 
 /** `agentId` comes before the name in `_meta`, `trace` after the one in it. */
 interface Requester extends Pick<Caller, 'agentId' | 'connection' | 'trace'> {
@@ -42,15 +41,15 @@ export function createToolCalls({ operations, call, caller, maxWaitSeconds }: Mc
   return {
     /** Undefined if anything in the message is not as in every call of a tool. */
     read(message: unknown): ToolCall | undefined {
-      if (!isPlain(message)) return undefined
+      if (!isMembers(message)) return undefined
       const { jsonrpc, id, method, params } = message
-      if (method !== 'tools/call' || jsonrpc !== '2.0' || !isToken(id) || !isPlain(params)) return undefined
+      if (method !== 'tools/call' || jsonrpc !== '2.0' || !isToken(id) || !isMembers(params)) return undefined
       if (!hasOnly(message, memberNames) || !hasOnly(params, paramNames)) return undefined
       const { name, arguments: input, _meta: meta } = params
       const operation = byName.get(name as string)
-      if (operation === undefined || !(input === undefined || isPlain(input))) return undefined
+      if (operation === undefined || !(input === undefined || isMembers(input))) return undefined
       if (meta === undefined) return { id, operation, input, meta: undefined, envelope: '' }
-      if (!isPlain(meta) || !(meta['progressToken'] === undefined || isToken(meta['progressToken']))) return undefined
+      if (!isMembers(meta) || !(meta['progressToken'] === undefined || isToken(meta['progressToken']))) return undefined
       return { id, operation, input, meta, envelope: envelopeOf(meta) }
     },
     /**
@@ -133,13 +132,9 @@ export class CancellableRequests {
 const memberNames = ['jsonrpc', 'id', 'method', 'params']
 const paramNames = ['name', 'arguments', '_meta']
 
-function envelopeOf(meta: Meta): string {
+function envelopeOf(meta: Members): string {
   const own = Object.entries(meta).filter(([key]) => key.startsWith('io.modelcontextprotocol/'))
   return own.length === 0 ? '' : JSON.stringify(own)
-}
-
-function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function isToken(value: unknown): value is string | number {

@@ -1,6 +1,7 @@
 // Operations as MCP tools: short descriptions and closed input schemas, one plain object as output schema for clients that ask, results as structured content and as text.
 import { Contention } from '../../../schemas/contention.ts'
 import type { TObject, TSchema } from '../../../schemas/typebox.ts'
+import type { Config } from '../../config/config.ts'
 import { toOperationError } from '../../errors.ts'
 import { contentText, type CallOperation, type OperationResult } from '../../engine/context.ts'
 import { encodeResult, encodeTwice, type Pieces } from '../encode-result.ts'
@@ -15,6 +16,7 @@ import {
   type ModelAnswer,
   type ModelText
 } from './model-answer.ts'
+import { isNeeded } from './needed-fields.ts'
 import { toListedSchema, type JsonObjectSchema } from './listed-schema.ts'
 import type { ToolOperation } from './offered-tools.ts'
 import { toolWords, type ToolWords } from './tool-words.ts'
@@ -51,7 +53,7 @@ export function toTool(operation: ToolOperation, hasOutputSchema: boolean, clien
     description: isPlain && name === 'async_list' ? `${description} ${linesHint}` : description,
     inputSchema: toListedSchema(input, { ...words, ...(isPlain && defaults !== undefined && { defaults }) }),
     // A tool that has one must answer with structured content, which a plain text replaces.
-    ...(hasOutputSchema && !isPlain && { outputSchema: outputSchemaOf(operation) }),
+    ...(hasOutputSchema && !isPlain && { outputSchema: outputSchemaOf(operation, settings.fields) }),
     annotations,
     ...(hasLongAnswers.has(name) && { _meta: { [resultSizeKey]: maxResultChars } })
   }
@@ -82,16 +84,16 @@ const hasLongAnswers: ReadonlySet<string> = new Set([
 const linesHint = 'A line of JSON, then lines by folder.'
 
 /** One plain object that every outcome satisfies. Only `status` is always there, if the envelope has one. */
-function outputSchemaOf({ output, contends, envelope }: Operation): JsonObjectSchema {
+function outputSchemaOf({ output, contends, envelope }: Operation, fields: Config['mcp']['fields']): JsonObjectSchema {
   const outcomes: TObject[] = contends ? [output, Contention, envelope.schema] : [output, envelope.schema]
   const properties: Record<string, TSchema> = {}
   for (const outcome of outcomes) {
     for (const [name, schema] of Object.entries(outcome.properties)) properties[name] ??= schema
   }
   const statuses = outcomes.flatMap(({ properties: own }) => statusesOf(own['status']))
-  if (statuses.includes(undefined)) return plain({ type: 'object', properties })
+  if (statuses.includes(undefined)) return plain({ type: 'object', properties }, fields)
   const status = { type: 'string', enum: statuses, description: 'Outcome: which of the other properties are present.' }
-  return plain({ type: 'object', properties: { ...properties, status }, required: ['status'] })
+  return plain({ type: 'object', properties: { ...properties, status }, required: ['status'] }, fields)
 }
 
 function statusesOf(status: object | undefined): readonly (string | undefined)[] {
@@ -99,9 +101,11 @@ function statusesOf(status: object | undefined): readonly (string | undefined)[]
   return several ?? [only]
 }
 
-/** JSON Schema without TypeBox's symbols. */
-function plain(schema: object): JsonObjectSchema {
-  return JSON.parse(JSON.stringify(schema)) as JsonObjectSchema
+/** JSON Schema without TypeBox's symbols, and without the demand for what is left out over MCP. */
+function plain(schema: object, fields: Config['mcp']['fields']): JsonObjectSchema {
+  return JSON.parse(JSON.stringify(schema), (name, value: unknown) =>
+    name === 'required' && fields === 'needed' && Array.isArray(value) ? value.filter(isNeeded) : value
+  ) as JsonObjectSchema
 }
 
 /** Outcomes that an agent acts on, contention included, are ordinary results. */

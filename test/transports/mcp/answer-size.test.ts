@@ -14,7 +14,7 @@ type Era = keyof typeof eras
 /** Claude Code hides longer answers from its model. */
 const hiddenAbove = 50_000
 const { tools: _, ...shipped } = loadConfig({}).mcp
-const mcp = { ...shipped, tools: ['all', 'undo', 'files'] }
+const mcp = { ...shipped, tools: ['all', 'undo', 'files'], fields: 'all' }
 
 /** Counted with o200k, listings have up to 6 % more tokens than `countTokens` finds. */
 const o200kPerToken = 1.06
