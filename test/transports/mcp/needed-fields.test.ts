@@ -168,7 +168,7 @@ for (const era of ['2026', '2025'] as const) {
     const patches = [{ old_string: 'seconD', new_string: '2' }]
     const update = { path: 'f', expected_hash: hashOf(one), patches }
     t.strictSame((await ann.call('async_update', update)).body['details'], {
-      nearest: { patch: { start_line: 2, end_line: 2, new_content: '2', expected_lines: 'second' } }
+      nearest: { patch: { start_line: 2, end_line: 2, new_content: '2\n', expected_lines: 'second' } }
     })
     const several = [append, missing, { ...missing, path: 'n2' }]
     t.match((await ann.call('async_transaction', { changes: several })).body, {
