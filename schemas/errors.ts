@@ -239,7 +239,10 @@ export type ErrorCode = keyof typeof errorTable
 export const ErrorEnvelope = Type.Object(
   {
     status: Type.Literal('error', { description: 'Always "error".' }),
-    error_code: Type.String({ enum: Object.keys(errorTable), description: 'What went wrong, from the error table.' }),
+    error_code: Type.String({
+      enum: Object.keys(errorTable) as ErrorCode[],
+      description: 'What went wrong, from the error table.'
+    }),
     message: Type.String({ description: 'What happened, to which path, and what to do next.' }),
     path: Type.Optional(Type.String({ description: 'The path as the caller spelt it.' })),
     details: Type.Optional(

@@ -3,12 +3,15 @@
 // usage: node scripts/bundle.mjs <folder to which the sources have been compiled>
 import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { rolldown } from 'rolldown'
 import { compileValidators } from './compile-validators.mjs'
 import { projectRoot } from './prepare.mjs'
 
 const [folder] = process.argv.slice(2)
 const tests = join(projectRoot, 'test')
+/** Not in an image, which has no types. */
+const clientTypes = join(folder, 'scripts/client-types.js')
 const validators = await compileValidators(folder)
 
 const common = {
@@ -50,6 +53,7 @@ const awaiting = {
 
 const modules = await Promise.all([bundleBoard(), bundlePieces()])
 copyApiPage()
+if (existsSync(clientTypes)) await writeTypes()
 await Promise.all([bundleProgram(modules.flat()), existsSync(tests) && bundleTests()])
 
 /** Piscina looks for the start of a thread beside its own file; in the bundle it lies beside what the thread runs. */
@@ -113,6 +117,12 @@ function copyApiPage() {
   const source = join(projectRoot, 'node_modules/@fastify/swagger-ui/static')
   for (const name of ['swagger-ui-bundle.js', 'swagger-ui.css', 'favicon-32x32.png'])
     copyFileSync(join(source, name), join(folder, 'page', name))
+}
+
+/** In place of what tsc has written, which needs all schemas and TypeBox. */
+async function writeTypes() {
+  const { writeClientTypes } = await import(pathToFileURL(clientTypes).href)
+  writeFileSync(join(folder, 'src/client/contract.d.ts'), writeClientTypes())
 }
 
 function modulesOf(output) {

@@ -1,7 +1,7 @@
 // CallError: a call that was answered with a failure, and the facts in that answer.
-import type { OperationName } from '../../schemas/contract.ts'
-import type { ErrorCode, ErrorEnvelope } from '../../schemas/errors.ts'
+import type { ErrorEnvelope } from '../../schemas/errors.ts'
 import type { FileEditingError } from '../../schemas/file-editing.ts'
+import type { ErrorCode, OperationName } from './contract.ts'
 
 /** The content of an envelope. */
 interface Described {
@@ -67,7 +67,7 @@ export function parseJson(text: string): unknown {
 function readEnvelope(body: unknown): Described | undefined {
   if (isErrorEnvelope(body)) {
     const { error_code: code, message, path, details } = body
-    return { code: code as ErrorCode, message, path, details }
+    return { code, message, path, details }
   }
   if (!isFileEditingError(body)) return undefined
   const { code, message, data } = body.error

@@ -1,11 +1,9 @@
 // The typed client: every operation of a server over REST. It runs wherever fetch does and depends on nothing else.
-import type { OperationName } from '../../schemas/contract.ts'
 import { CallError, parseJson } from './call-error.ts'
 import type { CallAnswer, CallInput, Part, PartInput } from './calls.ts'
+import type { OperationName } from './contract.ts'
 
-export type { Contention } from '../../schemas/contention.ts'
-export type { OperationName } from '../../schemas/contract.ts'
-export type { ErrorCode } from '../../schemas/errors.ts'
+export type { Contention, ErrorCode, OperationName } from './contract.ts'
 export type { CallAnswer, CallInput, Part, PartInput } from './calls.ts'
 export { CallError } from './call-error.ts'
 

@@ -15,7 +15,7 @@ import { makeHome } from '../fixtures/home.ts'
 import { startProgram, startServer } from '../fixtures/server.ts'
 import { makeTool } from '../fixtures/tools.ts'
 import { makeTree, type Tree } from '../fixtures/tree.ts'
-import { expected, right, shapes, wrong, wrongLineNumber, wrongLines } from './fixtures/programs.ts'
+import { expected, right, same, shapes, wrong, wrongLineNumber, wrongLines } from './fixtures/programs.ts'
 
 const projectRoot = installed('')
 // Not bin/tsc: the test runner loads a module into every Node, with which Node 20 refuses a program whose name has no extension.
@@ -29,18 +29,17 @@ async function run(command: string, args: readonly string[], cwd: string, enviro
   return (await promisify(execFile)(command, args, { cwd, env })).stdout
 }
 
-/** Packs the package and unpacks it where an install would put it, with the one dependency that its types need. */
+/** Packs the package and unpacks it where an install would put it, beside the types of Node, which a program in Node has. */
 async function install(consumer: Tree): Promise<void> {
   const args = ['pack', '--silent', '--ignore-scripts', '--offline', '--pack-destination', consumer.root]
   const { npmCommand } = (await import(installed('scripts/npm.mjs'))) as { npmCommand: () => [string, ...string[]] }
   const [npm, ...first] = npmCommand()
   const tarball = (await run(npm, [...first, ...args], projectRoot)).trim()
   await run('tar', ['-xzf', tarball], consumer.root)
-  mkdirSync(consumer.path('node_modules/@sinclair'), { recursive: true })
-  mkdirSync(consumer.path('node_modules/@types'))
+  mkdirSync(consumer.path('node_modules/@types'), { recursive: true })
   renameSync(consumer.path('package'), consumer.path('node_modules/async-crud-mcp'))
-  for (const name of ['@sinclair/typebox', '@types/node'])
-    symlinkSync(`${projectRoot}/node_modules/${name}`, consumer.path(`node_modules/${name}`), 'junction')
+  const types = 'node_modules/@types/node'
+  symlinkSync(`${projectRoot}/${types}`, consumer.path(types), 'junction')
 }
 
 // All declarations are checked but the compiler's own.
@@ -59,7 +58,8 @@ const consumer = makeTree(t, {
   'right.mts': right,
   'expected.mts': expected,
   'wrong.mts': wrong,
-  'shapes.mts': shapes
+  'shapes.mts': shapes,
+  'same.mts': same(installed('src/client/client.ts'))
 })
 
 /** @returns each error as `file(line): TScode`, and what else the compiler says as it says it */
@@ -92,6 +92,11 @@ t.test(
     for (const errors of await Promise.all(others)) t.strictSame(errors, [])
   }
 )
+
+t.test('the types of the package are those that the sources derive from the schemas', async (t) => {
+  const options = { ...inNode, skipLibCheck: true, noEmit: true, allowImportingTsExtensions: true, rootDir: '/' }
+  t.strictSame(await compile('same', options, ['same.mts']), [])
+})
 
 t.test('the example of the page does what it says', async (t) => {
   const tree = makeTree(t)
