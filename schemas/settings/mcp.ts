@@ -48,6 +48,12 @@ export const mcp = Type.Object(
       description:
         'Which members an answer over MCP has: "needed" those that a model needs, without what its call has said (path, offset, limit, encoding, the version expected), without times and sizes of a change, and without details that the message of an error has in words; "all" as over REST.'
     }),
+    hashes: Type.String({
+      enum: ['short', 'full'],
+      default: 'short',
+      description:
+        'How an answer over MCP gives the hash of a version: "short" with its first 16 digits, which every input takes for it, "full" with all 64, as REST does.'
+    }),
     text: Type.String({
       enum: ['auto', 'json', 'plain'],
       default: 'auto',

@@ -2,7 +2,6 @@
 import type { Entry } from '../../../schemas/list.ts'
 import type { OperationResult } from '../../engine/context.ts'
 
-const hashDigits = 16
 /** What could be taken for another line, or for another part of one. */
 const odd = /^[\s"]|[\s/]$|[\p{Cc}\u2028\u2029]/u
 
@@ -41,7 +40,7 @@ function toLines(entries: readonly Entry[]): string[] {
 }
 
 function toLine({ type, name_escaped, size_bytes, hash }: Entry, name: string): string {
-  const digits = hash?.slice(hash.indexOf(':') + 1).slice(0, hashDigits)
+  const digits = hash?.slice(hash.indexOf(':') + 1)
   // Of a file the hash tells more than the size, and both are too long for a model.
   const what = type === 'file' ? (hash === undefined ? size_bytes : digits) : type
   return [quoteOdd(name), what, name_escaped === true ? 'not-utf-8' : undefined]

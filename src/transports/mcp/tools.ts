@@ -116,14 +116,14 @@ export interface ToolOutcome {
 
 export async function runTool(
   call: CallOperation,
-  { name, envelope, settings: general }: ToolOperation,
+  { name, envelope, settings: general, shorten }: ToolOperation,
   input: unknown,
   about: Parameters<CallOperation>[2],
   client: string | undefined
 ): Promise<ToolOutcome> {
   const settings = settingsFor(general, client)
   const outcome = (body: OperationResult, isError: boolean): ToolOutcome => ({
-    answer: answerForModel(name, body, { settings, input, isError }),
+    answer: answerForModel(name, shorten(body), { settings, input, isError }),
     isError
   })
   try {
