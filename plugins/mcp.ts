@@ -35,7 +35,6 @@ export default fp<{ config: Config; version: string }>(
       const { createMcpHttp } = await import('../src/transports/mcp/http.ts')
       return createMcpHttp({
         settings: mcp,
-        hasOutputSchemas: mcp.output_schemas,
         call: app.call,
         caller: { transport: 'mcp' },
         version,

@@ -52,7 +52,7 @@ export default fp<Options>(
             sendLine,
             onError,
             operations: offeredTools(mcp),
-            hasOutputSchemas: mcp.output_schemas,
+            settings: mcp,
             call: app.call,
             version,
             listFiles: app.tree.listFiles,

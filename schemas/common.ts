@@ -15,8 +15,8 @@ export const HashOf = (description: string) => Type.String({ pattern: '^sha256:[
 /** Of an input: a version of the file that the call is about. */
 export const VersionOf = (description: string) =>
   Type.String({
-    pattern: '^sha256:[0-9a-f]{12,64}$',
-    description: `${description} "sha256:" and the hex digits of its hash, all 64 or at least the first 12.`
+    pattern: '^(?:sha256:)?[0-9a-f]{12,64}$',
+    description: `${description} "sha256:" and the hex digits of its hash, all 64 or at least the first 12; the digits alone, too.`
   })
 
 /** Of an answer: whole if any version known of the file has it. */

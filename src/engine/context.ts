@@ -40,6 +40,8 @@ export interface Caller {
   readonly maxAnswerChars?: number | undefined
   /** True if the client gets a listing as lines, and not as an object for each entry. */
   readonly takesLines?: boolean | undefined
+  /** Digits of a hash that the client is shown; undefined if it is shown all. */
+  readonly hashDigits?: number | undefined
   /** The client's name for the request (the header Idempotency-Key); `request_id` in the input must not differ. */
   readonly requestId?: string | undefined
   /** The trace that the call belongs to, and the span that asked for it. */

@@ -8,7 +8,9 @@ import type { ListedEntry } from '../engine/files/list-directory.ts'
 import { toSearch } from '../engine/files/glob/list-pattern.ts'
 import { showName, toBytes, toName } from '../engine/files/raw-name.ts'
 import { OperationError } from '../errors.ts'
-import type { OperationContext } from '../engine/context.ts'
+import type { Caller, OperationContext } from '../engine/context.ts'
+import { firstDigits } from '../support/hash-digits.ts'
+import { toFolderLine, toListingLine } from './listing-line.ts'
 import { countSteps } from '../engine/progress.ts'
 import { defineOperation, pathErrors } from './definition/define.ts'
 import { glanceAt } from './change/file-version.ts'
@@ -52,8 +54,8 @@ async function list(input: ListInput, context: OperationContext): Promise<Static
   })
   steps?.expect(found.entries.length)
   const entries: Entry[] = []
-  const { maxAnswerChars = Infinity, takesLines = false } = context.caller
-  const charsOf = createMeter(takesLines)
+  const { maxAnswerChars = Infinity } = context.caller
+  const charsOf = createMeter(context.caller)
   let left = maxAnswerChars - otherChars
   let { lastName } = found
   for (const [index, entry] of found.entries.entries()) {
@@ -84,29 +86,22 @@ async function list(input: ListInput, context: OperationContext): Promise<Static
 }
 
 /** What entries take of an answer. In lines a folder is named once for the entries in it that follow each other. */
-function createMeter(takesLines: boolean): (entry: Entry) => number {
-  let folder = ''
+function createMeter({ takesLines = false, hashDigits = Infinity }: Caller): (entry: Entry) => number {
+  let before = ''
   return (entry) => {
-    if (!takesLines) return JSON.stringify(entry).length + 1
-    const { name, type, size_bytes = type, hash } = entry
-    const end = type === 'directory' ? name.length : name.lastIndexOf('/')
-    const before = folder
-    folder = name.slice(0, Math.max(0, end))
-    const heading = folder === before ? 0 : JSON.stringify(folder).length + markChars
-    if (type === 'directory') return heading
-    return (
-      heading +
-      JSON.stringify(name.slice(end + 1)).length +
-      markChars +
-      (hash === undefined ? String(size_bytes).length : hashDigits)
-    )
+    const shown = { ...entry, ...(entry.hash && { hash: firstDigits(entry.hash, hashDigits) }) }
+    if (!takesLines) return JSON.stringify(shown).length + 1
+    const { folder, line } = toListingLine(shown)
+    const heading = folder === before ? 0 : charsOfLine(toFolderLine(folder))
+    before = folder
+    return heading + (line === undefined ? 0 : charsOfLine(` ${line}`))
   }
 }
 
-/** Blanks, and the end of a line as JSON writes it. */
-const markChars = 4
-/** Of a hash, in lines. */
-const hashDigits = 16
+/** With its end as JSON writes it, which takes as much as the quotes. */
+function charsOfLine(line: string): number {
+  return JSON.stringify(line).length
+}
 
 function toEntry({ name, type, stat }: ListedEntry, hash: string | null | undefined): Entry {
   const shown = showName(name)

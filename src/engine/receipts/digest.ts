@@ -1,5 +1,6 @@
 // Whether two calls with one request_id ask for the same: a digest of the operation and its input, whatever the order of its keys.
 import { createHash, hash as hashAtOnce, type Hash } from 'node:crypto'
+import { firstDigits, withAlgorithm } from '../../support/hash-digits.ts'
 import { largeBytes, largeTurn, pieceBytes } from '../../support/large-work.ts'
 import { cutPlace } from '../../support/cut-text.ts'
 
@@ -26,9 +27,9 @@ export async function digestOf(operation: string, input: object, without: readon
   return hash.update(short).digest('base64url')
 }
 
-/** Inputs that name a version: by as many digits of its hash as the caller likes, and by 12 at least. */
+/** Inputs that name a version: by as many digits of its hash as the caller likes, and by this many at least. */
 const versionNames: ReadonlySet<string> = new Set(['expected_hash', 'hash'])
-const versionLength = 'sha256:'.length + 12
+const versionDigits = 12
 
 function add(pieces: string[], value: unknown, depth: number): void {
   if (typeof value === 'string') pieces.push(`"${value.length};`, value)
@@ -47,7 +48,7 @@ function addObject(pieces: string[], value: object, depth: number): void {
   pieces.push(`{${entries.length};`)
   for (const [name, item] of entries) {
     pieces.push(`"${name.length};${name}`)
-    add(pieces, versionNames.has(name) && typeof item === 'string' ? item.slice(0, versionLength) : item, depth)
+    add(pieces, versionNames.has(name) && typeof item === 'string' ? firstDigits(withAlgorithm(item), versionDigits) : item, depth)
   }
 }
 

@@ -2,6 +2,7 @@
 import { dirname, resolve } from 'node:path'
 import type { OperationContext } from '../../engine/context.ts'
 import { OperationError } from '../../errors.ts'
+import { isWhole, withAlgorithm } from '../../support/hash-digits.ts'
 
 type Known = Pick<OperationContext, 'history' | 'reads'>
 
@@ -13,7 +14,6 @@ interface NamedFile {
   readonly current?: string | undefined
 }
 
-const wholeLength = 'sha256:'.length + 64
 const maxShown = 5
 
 /**
@@ -21,8 +21,9 @@ const maxShown = 5
  * @returns the whole hash; what was given if no version that is known of the file begins so
  * @throws OperationError INVALID_REQUEST if several do
  */
-export function wholeHash(given: string, { path, canonicalPath, current }: NamedFile, context: Known): string {
-  if (given.length === wholeLength) return given
+export function wholeHash(named: string, { path, canonicalPath, current }: NamedFile, context: Known): string {
+  const given = withAlgorithm(named)
+  if (isWhole(given)) return given
   const fitting = new Set<string>()
   if (current?.startsWith(given) === true) fitting.add(current)
   for (const hash of knownHashes(canonicalPath, context)) if (hash.startsWith(given)) fitting.add(hash)

@@ -6,6 +6,7 @@ import type { TObject } from '../../../schemas/typebox.ts'
 import type { OperationError } from '../../errors.ts'
 import { timestamp } from '../../support/timestamp.ts'
 import { beginningOf } from '../../support/cut-text.ts'
+import { firstDigits } from '../../support/hash-digits.ts'
 
 /** The known facts of the failed call. */
 export interface FailedCall {
@@ -65,8 +66,10 @@ function bareError(error: OperationError, { operation, input }: FailedCall): Fil
 
 /** FES has one line of text for what other answers give in `details`. */
 function meaningOf({ code, details }: OperationError): string {
-  const { applied, ...facts } = details ?? {}
-  return applied === true ? `The change was made. ${JSON.stringify({ applied, ...facts })}` : errorTable[code].meaning
+  const { applied, hash, ...others } = details ?? {}
+  if (applied !== true) return errorTable[code].meaning
+  const facts = { applied, ...(typeof hash === 'string' && { hash: firstDigits(hash) }), ...others }
+  return `The change was made. ${JSON.stringify(facts)}`
 }
 
 /** Advice of these operations if the message speaks of others, or of their parameters: they see other files and take no encoding. */

@@ -128,7 +128,7 @@ function shorten(data: unknown): string {
 }
 
 function patternHint(pattern: string): string {
-  if (pattern.startsWith('^sha256:'))
+  if (pattern.includes('sha256:'))
     return 'must be "sha256:" followed by 64 lower-case hex digits, or at least the first 12 of them, as an earlier answer gave it'
   if (pattern.startsWith('^[a-zA-Z0-9._-]'))
     return 'must be the name of a file directly in the folder, of letters, digits, ".", "_" and "-" (async_read and async_update take any path)'

@@ -4,6 +4,7 @@ import type { OperationContext } from '../../engine/context.ts'
 import { compilePathGlob } from '../../engine/files/glob/glob.ts'
 import { external } from '../../engine/versions/history.ts'
 import { OperationError } from '../../errors.ts'
+import { firstDigits } from '../../support/hash-digits.ts'
 import type { Lineage, LineageChange } from './lineages.ts'
 
 export type Choice = (change: LineageChange) => boolean
@@ -45,7 +46,7 @@ export function requireKnown({ versions }: UndoInput, lineages: readonly Lineage
   )
   const lost = versions.find(({ path, hash }) => !known.has(keyOf(files.resolve(path, 'entry').path, hash)))
   if (lost === undefined) return
-  const message = `No change is known that made ${lost.hash} of ${lost.path}: it is no longer kept (crud.max_file_versions, crud.max_history_bytes, crud.max_history_age_days), or was there when the file was first read. Nothing was changed. async_history with path ${lost.path} shows the versions that are kept.`
+  const message = `No change is known that made ${firstDigits(lost.hash)} of ${lost.path}: it is no longer kept (crud.max_file_versions, crud.max_history_bytes, crud.max_history_age_days), or was there when the file was first read. Nothing was changed. async_history with path ${lost.path} shows the versions that are kept.`
   throw new OperationError('VERSION_NOT_KEPT', message, { path: lost.path })
 }
 

@@ -2,7 +2,6 @@
 import { toNodeHandler } from '@modelcontextprotocol/node'
 import { createMcpHandler, isLegacyRequest, type McpHandlerRequestOptions } from '@modelcontextprotocol/server'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Config } from '../../config/config.ts'
 import { createChosenTools } from './chosen-tools.ts'
 import { createScope, takeDirectly } from './direct-http.ts'
 import { refuseMessage, toFullMessage } from './full-message.ts'
@@ -13,8 +12,6 @@ import { createMcpServer, type McpServerOptions } from './server.ts'
 import { createToolCalls } from './tool-call.ts'
 
 export interface McpHttpOptions extends McpSessionsOptions, Omit<McpServerOptions, 'operations'> {
-  /** They name the tools for an address that names none. */
-  readonly settings: Config['mcp']
   /** Streams of `subscriptions/listen` at once. */
   readonly maxListeners: number
 }

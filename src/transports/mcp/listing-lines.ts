@@ -1,9 +1,7 @@
-// A listing as a model gets it: one line of JSON, then the entries grouped by folder, each with its name and its size in bytes or, if asked for, the beginning of its hash.
+// A listing as a model gets it: one line of JSON, then a line for each entry, grouped by folder.
 import type { Entry } from '../../../schemas/list.ts'
 import type { OperationResult } from '../../engine/context.ts'
-
-/** What could be taken for another line, or for another part of one. */
-const odd = /^[\s"]|[\s/]$|[\p{Cc}\u2028\u2029]/u
+import { toFolderLine, toListingLine } from '../../operations/listing-line.ts'
 
 /** @param isIgnoredByDefault whether the model has not said if it wants what Git ignores */
 export function listingLines(structured: OperationResult, isIgnoredByDefault: boolean) {
@@ -27,27 +25,11 @@ function toLines(entries: readonly Entry[]): string[] {
     return known
   }
   for (const entry of entries) {
-    if (entry.type === 'directory') {
-      groupOf(`${entry.name}/`)
-      continue
-    }
-    const cut = entry.name.lastIndexOf('/') + 1
-    groupOf(entry.name.slice(0, cut)).push(toLine(entry, entry.name.slice(cut)))
+    const { folder, line } = toListingLine(entry)
+    const group = groupOf(folder)
+    if (line !== undefined) group.push(line)
   }
   return [...groups].flatMap(([folder, lines]) =>
-    folder === '' ? lines : [quoteOdd(folder.slice(0, -1), '/'), ...lines.map((line) => ` ${line}`)]
+    folder === '' ? lines : [toFolderLine(folder), ...lines.map((line) => ` ${line}`)]
   )
-}
-
-function toLine({ type, name_escaped, size_bytes, hash }: Entry, name: string): string {
-  const digits = hash?.slice(hash.indexOf(':') + 1)
-  // Of a file the hash tells more than the size, and both are too long for a model.
-  const what = type === 'file' ? (hash === undefined ? size_bytes : digits) : type
-  return [quoteOdd(name), what, name_escaped === true ? 'not-utf-8' : undefined]
-    .filter((part) => part !== undefined)
-    .join(' ')
-}
-
-function quoteOdd(name: string, end = ''): string {
-  return odd.test(name) ? JSON.stringify(name + end) : name + end
 }

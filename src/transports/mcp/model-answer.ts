@@ -6,6 +6,7 @@ import { itemsThatFit } from '../../operations/answer-size.ts'
 import { textFor, type TextForm } from './client-forms.ts'
 import { listingLines } from './listing-lines.ts'
 import { neededFields } from './needed-fields.ts'
+import { withHashes } from './short-hashes.ts'
 import { toolWords } from './tool-words.ts'
 
 /**
@@ -105,7 +106,8 @@ export function askedByModel(name: string, input: unknown, facts: ModelFacts): u
 
 export function answerForModel(name: string, body: OperationResult, facts: ModelFacts): ModelAnswer {
   const { settings, input } = facts
-  const answer = { structured: settings.fields === 'needed' ? neededFields(name, body, input) : body }
+  const needed = settings.fields === 'needed' ? neededFields(name, body, input) : body
+  const answer = { structured: withHashes(needed, settings) }
   return forms[name]?.answer?.(answer, facts) ?? answer
 }
 

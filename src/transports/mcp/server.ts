@@ -1,6 +1,7 @@
 // An MCP server over the operations: lists them as tools, calls them with the caller's identity, signal and progress.
-import { Server, type ServerContext } from '@modelcontextprotocol/server'
+import { ProtocolError, Server, type ServerContext } from '@modelcontextprotocol/server'
 import { OperationError } from '../../errors.ts'
+import type { Config } from '../../config/config.ts'
 import type { CallOperation } from '../../engine/context.ts'
 import { agentOperations } from '../../operations/index.ts'
 import { suggest } from '../../support/suggest.ts'
@@ -10,6 +11,7 @@ import { clientIn } from './client-forms.ts'
 import type { ToolOperation } from './offered-tools.ts'
 import { listResources, readResource, resourceTemplates, toProtocolError, type ListFiles } from './resources.ts'
 import type { ResourceUpdates } from './resource-updates.ts'
+import { withHashes } from './short-hashes.ts'
 import { createSubscriptions } from './subscriptions.ts'
 import { runTool, toTool, toToolResult, type Tool } from './tools.ts'
 import { beginningOf } from '../../support/cut-text.ts'
@@ -22,8 +24,8 @@ export interface ServerFacts {
 }
 
 export interface McpServerOptions extends ServerFacts, CallDefaults {
-  /** True if they are listed with the schemas of their answers, even if the client does not ask for these. */
-  readonly hasOutputSchemas: boolean
+  /** They name the tools for an address that names none. */
+  readonly settings: Config['mcp']
   readonly call: CallOperation
   readonly listFiles: ListFiles
   readonly updates: ResourceUpdates
@@ -57,7 +59,7 @@ export function createMcpServer(options: McpServerOptions, link: ClientLink = {}
   const server = createBareServer(options)
   server.setRequestHandler('tools/list', (_request, { mcpReq }) => {
     const { tools, withOutputs } = listingOf(operations)
-    const hasOutputs = options.hasOutputSchemas || mcpReq._meta?.[outputSchemasKey] === true
+    const hasOutputs = options.settings.output_schemas || mcpReq._meta?.[outputSchemasKey] === true
     return { tools: hasOutputs ? withOutputs(clientOf(server, mcpReq._meta)) : tools }
   })
   server.setRequestHandler('tools/call', async ({ params }, context) => {
@@ -74,11 +76,11 @@ export function createMcpServer(options: McpServerOptions, link: ClientLink = {}
 function serveResources(server: Server, options: McpServerOptions): void {
   server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates }))
   server.setRequestHandler('resources/list', async ({ params }) =>
-    orProtocolError(listResources(options.listFiles, params?.cursor))
+    orProtocolError(listResources(options.listFiles, params?.cursor), options)
   )
   server.setRequestHandler('resources/read', async ({ params: { uri } }, context) => {
     const read = (path: string) => options.call('async_read', { path }, callOf(options, context))
-    return orProtocolError(readResource(uri, read), uri)
+    return orProtocolError(readResource(uri, read), options, uri)
   })
 }
 
@@ -96,7 +98,7 @@ function serveSubscriptions(server: Server, options: McpServerOptions, link: Cli
   })
   onRenewal?.(subscriptions.renew)
   server.setRequestHandler('resources/subscribe', async ({ params: { uri } }) => {
-    await orProtocolError(subscriptions.subscribe([uri]), uri)
+    await orProtocolError(subscriptions.subscribe([uri]), options, uri)
     return {}
   })
   server.setRequestHandler('resources/unsubscribe', ({ params: { uri } }) => {
@@ -106,11 +108,16 @@ function serveSubscriptions(server: Server, options: McpServerOptions, link: Cli
   server.onclose = subscriptions.close
 }
 
-async function orProtocolError<Result>(answer: Promise<Result>, uri?: string): Promise<Result> {
+async function orProtocolError<Result>(
+  answer: Promise<Result>,
+  { settings }: McpServerOptions,
+  uri?: string
+): Promise<Result> {
   try {
-    return await answer
+    return withHashes(await answer, settings)
   } catch (error) {
-    throw toProtocolError(error, uri)
+    const { code, message, data } = toProtocolError(error, uri)
+    throw new ProtocolError(code, message, withHashes(data, settings))
   }
 }
 

@@ -6,6 +6,7 @@ import { toOperationError } from '../../errors.ts'
 import { contentText, type CallOperation, type OperationResult } from '../../engine/context.ts'
 import { encodeResult, encodeTwice, type Pieces } from '../encode-result.ts'
 import { isLarge } from '../../support/encode-large.ts'
+import { shortDigits } from '../../support/hash-digits.ts'
 import { largeTurn } from '../../support/large-work.ts'
 import type { Operation } from '../../operations/definition/define.ts'
 import {
@@ -13,12 +14,14 @@ import {
   askedByModel,
   isPlainTool,
   settingsFor,
+  type ClientSettings,
   type ModelAnswer,
   type ModelText
 } from './model-answer.ts'
 import { isNeeded } from './needed-fields.ts'
 import { toListedSchema, type JsonObjectSchema } from './listed-schema.ts'
 import type { ToolOperation } from './offered-tools.ts'
+import { schemaWithHashes } from './short-hashes.ts'
 import { toolWords, type ToolWords } from './tool-words.ts'
 
 export interface Tool {
@@ -53,7 +56,7 @@ export function toTool(operation: ToolOperation, hasOutputSchema: boolean, clien
     description: isPlain && name === 'async_list' ? `${description} ${linesHint}` : description,
     inputSchema: toListedSchema(input, { ...words, ...(isPlain && defaults !== undefined && { defaults }) }),
     // A tool that has one must answer with structured content, which a plain text replaces.
-    ...(hasOutputSchema && !isPlain && { outputSchema: outputSchemaOf(operation, settings.fields) }),
+    ...(hasOutputSchema && !isPlain && { outputSchema: outputSchemaOf(operation, settings) }),
     annotations,
     ...(hasLongAnswers.has(name) && { _meta: { [resultSizeKey]: maxResultChars } })
   }
@@ -84,16 +87,16 @@ const hasLongAnswers: ReadonlySet<string> = new Set([
 const linesHint = 'A line of JSON, then lines by folder.'
 
 /** One plain object that every outcome satisfies. Only `status` is always there, if the envelope has one. */
-function outputSchemaOf({ output, contends, envelope }: Operation, fields: Config['mcp']['fields']): JsonObjectSchema {
+function outputSchemaOf({ output, contends, envelope }: Operation, settings: ClientSettings): JsonObjectSchema {
   const outcomes: TObject[] = contends ? [output, Contention, envelope.schema] : [output, envelope.schema]
   const properties: Record<string, TSchema> = {}
   for (const outcome of outcomes) {
     for (const [name, schema] of Object.entries(outcome.properties)) properties[name] ??= schema
   }
   const statuses = outcomes.flatMap(({ properties: own }) => statusesOf(own['status']))
-  if (statuses.includes(undefined)) return plain({ type: 'object', properties }, fields)
+  if (statuses.includes(undefined)) return plain({ type: 'object', properties }, settings)
   const status = { type: 'string', enum: statuses, description: 'Outcome: which of the other properties are present.' }
-  return plain({ type: 'object', properties: { ...properties, status }, required: ['status'] }, fields)
+  return plain({ type: 'object', properties: { ...properties, status }, required: ['status'] }, settings)
 }
 
 function statusesOf(status: object | undefined): readonly (string | undefined)[] {
@@ -102,9 +105,9 @@ function statusesOf(status: object | undefined): readonly (string | undefined)[]
 }
 
 /** JSON Schema without TypeBox's symbols, and without the demand for what is left out over MCP. */
-function plain(schema: object, fields: Config['mcp']['fields']): JsonObjectSchema {
-  return JSON.parse(JSON.stringify(schema), (name, value: unknown) =>
-    name === 'required' && fields === 'needed' && Array.isArray(value) ? value.filter(isNeeded) : value
+function plain(schema: object, settings: ClientSettings): JsonObjectSchema {
+  return JSON.parse(schemaWithHashes(JSON.stringify(schema), settings), (name, value: unknown) =>
+    name === 'required' && settings.fields === 'needed' && Array.isArray(value) ? value.filter(isNeeded) : value
   ) as JsonObjectSchema
 }
 
@@ -116,14 +119,14 @@ export interface ToolOutcome {
 
 export async function runTool(
   call: CallOperation,
-  { name, envelope, settings: general, shorten }: ToolOperation,
+  { name, envelope, settings: general }: ToolOperation,
   input: unknown,
   about: Parameters<CallOperation>[2],
   client: string | undefined
 ): Promise<ToolOutcome> {
   const settings = settingsFor(general, client)
   const outcome = (body: OperationResult, isError: boolean): ToolOutcome => ({
-    answer: answerForModel(name, shorten(body), { settings, input, isError }),
+    answer: answerForModel(name, body, { settings, input, isError }),
     isError
   })
   try {
@@ -131,7 +134,8 @@ export async function runTool(
     const caller = {
       ...about.caller,
       maxAnswerChars: settings.answer_chars,
-      takesLines: settings.listing === 'compact'
+      takesLines: settings.listing === 'compact',
+      hashDigits: settings.hashes === 'short' ? shortDigits : undefined
     }
     const body = await call(name, asked, { ...about, caller })
     // To encode it is the next step.

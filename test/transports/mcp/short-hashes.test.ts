@@ -1,7 +1,7 @@
 // Over MCP answers give 16 digits of a hash, and inputs take them; content stays as it is. REST gives all 64.
 import t, { type Test } from 'tap'
 import { operations } from '../../../src/operations/index.ts'
-import { createShortener } from '../../../src/transports/mcp/short-hashes.ts'
+import { withHashes } from '../../../src/transports/mcp/short-hashes.ts'
 import { connect, type Answer, type TestClient } from '../../fixtures/clients.ts'
 import { startServer } from '../../fixtures/server.ts'
 import { hashOf, makeTree } from '../../fixtures/tree.ts'
@@ -89,7 +89,7 @@ t.test('mcp.hashes full gives all 64 digits, as REST does whatever the setting',
 t.test('every place at which a schema has a hash is shortened', async (t) => {
   for (const operation of operations) {
     const answer = sampleOf(operation.output as Schema) as Answer
-    const shortened = createShortener(operation)(answer)
+    const shortened = withHashes(answer, { hashes: 'short' })
     t.notMatch(JSON.stringify(shortened), whole, operation.name)
     if (JSON.stringify(answer).includes('sha256:')) t.match(JSON.stringify(shortened), digits('x'), operation.name)
   }
