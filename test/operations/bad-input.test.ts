@@ -61,7 +61,7 @@ const cases: [string, object, keyof typeof errorTable, RegExp?][] = [
     'INVALID_REQUEST',
     /64 lower-case hex/
   ],
-  ['async_update', { path: 'f', expected_hash: hash.slice(7), content: '' }, 'INVALID_REQUEST'],
+  ['async_update', { path: 'f', expected_hash: hash.slice(7, 7 + 11), content: '' }, 'INVALID_REQUEST'],
   ['async_update', { path: 'f', expected_hash: hash.slice(0, 'sha256:'.length + 11), content: '' }, 'INVALID_REQUEST'],
   ['async_update', { path: 'f', expected_hash: hash }, 'CONTENT_OR_PATCHES_REQUIRED'],
   ['async_update', { path: 'f', expected_hash: hash, content: '', patches: [patch] }, 'INVALID_REQUEST'],

@@ -48,7 +48,11 @@ function addObject(pieces: string[], value: object, depth: number): void {
   pieces.push(`{${entries.length};`)
   for (const [name, item] of entries) {
     pieces.push(`"${name.length};${name}`)
-    add(pieces, versionNames.has(name) && typeof item === 'string' ? firstDigits(withAlgorithm(item), versionDigits) : item, depth)
+    add(
+      pieces,
+      versionNames.has(name) && typeof item === 'string' ? firstDigits(withAlgorithm(item), versionDigits) : item,
+      depth
+    )
   }
 }
 

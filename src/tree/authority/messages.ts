@@ -1,4 +1,4 @@
-// What the processes of one tree say to each other, one JSON text a line. Version 3.
+// What the processes of one tree say to each other, one JSON text a line. Version 4.
 import type { LockListQuery } from '../../../schemas/lock-list.ts'
 import type { Member } from '../state/state-file.ts'
 import type { ErrorOnWire } from '../../errors.ts'
@@ -7,7 +7,7 @@ import type { Progress } from '../../engine/progress.ts'
 import type { TreeEvent } from '../../engine/events/tree-event.ts'
 
 /** Increases with every change that an older process would misunderstand. */
-export const protocol = 3
+export const protocol = 4
 
 export interface Hello {
   readonly type: 'hello'

@@ -7,7 +7,7 @@ import { connect, type TestClient } from '../../fixtures/clients.ts'
 import { isFull, lengthOf } from '../../fixtures/length.ts'
 import { patient, runHook } from '../../fixtures/run-hook.ts'
 import { startProgram } from '../../fixtures/server.ts'
-import { hashOf, makeTree, type Tree } from '../../fixtures/tree.ts'
+import { hashOf, makeTree, shortHashOf, type Tree } from '../../fixtures/tree.ts'
 import { until } from '../../fixtures/until.ts'
 
 const environment = { ASYNC_CRUD_MCP_LOCKS__NATIVE_EDIT_SECONDS: '60' }
@@ -256,6 +256,6 @@ t.test(
       [],
       'each version has its author'
     )
-    t.equal((await agent.call('async_status', { path: 'shared.txt' }))['hash'], hashOf(tree.bytes('shared.txt')))
+    t.equal((await agent.call('async_status', { path: 'shared.txt' }))['hash'], shortHashOf(tree.bytes('shared.txt')))
   }
 )

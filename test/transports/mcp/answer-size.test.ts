@@ -6,7 +6,7 @@ import { connect as connectRest, connectLegacy, connectModern, type Answer } fro
 import { argsFor, legacyHandshake } from '../../fixtures/rpc.ts'
 import { startServer } from '../../fixtures/server.ts'
 import { startStdio } from '../../fixtures/stdio.ts'
-import { hashOf, makeTree, type Tree } from '../../fixtures/tree.ts'
+import { hashOf, makeTree, shortHashOf, type Tree } from '../../fixtures/tree.ts'
 
 const eras = { '2026': connectModern, '2025': connectLegacy }
 type Era = keyof typeof eras
@@ -84,7 +84,7 @@ async function readAll(read: (input: object) => Promise<Answer>, input: object) 
 for (const era of ['2026', '2025'] as const) {
   t.test(`${era}: a long file comes in parts that clients show, and is seen when all have come`, async (t) => {
     const { read, rest } = await scene(t, era, { f: long }, {}, 'ann')
-    const hash = hashOf(long).slice(0, 'sha256:'.length + 16)
+    const hash = shortHashOf(long)
     const first = await read({ path: 'f' })
     t.match(first, { hash, total_lines: 3_000, message: /^These are lines 1 to \d+ of 3000.* offset \d+\.$/ })
     t.equal(first['lines_returned'], first['next_offset'])

@@ -97,7 +97,7 @@ async function connectStdio(t: Test, era: Era, root: string): Promise<ResourceCl
   const parameters = {
     command: process.execPath,
     args: [programPath, '--transport', 'stdio', '--dir', root],
-    env: { ASYNC_CRUD_MCP_CONFIG: '' },
+    env: { ASYNC_CRUD_MCP_CONFIG: '', ASYNC_CRUD_MCP_MCP__HASHES: 'full' },
     stderr: 'ignore' as const
   }
   if (era === '2026') {

@@ -4,9 +4,8 @@ import { operations } from '../../../src/operations/index.ts'
 import { withHashes } from '../../../src/transports/mcp/short-hashes.ts'
 import { connect, type Answer, type TestClient } from '../../fixtures/clients.ts'
 import { startServer } from '../../fixtures/server.ts'
-import { hashOf, makeTree } from '../../fixtures/tree.ts'
+import { hashOf, makeTree, shortHashOf } from '../../fixtures/tree.ts'
 
-const digits = (text: string) => hashOf(text).slice(0, 'sha256:'.length + 16)
 const whole = /sha256:[0-9a-f]{17}/
 /** Looks like hashes, and is text of a file. */
 const one = `hash: ${hashOf('x')}\nsecond\nthird\n`
@@ -33,48 +32,52 @@ for (const transport of ['mcp-2025', 'mcp-2026'] as const)
     const { tree, ann, bob } = await start(t, 'short', transport)
     const path = 'a.txt'
     const read = await short(t, ann, 'async_read', { path })
-    t.match(read, { hash: digits(one), content: one })
+    t.match(read, { hash: shortHashOf(one), content: one })
     t.equal(read['content'], one, 'content is never shortened')
     t.match(await short(t, ann, 'async_read', { path, known_hash: read['hash'] }), { not_modified: true })
     const theirs = await short(t, bob, 'async_update', { path, expected_hash: read['hash'], content: two })
-    t.match(theirs, { previous_hash: digits(one), hash: digits(two) })
+    t.match(theirs, { previous_hash: shortHashOf(one), hash: shortHashOf(two) })
     const late = await short(t, ann, 'async_update', { path, expected_hash: read['hash'], content: three })
     t.match(late, {
       status: 'contention',
       base_known: true,
-      expected_hash: digits(one),
-      current_hash: digits(two)
+      expected_hash: shortHashOf(one),
+      current_hash: shortHashOf(two)
     })
     const batch = await short(t, ann, 'async_batch_update', {
       files: [{ path, expected_hash: late['current_hash'], content: three }]
     })
-    t.match(batch, { results: [{ hash: digits(three) }] })
-    const stale = { operation: 'update', path, expected_hash: digits(one), content: one }
+    t.match(batch, { results: [{ hash: shortHashOf(three) }] })
+    const stale = { operation: 'update', path, expected_hash: shortHashOf(one), content: one }
     t.match(await short(t, ann, 'async_transaction', { changes: [stale] }), {
-      contentions: [{ expected_hash: digits(one), current_hash: digits(three) }]
+      contentions: [{ expected_hash: shortHashOf(one), current_hash: shortHashOf(three) }]
     })
     const failed = await short(t, ann, 'async_transaction', {
-      changes: [stale, { operation: 'update', path: 'none', expected_hash: digits(one), content: one }]
+      changes: [stale, { operation: 'update', path: 'none', expected_hash: shortHashOf(one), content: one }]
     })
-    t.match(failed, { error_code: 'FILE_NOT_FOUND', details: { contentions: [{ current_hash: digits(three) }] } })
+    t.match(failed, { error_code: 'FILE_NOT_FOUND', details: { contentions: [{ current_hash: shortHashOf(three) }] } })
     const noticed = await short(t, bob, 'async_status', {})
-    t.match(noticed, { notices: [{ path, hash: digits(three), known_hash: digits(two) }] })
+    t.match(noticed, { notices: [{ path, hash: shortHashOf(three), known_hash: shortHashOf(two) }] })
     const history = await short(t, ann, 'async_history', { path })
-    t.match(history, { versions: [{ hash: digits(three), previous_hash: digits(two) }, {}, { hash: digits(one) }] })
-    t.match(await short(t, ann, 'async_diff', { path, from_hash: digits(one), to_hash: digits(two) }), {
-      from_hash: digits(one),
-      to_hash: digits(two)
+    t.match(history, {
+      versions: [{ hash: shortHashOf(three), previous_hash: shortHashOf(two) }, {}, { hash: shortHashOf(one) }]
     })
-    t.match(await short(t, ann, 'async_blame', { path }), { ranges: [{}, { hash: digits(three) }] })
-    t.match(await short(t, ann, 'async_undo', { versions: [{ path, hash: digits(three) }] }), {
-      files: [{ previous_hash: digits(three), hash: digits(two) }]
+    t.match(await short(t, ann, 'async_diff', { path, from_hash: shortHashOf(one), to_hash: shortHashOf(two) }), {
+      from_hash: shortHashOf(one),
+      to_hash: shortHashOf(two)
     })
-    t.match(await short(t, ann, 'async_restore', { path, hash: digits(one), expected_hash: digits(two) }), {
-      hash: digits(one)
+    t.match(await short(t, ann, 'async_blame', { path }), { ranges: [{}, { hash: shortHashOf(three) }] })
+    t.match(await short(t, ann, 'async_undo', { versions: [{ path, hash: shortHashOf(three) }] }), {
+      files: [{ previous_hash: shortHashOf(three), hash: shortHashOf(two) }]
+    })
+    t.match(await short(t, ann, 'async_restore', { path, hash: shortHashOf(one), expected_hash: shortHashOf(two) }), {
+      hash: shortHashOf(one)
     })
     const list = await short(t, ann, 'async_list', { path: '.', include_hashes: true })
-    t.match(list, { entries: [{ name: path, hash: digits(one) }] })
-    t.match(await short(t, ann, 'async_delete', { path, expected_hash: digits(one) }), { deleted_hash: digits(one) })
+    t.match(list, { entries: [{ name: path, hash: shortHashOf(one) }] })
+    t.match(await short(t, ann, 'async_delete', { path, expected_hash: shortHashOf(one) }), {
+      deleted_hash: shortHashOf(one)
+    })
     t.strictSame(tree.all(), [])
   })
 
@@ -91,7 +94,7 @@ t.test('every place at which a schema has a hash is shortened', async (t) => {
     const answer = sampleOf(operation.output as Schema) as Answer
     const shortened = withHashes(answer, { hashes: 'short' })
     t.notMatch(JSON.stringify(shortened), whole, operation.name)
-    if (JSON.stringify(answer).includes('sha256:')) t.match(JSON.stringify(shortened), digits('x'), operation.name)
+    if (JSON.stringify(answer).includes('sha256:')) t.match(JSON.stringify(shortened), shortHashOf('x'), operation.name)
   }
 })
 

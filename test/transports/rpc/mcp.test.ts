@@ -11,7 +11,7 @@ import type { Answer } from '../../fixtures/clients.ts'
 import { argsFor } from '../../fixtures/rpc.ts'
 import { programPath } from '../../fixtures/server.ts'
 import type { Message } from '../../fixtures/stdio.ts'
-import { hashOf, makeTree } from '../../fixtures/tree.ts'
+import { makeTree, shortHashOf } from '../../fixtures/tree.ts'
 
 interface McpClient {
   readonly names: readonly string[]
@@ -90,14 +90,14 @@ for (const [era, connect] of Object.entries(eras)) {
       client.names,
       agentOperations.map(({ name }) => name)
     )
-    t.match(await client.callTool('async_read', { path: 'f' }), { structuredContent: { hash: hashOf('one\n') } })
+    t.match(await client.callTool('async_read', { path: 'f' }), { structuredContent: { hash: shortHashOf('one\n') } })
     t.match(await client.callPlain('edit_file', { name: 'f', append: 'two' }), {
       jsonrpc: '2.0',
       result: { success: true }
     })
     t.match(
-      await client.callTool('async_update', { path: 'f', expected_hash: hashOf('one\n'), content: 'x' }),
-      { structuredContent: { status: 'contention', current_hash: hashOf('one\ntwo\n') } },
+      await client.callTool('async_update', { path: 'f', expected_hash: shortHashOf('one\n'), content: 'x' }),
+      { structuredContent: { status: 'contention', current_hash: shortHashOf('one\ntwo\n') } },
       'the tool learns what the plain call has changed'
     )
     t.match(await client.callTool('read_file', { name: '..' }), {
