@@ -112,7 +112,8 @@ export const errorTable = {
     httpStatus: 400,
     jsonRpcCode: invalidParams,
     retryable: false,
-    meaning: 'The request cannot be read, or its input violates the schema, does not fit the file, or names a version by digits that the hashes of several begin with.'
+    meaning:
+      'The request cannot be read, or its input violates the schema, does not fit the file, or names a version by digits that the hashes of several begin with.'
   },
   NOT_A_FILE: {
     httpStatus: 400,
