@@ -3,6 +3,7 @@ import { applyPatch } from 'diff'
 import type { Answer } from '../../fixtures/clients.ts'
 import { hashOfBytes, type Case, type Form, type Options, type Outcome, type Way } from './way.ts'
 import { by, ifTakes, why, type Check, type Rule } from './rule.ts'
+import { readied } from './standing.ts'
 
 const nothingThere = 'It makes a file: no version is there for which it could be too late.'
 const namesNone = 'It names no version: it takes exactly the changes back that it names.'
@@ -129,6 +130,31 @@ const overlaps: Check = async (c) => {
   c.has(theirs)
 }
 
+/** As few as are taken. */
+const digitsOf = (text: string): string => hashOfBytes(text).slice(0, 'sha256:'.length + 12)
+
+const takesDigits: Check = async (c) => {
+  await readied(c)
+  await c.makes('ok', { expected: digitsOf(c.text) })
+  c.hasAfter(c.text)
+}
+
+const takesStaleDigits: Check = async (c) => {
+  await takesDigits(c)
+  const late = c.of(`${c.text}Another version.\n`)
+  const theirs = await stale(late)
+  // Lines of a listing have the digits alone.
+  const { item } = await late.makes('contention', { expected: digitsOf(late.text).slice('sha256:'.length) })
+  t(late, item, { expected_hash: hashOfBytes(late.text), current_hash: hashOfBytes(theirs), base_known: true })
+  late.has(theirs)
+}
+
+const asksForEntityTag: Check = async (c) => {
+  await readied(c)
+  await c.makes('INVALID_REQUEST', { expected: digitsOf(c.text) })
+  c.has(c.text)
+}
+
 export const versionRules: readonly Rule[] = [
   {
     title: 'a stale version is contention, and nothing is changed',
@@ -156,6 +182,18 @@ export const versionRules: readonly Rule[] = [
         c.hasAfter(theirs)
       }
     }
+  },
+  {
+    title: 'the first 12 digits of its hash name a version; an entity tag is whole',
+    cells: {
+      content: by(takesStaleDigits),
+      create: why(nothingThere),
+      remove: by(takesStaleDigits),
+      move: by(takesStaleDigits),
+      undo: by(takesDigits),
+      native: why('The hook knows by itself which version its session has read.')
+    },
+    special: { PUT: asksForEntityTag, PATCH: asksForEntityTag, DELETE: asksForEntityTag }
   },
   {
     title: 'a stale change of other lines is merged if that is asked for',

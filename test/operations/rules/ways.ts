@@ -133,7 +133,9 @@ export const ways = {
     prepare: wasOther,
     forms: [],
     takes: [],
-    ...single('async_undo', ({ path, text }) => ({ versions: [{ path, hash: hashOfBytes(text) }] }))
+    ...single('async_undo', ({ path, text }, { expected }) => ({
+      versions: [{ path, hash: expected ?? hashOfBytes(text) }]
+    }))
   },
   edit_file: {
     ...content,
