@@ -135,7 +135,7 @@ const digitsOf = (text: string): string => hashOfBytes(text).slice(0, 'sha256:'.
 
 const takesDigits: Check = async (c) => {
   await readied(c)
-  await c.makes('ok', { expected: digitsOf(c.text) })
+  await c.makes('ok', { expected: digitsOf(c.text), undone: digitsOf(c.text) })
   c.hasAfter(c.text)
 }
 

@@ -22,6 +22,8 @@ export interface Options {
   readonly said?: string
   /** The version it is for; null names none, if the way lets that be. */
   readonly expected?: string | null
+  /** Of an undo: the version whose change it takes back. */
+  readonly undone?: string
   readonly merge?: boolean
   readonly encoding?: string
   readonly format?: 'json' | 'unified'

@@ -133,8 +133,8 @@ export const ways = {
     prepare: wasOther,
     forms: [],
     takes: [],
-    ...single('async_undo', ({ path, text }, { expected }) => ({
-      versions: [{ path, hash: expected ?? hashOfBytes(text) }]
+    ...single('async_undo', ({ path, text }, { undone = hashOfBytes(text) }) => ({
+      versions: [{ path, hash: undone }]
     }))
   },
   edit_file: {
