@@ -1,5 +1,6 @@
 // The members of an answer that a model needs: without what its call has said, what is usual, and what only programs read.
 import { contentText, type OperationResult } from '../../engine/context.ts'
+import { withAlgorithm } from '../../support/hash-digits.ts'
 import { isMembers, type Members } from './members.ts'
 
 /** @param call the members of the input */
@@ -12,11 +13,11 @@ const isSaid =
   (name: string): Rule =>
   (value, call) =>
     value === call[name]
-/** In however many digits each of them is. */
+/** In however many digits it was said. */
 const isVersionSaid =
   (name: string): Rule =>
   (value, { [name]: said }) =>
-    typeof value === 'string' && typeof said === 'string' && (value.startsWith(said) || said.startsWith(value))
+    typeof value === 'string' && typeof said === 'string' && value.startsWith(withAlgorithm(said))
 
 /** When a member may be left out. */
 const needless: ReadonlyMap<string, Rule> = new Map<string, Rule>([

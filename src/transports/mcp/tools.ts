@@ -1,7 +1,6 @@
 // Operations as MCP tools: short descriptions and closed input schemas, one plain object as output schema for clients that ask, results as structured content and as text.
 import { Contention } from '../../../schemas/contention.ts'
 import type { TObject, TSchema } from '../../../schemas/typebox.ts'
-import type { Config } from '../../config/config.ts'
 import { toOperationError } from '../../errors.ts'
 import { contentText, type CallOperation, type OperationResult } from '../../engine/context.ts'
 import { encodeResult, encodeTwice, type Pieces } from '../encode-result.ts'
