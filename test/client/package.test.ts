@@ -166,6 +166,23 @@ t.test('the package has the licence of each package that is part of its program'
     t.match(bundled, new RegExp(`^${name} \\d+\\.\\d+\\.\\d+: \\S+\\n\\n.*(Copyright|License)`, 'ms'))
 })
 
+t.test('an installation has at most 200 files and 12 MB', async (t) => {
+  const { measureInstallation } = (await import(installed('scripts/size.mjs'))) as SizeModule
+  const { packages, files, bytes } = measureInstallation()
+  const names = packages.map(({ name }) => name)
+  for (const name of ['async-crud-mcp', ...Object.keys(dependencies)]) t.ok(names.includes(name), name)
+  t.ok(files <= 200, `${files} files, as npm run size lists them`)
+  t.ok(bytes <= 12_000_000, `${bytes} bytes, as npm run size lists them`)
+})
+
+interface SizeModule {
+  measureInstallation: () => {
+    readonly packages: readonly { readonly name: string }[]
+    readonly files: number
+    readonly bytes: number
+  }
+}
+
 /** Every command with the arguments of an ordinary user, in an order in which each finds what it needs. */
 const commands: readonly (readonly [command: string, ...args: string[]])[] = [
   ['config init', '--dir', 'tree'],
