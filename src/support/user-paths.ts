@@ -5,6 +5,9 @@ import envPaths from 'env-paths'
 /** The one name for everything: folders, services, settings (PRD 13.6). */
 export const appName = 'async-crud-mcp'
 
+/** Where a user of Linux has moved these folders. A program that does not get these variables looks elsewhere. */
+export const folderVariables: readonly string[] = ['XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_STATE_HOME']
+
 const { config, data, log } = envPaths(appName, { suffix: '' })
 
 export const paths = {

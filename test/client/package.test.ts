@@ -1,8 +1,8 @@
 // The package as its user installs it: its types compile in a program, its client runs in it, and every command runs.
 import { execFile } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createRequire, isBuiltin } from 'node:module'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import type { Command } from 'commander'
@@ -12,9 +12,10 @@ import { program as cli } from '../../src/program/cli/program.ts'
 import { findServer } from '../../src/tree/state/state-file.ts'
 import { someOf } from '../fixtures/length.ts'
 import { makeHome } from '../fixtures/home.ts'
+import { linkPackage, unpackPackage } from '../fixtures/installation.ts'
 import { startProgram, startServer } from '../fixtures/server.ts'
 import { makeTool } from '../fixtures/tools.ts'
-import { makeTree, type Tree } from '../fixtures/tree.ts'
+import { makeTree } from '../fixtures/tree.ts'
 import { expected, right, same, shapes, wrong, wrongLineNumber, wrongLines } from './fixtures/programs.ts'
 
 const projectRoot = installed('')
@@ -27,19 +28,6 @@ const example = /```ts\n([^]*?)```/.exec(page)?.[1] ?? ''
 async function run(command: string, args: readonly string[], cwd: string, environment = {}): Promise<string> {
   const env = { ...process.env, ...environment }
   return (await promisify(execFile)(command, args, { cwd, env })).stdout
-}
-
-/** Packs the package and unpacks it where an install would put it, beside the types of Node, which a program in Node has. */
-async function install(consumer: Tree): Promise<void> {
-  const args = ['pack', '--silent', '--ignore-scripts', '--offline', '--pack-destination', consumer.root]
-  const { npmCommand } = (await import(installed('scripts/npm.mjs'))) as { npmCommand: () => [string, ...string[]] }
-  const [npm, ...first] = npmCommand()
-  const tarball = (await run(npm, [...first, ...args], projectRoot)).trim()
-  await run('tar', ['-xzf', tarball], consumer.root)
-  mkdirSync(consumer.path('node_modules/@types'), { recursive: true })
-  renameSync(consumer.path('package'), consumer.path('node_modules/async-crud-mcp'))
-  const types = 'node_modules/@types/node'
-  symlinkSync(`${projectRoot}/${types}`, consumer.path(types), 'junction')
 }
 
 // All declarations are checked but the compiler's own.
@@ -75,7 +63,8 @@ async function compile(name: string, compilerOptions: object, files: readonly st
   return lines.map((line) => line.replace(/^(\S+?)\((\d+),\d+\): error (TS\d+): .*/, '$1($2): $3'))
 }
 
-t.before(() => install(consumer))
+// With the types of Node, which a program in Node has.
+t.before(() => unpackPackage(consumer, ['@types/node']))
 
 t.test(
   'a program compiles in Node and for a browser, the declarations of the package included, and each wrong line is refused, for its own reason',
@@ -214,11 +203,8 @@ const commands: readonly (readonly [command: string, ...args: string[]])[] = [
 ]
 
 t.test('every command runs where the package is installed with its own dependencies alone', async (t) => {
-  for (const name of Object.keys(dependencies)) {
-    const place = consumer.path(`node_modules/${name}`)
-    mkdirSync(dirname(place), { recursive: true })
-    if (!existsSync(place)) symlinkSync(`${projectRoot}/node_modules/${name}`, place, 'junction')
-  }
+  for (const name of Object.keys(dependencies))
+    if (!existsSync(consumer.path(`node_modules/${name}`))) linkPackage(consumer, name)
   const installed = consumer.path('node_modules/async-crud-mcp/dist/main.cjs')
   const home = makeHome(t, { 'tree/f': 'one', '.cursor/mcp.json': '{}' }, installed)
   t.teardown(() => {

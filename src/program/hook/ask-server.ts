@@ -5,8 +5,12 @@ import { openAddress } from '../../tree/authority/address.ts'
 import { createStateDirectory } from '../../tree/state/state-directory.ts'
 import { readLines } from '../../support/read-lines.ts'
 
-/** The base address of its routes, or, if no process of a tree listens, the first root. */
-export type Server = URL | { readonly root: string }
+export interface Server {
+  /** The base address of its routes; undefined if no process of the tree listens. */
+  readonly url?: URL
+  /** The first root; undefined for a server of which only the address is known. */
+  readonly root?: string
+}
 
 export interface Question {
   readonly harness: string
@@ -24,9 +28,18 @@ export interface Question {
 const maxAnswerBytes = 4_194_304
 
 /** @returns what the hook prints: JSON, "{}" for nothing @throws Error that says why there is no answer */
-export async function askServer(server: Server, question: Question): Promise<string> {
-  return server instanceof URL ? post(server, question) : callAuthority(server.root, question)
+export async function askServer({ url, root }: Server, question: Question): Promise<string> {
+  if (url === undefined) return callAuthority(root ?? '', question)
+  try {
+    return await post(url, question)
+  } catch (error) {
+    // The socket of the tree asks its own user for no token.
+    if (!(error instanceof TokenMissing) || root === undefined || question.token !== '') throw error
+    return callAuthority(root, question)
+  }
 }
+
+class TokenMissing extends Error {}
 
 async function post(
   base: URL,
@@ -51,7 +64,8 @@ async function post(
   if (response.statusCode === 200 && fields !== undefined && fields.status !== 'error') return answer
   const message = typeof fields?.message === 'string' ? fields.message : 'not an async-crud-mcp server'
   const status = response.statusCode === 200 ? '' : ` ${response.statusCode}`
-  throw new Error(`the server answered${status}: ${message}`)
+  const Failure = response.statusCode === 401 ? TokenMissing : Error
+  throw new Failure(`the server answered${status}: ${message}`)
 }
 
 async function callAuthority(root: string, question: Question): Promise<string> {

@@ -34,7 +34,10 @@ export async function runHook(args: readonly string[]): Promise<void> {
       signal: deadline.signal,
       onWait: (seconds: number) => deadline.extend(Math.min(seconds, mostSeconds) * 1000)
     }
-    answer = await deadline.orFail(askServer(url ?? find(facts), question), 'the server does not answer')
+    answer = await deadline.orFail(
+      askServer(url === undefined ? find(facts) : { url }, question),
+      'the server does not answer'
+    )
   } catch (error) {
     answer = explainFailure(typeof given === 'string' ? new Error(given) : error, args, facts)
   }
@@ -89,7 +92,7 @@ function parse(args: readonly string[]): Given | string {
 function find({ file, cwd }: EventFacts): Server {
   const state = (file === undefined ? undefined : findServer(dirname(file))) ?? findServer(cwd)
   if (state === undefined) throw new Error(`no running server found above ${file ?? cwd}`)
-  return state.url === null ? { root: state.project.root } : toBase(state.url)
+  return { root: state.project.root, ...(state.url !== null && { url: toBase(state.url) }) }
 }
 
 /** The base address of the routes, from that of the server or of its MCP endpoint. */

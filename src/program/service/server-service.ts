@@ -1,6 +1,6 @@
 // The server as a service: its command, and what it may write.
 import { join } from 'node:path'
-import { appName } from '../../support/user-paths.ts'
+import { appName, folderVariables } from '../../support/user-paths.ts'
 import { mainPath } from '../../support/installation.ts'
 import { nodePath } from '../setup/own-program.ts'
 import type { ServiceDefinition } from './definition.ts'
@@ -20,11 +20,9 @@ export interface ServerServiceOptions {
   readonly isConfined: boolean
 }
 
-/** A service manager does not know the variables of a shell: without these the service would look for its files elsewhere. */
-const folderVariables = ['XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_STATE_HOME']
-
 export function createServerService(options: ServerServiceOptions): ServiceDefinition {
   const { name, roots, areRootsNamed, configFile, dataFolder, logFolder, environment, platform, isConfined } = options
+  // A service manager does not know the variables of a shell.
   const variables = platform === 'linux' ? folderVariables : []
   return {
     name,

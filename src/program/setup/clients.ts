@@ -1,5 +1,6 @@
 // The MCP clients that can be set up: where each keeps its servers, and what our entry looks like there.
 import { posix, win32 } from 'node:path'
+import { folderVariables } from '../../support/user-paths.ts'
 
 export const clientNames = [
   'claude-code',
@@ -48,13 +49,16 @@ export interface Client {
   userFile(place: UserEnvironment): string
   /** The file of one project, below its folder; undefined if the client has none. */
   readonly projectFile?: readonly string[]
-  /** What the client puts in place of the folder of the project; the client starts servers there if it has no word for it. */
+  /** What the client puts in place of the folder of the project. Without one it starts servers there, or in a folder below. */
   readonly projectWord?: string
   /** Any of these exists if the client is in use. */
   traces(place: UserEnvironment): string[]
   /** @throws Error if the client cannot reach a server this way */
   entry(launch: Launch): Record<string, unknown>
 }
+
+/** Names the installation that the launcher of a project takes. */
+const homeVariable = 'ASYNC_CRUD_MCP_HOME'
 
 /** The name of our entry in every client. */
 export const serverName = 'async-crud-mcp'
@@ -69,7 +73,6 @@ export const clients: readonly Client[] = [
     container: 'mcpServers',
     userFile: (place) => pathOf(place).join(place.environment['CLAUDE_CONFIG_DIR'] || place.home, '.claude.json'),
     projectFile: ['.mcp.json'],
-    projectWord: '${CLAUDE_PROJECT_DIR:-.}',
     traces(place) {
       return [this.userFile(place), place.environment['CLAUDE_CONFIG_DIR'] || pathOf(place).join(place.home, '.claude')]
     },
@@ -121,7 +124,9 @@ export const clients: readonly Client[] = [
     projectFile: ['.codex', 'config.toml'],
     traces: (place) => [codexFolder(place)],
     entry(launch) {
-      if (launch.transport === 'stdio') return { command: launch.command, args: launch.args }
+      // It gives a server a few variables of its own choice and those that are named.
+      if (launch.transport === 'stdio')
+        return { command: launch.command, args: launch.args, env_vars: [homeVariable, ...folderVariables] }
       const { url, tokenVariable } = launch
       return { url, ...(tokenVariable !== undefined && { bearer_token_env_var: tokenVariable }) }
     }

@@ -12,7 +12,7 @@ const body = String.raw`// Starts async-crud-mcp for this project from an instal
 'use strict'
 const { existsSync, readFileSync, realpathSync } = require('node:fs')
 const { homedir } = require('node:os')
-const { delimiter, dirname, isAbsolute, join } = require('node:path')
+const { delimiter, dirname, isAbsolute, join, relative, resolve } = require('node:path')
 
 const { env, platform } = process
 const args = process.argv.slice(2)
@@ -23,13 +23,30 @@ const advice =
 
 const main = find()
 if (main !== undefined) {
-  process.argv[1] = main
+  const isServer = args[0] === undefined || args[0].startsWith('-') || args[0] === 'serve'
+  process.argv = [process.argv[0], main, ...(isServer ? ofServer() : args)]
   // Where a line given to Node has found this launcher, that line is no flag of the program.
   const line = process.execArgv.indexOf('-e')
   if (line !== -1) process.execArgv.splice(line, 2)
-  const isServer = args[0] === undefined || args[0].startsWith('-') || args[0] === 'serve'
-  if (isServer && !args.some((arg) => /^--dir(?:=|$)/.test(arg))) process.argv.push('--dir', project)
   require(main)
+}
+
+/** A server has the project as its root, and folders are those of the project, since clients start it in any folder below. */
+function ofServer() {
+  const words = args.map((word, at) => (args[at - 1] === '--dir' ? resolve(project, word) : word))
+  if (!words.some((word) => /^--dir(?:=|$)/.test(word))) words.push('--dir', project)
+  const at = words.indexOf('beside')
+  if (at > 0 && words[at - 1] === '--tools' && isBelow()) words.splice(at - 1, 2)
+  return words
+}
+
+/** Claude Code in a folder below takes the entry of the project and none of its hooks: then its own tools are not safe. */
+function isBelow() {
+  try {
+    return env.CLAUDE_PROJECT_DIR !== undefined && relative(project, realpathSync(env.CLAUDE_PROJECT_DIR)) !== ''
+  } catch {
+    return false
+  }
 }
 
 function find() {

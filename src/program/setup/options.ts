@@ -37,7 +37,7 @@ export function stdioLaunch(roots: readonly string[]): StdioLaunch {
 /** For a file that a team shares: the launcher of the project. @param roots absolute; without any, the launcher names the project */
 export function sharedLaunch(client: Client, project: string, roots: readonly string[] = []): StdioLaunch {
   const [command, ...args] = launcherWords(client)
-  const dirs = roots.flatMap((root) => ['--dir', withinProject(root, client, project)])
+  const dirs = roots.flatMap((root) => ['--dir', withinProject(root, project)])
   return { transport: 'stdio', command, args: [...args, '--stdio', ...dirs] }
 }
 
@@ -49,12 +49,11 @@ export function besideHooks(launch: Launch): Launch {
   return isChosen ? launch : { ...launch, url: `${url}${url.includes('?') ? '&' : '?'}tools=beside` }
 }
 
-/** A folder of the project by the client's word for it, which is right on every machine. */
-function withinProject(root: string, { projectWord = '.' }: Client, project: string): string {
+/** A folder of the project as seen from there, as the launcher takes it: that is right on every machine. */
+function withinProject(root: string, project: string): string {
   const path = relative(resolve(project), root)
-  if (path === '') return projectWord
   if (isAbsolute(path) || path.split(sep)[0] === '..') return root
-  return `${projectWord}/${path.replaceAll(sep, '/')}`
+  return `./${path.replaceAll(sep, '/')}`
 }
 
 /** @throws Error if the client has no such file */

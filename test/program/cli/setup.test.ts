@@ -2,7 +2,7 @@
 import { chmodSync, lstatSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { execFile } from 'node:child_process'
 import { isDeepStrictEqual, promisify } from 'node:util'
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { parse as parseJsonc } from 'jsonc-parser'
 import { parse as parseToml } from 'smol-toml'
@@ -17,18 +17,8 @@ import { findClient, serverLocation, stdioLaunch } from '../../../src/program/se
 import { planAddition, planRemoval } from '../../../src/program/setup/plan.ts'
 import { createHookTarget, createServerTarget, isOurEntry } from '../../../src/program/setup/targets.ts'
 import { readUserFile } from '../../../src/program/setup/user-file.ts'
-import { toolsNamed } from '../../../schemas/tool-sets.ts'
 import { makeFolder, makeHome } from '../../fixtures/home.ts'
-import { programPath, startServer } from '../../fixtures/server.ts'
-
-/** In any client's form. */
-interface Entry {
-  readonly command?: string | string[]
-  readonly args?: string[]
-  readonly url?: string
-  readonly httpUrl?: string
-  readonly serverUrl?: string
-}
+import { programPath } from '../../fixtures/server.ts'
 
 const jsonWithComments = `// servers of the team
 {
@@ -491,56 +481,6 @@ t.test('hooks come with the entry of each client that has some, and go with it',
   )
   t.equal(home.read('.gemini/settings.json'), existing['.gemini/settings.json'])
 })
-
-t.test(
-  'an entry beside hooks offers what native tools lack, over both transports, and without hooks what is configured',
-  async (t) => {
-    const home = makeHome(t, { 'app/f': '' })
-    const { url } = await startServer(t, home.path('app'), { mcp: { tools: ['all'] } })
-    const named = async (transport: StdioClientTransport | StreamableHTTPClientTransport) => {
-      const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } })
-      await client.connect(transport)
-      const { tools } = await client.listTools()
-      await client.close()
-      return new Set(tools.map(({ name }) => name))
-    }
-    for (const { name: client } of clients) {
-      const hasHooks = ['claude-code', 'codex', 'gemini', 'cursor', 'opencode'].includes(client)
-      for (const transport of client === 'claude-desktop' ? ['stdio'] : ['stdio', 'http']) {
-        for (const flags of [[], ['--no-hooks']]) {
-          const where = [
-            ...(transport === 'http' ? ['--url', `${url}/mcp`] : []),
-            '--dir',
-            'app',
-            '--transport',
-            transport
-          ]
-          const made = await home.call(['setup', client, ...where, ...flags, '--no-start'])
-          t.match(made, { code: 0, stderr: '' })
-          const file =
-            clients
-              .find(({ name }) => name === client)
-              ?.userFile({ platform: 'linux', home: home.root, environment: {} }) ?? ''
-          const text = readFileSync(file, 'utf8')
-          const words = client === 'codex' ? parseToml(text) : (parseJsonc(text) as object)
-          const [{ [serverName]: entry }] = Object.values(words).filter((value) => value?.[serverName]) as [
-            Record<string, Entry>
-          ]
-          const [command = '', ...args] = [entry?.command, entry?.args].flat().filter((word) => word !== undefined)
-          const address = entry?.url ?? entry?.httpUrl ?? entry?.serverUrl
-          const opened =
-            address === undefined
-              ? new StdioClientTransport({ command, args, stderr: 'ignore', env: home.environment })
-              : new StreamableHTTPClientTransport(new URL(address))
-          const wanted = toolsNamed([hasHooks && flags.length === 0 ? 'beside' : 'all'])
-          t.strictSame(await named(opened), wanted, `${client} over ${transport} ${flags.join()}`)
-        }
-        t.match(await home.call(['setup', client, '--remove']), { stdout: /entry removed/ })
-      }
-    }
-    t.notMatch(JSON.stringify(home.snapshot()), 'tools', 'nothing stays')
-  }
-)
 
 t.test('what goes into the files of a user is said to be for all projects, before it is done', async (t) => {
   const home = makeHome(t, { 'app/f': '', '.codeium/f': '' })

@@ -1,69 +1,19 @@
-// What setup writes can be started: by each client, for a user and for a project, its hooks too, and never by a name that a network resolves.
+// The launcher of a project starts this program from an installation of the machine, for hooks too, and never by a name that a network resolves.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { chmodSync, existsSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { Client } from '@modelcontextprotocol/client'
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { parse as parseJsonc } from 'jsonc-parser'
-import { parse as parseToml } from 'smol-toml'
 import t from 'tap'
-import { clients, serverName, type Client as McpClient } from '../../../src/program/setup/clients.ts'
+import { clients } from '../../../src/program/setup/clients.ts'
 import { hookSets } from '../../../src/program/setup/hook-sets.ts'
 import { isAsWritten, launcherText } from '../../../src/program/setup/launcher-text.ts'
-import { installed } from '../../../src/support/installation.ts'
-import { makeHome, type Home } from '../../fixtures/home.ts'
+import { makeHome } from '../../fixtures/home.ts'
 import { startProgram, startServer } from '../../fixtures/server.ts'
-import { makeTree, shortHashOf } from '../../fixtures/tree.ts'
+import { makeTree } from '../../fixtures/tree.ts'
 
 const launcher = 'app/.mcp/async-crud-mcp.cjs'
 const projects = clients.filter(({ projectFile }) => projectFile !== undefined)
 const here = process.platform === 'win32' ? 'PowerShell runs no sh' : false
-
-interface Started {
-  readonly command: string
-  readonly args: readonly string[]
-}
-
-/** The entry as the client starts it. */
-function entryOf(home: Home, client: McpClient, project?: string): Started {
-  const user = { platform: process.platform, home: home.root, environment: {} }
-  const file = project === undefined ? client.userFile(user) : join(project, ...(client.projectFile ?? []))
-  const text = readFileSync(file, 'utf8')
-  const data = (client.format === 'toml' ? parseToml(text) : parseJsonc(text)) as Record<
-    string,
-    Record<string, unknown>
-  >
-  const { command, args } = (data[client.container] ?? {})[serverName] as { command: unknown; args: unknown }
-  const [first = '', ...words] = [command, args].flat().filter((word) => typeof word === 'string')
-  const { projectWord } = client
-  const inPlace = (word: string) => (projectWord === undefined ? word : word.replace(projectWord, () => project ?? ''))
-  return { command: first, args: words.map(inPlace) }
-}
-
-/** Each entry once: many clients start the same. */
-function makeReader(home: Home) {
-  const answers = new Map<string, Promise<unknown>>()
-  return (entry: Started, cwd: string) => {
-    const key = JSON.stringify([entry, cwd])
-    const answer = answers.get(key) ?? readThrough(home, entry, cwd)
-    answers.set(key, answer)
-    return answer
-  }
-}
-
-/** Beside hooks no tool reads a file; what its hash is, each entry says. */
-async function readThrough(home: Home, { command, args }: Started, cwd: string): Promise<unknown> {
-  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } })
-  try {
-    await client.connect(
-      new StdioClientTransport({ command, args: [...args], cwd, stderr: 'ignore', env: home.environment })
-    )
-    return (await client.callTool({ name: 'async_status', arguments: { path: 'a.txt' } })).structuredContent
-  } finally {
-    await client.close()
-  }
-}
 
 interface Ended {
   readonly code: number | null
@@ -86,40 +36,6 @@ async function run(
   return { code, ...output }
 }
 
-t.test('the entry of each client starts the server, from a clone that no network knows', async (t) => {
-  const home = makeHome(t, { 'app/a.txt': 'one\n', 'app/sub/b.txt': '' })
-  const read = makeReader(home)
-  for (const client of clients) {
-    t.match(await home.call(['setup', client.name, '--dir', 'app', '--no-hooks', '--no-start']), { code: 0 })
-    t.match(
-      await read(entryOf(home, client), home.root),
-      { exists: true, hash: shortHashOf('one\n') },
-      `${client.name}, user`
-    )
-  }
-  for (const client of projects) {
-    const { stdout, stderr } = await home.call(['setup', client.name, '--project', 'app'])
-    t.match({ stdout, stderr }, { stdout: /The entry was started once: it answers\./, stderr: '' }, client.name)
-    const entry = entryOf(home, client, home.path('app'))
-    t.match(
-      await read(entry, home.path('app')),
-      { exists: true, hash: shortHashOf('one\n') },
-      `${client.name}, project`
-    )
-    if (client.projectWord === undefined)
-      t.match(
-        await read(entry, home.path('app/sub')),
-        { exists: true, hash: shortHashOf('one\n') },
-        `${client.name}, below it`
-      )
-  }
-  for (const name of home.all().filter((each) => each.startsWith('app/') && /\w\.\w+$/.test(each))) {
-    t.notMatch(home.read(name), /\bnpx\b|registry/, name)
-    t.notMatch(home.read(name), home.root, `${name}: no path of this machine`)
-    t.notMatch(home.read(name), installed('dist'), name)
-  }
-})
-
 t.test(
   'the hooks of a project start the program that its entry starts, in any folder of it',
   { skip: here },
@@ -134,7 +50,7 @@ t.test(
       const commands = new Set([...found].map(([, literal = '']) => JSON.parse(literal) as string))
       t.equal(commands.size, 1, client.name)
       for (const command of commands) {
-        const event = JSON.stringify({ hook_event_name: 'UserPromptSubmit', session_id: 's', prompt: 'x' })
+        const event = JSON.stringify({ hook_event_name: 'SessionEnd', session_id: 's' })
         const at = (folder: string) =>
           run('sh', ['-c', command], { cwd: home.path(folder), env: home.environment, input: event })
         for (const folder of ['app', 'app/sub'])
@@ -217,7 +133,14 @@ t.test('the launcher finds an installation in the order that it says, and takes 
   const [, , ...args] = JSON.parse((await start(['--stdio'])).stdout) as string[]
   t.same(args, ['--stdio', '--dir', home.path('app')], 'it serves its project')
   const [, , ...others] = JSON.parse((await start(['--stdio', '--dir', 'x'])).stdout) as string[]
-  t.same(others, ['--stdio', '--dir', 'x'], 'unless it is told what')
+  t.same(others, ['--stdio', '--dir', home.path('app/x')], 'or a folder of it that it is told')
+  const beside = async (folder: string) => {
+    const env = { CLAUDE_PROJECT_DIR: home.path(folder) }
+    return (JSON.parse((await start(['--stdio', '--tools', 'beside'], env)).stdout) as string[]).includes('beside')
+  }
+  home.write('app/sub/f', '')
+  t.equal(await beside('app'), true)
+  t.equal(await beside('app/sub'), false, 'Claude Code runs no hooks there')
 })
 
 t.test('without an installation a closed hook refuses a tool, and nothing else', async (t) => {
