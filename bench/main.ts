@@ -1,5 +1,6 @@
 // npm run bench [-- <names>] [--seconds <n>] [--agents <n>] [--files <n>]: runs the benchmarks and prints their tables.
 import { availableParallelism } from 'node:os'
+import { endWithNpm } from '../src/program/cli/end-with-npm.ts'
 import { parseArguments, type Options, type Wanted } from './options.ts'
 import { board } from './subjects/board.ts'
 import { bounds } from './subjects/bounds.ts'
@@ -53,6 +54,7 @@ const benchmarks: Readonly<Record<string, (options: Options) => Promise<void>>> 
   targets
 }
 
+endWithNpm('bench')
 const wanted = readArguments()
 console.log(`Node ${process.versions.node}, ${availableParallelism()} cores`)
 const start = performance.now()

@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { endWithNpm } from '../src/program/cli/end-with-npm.ts'
 import { mainPath } from '../src/support/installation.ts'
 
 const { values: options } = parseArgs({
@@ -18,6 +19,7 @@ const { values: options } = parseArgs({
   }
 })
 
+endWithNpm('demo')
 const folder = mkdtempSync(join(tmpdir(), 'async-crud-mcp-demo-'))
 const end = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => end.abort())

@@ -14,16 +14,12 @@ if (program !== '--build-only') {
   await import(pathToFileURL(path).href)
 }
 
-/** Folders are meant from where npm was called. And npm's shell dies of a signal without passing it on: then nobody is left to stop for. */
+/** Folders are meant from where npm was called. And what was prepared for an npm that has gone meanwhile is not wanted any more. */
 function behaveUnderNpm() {
+  if (process.ppid !== parent) process.exit(1)
   try {
     process.chdir(process.env.INIT_CWD ?? process.cwd())
   } catch (error) {
     fail(`the folder that npm was called from cannot be used: ${error.message}`)
   }
-  const watch = setInterval(() => {
-    if (process.ppid === parent) return
-    clearInterval(watch)
-    process.kill(process.pid, 'SIGTERM')
-  }, 250).unref()
 }

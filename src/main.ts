@@ -2,6 +2,7 @@
 // The command line: loads only the called command. Commands that hooks and scripts run must start at once.
 import { outliveReaders } from './program/cli/unread-output.ts'
 import { keepCompiled } from './program/cli/compile-cache.ts'
+import { endWithNpm } from './program/cli/end-with-npm.ts'
 import { installed } from './support/installation.ts'
 
 async function run(): Promise<void> {
@@ -22,5 +23,6 @@ async function run(): Promise<void> {
 }
 
 outliveReaders()
+endWithNpm('npx', 'start')
 keepCompiled(installed('dist'))
 void run()

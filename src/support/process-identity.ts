@@ -43,7 +43,7 @@ function isEnding(pid: number): boolean {
 }
 
 /** The fields by the numbers that proc(5) gives them, from the third on. @throws where the system has no such file */
-function statOf(pid: number): (string | undefined)[] {
+export function statOf(pid: number): (string | undefined)[] {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   // The name of the program, in parentheses, may contain anything.
   return [undefined, undefined, undefined, ...stat.slice(stat.lastIndexOf(')') + 2).split(' ')]

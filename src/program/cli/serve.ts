@@ -103,6 +103,7 @@ function joinForHooks(app: FastifyInstance): void {
 /**
  * A signal, an uncaught failure and a caller of `stop` lead to one orderly stop within a time limit. A second signal ends the
  * process at once, unless it comes so soon that it is the first one: npm passes on the signal that the terminal has sent.
+ * A hang-up is no impatience: the shell, npm or the terminal that the first one was meant for as well has ended sooner.
  */
 function stopOnSignals(app: FastifyInstance, limitMs: number) {
   let isStopping = false
@@ -123,7 +124,8 @@ function stopOnSignals(app: FastifyInstance, limitMs: number) {
 
   function onSignal(signal: string): void {
     const now = performance.now()
-    if (signalledAt !== undefined && now - signalledAt > sameSignalMs) process.exit(1)
+    const isRepeated = signalledAt !== undefined && now - signalledAt > sameSignalMs
+    if (isRepeated && signal !== 'SIGHUP') process.exit(1)
     signalledAt ??= now
     stop(signal)
   }
