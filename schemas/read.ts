@@ -13,6 +13,11 @@ export const readItem = {
   path: Path,
   offset: Type.Integer({ minimum: 0, default: 0, description: 'First line to return, 0-based.' }),
   limit: Limit,
+  line_numbers: Type.Boolean({
+    default: false,
+    description:
+      'Put its number and a tab before each line of content, as cat -n does, without padding: "1\\t". They are no part of the file. Not for a part by bytes.'
+  }),
   encoding: Encoding,
   known_hash: Type.Optional(
     VersionOf(
@@ -51,7 +56,7 @@ export const ReadOutput = Type.Object(
     content: Type.Optional(
       Type.String({
         description:
-          'The lines asked for, with their line ends exactly as in the file. Absent only with known_hash, if not_modified or diff is there instead.'
+          'The lines asked for, with their line ends exactly as in the file and, if asked for, their numbers. Absent only with known_hash, if not_modified or diff is there instead.'
       })
     ),
     not_modified: Type.Optional(

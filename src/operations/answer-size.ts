@@ -38,7 +38,7 @@ export function itemsThatFit<Item>(items: Item[], maxAnswerChars: number | undef
 }
 
 /** Characters of a text within a string of JSON. */
-function jsonChars(text: string): number {
+export function jsonChars(text: string): number {
   return JSON.stringify(text).length - 2
 }
 

@@ -15,8 +15,8 @@ import { readVersion } from './change/file-version.ts'
 import { versionAt } from './change/kept-version.ts'
 import { wholeHash } from './change/named-version.ts'
 import { withLocks } from './locking/with-locks.ts'
-import { contentRoom, fits } from './answer-size.ts'
-import { byteOffsets, selectLines, toPage, type Selection } from './read-page.ts'
+import { contentRoom } from './answer-size.ts'
+import { byteOffsets, fitsNumbered, selectLines, toPage, type Selection } from './read-page.ts'
 import { answerPart, asksForPart } from './part.ts'
 import { largeBytes, largeTurn } from '../support/large-work.ts'
 import { timestamp } from '../support/timestamp.ts'
@@ -84,10 +84,10 @@ async function readSnapshot(
   context: OperationContext,
   maxChars: number | undefined
 ): Promise<ReadAnswer> {
-  const { path, offset, limit, encoding = context.config.crud.default_encoding } = input
+  const { path, offset, limit, line_numbers, encoding = context.config.crud.default_encoding } = input
   const { bytes, hash } = await versionAt(context, path, snapshot)
   const selection = selectLines(new KnownText(decodeText(bytes, encoding, path)), offset, limit)
-  const { content, returned, goOn } = toPage(selection, contentRoom(maxChars, path))
+  const { content, returned, goOn } = toPage(selection, { room: contentRoom(maxChars, path), isNumbered: line_numbers })
   return {
     status: 'ok',
     path,
@@ -128,7 +128,7 @@ export async function present(
   }
   const { returned, total } = now.selection
   const news = known_hash === undefined ? undefined : await newsSince(known_hash, now, context)
-  const page = toPage(now.selection, now.room, byteOffsets(now))
+  const page = toPage(now.selection, { room: now.room, isNumbered: input.line_numbers }, byteOffsets(now))
   const { content, shown, goOn } = page
   take(news ?? { content })
   const { agentId } = context.caller
@@ -187,7 +187,7 @@ async function newsSince(
   if (knowledge === 'none') return undefined
   // The answer that gave an unnamed caller this hash may have had only the beginning of the file.
   const couldBePart = (known: string) =>
-    knowledge === 'claimed' && !fits(known, contentRoom(context.caller.maxAnswerChars, present.path))
+    knowledge === 'claimed' && !fitsNumbered(known, contentRoom(context.caller.maxAnswerChars, present.path))
   if (knownHash === hash) return couldBePart(text) ? undefined : { not_modified: true }
   if (selection.content.length < minContentLength) return undefined
   const base = decodeIfText(await bases.get(knownHash), encoding, knownHash)

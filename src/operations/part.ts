@@ -20,6 +20,10 @@ export function asksForPart({ byte_offset, byte_limit }: Pick<PartInput, 'byte_o
   return byte_offset !== undefined || byte_limit !== undefined
 }
 
+function asksForLines({ offset, limit, line_numbers, known_hash, snapshot }: PartInput): boolean {
+  return offset !== 0 || limit !== null || line_numbers || known_hash !== undefined || snapshot !== undefined
+}
+
 interface Found {
   readonly part: FilePart
   /** Undefined if the file is too large for a whole read: then its hash is not known. */
@@ -28,9 +32,9 @@ interface Found {
 }
 
 export async function answerPart(input: PartInput, context: OperationContext) {
-  const { path, offset, limit, known_hash, snapshot, encoding = context.config.crud.default_encoding } = input
-  if (offset !== 0 || limit !== null || known_hash !== undefined || snapshot !== undefined) {
-    const message = `byte_offset and byte_limit ask for a part by bytes: leave out offset, limit, known_hash and snapshot (${path}).`
+  const { path, offset, limit, encoding = context.config.crud.default_encoding } = input
+  if (asksForLines(input)) {
+    const message = `byte_offset and byte_limit ask for a part by bytes: leave out offset, limit, line_numbers, known_hash and snapshot (${path}).`
     throw new OperationError('INVALID_REQUEST', message, { path })
   }
   const { part, version, canonicalPath } = await findPart(input, context)

@@ -16,6 +16,7 @@ export const parameterWords: Readonly<Record<string, string>> = {
   timeout: 'Seconds to wait; 0: not at all',
   offset: 'First line, 0-based',
   limit: 'At most',
+  line_numbers: 'As cat -n',
   byte_offset: 'In place of lines, if they are long',
   encoding: 'Default utf-8',
   patches: 'By text, or by lines of the version expected; one kind a call',
