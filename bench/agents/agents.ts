@@ -102,7 +102,7 @@ async function run({ url, agents, files, ms, text }: AgentsTask): Promise<Agents
       if (file === undefined) return
       const patches = [{ old_string: counter(file.count), new_string: counter(file.count + 1) }]
       const answer = await call('update', 'async_update', { path: pathOf(index), expected_hash: file.hash, patches })
-      const hash = /"hash":"(sha256:[0-9a-f]{64})/.exec(answer?.toString('latin1') ?? '')?.[1]
+      const hash = /"hash":"(sha256:[0-9a-f]{16,64})/.exec(answer?.toString('latin1') ?? '')?.[1]
       if (hash !== undefined) known[index] = { hash, count: file.count + 1 }
     }
   }

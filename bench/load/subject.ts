@@ -34,7 +34,7 @@ const okPattern = /"status\\?":\\?"ok/
 /** A machine that stalls may leave no thread free for large edits in time: then a client is to try again after a second. */
 const overloadedPattern = /"error_code\\?":\\?"OVERLOADED/
 const retryMs = 1000
-const hashPattern = /"hash\\?":\\?"(sha256:[0-9a-f]{64})/
+const hashPattern = /"hash\\?":\\?"(sha256:[0-9a-f]{16,64})/
 
 export async function createSubject(owner: Owner, options: SubjectOptions): Promise<Subject> {
   const pairs = await Promise.all(options.paths.map((path) => createPair(owner, options, path)))

@@ -109,7 +109,7 @@ const desktopCommander: PeerServer = {
 export const targeted: readonly PeerServer[] = [ours, oursNotSynced, oursForFolders, reference]
 export const servers: readonly PeerServer[] = [...targeted, desktopCommander]
 
-const hashPattern = /"hash\\?":\\?"(sha256:[0-9a-f]{64})/
+const hashPattern = /"hash\\?":\\?"(sha256:[0-9a-f]{16,64})/
 
 /** Each edit is made for the version that the answer before it named. */
 function ourEdits(path: string): Calls {

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { installed } from '../../../src/support/installation.ts'
 import { connect, transports, type Answer, type TransportName } from '../../fixtures/clients.ts'
-import { startProgram } from '../../fixtures/server.ts'
+import { programAsOverRest, startProgram } from '../../fixtures/server.ts'
 import { makeTree, type Tree } from '../../fixtures/tree.ts'
 import { checkClients, checkFiles } from './checks.ts'
 import { go, type WorkerMessage, type WorkerReport, type WorkerTask } from './protocol.ts'
@@ -47,7 +47,7 @@ const workerPath = installed('dist/suites/harness/swarm/worker-program.js')
 
 export async function runSwarm(owner: Owner, options: SwarmOptions): Promise<SwarmResult> {
   const { clients: counts, rounds, files: fileCount = 5, seed = 1, limitMs = 300_000 } = options
-  const { serve = ({ root }) => startProgram(owner, ['--dir', root]) } = options
+  const { serve = ({ root }) => startProgram(owner, ['--dir', root], programAsOverRest) } = options
   const sources = largestSources(fileCount)
   const tree = makeTree(owner, sources)
   const names = Object.keys(sources)

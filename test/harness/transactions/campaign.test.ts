@@ -4,7 +4,7 @@ import type { LockList } from '../../../schemas/lock-list.ts'
 import { connect, transports } from '../../fixtures/clients.ts'
 import { givenSeed, lengthOf } from '../../fixtures/length.ts'
 import { createRandom } from '../../fixtures/random.ts'
-import { startProgram } from '../../fixtures/server.ts'
+import { programAsOverRest, startProgram } from '../../fixtures/server.ts'
 import { hashOf, makeTree } from '../../fixtures/tree.ts'
 import { paths, runAgent, textOf, type Log } from './agent.ts'
 import { findOrder, type Act, type Version } from './serial-order.ts'
@@ -81,7 +81,10 @@ t.test(
   async (t) => {
     const files = Object.fromEntries(paths.map((path) => [path, textOf(path)]))
     const tree = makeTree(t, files)
-    const { url } = await startProgram(t, ['--dir', tree.root], { ASYNC_CRUD_MCP_CRUD__DURABILITY: 'rename' })
+    const { url } = await startProgram(t, ['--dir', tree.root], {
+      ...programAsOverRest,
+      ASYNC_CRUD_MCP_CRUD__DURABILITY: 'rename'
+    })
     const log: Log = { acts: [], counts: {}, problems: [] }
     let begun = 0
     const next = () => (begun < rounds ? (begun += 1) : undefined)

@@ -284,6 +284,23 @@ for (const era of ['2026', '2025'] as const) {
     }
   })
 
+  t.test(`${era}: a page of a listing has as many entries as fit with the digits that are shown`, async (t) => {
+    const names = Array.from({ length: 60 }, (_, index) => `file-${100 + index}`)
+    const files = Object.fromEntries(names.map((name) => [name, name]))
+    for (const listing of ['compact', 'full']) {
+      const counts = []
+      for (const hashes of ['short', 'full']) {
+        const { call, rest } = await scene(t, era, files, { listing, hashes, answer_chars: 4_000 })
+        await rest.call('async_batch_read', { files: names.map((path) => ({ path })) })
+        const answer = await call('async_list', { path: '.', include_hashes: true })
+        t.ok(charsOf(answer) <= 4_000, `${listing}, ${hashes}: ${charsOf(answer)} characters`)
+        counts.push(JSON.stringify(answer.content).match(/file-\d+/g)?.length ?? 0)
+      }
+      const [short = 0, full = 0] = counts
+      t.ok(full > 1 && short > full && full < names.length, `${listing}: ${short} entries, ${full} with whole hashes`)
+    }
+  })
+
   t.test(`${era}: tools with long answers say so to Claude Code, and programs can have listings in full`, async (t) => {
     const { client, call } = await scene(
       t,

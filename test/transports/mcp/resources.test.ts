@@ -15,7 +15,7 @@ import { createEvents } from '../../../src/engine/events/event-hub.ts'
 import { createSubscriptions } from '../../../src/transports/mcp/subscriptions.ts'
 import type { PartialConfig } from '../../../src/config/config.ts'
 import { connect, connectLegacy, connectModern, type Answer, type TestClient } from '../../fixtures/clients.ts'
-import { programPath, startServer, type TestServer } from '../../fixtures/server.ts'
+import { programAsOverRest, programPath, startServer, type TestServer } from '../../fixtures/server.ts'
 import { withResolvers } from '../../../src/support/with-resolvers.ts'
 import { hashOf, makeTree, type Tree } from '../../fixtures/tree.ts'
 import { until } from '../../fixtures/until.ts'
@@ -97,7 +97,7 @@ async function connectStdio(t: Test, era: Era, root: string): Promise<ResourceCl
   const parameters = {
     command: process.execPath,
     args: [programPath, '--transport', 'stdio', '--dir', root],
-    env: { ASYNC_CRUD_MCP_CONFIG: '', ASYNC_CRUD_MCP_MCP__HASHES: 'full' },
+    env: { ASYNC_CRUD_MCP_CONFIG: '', ...programAsOverRest },
     stderr: 'ignore' as const
   }
   if (era === '2026') {
