@@ -16,8 +16,8 @@ interface Teller {
   /** Hashes that were seen in answers. */
   count: number
   /** @returns what the model gets, and the text of a listing as `lines` */
-  tell(agent: Client, name: string, input: object, expected: object): Promise<Answer>
-  see(title: string, answer: object): void
+  readonly tell: (agent: Client, name: string, input: object, expected: object) => Promise<Answer>
+  readonly see: (title: string, answer: object) => void
 }
 
 function createTeller(t: Test, hashes: 'short' | 'full'): Teller {
