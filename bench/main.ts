@@ -24,6 +24,7 @@ import { relay } from './subjects/relay.ts'
 import { replay } from './subjects/replay.ts'
 import { swarm } from './subjects/swarm.ts'
 import { targets } from './subjects/targets.ts'
+import { tokens } from './subjects/tokens.ts'
 import { transactions } from './subjects/transactions.ts'
 import { watcher } from './subjects/watcher.ts'
 
@@ -46,6 +47,7 @@ const benchmarks: Readonly<Record<string, (options: Options) => Promise<void>>> 
   transactions,
   bounds,
   peers,
+  tokens,
   clients,
   load,
   greedy,

@@ -20,6 +20,8 @@ export interface Running {
 export interface RawRunning extends Running {
   /** Any method; resolves with the line of the answer. */
   readonly request: StdioCall
+  /** The result of the handshake. */
+  readonly initialized: object
 }
 
 type Start = (owner: Owner, server: PeerServer, root: string) => Promise<Running>
@@ -28,18 +30,28 @@ const protocolVersion = '2025-11-25'
 const clientInfo = { name: 'bench', version: '1' }
 
 /** Resolves once the handshake is over. */
-export const start: Readonly<Record<ClientKind, Start>> = { 'raw messages': startRaw, 'SDK client': startWithSdk }
+export const start: Readonly<Record<ClientKind, Start>> = {
+  'raw messages': (owner, server, root) => startRaw(owner, server, root),
+  'SDK client': startWithSdk
+}
 
-export async function startRaw(owner: Owner, server: PeerServer, root: string): Promise<RawRunning> {
+/** @param name as the client calls itself */
+export async function startRaw(
+  owner: Owner,
+  server: PeerServer,
+  root: string,
+  name = clientInfo.name
+): Promise<RawRunning> {
   const { args, env } = server.command(root, makeTree(owner).root)
   const child = spawn(process.execPath, args, { env: { ...process.env, ...env }, stdio: ['pipe', 'pipe', 'ignore'] })
   owner.teardown(() => child.kill('SIGKILL'))
   const request = connectStdio(child)
-  await request('initialize', { protocolVersion, capabilities: {}, clientInfo })
+  const line = await request('initialize', { protocolVersion, capabilities: {}, clientInfo: { ...clientInfo, name } })
   child.stdin.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
   return {
     pid: child.pid,
     request,
+    initialized: (JSON.parse(line.toString()) as { readonly result: object }).result,
     async call(wanted) {
       const line = await request('tools/call', wanted)
       // In a text within the answer the quotes would be escaped.

@@ -2,8 +2,8 @@
 import envPaths from 'env-paths'
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 
 /** None of them is a dependency. Of one version each, so that two runs compare with the same. */
 const versions = {
@@ -17,14 +17,20 @@ export type PackageName = keyof typeof versions
 const folder = join(envPaths('async-crud-mcp', { suffix: '' }).cache, 'bench')
 const stamp = join(folder, 'installed.json')
 
+type Versions = Partial<Record<PackageName, string>>
+
 /** Does nothing if they are there already. @returns why it has failed; undefined otherwise */
-export function installPackages(): string | undefined {
-  const wanted = JSON.stringify(versions)
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return undefined
-  rmSync(folder, { recursive: true, force: true })
+export function installPackages(
+  names: readonly PackageName[] = Object.keys(versions) as PackageName[]
+): string | undefined {
+  const there: Versions = existsSync(stamp) ? (JSON.parse(readFileSync(stamp, 'utf8')) as Versions) : {}
+  const missing = names.filter((name) => there[name] !== versions[name])
+  if (missing.length === 0) return undefined
+  const dependencies = { ...there, ...Object.fromEntries(missing.map((name) => [name, versions[name]])) }
+  rmSync(stamp, { force: true })
   mkdirSync(folder, { recursive: true })
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies: versions }))
-  console.log(`installing ${Object.keys(versions).join(', ')} into ${folder} ...`)
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies }))
+  console.log(`installing ${missing.join(', ')} into ${folder} ...`)
   const args = ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock', '--loglevel=error']
   const isWindows = process.platform === 'win32'
   const { status, stderr, error } = spawnSync(isWindows ? 'npm.cmd' : 'npm', args, {
@@ -33,7 +39,7 @@ export function installPackages(): string | undefined {
     shell: isWindows
   })
   if (status !== 0) return `npm could not install them: ${error?.message ?? stderr.trim().split('\n').at(-1)}`
-  writeFileSync(stamp, wanted)
+  writeFileSync(stamp, JSON.stringify(dependencies))
   return undefined
 }
 
@@ -51,10 +57,9 @@ interface Tokenizer {
 }
 
 /** Of the o200k vocabulary; `installPackages` has succeeded. @returns the number of tokens of a text */
-export async function loadTokenCounter(): Promise<(text: string) => number> {
-  const load = (file: string) => import(pathToFileURL(packageFile('js-tiktoken', file)).href) as Promise<unknown>
-  const { Tiktoken } = (await load('dist/lite.js')) as { Tiktoken: new (ranks: unknown) => Tokenizer }
-  const { default: ranks } = (await load('dist/ranks/o200k_base.js')) as { default: unknown }
-  const tokenizer = new Tiktoken(ranks)
+export function loadTokenCounter(): (text: string) => number {
+  const load = createRequire(join(folder, 'package.json'))
+  const { Tiktoken } = load('js-tiktoken/lite') as { Tiktoken: new (ranks: unknown) => Tokenizer }
+  const tokenizer = new Tiktoken(load('js-tiktoken/ranks/o200k_base'))
   return (text) => tokenizer.encode(text, [], []).length
 }

@@ -2,6 +2,7 @@
 import { withOwner } from '../owner.ts'
 import { startRaw } from '../peers/connect.ts'
 import { works, type PeerServer } from '../peers/servers.ts'
+import { listShown, type ToolList } from '../story/client-forms.ts'
 import { whole, type Row } from '../table.ts'
 import { makeFolder } from './peers-rates.ts'
 
@@ -30,21 +31,12 @@ function answerRow(server: PeerServer, work: (typeof works)[number], countTokens
   })
 }
 
-interface Tool {
-  readonly name: string
-  readonly description?: string
-  readonly inputSchema: unknown
-}
-
-/** Of each tool what every client shows its model: name, description and input. */
 function toolsRow(server: PeerServer, countTokens: Count): Promise<Row> {
   return withOwner(async (owner) => {
     const { root } = makeFolder(owner, 'read')
     const line = await (await startRaw(owner, server, root)).request('tools/list', {})
-    const { result } = JSON.parse(line.toString()) as { result: { tools: Tool[] } }
-    const text = JSON.stringify(
-      result.tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }))
-    )
+    const { result } = JSON.parse(line.toString()) as { result: ToolList }
+    const text = listShown(result)
     const what = `tools/list, ${result.tools.length} tools`
     return [what, server.name, whole(line.length), whole(Buffer.byteLength(text)), whole(countTokens(text))]
   })

@@ -31,11 +31,7 @@ export async function measurePeers({ seconds = usualSeconds }: Options, scope: S
   printRates(rates)
   const starts = await measureStarts(scope.servers, seconds)
   printStarts(starts)
-  printTable(
-    'the size of an answer; tokens by o200k',
-    answersHead,
-    await answerRows(scope.servers, await loadTokenCounter())
-  )
+  printTable('the size of an answer; tokens by o200k', answersHead, await answerRows(scope.servers, loadTokenCounter()))
   return [...rateTargets(rates), ...startTargets(starts)]
 }
 

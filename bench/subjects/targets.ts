@@ -86,7 +86,7 @@ function measureUpdates({ seconds = usualSeconds }: Options): Promise<Target> {
 
 async function measureAnswer(): Promise<Target> {
   const isExact = installPackages() === undefined
-  const count = isExact ? await loadTokenCounter() : countTokens
+  const count = isExact ? loadTokenCounter() : countTokens
   const answers = await withOwner((owner) => measureContention(owner, 1000, 3, count))
   return {
     what: `contention, 1,000 lines, 3 changed: tokens (${isExact ? 'o200k' : 'approx.'}), of re-reading`,
