@@ -178,6 +178,7 @@ async function setUpClients(
       for (const plan of planClient(client, { launch: entry, user, journal: journalOfUser(), hasHooks })) {
         plan.apply()
         print(`${client.title}: ${plan.isChange ? `written into ${plan.file}` : `already set up in ${plan.file}`}`)
+        if (plan.remark !== undefined) print(plan.remark)
       }
     } catch (error) {
       failures.push(`${client.title}: ${error instanceof Error ? error.message : String(error)}`)

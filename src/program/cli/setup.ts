@@ -117,6 +117,7 @@ async function run(name: string, flags: SetupFlags): Promise<void> {
       }))
     )
   if (!flags.dryRun) for (const plan of shown) print(plan.note ?? outcome(plan, remove ?? false))
+  for (const { remark } of shown) if (remark !== undefined) print(remark)
   if (!flags.dryRun && plans.some(({ isChange }) => isChange))
     print(`Restart ${client.title}, or its MCP servers, to use it.`)
   if (silence === undefined)

@@ -43,6 +43,8 @@ export interface Client {
   readonly title: string
   /** "json" is strict: the client reads no comments. */
   readonly format: 'json' | 'jsonc' | 'toml'
+  /** It does not read a file with a byte order mark (docs/clients.md says how this is known). The file of its hooks: `hookSets`. */
+  readonly refusesMark?: boolean
   /** The key below which the file lists servers. */
   readonly container: 'mcpServers' | 'servers' | 'mcp_servers' | 'context_servers' | 'mcp'
   /** The file for all projects of this user. */
@@ -82,6 +84,7 @@ export const clients: readonly Client[] = [
     name: 'claude-desktop',
     title: 'Claude Desktop',
     format: 'json',
+    refusesMark: true,
     container: 'mcpServers',
     userFile: (place) => pathOf(place).join(applicationFolder(place), 'Claude', 'claude_desktop_config.json'),
     traces: (place) => [pathOf(place).join(applicationFolder(place), 'Claude')],
@@ -135,6 +138,7 @@ export const clients: readonly Client[] = [
     name: 'gemini',
     title: 'Gemini CLI',
     format: 'jsonc',
+    refusesMark: true,
     container: 'mcpServers',
     userFile: (place) => pathOf(place).join(place.home, '.gemini', 'settings.json'),
     projectFile: ['.gemini', 'settings.json'],
@@ -145,6 +149,7 @@ export const clients: readonly Client[] = [
     name: 'windsurf',
     title: 'Windsurf',
     format: 'json',
+    refusesMark: true,
     container: 'mcpServers',
     userFile: (place) => pathOf(place).join(place.home, '.codeium', 'windsurf', 'mcp_config.json'),
     traces: (place) => [pathOf(place).join(place.home, '.codeium', 'windsurf')],

@@ -8,6 +8,8 @@ interface HookSet {
   readonly form: 'groups' | 'plain'
   readonly userFile: (user: UserEnvironment) => string
   readonly projectFile: readonly string[]
+  /** As of the client: it does not read this file with a byte order mark. */
+  readonly refusesMark?: boolean
   /** Of the harness, in its unit; the hook itself gives up sooner. */
   readonly timeout: number
 }
@@ -44,6 +46,7 @@ export const hookSets: Readonly<Partial<Record<ClientName, HookSet>>> = {
     form: 'groups',
     userFile: (user) => pathOf(user).join(codexFolder(user), 'hooks.json'),
     projectFile: ['.codex', 'hooks.json'],
+    refusesMark: true,
     timeout: 70
   },
   gemini: {

@@ -26,7 +26,7 @@ export function hookLocations(name: ClientName, user: UserEnvironment, project?:
   }
   const set = hookSets[name]
   if (set === undefined) return []
-  const { events, form, userFile, projectFile, timeout } = set
+  const { events, form, userFile, projectFile, refusesMark = false, timeout } = set
   const file = project === undefined ? userFile(user) : join(resolve(project), ...projectFile)
   const words = ['hook', name]
   const command =
@@ -35,7 +35,7 @@ export function hookLocations(name: ClientName, user: UserEnvironment, project?:
     const match = matcher === undefined ? {} : { matcher }
     const value =
       form === 'plain' ? { command, ...match, timeout } : { ...match, hooks: [{ type: 'command', command, timeout }] }
-    return { what: `hook:${event}`, file, target: createHookTarget(event, value, formatOf(name)), newMode }
+    return { what: `hook:${event}`, file, target: createHookTarget(event, value, formatOf(name)), refusesMark, newMode }
   })
   if (form === 'groups') return locations
   return [{ what: 'hook:version', file, target: createPropertyTarget('version', 1), newMode }, ...locations]

@@ -65,6 +65,7 @@ export function serverLocation(client: Client, launch: Launch, user: UserEnviron
     what: client.name,
     file: isOfProject ? pathOf(user).join(resolve(project), ...(client.projectFile ?? [])) : client.userFile(user),
     ...serverTargets(client, client.entry(launch)),
+    ...(client.refusesMark === true && { refusesMark: true }),
     newMode: isOfProject ? projectMode : userMode
   }
 }

@@ -10,8 +10,10 @@ export interface Plan {
   /** Undefined if the file is removed. */
   readonly after: string | undefined
   readonly isChange: boolean
-  /** What the user should know. */
+  /** What the user should know instead of the outcome. */
   readonly note?: string
+  /** What the user should know beside it. */
+  readonly remark?: string
   /** Makes the change and remembers how to undo it. @throws Error if the file was changed meanwhile */
   apply(): void
 }
@@ -23,6 +25,8 @@ export interface EntryLocation {
   readonly target: Target
   /** The same under the name of an earlier version: it makes room. */
   readonly former?: Target
+  /** The client does not read the file if it begins with a byte order mark. */
+  readonly refusesMark?: boolean
   /** Permissions of a file that does not exist yet. */
   readonly newMode: number
 }
@@ -45,6 +49,7 @@ export function planAddition(
   const { file, newMode } = all[0]
   const userFile = readUserFile(file)
   const { mark, text } = split(userFile.text)
+  const dropsMark = mark !== '' && all.some(({ refusesMark }) => refusesMark)
   const records: Pick<EditRecord, 'what' | 'inserted'>[] = []
   let after = text
   for (const { what, target, former } of all) {
@@ -62,14 +67,19 @@ export function planAddition(
     after = added.text
     if (after !== before) records.push({ what, ...(added.inserted !== undefined && { inserted: added.inserted }) })
   }
+  const whole = (dropsMark ? '' : mark) + after
+  const isChange = whole !== userFile.text
   return {
     file,
     before: userFile.bytes === undefined ? undefined : userFile.text,
-    after: mark + after,
-    isChange: after !== text,
+    after: whole,
+    isChange,
+    ...(dropsMark && {
+      remark: `${file} began with a byte order mark, with which the client refuses it: it is written without`
+    }),
     apply() {
-      if (after === text) return
-      let folders = writeUserFile(userFile, mark + after, newMode)
+      if (!isChange) return
+      let folders = writeUserFile(userFile, whole, newMode)
       for (const record of records) {
         const isNewFile = userFile.bytes === undefined || (journal.find(record.what, file)?.isNewFile ?? false)
         journal.recordEdit({ file, isNewFile, ...record }, folders)

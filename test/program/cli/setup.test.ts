@@ -1,6 +1,7 @@
 // setup <client>: our entry goes into a file of somebody else's, and comes out again, without a byte of the rest changing.
 import { chmodSync, lstatSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { execFile } from 'node:child_process'
+import { relative } from 'node:path'
 import { isDeepStrictEqual, promisify } from 'node:util'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
@@ -69,18 +70,21 @@ const layouts: Record<string, Record<string, string>> = {
 for (const [situation, files] of Object.entries(layouts)) {
   t.test(`all clients are set up in ${situation}, twice is once, and every byte comes back`, (t) => {
     const home = makeHome(t, files)
-    const before = home.snapshot()
     const user: UserEnvironment = { platform: 'linux', home: home.root, environment: {} }
     const journal = createJournal(home.path('data'))
     for (const client of clients) {
       const place = serverLocation(client, stdioLaunch([home.root]), user)
+      const before = home.snapshot()
       const old = readUserFile(place.file).text
+      const withMark = old.startsWith('\uFEFF')
       const plan = planAddition(place, journal, isOurEntry)
       t.strictSame(home.snapshot(), before, 'planning changes nothing')
       plan.apply()
       const { text } = readUserFile(place.file)
       t.equal(text, plan.after)
-      t.ok(isSubsequence(old, text), 'every byte of before is still there')
+      const kept = place.refusesMark === true ? old.replace('\uFEFF', '') : old
+      t.ok(isSubsequence(kept, text), 'every byte of before is still there')
+      t.equal(text.startsWith('\uFEFF'), withMark && place.refusesMark !== true)
       const args = [programPath, '--transport', 'stdio', '--dir', home.root]
       t.match(
         place.target.current(place.target.parse(text.replace('\uFEFF', ''))),
@@ -94,12 +98,31 @@ for (const [situation, files] of Object.entries(layouts)) {
       t.equal(again.isChange, false)
       t.strictSame(home.snapshot(), after, 'a second time changes nothing')
       planRemoval(place, journal, isOurEntry).apply()
+      if (kept !== old) home.write(relative(home.root, place.file), old)
       t.strictSame(home.snapshot(), before, `${client.name} is as it was`)
       t.equal(planRemoval(place, journal, isOurEntry).isChange, false)
     }
     t.end()
   })
 }
+
+t.test('a byte order mark goes if the client refuses the file with it, and setup says so', async (t) => {
+  const [settings, hooks, config] = ['.gemini/settings.json', '.codex/hooks.json', '.codex/config.toml'] as const
+  const files = { [settings]: '\uFEFF{"theme": "x"}', [hooks]: '\uFEFF{"hooks": {}}', [config]: '\uFEFFmodel = "o9"\n' }
+  const home = makeHome(t, { 'tree/f': 'x', ...files })
+  const args = ['--dir', 'tree', '--no-start']
+  const remark = (name: string) => `${home.path(name)} began with a byte order mark, with which the client refuses it`
+  const gemini = await home.call(['setup', 'gemini', ...args])
+  t.match(gemini, { code: 0, stdout: remark(settings) })
+  t.match(home.read(settings), /^\{[^]*"theme": "x"/)
+  const codex = await home.call(['setup', 'codex', ...args])
+  t.match(codex, { code: 0, stdout: remark(hooks) })
+  t.notMatch(codex.stdout, remark(config), 'it reads this one')
+  t.match([home.read(hooks).at(0), home.read(config).at(0)], ['{', '\uFEFF'])
+  home.write(settings, `\uFEFF${home.read(settings)}`)
+  t.match(await home.call(['setup', 'gemini', ...args]), { stdout: remark(settings) }, 'of an entry that stands, too')
+  t.notMatch((await home.call(['setup', 'gemini', ...args])).stdout, 'byte order mark', 'only once')
+})
 
 t.test('the command shows the change, makes it and takes it back', async (t) => {
   await Promise.all(
