@@ -7,11 +7,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { npmCommand } from './npm.mjs'
 import { projectRoot, prepare } from './prepare.mjs'
+import { besideHooks, long, marketplace, title } from './store-words.mjs'
 
 const output = join(projectRoot, 'packages')
 const main = 'server/node_modules/async-crud-mcp/dist/main.cjs'
 const manifest = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8'))
-const { name, version, description, license, homepage, mcpName, repository } = manifest
+const { name, version, description, license, homepage, keywords, bugs, mcpName, repository } = manifest
 const source = repository.url.replace(/^git\+/, '').replace(/\.git$/, '')
 const author = { name: `${name} contributors`, url: homepage }
 
@@ -57,15 +58,8 @@ function install(folder) {
 
 function makePlugin(server) {
   const root = '${CLAUDE_PLUGIN_ROOT}'
-  write('claude-code/.claude-plugin/plugin.json', {
-    name,
-    version,
-    description,
-    author,
-    homepage,
-    repository: source,
-    license
-  })
+  const shown = { name, displayName: title, description: besideHooks('Claude Code'), keywords, homepage, license }
+  write('claude-code/.claude-plugin/plugin.json', { ...shown, version, author, repository: source })
   write('claude-code/.mcp.json', {
     mcpServers: {
       [name]: {
@@ -81,8 +75,9 @@ function makePlugin(server) {
   add(server, 'claude-code')
   write('.claude-plugin/marketplace.json', {
     name,
+    description: marketplace,
     owner: author,
-    plugins: [{ name, source: './claude-code', description }]
+    plugins: [{ ...shown, source: './claude-code', category: 'development' }]
   })
 }
 
@@ -90,7 +85,7 @@ function makeExtension(server) {
   write('gemini/gemini-extension.json', {
     name,
     version,
-    description,
+    description: besideHooks('Gemini CLI'),
     mcpServers: {
       [name]: {
         command: 'node',
@@ -114,12 +109,17 @@ function makeBundle(server) {
   write('mcpb/manifest.json', {
     manifest_version: '0.3',
     name,
-    display_name: 'Async CRUD',
+    display_name: title,
     version,
     description,
+    long_description: long,
     author,
     repository: { type: 'git', url: source },
     homepage,
+    documentation: `${source}/tree/main/docs`,
+    support: bugs,
+    icon: 'icon.png',
+    keywords,
     license,
     server: {
       type: 'node',
@@ -142,13 +142,14 @@ function makeBundle(server) {
     }
   })
   add(server, 'mcpb')
+  cpSync(join(projectRoot, 'docs/images/icon.png'), join(output, 'mcpb/icon.png'))
 }
 
 function registryEntry() {
   return {
     $schema: 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json',
     name: mcpName,
-    title: 'Async CRUD',
+    title,
     description: 'Many agents change the files of one tree at once, and no update is lost.',
     version,
     websiteUrl: homepage,

@@ -1,7 +1,7 @@
 // npm run size: the files and bytes that an installation of the package brings, without Node.
 import { execFileSync } from 'node:child_process'
-import { readdirSync, statSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { npmCommand } from './npm.mjs'
 import { prepare, projectRoot } from './prepare.mjs'
@@ -17,7 +17,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
 export function measureInstallation() {
   const [{ name, entryCount, unpackedSize }] = JSON.parse(npm('pack', '--dry-run', '--json', '--ignore-scripts'))
   const [, ...folders] = npm('ls', '--omit=dev', '--all', '--parseable').trim().split(/\r?\n/)
-  const others = folders.map((folder) => ({ name: basename(folder), ...measureFolder(folder) }))
+  const others = folders.map((folder) => ({ name: nameOf(folder), ...measureFolder(folder) }))
   const packages = [{ name, files: entryCount, bytes: unpackedSize }, ...others]
   return { packages, ...sumOf(packages) }
 }
@@ -26,6 +26,10 @@ function npm(...args) {
   const [program, ...first] = npmCommand()
   const stdio = ['ignore', 'pipe', 'inherit']
   return execFileSync(program, [...first, '--loglevel=error', ...args], { cwd: projectRoot, encoding: 'utf8', stdio })
+}
+
+function nameOf(folder) {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).name
 }
 
 /** Without the packages in it, which npm lists by themselves. */

@@ -1,9 +1,10 @@
 // The board in a real browser: what it shows, what can be done on it, and what it never does.
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect as connectTcp, createServer, type AddressInfo, type Socket } from 'node:net'
 import axe, { type AxeResults } from 'axe-core'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
+import { installed } from '../../src/support/installation.ts'
 import { noBrowser as skip, openPage, startBrowser } from '../fixtures/browser.ts'
 import { connect } from '../fixtures/clients.ts'
 import { follow } from '../fixtures/event-stream.ts'
@@ -13,11 +14,14 @@ import { isFull } from '../fixtures/length.ts'
 import { until } from '../fixtures/until.ts'
 import { playScene } from './scene.ts'
 
+/** Where pictures of the pages are to be kept. */
+const pictures = process.env['BOARD_PICTURES']
+
 const browser = skip === false ? await startBrowser(t) : undefined
 
 /** Each takes seconds: in the short form the program's own tests come first. */
 function inFull(title: string, run: (t: Test) => Promise<void>): void {
-  if (isFull || process.env['BOARD_PICTURES'] !== undefined) void t.test(title, { skip }, run)
+  if (isFull || pictures !== undefined) void t.test(title, { skip }, run)
 }
 
 /** How far the page is wider than the window, and how many elements move. */
@@ -301,7 +305,6 @@ inFull('the keyboard does what the mouse does', async (t) => {
 
 inFull('the three views, light and dark, wide and narrow, have no barrier that axe-core finds', async (t) => {
   const { url, meet } = await playScene(t)
-  const folder = process.env['BOARD_PICTURES']
   for (const { name, ...look } of looks) {
     const page = await openPage(t, browser, { ...look, bypassCSP: true, reducedMotion: 'reduce' })
     await page.goto(`${url}/board`)
@@ -324,7 +327,7 @@ inFull('the three views, light and dark, wide and narrow, have no barrier that a
       const [wide, moves] = (await page.evaluate(measureLayout)) as [number, number]
       t.ok(wide <= 0, `${view}, ${name}: nothing sticks out`)
       t.equal(moves, 0, 'nothing moves where less motion is wished')
-      if (folder !== undefined) await keepPicture(page, folder, `${view.split(' ').at(-1)?.toLowerCase()}-${name}`)
+      if (pictures !== undefined) await keepPicture(page, pictures, `${view.split(' ').at(-1)?.toLowerCase()}-${name}`)
     }
   }
 })
@@ -334,6 +337,29 @@ async function keepPicture(page: Page, folder: string, name: string): Promise<vo
   await page.mouse.move(0, 0)
   await page.screenshot({ path: `${folder}/board-${name}.png` })
 }
+
+/** How far two pictures differ in a channel of a pixel, of 255, on the average. */
+const difference = `async (pictures) => {
+  const [one, other] = await Promise.all(pictures.map(async (picture) => {
+    const image = await createImageBitmap(await (await fetch('data:image/png;base64,' + picture)).blob())
+    const context = new OffscreenCanvas(512, 512).getContext('2d')
+    context.drawImage(image, 0, 0)
+    return context.getImageData(0, 0, 512, 512).data
+  }))
+  return one.reduce((sum, value, index) => sum + Math.abs(value - other[index]), 0) / one.length
+}`
+
+t.test('the icon of the packages is that of the board', { skip }, async (t) => {
+  const page = await openPage(t, browser, { viewport: { width: 512, height: 512 } })
+  await page.setContent(`<body style="margin: 0">${readFileSync(installed('board/icon.svg'), 'utf8')}</body>`)
+  const drawn = await page.screenshot({ omitBackground: true })
+  if (pictures !== undefined) writeFileSync(`${pictures}/icon.png`, drawn)
+  const kept = readFileSync(installed('docs/images/icon.png'))
+  const [one, other] = [drawn, kept].map((picture) => picture.toString('base64'))
+  // Versions of Chromium draw edges differently.
+  const differs = (await page.evaluate(`(${difference})(${JSON.stringify([one, other])})`)) as number
+  t.ok(differs < 1, `they differ by ${differs}`)
+})
 
 /** A connection between browser and server that can be cut. */
 async function startWire(t: { teardown(fn: () => unknown): void }) {
