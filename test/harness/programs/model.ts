@@ -287,9 +287,9 @@ function isCut({ version }: Selection, { steps }: Change, chosen: readonly StepM
   return few > 0 && (few < moved.length || (version !== undefined && !isOne))
 }
 
-/** A rename is one change of two names; what outsiders have made is chosen by its version only. */
+/** A rename is one change of two names, but two if outsiders made it; what they have made is chosen by its version only. */
 function doesSelect({ agent, set, since, until, paths, version }: Selection, change: Change, step: StepMade): boolean {
-  const names = step.moves ?? [step.path]
+  const names = change.agent === external ? [step.path] : (step.moves ?? [step.path])
   const made = change.steps.filter(({ path }) => names.includes(path))
   return (
     (version === undefined
