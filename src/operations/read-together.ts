@@ -1,7 +1,7 @@
 // Reads several files as of one moment: under all their locks, and again if another program changes one meanwhile.
 import type { ReadInput } from '../../schemas/read.ts'
 import type { OperationContext } from '../engine/context.ts'
-import { assertUnchanged, StaleFileError } from '../engine/files/preconditions.ts'
+import { assertUnchanged, StaleFileError } from '../engine/commit/preconditions.ts'
 import type { FileVersion } from '../engine/files/read-file.ts'
 import { OperationError } from '../errors.ts'
 import { present, type ReadAnswer, type Take } from './async-read.ts'

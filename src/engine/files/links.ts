@@ -3,7 +3,7 @@ import { readlinkSync, statSync, symlinkSync, type BigIntStats } from 'node:fs'
 import { resolve } from 'node:path'
 import { isErrno, OperationError } from '../../errors.ts'
 import { isSameFile } from '../../support/same-file.ts'
-import { StaleFileError } from './preconditions.ts'
+import { StaleFileError } from '../commit/preconditions.ts'
 import type { OpenEntry } from './walk.ts'
 
 export function readLink({ directory, name }: OpenEntry): string {

@@ -3,7 +3,7 @@ import { OperationError } from '../../errors.ts'
 import { orAborted } from '../../support/shared-rounds.ts'
 import { withResolvers } from '../../support/with-resolvers.ts'
 import { adviceAfterLoss } from './after-loss.ts'
-import type { Intent, Verdict } from './intent.ts'
+import type { Intent, Verdict } from '../commit/intent.ts'
 import { createReceiptEntries, type ReceiptBounds, type ReceiptEntry } from './receipt-entries.ts'
 import type { Outcome, Receipt, ReceiptKey } from './receipt.ts'
 

@@ -1,7 +1,7 @@
 // Notes in the receipt of a call, right before its change, what it is about to do and will be answered.
 import type { OperationContext } from '../../engine/context.ts'
-import type { AnnounceWrite } from '../../engine/files/write-file.ts'
-import { nodeOf } from '../../engine/receipts/intent.ts'
+import type { AnnounceWrite } from '../../engine/commit/write-file.ts'
+import { nodeOf } from '../../engine/commit/intent.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
 
 type Receipted = Pick<OperationContext, 'receipt'>

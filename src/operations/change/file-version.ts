@@ -1,9 +1,9 @@
 // The steps that the operations on files share: read and remember a version, record a change.
 import { isOperationError, OperationError } from '../../errors.ts'
-import { StaleFileError } from '../../engine/files/preconditions.ts'
+import { StaleFileError } from '../../engine/commit/preconditions.ts'
 import { hashInTurns, type FileVersion, type KnownBytes } from '../../engine/files/read-file.ts'
 import type { Author } from '../../engine/versions/version.ts'
-import type { Made } from '../../engine/files/after-change.ts'
+import type { Made } from '../../engine/commit/after-change.ts'
 import { unknownIdentity } from '../../engine/files/identity.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
 import type { Caller, OperationContext } from '../../engine/context.ts'

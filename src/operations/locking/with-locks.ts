@@ -1,6 +1,6 @@
 // Runs the body of an operation under the locks of its files, with each file's place opened inside the lock.
 import { OperationError } from '../../errors.ts'
-import { StaleFileError } from '../../engine/files/preconditions.ts'
+import { StaleFileError } from '../../engine/commit/preconditions.ts'
 import { lockKey } from '../../engine/files/lock-key.ts'
 import type { Reach } from '../../engine/files/file-store.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'

@@ -1,7 +1,7 @@
 // Commits a plan, and records its versions as the caller's, all in the tick of the change.
 import type { OperationContext } from '../../engine/context.ts'
 import { unknownIdentity, type FileIdentity } from '../../engine/files/identity.ts'
-import type { PathChange } from '../../engine/files/transaction/step.ts'
+import type { PathChange } from '../../engine/commit/step.ts'
 import { isWrittenBy } from '../../engine/versions/history.ts'
 import type { Author, Entry } from '../../engine/versions/version.ts'
 import { entryAt } from '../change/entry-version.ts'

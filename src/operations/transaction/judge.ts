@@ -2,7 +2,7 @@
 import { splitMark } from '../../engine/diff/lines.ts'
 import { assertMayCreate } from '../change/file-version.ts'
 import type { OperationContext } from '../../engine/context.ts'
-import { requireAbsent } from '../../engine/files/preconditions.ts'
+import { requireAbsent } from '../../engine/commit/preconditions.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
 import { isSameFile } from '../../support/same-file.ts'
 import { appended, leavesLineOpen } from '../async-append.ts'

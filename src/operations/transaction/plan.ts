@@ -4,7 +4,7 @@ import { OperationError } from '../../errors.ts'
 import type { OperationContext } from '../../engine/context.ts'
 import { refuseLinkToItself } from '../../engine/files/links.ts'
 import { hashInTurns, requireRegular, type FileVersion } from '../../engine/files/read-file.ts'
-import type { PathChange } from '../../engine/files/transaction/step.ts'
+import type { PathChange } from '../../engine/commit/step.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
 import { clash } from './items.ts'
 

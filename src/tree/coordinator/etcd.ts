@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { isIP, type AddressInfo, type Server } from 'node:net'
 import { OperationError } from '../../errors.ts'
-import type { Stages } from '../../engine/files/stages.ts'
+import type { Stages } from '../../engine/commit/stages.ts'
 import { messageOf } from '../../support/error-message.ts'
 import type { MeetingPoint } from '../authority/meeting-point.ts'
 import { refuseLocalServer } from '../state/authority-lock.ts'

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from '../../engine/context.ts'
 import type { FileStore } from '../../engine/files/file-store.ts'
-import { judge, type Intent } from '../../engine/receipts/intent.ts'
+import { judge, type Intent } from '../../engine/commit/intent.ts'
 import type { Receipt, ReceiptKey } from '../../engine/receipts/receipt.ts'
 import type { Receipts } from '../../engine/receipts/receipts.ts'
 import { hasTypes, isFields } from './fields.ts'

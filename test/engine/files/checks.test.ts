@@ -1,7 +1,7 @@
 // The last look before a change: times that are too fresh to prove anything are not believed.
 import { statSync, utimesSync } from 'node:fs'
 import t from 'tap'
-import { assertUnchanged } from '../../../src/engine/files/preconditions.ts'
+import { assertUnchanged } from '../../../src/engine/commit/preconditions.ts'
 import { createFileStore } from '../../../src/engine/files/file-store.ts'
 import { identityOf } from '../../../src/engine/files/identity.ts'
 import { hashOf, makeTree } from '../../fixtures/tree.ts'

@@ -1,10 +1,10 @@
 // Finishes the transactions that a killed process has left: forward if every file can get there, else back to where all were.
-import { attempt } from '../../../support/attempt.ts'
-import { readNow } from '../read-file.ts'
-import type { Shelf } from '../directory.ts'
-import type { Stage, Stages } from '../stages.ts'
-import type { OpenEntry } from '../walk.ts'
-import { removeIfThere } from '../write-file.ts'
+import { attempt } from '../../support/attempt.ts'
+import { readNow } from '../files/read-file.ts'
+import type { Shelf } from '../files/directory.ts'
+import type { Stage, Stages } from './stages.ts'
+import type { OpenEntry } from '../files/walk.ts'
+import { removeIfThere } from './write-file.ts'
 import { matches, type RecordedStep, type TransactionRecord, type TransactionRecords } from './record.ts'
 import { applyStep, undoStep } from './step.ts'
 

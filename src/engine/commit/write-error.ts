@@ -1,6 +1,6 @@
 // Why a file could not be changed, in words for the caller.
 import { OperationError } from '../../errors.ts'
-import { explainWay, isDenial, isSystemError } from './walk-error.ts'
+import { explainWay, isDenial, isSystemError } from '../files/walk-error.ts'
 
 /** For a change that has not been made. */
 export function stopping(path: string): OperationError {

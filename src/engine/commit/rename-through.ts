@@ -2,10 +2,10 @@
 import { renameSync } from 'node:fs'
 import { attempt } from '../../support/attempt.ts'
 import { isErrno, OperationError } from '../../errors.ts'
-import { fileNotFound } from './read-file.ts'
+import { fileNotFound } from '../files/read-file.ts'
 import type { Stage } from './stages.ts'
-import { temporaryName } from './temporary-names.ts'
-import type { OpenEntry } from './walk.ts'
+import { temporaryName } from '../files/temporary-names.ts'
+import type { OpenEntry } from '../files/walk.ts'
 import { explainWriteError } from './write-error.ts'
 
 interface NamedPlace {

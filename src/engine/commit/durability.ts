@@ -3,8 +3,8 @@
 import { fsync } from 'node:fs'
 import { promisify } from 'node:util'
 import { notDurable, type AfterChange } from './after-change.ts'
-import type { Directory } from './directory.ts'
-import type { OpenEntry } from './walk.ts'
+import type { Directory } from '../files/directory.ts'
+import type { OpenEntry } from '../files/walk.ts'
 
 const fsyncAsync = promisify(fsync)
 

@@ -2,10 +2,10 @@
 import { mkdirSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { isErrno } from '../../errors.ts'
-import type { Directory } from './directory.ts'
+import type { Directory } from '../files/directory.ts'
 import type { Durability } from './durability.ts'
 import type { Unfinished } from './unfinished.ts'
-import type { OpenEntry } from './walk.ts'
+import type { OpenEntry } from '../files/walk.ts'
 import { explainWriteError } from './write-error.ts'
 
 /** Missing parents that were just made: the place of the file, and how to remove them if the write fails. */

@@ -1,9 +1,9 @@
 // The last checks before a change, each in the same tick as the change itself.
 import { OperationError } from '../../errors.ts'
-import { identityOf, isSameIdentity } from './identity.ts'
-import { typeOf } from './read-folder.ts'
-import { hashNow, type FileVersion } from './read-file.ts'
-import type { OpenEntry } from './walk.ts'
+import { identityOf, isSameIdentity } from '../files/identity.ts'
+import { typeOf } from '../files/read-folder.ts'
+import { hashNow, type FileVersion } from '../files/read-file.ts'
+import type { OpenEntry } from '../files/walk.ts'
 
 /** Thrown by a change whose file is no longer the version it was based on; the operation reads again and answers contention. */
 export class StaleFileError extends Error {}

@@ -2,10 +2,10 @@
 import { cpSync, existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { createFileStore } from '../../../src/engine/files/file-store.ts'
-import type { Stages } from '../../../src/engine/files/stages.ts'
-import type { PathChange } from '../../../src/engine/files/transaction/step.ts'
+import type { Stages } from '../../../src/engine/commit/stages.ts'
+import type { PathChange } from '../../../src/engine/commit/step.ts'
 import { contentHash, type FileVersion } from '../../../src/engine/files/read-file.ts'
-import { judge, nodeOf } from '../../../src/engine/receipts/intent.ts'
+import { judge, nodeOf } from '../../../src/engine/commit/intent.ts'
 import { servedDirectory } from '../../../src/tree/state/served-directory.ts'
 import { makeTree, type Tree } from '../../fixtures/tree.ts'
 

@@ -2,10 +2,10 @@
 import { rmdirSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { attempt } from '../../support/attempt.ts'
-import type { Directory } from './directory.ts'
+import type { Directory } from '../files/directory.ts'
 import type { Durability } from './durability.ts'
-import { isRecordOfDead, recordName } from './temporary-names.ts'
-import type { OpenEntry } from './walk.ts'
+import { isRecordOfDead, recordName } from '../files/temporary-names.ts'
+import type { OpenEntry } from '../files/walk.ts'
 
 /** Paths are canonical. */
 export type UnfinishedChange =

@@ -2,10 +2,10 @@
 import { unlinkSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { attempt, orUndefined } from '../../support/attempt.ts'
-import type { Directory } from './directory.ts'
-import { openRoot } from './root-presence.ts'
-import { isLeftover } from './temporary-names.ts'
-import type { Root } from './roots.ts'
+import type { Directory } from '../files/directory.ts'
+import { openRoot } from '../files/root-presence.ts'
+import { isLeftover } from '../files/temporary-names.ts'
+import type { Root } from '../files/roots.ts'
 
 /** @returns the number of files removed; stops quietly when aborted */
 export async function sweepLeftovers(roots: readonly Root[], signal: AbortSignal): Promise<number> {

@@ -1,6 +1,6 @@
 // The steps after a change is in the tree. None of them takes the change back; a failure is reported as doubt about a change that was made.
 import { OperationError } from '../../errors.ts'
-import type { FileIdentity } from './identity.ts'
+import type { FileIdentity } from '../files/identity.ts'
 
 /** A change that is in the tree. The operation records it first, and only then throws the doubt. */
 export interface Made {

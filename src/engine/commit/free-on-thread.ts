@@ -2,8 +2,8 @@
 // being written; if only the name is left, that is the rename or unlink, and the event loop stands still for it
 // (docs/decisions/2026-11-22-freed-on-a-thread.md).
 import { close, openSync } from 'node:fs'
-import { closeReader } from './close-reader.ts'
-import { readFlags } from './read-flags.ts'
+import { closeReader } from '../files/close-reader.ts'
+import { readFlags } from '../files/read-flags.ts'
 
 /** Windows replaces no file that is open. */
 const canHold = process.platform !== 'win32'

@@ -7,9 +7,9 @@ import { attempt } from '../../support/attempt.ts'
 import { isErrno, OperationError } from '../../errors.ts'
 import { below } from '../../support/relocate.ts'
 import { replaceFile } from '../../support/replace-file.ts'
-import type { Directory, Shelf } from './directory.ts'
-import type { Root } from './roots.ts'
-import { isOfThisProcess, ownFolder, temporaryName } from './temporary-names.ts'
+import type { Directory, Shelf } from '../files/directory.ts'
+import type { Root } from '../files/roots.ts'
+import { isOfThisProcess, ownFolder, temporaryName } from '../files/temporary-names.ts'
 
 /** Of one root. Its paths name nothing any more once another authority has taken the stage. */
 export interface Stage extends Shelf {
