@@ -46,7 +46,7 @@ export default fp<Options>(
     }
 
     function coordinatorOf(roots: readonly [Root, ...Root[]]): Coordinator {
-      const { stages } = app.files
+      const { stages } = app.commits
       if (stages === undefined) return createLocalCoordinator(roots)
       const onTrouble = (message: string | undefined) => app.degradations.set('etcd', message)
       return createHosts({ settings: config.tree, stages, roots, onTrouble })

@@ -45,7 +45,7 @@ declare module 'fastify' {
 
 export default fp<{ config: Config; version: string }>(
   async (app, { config, version }) => {
-    const { locks, lostLeases, tickets, files, differ, bases, history, events } = app
+    const { locks, lostLeases, tickets, files, commits, differ, bases, history, events } = app
     const reads = createReadTracker(history, {
       maxViews: config.crud.max_remembered_reads,
       maxBytes: config.crud.max_remembered_bytes
@@ -72,6 +72,7 @@ export default fp<{ config: Config; version: string }>(
       receipts,
       nativeTurns,
       files,
+      commits,
       differ,
       bases,
       history,
@@ -139,7 +140,7 @@ export default fp<{ config: Config; version: string }>(
         locks.close()
         await nativeTurns.end()
         await running.ended(limitMs)
-        files.close()
+        commits.close()
       }
     } satisfies LocalEngine)
   },

@@ -1,8 +1,9 @@
-// app.files, app.bases, app.history: the files below the roots, and their remembered versions.
+// app.files, app.commits, app.bases, app.history: the files below the roots, and their remembered versions.
 import fp from 'fastify-plugin'
 import { createBases, type Bases } from '../src/engine/versions/bases.ts'
 import { createHistory, type History } from '../src/engine/versions/history.ts'
 import { servedDirectory } from '../src/tree/state/served-directory.ts'
+import { createCommits, type Commits } from '../src/engine/commit/commits.ts'
 import { createFileStore, type FileStore } from '../src/engine/files/file-store.ts'
 import type { Settled } from '../src/engine/commit/settle.ts'
 import { sweepLeftovers } from '../src/engine/commit/leftovers.ts'
@@ -12,6 +13,7 @@ import type { Config } from '../src/config/config.ts'
 declare module 'fastify' {
   interface FastifyInstance {
     files: FileStore
+    commits: Commits
     bases: Bases
     history: History
     /** Looks in the background for leftovers of processes that are gone. */
@@ -48,20 +50,25 @@ export default fp<{ config: Config }>(
       roots: crud.base_directories,
       maxFileBytes: crud.max_file_size_bytes,
       maxSyncBytes: crud.sync_io_max_bytes,
-      durability: crud.durability,
       hardlinks: crud.hardlinks,
       protectedPaths: crud.protected,
-      isKnown: (path) => history.last(path) !== undefined,
+      isKnown: (path) => history.last(path) !== undefined
+    })
+    const commits = createCommits(files, {
+      durability: crud.durability,
+      maxFileBytes: crud.max_file_size_bytes,
+      maxSyncBytes: crud.sync_io_max_bytes,
       openOwnFolder: servedDirectory,
       isStaged: tree.coordinator === 'etcd',
       onUnfinished
     })
     app.decorate('files', files)
+    app.decorate('commits', commits)
     app.decorate('history', history)
     app.decorate('bases', createBases({ maxBytes: crud.base_cache_bytes }))
     const aging = setInterval(() => history.expire(), Math.max(1000, Math.min(maxAgeMs / 24, hourMs))).unref()
     app.decorate('settleTransactions', () => {
-      const settle = () => files.settleTransactions((hash, bytes) => app.bases.keep(hash, bytes))
+      const settle = () => commits.settleTransactions((hash, bytes) => app.bases.keep(hash, bytes))
       const settled = settle()
       for (const { message } of settled) app.log.warn(message)
       settleLater(settled, settle)
@@ -100,11 +107,12 @@ export default fp<{ config: Config }>(
       if (removed > 0) app.log.info({ removed }, 'removed temporary files of a process that is gone')
       // Only after the sweep are the folders empty that were made for a file.
       if (sweep.signal.aborted) return
-      for (const message of await files.settleUnfinished()) app.log.warn(message)
+      for (const message of await commits.settleUnfinished()) app.log.warn(message)
     }
     app.addHook('onClose', async () => {
       clearInterval(aging)
       sweep.abort()
+      commits.close()
       files.close()
     })
   },

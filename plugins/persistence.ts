@@ -18,13 +18,27 @@ interface Options {
 
 export default fp<Options>(
   async (app, { config, followsOthers }) => {
-    const { files, bases, history, locks, lostLeases, tickets, reads, receipts, log, serverFacts, degradations } = app
+    const {
+      files,
+      commits,
+      bases,
+      history,
+      locks,
+      lostLeases,
+      tickets,
+      reads,
+      receipts,
+      log,
+      serverFacts,
+      degradations
+    } = app
     const persistence = createPersistence({
       settings: config.persistence,
       placeGraceMs: config.locks.reconnect_grace_seconds * 1000,
       followsOthers,
       dataFolder: paths.dataFolder,
       files,
+      commits,
       bases,
       history,
       locks,

@@ -5,6 +5,7 @@ import type { Bases } from './versions/bases.ts'
 import type { History } from './versions/history.ts'
 import type { KnownText } from './versions/known-text.ts'
 import type { TraceContext } from '../support/trace-context.ts'
+import type { Commits } from './commit/commits.ts'
 import type { FileStore } from './files/file-store.ts'
 import type { LockManager } from './locks/lock-manager.ts'
 import type { Config } from '../../schemas/config.ts'
@@ -66,6 +67,7 @@ export interface Logger {
 export interface Engine {
   readonly locks: LockManager
   readonly files: FileStore
+  readonly commits: Commits
   readonly differ: Differ
   readonly bases: Bases
   readonly history: History

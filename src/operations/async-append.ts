@@ -6,11 +6,13 @@ import type { AppendInput, AppendOutput } from '../../schemas/append.ts'
 import { splitMark, withoutTerminator } from '../engine/diff/lines.ts'
 import type { OperationContext } from '../engine/context.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
-import { assertMayCreate, createMissing } from './change/file-version.ts'
+import { assertMayCreate } from './change/file-version.ts'
 import { timestamp } from '../support/timestamp.ts'
-import type { LockedTurn } from './change/change-file.ts'
-import { changeContent } from './change/change-content.ts'
-import { describeMerge, findTexts, type Rebased, type StaleChange } from './change/stale-change.ts'
+import { planContent } from './change/content-planner.ts'
+import { outcomeOf } from './change/plan.ts'
+import type { Planner } from './change/planner.ts'
+import { changeOne } from './change/run.ts'
+import { describeMerge, findTexts } from './change/stale-change.ts'
 import { VersionTexts } from './change/version-texts.ts'
 
 type Appended = Static<typeof AppendOutput>
@@ -27,54 +29,65 @@ export const asyncAppend = defineOperation({
 })
 
 async function append(input: AppendInput, context: OperationContext): Promise<Appended | Contention> {
-  const { path, content, separator, expected_hash, on_contention, timeout, fencing_token, diff_format } = input
-  const texts = new VersionTexts(input.encoding ?? context.config.crud.default_encoding, path)
-
-  const change = async (version: Buffer) => appended(version, { content, separator }, texts)
-
-  /** The text goes behind what other agents have made of the file. */
-  async function merge(stale: StaleChange): Promise<Rebased> {
-    const known = await findTexts(context, stale, texts)
-    if (known === undefined || leavesLineOpen(known.base, splitMark(known.current).body))
-      return { notMerged: undefined }
-    return { merged: describeMerge(context, stale, known), bytes: await change(stale.current.bytes) }
-  }
-
-  return changeContent<Appended>(context, {
+  const { path, timeout, diff_format } = input
+  return changeOne<Appended>(context, planAppend(input, context), {
     operation: 'async_append',
-    path,
     timeout,
-    fencingToken: fencing_token,
     diffFormat: diff_format,
-    texts,
-    expectedHash: () => expected_hash ?? undefined,
-    create: (turn) => create(turn, input, texts, context),
-    change,
-    onContention: on_contention,
-    merge,
-    answer: ({ current, hash, bytes, replaced }) => ({
-      ...answer(path, hash, bytes.length - current.bytes.length, bytes.length),
-      ...replaced
-    })
+    answer({ plan }) {
+      const { hash, replaced } = outcomeOf(plan, context)
+      const [before, after] = [
+        plan.current?.bytes.length ?? 0,
+        plan.after?.kind === 'bytes' ? plan.after.bytes.length : 0
+      ]
+      return {
+        status: 'ok',
+        path,
+        hash: hash!,
+        bytes_appended: after - before,
+        total_size_bytes: after,
+        changed: plan.current === undefined || after > before,
+        timestamp: timestamp(),
+        ...replaced
+      }
+    }
   })
 }
 
-async function create(
-  turn: LockedTurn,
-  { path, content, create_if_missing, create_dirs, expected_hash }: AppendInput,
-  texts: VersionTexts,
+/** The text goes behind what other agents have made of the file. */
+export function planAppend(
+  input: Omit<AppendInput, 'agent_id' | 'request_id' | 'change_set' | 'timeout' | 'diff_format'>,
   context: OperationContext
-): Promise<Appended> {
-  assertMayCreate(path, expected_hash, create_if_missing, 'async_list')
-  const bytes = texts.encode(content)
-  return createMissing(context, 'async_append', turn, path, bytes, {
-    createDirs: create_dirs,
-    answer: (hash) => ({ ...answer(path, hash, bytes.length, bytes.length), changed: true })
-  })
+): Planner {
+  const { path, content, separator, expected_hash, create_if_missing, create_dirs } = input
+  const texts = new VersionTexts(input.encoding ?? context.config.crud.default_encoding, path)
+  const change = async (version: Buffer) => appended(version, { content, separator }, texts)
+  return planContent(
+    {
+      operation: 'async_append',
+      path,
+      fencingToken: input.fencing_token,
+      texts,
+      expectedHash: () => expected_hash ?? undefined,
+      create() {
+        assertMayCreate(path, expected_hash, create_if_missing, 'async_list')
+        return { bytes: texts.encode(content), createDirs: create_dirs }
+      },
+      change,
+      onContention: input.on_contention,
+      async merge(stale) {
+        const known = await findTexts(context, stale, texts)
+        if (known === undefined || leavesLineOpen(known.base, splitMark(known.current).body))
+          return { notMerged: undefined }
+        return { merged: describeMerge(context, stale, known), bytes: await change(stale.current.bytes) }
+      }
+    },
+    context
+  )
 }
 
 /** The version with the text behind it. */
-export function appended(
+function appended(
   version: Buffer,
   { content, separator }: Pick<AppendInput, 'content' | 'separator'>,
   texts: VersionTexts
@@ -84,18 +97,6 @@ export function appended(
 }
 
 /** If another writer has left the last line without its end, the text would become part of that line. */
-export function leavesLineOpen(base: string, current: string): boolean {
+function leavesLineOpen(base: string, current: string): boolean {
   return withoutTerminator(base) !== base && current !== '' && withoutTerminator(current) === current
-}
-
-function answer(path: string, hash: string, appended: number, total: number): Appended {
-  return {
-    status: 'ok',
-    path,
-    hash,
-    bytes_appended: appended,
-    total_size_bytes: total,
-    changed: appended > 0,
-    timestamp: timestamp()
-  }
 }

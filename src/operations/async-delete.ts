@@ -5,12 +5,12 @@ import type { DeleteInput, DeleteOutput } from '../../schemas/delete.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import type { OperationContext } from '../engine/context.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
-import { remember } from '../support/remember.ts'
-import { announceDelete } from './change/announce.ts'
-import { entryAt, notKept, readEntry } from './change/entry-version.ts'
-import { authorOf } from './change/file-version.ts'
+import { readEntry } from './change/entry-version.ts'
+import { clash, outcomeOf } from './change/plan.ts'
+import { exclusive, type Planner } from './change/planner.ts'
+import { changeOne } from './change/run.ts'
+import { findStale } from './change/stale-change.ts'
 import { timestamp } from '../support/timestamp.ts'
-import { changeFile, findStale } from './change/change-file.ts'
 
 export const asyncDelete = defineOperation({
   name: 'async_delete',
@@ -26,30 +26,37 @@ export const asyncDelete = defineOperation({
 type Deleted = Static<typeof DeleteOutput>
 
 async function deleteFile(input: DeleteInput, context: OperationContext): Promise<Deleted | Contention> {
-  const { path, expected_hash = null, timeout, diff_format, fencing_token } = input
-  return changeFile<Deleted>(context, {
+  const { path, timeout, diff_format } = input
+  return changeOne<Deleted>(context, planDelete(input, context), {
     operation: 'async_delete',
-    targets: [{ path, reach: 'entry', fencingToken: fencing_token }],
     timeout,
     diffFormat: diff_format,
-    async make({ place, assertHeld }) {
-      const { version, content } = await readEntry(context, place, path, expected_hash !== null)
-      const stale = findStale(context, place, path, content, expected_hash)
-      if (stale !== undefined) return { stale }
-      const over = entryAt(place, version)
-      const done = remember(() => ({
-        status: 'ok' as const,
-        path,
-        deleted_hash: content?.hash ?? null,
-        ...notKept(context, place, version),
-        timestamp: timestamp()
-      }))
-      const announce = announceDelete(context, place, done)
-      const { unsure } = await context.files.remove(place, path, version, { assertHeld, announce })
-      context.receipt?.made()
-      context.history.recordGone(place.path, { author: authorOf(context.caller, 'async_delete'), over })
-      if (unsure !== undefined) throw unsure
-      return { done: done() }
-    }
+    answer: ({ plan, content }) => ({
+      status: 'ok',
+      path,
+      deleted_hash: content?.hash ?? null,
+      ...outcomeOf(plan, context).replaced,
+      timestamp: timestamp()
+    })
   })
+}
+
+export function planDelete(
+  { path, expected_hash = null, fencing_token }: Pick<DeleteInput, 'path' | 'expected_hash' | 'fencing_token'>,
+  context: OperationContext
+): Planner {
+  return {
+    operation: 'async_delete',
+    targets: [exclusive(path, fencing_token, 'entry')],
+    async plan([place], plan, index) {
+      const entered = plan.enter(place!, path, 'delete', index)
+      if (entered.indices.length > 1) throw clash(path, entered.indices, 'both delete it.')
+      const { version, content } = await readEntry(context, place!, path, expected_hash !== null)
+      const stale = findStale(context, place!, path, content, expected_hash)
+      if (stale !== undefined) return { stale }
+      entered.current = version
+      entered.after = { kind: 'none' }
+      return { plan: entered, content }
+    }
+  }
 }

@@ -11,12 +11,12 @@ import { hasSeenAll } from '../engine/versions/seen-lines.ts'
 import type { OperationContext } from '../engine/context.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
 import { readTarget } from './change/entry-version.ts'
-import { authorOf, createMissing } from './change/file-version.ts'
 import { keptBytes } from './change/kept-version.ts'
 import { wholeHash } from './change/named-version.ts'
 import { timestamp } from '../support/timestamp.ts'
-import type { LockedTurn } from './change/change-file.ts'
-import { changeContent } from './change/change-content.ts'
+import { planContent, type Creation } from './change/content-planner.ts'
+import { outcomeOf } from './change/plan.ts'
+import { changeOne } from './change/run.ts'
 import { VersionTexts } from './change/version-texts.ts'
 
 export const asyncRestore = defineOperation({
@@ -38,25 +38,40 @@ async function restore(given: RestoreInput, context: OperationContext): Promise<
   const hash = wholeHash(given.hash, { path, canonicalPath: files.resolve(path, 'target').path }, context)
   const input = { ...given, hash }
   const kept = await keptBytes(context, path, hash)
-  return changeContent<Restored>(context, {
-    operation: 'async_restore',
-    path,
-    timeout,
-    fencingToken: fencing_token,
-    diffFormat: diff_format,
-    texts: new VersionTexts(config.crud.default_encoding, path),
-    expectedHash(place, current) {
-      if (expected_hash === null) return undefined
-      // A file that is that version already loses nothing.
-      return expected_hash ?? (current.hash === hash ? hash : knownVersion(context, place, path, current))
+  const planner = planContent(
+    {
+      operation: 'async_restore',
+      path,
+      fencingToken: fencing_token,
+      texts: new VersionTexts(config.crud.default_encoding, path),
+      expectedHash(place, current) {
+        if (expected_hash === null) return undefined
+        // A file that is that version already loses nothing.
+        return expected_hash ?? (current.hash === hash ? hash : knownVersion(context, place, path, current))
+      },
+      create: (place) => create(place, input, kept, context),
+      change: async () => kept,
+      isNamed: true
     },
-    create: (turn) => create(turn, input, kept, context),
-    change: async () => kept,
-    isNamed: true,
-    answer: ({ current, isChanged, replaced }) => ({
-      ...answer(path, current, hash, isChanged ? kept.length : 0),
-      ...replaced
-    })
+    context
+  )
+  return changeOne<Restored>(context, planner, {
+    operation: 'async_restore',
+    timeout,
+    diffFormat: diff_format,
+    answer({ plan }) {
+      const { bytes_written, replaced } = outcomeOf(plan, context)
+      return {
+        status: 'ok',
+        path,
+        previous_hash: plan.current?.hash ?? null,
+        hash,
+        bytes_written,
+        changed: plan.current?.hash !== hash,
+        timestamp: timestamp(),
+        ...replaced
+      }
+    }
   })
 }
 
@@ -76,40 +91,23 @@ async function knownVersion(
 }
 
 async function create(
-  turn: LockedTurn,
-  input: RestoreInput,
+  place: OpenEntry,
+  { path, hash, expected_hash, create_dirs }: RestoreInput,
   kept: Buffer,
   context: OperationContext
-): Promise<Restored> {
-  const { path, hash, expected_hash, create_dirs } = input
+): Promise<Creation> {
   if (typeof expected_hash === 'string') throw gone(path)
   const { history } = context
-  const was = history.was(turn.place.path)
+  const was = history.was(place.path)
+  const creation = { bytes: kept, createDirs: create_dirs, mode: was?.mode }
   // A path that was a link, and a file before or after it, gets the file back that had the version.
-  const isOwn = history.versions(turn.place.path).some((version) => version.hash === hash)
-  if (was?.link !== undefined && !isOwn) return restoreLink(turn, input, was.link, context)
-  return createMissing(context, 'async_restore', turn, path, kept, {
-    createDirs: create_dirs,
-    mode: was?.mode,
-    isRestored: true,
-    answer: () => answer(path, null, hash, kept.length)
-  })
-}
-
-/** Restores only the link, if its target has that version; else the link would show another version, or the write would change its target. */
-async function restoreLink(
-  { place, assertHeld }: LockedTurn,
-  { path, hash, create_dirs }: RestoreInput,
-  link: string,
-  context: OperationContext
-): Promise<Restored> {
+  const isOwn = history.versions(place.path).some((version) => version.hash === hash)
+  const link = isOwn ? undefined : was?.link
+  if (link === undefined) return creation
+  // Only the link comes back, if its target has that version; else it would show another one, or the write would change its target.
   const target = isAbsolute(link) ? link : `${dirname(place.path)}/${link}`
   if ((await readTarget(context, target, false))?.hash !== hash) throw targetDiffers(path, target)
-  const options = { createDirs: create_dirs, assertHeld }
-  const { unsure } = await context.files.createLink(place, path, link, options)
-  context.history.recordEntry(place.path, { link }, { author: authorOf(context.caller, 'async_restore') })
-  if (unsure !== undefined) throw unsure
-  return answer(path, null, hash, 0)
+  return { ...creation, link }
 }
 
 function targetDiffers(path: string, target: string): OperationError {
@@ -125,16 +123,4 @@ function versionUnknown(path: string): OperationError {
 function gone(path: string): OperationError {
   const message = `File does not exist: ${path}. To create it again from the kept version, send the call without expected_hash.`
   return new OperationError('FILE_NOT_FOUND', message, { path })
-}
-
-function answer(path: string, current: FileVersion | null, hash: string, bytesWritten: number): Restored {
-  return {
-    status: 'ok',
-    path,
-    previous_hash: current?.hash ?? null,
-    hash,
-    bytes_written: bytesWritten,
-    changed: current?.hash !== hash,
-    timestamp: timestamp()
-  }
 }

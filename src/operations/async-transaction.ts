@@ -7,8 +7,9 @@ import { remember } from '../support/remember.ts'
 import { timestamp } from '../support/timestamp.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
 import { changeSetOf } from './transaction/change-set.ts'
-import { toItems } from './transaction/items.ts'
-import { runTransaction, type TransactionResult } from './transaction/run.ts'
+import { shortly } from './change/run.ts'
+import { changeMany, type ManyMade } from './change/run-many.ts'
+import { answerAll, plannersOf, previewAll, resultOf } from './transaction/changes.ts'
 
 export const asyncTransaction = defineOperation({
   name: 'async_transaction',
@@ -46,12 +47,20 @@ async function transact(input: TransactionInput, context: OperationContext): Pro
     changes: [...results],
     ...moment()
   })
-  const options = { operation: 'async_transaction', timeout, diffFormat: diff_format, isDryRun: dry_run, answer }
-  const result = await runTransaction(own, toItems(changes, on_contention), options)
-  return 'results' in result ? answer(result.results) : refusal(result)
+  const made = await changeMany(own, plannersOf(changes, on_contention, own), {
+    operation: 'async_transaction',
+    timeout,
+    diffFormat: diff_format,
+    isDryRun: dry_run,
+    answer: (planned) =>
+      answer(planned.map((one, index) => ({ ...resultOf(changes[index]!, one, own), ...shortly(one) })))
+  })
+  if (!('planned' in made)) return refusal(made)
+  const tell = dry_run ? previewAll : answerAll
+  return answer(await tell(changes, made.planned, diff_format, own))
 }
 
-function refusal({ contentions, failures }: Exclude<TransactionResult, { results: unknown }>): TransactionOutput {
+function refusal({ contentions, failures }: Exclude<ManyMade, { planned: unknown }>): TransactionOutput {
   const contended = [...contentions].map(([change, contention]) => ({ change, ...contention }))
   const [first] = failures
   if (first !== undefined) throw allFailures(first, failures, contended)

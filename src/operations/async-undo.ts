@@ -9,7 +9,7 @@ import { timestamp } from '../support/timestamp.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
 import { withLocks } from './locking/with-locks.ts'
 import { changeSetOf } from './transaction/change-set.ts'
-import { commitPlan } from './transaction/commit-plan.ts'
+import { commitSteps } from './change/commit.ts'
 import { createRoom } from './change/answer-room.ts'
 import { wholeHash } from './change/named-version.ts'
 import { requireKnown, toChoice } from './undo/choose.ts'
@@ -64,10 +64,10 @@ async function attempt(input: UndoInput, context: OperationContext, paths: reado
     const isRefused = composed.conflicts.length > 0 && !input.partial
     const done = remember(() => answer(input, context, composed))
     if (!input.dry_run && !isRefused && composed.changes.length > 0)
-      await commitPlan(context, composed.changes, {
+      await commitSteps(context, composed.changes, {
         operation: 'async_undo',
         assertHeld: () => lock.assertHeld(),
-        isWhole: () => false,
+        sightOf: () => 'named',
         answer: done
       })
     return { composed, done }

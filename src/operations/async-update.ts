@@ -10,8 +10,11 @@ import { OperationError } from '../errors.ts'
 import type { OperationContext } from '../engine/context.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
 import { timestamp } from '../support/timestamp.ts'
-import { changeContent } from './change/change-content.ts'
+import { planContent } from './change/content-planner.ts'
 import type { Attempt } from './change/contention.ts'
+import { clash, outcomeOf, type PathPlan } from './change/plan.ts'
+import type { Planner } from './change/planner.ts'
+import { changeOne } from './change/run.ts'
 import { VersionTexts } from './change/version-texts.ts'
 
 export const asyncUpdate = defineOperation({
@@ -34,43 +37,83 @@ export const asyncUpdate = defineOperation({
 
 export type Updated = Static<typeof UpdateOutput>
 
-export async function updateOne(
-  input: Omit<UpdateInput, 'agent_id'>,
-  context: OperationContext
-): Promise<Updated | Contention> {
+type Input = Omit<UpdateInput, 'agent_id'>
+
+export async function updateOne(input: Input, context: OperationContext): Promise<Updated | Contention> {
   requireOneForm(input)
-  const { path, expected_hash, on_contention, timeout, diff_format, fencing_token } = input
-  const texts = new VersionTexts(input.encoding ?? context.config.crud.default_encoding, path)
-  return changeContent<Updated>(context, {
+  const { path, timeout, diff_format } = input
+  return changeOne<Updated>(context, planUpdate(input, context), {
     operation: 'async_update',
-    path,
     timeout,
-    fencingToken: fencing_token,
     diffFormat: diff_format,
-    texts,
-    attempt: attemptOf(input, texts, context),
-    expectedHash: () => expected_hash,
-    onContention: on_contention,
-    change: (version) => newText(input, version, texts, context),
-    isSent: input.content !== undefined,
-    answer: ({ current, hash, bytes, isChanged, replaced }) => ({
-      status: 'ok',
-      path,
-      previous_hash: current.hash,
-      hash,
-      bytes_written: isChanged ? bytes.length : 0,
-      changed: isChanged,
-      timestamp: timestamp(),
-      ...replaced
-    })
+    answer({ plan }) {
+      const { replaced, ...outcome } = outcomeOf(plan, context)
+      return {
+        status: 'ok',
+        path,
+        previous_hash: plan.current!.hash,
+        ...outcome,
+        hash: outcome.hash!,
+        timestamp: timestamp(),
+        ...replaced
+      }
+    }
   })
+}
+
+export function planUpdate(
+  input: Change & Pick<Input, 'encoding' | 'expected_hash' | 'on_contention' | 'fencing_token'>,
+  context: OperationContext
+): Planner {
+  const { path, expected_hash, on_contention, fencing_token } = input
+  const texts = new VersionTexts(input.encoding ?? context.config.crud.default_encoding, path)
+  const planner = planContent(
+    {
+      operation: 'async_update',
+      path,
+      fencingToken: fencing_token,
+      texts,
+      attempt: attemptOf(input, texts, context),
+      expectedHash: () => expected_hash,
+      onContention: on_contention,
+      change: (version) => newText(input, version, texts, context),
+      beside: (entered, bytes) => mergeBeside(entered, bytes, texts, context),
+      isSent: input.content !== undefined
+    },
+    context
+  )
+  return {
+    ...planner,
+    async plan(...given) {
+      requireOneForm(input)
+      return planner.plan(...given)
+    }
+  }
+}
+
+/** The change together with an earlier one of the same call: both are for the file as it is. */
+async function mergeBeside(
+  { after, current, path, indices }: PathPlan,
+  bytes: Buffer,
+  texts: VersionTexts,
+  { differ, signal }: OperationContext
+): Promise<Buffer> {
+  const earlierBytes = after?.kind === 'bytes' ? after.bytes : bytes
+  const [base, earlier, incoming] = [current!.bytes, earlierBytes, bytes].map((version) => texts.decode(version))
+  const result = await differ.merge({ base: base!, current: earlier!, incoming: incoming!, signal })
+  if ('text' in result) return texts.encode(result.text, current!.bytes)
+  const isJson = result.conflicts[0]?.reason === 'invalid_json'
+  const why = isJson
+    ? 'together they are no JSON, or name a property twice.'
+    : 'they change the same lines, or lines side by side.'
+  throw clash(path, [indices.at(-2)!, indices.at(-1)!], why)
 }
 
 /** The forms that a change can have. */
 const forms = ['content', 'patches', 'unified_diff'] as const
 type Change = Pick<UpdateInput, 'path' | (typeof forms)[number]>
 
-export function requireOneForm(input: Change): void {
+function requireOneForm(input: Change): void {
   const { path, patches } = input
   const given = forms.filter((form) => input[form] !== undefined)
   if (given.length > 1) {
@@ -92,7 +135,7 @@ export function requireOneForm(input: Change): void {
 }
 
 /** What is judged of an update that comes too late. */
-export function attemptOf(input: Change, texts: VersionTexts, context: OperationContext): Attempt {
+function attemptOf(input: Change, texts: VersionTexts, context: OperationContext): Attempt {
   return {
     patches: input.patches,
     unifiedDiff: input.unified_diff,
@@ -100,7 +143,7 @@ export function attemptOf(input: Change, texts: VersionTexts, context: Operation
   }
 }
 
-export async function newText(
+async function newText(
   { path, content, patches = [], unified_diff: unifiedDiff }: Change,
   version: Buffer,
   texts: VersionTexts,

@@ -2,14 +2,13 @@
 import { contract } from '../../schemas/contract.ts'
 import type { Static } from '../../schemas/typebox.ts'
 import type { WriteInput, WriteOutput } from '../../schemas/write.ts'
-import { hashInTurns } from '../engine/files/read-file.ts'
+import { requireAbsent } from '../engine/commit/preconditions.ts'
 import { encodeText } from '../engine/files/text.ts'
 import type { OperationContext } from '../engine/context.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
-import { remember } from '../support/remember.ts'
-import { announceWrite } from './change/announce.ts'
-import { recordVersion } from './change/file-version.ts'
-import { withLocks } from './locking/with-locks.ts'
+import { clash, outcomeOf } from './change/plan.ts'
+import { exclusive, type Planner } from './change/planner.ts'
+import { changeOne } from './change/run.ts'
 import { largeBytes, largeTurn } from '../support/large-work.ts'
 import { timestamp } from '../support/timestamp.ts'
 
@@ -24,35 +23,45 @@ export const asyncWrite = defineOperation({
   handle: writeOne
 })
 
-export async function writeOne(
-  input: Omit<WriteInput, 'agent_id'>,
-  context: OperationContext
-): Promise<Static<typeof WriteOutput>> {
-  const { path, content, encoding = context.config.crud.default_encoding, create_dirs, timeout, fencing_token } = input
+type Written = Static<typeof WriteOutput>
+type Input = Omit<WriteInput, 'agent_id'>
+
+export async function writeOne(input: Input, context: OperationContext): Promise<Written> {
+  const { path, content, timeout } = input
   if (content.length > largeBytes) await largeTurn()
-  const bytes = encodeText(content, encoding, path)
-  return withLocks(
-    context,
-    [{ path, mode: 'exclusive', reach: 'target', fencingToken: fencing_token }],
-    { operation: 'async_write', timeout },
-    async ([place], lock) => {
-      context.files.checkWritable(place!, path)
-      const hash = await hashInTurns(bytes)
-      const answer = remember(() => ({
-        status: 'ok' as const,
-        path,
-        hash,
-        bytes_written: bytes.length,
-        timestamp: timestamp()
-      }))
-      const made = await context.files.create(place!, path, bytes, {
-        createDirs: create_dirs,
-        assertHeld: () => lock.assertHeld(),
-        announce: announceWrite(context, place!, { before: null, after: hash }, answer)
-      })
-      recordVersion(context, 'async_write', place!, { bytes, hash }, made)
-      context.reads.recordSent(context.caller.agentId, { path: place!.path, given: path, hash })
-      return answer()
+  const written = await changeOne<Written>(context, planWrite(input, context), {
+    operation: 'async_write',
+    timeout,
+    answer({ plan }) {
+      const { hash, bytes_written } = outcomeOf(plan, context)
+      return { status: 'ok', path, hash: hash!, bytes_written, timestamp: timestamp() }
     }
-  )
+  })
+  // Only what names a version can be in contention.
+  return written as Written
+}
+
+export function planWrite(
+  {
+    path,
+    content,
+    encoding,
+    create_dirs,
+    fencing_token
+  }: Pick<Input, 'path' | 'content' | 'encoding' | 'create_dirs' | 'fencing_token'>,
+  { config }: OperationContext
+): Planner {
+  return {
+    operation: 'async_update',
+    targets: [exclusive(path, fencing_token)],
+    async plan([place], plan, index) {
+      const entered = plan.enter(place!, path, 'write', index)
+      if (entered.indices.length > 1) throw clash(path, entered.indices, 'both create it.')
+      requireAbsent(place!, path, 'Read it with async_read and change it with async_update, or choose another name.')
+      entered.createDirs = create_dirs
+      entered.sight = 'sent'
+      await plan.give(entered, encodeText(content, encoding ?? config.crud.default_encoding, path))
+      return { plan: entered }
+    }
+  }
 }

@@ -4,8 +4,8 @@ import { setImmediate } from 'node:timers/promises'
 import type { ErrorEnvelope } from '../../schemas/errors.ts'
 import { OperationError, toOperationError } from '../errors.ts'
 import { asyncRead, readOne, type Take } from './async-read.ts'
-import { asyncUpdate, updateOne } from './async-update.ts'
-import { asyncWrite, writeOne } from './async-write.ts'
+import { asyncUpdate, planUpdate, updateOne } from './async-update.ts'
+import { asyncWrite, planWrite, writeOne } from './async-write.ts'
 import { createShares, type Shares } from './answer-size.ts'
 import { createRoom } from './change/answer-room.ts'
 import { createInputCheck, type InputCheck } from './definition/check-input.ts'
@@ -76,7 +76,13 @@ export const asyncBatchWrite = defineOperation({
   errors: [],
   handle: async ({ files, timeout, atomic }, context) => {
     if (atomic)
-      return atomicBatch(context, 'write', files, { check: checkWriteItem, name: 'async_batch_write', timeout })
+      return atomicBatch(context, files, {
+        kind: 'write',
+        check: checkWriteItem,
+        plan: planWrite,
+        name: 'async_batch_write',
+        timeout
+      })
     return runBatch(files, checkWriteItem, context, (item, itsContext) =>
       writeOne({ ...item, ...(timeout !== undefined && { timeout }) }, itsContext)
     )
@@ -101,8 +107,14 @@ export const asyncBatchUpdate = defineOperation({
   handle: async ({ files, on_contention, timeout, diff_format, atomic }, context) => {
     if (atomic) {
       const check = (item: unknown, at?: string) => ({ on_contention, ...checkUpdateItem(item, at) })
-      const options = { check, name: 'async_batch_update', timeout, diffFormat: diff_format } as const
-      const answer = await atomicBatch(context, 'update', files, options)
+      const answer = await atomicBatch(context, files, {
+        kind: 'update',
+        check,
+        plan: planUpdate,
+        name: 'async_batch_update',
+        timeout,
+        diffFormat: diff_format
+      })
       const contention = answer.results.filter(({ status }) => status === 'contention').length
       return { ...answer, summary: { ...answer.summary, contention } }
     }

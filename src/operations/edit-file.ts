@@ -3,15 +3,15 @@ import { contract } from '../../schemas/contract.ts'
 import type { Contention } from '../../schemas/contention.ts'
 import type { EditFileInput, EditFileOutput } from '../../schemas/file-editing.ts'
 import type { Static } from '../../schemas/typebox.ts'
-import { readLineEdits, type EditedLines, type LineChanges, type LineEditFailure } from '../engine/diff/line-edits.ts'
+import { readLineEdits, type EditedLines, type LineEditFailure } from '../engine/diff/line-edits.ts'
 import { countByteLines } from '../engine/diff/lines.ts'
-import { encodeText } from '../engine/files/text.ts'
 import type { OperationContext } from '../engine/context.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
 import { lockSeconds, refuseLines, requireFileName } from './file-name.ts'
-import { assertMayCreate, createMissing } from './change/file-version.ts'
-import type { LockedTurn } from './change/change-file.ts'
-import { changeContent } from './change/change-content.ts'
+import { assertMayCreate } from './change/file-version.ts'
+import { planContent } from './change/content-planner.ts'
+import { outcomeOf } from './change/plan.ts'
+import { changeOne } from './change/run.ts'
 import { VersionTexts } from './change/version-texts.ts'
 
 export const editFile = defineOperation({
@@ -40,41 +40,44 @@ async function edit(input: EditFileInput, context: OperationContext): Promise<Ed
     return edited.text
   }
 
-  return changeContent<Edited>(context, {
+  const planner = planContent(
+    {
+      operation: 'edit_file',
+      path: name,
+      fencingToken: fencing_token,
+      texts,
+      expectedHash: () => expected_hash ?? undefined,
+      async create() {
+        assertMayCreate(name, expected_hash, input.create_if_missing, 'list_files')
+        edited = orRefuse(name, await differ.edit({ text: '', changes, isNew: true, signal }))
+        return { bytes: texts.encode(edited.text), createDirs: false }
+      },
+      onContention: on_contention,
+      change
+    },
+    context
+  )
+  return changeOne<Edited>(context, planner, {
     operation: 'edit_file',
-    path: name,
     timeout: lockSeconds(context),
-    fencingToken: fencing_token,
     diffFormat: diff_format,
-    texts,
-    expectedHash: () => expected_hash ?? undefined,
-    create: (turn) => create(turn, input, changes, context),
-    onContention: on_contention,
-    change,
-    answer: ({ current, bytes, hash, isMerged, replaced }) => ({
-      ...answer(edited!, false),
-      ...(typeof expected_hash === 'string' && {
-        ...(isMerged && { new_total_lines: countByteLines(bytes) }),
-        previous_hash: current.hash,
-        hash,
-        ...replaced
-      })
-    })
-  })
-}
-
-async function create(
-  turn: LockedTurn,
-  { name, create_if_missing, expected_hash }: EditFileInput,
-  changes: LineChanges,
-  context: OperationContext
-): Promise<Edited> {
-  assertMayCreate(name, expected_hash, create_if_missing, 'list_files')
-  const { differ, signal } = context
-  const edited = orRefuse(name, await differ.edit({ text: '', changes, isNew: true, signal }))
-  return createMissing(context, 'edit_file', turn, name, encodeText(edited.text, 'utf-8', name), {
-    createDirs: false,
-    answer: () => answer(edited, true)
+    answer({ plan, merged }) {
+      const { linesModified, totalLines } = edited!
+      const { hash, replaced } = outcomeOf(plan, context)
+      return {
+        success: true,
+        lines_modified: linesModified,
+        file_created: plan.current === undefined,
+        new_total_lines: totalLines,
+        ...(typeof expected_hash === 'string' && {
+          ...(merged !== undefined &&
+            plan.after?.kind === 'bytes' && { new_total_lines: countByteLines(plan.after.bytes) }),
+          previous_hash: plan.current!.hash,
+          hash: hash!,
+          ...replaced
+        })
+      }
+    }
   })
 }
 
@@ -83,8 +86,4 @@ function orRefuse<Result extends object>(name: string, result: Result | { readon
   if (!('failure' in result)) return result
   const { edit_index, message } = result.failure
   return refuseLines(name, `edits[${edit_index}]: ${message} Nothing was changed.`, { edit_index })
-}
-
-function answer({ linesModified, totalLines }: EditedLines, isCreated: boolean): Edited {
-  return { success: true, lines_modified: linesModified, file_created: isCreated, new_total_lines: totalLines }
 }

@@ -1,8 +1,8 @@
 // What a change is about to do to the disk. It is in the journal before the change, so that a later process can tell whether the change was made.
 import type { BigIntStats } from 'node:fs'
-import type { FileStore } from '../files/file-store.ts'
 import { hashNow } from '../files/read-file.ts'
 import type { OpenEntry } from '../files/walk.ts'
+import type { Stages } from './stages.ts'
 
 /** A new version, which has a name of its own in the folder of the file until the change gives it the file's name. */
 interface WriteIntent {
@@ -44,7 +44,12 @@ export type Intent = WriteIntent | DeleteIntent | RenameIntent | TransactionInte
 /** `unclear`: another program has changed the file since, in a way that hides it. */
 export type Verdict = 'made' | 'not-made' | 'unclear'
 
-type JudgedFiles = Pick<FileStore, 'open' | 'wasTransactionMade' | 'stages'>
+interface Judged {
+  /** The place of an entry; the caller closes it. */
+  readonly openCanonical: (path: string) => OpenEntry
+  readonly wasTransactionMade: (record: string) => boolean
+  readonly stages: Stages | undefined
+}
 
 /** Names a file over its renames. An inode number alone may be given to the next file. */
 export function nodeOf({ dev, ino, birthtimeNs }: BigIntStats): string {
@@ -58,7 +63,7 @@ function isNode(stat: BigIntStats, node: string): boolean {
 }
 
 /** Whether the change that a process was about to make when it was killed was made. */
-export function judge(intent: Intent, files: JudgedFiles): Verdict {
+export function judge(intent: Intent, files: Judged): Verdict {
   try {
     switch (intent.kind) {
       case 'write':
@@ -82,7 +87,7 @@ export function judge(intent: Intent, files: JudgedFiles): Verdict {
 function judgeWrite(
   { staged, node, before, after }: WriteIntent,
   place: OpenEntry,
-  stages: FileStore['stages']
+  stages: Stages | undefined
 ): Verdict {
   const { stat, directory, missing } = place
   if (stat !== undefined && isNode(stat, node)) return 'made'
@@ -105,8 +110,8 @@ function judgeRename({ node }: RenameIntent, from: BigIntStats | undefined, to: 
   return to === undefined ? 'unclear' : 'made'
 }
 
-function at<Result>(path: string, files: JudgedFiles, use: (place: OpenEntry) => Result): Result {
-  const place = files.open(path, 'entry')
+function at<Result>(path: string, files: Judged, use: (place: OpenEntry) => Result): Result {
+  const place = files.openCanonical(path)
   try {
     return use(place)
   } finally {

@@ -1,7 +1,7 @@
 // Creates the missing directories above a new file, and takes them back when the write fails.
 import { mkdirSync, rmdirSync } from 'node:fs'
-import { join } from 'node:path'
-import { isErrno } from '../../errors.ts'
+import { join, sep } from 'node:path'
+import { isErrno, OperationError } from '../../errors.ts'
 import type { Directory } from '../files/directory.ts'
 import type { Durability } from './durability.ts'
 import type { Unfinished } from './unfinished.ts'
@@ -13,6 +13,14 @@ export interface MadeParents {
   readonly place: OpenEntry
   /** Removes the new directories again, as far as they are still empty. */
   undo(): void
+}
+
+/** @throws OperationError DIR_NOT_FOUND if the folder of the place is missing and may not be made */
+export function requireFolder({ directory, missing }: OpenEntry, path: string, mayCreate: boolean): void {
+  if (missing.length === 0 || mayCreate) return
+  const folder = [directory.path, ...missing].join(sep)
+  const message = `Directory does not exist: ${folder}, for ${path}. Create it, or pass create_dirs: true.`
+  throw new OperationError('DIR_NOT_FOUND', message, { path })
 }
 
 /**

@@ -28,6 +28,11 @@ export function assertAsSeen(place: OpenEntry, version: FileVersion | undefined)
   if (!isSame) throw new StaleFileError(`changed meanwhile: ${place.path}`)
 }
 
+/** Nothing has come to a place since it was free. */
+export function assertFree({ directory, name, path }: OpenEntry): void {
+  if (directory.stat(name) !== undefined) throw new StaleFileError(`created meanwhile: ${path}`)
+}
+
 /**
  * @param hint what the caller can do if a file is in the way
  * @throws OperationError FILE_EXISTS

@@ -1,14 +1,16 @@
 // Renames an entry within a file system, or copies it to another one.
-import { accessSync, constants, renameSync, unlinkSync, type BigIntStats } from 'node:fs'
+import { accessSync, constants, renameSync, symlinkSync, unlinkSync, type BigIntStats } from 'node:fs'
 import { attempt } from '../../support/attempt.ts'
 import { isErrno, isOperationError, OperationError } from '../../errors.ts'
 import { isSameFile } from '../../support/same-file.ts'
 import type { AfterChange } from './after-change.ts'
-import { assertAsSeen, assertUnchanged, StaleFileError, requireAbsent } from './preconditions.ts'
+import { nodeOf, type Intent } from './intent.ts'
+import { assertAsSeen, assertFree, assertUnchanged, StaleFileError } from './preconditions.ts'
+import { versionBefore, type Step } from './step.ts'
 import type { Durability } from './durability.ts'
-import { makeLink, readLink, refuseLinkToItself } from '../files/links.ts'
+import { readLink, refuseLinkToItself } from '../files/links.ts'
 import { temporaryName } from '../files/temporary-names.ts'
-import { fileNotFound, requireRegular, type FileVersion } from '../files/read-file.ts'
+import { fileNotFound, type FileVersion } from '../files/read-file.ts'
 import { renameThrough } from './rename-through.ts'
 import type { Stages } from './stages.ts'
 import type { Unfinished } from './unfinished.ts'
@@ -16,7 +18,7 @@ import type { OpenEntry } from '../files/walk.ts'
 import type { Writer } from './write-file.ts'
 import { explainWriteError } from './write-error.ts'
 
-export interface RenameSource {
+interface RenameSource {
   readonly place: OpenEntry
   /** As the caller spelt it. */
   readonly path: string
@@ -24,12 +26,11 @@ export interface RenameSource {
   readonly current: FileVersion | undefined
 }
 
-export interface RenameTarget {
+interface RenameTarget {
+  /** In its folder, which exists by now. */
   readonly place: OpenEntry
   readonly path: string
   readonly overwrite: boolean
-  /** The version that is replaced; undefined if there is none, for a link and for a file that cannot be read. */
-  readonly current: FileVersion | undefined
 }
 
 /**
@@ -46,17 +47,31 @@ interface RenameParts {
   readonly after: AfterChange
 }
 
+interface RenameHooks {
+  /** Of the target, in its folder, which exists by now. */
+  readonly place: OpenEntry
+  readonly assertHeld: () => void
+  readonly announce?: ((intent: Intent) => () => void) | undefined
+}
+
 export async function renameEntry(
   parts: RenameParts,
-  from: RenameSource,
-  to: RenameTarget,
-  { assertHeld, announce }: { readonly assertHeld: () => void; readonly announce?: (() => void) | undefined }
+  source: Step,
+  target: Step,
+  { place, assertHeld, announce }: RenameHooks
 ): Promise<RenameOutcome> {
-  const [source, target] = statBoth(from.place, to.place)
-  // A file system that ignores case shows one name as two; it counts a single link, and changes the case of the name.
-  if (isOneFile(source, target) && source.nlink > 1n) return 'unchanged'
-  checkRename(from, to, assertHeld)
-  announce?.()
+  const from = { ...source, current: versionBefore(source) }
+  const to = { place, path: target.path, overwrite: target.before.kind !== 'none' }
+  const check = () => {
+    assertHeld()
+    assertAsSeen(from.place, from.current)
+    refuseLinkToItself(from.place, place, to.path)
+    if (to.overwrite) assertAsSeen(target.place, versionBefore(target))
+    else assertFree(place)
+  }
+  check()
+  const [one, other] = [statOf(from.place), statOf(place)]
+  if (one !== undefined) announce?.({ kind: 'rename', from: from.place.path, to: place.path, node: nodeOf(one) })
   const stage = parts.stages?.of(from.place.path)
   if (stage !== undefined) {
     renameThrough(stage, from, to)
@@ -64,26 +79,14 @@ export async function renameEntry(
   }
   if (renameInPlace(from, to)) return 'renamed'
   // Two mounts show one folder: a copy onto itself, then the delete of the source, would lose the file.
-  if (isOneFile(source, target)) return 'unchanged'
+  if (one !== undefined && other !== undefined && isSameFile(one, other)) return 'unchanged'
   requireRemovable(from)
-  const endNote = parts.unfinished?.begin({ kind: 'copy', from: from.place.path, to: to.place.path })
+  const endNote = parts.unfinished?.begin({ kind: 'copy', from: from.place.path, to: place.path })
   try {
-    return await copyAcross(parts, from, to, () => checkRename(from, to, assertHeld))
+    return await copyAcross(parts, from, to, check)
   } finally {
     endNote?.()
   }
-}
-
-/** In the same tick as the rename. */
-function checkRename(from: RenameSource, to: RenameTarget, assertHeld: () => void): void {
-  const { place, path, overwrite } = to
-  assertHeld()
-  assertAsSeen(from.place, from.current)
-  refuseLinkToItself(from.place, place, path)
-  if (!overwrite) requireAbsent(place, path, 'Pass overwrite: true to replace it, or choose another name.')
-  else assertAsSeen(place, to.current)
-  const existing = place.directory.stat(place.name)
-  if (existing !== undefined && !existing.isSymbolicLink()) requireRegular(existing, path)
 }
 
 /** Copies, then deletes: not atomic, yet at every moment at least one name holds the bytes. The change is made once the copy has its name. */
@@ -152,6 +155,16 @@ function copyLink(from: RenameSource, { place, path, overwrite }: RenameTarget, 
   }
 }
 
+/** @throws StaleFileError if the system finds that the name is taken */
+function makeLink({ directory, name, path }: OpenEntry, target: string): void {
+  try {
+    symlinkSync(target, directory.at(name))
+  } catch (error) {
+    if (!isErrno(error, 'EEXIST')) throw error
+    throw new StaleFileError(`created meanwhile: ${path}`, { cause: error })
+  }
+}
+
 function renameOver(place: OpenEntry, temporary: string): void {
   const { directory, name } = place
   try {
@@ -199,14 +212,8 @@ function failRename(error: unknown): never {
   throw new OperationError('RENAME_ERROR', message, { path, details, cause })
 }
 
-type Found = BigIntStats | undefined
-
-function statBoth(from: OpenEntry, to: OpenEntry): readonly [Found, Found] {
-  return [from.directory.stat(from.name), to.directory.stat(to.name)]
-}
-
-function isOneFile(one: Found, other: Found): one is BigIntStats {
-  return one !== undefined && isSameFile(one, other)
+function statOf({ directory, name }: OpenEntry): BigIntStats | undefined {
+  return directory.stat(name)
 }
 
 function removeEntry(place: OpenEntry): void {

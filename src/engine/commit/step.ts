@@ -1,4 +1,4 @@
-// One path of a transaction: what it gets is staged beside it, what it had keeps a second link, and both ways are one rename.
+// One path of a change: what it gets is staged beside it, what it had keeps a second link, and both ways are one rename.
 import { linkSync, renameSync, symlinkSync } from 'node:fs'
 import { attempt } from '../../support/attempt.ts'
 import { isErrno, OperationError } from '../../errors.ts'
@@ -37,8 +37,8 @@ type After =
   | { readonly kind: 'moved'; readonly from: OpenEntry; readonly version: FileVersion | undefined }
   | { readonly kind: 'link'; readonly target: string }
 
-/** What a transaction makes of one path. No path occurs twice. */
-export interface PathChange {
+/** What a change makes of one path. No path occurs twice in a change. */
+export interface Step {
   readonly place: OpenEntry
   /** As the caller spelt it. */
   readonly path: string
@@ -52,8 +52,13 @@ export interface PathChange {
   readonly restores?: number | undefined
 }
 
-export interface Step {
-  readonly change: PathChange
+/** The version that the path has; undefined if there is nothing, or what is no version. */
+export function versionBefore({ before }: Step): FileVersion | undefined {
+  return before.kind === 'file' ? before.version : undefined
+}
+
+export interface PreparedStep {
+  readonly change: Step
   /** In its folder, which exists by now. */
   readonly place: OpenEntry
   /** Where what is staged lies. */
@@ -79,10 +84,10 @@ export interface Step {
  */
 export async function prepareStep(
   writer: Writer,
-  change: PathChange,
+  change: Step,
   parents: MadeParents,
   stage: Stage | undefined
-): Promise<Step> {
+): Promise<PreparedStep> {
   const { place } = parents
   const shelf: Shelf = stage ?? place.directory
   const { directory, name } = place
@@ -144,7 +149,7 @@ export async function prepareStep(
 
   try {
     const staged = await stageAfter()
-    const version = before.kind === 'file' ? before.version : undefined
+    const version = versionBefore(change)
     const backup = before.kind === 'none' ? null : await secondName(place, version)
     const seen = directory.stat(name)
     const identity = seen && identityOf(seen)

@@ -4,6 +4,8 @@ import { attempt } from '../../support/attempt.ts'
 import { createAfterChange, notDurable } from './after-change.ts'
 import type { Durability } from './durability.ts'
 import type { FileIdentity } from '../files/identity.ts'
+import type { Intent } from './intent.ts'
+import type { RenameOutcome } from './rename-entry.ts'
 import { makeParents, type MadeParents } from './parents.ts'
 import { contentHash } from '../files/read-file.ts'
 import type { Shelf } from '../files/directory.ts'
@@ -12,15 +14,17 @@ import type { Unfinished } from './unfinished.ts'
 import type { Writer } from './write-file.ts'
 import { explainWriteError } from './write-error.ts'
 import type { OpenRecord, TransactionRecord, TransactionRecords } from './record.ts'
-import { prepareStep, type PathChange, type Step } from './step.ts'
+import { prepareStep, type PreparedStep, type Step } from './step.ts'
 
 export interface CommitHooks extends Pick<TransactionRecord, 'agentId' | 'operation' | 'changeSet'> {
   /** Throws to refuse; called in the same tick as the change. */
   readonly assertHeld: () => void
-  /** Takes note of the change, right before its record is in place. @returns called if the change is not made after all */
-  readonly announce?: ((record: string) => () => void) | undefined
-  /** Called in the tick of the change, right after it. */
-  readonly onMade: (identities: readonly (FileIdentity | undefined)[]) => void
+  /** Takes note of the change, right before it. @returns called if the change is not made after all, where that cannot be seen later */
+  readonly announce?: ((intent: Intent) => () => void) | undefined
+  /** True if a rename may end with two names: then it needs no record. */
+  readonly mayCopy?: boolean | undefined
+  /** Called once the steps are made; for several in the tick of the change, right after it. */
+  readonly onMade: (identities: readonly (FileIdentity | undefined)[], outcome?: RenameOutcome) => void
 }
 
 interface Parts {
@@ -37,15 +41,13 @@ interface Parts {
 /** Between two attempts to take back what another program holds. */
 const retryMs = 1000
 
-export type Commit = ReturnType<typeof createCommit>
-
-export function createCommit({ writer, durability, unfinished, stages, records, onUnfinished }: Parts) {
+export function createTogether({ writer, durability, unfinished, stages, records, onUnfinished }: Parts) {
   /**
    * @returns a doubt about what was made
    * @throws StaleFileError if another program has changed a file meanwhile; OperationError. Then nothing was changed.
    */
-  return async (changes: readonly PathChange[], hooks: CommitHooks): Promise<OperationError | undefined> => {
-    const steps: Step[] = []
+  return async (changes: readonly Step[], hooks: CommitHooks): Promise<OperationError | undefined> => {
+    const steps: PreparedStep[] = []
     const parents: MadeParents[] = []
     let record: OpenRecord | undefined
     let withdraw: (() => void) | undefined
@@ -126,7 +128,7 @@ export function createCommit({ writer, durability, unfinished, stages, records, 
       const recorded = { agentId, operation, ...(changeSet !== undefined && { changeSet }) }
       record = await records?.begin({ ...recorded, steps: steps.map((step) => step.recorded) }, (name) => {
         check()
-        withdraw = hooks.announce?.(name)
+        withdraw = hooks.announce?.({ kind: 'transaction', record: name })
       })
       apply()
     } catch (error) {
@@ -158,18 +160,18 @@ export function createCommit({ writer, durability, unfinished, stages, records, 
   }
 }
 
-function hashOf(step: Step | undefined): string | undefined {
+function hashOf(step: PreparedStep | undefined): string | undefined {
   const after = step?.change.after
   return after?.kind === 'bytes' ? contentHash(after.bytes) : undefined
 }
 
-function inOrder(steps: readonly Step[]): Step[] {
-  const isRemoval = ({ recorded }: Step) => recorded.staged === null
+function inOrder(steps: readonly PreparedStep[]): PreparedStep[] {
+  const isRemoval = ({ recorded }: PreparedStep) => recorded.staged === null
   return [...steps.filter((step) => !isRemoval(step)), ...steps.filter(isRemoval)]
 }
 
 /** Of what is staged, too. */
-function foldersOf(steps: readonly Step[]): Shelf[] {
+function foldersOf(steps: readonly PreparedStep[]): Shelf[] {
   const all = steps.flatMap(({ place: { directory }, shelf }): Shelf[] => [directory, shelf])
   return [...new Map(all.map((folder) => [folder.path, folder])).values()]
 }

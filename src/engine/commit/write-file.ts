@@ -15,7 +15,7 @@ import {
 } from 'node:fs'
 import { promisify } from 'node:util'
 import { attempt } from '../../support/attempt.ts'
-import { isErrno, OperationError } from '../../errors.ts'
+import { isErrno } from '../../errors.ts'
 import { ifSupported, isUnsupported } from '../../support/unsupported.ts'
 import { notDurable, notLookedAt, type AfterChange } from './after-change.ts'
 import type { Durability } from './durability.ts'
@@ -25,6 +25,7 @@ import type { Stage, Stages } from './stages.ts'
 import { temporaryName } from '../files/temporary-names.ts'
 import type { FileVersion } from '../files/read-file.ts'
 import type { OpenEntry } from '../files/walk.ts'
+import { StaleFileError } from './preconditions.ts'
 import { explainWriteError, stopping } from './write-error.ts'
 
 export interface WriteSettings {
@@ -125,7 +126,7 @@ export function createWriter({ durability, maxSyncBytes, stages }: WriteSettings
 
   /**
    * The bytes are at the place once this returns; `after` takes later failures.
-   * @throws OperationError WRITE_ERROR, ACCESS_DENIED, FILE_EXISTS (creating only), or what `check` throws; then the file is as it was
+   * @throws OperationError WRITE_ERROR, ACCESS_DENIED, StaleFileError (creating only), or what `check` throws; then the file is as it was
    */
   async function writeFile(request: WriteRequest, after: AfterChange): Promise<Written> {
     const { place, path, replaces, check, announce } = request
@@ -209,20 +210,12 @@ function setMode(fd: number, mode: number): void {
   if ((fstatSync(fd).mode & 0o7777) !== mode) ifSupported(() => fchmodSync(fd, mode))
 }
 
-/** A new name by link: unlike rename it fails if another program has just created the file. */
+/** A new name by link: unlike rename it fails if another program has just created the file. @throws StaleFileError */
 export function createLink(temporary: string, target: string, path: string): void {
   try {
     linkSync(temporary, target)
   } catch (error) {
-    if (isErrno(error, 'EEXIST'))
-      throw new OperationError(
-        'FILE_EXISTS',
-        `Another program has just made something at ${path}. Look at it with async_list.`,
-        {
-          path,
-          cause: error
-        }
-      )
+    if (isErrno(error, 'EEXIST')) throw new StaleFileError(`created meanwhile: ${path}`, { cause: error })
     // File systems without hard links (FAT, some network ones).
     if (!isUnsupported(error) && !isErrno(error, 'EMLINK')) throw error
     renameSync(temporary, target)

@@ -1,9 +1,7 @@
-// The file store: everything the operations do with files, inside the roots and within the limits.
+// The file store: how files are found and read, inside the roots and within the limits. What changes them is in engine/commit.
 import { sep } from 'node:path'
 import { OperationError } from '../../errors.ts'
 import type { Directory } from './directory.ts'
-import { createDurability } from '../commit/durability.ts'
-import { createFileChanges } from '../commit/file-changes.ts'
 import { createFolderSurvey } from './folder.ts'
 import { createListing, type ListOptions, type Page } from './list-directory.ts'
 import { lockKey } from './lock-key.ts'
@@ -12,13 +10,9 @@ import { createProtection } from './protection.ts'
 import { readFile, requireRegular, type FileVersion, type KnownBytes } from './read-file.ts'
 import { readPart, type FilePart } from './read-part.ts'
 import { createSharedRounds } from '../../support/shared-rounds.ts'
-import { createRoots, type Root } from './roots.ts'
+import { createRoots } from './roots.ts'
 import { createSpelling } from './spelling.ts'
-import { createStages } from '../commit/stages.ts'
-import { createTransactionRecords } from '../commit/record.ts'
-import { settleTransactions, type Settled } from '../commit/settle.ts'
 import { explainWalkError } from './walk-error.ts'
-import { createUnfinished, settleUnfinished, type RecordFolder } from '../commit/unfinished.ts'
 import { walk, type OpenEntry } from './walk.ts'
 import { beginningOf } from '../../support/cut-text.ts'
 
@@ -28,18 +22,11 @@ export interface FileStoreOptions {
   readonly maxFileBytes: number
   /** Bytes; see ReadLimits. */
   readonly maxSyncBytes: number
-  readonly durability: string
   readonly hardlinks: string
   /** Globs relative to a root. */
   readonly protectedPaths: readonly string[]
   /** True for the canonical path of a file that was there: it may be named again, however odd its name is. */
   readonly isKnown?: (path: string) => boolean
-  /** Opens the server's own folder below a root, where changes of several steps are noted; without it they are not. */
-  readonly openOwnFolder?: (root: Root) => RecordFolder
-  /** Some of a failed transaction's changes could not be taken back yet. @returns called once they have been */
-  readonly onUnfinished?: (message: string) => () => void
-  /** True if several hosts serve the tree: then changes are made in stages, which the next authority takes away. */
-  readonly isStaged?: boolean
 }
 
 /** How an operation reaches a file: `target` follows a link at the end of the path, `entry` means the link itself. */
@@ -59,16 +46,6 @@ export function createFileStore(options: FileStoreOptions) {
   const { isKnown = () => false } = options
   const listing = createListing()
   const lists = createSharedRounds<ListedPage>()
-  const ownFolder = roots.list[0] && options.openOwnFolder?.(roots.list[0])
-  const durability = createDurability(options.durability)
-  const unfinished = ownFolder && createUnfinished(ownFolder, durability)
-  const { openOwnFolder, isStaged = false } = options
-  const stages =
-    isStaged && openOwnFolder !== undefined ? createStages(roots.list, (root) => openOwnFolder(root).hold()) : undefined
-  const root = roots.list[0]?.real ?? ''
-  const records = ownFolder && createTransactionRecords(ownFolder, durability, stages?.of(root), root)
-  const onUnfinished = options.onUnfinished ?? (() => () => {})
-  const changes = createFileChanges({ ...options, durability, unfinished, stages, records, onUnfinished })
 
   /** The place of the file that a path leads to right now. The caller closes it. @throws OperationError NOT_A_FILE if the path means a folder */
   function open(path: string, reach: Reach): OpenEntry {
@@ -191,11 +168,10 @@ export function createFileStore(options: FileStoreOptions) {
   }
 
   return {
-    ...changes,
     roots: roots.list,
-    /** Undefined if one host serves the tree. */
-    stages,
     open,
+    /** The place of an entry by its canonical path, whatever protects it. The caller closes it. */
+    openCanonical: (path: string): OpenEntry => walk(roots, roots.locate(path), path, { followLast: false }),
     resolve,
     /** The name under which a lease is requested, whatever it leads to. */
     nameOf: createSpelling(roots.list),
@@ -209,25 +185,7 @@ export function createFileStore(options: FileStoreOptions) {
       { ...options, isProtected: protection.isProtected },
       { open, withDirectory, relativeTo }
     ),
-    /** Clears away what changes of a killed process left; returns a sentence for each thing that it cannot clear. */
-    settleUnfinished: async (): Promise<readonly string[]> =>
-      ownFolder === undefined ? [] : settleUnfinished(ownFolder, (path) => reachPlace(path, 'entry')),
-    /** Finishes the transactions of killed processes, all or none. Call it before anything else is done with the tree. */
-    settleTransactions(keep: (hash: string, bytes: Buffer) => void): Settled[] {
-      if (records === undefined) return []
-      const { isFull } = durability
-      const openEntry = (path: string) => walk(roots, roots.locate(path), path, { followLast: false })
-      const { maxFileBytes } = options
-      const settled = settleTransactions({ records, open: openEntry, stages, isFull, maxFileBytes, keep })
-      // What is staged for one that is left is needed still.
-      if (!settled.some(({ isLeft }) => isLeft)) stages?.sweep()
-      return settled
-    },
-    /** Whether a transaction of a killed process was made, by the name of its record. */
-    wasTransactionMade: (record: string): boolean => records?.wasMade(record) === true,
-    /** Refuses further changes and removes the remaining temporary files. */
     close(): void {
-      changes.close()
       listing.close()
       roots.close()
     }

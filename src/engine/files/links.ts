@@ -1,23 +1,12 @@
-// Symbolic links as entries of their own: read and made, never followed.
-import { readlinkSync, statSync, symlinkSync, type BigIntStats } from 'node:fs'
+// Symbolic links as entries of their own: read, never followed.
+import { readlinkSync, statSync, type BigIntStats } from 'node:fs'
 import { resolve } from 'node:path'
-import { isErrno, OperationError } from '../../errors.ts'
+import { OperationError } from '../../errors.ts'
 import { isSameFile } from '../../support/same-file.ts'
-import { StaleFileError } from '../commit/preconditions.ts'
 import type { OpenEntry } from './walk.ts'
 
 export function readLink({ directory, name }: OpenEntry): string {
   return readlinkSync(directory.at(name))
-}
-
-/** @throws StaleFileError if the system finds that the name is taken */
-export function makeLink({ directory, name, path }: OpenEntry, target: string): void {
-  try {
-    symlinkSync(target, directory.at(name))
-  } catch (error) {
-    if (!isErrno(error, 'EEXIST')) throw error
-    throw new StaleFileError(`created meanwhile: ${path}`, { cause: error })
-  }
 }
 
 /**

@@ -12,6 +12,7 @@ import { timestamp } from '../../support/timestamp.ts'
 import type { OperationContext } from '../../engine/context.ts'
 import { diffRoom } from '../answer-size.ts'
 import { describeContention, type DiffLack, type VersionedOperation } from './contention-words.ts'
+import { requireReplaceable } from './replaceable.ts'
 import type { StaleChange } from './stale-change.ts'
 import { VersionTexts } from './version-texts.ts'
 
@@ -131,14 +132,14 @@ async function compareVersions(
 
 /** True is a guarantee: it also checks everything else that would refuse the re-submission (encoding, size, links). */
 async function confirm(
-  { files }: OperationContext,
+  context: OperationContext,
   judgement: PatchJudgement | undefined,
   { path, current }: StaleChange,
   attempt: Attempt | undefined
 ): Promise<PatchJudgement | undefined> {
   if (judgement?.patches_applicable !== true || attempt === undefined) return judgement
   try {
-    files.checkReplaceable(path, current, await attempt.bytesOf(current.bytes))
+    requireReplaceable(context, path, current, await attempt.bytesOf(current.bytes))
     return judgement
   } catch (error) {
     if (error instanceof OperationError) return { ...judgement, patches_applicable: false }

@@ -6,6 +6,8 @@ import type { NotMerged } from '../../engine/diff/merge-result.ts'
 import { toModifications, type Modifications } from '../../engine/versions/modification.ts'
 import type { FileVersion } from '../../engine/files/read-file.ts'
 import type { OperationContext } from '../../engine/context.ts'
+import type { OpenEntry } from '../../engine/files/walk.ts'
+import { wholeHash } from './named-version.ts'
 import type { VersionTexts } from './version-texts.ts'
 import { conflictRoom, diffRoom } from '../answer-size.ts'
 
@@ -26,6 +28,21 @@ export interface Merged {
   readonly base: string
   readonly current: string
   readonly modifications: Modifications
+}
+
+/** Undefined if the version is the expected one, or any will do. @throws OperationError INVALID_REQUEST if several versions could be meant */
+export function findStale(
+  context: OperationContext,
+  { path: canonicalPath, stat }: OpenEntry,
+  path: string,
+  current: FileVersion | undefined,
+  expected: string | null | undefined
+): StaleChange | undefined {
+  if (typeof expected !== 'string' || current === undefined) return undefined
+  // The version of a link is that of the file to which it leads.
+  const owner = stat?.isSymbolicLink() === true ? context.files.resolve(path, 'target').path : canonicalPath
+  const expectedHash = wholeHash(expected, { path, canonicalPath: owner, current: current.hash }, context)
+  return current.hash === expectedHash ? undefined : { path, canonicalPath, expectedHash, current }
 }
 
 /** What to write instead, or that the change is refused; `notMerged` says why if a merge was tried. */

@@ -1,20 +1,24 @@
 // A batch that is made all or none: a transaction with the answers of a batch.
 import type { Contention } from '../../../schemas/contention.ts'
-import type { ChangeResult } from '../../../schemas/transaction.ts'
+import type { ChangeResult, TransactionChange } from '../../../schemas/transaction.ts'
 import type { DiffFormat } from '../../engine/diff/compare.ts'
 import type { OperationContext } from '../../engine/context.ts'
 import { OperationError, toOperationError } from '../../errors.ts'
 import { remember } from '../../support/remember.ts'
 import { timestamp } from '../../support/timestamp.ts'
+import type { Planner } from '../change/planner.ts'
+import { shortly } from '../change/run.ts'
+import { changeMany } from '../change/run-many.ts'
 import { takeInput } from '../definition/copy-input.ts'
 import { once } from '../definition/named-call.ts'
 import { changeSetOf } from './change-set.ts'
-import type { Item } from './items.ts'
-import { runTransaction } from './run.ts'
+import { answerAll, resultOf } from './changes.ts'
 
-interface BatchOptions<Kind extends Item['kind']> {
+interface BatchOptions<Input extends { readonly path: string }> {
+  readonly kind: 'update' | 'write'
   /** @throws OperationError INVALID_REQUEST */
-  readonly check: (item: unknown, at?: string) => Extract<Item, { readonly kind: Kind }>['input']
+  readonly check: (item: unknown, at?: string) => Input
+  readonly plan: (input: Input, context: OperationContext) => Planner
   readonly name: string
   readonly timeout: number | undefined
   readonly diffFormat?: DiffFormat | undefined
@@ -22,38 +26,47 @@ interface BatchOptions<Kind extends Item['kind']> {
 
 type Result = { readonly status: string }
 
-export async function atomicBatch<Kind extends 'update' | 'write'>(
+export async function atomicBatch<Input extends { readonly path: string }>(
   context: OperationContext,
-  kind: Kind,
   files: readonly unknown[],
-  { check, name, timeout, diffFormat }: BatchOptions<Kind>
+  { kind, check, plan, name, timeout, diffFormat }: BatchOptions<Input>
 ) {
   const { max_batch_files: most } = context.config.crud
   if (files.length > most) {
     const message = `files has ${files.length} items, more than the ${most} allowed (crud.max_batch_files).`
     throw new OperationError('INVALID_REQUEST', message)
   }
+  const own = changeSetOf(context, 'batch')
   const failures = new Map<number, OperationError>()
-  const items: Item[] = []
+  const changes: TransactionChange[] = []
+  const planners: Planner[] = []
   for (const [index, file] of files.entries()) {
     const at = `files[${index}]`
     try {
-      items.push({ index, kind, input: check(takeInput(file, at), at) } as unknown as Item)
+      const input = check(takeInput(file, at), at)
+      changes.push({ operation: kind, path: input.path })
+      planners.push(plan(input, own))
     } catch (error) {
       failures.set(index, toOperationError(error))
     }
   }
   if (failures.size > 0) return summarize(files.map((_file, index) => refused(index, { failures })))
-  const made = await once<Summary | Refusal>(context.receipt, async () => {
+  const made = await once<Summary | Refused>(context.receipt, async () => {
     // The time of the change, in the answer as in its receipt.
     const moment = remember(() => ({ timestamp: timestamp() }))
     const answer = (results: readonly ChangeResult[]) =>
       summarize(results.map((result) => ({ ...toResult(kind, result), ...moment() })))
-    const options = { operation: name, timeout, diffFormat, isDryRun: false, answer }
-    const result = await runTransaction(changeSetOf(context, 'batch'), items, options)
-    if ('results' in result) return answer(result.results)
+    const result = await changeMany(own, planners, {
+      operation: name,
+      timeout,
+      diffFormat,
+      isDryRun: false,
+      answer: (planned) =>
+        answer(planned.map((one, index) => ({ ...resultOf(changes[index]!, one, own), ...shortly(one) })))
+    })
+    if ('planned' in result) return answer(await answerAll(changes, result.planned, diffFormat, own))
     // Not recorded: a repeat is another attempt.
-    return { status: 'contention', answer: summarize(items.map((_item, index) => refused(index, result))) }
+    return { status: 'contention', answer: summarize(planners.map((_planner, index) => refused(index, result))) }
   })
   return made.status === 'contention' ? made.answer : made
 }
@@ -65,7 +78,7 @@ function toResult(kind: string, { operation: _operation, changed, previous_hash,
 }
 
 type Summary = ReturnType<typeof summarize>
-interface Refusal {
+interface Refused {
   readonly status: 'contention'
   readonly answer: Summary
 }

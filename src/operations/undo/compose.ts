@@ -3,10 +3,11 @@ import type { UndoConflict } from '../../../schemas/undo.ts'
 import { isOperationError, OperationError } from '../../errors.ts'
 import type { OperationContext } from '../../engine/context.ts'
 import type { FileVersion } from '../../engine/files/read-file.ts'
-import type { PathChange } from '../../engine/commit/step.ts'
+import type { Step } from '../../engine/commit/step.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
 import { shownPath } from '../../engine/notices/shown-path.ts'
 import { notKept, readEntry, recordLink, replacedBy, type Replaced } from '../change/entry-version.ts'
+import { requireReplaceable } from '../change/replaceable.ts'
 import { conflict, type TakenBack } from './take-back.ts'
 
 export interface ChangedFile extends Replaced {
@@ -22,7 +23,7 @@ export interface ChangedFile extends Replaced {
 }
 
 export interface Composed {
-  readonly changes: readonly PathChange[]
+  readonly changes: readonly Step[]
   readonly changed: readonly ChangedFile[]
   readonly conflicts: readonly UndoConflict[]
 }
@@ -77,7 +78,7 @@ export async function composeChanges(context: OperationContext, places: Readonly
     const isInPlace = isThere(lineage) && lineage.path === path && content.kind === 'bytes'
     if (!isInPlace || version === undefined || content.bytes === undefined) return undefined
     try {
-      context.files.checkReplaceable(shownPath(path, context.files), version, content.bytes)
+      requireReplaceable(context, shownPath(path, context.files), version, content.bytes)
       return undefined
     } catch (error) {
       if (isOperationError(error, 'ACCESS_DENIED') || isOperationError(error, 'FILE_TOO_LARGE'))
@@ -86,9 +87,9 @@ export async function composeChanges(context: OperationContext, places: Readonly
     }
   }
 
-  function changesOf(useful: readonly TakenBack[]): PathChange[] {
+  function changesOf(useful: readonly TakenBack[]): Step[] {
     const moved = new Set(useful.filter(isMove).map(({ lineage }) => lineage.path))
-    const changes = new Map<string, PathChange>()
+    const changes = new Map<string, Step>()
     for (const one of useful)
       if (one.target.content.kind !== 'none')
         changes.set(one.target.path, { ...at(one.target.path, moved), ...arrival(one) })
@@ -105,7 +106,7 @@ export async function composeChanges(context: OperationContext, places: Readonly
   function at(path: string, moved: ReadonlySet<string>) {
     const place = places.get(path) as OpenEntry
     const version = versions.get(path)
-    const before: PathChange['before'] =
+    const before: Step['before'] =
       place.stat === undefined
         ? { kind: 'none' }
         : version === undefined
@@ -114,7 +115,7 @@ export async function composeChanges(context: OperationContext, places: Readonly
     return { place, path, before, isMoved: moved.has(path) }
   }
 
-  function arrival(one: TakenBack): Pick<PathChange, 'after' | 'renamedFrom' | 'restores'> {
+  function arrival(one: TakenBack): Pick<Step, 'after' | 'renamedFrom' | 'restores'> {
     const { lineage } = one
     const like = isThere(lineage) ? versions.get(lineage.path) : undefined
     const facts = isThere(lineage)
@@ -123,7 +124,7 @@ export async function composeChanges(context: OperationContext, places: Readonly
     return { after: contentOf(one, like), ...facts }
   }
 
-  function contentOf({ lineage, target: { content } }: TakenBack, like: FileVersion | undefined): PathChange['after'] {
+  function contentOf({ lineage, target: { content } }: TakenBack, like: FileVersion | undefined): Step['after'] {
     const from = places.get(lineage.path) as OpenEntry
     if (content.kind === 'link') return { kind: 'link', target: content.target }
     if (content.kind === 'unread') return { kind: 'moved', from, version: undefined }

@@ -3,6 +3,7 @@ import { existsSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Config } from '../../../schemas/config.ts'
 import type { Bases } from '../../engine/versions/bases.ts'
+import type { Commits } from '../../engine/commit/commits.ts'
 import type { FileStore } from '../../engine/files/file-store.ts'
 import { isGone } from '../../engine/files/root-presence.ts'
 import type { Root } from '../../engine/files/roots.ts'
@@ -67,6 +68,7 @@ export interface PersistenceOptions {
   /** Of this user. */
   readonly dataFolder: string
   readonly files: FileStore
+  readonly commits: Commits
   readonly bases: Bases
   readonly history: History
   readonly locks: LockManager

@@ -1,6 +1,7 @@
 // The receipts of named changes: with them, and the disk, the next authority knows which changes the one before it has made.
 import { randomUUID } from 'node:crypto'
 import type { Logger } from '../../engine/context.ts'
+import type { Commits } from '../../engine/commit/commits.ts'
 import type { FileStore } from '../../engine/files/file-store.ts'
 import { judge, type Intent } from '../../engine/commit/intent.ts'
 import type { Receipt, ReceiptKey } from '../../engine/receipts/receipt.ts'
@@ -27,11 +28,12 @@ export interface ReceiptPart extends PersistedPart {
 
 interface Options {
   readonly receipts: Receipts
-  readonly files: FileStore
+  readonly files: Pick<FileStore, 'openCanonical'>
+  readonly commits: Pick<Commits, 'stages' | 'wasTransactionMade'>
   readonly log: Logger
 }
 
-export function createReceiptPart({ receipts, files, log }: Options): ReceiptPart {
+export function createReceiptPart({ receipts, files, commits, log }: Options): ReceiptPart {
   let lineage: string | undefined
   let isWritable = true
   let notify: Parameters<PersistedPart['onChange']>[0] = () => {}
@@ -41,7 +43,7 @@ export function createReceiptPart({ receipts, files, log }: Options): ReceiptPar
   }
 
   function judgeAndLog(intent: Intent) {
-    const verdict = judge(intent, files)
+    const verdict = judge(intent, { ...files, ...commits })
     log.info({ ...intent, verdict }, 'a change was under way when the process before this one ended')
     return verdict
   }

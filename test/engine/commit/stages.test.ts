@@ -1,12 +1,14 @@
 // Changes of a host that has lost the tree, at the moment of each of their steps: the file system refuses them, and the next host ends them.
 import { cpSync, existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
+import { createCommits } from '../../../src/engine/commit/commits.ts'
 import { createFileStore } from '../../../src/engine/files/file-store.ts'
 import type { Stages } from '../../../src/engine/commit/stages.ts'
-import type { PathChange } from '../../../src/engine/commit/step.ts'
-import { contentHash, type FileVersion } from '../../../src/engine/files/read-file.ts'
+import type { Step } from '../../../src/engine/commit/step.ts'
+import type { FileVersion } from '../../../src/engine/files/read-file.ts'
 import { judge, nodeOf } from '../../../src/engine/commit/intent.ts'
 import { servedDirectory } from '../../../src/tree/state/served-directory.ts'
+import { hooksOf, stepTo } from '../../fixtures/steps.ts'
 import { makeTree, type Tree } from '../../fixtures/tree.ts'
 
 const before = { 'a.txt': 'a\n', 'b.txt': 'b\n', 'gone.txt': 'gone\n' }
@@ -17,41 +19,45 @@ function hostOf(t: Test, { root }: Tree) {
     roots: [root],
     maxFileBytes: 1_000_000,
     maxSyncBytes: 65_536,
-    durability: 'full',
     hardlinks: 'replace',
-    protectedPaths: [],
+    protectedPaths: []
+  })
+  const commits = createCommits(store, {
+    maxFileBytes: 1_000_000,
+    maxSyncBytes: 65_536,
+    durability: 'full',
     openOwnFolder: servedDirectory,
     isStaged: true
   })
-  t.teardown(() => store.close())
-  return { ...store, stages: store.stages as Stages }
+  t.teardown(() => {
+    commits.close()
+    store.close()
+  })
+  return { ...store, ...commits, stages: commits.stages as Stages }
 }
 
 type Host = ReturnType<typeof hostOf>
 
-async function versionOf(host: Host, path: string): Promise<[PathChange['place'], FileVersion]> {
+async function versionOf(host: Host, path: string): Promise<[Step['place'], FileVersion]> {
   const place = host.open(path, 'entry')
   return [place, await host.read(place, path)]
 }
 
 /** Two files get other bytes, one is made, one goes. @param onCheck called right before the record, and right before the changes */
 async function transact(host: Host, tree: Tree, onCheck: (time: number) => void): Promise<void> {
-  const changes: PathChange[] = []
+  const changes: Step[] = []
   for (const name of ['a.txt', 'b.txt'] as const) {
     const [place, version] = await versionOf(host, tree.path(name))
-    const bytes = Buffer.from(after[name])
-    const made = { kind: 'bytes', bytes, hash: contentHash(bytes), like: version } as const
-    changes.push({ place, path: name, before: { kind: 'file', version }, after: made })
+    changes.push(stepTo(place, name, version, after[name]))
   }
-  const bytes = Buffer.from(after['new.txt'])
-  const made = { kind: 'bytes', bytes, hash: contentHash(bytes) } as const
-  const place = host.open(tree.path('new.txt'), 'entry')
-  changes.push({ place, path: 'new.txt', before: { kind: 'none' }, after: made })
+  changes.push(stepTo(host.open(tree.path('new.txt'), 'entry'), 'new.txt', undefined, after['new.txt']))
   const [gone, version] = await versionOf(host, tree.path('gone.txt'))
-  changes.push({ place: gone, path: 'gone.txt', before: { kind: 'file', version }, after: { kind: 'none' } })
+  changes.push(stepTo(gone, 'gone.txt', version, undefined))
   let time = 0
-  const assertHeld = () => onCheck((time += 1))
-  await host.commit(changes, { agentId: 'one', operation: 'transaction', assertHeld, onMade: () => {} })
+  await host.commit(
+    changes,
+    hooksOf(() => onCheck((time += 1)))
+  )
 }
 
 const contentOf = (tree: Tree) => Object.fromEntries(tree.all().map((name) => [name, tree.read(name)]))
@@ -118,30 +124,22 @@ t.test('a write, a creation, a delete and a rename of a host that has lost the t
     next.stages.take((epoch += 1))
   }
   const refused = { code: 'OVERLOADED', message: /Another host has taken over/ }
-  const changes = [
-    () => late.replace(files.a[0], 'a.txt', files.a[1], Buffer.from('late'), { assertHeld: lose }),
-    () =>
-      late.create(late.open(tree.path('new.txt'), 'entry'), 'new.txt', Buffer.from('late'), {
-        createDirs: false,
-        assertHeld: lose
-      }),
-    () => late.remove(files.gone[0], 'gone.txt', files.gone[1], { assertHeld: lose }),
-    () =>
-      late.rename(
-        { place: files.gone[0], path: 'gone.txt', current: files.gone[1] },
-        {
-          place: late.open(tree.path('new.txt'), 'entry'),
-          path: 'new.txt',
-          overwrite: false,
-          createDirs: false,
-          current: undefined
-        },
-        { assertHeld: lose }
-      )
+  const free = () => late.open(tree.path('new.txt'), 'entry')
+  const changes: (() => Step[])[] = [
+    () => [stepTo(files.a[0], 'a.txt', files.a[1], 'late')],
+    () => [stepTo(free(), 'new.txt', undefined, 'late')],
+    () => [stepTo(files.gone[0], 'gone.txt', files.gone[1], undefined)],
+    () => [
+      stepTo(files.gone[0], 'gone.txt', files.gone[1], undefined),
+      {
+        ...stepTo(free(), 'new.txt', undefined, undefined),
+        after: { kind: 'moved', from: files.gone[0], version: files.gone[1] }
+      }
+    ]
   ]
   for (const change of changes) {
     late.stages.take((epoch += 1))
-    await t.rejects(change(), refused)
+    await t.rejects(late.commit(change(), hooksOf(lose)), refused)
     t.strictSame(contentOf(tree), before)
   }
   t.notOk(existsSync(tree.path('new.txt')))

@@ -21,7 +21,6 @@ t.test('where the times cannot tell, the bytes do', async (t) => {
     roots: [tree.root],
     maxFileBytes: 1000,
     maxSyncBytes: 1000,
-    durability: 'rename',
     hardlinks: 'break',
     protectedPaths: []
   })

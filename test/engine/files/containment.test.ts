@@ -15,11 +15,14 @@ import { Worker } from 'node:worker_threads'
 import { lengthOf } from '../../fixtures/length.ts'
 import t from 'tap'
 import { OperationError } from '../../../src/errors.ts'
+import { createCommits } from '../../../src/engine/commit/commits.ts'
 import { createFileStore } from '../../../src/engine/files/file-store.ts'
+import { requireFolder } from '../../../src/engine/commit/parents.ts'
 import { sweepLeftovers } from '../../../src/engine/commit/leftovers.ts'
 import { lockKey } from '../../../src/engine/files/lock-key.ts'
 import { connect } from '../../fixtures/clients.ts'
 import { startServer } from '../../fixtures/server.ts'
+import { hooksOf, stepTo } from '../../fixtures/steps.ts'
 import { hashOf, makeTree, type Tree } from '../../fixtures/tree.ts'
 
 const openStore = (...roots: string[]) =>
@@ -27,10 +30,12 @@ const openStore = (...roots: string[]) =>
     roots,
     maxFileBytes: 1_000_000,
     maxSyncBytes: 100_000,
-    durability: 'rename',
     hardlinks: 'break',
     protectedPaths: ['**/.git', '**/.git/**', './kept/']
   })
+
+const commitsOf = (store: ReturnType<typeof openStore>) =>
+  createCommits(store, { maxFileBytes: 1_000_000, maxSyncBytes: 100_000, durability: 'rename' })
 
 async function read(store: ReturnType<typeof openStore>, path: string): Promise<string> {
   const place = store.open(path, 'target')
@@ -309,6 +314,7 @@ t.test(
     const tree = makeTree(t, { 'root/slot/f.txt': 'inside', 'outside/f.txt': 'secret' })
     symlinkSync(tree.path('outside'), tree.path('root/evil'))
     const store = openStore(tree.path('root'))
+    const commits = commitsOf(store)
     let escapes = 0
     let reads = 0
     let writes = 0
@@ -323,9 +329,12 @@ t.test(
         }
         try {
           const place = store.open(`slot/new-${round}.txt`, 'target')
-          await store
-            .create(place, 'p', Buffer.from('x'), { createDirs: false, assertHeld() {} })
-            .finally(() => place.close())
+          try {
+            requireFolder(place, 'p', false)
+            await commits.commit([stepTo(place, 'p', undefined, 'x')], hooksOf())
+          } finally {
+            place.close()
+          }
           writes += 1
         } catch {
           // Likewise.
@@ -376,7 +385,7 @@ t.test('a hard link to a file outside is written by rename, so that the outside 
   const store = openStore(tree.path('root'))
   const place = store.open('inside.txt', 'target')
   const current = await store.read(place, 'inside.txt')
-  await store.replace(place, 'inside.txt', current, Buffer.from('changed'), { assertHeld() {} })
+  await commitsOf(store).commit([stepTo(place, 'inside.txt', current, 'changed')], hooksOf())
   place.close()
   t.equal(tree.read('outside.txt'), 'outside')
   t.equal(tree.read('root/inside.txt'), 'changed')
@@ -402,7 +411,7 @@ t.test('a file that changes between reading and renaming is not overwritten', as
     const current = await store.read(place, 'a.txt')
     change()
     await t.rejects(
-      store.replace(place, 'a.txt', current, Buffer.from('ours'), { assertHeld() {} }),
+      commitsOf(store).commit([stepTo(place, 'a.txt', current, 'ours')], hooksOf()),
       /changed meanwhile/,
       title
     )

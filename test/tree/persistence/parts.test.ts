@@ -280,7 +280,6 @@ t.test('a change that the watcher finds while the histories are restored is told
     roots: [files.root],
     maxFileBytes: 1000,
     maxSyncBytes: 1000,
-    durability: 'rename',
     hardlinks: 'break',
     protectedPaths: []
   })

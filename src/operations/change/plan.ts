@@ -1,44 +1,52 @@
-// What a transaction makes of each path: all changes are for the files as they are before it, so that chains and swaps of names work.
+// What a change makes of each path. Several that are made together are for the files as they are before, so that chains and swaps of names work.
 import { resolve } from 'node:path'
 import { OperationError } from '../../errors.ts'
 import type { OperationContext } from '../../engine/context.ts'
+import { requireFolder } from '../../engine/commit/parents.ts'
+import { requireAbsent } from '../../engine/commit/preconditions.ts'
 import { refuseLinkToItself } from '../../engine/files/links.ts'
 import { hashInTurns, requireRegular, type FileVersion } from '../../engine/files/read-file.ts'
-import type { PathChange } from '../../engine/commit/step.ts'
+import type { Step } from '../../engine/commit/step.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
-import { clash } from './items.ts'
+import type { Sight } from './commit.ts'
+import { notKept, replacedBy, type Replaced } from './entry-version.ts'
+import { requireReplaceable } from './replaceable.ts'
 
 /** One path, and what becomes of it. */
 export interface PathPlan {
   readonly place: OpenEntry
   /** As the caller spelt it. */
   readonly path: string
+  /** What is done to it: `update`, `delete` ... */
   readonly kind: string
   readonly indices: number[]
   current: FileVersion | undefined
-  before: PathChange['before'] | undefined
-  after: PathChange['after'] | undefined
+  after: Step['after'] | undefined
   isMoved: boolean
   renamedFrom: string | undefined
   renamedTo: string | undefined
   /** True if a file that is there may be replaced by one that is renamed. */
   mayReplace: boolean
   createDirs: boolean
-  /** The caller knows all of the new version. */
-  isWhole: boolean
+  /** What the caller knows of the new version. */
+  sight: Sight
+}
+
+interface PlanLimits {
+  readonly max_transaction_files?: number
+  readonly max_transaction_bytes?: number
 }
 
 export class Plan {
   readonly #paths = new Map<string, PathPlan>()
   readonly #context: OperationContext
+  readonly #limits: PlanLimits
   #bytes = 0
 
-  constructor(context: OperationContext) {
+  /** @param limits default: those of single files only */
+  constructor(context: OperationContext, limits: PlanLimits = {}) {
     this.#context = context
-  }
-
-  get paths(): Iterable<PathPlan> {
-    return this.#paths.values()
+    this.#limits = limits
   }
 
   at(place: OpenEntry): PathPlan | undefined {
@@ -47,7 +55,6 @@ export class Plan {
 
   /** @throws OperationError INVALID_REQUEST if another kind of change is about the path */
   enter(place: OpenEntry, path: string, kind: string, index: number): PathPlan {
-    this.#context.files.checkWritable(place, path)
     const known = this.#paths.get(place.path)
     if (known !== undefined && known.kind !== kind)
       throw clash(path, [known.indices[0]!, index], `one is to ${known.kind}, the other to ${kind} it.`)
@@ -59,17 +66,16 @@ export class Plan {
       kind,
       indices: [index],
       current: undefined,
-      before: undefined,
       after: undefined,
       isMoved: false,
       renamedFrom: undefined,
       renamedTo: undefined,
       mayReplace: true,
       createDirs: true,
-      isWhole: false
+      sight: undefined
     }
     this.#paths.set(place.path, plan)
-    const { max_transaction_files: most } = this.#context.config.crud
+    const { max_transaction_files: most = Infinity } = this.#limits
     if (this.#paths.size > most)
       throw tooMuch(`The call is about more than ${most} files (crud.max_transaction_files).`)
     return plan
@@ -77,31 +83,32 @@ export class Plan {
 
   /** @throws OperationError if the path may not have these bytes */
   async give(plan: PathPlan, bytes: Buffer, mode?: number): Promise<void> {
-    const { files, config } = this.#context
-    const { max_transaction_bytes: most } = config.crud
-    files.checkReplaceable(plan.path, plan.current, bytes)
+    const { max_transaction_bytes: most = Infinity } = this.#limits
+    const { current } = plan
+    const isSame = current?.bytes.equals(bytes) === true
+    if (!isSame) requireReplaceable(this.#context, plan.path, current, bytes)
     this.#bytes += bytes.length - (plan.after?.kind === 'bytes' ? plan.after.bytes.length : 0)
     if (this.#bytes > most) throw tooMuch(`The call writes more than ${most} bytes (crud.max_transaction_bytes).`)
-    plan.after = { kind: 'bytes', bytes, hash: await hashInTurns(bytes), like: plan.current, mode }
+    plan.after = { kind: 'bytes', bytes, hash: isSame ? current.hash : await hashInTurns(bytes), like: current, mode }
   }
 
   /**
-   * The changes to make, once all are planned.
+   * What is to be made, once all is planned.
    * @throws OperationError what is in the way at a path
    */
-  changes(): PathChange[] {
-    const changes: PathChange[] = []
+  steps(): Step[] {
+    const steps: Step[] = []
     for (const plan of this.#paths.values()) {
-      const change = this.#changeOf(plan)
-      if (change !== undefined) changes.push(change)
+      const step = this.#stepOf(plan)
+      if (step !== undefined) steps.push(step)
     }
-    return changes
+    return steps
   }
 
   /** What is in the way of one change, once all are planned. */
   refusalOf(plan: PathPlan): OperationError | undefined {
     try {
-      this.#changeOf(plan)
+      this.#stepOf(plan)
       return undefined
     } catch (error) {
       if (error instanceof OperationError) return error
@@ -109,31 +116,25 @@ export class Plan {
     }
   }
 
-  #changeOf(plan: PathPlan): PathChange | undefined {
+  #stepOf(plan: PathPlan): Step | undefined {
     const { place, path, current, after, isMoved, renamedFrom, renamedTo } = plan
     if (after === undefined) return undefined
     if (after.kind === 'bytes' && current?.hash === after.hash && !isMoved) return undefined
     if (after.kind !== 'none') this.#requireRoom(plan)
-    const before =
-      plan.before ??
-      (place.stat === undefined
+    const before: Step['before'] =
+      place.stat === undefined
         ? { kind: 'none' }
         : current === undefined
           ? { kind: 'entry' }
-          : { kind: 'file', version: current })
+          : { kind: 'file', version: current }
     return { place, path, before, isMoved, after, renamedFrom, renamedTo }
   }
 
   #requireRoom({ place, path, after, isMoved, mayReplace, createDirs }: PathPlan): void {
-    if (place.missing.length > 0 && !createDirs) {
-      const message = `Directory does not exist: the one of ${path}. Create it, or pass create_dirs: true.`
-      throw new OperationError('DIR_NOT_FOUND', message, { path })
-    }
+    requireFolder(place, path, createDirs)
+    if (!isMoved && !mayReplace)
+      requireAbsent(place, path, 'Pass overwrite: true to replace it, or choose another name.')
     if (place.stat !== undefined && !place.stat.isSymbolicLink()) requireRegular(place.stat, path)
-    if (place.stat !== undefined && !isMoved && !mayReplace) {
-      const message = `File already exists: ${path}. Pass overwrite: true to replace it, or choose another name.`
-      throw new OperationError('FILE_EXISTS', message, { path })
-    }
     if (after?.kind === 'moved') refuseLinkToItself(after.from, place, path)
     const above = this.#fileAbove(place)
     if (above === undefined) return
@@ -150,6 +151,33 @@ export class Plan {
     }
     return undefined
   }
+}
+
+/** For a message: the second change that cannot be made beside the first. */
+export function clash(path: string, indices: readonly number[], why: string): OperationError {
+  const [first, second] = indices
+  const message = `changes[${first}] and changes[${second}] are both about ${path}: ${why} Nothing was changed. Make one change of the two, or send two calls.`
+  return new OperationError('INVALID_REQUEST', message, { path, details: { changes: indices } })
+}
+
+/** What an answer says of a path. */
+export function outcomeOf(plan: PathPlan, context: Pick<OperationContext, 'bases'>) {
+  const { place, current, after, isMoved } = plan
+  const changed = after !== undefined && !(after.kind === 'bytes' && after.hash === current?.hash)
+  const written = after?.kind === 'bytes' ? after.bytes : undefined
+  const replaced: Replaced =
+    !changed || isMoved
+      ? {}
+      : written !== undefined && current !== undefined
+        ? replacedBy(context, place, current)
+        : notKept(context, place, current)
+  return { hash: hashAfter(plan) ?? null, bytes_written: changed && written ? written.length : 0, changed, replaced }
+}
+
+function hashAfter({ after, current }: PathPlan): string | undefined {
+  if (after === undefined) return current?.hash
+  if (after.kind === 'bytes') return after.hash
+  return after.kind === 'moved' ? after.version?.hash : undefined
 }
 
 function tooMuch(what: string): OperationError {
