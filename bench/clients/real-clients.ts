@@ -18,27 +18,34 @@ interface Start {
   readonly home: string
   readonly modelUrl: string
   readonly server: readonly [string, ...string[]]
+  /** The folder that it is started in; one of its own by default. */
+  readonly work?: string
 }
 
 /** The name under which the clients know the server. */
 const name = 'probe'
 
-const claude: RealClient = {
+export const claude: RealClient = {
   command: 'claude',
   package: '@anthropic-ai/claude-code',
   prepare({ home, modelUrl, server: [command, ...args] }) {
     const config = write(home, 'mcp.json', { mcpServers: { [name]: { command, args } } })
     return {
       args: ['-p', 'go', '--mcp-config', config, '--strict-mcp-config', '--allowedTools', `mcp__${name}`],
-      env: {
-        ANTHROPIC_BASE_URL: modelUrl,
-        ANTHROPIC_API_KEY: 'none',
-        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-        DISABLE_AUTOUPDATER: '1',
-        DISABLE_TELEMETRY: '1',
-        ENABLE_TOOL_SEARCH: 'false'
-      }
+      env: claudeEnvironment(modelUrl)
     }
+  }
+}
+
+/** Without an account, and without anything that is not its work. */
+export function claudeEnvironment(modelUrl: string): Readonly<Record<string, string>> {
+  return {
+    ANTHROPIC_BASE_URL: modelUrl,
+    ANTHROPIC_API_KEY: 'none',
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+    DISABLE_AUTOUPDATER: '1',
+    DISABLE_TELEMETRY: '1',
+    ENABLE_TOOL_SEARCH: 'false'
   }
 }
 
@@ -122,8 +129,8 @@ export async function runClient(
   given: Omit<Start, 'home'>
 ): Promise<string> {
   const { root: home } = makeTree(owner)
-  const work = join(home, 'work')
-  mkdirSync(work)
+  const { work = join(home, 'work') } = given
+  mkdirSync(work, { recursive: true })
   const { args, env } = client.prepare({ home, ...given })
   return output(owner, program, args, work, { HOME: home, IS_SANDBOX: '1', ...env })
 }

@@ -1,32 +1,49 @@
 // The story with the tools that Claude Code has itself: an edit that it refuses as stale is followed by a read, as the refusal asks, and made then.
-import { createNativeTools } from './native-tools.ts'
+import type { Tree } from '../../test/fixtures/tree.ts'
+import { createNativeTools, type NativeCall } from './native-tools.ts'
 import { begin, changeOnDisk, type Given, type Play, type Played } from './play.ts'
 import { adjusted, type Contended, type Edit } from './story.ts'
 
+/** By the forms of its answers. */
 export async function playWithNativeTools({ owner, fieldCount }: Given): Promise<Played> {
   const { tree, tell, play } = begin(owner, fieldCount)
-  const { use, read, edit } = createNativeTools(tree, tell)
+  const use = createNativeTools(tree)
+  return play(
+    nativeAgent(tree, async (call) => {
+      const answer = use(call)
+      tell(writtenForm(call), answer)
+      return answer
+    })
+  )
+}
 
-  function change(wanted: Edit | Contended): void {
-    if (edit(wanted)) return
-    read(wanted.path)
-    edit('other' in wanted ? adjusted(wanted) : wanted)
+export function writtenForm({ tool, input }: NativeCall): string {
+  return `${tool} ${JSON.stringify(input)}`
+}
+
+/** @param use resolves with the answer */
+export function nativeAgent(tree: Tree, use: (call: NativeCall) => Promise<string>): Play {
+  const read = (path: string) => use({ tool: 'Read', input: { file_path: tree.path(path) } })
+  const edit = ({ path, old, next }: Edit) =>
+    use({ tool: 'Edit', input: { file_path: tree.path(path), old_string: old, new_string: next } })
+
+  async function change(wanted: Edit | Contended): Promise<void> {
+    if (!(await edit(wanted)).startsWith('<tool_use_error>')) return
+    await read(wanted.path)
+    await edit('other' in wanted ? adjusted(wanted) : wanted)
   }
 
-  const agent: Play = async (step) => {
+  return async (step) => {
     switch (step.does) {
-      case 'list': {
-        const names = tree
-          .all()
-          .flatMap((path) => (path.startsWith(`${step.path}/`) ? [path.slice(step.path.length + 1)] : []))
-        return use('Bash', { command: `ls ${step.path}`, description: 'List the sources' }, names.join('\n'))
-      }
-      case 'search': {
-        const found = tree.all().filter((path) => path.includes(step.pattern.replaceAll(/[*/]/g, '')))
-        return use('Glob', { pattern: step.pattern }, found.join('\n'))
-      }
+      case 'list':
+        return void (await use({
+          tool: 'Bash',
+          input: { command: `ls ${step.path}`, description: 'List the sources' }
+        }))
+      case 'search':
+        return void (await use({ tool: 'Glob', input: { pattern: step.pattern } }))
       case 'read':
-        return read(step.path)
+        return void (await read(step.path))
       case 'edit':
         return change(step.edit)
       case 'contention':
@@ -35,10 +52,9 @@ export async function playWithNativeTools({ owner, fieldCount }: Given): Promise
         return change(step.edit)
       case 'lease':
         for (const [index, each] of step.edits.entries()) {
-          change(each)
+          await change(each)
           if (index === 0) changeOnDisk(tree, step.other)
         }
     }
   }
-  return play(agent)
 }

@@ -1,8 +1,9 @@
 // The tools that Claude Code has itself, as far as the story needs them: when an edit is stale, what each answers, and what is told beside the answers.
 // The forms are those of requests that Claude Code 2.1.197 sent to a stand-in for its model (test/fixtures/model-stand-in.ts) in this very story.
 import { structuredPatch } from 'diff'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import type { Tree } from '../../test/fixtures/tree.ts'
-import { applied, type Edit } from './story.ts'
+import { applied } from './story.ts'
 
 export const nativeClient = 'Claude Code 2.1.197'
 
@@ -28,42 +29,67 @@ interface Known {
   readonly isEdited: boolean
 }
 
+export type NativeCall =
+  | { readonly tool: 'Read'; readonly input: { readonly file_path: string } }
+  | {
+      readonly tool: 'Edit'
+      readonly input: { readonly file_path: string; readonly old_string: string; readonly new_string: string }
+    }
+  | { readonly tool: 'Glob'; readonly input: { readonly pattern: string } }
+  | { readonly tool: 'Bash'; readonly input: { readonly command: string; readonly description: string } }
+
 /** Claude Code itself looks whether a file is as its model knows it: before an edit, and after each call. */
-export function createNativeTools(tree: Tree, tell: (wrote: string, read: string) => void) {
+export function createNativeTools(tree: Tree): (call: NativeCall) => string {
   const known = new Map<string, Known>()
 
-  function use(tool: string, input: object, answer: string): void {
-    const notes = [...known].flatMap(([path, { text, isEdited }]) => {
-      const now = tree.read(path)
+  function read(path: string): string {
+    const text = readFileSync(path, 'utf8')
+    if (known.get(path)?.text === text) return wasted
+    known.set(path, { text, isEdited: false })
+    return numbered(text.split('\n'), 1)
+  }
+
+  function edit({
+    file_path: path,
+    old_string: old,
+    new_string: next
+  }: (NativeCall & { tool: 'Edit' })['input']): string {
+    const text = readFileSync(path, 'utf8')
+    if (known.get(path)?.text !== text) return refused
+    const changed = applied(text, { path, old, next })
+    writeFileSync(path, changed)
+    known.set(path, { text: changed, isEdited: true })
+    return updated(path)
+  }
+
+  function answer({ tool, input }: NativeCall): string {
+    switch (tool) {
+      case 'Read':
+        return read(input.file_path)
+      case 'Edit':
+        return edit(input)
+      case 'Glob':
+        return tree
+          .all()
+          .filter((path) => path.includes(input.pattern.replaceAll(/[*/]/g, '')))
+          .join('\n')
+      case 'Bash':
+        break
+    }
+    const folder = input.command.slice('ls '.length)
+    return readdirSync(tree.path(folder)).sort().join('\n')
+  }
+
+  function notes(): string[] {
+    return [...known].flatMap(([path, { text, isEdited }]) => {
+      const now = readFileSync(path, 'utf8')
       if (!isEdited || now === text) return []
       known.set(path, { text: now, isEdited })
-      return [noted(tree.path(path), changesOf(text, now))]
+      return [noted(path, changesOf(text, now))]
     })
-    tell(`${tool} ${JSON.stringify(input)}`, [answer, ...notes].join('\n\n'))
   }
 
-  function read(path: string): void {
-    const text = tree.read(path)
-    const isWasted = known.get(path)?.text === text
-    if (!isWasted) known.set(path, { text, isEdited: false })
-    use('Read', { file_path: tree.path(path) }, isWasted ? wasted : numbered(text.split('\n'), 1))
-  }
-
-  /** @returns whether it was made */
-  function edit({ path, old, next }: Edit): boolean {
-    const text = tree.read(path)
-    const isCurrent = known.get(path)?.text === text
-    if (isCurrent) {
-      const changed = applied(text, { path, old, next })
-      tree.write(path, changed)
-      known.set(path, { text: changed, isEdited: true })
-    }
-    const file_path = tree.path(path)
-    use('Edit', { file_path, old_string: old, new_string: next }, isCurrent ? updated(file_path) : refused)
-    return isCurrent
-  }
-
-  return { use, read, edit }
+  return (call) => [answer(call), ...notes()].join('\n\n')
 }
 
 /** The lines that are there now, with some around them. */

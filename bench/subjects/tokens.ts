@@ -1,8 +1,11 @@
 // What a day's work costs a model: one story of an agent, with this server, the reference server, and the tools of Claude Code. In tokens by o200k.
-import { withOwner } from '../owner.ts'
+import { claude, findProgram, versionOf } from '../clients/real-clients.ts'
+import type { Options } from '../options.ts'
+import { withOwner, type Owner } from '../owner.ts'
 import { installPackages, loadTokenCounter, packageVersion, type PackageName } from '../peers/packages.ts'
 import { ours, reference } from '../peers/servers.ts'
 import { clientForms, type ClientForm } from '../story/client-forms.ts'
+import { playWithClaudeCode } from '../story/claude-code.ts'
 import { playWithNativeTools } from '../story/native-agent.ts'
 import { nativeClient } from '../story/native-tools.ts'
 import { ourAgent } from '../story/our-agent.ts'
@@ -25,7 +28,8 @@ export const storyPackages = [
   'js-tiktoken'
 ] as const satisfies readonly PackageName[]
 
-export async function tokens(): Promise<void> {
+/** @param argument folders as PATH lists them, to look for Claude Code in */
+export async function tokens({ argument }: Options): Promise<void> {
   console.log('\n## tokens: one story of an agent, by what its model writes and reads')
   const failure = installPackages(storyPackages)
   if (failure !== undefined) return console.log(`\nskipped: there is nothing to compare with. ${failure}`)
@@ -34,6 +38,8 @@ export async function tokens(): Promise<void> {
   console.log(`\n${server} ${packageVersion(server)}, ${nativeClient}; tokens by o200k`)
   for (const client of clientForms) printStory(client, await tellAll(client, usualFieldCount, count), count)
   await printLengths(count)
+  const program = argument === undefined ? undefined : findProgram(claude.command, argument)
+  if (program !== undefined) await printCheck(program, count)
 }
 
 /** Our server comes first. */
@@ -111,4 +117,20 @@ async function printLengths(count: Count): Promise<void> {
   }
   const head = ['reference, cheapest right', 'of it', 'reference, at once', 'of it', 'native tools', 'of it']
   printTable(`by the length of files (${client.name})`, ['lines a file', 'this server', ...head], rows)
+}
+
+/** The forms of the native tools against the program that has them. */
+async function printCheck(program: string, count: Count): Promise<void> {
+  const [client] = clientForms
+  const rows: Row[] = []
+  for (const fieldCount of fieldCounts) {
+    const given = (owner: Owner): Given => ({ owner, client, fieldCount })
+    const forms = await withOwner((owner) => playWithNativeTools(given(owner)))
+    const itself = await withOwner((owner) => playWithClaudeCode(given(owner), program))
+    const cells = [forms, itself].map(({ exchanges }) => [tokensOf(exchanges, count), exchanges.length])
+    rows.push([lineCount(fieldCount), ...cells.flat(), itself.wrongLines].map(whole))
+  }
+  const name = `Claude Code ${await withOwner((owner) => versionOf(owner, program))}`
+  const head = ['lines a file', 'by the forms', 'calls', `by ${name}`, 'calls', 'wrong lines']
+  printTable(`the forms of the native tools, and ${name} itself`, head, rows)
 }
