@@ -1,5 +1,7 @@
 // Over MCP answers give 16 digits of a hash, and inputs take them; content stays as it is. REST gives all 64.
 import t, { type Test } from 'tap'
+import { OperationError } from '../../../src/errors.ts'
+import { envelopes } from '../../../src/operations/definition/envelopes.ts'
 import { operations } from '../../../src/operations/index.ts'
 import { withHashes } from '../../../src/transports/mcp/short-hashes.ts'
 import { connect, type Answer, type TestClient } from '../../fixtures/clients.ts'
@@ -96,6 +98,19 @@ t.test('every place at which a schema has a hash is shortened', async (t) => {
     t.notMatch(JSON.stringify(shortened), whole, operation.name)
     if (JSON.stringify(answer).includes('sha256:')) t.match(JSON.stringify(shortened), shortHashOf('x'), operation.name)
   }
+})
+
+t.test('so are those in the details of errors, in both envelopes', async (t) => {
+  const details = { applied: true, hash: hashOf('x'), contentions: [{ current_hash: hashOf('x') }] }
+  const error = new OperationError('WRITE_ERROR', 'f: the change was made.', { details })
+  const { status, bare } = envelopes
+  t.match(withHashes(status.body(error, {}), { hashes: 'short' }), {
+    details: { applied: true, hash: shortHashOf('x'), contentions: [{ current_hash: shortHashOf('x') }] }
+  })
+  const { contentions: _, ...rest } = details
+  const alone = new OperationError('WRITE_ERROR', 'f: the change was made.', { details: rest })
+  const { error: shown } = bare.body(alone, {}) as { error: { data: { details: string } } }
+  t.match(shown.data.details, `"hash":"${shortHashOf('x')}"`)
 })
 
 interface Schema {
