@@ -58,7 +58,7 @@ export const mcp = Type.Object(
       enum: ['auto', 'json', 'plain'],
       default: 'auto',
       description:
-        'How an answer over MCP carries the content of a file that was read: "json" as a member of its JSON, as structured content and as text; "plain" as the text itself, behind one line of JSON with everything else, and without structured content. "auto" is plain for clients known to show their model such a text as it is (Claude Code, Codex, Gemini CLI, opencode), and json for all others and with output_schemas.'
+        'How an answer over MCP carries the content of a file that was read: "json" as a member of its JSON, as structured content and as text; "plain" as the text itself, behind one line of JSON with everything else, and without structured content, and so a difference, as a unified diff. "auto" is plain for clients known to show their model such a text as it is (Claude Code, Codex, Gemini CLI, opencode), and json for all others and with output_schemas.'
     })
   },
   { additionalProperties: false, default: {}, description: 'What clients of MCP are shown.' }

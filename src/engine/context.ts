@@ -43,6 +43,8 @@ export interface Caller {
   readonly takesLines?: boolean | undefined
   /** Digits of a hash that the client is shown; undefined if it is shown all. */
   readonly hashDigits?: number | undefined
+  /** True if the client shows its model a text as it is, and not as a string of JSON: a difference then comes as text. */
+  readonly takesText?: boolean | undefined
   /** The client's name for the request (the header Idempotency-Key); `request_id` in the input must not differ. */
   readonly requestId?: string | undefined
   /** The trace that the call belongs to, and the span that asked for it. */

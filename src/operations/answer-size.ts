@@ -1,4 +1,7 @@
 // How much of a text one answer shows: the rest comes with further calls, and does not count as seen until then.
+import type { Caller } from '../engine/context.ts'
+import type { DiffFormat } from '../engine/diff/compare.ts'
+import type { CompareInput } from '../engine/diff/differ.ts'
 import { endFinder } from '../engine/diff/lines.ts'
 import { cutPlace } from '../support/cut-text.ts'
 
@@ -18,6 +21,14 @@ export function contentRoom(maxAnswerChars: number | undefined, path: string): n
 /** A difference leaves room for what is said about it: who made it, which changes conflict with it. */
 const diffShare = 0.7
 const conflictShare = 0.2
+
+/** How a caller is shown a difference. @param chosen by the call */
+export function diffFor(
+  { takesText = false, maxAnswerChars }: Caller,
+  chosen: DiffFormat | undefined
+): Pick<CompareInput, 'format' | 'mostBytes'> {
+  return { format: chosen ?? (takesText ? 'text' : undefined), mostBytes: diffRoom(maxAnswerChars) }
+}
 
 /** Bytes that a difference may have in JSON; undefined if there is no limit of this client's own. */
 export function diffRoom(maxAnswerChars: number | undefined): number | undefined {

@@ -12,7 +12,7 @@ import { keptBytes } from './change/kept-version.ts'
 import { wholeHash } from './change/named-version.ts'
 import { withLocks } from './locking/with-locks.ts'
 import { timestamp } from '../support/timestamp.ts'
-import { diffRoom } from './answer-size.ts'
+import { diffFor } from './answer-size.ts'
 
 export const asyncDiff = defineOperation({
   name: 'async_diff',
@@ -50,9 +50,8 @@ async function compare(input: DiffInput, context: OperationContext): Promise<Sta
   const { diff } = await differ.compare({
     base: decodeText(from, encoding, path),
     current: decodeText(to.bytes, encoding, path),
-    format: diff_format,
+    ...diffFor(caller, diff_format),
     isWhole: diff_format !== undefined,
-    mostBytes: diffRoom(caller.maxAnswerChars),
     signal
   })
   if (isWhole(diff) && to_hash === undefined && reads.seenOf(caller.agentId, canonicalPath, from_hash) !== undefined)

@@ -15,7 +15,7 @@ import { readVersion } from './change/file-version.ts'
 import { versionAt } from './change/kept-version.ts'
 import { wholeHash } from './change/named-version.ts'
 import { withLocks } from './locking/with-locks.ts'
-import { contentRoom } from './answer-size.ts'
+import { contentRoom, diffFor } from './answer-size.ts'
 import { byteOffsets, fitsNumbered, selectLines, toPage, type Selection } from './read-page.ts'
 import { answerPart, asksForPart } from './part.ts'
 import { largeBytes, largeTurn } from '../support/large-work.ts'
@@ -192,7 +192,7 @@ async function newsSince(
   if (selection.content.length < minContentLength) return undefined
   const base = decodeIfText(await bases.get(knownHash), encoding, knownHash)
   if (base === undefined || couldBePart(base)) return undefined
-  const { diff } = await differ.compare({ base, current: text, format: diffFormat, signal })
+  const { diff } = await differ.compare({ base, current: text, ...diffFor(context.caller, diffFormat), signal })
   const most = Math.min(JSON.stringify(selection.content).length - 1, room ?? Infinity)
   if (diff === null || !isWhole(diff) || JSON.stringify(diff).length > most) return undefined
   return { diff }

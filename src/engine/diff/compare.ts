@@ -16,8 +16,8 @@ export interface ComparisonTask {
   readonly current: string
   /** The lines, and the line feeds, in what was cut from the start of both. */
   readonly skipped: { readonly lines: number; readonly lineFeeds: number }
-  /** `cheapest`: JSON, or if that takes too many bytes, unified, with few context lines at last. */
-  readonly format: DiffFormat | 'cheapest'
+  /** `cheapest`: JSON, or if that takes too many bytes, unified, with few context lines at last. `text`: unified in either case. */
+  readonly format: DiffFormat | 'cheapest' | 'text'
   readonly contextLines: number
   /** The most bytes the diff may take as JSON. */
   readonly maxDiffBytes: number
@@ -95,12 +95,12 @@ interface Form {
 
 /** In the order of preference. */
 function formsOf(format: ComparisonTask['format'], contextLines: number): readonly Form[] {
-  if (format !== 'cheapest') return [{ format, contextLines }]
-  return [
-    { format: 'json', contextLines },
+  if (format === 'json' || format === 'unified') return [{ format, contextLines }]
+  const texts: readonly Form[] = [
     { format: 'unified', contextLines },
     { format: 'unified', contextLines: Math.min(contextLines, leastContextLines) }
   ]
+  return format === 'text' ? texts : [{ format: 'json', contextLines }, ...texts]
 }
 
 function toDiff(

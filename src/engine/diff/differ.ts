@@ -37,8 +37,8 @@ export interface DifferOptions {
 export interface CompareInput {
   readonly base: string
   readonly current: string
-  /** Undefined for the first one that costs little enough. */
-  readonly format?: DiffFormat | undefined
+  /** Undefined for the first one that costs little enough, `text` for a unified one that does. */
+  readonly format?: DiffFormat | 'text' | undefined
   /** True if the difference is wanted at any price. Default: if it costs too much, the diff only names the changed lines. */
   readonly isWhole?: boolean
   /** The most bytes that the diff may take as JSON where it is shown: if it takes more, it only names the changed lines, wanted or not. */
@@ -109,7 +109,7 @@ const undecided: MergeResult = { conflicts: [], further: 0, hasContents: false, 
 const fallbackMs = 20
 
 /** The most that a diff may cost, as a part of reading the file again. A form that the caller chose may cost as much. */
-const mostShare = { cheapest: 0.6, json: 1, unified: 1 }
+const mostShare = { cheapest: 0.6, text: 0.6, json: 1, unified: 1 }
 /** What another call costs beside the content: the request, the other members of the answer. */
 const callBytes = 1000
 
@@ -138,13 +138,18 @@ export function createDiffer(options: DifferOptions = {}): Differ {
     const task = toTask(base, current, { format, contextLines, maxDiffBytes, worthBytes, bound })
     if (unifiedDiff !== undefined) {
       const hunks = { text: current, unifiedDiff, maxBytes: maxTextBytes }
-      const [comparison, judgement] = await Promise.all([createDiff(task, signal), judgeHunks(hunks, signal)])
-      return { ...comparison, judgement }
+      return await withJudgement(task, judgeHunks(hunks, signal), signal)
     }
     if (patches === undefined) return await createDiff(task, signal)
     const judgeTask = { base, current, patches, contextLines, maxBytes: maxTextBytes, bound }
-    const [comparison, judgement] = await Promise.all([createDiff(task, signal), judge(judgeTask, signal)])
-    return { ...comparison, judgement }
+    return await withJudgement(task, judge(judgeTask, signal), signal)
+  }
+
+  async function withJudgement(task: ComparisonTask, judging: Promise<PatchJudgement>, signal?: AbortSignal) {
+    const [comparison, judgement] = await Promise.all([createDiff(task, signal), judging])
+    // A change that can be sent again as it is needs no lines around.
+    const isBare = task.format === 'text' && judgement.patches_applicable && comparison.diff?.format === 'unified'
+    return { ...(isBare ? await createDiff({ ...task, contextLines: 0 }, signal) : comparison), judgement }
   }
 
   async function createDiff(task: ComparisonTask, signal?: AbortSignal): Promise<Comparison> {

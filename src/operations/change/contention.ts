@@ -10,7 +10,7 @@ import { OperationError } from '../../errors.ts'
 import { toModifications } from '../../engine/versions/modification.ts'
 import { timestamp } from '../../support/timestamp.ts'
 import type { OperationContext } from '../../engine/context.ts'
-import { diffRoom } from '../answer-size.ts'
+import { diffFor } from '../answer-size.ts'
 import { describeContention, type DiffLack, type VersionedOperation } from './contention-words.ts'
 import { requireReplaceable } from './replaceable.ts'
 import type { StaleChange } from './stale-change.ts'
@@ -120,10 +120,9 @@ async function compareVersions(
   const { diff, judgement } = await differ.compare({
     base,
     current: currentText,
-    format: diffFormat,
+    ...diffFor(caller, diffFormat),
     ...(attempt?.patches !== undefined && { patches: attempt.patches }),
     unifiedDiff: attempt?.unifiedDiff,
-    mostBytes: diffRoom(caller.maxAnswerChars),
     signal
   })
   if (diff === null) return { diff, lack: 'not_compared', judgement }

@@ -9,7 +9,7 @@ import type { OperationContext } from '../../engine/context.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
 import { wholeHash } from './named-version.ts'
 import type { VersionTexts } from './version-texts.ts'
-import { conflictRoom, diffRoom } from '../answer-size.ts'
+import { conflictRoom, diffFor } from '../answer-size.ts'
 
 export interface StaleChange {
   /** As the caller spelt it. */
@@ -114,12 +114,10 @@ export async function answerMerged<Done extends { readonly hash?: string | null 
   diffFormat: DiffFormat | undefined
 ): Promise<Done & Modifications & { merged: true; diff: Diff | null }> {
   const { path, canonicalPath, expectedHash } = stale
-  const compared = await differ
-    .compare({ base, current, format: diffFormat, mostBytes: diffRoom(caller.maxAnswerChars) })
-    .catch((error: unknown) => {
-      log.warn({ err: error, path }, 'a merge was written, but its diff could not be computed')
-      return { diff: null }
-    })
+  const compared = await differ.compare({ base, current, ...diffFor(caller, diffFormat) }).catch((error: unknown) => {
+    log.warn({ err: error, path }, 'a merge was written, but its diff could not be computed')
+    return { diff: null }
+  })
   const diff = room?.(compared.diff) === false ? null : compared.diff
   // With the diff the caller can derive the merged version.
   if (isWhole(diff) && typeof done.hash === 'string') {

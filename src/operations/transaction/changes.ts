@@ -8,7 +8,7 @@ import { UpdateInput } from '../../../schemas/update.ts'
 import { WriteInput } from '../../../schemas/write.ts'
 import type { OperationContext } from '../../engine/context.ts'
 import type { DiffFormat } from '../../engine/diff/compare.ts'
-import { diffRoom } from '../answer-size.ts'
+import { diffFor } from '../answer-size.ts'
 import { planAppend } from '../async-append.ts'
 import { planDelete } from '../async-delete.ts'
 import { planRename } from '../async-rename.ts'
@@ -114,13 +114,11 @@ export async function previewAll(
     const result = resultOf(change, one, context)
     if (base === undefined || next === undefined) results.push(result)
     else {
-      const mostBytes = diffRoom(context.caller.maxAnswerChars)
       const { diff } = await context.differ.compare({
         base,
         current: next,
-        format: diffFormat,
-        isWhole: true,
-        mostBytes
+        ...diffFor(context.caller, diffFormat),
+        isWhole: true
       })
       results.push({
         ...result,

@@ -2,7 +2,7 @@
 import type { OperationContext } from '../../engine/context.ts'
 import type { DiffFormat } from '../../engine/diff/compare.ts'
 import { decodeIfText } from '../../engine/files/text.ts'
-import { diffRoom } from '../answer-size.ts'
+import { diffFor } from '../answer-size.ts'
 import type { ChangedFile } from './compose.ts'
 
 export async function previewOf(
@@ -20,9 +20,8 @@ export async function previewOf(
   const { diff } = await differ.compare({
     base,
     current,
-    format,
+    ...diffFor(caller, format),
     isWhole: true,
-    mostBytes: diffRoom(caller.maxAnswerChars),
     signal
   })
   return { diff }

@@ -1,4 +1,5 @@
 // What a model asks and is given: for MCP alone, an operation may fill in its input, and shorten, page or reword its result. REST and JSON-RPC never do.
+import type { Diff } from '../../../schemas/diff.ts'
 import { contentText, type OperationResult } from '../../engine/context.ts'
 import type { KnownText } from '../../engine/versions/known-text.ts'
 import type { Config } from '../../config/config.ts'
@@ -48,7 +49,7 @@ export interface ModelText {
   readonly known?: KnownText | undefined
 }
 
-const plainRead: ModelForm = {
+const plainForm: ModelForm = {
   answer: (answer, { settings, isError }) =>
     settings.text === 'plain' && !isError && answer.structured !== undefined
       ? plainText(answer.structured, settings.fields)
@@ -93,11 +94,18 @@ const undoForm: ModelForm = {
 
 /** By the names of operations. */
 const forms: Readonly<Record<string, ModelForm>> = {
-  async_read: plainRead,
+  // A batch and a transaction have many contents, which only JSON keeps apart.
+  async_read: plainForm,
+  async_update: plainForm,
+  async_append: plainForm,
+  async_delete: plainForm,
+  async_rename: plainForm,
+  async_restore: plainForm,
+  async_diff: plainForm,
   async_list: listForm,
   async_undo: undoForm,
-  // A batch has many contents, which only JSON keeps apart.
-  read_file: plainRead
+  read_file: plainForm,
+  edit_file: plainForm
 }
 
 export function askedByModel(name: string, input: unknown, facts: ModelFacts): unknown {
@@ -114,17 +122,25 @@ export function answerForModel(name: string, body: OperationResult, facts: Model
 /** Whether the tool may answer without structured content, which a schema of its answers would demand. */
 export function isPlainTool(name: string, { text, listing }: ClientSettings): boolean {
   if (name === 'async_list') return listing === 'compact'
-  return text === 'plain' && forms[name] === plainRead
+  return text === 'plain' && forms[name] === plainForm
 }
 
 /**
- * Everything but the content, on one line, then the content. Without structured content: clients that get both show their
- * model only that. An answer without content, as one that nothing has changed, stays as it is.
+ * Everything but the content of the file, or but the unified diff, on one line, then that text. Without structured content:
+ * clients that get both show their model only that. An answer with neither, as one that nothing has changed, stays as it is.
  */
 function plainText(structured: OperationResult, fields: Config['mcp']['fields']): ModelAnswer {
-  const { content, status, ...others } = structured
-  if (typeof content !== 'string') return { structured }
-  // A content says that all is well.
-  const head = fields === 'needed' || status === undefined ? others : { status, ...others }
-  return { text: { head: `${JSON.stringify(head)}\n`, content, known: structured[contentText] } }
+  const { content, diff, status, ...others } = structured as OperationResult & { readonly diff?: Diff | null }
+  const isShort = fields === 'needed'
+  if (typeof content === 'string') {
+    // A content says that all is well.
+    const head = isShort || status === undefined ? others : { status, ...others }
+    return { text: { head: `${JSON.stringify(head)}\n`, content, known: structured[contentText] } }
+  }
+  if (diff?.format !== 'unified' || diff.content === undefined) return { structured }
+  const { content: text, format: _, summary: _summary, ...about } = diff
+  // Its lines say the rest.
+  const shown = isShort ? about : { ...diff, content: undefined }
+  const head = { status, ...others, ...(Object.keys(shown).length > 0 && { diff: shown }) }
+  return { text: { head: `${JSON.stringify(head)}\n`, content: text } }
 }

@@ -134,7 +134,8 @@ export async function runTool(
       ...about.caller,
       maxAnswerChars: settings.answer_chars,
       takesLines: settings.listing === 'compact',
-      hashDigits: settings.hashes === 'short' ? shortDigits : undefined
+      hashDigits: settings.hashes === 'short' ? shortDigits : undefined,
+      takesText: settings.text === 'plain'
     }
     const body = await call(name, asked, { ...about, caller })
     // To encode it is the next step.

@@ -1,8 +1,11 @@
 // What an answer over MCP leaves out: what its call has said, what is usual, what only programs read, and what the message has in words.
 import t, { type Test } from 'tap'
 import { connect as connectRest, connectLegacy, connectModern, type Answer } from '../../fixtures/clients.ts'
+import { countTokens } from '../../../bench/tokens.ts'
+import { loadConfig } from '../../../src/config/config.ts'
 import { startServer } from '../../fixtures/server.ts'
 import { hashOf, makeTree } from '../../fixtures/tree.ts'
+import { largestSources } from '../../harness/swarm/swarm.ts'
 
 const eras = { '2026': connectModern, '2025': connectLegacy }
 type Era = keyof typeof eras
@@ -224,6 +227,30 @@ for (const era of ['2026', '2025'] as const) {
       const { text } = await all.call('async_read', { path: 'f' })
       t.match(JSON.parse(text.split('\n')[0]!), { status: 'ok', path: 'f', offset: 0, limit: null, timestamp: String })
       t.match((await all.call('async_read', { ofset: 1 })).body, { details: { faults: [{}, {}] } })
+    }
+  )
+
+  t.test(
+    `source code costs a ${era} client that shows text at most 3 % more than the file, an update 30 tokens`,
+    async (t) => {
+      const files = Object.entries(largestSources(200)).filter(
+        ([, text]) => countTokens(text) >= 1_000 && text.length < 30_000
+      )
+      t.ok(files.length > 50, `${files.length} files`)
+      const { tools: _, ...shipped } = loadConfig({}).mcp
+      const { url } = await startServer(t, makeTree(t, Object.fromEntries(files)).root, { mcp: shipped })
+      const client = await eras[era](url, 'ann', '', 'claude-code')
+      t.teardown(() => client.close())
+      const tokensOf = async (name: string, input: Record<string, unknown>) => {
+        const answer = await client.callTool({ name, arguments: input })
+        return countTokens((answer['content'] as [{ text: string }])[0].text)
+      }
+      for (const [path, text] of files) {
+        const added = (await tokensOf('async_read', { path })) / countTokens(text) - 1
+        t.ok(added <= 0.03, `${path}: ${(100 * added).toFixed(1)} %`)
+      }
+      const [[path, text]] = files as [[string, string]]
+      t.ok((await tokensOf('async_update', { path, expected_hash: hashOf(text), content: one })) <= 30)
     }
   )
 }
