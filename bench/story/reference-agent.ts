@@ -19,7 +19,7 @@ export function referenceAgent(rule: Rule): (scene: McpScene) => Play {
 
     /** The time is in whole seconds, so that only both together tell. */
     const info = async (path: string) =>
-      (await ask('get_file_info', { path })).shown.match(/\b(?:size|modified): [^\n\\]+/g)?.join() ?? ''
+      (await ask('get_file_info', { path })).shown.match(/(?:size|modified): [^\n\\]+/g)?.join() ?? ''
     const read = (path: string) => ask('read_text_file', { path })
     const edit = ({ path, old, next }: Edit) => ask('edit_file', { path, edits: [{ oldText: old, newText: next }] })
 
