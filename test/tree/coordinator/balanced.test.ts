@@ -2,6 +2,7 @@
 import t from 'tap'
 import { lengthOf } from '../../fixtures/length.ts'
 import { healthOf } from '../../fixtures/processes.ts'
+import { programAsOverRest } from '../../fixtures/server.ts'
 import { runSwarm } from '../../harness/swarm/swarm.ts'
 import { lacksBalancer, startBalancer } from './fixtures/balancer.ts'
 import { lacksEtcd, startEtcd } from './fixtures/etcd.ts'
@@ -17,7 +18,10 @@ t.test(
   async (t) => {
     const etcd = await startEtcd(t)
     const [port = 0] = await freePorts(1)
-    const environment = { ASYNC_CRUD_MCP_DAEMON__ALLOWED_HOSTS: JSON.stringify([`127.0.0.1:${port}`]) }
+    const environment = {
+      ...programAsOverRest,
+      ASYNC_CRUD_MCP_DAEMON__ALLOWED_HOSTS: JSON.stringify([`127.0.0.1:${port}`])
+    }
     let roles: string[] = []
     const result = await runSwarm(t, {
       // A session of 2025 stays with the host that began it: a balancer that needs no stickiness is not for it.
