@@ -1,6 +1,6 @@
 // The story played by Claude Code itself, with a stand-in for its model: what the forms in native-tools.ts are compared with.
 import { startModelStandIn, type ModelRequest, type ToolUse } from '../../test/fixtures/model-stand-in.ts'
-import { claude, claudeEnvironment, runClient } from '../clients/real-clients.ts'
+import { claudeEnvironment, makeClientHome, runClient } from '../../test/fixtures/real-clients.ts'
 import { nativeAgent, writtenForm } from './native-agent.ts'
 import { begin, type Given, type Played } from './play.ts'
 
@@ -12,8 +12,9 @@ export async function playWithClaudeCode({ owner, fieldCount }: Given, program: 
   const turns = createTurns()
   const { url: modelUrl } = await startModelStandIn(owner, turns.script)
   const args = ['-p', 'go', '--allowedTools', ...tools, '--permission-mode', 'acceptEdits']
-  const client = { ...claude, prepare: () => ({ args, env: claudeEnvironment(modelUrl) }) }
-  const ended = runClient(owner, client, program, { modelUrl, server: ['true'], work: tree.root })
+  const task = { args, env: claudeEnvironment(modelUrl) }
+  const { variables } = makeClientHome(owner)
+  const ended = runClient(owner, program, task, { folder: tree.root, variables })
   const playing = play(
     nativeAgent(tree, async (call) => {
       const [before, after] = [await turns.asked(), await turns.say(call)]

@@ -1,7 +1,17 @@
 // What real MCP clients show their models of an answer: the structured content, the text, or both.
+import { createJournal } from '../../src/program/setup/journal.ts'
+import { findClient } from '../../src/program/setup/options.ts'
+import { planClient } from '../../src/program/setup/plan-client.ts'
 import { startModelStandIn } from '../../test/fixtures/model-stand-in.ts'
+import {
+  findProgram,
+  makeClientHome,
+  realClients,
+  runClient,
+  versionOf,
+  type RealClient
+} from '../../test/fixtures/real-clients.ts'
 import { marks, probePath, probes } from '../clients/probe-server.ts'
-import { findProgram, realClients, runClient, versionOf, type RealClient } from '../clients/real-clients.ts'
 import type { Options } from '../options.ts'
 import { withOwner, type Owner } from '../owner.ts'
 import { printTable } from '../table.ts'
@@ -16,14 +26,13 @@ interface Seen {
   readonly shown: readonly string[]
 }
 
-/** @param argument folders of the programs, as PATH lists them */
+/** @param argument folders of the programs, as PATH lists them; by default that of `npm run clients` */
 export async function clients({ argument }: Options): Promise<void> {
   console.log('\n## clients: what a model is shown of an answer over MCP')
-  const folders = argument ?? process.env['PATH'] ?? ''
   const seen: Seen[] = []
   for (const client of realClients) {
-    const program = findProgram(client.command, folders)
-    if (program === undefined) console.log(`skipped: ${client.command} is not installed (npm i -g ${client.package})`)
+    const program = findProgram(client.command, argument)
+    if (program === undefined) console.log(`skipped: ${client.command} is not installed (npm run clients)`)
     else seen.push(await withOwner((owner) => look(owner, client, program)))
   }
   if (seen.length === 0) return
@@ -46,7 +55,10 @@ async function look(owner: Owner, client: RealClient, program: string): Promise<
     const tool = steps[answers.length]
     return tool === undefined ? 'done' : { tool, input: {} }
   })
-  const said = await runClient(owner, client, program, { modelUrl: url, server: [process.execPath, probePath] })
+  const { home, variables } = makeClientHome(owner)
+  const task = client.prepare({ home, project: home, modelUrl: url })
+  addProbe(client, home)
+  const said = await runClient(owner, program, task, { folder: home, variables })
   const [self = '', ...shown] = answersByStep
   if (shown.length < names.length) console.log(`${client.command} stopped early: ${said.trim().slice(-2000)}`)
   if (process.env['BENCH_VERBOSE'] !== undefined) console.log(JSON.stringify(answersByStep, null, 2))
@@ -54,6 +66,17 @@ async function look(owner: Owner, client: RealClient, program: string): Promise<
     ? (JSON.parse(/"clientInfo":(\{.*?\})/.exec(self.replaceAll('\\"', '"'))?.[1] ?? '{}') as Self)
     : {}
   return { client: `${client.command} ${version}`, self: `${name} ${own}`.trim(), shown: shown.map(describe) }
+}
+
+/** In the place of our server. */
+function addProbe({ name }: RealClient, home: string): void {
+  const plans = planClient(findClient(name), {
+    launch: { transport: 'stdio', command: process.execPath, args: [probePath] },
+    user: { platform: process.platform, home, environment: {} },
+    journal: createJournal(home),
+    hasHooks: false
+  })
+  for (const plan of plans) plan.apply()
 }
 
 interface Self {

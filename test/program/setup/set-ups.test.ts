@@ -1,6 +1,6 @@
 // Each set-up works as its client would use it: the test reads what setup wrote as the client does, starts or reaches the server so, and changes
 // files through it, or by the client's own tools with the hooks around them. From a clone, and from an installation of the package.
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
@@ -8,61 +8,14 @@ import t, { type Test } from 'tap'
 import { toolsNamed } from '../../../schemas/tool-sets.ts'
 import { installed } from '../../../src/support/installation.ts'
 import type { Answer } from '../../fixtures/clients.ts'
-import type { Ended } from '../../fixtures/commands.ts'
 import { freePorts } from '../../fixtures/free-ports.ts'
-import { makeHome, type Home } from '../../fixtures/home.ts'
-import { installPackage } from '../../fixtures/installation.ts'
-import { isFull } from '../../fixtures/length.ts'
 import { startOneProgram } from '../../fixtures/server.ts'
 import { allHabits, type Habits, type Server, type Start } from './fixtures/client-habits.ts'
 import { hookHabits } from './fixtures/hook-habits.ts'
 import { editNatively } from './fixtures/native-edit.ts'
+import { userOfClone, userOfPackage, type User } from './fixtures/users.ts'
 
 const here = process.platform === 'win32' ? 'PowerShell runs no sh' : false
-
-/** Where the program comes from, and the user who got it. */
-interface User {
-  readonly home: Home
-  /** Of the user's shell. */
-  readonly variables: Record<string, string>
-  /** What the documentation calls `async-crud-mcp`. */
-  run(...args: string[]): Promise<Ended>
-  /** What Node runs for the server. */
-  readonly program: readonly string[]
-  /** Of the server that runs. */
-  readonly token?: string
-  /** Without hooks, too, and not only what is written by default. */
-  readonly isThorough: boolean
-}
-
-/** With nothing in PATH but Node, which the documentation asks for. */
-function homeWithNode(t: Test, program: string): Pick<User, 'home' | 'variables'> {
-  const home = makeHome(t, {}, program)
-  mkdirSync(home.path('bin'))
-  symlinkSync(process.execPath, home.path('bin/node'))
-  return { home, variables: { HOME: home.root, PATH: home.path('bin') } }
-}
-
-async function userOfClone(t: Test): Promise<User> {
-  const { home, variables } = homeWithNode(t, installed('dist/main.cjs'))
-  return {
-    home,
-    variables,
-    run: (...args) => home.call(args, variables),
-    // What `npm start` runs.
-    program: [installed('scripts/run.mjs'), 'main.cjs'],
-    isThorough: true
-  }
-}
-
-/** This user has moved a folder, which a client that passes few variables on must find all the same. */
-async function userOfPackage(t: Test): Promise<User> {
-  const program = await installPackage(t)
-  const { home, variables: usual } = homeWithNode(t, program)
-  const variables = { ...usual, XDG_DATA_HOME: home.path('data') }
-  const run = (...args: string[]) => home.run(args, variables)
-  return { home, variables, run, program: [program], token: 'sesame', isThorough: isFull }
-}
 
 const sources = { 'a clone': userOfClone, 'the package': userOfPackage }
 

@@ -1,0 +1,114 @@
+// The real clients that npm has work through what setup has written, each with a stand-in for its model: npm run clients installs them.
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import t, { type Test } from 'tap'
+import { startModelStandIn, type ToolUse } from '../../fixtures/model-stand-in.ts'
+import { findProgram, inSteps, realClients, runClient, type RealClient } from '../../fixtures/real-clients.ts'
+import { freePorts } from '../../fixtures/free-ports.ts'
+import { post } from '../../fixtures/processes.ts'
+import { startOneProgram } from '../../fixtures/server.ts'
+import { userOfClone, userOfPackage, type User } from './fixtures/users.ts'
+
+const looksUpwards: readonly string[] = ['claude-code', 'codex', 'opencode']
+
+/** One task of a client with a set-up. */
+interface Case {
+  readonly client: RealClient
+  readonly program: string
+  readonly user: User
+  /** Of `setup`, in the folder above the project. */
+  readonly flags: readonly string[]
+  /** In which the client is called; the project, or one below it. */
+  readonly below?: string
+  readonly variables?: Readonly<Record<string, string>>
+}
+
+/** @returns what the model was shown by its tools, and all that the client has said */
+async function work(t: Test, given: Case, steps: readonly ToolUse[], isNative = false) {
+  const { client, program, user, flags, below = '', variables } = given
+  const { home } = user
+  const project = home.path('app')
+  const { script, answers } = inSteps(client, steps)
+  const { url: modelUrl } = await startModelStandIn(t, script)
+  const task = client.prepare({ home: home.root, project, modelUrl, isNative })
+  const done = await user.run('setup', client.name, ...flags)
+  t.match(done, { code: 0, stdout: /answers/, stderr: '' }, `${client.command}: ${flags.join(' ')}`)
+  const PATH = [user.variables['PATH'], '/usr/bin', '/bin'].join(delimiter)
+  const folder = join(project, below)
+  const said = await runClient(t, program, task, { folder, variables: { ...user.variables, ...variables, PATH } })
+  return { answers, said }
+}
+
+/** Reads a file and appends to it, over MCP. */
+async function workOverMcp(t: Test, given: Case): Promise<void> {
+  const { answers, said } = await work(t, given, [
+    { tool: 'async_read', input: { path: 'a.txt' } },
+    { tool: 'async_append', input: { path: 'a.txt', content: 'two\n' } }
+  ])
+  t.match(answers, [/one/, /"status":"ok"/], said)
+  t.equal(readFileSync(given.user.home.path('app/a.txt'), 'utf8'), 'one\ntwo\n', said)
+}
+
+/** Writes a file by the client's own tool, beside another process on the tree, which is told by the hooks. */
+async function workBesideHooks(t: Test, given: Case): Promise<void> {
+  const { client, user } = given
+  const file = user.home.path('app/new.txt')
+  const url = await serve(t, user)
+  const { said } = await work(t, given, [client.write(file, 'new\n')], true)
+  t.equal(readFileSync(file, 'utf8'), 'new\n', said)
+  const { versions } = await post(url, 'async_history', { path: 'new.txt' })
+  t.match(versions, [{ agent_id: new RegExp(`^${client.name}/`), operation: 'native_edit' }], said)
+}
+
+async function serve(t: Test, { home, program, variables }: User, token = ''): Promise<string> {
+  const [port = 0] = await freePorts(1)
+  const args = ['--dir', home.path('app'), '--port', String(port)]
+  const { url } = await startOneProgram(t, args, { ...variables, ASYNC_CRUD_MCP_DAEMON__TOKEN: token }, program)
+  return url
+}
+
+function makeApp({ home }: User): void {
+  mkdirSync(home.path('app/sub'), { recursive: true })
+  writeFileSync(home.path('app/a.txt'), 'one\n')
+  // Codex takes the files of a folder above from the same repository only.
+  execFileSync('git', ['init', '--quiet', home.path('app')])
+}
+
+// Each waits most of its time, for timers and its own packages.
+t.jobs = 2
+
+for (const client of realClients) {
+  const program = findProgram(client.command)
+  const skip = program === undefined && `npm run clients installs ${client.package}, outside of the project`
+  const test = (
+    title: string,
+    make: (t: Test) => Promise<User>,
+    body: (t: Test, given: Omit<Case, 'flags'>) => Promise<void>
+  ) =>
+    t.test(`${client.command}: ${title}`, { skip, buffered: true }, async (t) => {
+      const user = await make(t)
+      makeApp(user)
+      await body(t, { client, program: program ?? '', user })
+    })
+
+  test('from a clone, for a user', userOfClone, (t, given) =>
+    workOverMcp(t, { ...given, flags: ['--dir', 'app', '--no-hooks'] })
+  )
+
+  test('from a clone, for a project', userOfClone, (t, given) => {
+    const below = looksUpwards.includes(client.name) ? 'sub' : ''
+    return workOverMcp(t, { ...given, flags: ['--project', 'app', '--no-hooks'], below })
+  })
+
+  test('from the package, for a project, with hooks', userOfPackage, (t, given) =>
+    workBesideHooks(t, { ...given, flags: ['--project', 'app'] })
+  )
+
+  test('from the package, for a user, over HTTP with a token', userOfPackage, async (t, given) => {
+    const { token = '' } = given.user
+    await serve(t, given.user, token)
+    const flags = ['--dir', 'app', '--transport', 'http', '--token-env', 'CRUD_TOKEN', '--no-hooks']
+    await workOverMcp(t, { ...given, flags, variables: { CRUD_TOKEN: token } })
+  })
+}
