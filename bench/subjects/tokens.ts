@@ -1,6 +1,6 @@
 // What a day's work costs a model: one story of an agent, with this server, the reference server, and the tools of Claude Code. In tokens by o200k.
-import type { Options } from '../options.ts'
 import { claude, findProgram, versionOf } from '../../test/fixtures/real-clients.ts'
+import type { Options } from '../options.ts'
 import { withOwner, type Owner } from '../owner.ts'
 import { installPackages, loadTokenCounter, packageVersion, type PackageName } from '../peers/packages.ts'
 import { ours, reference } from '../peers/servers.ts'
@@ -28,7 +28,7 @@ export const storyPackages = [
   'js-tiktoken'
 ] as const satisfies readonly PackageName[]
 
-/** @param argument folders as PATH lists them, to look for Claude Code in; by default that of `npm run clients` */
+/** @param argument folders as PATH lists them, to look for Claude Code in */
 export async function tokens({ argument }: Options): Promise<void> {
   console.log('\n## tokens: one story of an agent, by what its model writes and reads')
   const failure = installPackages(storyPackages)
@@ -38,7 +38,7 @@ export async function tokens({ argument }: Options): Promise<void> {
   console.log(`\n${server} ${packageVersion(server)}, ${nativeClient}; tokens by o200k`)
   for (const client of clientForms) printStory(client, await tellAll(client, usualFieldCount, count), count)
   await printLengths(count)
-  const program = findProgram(claude.command, argument)
+  const program = argument === undefined ? undefined : findProgram(claude.command, argument)
   if (program !== undefined) await printCheck(program, count)
 }
 
