@@ -1,5 +1,6 @@
-// A transaction of five files, killed at each of its system calls that write: the next process, or the one that takes over, has all or none.
+// Changes of one step and of many, killed at each of their system calls that write: the next process, or the one that takes over, has all or none.
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import t, { type Test } from 'tap'
 import { isErrno } from '../../../src/errors.ts'
 import { cannotInject, withFaults } from '../../fixtures/inject.ts'
@@ -22,7 +23,45 @@ const changes = [
   { operation: 'write', path: 'new/d', content: 'd\n' },
   { operation: 'rename', path: 'deep/e', new_path: 'deep/f' }
 ]
-const input = { changes, agent_id: 'ann', request_id: 'r' }
+const names = { agent_id: 'ann', request_id: 'r' }
+const input = { changes, ...names }
+
+interface Story {
+  readonly operation: string
+  readonly input: object
+  readonly made: Readonly<Record<string, string>>
+  /** Further instants are those of the first story. */
+  readonly most: number
+}
+
+const stories: Readonly<Record<string, Story>> = {
+  'a transaction of five files': { operation: 'async_transaction', input, made, most: Infinity },
+  // What one call of the system makes has no record.
+  'a transaction of one file': {
+    operation: 'async_transaction',
+    input: { changes: changes.slice(0, 1), ...names },
+    made: { ...old, a: 'A\n' },
+    most: 4
+  },
+  'an update': {
+    operation: 'async_update',
+    input: { path: 'a', expected_hash: hashOf('a\n'), content: 'A\n', ...names },
+    made: { ...old, a: 'A\n' },
+    most: 4
+  },
+  'a file made in a new folder': {
+    operation: 'async_write',
+    input: { path: 'new/d', content: 'd\n', ...names },
+    made: { ...old, 'new/d': 'd\n' },
+    most: 4
+  },
+  'a rename': {
+    operation: 'async_rename',
+    input: { old_path: 'deep/e', new_path: 'deep/f', ...names },
+    made: { a: 'a\n', b: 'b\n', c: 'c\n', 'deep/f': 'e\n' },
+    most: 4
+  }
+}
 
 /** The calls that write, and how often a transaction of these files makes each; strace counts each kind of call for itself. */
 const writes: readonly (readonly [string, number])[] = [
@@ -73,7 +112,7 @@ function filesOf(tree: Tree): Record<string, string> {
 const isSame = (one: object, other: object) => JSON.stringify(one) === JSON.stringify(other)
 
 /** @returns whether the process was killed, and whether the changes were made then */
-async function killAt(t: Test, calls: string, when: number, isTakenOver: boolean) {
+async function killAt(t: Test, { operation, input, made }: Story, calls: string, when: number, isTakenOver: boolean) {
   const tree = makeTree(t, old)
   const first = start(t, tree, !isTakenOver)
   await first.call('async_read', { path: 'a' })
@@ -82,7 +121,7 @@ async function killAt(t: Test, calls: string, when: number, isTakenOver: boolean
   const { program } = first
   const how = `error=EIO:signal=SIGKILL:when=${when}`
   const isKilled = await withFaults(program.process.pid as number, calls.split(','), how, async () => {
-    program.send({ jsonrpc: '2.0', id: 'it', method: 'async_transaction', params: input })
+    program.send({ jsonrpc: '2.0', id: 'it', method: operation, params: input })
     const answered = program.answer('it').then(
       () => false,
       () => true
@@ -98,46 +137,52 @@ async function killAt(t: Test, calls: string, when: number, isTakenOver: boolean
   const found = filesOf(tree)
   const isMade = isSame(found, made)
   t.ok(isMade || isSame(found, old), `all or none: ${calls} ${when} ${JSON.stringify(found)}`)
-  const again = await next.call('async_transaction', input)
+  const again = await next.call(operation, input)
   t.match(again, { status: 'ok' }, 'a repeat is answered')
   t.equal(again['replayed'] === true, isMade, 'made once')
   t.same(filesOf(tree), made)
   const isLeft = (folder: string) => readdirSync(tree.path(folder)).some((name) => name.startsWith('.async-crud-mcp-'))
-  await until(() => !['.', 'deep', 'new', '.async-crud-mcp'].some(isLeft))
-  t.same(tree.all(), ['a', 'b', 'deep', 'deep/f', 'new', 'new/d'], 'nothing is left')
-  t.equal(statSync(tree.path('deep/f')).nlink, 1)
+  const paths = Object.keys(made)
+  const folders = new Set(paths.map((path) => dirname(path)))
+  await until(() => ![...folders, '.', '.async-crud-mcp'].some(isLeft))
+  const all = [...paths, ...folders].filter((name) => name !== '.')
+  t.same(tree.all(), all.sort(), 'nothing is left')
+  for (const path of paths) t.equal(statSync(tree.path(path)).nlink, 1)
   t.notOk(tree.own().some((name) => name.startsWith('transaction-')))
   await next.program.end()
   return { isKilled, isMade }
 }
 
 /** Every instant in the full form, and one of each kind that is not reached; else a sample. */
-function instants(): (readonly [string, number])[] {
+function instants({ most }: Story): (readonly [string, number])[] {
   const upTo = (more: number) =>
-    writes.flatMap(([name, count]) => Array.from({ length: count + more }, (_, at) => [name, at + 1] as const))
+    writes.flatMap(([name, count]) =>
+      Array.from({ length: Math.min(count, most) + more }, (_, at) => [name, at + 1] as const)
+    )
   if (isFull) return upTo(4)
   const all = upTo(0)
-  return Array.from({ length: 2 }, () => all[Math.floor(random() * all.length)]!)
+  return Array.from({ length: most > 4 ? 2 : 1 }, () => all[Math.floor(random() * all.length)]!)
 }
 
-for (const isTakenOver of [false, true])
-  t.test(
-    `killed at any write of a transaction, ${isTakenOver ? 'a take-over' : 'a restart'} finds all or none (TEST_SEED=${seed})`,
-    { skip: cannotInject },
-    async (t) => {
-      const counts = { killed: 0, made: 0 }
-      const done = new Set<string>()
-      for (const [name, when] of instants()) {
-        if (done.has(name)) continue
-        const { isKilled, isMade } = await killAt(t, name, when, isTakenOver)
-        if (isKilled) counts.killed += 1
-        else done.add(name)
-        if (isMade) counts.made += 1
+for (const [title, story] of Object.entries(stories))
+  for (const isTakenOver of isFull || story.most > 4 ? [false, true] : [random() < 0.5])
+    t.test(
+      `${title}, killed at any write: ${isTakenOver ? 'a take-over' : 'a restart'} finds all or none (TEST_SEED=${seed})`,
+      { skip: cannotInject },
+      async (t) => {
+        const counts = { killed: 0, made: 0 }
+        const done = new Set<string>()
+        for (const [name, when] of instants(story)) {
+          if (done.has(name)) continue
+          const { isKilled, isMade } = await killAt(t, story, name, when, isTakenOver)
+          if (isKilled) counts.killed += 1
+          else done.add(name)
+          if (isMade) counts.made += 1
+        }
+        t.comment(JSON.stringify(counts))
+        if (isFull) t.ok(counts.killed > (story.most > 4 ? 40 : 5))
       }
-      t.comment(JSON.stringify(counts))
-      if (isFull) t.ok(counts.killed > 40)
-    }
-  )
+    )
 
 t.test(
   'an outside change between the kill and the next start is kept, and all or none holds',
