@@ -132,10 +132,11 @@ export class Plan {
 
   #requireRoom({ place, path, after, isMoved, mayReplace, createDirs }: PathPlan): void {
     requireFolder(place, path, createDirs)
+    // First: to overwrite is no way out of this one.
+    if (after?.kind === 'moved') refuseLinkToItself(after.from, place, path)
     if (!isMoved && !mayReplace)
       requireAbsent(place, path, 'Pass overwrite: true to replace it, or choose another name.')
     if (place.stat !== undefined && !place.stat.isSymbolicLink()) requireRegular(place.stat, path)
-    if (after?.kind === 'moved') refuseLinkToItself(after.from, place, path)
     const above = this.#fileAbove(place)
     if (above === undefined) return
     const message = `${path} lies below ${above.path}, which is to be a file. Choose another name for one of the two.`

@@ -69,6 +69,7 @@ t.test('a link is not renamed onto the file that it leads to, however it leads t
   for (const old_path of ['direct', 'absolute', 'by-another', 'd/upwards']) {
     const rename = { old_path, new_path: 't.txt', overwrite: true }
     t.match(await client.call('async_rename', rename), refused, old_path)
+    t.match(await client.call('async_rename', { ...rename, overwrite: false }), refused, 'to overwrite is no way out')
     const changes = [{ operation: 'rename', path: old_path, new_path: 't.txt', overwrite: true }]
     t.match(await client.call('async_transaction', { changes }), refused, `${old_path} in a transaction`)
     t.equal(tree.read('t.txt'), 'precious', old_path)
