@@ -1,5 +1,4 @@
 // async_history: the versions that the server knows of one file or of all.
-import { setImmediate } from 'node:timers/promises'
 import { contract } from '../../schemas/contract.ts'
 import type { HistoryInput, HistoryOutput, HistoryVersion } from '../../schemas/history.ts'
 import type { Static } from '../../schemas/typebox.ts'
@@ -8,6 +7,7 @@ import { decodeIfText } from '../engine/files/text.ts'
 import type { OperationContext } from '../engine/context.ts'
 import { defineOperation, pathErrors } from './definition/define.ts'
 import { readCursor, toCursor } from './query-cursor.ts'
+import { createSlices } from '../support/slices.ts'
 import { timestamp } from '../support/timestamp.ts'
 import { shownPath } from '../engine/notices/shown-path.ts'
 import { itemsThatFit } from './answer-size.ts'
@@ -68,8 +68,6 @@ async function show(input: HistoryInput, context: OperationContext): Promise<Sta
 
 /** Lines are counted for this long, in milliseconds: the answer omits them for the remaining versions. */
 const lineBudgetMs = 500
-/** After this many files other calls get a turn. */
-const filesPerTurn = 100
 
 async function newest(
   paths: readonly string[],
@@ -77,12 +75,12 @@ async function newest(
   { limit, isWanted }: { limit: number; isWanted: (version: Version) => boolean }
 ): Promise<Entry[]> {
   let found: Entry[] = []
+  const slices = createSlices(signal)
   const keepNewest = () => (found = found.sort((a, b) => b.version.seq - a.version.seq).slice(0, limit))
-  for (const [index, path] of paths.entries()) {
-    if (index > 0 && index % filesPerTurn === 0) {
+  for (const path of paths) {
+    if (slices.isOver()) {
       keepNewest()
-      await setImmediate()
-      signal.throwIfAborted()
+      await slices.next()
     }
     const versions = history.versions(path)
     for (const [at, version] of versions.entries())

@@ -5,7 +5,7 @@ import { isIgnored, readIgnoreRules, type IgnoreRules } from './ignore-rules.ts'
 import { isOwnName } from './protection.ts'
 import { compareNames, showName } from './raw-name.ts'
 import { readFolder, type EntryType, type FolderEntry } from './read-folder.ts'
-import { sortInTurns, type Turn } from './turns.ts'
+import { sortInSlices, type Pause } from '../../support/slices.ts'
 
 /** What to find. Paths are relative to the directory, with `/` between names. */
 export interface Search {
@@ -41,11 +41,11 @@ export async function findEntries(
   directory: Directory,
   path: string,
   options: FindOptions,
-  turn: Turn
+  pause: Pause
 ): Promise<Findings> {
-  const walk: Walk = { path, options, found: [], unreadable: [], budget: options.maxEntries, turn }
+  const walk: Walk = { path, options, found: [], unreadable: [], budget: options.maxEntries, pause }
   await collect(directory, '', [], walk)
-  const found = await sortInTurns(walk.found, (a, b) => compareNames(a.name, b.name), turn)
+  const found = await sortInSlices(walk.found, (a, b) => compareNames(a.name, b.name), pause)
   return { found, unreadable: walk.unreadable }
 }
 
@@ -56,7 +56,7 @@ interface Walk {
   readonly found: FolderEntry[]
   readonly unreadable: string[]
   budget: number
-  readonly turn: Turn
+  readonly pause: Pause
 }
 
 async function collect(
@@ -75,7 +75,7 @@ async function collect(
     walk.budget -= 1
     if (walk.budget < 0) throw tooMany(walk.path, options.maxEntries)
     if (options.onExamined !== undefined && walk.budget % reportedAtOnce === 0) options.onExamined(reportedAtOnce)
-    await walk.turn()
+    await walk.pause()
     if (entry.name === '.git' && (options.ignore || !search.includesGit)) continue
     const name = prefix + entry.name
     const { type } = entry

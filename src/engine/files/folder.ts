@@ -6,7 +6,7 @@ import { findEntries, type Search } from './find-entries.ts'
 import type { Steps } from '../progress.ts'
 import { createSharedRounds } from '../../support/shared-rounds.ts'
 import { createSurveyor, type LineCounter, type Survey, type SurveyedFile, type SurveyOptions } from './survey.ts'
-import { createTurns } from './turns.ts'
+import { createSlices } from '../../support/slices.ts'
 import type { OpenEntry } from './walk.ts'
 
 /** Of the file store. */
@@ -42,13 +42,13 @@ export function createFolderSurvey(options: SurveyOptions, { open, withDirectory
 
   function surveyNow({ count, maxEntries, signal, steps }: FolderListing): Promise<readonly SurveyedFile[]> {
     return withDirectory('.', async (directory) => {
-      const turn = createTurns(signal)
-      const { found } = await findEntries(directory, '.', { search, ignore: false, maxEntries, signal }, turn)
+      const { pause } = createSlices(signal)
+      const { found } = await findEntries(directory, '.', { search, ignore: false, maxEntries, signal }, pause)
       const listing = surveyor.begin(count)
       const isReplaceable = mayWriteIn(directory)
       steps?.expect(found.length)
       for (const { name, type } of found) {
-        await turn()
+        await pause()
         steps?.add()
         if (type !== 'file' && type !== 'symlink') continue
         const stat = directory.stat(name)

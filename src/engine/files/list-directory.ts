@@ -5,7 +5,7 @@ import type { Directory } from './directory.ts'
 import { findEntries, openIfThere, type Findings, type FindOptions } from './find-entries.ts'
 import { compareNames } from './raw-name.ts'
 import { typeOf, type EntryType, type FolderEntry } from './read-folder.ts'
-import { createTurns, type Turn } from './turns.ts'
+import { createSlices, type Pause } from '../../support/slices.ts'
 
 export interface ListedEntry {
   /** Name, or path relative to the listed directory, with `/` between names; as `toName` gives it. */
@@ -47,17 +47,17 @@ export function createListing() {
   return {
     async list(directory: Directory, path: string, options: ListOptions): Promise<Page> {
       const { after, limit } = options
-      const turn = createTurns(options.signal)
+      const { pause } = createSlices(options.signal)
       const key = JSON.stringify([directory.path, options.searchKey, options.ignore])
       const known = after === undefined ? undefined : kept.get(key)
-      const findings = known ?? (await findEntries(directory, path, options, turn))
+      const findings = known ?? (await findEntries(directory, path, options, pause))
       const { found, unreadable } = findings
       const start = after === undefined ? 0 : firstBehind(found, after)
       const page = found.slice(start, start + limit)
       const hasMore = start + limit < found.length
       if (!hasMore) kept.delete(key)
       else if (known === undefined) kept.set(key, findings)
-      const entries = await describeAll(directory, page, turn)
+      const entries = await describeAll(directory, page, pause)
       return { entries, total: found.length, unreadable, lastName: hasMore ? page.at(-1)?.name : undefined }
     },
     close: (): void => kept.clear()
@@ -77,12 +77,12 @@ function firstBehind(found: readonly FolderEntry[], name: string): number {
 }
 
 /** The stat of each entry. Its directories are opened one by one again, so that a link put into a path is not followed. */
-async function describeAll(directory: Directory, page: readonly FolderEntry[], turn: Turn): Promise<ListedEntry[]> {
+async function describeAll(directory: Directory, page: readonly FolderEntry[], pause: Pause): Promise<ListedEntry[]> {
   const entries: ListedEntry[] = []
   const parents = createParentChain(directory)
   try {
     for (const { name, type } of page) {
-      await turn()
+      await pause()
       const at = name.lastIndexOf('/')
       const stat = parents.open(name.slice(0, Math.max(at, 0)))?.stat(name.slice(at + 1))
       if (stat !== undefined && typeOf(stat) === type) entries.push({ name, type, stat })

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { isGone } from '../files/root-presence.ts'
 import type { Root } from '../files/roots.ts'
 import { Folder } from './folder.ts'
-import type { Slice } from './slice.ts'
+import type { Slices } from '../../support/slices.ts'
 
 interface FoldersOptions {
   readonly roots: readonly Root[]
@@ -120,11 +120,11 @@ export function createFolders({ roots, onFile, onFolder, onAsleep, onFlood }: Fo
       return [...filesOf(folder), ...below]
     },
     /** Examines all folders again, since notices may have been lost. */
-    async recheckAll(slice: Slice): Promise<void> {
+    async recheckAll(slices: Slices): Promise<void> {
       shortage = undefined
       for (const folder of folders.values()) {
         open(folder)
-        if (slice.isOver) await slice.next()
+        if (slices.isOver()) await slices.next()
       }
     },
     /** True if a root that was gone is there again. No folder above a root is watched, so that it must be looked for. */

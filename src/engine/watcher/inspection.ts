@@ -2,7 +2,7 @@
 import type { Bursts } from './bursts.ts'
 import { examine, type ExamineParts } from './examine.ts'
 import { inspectFile } from './inspect-file.ts'
-import { createSlice, type Slice } from './slice.ts'
+import { createSlices, type Slices } from '../../support/slices.ts'
 
 interface InspectionOptions {
   readonly parts: ExamineParts
@@ -32,25 +32,25 @@ export function createInspection(options: InspectionOptions) {
   let isClosed = false
 
   async function work(): Promise<void> {
-    const slice = createSlice()
+    const slices = createSlices()
     // Never within the call that added a path: it may not have recorded its change yet.
-    await slice.next()
+    await slices.next()
     while (looks.size + suspects.size > 0) {
-      const changed = await lookAtAll(slice)
+      const changed = await lookAtAll(slices)
       if (changed > 0 && !bursts.isOn) bursts.expect(changed + countPending())
-      await examineSome(slice)
+      await examineSome(slices)
     }
   }
 
   /** @returns how many have changed for certain */
-  async function lookAtAll(slice: Slice): Promise<number> {
+  async function lookAtAll(slices: Slices): Promise<number> {
     let changed = 0
     for (const path of looks) {
       looks.delete(path)
       const look = lookAtOne(path)
       if (look === 'different') changed += 1
       if (look === 'different' || look === 'unknown') suspects.add(path)
-      if (slice.isOver) await slice.next()
+      if (slices.isOver()) await slices.next()
     }
     return changed
   }
@@ -63,7 +63,7 @@ export function createInspection(options: InspectionOptions) {
   }
 
   /** Until all are examined, or new paths need a look first. */
-  async function examineSome(slice: Slice): Promise<void> {
+  async function examineSome(slices: Slices): Promise<void> {
     for (const path of suspects) {
       if (looks.size > 0) return
       suspects.delete(path)
@@ -72,7 +72,7 @@ export function createInspection(options: InspectionOptions) {
       } catch (error) {
         onError(error)
       }
-      if (slice.isOver) await slice.next()
+      if (slices.isOver()) await slices.next()
     }
   }
 

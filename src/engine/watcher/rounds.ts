@@ -1,7 +1,7 @@
 // Examines all tracked files from time to time, to find what the system did not report.
 import type { Folders } from './folders.ts'
 import type { Inspection } from './inspection.ts'
-import { createSlice } from './slice.ts'
+import { createSlices } from '../../support/slices.ts'
 
 interface RoundsOptions {
   /** Asked before each round; 0 ends the rounds until the next call of `now` or `soon`. */
@@ -35,7 +35,7 @@ export function createRounds({ periodMs, folders, paths, inspection }: RoundsOpt
   }
 
   async function round(): Promise<void> {
-    await folders.recheckAll(createSlice())
+    await folders.recheckAll(createSlices())
     if (isClosed) return
     for (const path of paths()) inspection.add(path)
     await inspection.done()

@@ -1,11 +1,11 @@
 // Which version brought each line of a file, from the versions that are kept, over its renames.
-import { setImmediate } from 'node:timers/promises'
 import type { OperationContext } from '../../engine/context.ts'
 import { diffLines } from '../../engine/diff/hunks.ts'
 import { splitLines, splitMark } from '../../engine/diff/lines.ts'
 import { decodeIfText } from '../../engine/files/text.ts'
 import type { History } from '../../engine/versions/history.ts'
 import type { Version } from '../../engine/versions/version.ts'
+import { createSlices } from '../../support/slices.ts'
 
 /** What brought a line: a version; nothing that the server has seen; or one of several, whose bytes are not kept. */
 export type Owner = { readonly version: Version } | 'before' | 'unknown'
@@ -27,6 +27,7 @@ export async function findOwners(context: OperationContext, path: string, text: 
   let lines: readonly string[] | undefined
   let first: readonly string[] | undefined
   let owners: Owner[] = []
+  const { pause } = createSlices(signal)
   /** Since the last version whose text is kept. */
   let skipped: Version[] = []
   for (const version of lifeOf(history, path)) {
@@ -36,8 +37,7 @@ export async function findOwners(context: OperationContext, path: string, text: 
       skipped.push(version)
       continue
     }
-    await setImmediate()
-    signal.throwIfAborted()
+    await pause()
     const next = linesOf(content)
     const isBefore = lines === undefined && version.isCreated !== true
     const owner: Owner = isBefore ? (skipped.length > 0 ? 'unknown' : 'before') : ownerOf(version, skipped)

@@ -1,7 +1,7 @@
 // The life of each file over its names: every change that the history knows, in order.
-import { setImmediate } from 'node:timers/promises'
 import type { OperationContext } from '../../engine/context.ts'
 import type { Version } from '../../engine/versions/version.ts'
+import { inSlices } from '../../support/slices.ts'
 
 /** What a file was at one time. */
 export type State =
@@ -36,22 +36,16 @@ interface Event {
 
 const none: State = { kind: 'none' }
 const unknown: State = { kind: 'unknown' }
-/** After this many files other calls get a turn. */
-const filesPerTurn = 200
 
 export async function readLineages({
   history,
   signal
 }: Pick<OperationContext, 'history' | 'signal'>): Promise<Lineage[]> {
   const events: Event[] = []
-  let count = 0
-  for (const path of history.paths()) {
+  const collect = (path: string) => {
     for (const version of history.versions(path)) events.push({ path, version })
-    count += 1
-    if (count % filesPerTurn > 0) continue
-    await setImmediate()
-    signal.throwIfAborted()
   }
+  await inSlices(history.paths(), collect, signal)
   events.sort((one, other) => one.version.seq - other.version.seq)
   const lives = new Lives()
   for (const together of groupsOf(events)) lives.add(together)

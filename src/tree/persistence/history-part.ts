@@ -2,7 +2,8 @@
 import { external, type FileHistory, type History } from '../../engine/versions/history.ts'
 import type { Version } from '../../engine/versions/version.ts'
 import { hasTypes, isFields } from './fields.ts'
-import { inSlices, type Change, type PersistedPart } from './part.ts'
+import { inSlices } from '../../support/slices.ts'
+import type { Change, PersistedPart } from './part.ts'
 
 /** A record has the versions of one file that were not written before. */
 export function createHistoryPart(history: History): PersistedPart {

@@ -26,16 +26,3 @@ export interface PersistedPart {
   /** @returns a function that ends it */
   readonly onChange: (notify: (change: Change) => void) => () => void
 }
-
-const sliceMs = 4
-
-/** Goes through very many items without blocking other calls for long. */
-export async function inSlices<Item>(items: Iterable<Item>, use: (item: Item) => void): Promise<void> {
-  let until = performance.now() + sliceMs
-  for (const item of items) {
-    use(item)
-    if (performance.now() < until) continue
-    await new Promise((resolve) => setImmediate(resolve))
-    until = performance.now() + sliceMs
-  }
-}

@@ -6,7 +6,8 @@ import type { SeenVersion, ShownStep } from '../../engine/versions/seen-versions
 import { spanOf } from '../../engine/versions/spans.ts'
 import type { ReadTracker } from '../../engine/versions/read-tracker.ts'
 import { hasTypes, isFields } from './fields.ts'
-import { inSlices, type PersistedPart } from './part.ts'
+import { inSlices } from '../../support/slices.ts'
+import type { PersistedPart } from './part.ts'
 
 /** Restore it after the history, which says what has changed since. */
 export function createViewPart(reads: ReadTracker): PersistedPart {
