@@ -7,6 +7,7 @@ import { bounds } from './subjects/bounds.ts'
 import { clients } from './subjects/clients.ts'
 import { contentionSize } from './subjects/contention-size.ts'
 import { fileEditing } from './subjects/file-editing.ts'
+import { measureForms } from './subjects/forms.ts'
 import { greedy } from './subjects/greedy.ts'
 import { growth } from './subjects/growth.ts'
 import { handOver } from './subjects/hand-over.ts'
@@ -32,6 +33,7 @@ const benchmarks: Readonly<Record<string, (options: Options) => Promise<void>>> 
   'hot-path': hotPath,
   'file-editing': fileEditing,
   contention: contentionSize,
+  forms: measureForms,
   swarm,
   locks,
   leases,
