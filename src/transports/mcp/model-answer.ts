@@ -18,8 +18,8 @@ import { toolWords } from './tool-words.ts'
 interface ModelForm {
   /** The input with the defaults that MCP alone has. It is not yet checked, and may be anything. */
   readonly input?: (input: unknown, facts: ModelFacts) => unknown
-  /** The result, and errors too: `isError` tells. */
-  readonly answer?: (answer: ModelAnswer, facts: ModelFacts) => ModelAnswer
+  /** The result. An error has one form, whatever the operation. */
+  readonly answer?: (structured: OperationResult, facts: ModelFacts) => ModelAnswer
 }
 
 /** What holds for one client. */
@@ -50,20 +50,16 @@ export interface ModelText {
 }
 
 const plainForm: ModelForm = {
-  answer: (answer, { settings, isError }) =>
-    settings.text === 'plain' && !isError && answer.structured !== undefined
-      ? plainText(answer.structured, settings.fields)
-      : answer
+  answer: (structured, { settings }) =>
+    settings.text === 'plain' ? plainText(structured, settings.fields) : { structured }
 }
 
 const listForm: ModelForm = {
   // What Git ignores is seldom meant, and often most of a tree.
   input: (input, { settings }) =>
     settings.listing === 'compact' && leavesOpen(input) ? { ...input, ...toolWords['async_list']?.defaults } : input,
-  answer: (answer, { settings, input, isError }) => {
-    if (isError || answer.structured === undefined) return answer
-    return settings.listing === 'compact' ? listingLines(answer.structured, leavesOpen(input)) : answer
-  }
+  answer: (structured, { settings, input }) =>
+    settings.listing === 'compact' ? listingLines(structured, leavesOpen(input)) : { structured }
 }
 
 function leavesOpen(input: unknown): input is object {
@@ -73,22 +69,21 @@ function leavesOpen(input: unknown): input is object {
 
 /** What an undo of very many changes names; the versions of its change set are in async_history. */
 const undoForm: ModelForm = {
-  answer(answer, { settings: { answer_chars: chars }, isError }) {
-    if (isError || answer.structured === undefined) return answer
-    const { files, conflicts, ...others } = answer.structured as {
+  answer(structured, { settings: { answer_chars: chars } }) {
+    const { files, conflicts, ...others } = structured as {
       files: object[]
       conflicts: object[]
     }
     const shownConflicts = itemsThatFit(conflicts, chars / 2)
     const shownFiles = itemsThatFit(files, chars - JSON.stringify(shownConflicts).length)
-    const structured = {
+    const shown = {
       ...others,
       files: shownFiles,
       conflicts: shownConflicts,
       ...(shownFiles.length < files.length && { further_files: files.length - shownFiles.length }),
       ...(shownConflicts.length < conflicts.length && { further_conflicts: conflicts.length - shownConflicts.length })
     }
-    return { ...answer, structured }
+    return { structured: shown }
   }
 }
 
@@ -113,10 +108,12 @@ export function askedByModel(name: string, input: unknown, facts: ModelFacts): u
 }
 
 export function answerForModel(name: string, body: OperationResult, facts: ModelFacts): ModelAnswer {
-  const { settings, input } = facts
+  const { settings, input, isError } = facts
   const needed = settings.fields === 'needed' ? neededFields(name, body, input) : body
-  const answer = { structured: withHashes(needed, settings) }
-  return forms[name]?.answer?.(answer, facts) ?? answer
+  const structured = withHashes(needed, settings)
+  if (!isError) return forms[name]?.answer?.(structured, facts) ?? { structured }
+  // Gemini CLI shows its model both parts of an error; the others that show text show it once in either case.
+  return settings.text === 'plain' ? { text: { head: JSON.stringify(structured) } } : { structured }
 }
 
 /** Whether the tool may answer without structured content, which a schema of its answers would demand. */

@@ -226,7 +226,7 @@ for (const era of ['2026', '2025'] as const) {
       const all = await (await scene(t, era, { fields: 'all' })).enter('ann', 'claude-code')
       const { text } = await all.call('async_read', { path: 'f' })
       t.match(JSON.parse(text.split('\n')[0]!), { status: 'ok', path: 'f', offset: 0, limit: null, timestamp: String })
-      t.match((await all.call('async_read', { ofset: 1 })).body, { details: { faults: [{}, {}] } })
+      t.match(JSON.parse((await all.call('async_read', { ofset: 1 })).text), { details: { faults: [{}, {}] } })
     }
   )
 
