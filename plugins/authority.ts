@@ -61,7 +61,7 @@ export default fp<Options>(
             budget: app.requestBudget,
             events: app.events,
             roots: [first, ...others],
-            spellings: app.files.roots.slice(0, 1).flatMap(({ real, given }) => [real, given]),
+            spellings: [first.real, first.given],
             natureOf,
             receipts: app.receipts,
             config: () => app.settings.current,

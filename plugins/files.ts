@@ -48,6 +48,7 @@ export default fp<{ config: Config }>(
     }
     const files = createFileStore({
       roots: crud.base_directories,
+      knownAs: tree.known_as,
       maxFileBytes: crud.max_file_size_bytes,
       maxSyncBytes: crud.sync_io_max_bytes,
       hardlinks: crud.hardlinks,

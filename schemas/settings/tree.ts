@@ -13,6 +13,13 @@ export const tree = Type.Object(
       description:
         'Who decides which process is the authority of the tree: "local" is the lock of the system, for processes of one host; "etcd" is an election, for several hosts that share a volume.'
     }),
+    known_as: Type.Array(Type.String({ minLength: 1 }), {
+      ...path(),
+      default: [],
+      examples: [['/workspaces/app']],
+      description:
+        'Further paths by which the first root is known: those at which containers of this host, or clients with other paths, have it. Paths of hooks, relays and calls that begin with one of these mean the root.'
+    }),
     etcd_endpoints: Type.Array(Type.String({ minLength: 1 }), {
       default: [],
       examples: [['http://10.0.0.1:2379', 'http://10.0.0.2:2379', 'http://10.0.0.3:2379']],

@@ -18,6 +18,8 @@ import { beginningOf } from '../../support/cut-text.ts'
 
 export interface FileStoreOptions {
   readonly roots: readonly string[]
+  /** Other paths of the first root. */
+  readonly knownAs?: readonly string[]
   /** Bytes. */
   readonly maxFileBytes: number
   /** Bytes; see ReadLimits. */
@@ -41,7 +43,7 @@ type ListedPage = Page & { readonly path: string }
 export type FileStore = ReturnType<typeof createFileStore>
 
 export function createFileStore(options: FileStoreOptions) {
-  const roots = createRoots(options.roots)
+  const roots = createRoots(options.roots, options.knownAs)
   const protection = createProtection(options.protectedPaths)
   const { isKnown = () => false } = options
   const listing = createListing()

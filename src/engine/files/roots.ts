@@ -10,6 +10,8 @@ export interface Root {
   readonly given: string
   /** Its real path, taken at start. */
   readonly real: string
+  /** Other paths that mean it, which need not be there: those at which containers have it. Of the first root. */
+  readonly knownAs: readonly string[]
   /** The folder that was there at the start: another one at its path is not this root. */
   readonly node: FileNode
 }
@@ -25,12 +27,14 @@ export type Roots = ReturnType<typeof createRoots>
 
 /**
  * @param directories absolute or relative to the working directory; each must be an existing directory
+ * @param knownAs other paths of the first, absolute
  * @throws Error naming the directory that cannot be used, or the two that overlap, and why
  */
-export function createRoots(directories: readonly string[]) {
-  const roots = directories.map(findRoot)
+export function createRoots(directories: readonly string[], knownAs: readonly string[] = []) {
+  const roots = directories.map((directory, index) => findRoot(directory, index === 0 ? knownAs : []))
   refuseOverlap(roots)
-  const known = roots.map((root) => ({ root, spellings: [namesOf(root.real), namesOf(root.given)] }))
+  refuseKnown(roots)
+  const known = roots.map((root) => ({ root, spellings: [root.real, root.given, ...root.knownAs].map(namesOf) }))
 
   /**
    * The location of an absolute path, or of one relative to the first root. Looks at names only, apart from the spelling of the roots;
@@ -75,7 +79,7 @@ export function createRoots(directories: readonly string[]) {
   }
 
   function outsideRoots(path: string): OperationError {
-    const list = roots.map(({ given }) => given).join(', ')
+    const list = roots.map(describeRoot).join(', ')
     return new OperationError('PATH_OUTSIDE_BASE', `Path is outside every root: ${path}. Roots: ${list}`, { path })
   }
 
@@ -90,6 +94,10 @@ export function createRoots(directories: readonly string[]) {
       for (const fd of held.splice(0)) attempt(() => closeSync(fd))
     }
   }
+}
+
+function describeRoot({ given, knownAs }: Root): string {
+  return knownAs.length === 0 ? given : `${given} (known as ${knownAs.join(', ')}, too)`
 }
 
 /**
@@ -110,7 +118,7 @@ function hold(path: string): number | undefined {
   return process.platform === 'win32' ? undefined : orUndefined(() => openSync(path, O_RDONLY | (O_DIRECTORY ?? 0)))
 }
 
-function findRoot(directory: string): Root {
+function findRoot(directory: string, knownAs: readonly string[]): Root {
   const given = isAbsolute(directory) ? directory : process.cwd() + sep + directory
   try {
     if (!statSync(given).isDirectory()) throw new Error(`root is not a directory: ${given}`)
@@ -118,7 +126,8 @@ function findRoot(directory: string): Root {
     accessSync(real, constants.R_OK | constants.W_OK)
     // Names cannot be compared across a "..", which may have left a link.
     const { dev, ino } = statSync(real, { bigint: true })
-    return { given: namesOf(given).includes('..') ? real : resolve(given), real, node: { dev, ino } }
+    const path = namesOf(given).includes('..') ? real : resolve(given)
+    return { given: path, real, knownAs: knownAs.map((each) => resolve(each)), node: { dev, ino } }
   } catch (error) {
     if (isErrno(error, 'ENOENT')) throw new Error(`root does not exist: ${given}`, { cause: error })
     if (isErrno(error, 'EACCES', 'EPERM', 'EROFS'))
@@ -137,6 +146,21 @@ function refuseOverlap(roots: readonly Root[]): void {
         segments.length === 0
           ? `roots overlap: ${inner.given} and ${outer.given} are one directory, name it once`
           : `roots overlap: ${inner.given} lies in ${outer.given}, which already includes it: leave out the inner one`
+      )
+    }
+  }
+}
+
+/** A path means one place. The first root may be known by its own path, too: a container can have the same one. */
+function refuseKnown(roots: readonly Root[]): void {
+  const known = roots[0]?.knownAs ?? []
+  for (const { given, real, knownAs } of roots) {
+    for (const path of [given, real]) {
+      const isSame = (other: string) => other === path && knownAs.includes(other)
+      const wrong = known.find((other) => !isSame(other) && (segmentsBelow(other, path) ?? segmentsBelow(path, other)))
+      if (wrong === undefined) continue
+      throw new Error(
+        `tree.known_as has ${wrong}, which overlaps the root ${given}: name the path at which a container has the first root`
       )
     }
   }

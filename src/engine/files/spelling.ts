@@ -16,9 +16,11 @@ export function createSpelling(roots: readonly Root[]): (path: string) => string
     const base = isAbsolute(path) ? '' : (roots[0]?.real ?? '')
     const names = `${base}${sep}${path}`.split(separators).filter((name) => name !== '' && name !== '.')
     const absolute = (process.platform === 'win32' ? '' : sep) + names.join(sep)
-    for (const { given, real } of roots) {
-      const below = segmentsBelow(given, absolute)
-      if (below !== undefined) return lockKey([real.replace(/[\\/]$/, ''), ...below].join(sep))
+    for (const { given, real, knownAs } of roots) {
+      for (const base of [given, ...knownAs]) {
+        const below = segmentsBelow(base, absolute)
+        if (below !== undefined) return lockKey([real.replace(/[\\/]$/, ''), ...below].join(sep))
+      }
     }
     return lockKey(absolute)
   }

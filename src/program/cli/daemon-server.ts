@@ -105,7 +105,8 @@ function findRunning(root: string, records: BackgroundRecords): Running | undefi
     throw new Error(`process ${record.pid} is starting, or cannot be reached: see daemon status and daemon logs`)
   }
   const state = findServer(root)
-  if (state === undefined || state.url === null || state.project.root !== root) return undefined
+  // Nothing says whether one outside of this container runs.
+  if (state === undefined || state.url === null || state.project.root !== root || state.is_outside) return undefined
   return { url: state.url, record: undefined, wasRunning: true }
 }
 

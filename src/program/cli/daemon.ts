@@ -176,6 +176,7 @@ async function logs({ follow, lines, json, ...flags }: LogFlags): Promise<void> 
 
 /** Relative paths mean the current folder, in which the server does not run. */
 function toAbsolute([flag, value]: readonly [string, string]): string[] {
-  const isPath = flag === '--dir' || flag === '--config' || (flag === '--log-file' && value !== 'auto')
+  const isPath =
+    flag === '--dir' || flag === '--known-as' || flag === '--config' || (flag === '--log-file' && value !== 'auto')
   return [flag, isPath ? resolve(value) : value]
 }

@@ -21,7 +21,7 @@ export function createDiscoverCommand(): Command {
 }
 
 async function discover({ dir = '.', url = false }: Flags): Promise<void> {
-  const state = findServer(dir, warnOfStale)
+  const state = findServer(dir, { onStale: warnOfStale })
   if (state === undefined)
     throw new Error(
       `no server runs for ${resolve(dir)} or a folder above it; start one there: async-crud-mcp --dir ${resolve(dir)}`

@@ -99,7 +99,7 @@ function findTree(file: string, { cwd }: NativeEdit): Server {
   const state = findServer(dirname(file)) ?? findServer(cwd)
   if (state === undefined)
     throw new Error(`no running server found above ${file} or ${cwd}; start one, or name it with --url`)
-  return state.url === null ? { root: state.project.root } : toBase(state.url)
+  return state.url === null || state.is_outside === true ? { root: state.project.root } : toBase(state.url)
 }
 
 function answer(decision: Decision | undefined): void {

@@ -33,6 +33,12 @@ export const serveFlags: readonly ServeFlag[] = [
     help: 'a root: only files below it are reachable (repeatable; default: those of the settings, otherwise the current folder)',
     parse: collect
   },
+  {
+    flag: '--known-as <folder>',
+    setting: 'tree.known_as',
+    help: 'another path of the first root, as a container has it (repeatable)',
+    parse: (value, previous = []) => [...previous, resolve(value)]
+  },
   { flag: '--transport <type>', setting: 'daemon.transport' },
   { flag: '--port <number>', setting: 'daemon.port', bounds: [1024, 65535] },
   { flag: '--host <address>', setting: 'daemon.host' },

@@ -91,8 +91,19 @@ function parse(args: readonly string[]): Given | string {
 /** Of nested trees the one of the file is right. */
 function find({ file, cwd }: EventFacts): Server {
   const state = (file === undefined ? undefined : findServer(dirname(file))) ?? findServer(cwd)
-  if (state === undefined) throw new Error(`no running server found above ${file ?? cwd}`)
-  return { root: state.project.root, ...(state.url !== null && { url: toBase(state.url) }) }
+  if (state === undefined) throw new Error(describeAbsence(file ?? cwd))
+  const { url, is_outside: isOutside, project } = state
+  return { root: project.root, ...(url !== null && isOutside !== true && { url: toBase(url) }) }
+}
+
+/** A server outside of the container in which this hook runs leaves its state in the folder, by another path. */
+function describeAbsence(place: string): string {
+  let other: string | undefined
+  findServer(place, {
+    onOther: (root, here) =>
+      (other ??= `a server has left its address in ${here}, which it serves as ${root}: if that is the same folder, outside of a container, start it with --known-as ${here}`)
+  })
+  return other ?? `no running server found above ${place}`
 }
 
 /** The base address of the routes, from that of the server or of its MCP endpoint. */

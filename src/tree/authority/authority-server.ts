@@ -1,4 +1,5 @@
 // The authority's side: carries out on the engine what relays ask for, as if their clients were its own.
+import { isKnownTree } from '../coordinator/known-paths.ts'
 import type { Server, Socket } from 'node:net'
 import { setImmediate, setTimeout as delay } from 'node:timers/promises'
 import type { Member } from '../state/state-file.ts'
@@ -30,6 +31,8 @@ interface AuthorityServerOptions {
   readonly names: () => readonly string[]
   /** Real paths. */
   readonly roots: readonly string[]
+  /** Other paths of the first root. */
+  readonly knownAs: readonly string[]
   readonly settings: () => EngineSettings
   readonly state: () => StateOnDisk | undefined
   readonly receipts: Pick<Receipts, 'lineage' | 'onLineage'>
@@ -63,7 +66,8 @@ interface Peer {
 export type AuthorityServer = ReturnType<typeof createAuthorityServer>
 
 export function createAuthorityServer(options: AuthorityServerOptions) {
-  const { engine, names, roots, settings, state, receipts, budget, onRelayLost, onMembersChange, onError } = options
+  const { engine, names, knownAs, roots, settings, state, receipts, budget, onRelayLost, onMembersChange, onError } =
+    options
   const peers = new Set<Peer>()
   let server: Server | undefined
   let isLeaving = false
@@ -126,7 +130,7 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
   }
 
   function welcome(peer: Peer, hello: Hello): void {
-    const refusal = refuse(hello, names())
+    const refusal = refuse(hello, names(), knownAs)
     if (refusal !== undefined) return peer.channel.send({ type: 'refused', message: refusal })
     peer.member = hello.member
     for (const connection of hello.connections) peer.connections.add(connection)
@@ -249,9 +253,9 @@ function carryOut(
   }
 }
 
-function refuse(hello: Hello, roots: readonly string[]): string | undefined {
+function refuse(hello: Hello, roots: readonly string[], knownAs: readonly string[]): string | undefined {
   if (hello.protocol !== protocol) return refuseVersion(hello.protocol)
-  if (hello.roots.join('\0') === roots.join('\0')) return undefined
+  if (isKnownTree(roots, hello.roots, knownAs, hello.known_as)) return undefined
   return `process ${process.pid} serves this tree with the roots ${roots.join(', ')}, not ${hello.roots.join(', ')}: start both with the same --dir, or stop that one`
 }
 

@@ -22,6 +22,15 @@ export function withinTime<Result>(awaited: Promise<Result>, { limitMs, onLimit,
   })
 }
 
+/** For a process that has the tree at another path than the authority that it relayed to. */
+export function noAuthorityAt(path: string): OperationError {
+  return new OperationError(
+    'OVERLOADED',
+    `No process serves this tree as ${path} any more, and this one has it at another path, so it does not take over: it could not continue the leases. Nothing was done. Start the server of ${path} again, and this process goes on by itself; or start this one anew.`,
+    { details: { retry_after_seconds: 1 } }
+  )
+}
+
 /** @param pid of the process that has the lock; undefined if it is not known */
 export function noAuthority({ leader, leaderHint }: Coordinator, pid = leader()): OperationError {
   const who = pid === undefined ? 'The process' : `Process ${pid}`

@@ -9,7 +9,7 @@ import type { EngineLink } from '../../engine/engine-link.ts'
 import type { Hello } from './messages.ts'
 import { atOwnMount } from './own-mount.ts'
 import { authorityLost } from './authority-lost.ts'
-import { noAuthority, withinTime } from './await-authority.ts'
+import { noAuthority, noAuthorityAt, withinTime } from './await-authority.ts'
 import { connectFirst, RefusedByAuthority, type Relay } from './relay.ts'
 
 export interface MembershipOptions {
@@ -17,8 +17,8 @@ export interface MembershipOptions {
   /** Of this process. */
   readonly engine: EngineLink
   readonly server: AuthorityServer
-  /** Real path of the first root. */
-  readonly root: string
+  /** Of the first root, its real path first. */
+  readonly spellings: readonly [string, ...string[]]
   readonly hello: () => Hello
   /** How long a call waits for an authority that does not answer, in milliseconds. */
   readonly timeoutMs: () => number
@@ -50,13 +50,15 @@ const watchMs = 1000
 const leaveMs = 1000
 
 export function createMembership(options: MembershipOptions) {
-  const { coordinator, engine, server, root, hello, timeoutMs, openState } = options
+  const { coordinator, engine, server, spellings, hello, timeoutMs, openState } = options
   const { members } = coordinator
   const { onAuthority, onRelay, onWatch, onTrouble, onDisplaced } = options
   const ended = new AbortController()
   let role: Role = 'none'
   let relay: Relay | undefined
   let isLeavingForAnother = false
+  /** Of the first root, for the authority that this process relayed to, if that is not the path here. */
+  let theirPath: string | undefined
   let joining: Promise<EngineLink> | undefined
   /** Relays may call as soon as they find the address. */
   let opening: Promise<void> | undefined
@@ -86,7 +88,11 @@ export function createMembership(options: MembershipOptions) {
     if (role === 'authority') return engine
     if (role === 'relay' && relay?.isLeaving() === false) return relay
     joining ??= join().finally(() => (joining = undefined))
-    return withinTime(joining, { limitMs: timeoutMs(), onLimit: () => noAuthority(coordinator), signal })
+    return withinTime(joining, {
+      limitMs: timeoutMs(),
+      onLimit: () => (theirPath === undefined ? noAuthority(coordinator) : noAuthorityAt(theirPath)),
+      signal
+    })
   }
 
   function isSurelyInPlace(): boolean {
@@ -105,7 +111,7 @@ export function createMembership(options: MembershipOptions) {
     let patience = welcomeMs
     while (!ended.signal.aborted) {
       try {
-        if (await coordinator.campaign()) return await becomeAuthority()
+        if (theirPath === undefined && (await coordinator.campaign())) return await becomeAuthority()
         const found = await tryRelay(patience)
         if (found !== undefined) return found
       } catch (error) {
@@ -162,7 +168,10 @@ export function createMembership(options: MembershipOptions) {
       const address = coordinator.facts()?.authority
       const onDoubt = () => void leaveForAnother(address)
       const options = { hello: hello(), signal, silenceMs, onDoubt }
-      const connected = atOwnMount(await connectFirst(target.targets, options), root)
+      const direct = await connectFirst(target.targets, options)
+      const connected = atOwnMount(direct, spellings)
+      // What its authority has kept names files by paths that mean nothing here: it is for a process there to take over.
+      if (!coordinator.isLeased && connected !== direct) [theirPath] = direct.roots
       members.join()
       onRelay(connected)
       relay = connected

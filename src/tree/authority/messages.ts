@@ -14,6 +14,8 @@ export interface Hello {
   readonly protocol: number
   /** What processes of one tree have in common: real paths, or the identity of a tree of several hosts and the paths of its further roots. */
   readonly roots: readonly string[]
+  /** Other paths of the first of them; undefined from a process of an older version. */
+  readonly known_as?: readonly string[]
   readonly member: Member
   /** The sessions and connections of the relay's clients that are alive: the leases that end with them stay. */
   readonly connections: readonly string[]

@@ -1,17 +1,18 @@
 // A relay whose authority has the volume at another path: paths that the authority says by itself, as this host has them.
 import { OperationError, type ErrorOnWire } from '../../errors.ts'
-import type { OperationResult } from '../../engine/context.ts'
+import type { CallOperation, OperationResult } from '../../engine/context.ts'
 import type { TreeEvent } from '../../engine/events/tree-event.ts'
 import { mapTexts } from '../../support/map-texts.ts'
 import { relocation } from '../../support/relocate.ts'
-import { pathNames } from '../coordinator/common-paths.ts'
+import { pathNames, withCommonPaths } from '../coordinator/common-paths.ts'
 import { mapHookAnswer, mapHookInput, nativeHook } from '../coordinator/hook-paths.ts'
 import type { Relay } from './relay.ts'
 
 const messageNames: ReadonlySet<string> = new Set(['message'])
 
-/** @param own real path of the first root on this host */
-export function atOwnMount(relay: Relay, own: string): Relay {
+/** @param spellings of the first root here, its real path first */
+export function atOwnMount(relay: Relay, spellings: readonly [string, ...string[]]): Relay {
+  const [own] = spellings
   const theirs = relay.roots[0] ?? own
   if (theirs === own) return relay
   const toTheirs = relocation(own, theirs)
@@ -20,24 +21,27 @@ export function atOwnMount(relay: Relay, own: string): Relay {
   const inAnswer = <Answer>(answer: Answer): Answer =>
     mapTexts(mapTexts(answer, pathNames, toOwn), messageNames, inProse) as Answer
 
+  const callTheirs = withCommonPaths(relay.call, spellings, theirs)
+  const call: CallOperation = async (name, input, options) => {
+    const isNative = name === nativeHook
+    try {
+      const result = await callTheirs(name, isNative ? mapHookInput(input, toTheirs) : input, options)
+      return isNative ? (mapHookAnswer(result, inProse) as OperationResult) : inAnswer(result)
+    } catch (error) {
+      if (!(error instanceof OperationError)) throw error
+      const wire: ErrorOnWire = error.toWire()
+      const { path, message } = wire
+      throw OperationError.fromWire({
+        ...inAnswer(wire),
+        path: path === undefined ? path : toOwn(path),
+        message: inProse(message)
+      })
+    }
+  }
+
   return {
     ...relay,
-    async call(name, input, options) {
-      const isNative = name === nativeHook
-      try {
-        const result = await relay.call(name, isNative ? mapHookInput(input, toTheirs) : input, options)
-        return isNative ? (mapHookAnswer(result, inProse) as OperationResult) : inAnswer(result)
-      } catch (error) {
-        if (!(error instanceof OperationError)) throw error
-        const wire: ErrorOnWire = error.toWire()
-        const { path, message } = wire
-        throw OperationError.fromWire({
-          ...inAnswer(wire),
-          path: path === undefined ? path : toOwn(path),
-          message: inProse(message)
-        })
-      }
-    },
+    call,
     listLocks: async ({ after, ...query }) =>
       inAnswer(await relay.listLocks({ ...query, ...(after !== undefined && { after: toTheirs(after) }) })),
     listActivity: async (minutes, limit) => inAnswer(await relay.listActivity(minutes, limit)),

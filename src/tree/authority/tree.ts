@@ -3,6 +3,7 @@ import type { ByteBudget } from '../../engine/byte-budget.ts'
 import type { Config } from '../../../schemas/config.ts'
 import type { Coordinator } from '../coordinator/coordinator.ts'
 import { withCommonPaths } from '../coordinator/common-paths.ts'
+import { withKnownHooks } from '../coordinator/known-paths.ts'
 import { withReadsAlone } from '../coordinator/read-alone.ts'
 import type { HostFacts } from '../coordinator/host-facts.ts'
 import type { Member } from '../state/state-file.ts'
@@ -42,7 +43,7 @@ export interface TreeOptions {
   /** The first names the tree. */
   readonly roots: readonly [Root, ...Root[]]
   /** Of the first root: the real path, and as it was given. */
-  readonly spellings: readonly string[]
+  readonly spellings: readonly [string, ...string[]]
   readonly natureOf: (operation: string) => OperationNature
   /** Of this process. */
   readonly receipts: Pick<Receipts, 'lineage' | 'onLineage'>
@@ -93,7 +94,7 @@ export interface Tree extends Omit<EngineLink, 'feed' | 'endPlace'>, TreeFacts {
 
 export function createTree(options: TreeOptions): Tree {
   const { coordinator, budget, events, natureOf, config, member, openState, state, followState } = options
-  const [{ real: root }, ...others] = options.roots
+  const [{ real: root, knownAs }, ...others] = options.roots
   const roots = [root, ...others.map(({ real }) => real)] as const
   const { onRole, onDisplaced, degrade, log } = options
   const engine = coordinator.isLeased ? guardAnswers(options.engine, coordinator) : options.engine
@@ -101,6 +102,7 @@ export function createTree(options: TreeOptions): Tree {
   const stateFiles = createStateFiles(coordinator.isLeased ? [] : options.roots, (message) =>
     degrade('state file', message)
   )
+  const callKnown = withKnownHooks(engine.call, root, knownAs)
   const settings = (): EngineSettings => ({ crud: config().crud, locks: config().locks })
   const obstacle = createObstacle(roots, { degrade, log })
   const eventFeed = createEventFeed(events, (error) =>
@@ -109,7 +111,7 @@ export function createTree(options: TreeOptions): Tree {
   const server = createAuthorityServer({
     engine: {
       ...engine,
-      call: async (...call) => onThisEngine(() => engine.call(...call)),
+      call: async (...call) => onThisEngine(() => callKnown(...call)),
       // Not before the places of an earlier authority have been restored.
       endPlace: (place) => void onThisEngine(async () => engine.endPlace(place)).catch(() => {}),
       holdsLeases: async (connection) => onThisEngine(() => engine.holdsLeases(connection)),
@@ -118,6 +120,7 @@ export function createTree(options: TreeOptions): Tree {
       listFiles: async (after, limit) => onThisEngine(() => engine.listFiles(after, limit))
     },
     names: coordinator.names,
+    knownAs,
     roots,
     settings,
     state,
@@ -139,11 +142,12 @@ export function createTree(options: TreeOptions): Tree {
     coordinator,
     engine,
     server,
-    root,
+    spellings: options.spellings,
     hello: () => ({
       type: 'hello',
       protocol,
       roots: coordinator.names(),
+      known_as: knownAs,
       member: member(),
       connections: [...handOver.connections]
     }),
@@ -166,9 +170,10 @@ export function createTree(options: TreeOptions): Tree {
       eventFeed.changeTo(relay)
       onRole('relay')
       log.info({ root, authority_pid: pid }, 'relaying to the authority of the tree')
-      // The roots of one tree can be mounted elsewhere on another host.
+      // The roots of one tree can be mounted elsewhere on another host, or in a container.
+      const isElsewhere = coordinator.isLeased || relay.roots[0] !== root
       const differing = differingSettings(settings(), authoritySettings).filter(
-        (name) => !coordinator.isLeased || name !== 'crud.base_directories'
+        (name) => !isElsewhere || name !== 'crud.base_directories'
       )
       if (differing.length > 0)
         log.warn(
@@ -241,10 +246,10 @@ export function createTree(options: TreeOptions): Tree {
     endPlace: (place) => notify((link) => link.endPlace(place))
   })
   const callOrRead = withReadsAlone(callTree, options.engine.call, (name) => natureOf(name).readsDisk)
-  const callOfHosts = withCommonPaths(callOrRead, options.spellings)
+  const callOfHosts = withCommonPaths(callOrRead, [...options.spellings, ...knownAs])
 
   return {
-    call: coordinator.isLeased ? callOfHosts : callTree,
+    call: withKnownHooks(coordinator.isLeased ? callOfHosts : callTree, root, knownAs),
     disconnect,
     hangUp(connection) {
       if (membership.role() === 'authority') engine.cancelWaits(connection)

@@ -1,4 +1,5 @@
 // Paths of calls in a form that means the same on every host of a tree, wherever it mounts the volume: relative to the first root.
+import { sep } from 'node:path'
 import { OperationError, withPath } from '../../errors.ts'
 import type { CallOperation, OperationResult } from '../../engine/context.ts'
 import { mapTexts } from '../../support/map-texts.ts'
@@ -25,13 +26,16 @@ export const pathNames: ReadonlySet<string> = new Set([
  * The engine gets relative paths, so that its receipts, leases and notices mean the same to the next authority. Answers name each file as
  * the caller spelt it.
  * @param spellings of the first root on this host
+ * @param base what the paths begin with instead; by default they are relative
  */
-export function withCommonPaths(call: CallOperation, spellings: readonly string[]): CallOperation {
+export function withCommonPaths(call: CallOperation, spellings: readonly string[], base?: string): CallOperation {
   function toCommon(spelt: string): string {
     const path = fromFileUri(spelt) ?? spelt
     for (const root of spellings) {
       const rest = below(root, path)
-      if (rest !== undefined) return rest === '' ? '.' : rest
+      if (rest === undefined) continue
+      if (rest === '') return base ?? '.'
+      return base === undefined ? rest : base + sep + rest
     }
     return spelt
   }

@@ -5,6 +5,7 @@ import { tryLock } from 'fs-native-extensions'
 import { isGone } from '../../engine/files/root-presence.ts'
 import type { Root } from '../../engine/files/roots.ts'
 import { ownFolder } from '../../engine/files/temporary-names.ts'
+import { isKnownTree } from '../coordinator/known-paths.ts'
 import { isRunning } from '../../support/process-identity.ts'
 import { createStateFile } from './state-file.ts'
 import { readTreeIdentity } from './tree-identity.ts'
@@ -35,6 +36,8 @@ interface Holder {
   readonly root: string
   /** First root of the tree. */
   readonly tree: string
+  /** Its other paths; undefined from a process of an older version. */
+  readonly known_as?: readonly string[]
   readonly pid: number
 }
 
@@ -53,7 +56,7 @@ const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.
 /** @param served the first names the tree */
 export function createAuthorityLock(served: readonly [Root, ...Root[]]): AuthorityLock {
   const roots = served.map(({ real }) => real)
-  const [{ real: tree }] = served
+  const [{ real: tree, knownAs }] = served
   // In one order for all: of two processes with the same roots one gets all of them.
   const places: RootLock[] = served
     .map((root) => ({ root, directory: servedDirectory(root), locked: undefined }))
@@ -72,7 +75,7 @@ export function createAuthorityLock(served: readonly [Root, ...Root[]]): Authori
           if (isKept(place) || needsNone(place)) continue
           const file = lockAt(place)
           if (file === undefined) {
-            refuseOtherTree(place, tree)
+            refuseOtherTree(place, tree, knownAs)
             break
           }
           taken.set(place, file)
@@ -89,7 +92,7 @@ export function createAuthorityLock(served: readonly [Root, ...Root[]]): Authori
         // The file that was locked before is no longer in its place.
         if (place.locked !== undefined) closeSync(place.locked.fd)
         place.locked = file
-        writeHolder(file.fd, { root: place.root.real, tree, pid: process.pid })
+        writeHolder(file.fd, { root: place.root.real, tree, known_as: knownAs, pid: process.pid })
       }
       // Of two processes that start at once, at least one finds the other.
       enterServed(roots)
@@ -178,20 +181,32 @@ function writeHolder(fd: number, holder: Holder): void {
 /** Undefined if a process is just coming or going, and on systems on which a locked file cannot be read. */
 function readHolder(directory: StateDirectory): Holder | undefined {
   try {
-    const { root, tree, pid } = JSON.parse(directory.read(fileName) ?? '') as { [Name in keyof Holder]?: unknown }
+    const {
+      root,
+      tree,
+      known_as = [],
+      pid
+    } = JSON.parse(directory.read(fileName) ?? '') as {
+      [Name in keyof Holder]?: unknown
+    }
     const isHolder = typeof root === 'string' && typeof tree === 'string' && Number.isSafeInteger(pid)
-    return isHolder ? { root, tree, pid: Number(pid) } : undefined
+    return isHolder && isTexts(known_as) ? { root, tree, known_as, pid: Number(pid) } : undefined
   } catch {
     return undefined
   }
 }
 
-function refuseOtherTree({ root, directory }: RootLock, tree: string): void {
+function refuseOtherTree({ root, directory }: RootLock, tree: string, knownAs: readonly string[]): void {
   const holder = readHolder(directory)
-  if (holder === undefined || holder.tree === tree) return
+  if (holder === undefined || isKnownTree([holder.tree], [tree], holder.known_as ?? [], knownAs)) return
+  const here = root.real === tree ? `start it with --known-as ${tree} if that is this folder at another path, ` : ''
   throw new TreeConflict(
-    `${root.real} is already served, by process ${holder.pid} as part of the tree ${holder.tree}: start both with the same --dir, or stop that one`
+    `${root.real} is already served, by process ${holder.pid} as part of the tree ${holder.tree}: ${here}start both with the same --dir, or stop that one`
   )
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string')
 }
 
 function refuseHosts(roots: readonly string[]): void {

@@ -23,6 +23,8 @@ export interface ServerState {
     readonly root: string
     /** All roots, each of which has this state. Undefined in the state of a server before 0.2: it has the first only. Not in DUAL. */
     readonly roots?: readonly string[]
+    /** Other paths of the first root; absent if there are none. Not in DUAL. */
+    readonly known_as?: readonly string[]
   }
 }
 
@@ -34,7 +36,7 @@ type Unchecked<Shape> = { readonly [Name in keyof Shape]?: unknown }
 export function parseServerState(text: string): ServerState | undefined {
   const state = parseObject(text) as Unchecked<ServerState>
   const { version, transport, port, host, path, url, pid, started_at, process_start, project } = state
-  const { name, root, roots = [root] } = (project ?? {}) as Unchecked<ServerState['project']>
+  const { name, root, roots = [root], known_as = [] } = (project ?? {}) as Unchecked<ServerState['project']>
   const isState =
     version === '1.0.0' &&
     (transport === 'stdio' ? port === null : transport === 'http' || transport === 'dual') &&
@@ -49,8 +51,7 @@ export function parseServerState(text: string): ServerState | undefined {
     (process_start === null || typeof process_start === 'string') &&
     typeof name === 'string' &&
     typeof root === 'string' &&
-    Array.isArray(roots) &&
-    roots.every((root) => typeof root === 'string')
+    [roots, known_as].every((list) => Array.isArray(list) && list.every((each) => typeof each === 'string'))
   return isState ? (state as ServerState) : undefined
 }
 

@@ -31,11 +31,13 @@ export type StateFile = ReturnType<typeof createStateFile>
  * @param root real path of the root in which the file lies
  * @param roots real paths of all roots of its server, the first one first
  * @param directory the server's own folder below the root
+ * @param knownAs other paths of the first root
  */
 export function createStateFile(
   root: string,
   roots: readonly string[] = [root],
-  directory = createStateDirectory(root)
+  directory = createStateDirectory(root),
+  knownAs: readonly string[] = []
 ) {
   const [first = root] = roots
   let written: string | undefined
@@ -63,7 +65,7 @@ export function createStateFile(
         pid,
         started_at,
         process_start,
-        project: { name: projectName(first), root: first, roots }
+        project: { name: projectName(first), root: first, roots, ...(knownAs.length > 0 && { known_as: knownAs }) }
       }
       const text = `${JSON.stringify(state, undefined, 2)}\n`
       directory.write(fileName, text, { isDurable: false })
@@ -85,17 +87,36 @@ export function createStateFile(
   }
 }
 
+/** What is no answer. */
+interface Passed {
+  /** Called with each state that names a process which does not run any more. */
+  readonly onStale?: (state: ServerState) => void
+  /** Called for each state of a server that has this folder at another path, or had it before it was copied. */
+  readonly onOther?: (root: string, here: string) => void
+}
+
+/** The server of a tree, as seen from a folder of it. */
+export interface FoundServer extends ServerState {
+  /** True if the server knows the folder by another path: it runs outside of the container, whose process ids and addresses are others. */
+  readonly is_outside?: true
+}
+
 /**
- * The running server whose state file is in the folder or nearest above it.
- * @param onStale called with each that names a process which does not run any more
+ * The running server whose state file is in the folder or nearest above it. Of one outside of a container, the root is the folder here, and
+ * nothing says whether it runs.
  */
-export function findServer(folder: string, onStale?: (state: ServerState) => void): ServerState | undefined {
+export function findServer(folder: string, { onStale, onOther }: Passed = {}): FoundServer | undefined {
   let here = realFolder(resolve(folder))
   for (;;) {
     const state = createStateFile(here).read()
-    if (state !== undefined && isOf(state, here)) {
-      if (isRunning(state.pid, state.process_start)) return state
-      onStale?.(state)
+    if (state !== undefined) {
+      const { pid, process_start, project } = state
+      const isHere = isOf(state, here)
+      if (isHere && isRunning(pid, process_start)) return state
+      if (project.known_as?.includes(here) === true)
+        return { ...state, project: { ...project, root: here }, is_outside: true }
+      if (isHere) onStale?.(state)
+      else onOther?.(project.root, here)
     }
     const above = dirname(here)
     if (above === here) return undefined

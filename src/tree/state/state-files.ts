@@ -8,7 +8,8 @@ import { createStateFile, type Member, type StateFile } from './state-file.ts'
 /** @param onTrouble called with what is wrong after each attempt; undefined if nothing is. A process that cannot write them serves the tree all the same. */
 export function createStateFiles(roots: readonly Root[], onTrouble: (message: string | undefined) => void) {
   const reals = roots.map(({ real }) => real)
-  const files = roots.map((root) => ({ root, file: createStateFile(root.real, reals, servedDirectory(root)) }))
+  const knownAs = roots[0]?.knownAs
+  const files = roots.map((root) => ({ root, file: createStateFile(root.real, reals, servedDirectory(root), knownAs) }))
 
   function onEach(act: (file: StateFile) => void, what: string): void {
     let trouble: string | undefined

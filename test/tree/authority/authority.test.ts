@@ -401,6 +401,7 @@ t.test('where a file system has no sockets, the processes of a tree meet at the 
   const server = createAuthorityServer({
     engine,
     names: () => roots,
+    knownAs: [],
     roots,
     settings,
     state: () => undefined,

@@ -179,6 +179,7 @@ t.test('every failure goes through a relay unchanged', async (t) => {
     engine: { call: fail } as never,
     budget: createByteBudget({ maxBytes: 1_000_000, maxWorkWaitMs: 0 }),
     names: () => [tree.root],
+    knownAs: [],
     roots: [],
     settings: () => ({ crud: {}, locks: {} }),
     state: () => undefined,

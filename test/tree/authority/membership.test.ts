@@ -27,7 +27,7 @@ t.test(
       coordinator,
       engine: {} as EngineLink,
       server,
-      root: '/',
+      spellings: ['/'],
       hello: () => ({ type: 'hello' }) as never,
       timeoutMs: () => 60_000,
       async openState() {

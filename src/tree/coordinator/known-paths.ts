@@ -1,0 +1,36 @@
+// Hooks that name files by another path of the first root, as a container has it: the engine gets the root's own, and answers name theirs.
+import type { CallOperation, OperationResult } from '../../engine/context.ts'
+import { relocation } from '../../support/relocate.ts'
+import { mapHookAnswer, mapHookInput, nativeHook } from './hook-paths.ts'
+
+/** @param root real path of the first root @param knownAs its other paths */
+export function withKnownHooks(call: CallOperation, root: string, knownAs: readonly string[]): CallOperation {
+  if (knownAs.length === 0) return call
+  return async (name, input, options) => {
+    if (name !== nativeHook) return call(name, input, options)
+    for (const known of knownAs) {
+      const toRoot = relocation(known, root)
+      let isMeant = false
+      const own = mapHookInput(input, (path) => {
+        const next = toRoot(path)
+        isMeant ||= next !== path
+        return next
+      })
+      if (!isMeant) continue
+      const inProse = (text: string) => text.replaceAll(`${root}/`, `${known}/`)
+      return mapHookAnswer(await call(name, own, options), inProse) as OperationResult
+    }
+    return call(name, input, options)
+  }
+}
+
+/** Whether one process has the tree at a path by which the other knows it. Further roots have the same paths for both. */
+export function isKnownTree(
+  [tree = '', ...roots]: readonly string[],
+  [other = '', ...others]: readonly string[],
+  knownAs: readonly string[],
+  otherKnownAs: readonly string[] = []
+): boolean {
+  const isSame = tree === other || knownAs.includes(other) || otherKnownAs.includes(tree)
+  return isSame && roots.join('\0') === others.join('\0')
+}
