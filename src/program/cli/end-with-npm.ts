@@ -1,5 +1,4 @@
 // Ends this process when npm, which started it, has ended: npm passes a signal to its shell only, and the shell dies of it.
-import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { orUndefined } from '../../support/attempt.ts'
 import { isRunning, startOf, statOf } from '../../support/process-identity.ts'
@@ -57,6 +56,8 @@ export function readFacts(pid: number): ProcessFacts {
 
 /** On systems without /proc. */
 export function askFacts(pid: number): ProcessFacts {
+  // Loaded here: hooks start around every tool call, need none of it, and would wait for it.
+  const { execFileSync } = process.getBuiltinModule('node:child_process')
   const line = execFileSync('ps', ['-o', 'ppid=,args=', '-p', String(pid)], { encoding: 'utf8', timeout: psTimeoutMs })
   const [parent, ...words] = line.trim().split(/\s+/)
   return { parent: Number(parent), words }

@@ -138,7 +138,9 @@ t.test('hooks of native tools name files by the paths of their own host', { skip
     const totalLines = before.split('\n').length - 1
     const read = { type: 'text', file: { content: before.trimEnd(), startLine: 1, totalLines } }
     const shown = { tool_name: 'Read', tool_input, tool_response: read }
-    t.strictSame(await hook('claude-code', { ...claude, hook_event_name: 'PostToolUse', ...shown }), {})
+    t.match(await hook('claude-code', { ...claude, hook_event_name: 'PostToolUse', ...shown }), {
+      hookSpecificOutput: { additionalContext: `knows you as "claude-code/anna at ${at}"` }
+    })
     t.strictSame(await hook('claude-code', { ...claude, hook_event_name: 'PreToolUse', tool_input }), {})
     tree.write('folder/a.txt', ownText)
     const done = { hook_event_name: 'PostToolUse', tool_input, tool_response: {} }
