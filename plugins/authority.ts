@@ -1,7 +1,6 @@
 // app.call: runs an operation on the one engine of the tree, in this process or its authority. All transports are layers over it.
 import type { AddressInfo } from 'node:net'
 import fp from 'fastify-plugin'
-import type { Repeats } from '../src/tree/authority/asking.ts'
 import { createRootlessTree } from '../src/tree/authority/rootless-tree.ts'
 import { createTree, type Tree } from '../src/tree/authority/tree.ts'
 import type { Coordinator } from '../src/tree/coordinator/coordinator.ts'
@@ -12,9 +11,8 @@ import { thisProcess, type Member } from '../src/tree/state/state-file.ts'
 import type { Root } from '../src/engine/files/roots.ts'
 import type { CallOperation } from '../src/engine/context.ts'
 import type { Operation } from '../src/operations/definition/define.ts'
-import { findOperation, operations } from '../src/operations/index.ts'
-import { lockWait } from '../src/operations/lock-wait.ts'
-import { serverStopping } from '../src/errors.ts'
+import { findOperation } from '../src/operations/index.ts'
+import { serverStopping, unknownOperation } from '../src/errors.ts'
 import { createRunningCalls } from '../src/engine/running-calls.ts'
 
 declare module 'fastify' {
@@ -62,7 +60,7 @@ export default fp<Options>(
             events: app.events,
             roots: [first, ...others],
             spellings: [first.real, first.given],
-            natureOf,
+            findOperation,
             receipts: app.receipts,
             config: () => app.settings.current,
             member,
@@ -87,14 +85,18 @@ export default fp<Options>(
     app.decorate('stopsAt', undefined)
     app.decorate('callSteps', () => running.steps() + app.engine.steps())
     app.decorate('tree', tree)
-    const names = new Set(operations.map(({ name }) => name))
-    const call: CallOperation = (name, input, options) => {
-      if (isStopping) throw serverStopping()
-      const full = findOperation(name)?.unpack(input) ?? input
-      const make = (unpacked: unknown) => tree.call(name, unpacked, options)
-      return running.track(full instanceof Promise ? full.then(make) : make(full))
-    }
-    app.decorate('call', app.callCounts.counting(app.traced(call, names), names))
+    const carry = app.callCounts.counting(
+      app.traced((operation, input, options) => {
+        if (isStopping) throw serverStopping()
+        const full = (operation as Operation).unpack(input)
+        const make = (unpacked: unknown) => tree.call(operation, unpacked, options)
+        return running.track(full instanceof Promise ? full.then(make) : make(full))
+      })
+    )
+    app.decorate('call', (name, input, options) => {
+      const operation = findOperation(name)
+      return operation === undefined ? Promise.reject(unknownOperation(name)) : carry(operation, input, options)
+    })
     app.server.on('listening', tree.introduce)
 
     // Refuses new calls and answers waiting ones; calls that hold their lock may finish within the operator's time limit.
@@ -118,20 +120,3 @@ export default fp<Options>(
   },
   { name: 'authority', dependencies: ['degradations', 'counts', 'tracing', 'request-budget', 'engine', 'persistence'] }
 )
-
-function natureOf(name: string) {
-  const operation = findOperation(name)
-  return {
-    isLocal: operation?.isLocal === true,
-    readsDisk: operation?.readsDisk === true,
-    repeats: operation === undefined ? ('always' as const) : repeatsOf(operation),
-    keepsPlaces: operation === lockWait
-  }
-}
-
-function repeatsOf({ annotations, input }: Operation): Repeats {
-  if ('request_id' in input.properties) return 'by-receipt'
-  if (annotations.readOnlyHint) return 'always'
-  // What a lease operation has done, it does not do again.
-  return annotations.idempotentHint && !annotations.destructiveHint ? 'same-journal' : 'never'
-}

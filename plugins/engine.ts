@@ -3,14 +3,13 @@ import fp from 'fastify-plugin'
 import type { Config } from '../src/config/config.ts'
 import { createActivityLog } from '../src/engine/activity.ts'
 import type { EngineLink } from '../src/engine/engine-link.ts'
-import { OperationError, serverStopping } from '../src/errors.ts'
+import { serverStopping } from '../src/errors.ts'
 import type { ServerFacts } from '../src/engine/context.ts'
 import { createContexts } from '../src/engine/call-context.ts'
 import { createCallTurns } from '../src/engine/call-turns.ts'
 import { followHistory } from '../src/engine/events/file-events.ts'
 import { listLocks } from '../src/engine/leases/lock-listing.ts'
 import { followLocks } from '../src/engine/events/lock-events.ts'
-import { findOperation } from '../src/operations/index.ts'
 import { offeredTools } from '../src/transports/mcp/offered-tools.ts'
 import { createReadTracker, type ReadTracker } from '../src/engine/versions/read-tracker.ts'
 import { listTracked } from '../src/engine/versions/tracked-files.ts'
@@ -100,12 +99,10 @@ export default fp<{ config: Config; version: string }>(
     app.decorate('reads', reads)
     app.decorate('receipts', receipts)
     app.decorate('engine', {
-      async call(name, input, call) {
-        const operation = findOperation(name)
-        if (operation === undefined) throw new OperationError('ROUTE_NOT_FOUND', `Unknown operation: ${name}`)
+      async call(operation, input, call) {
         const turn = turns.next()
         if (turn !== undefined) await turn
-        if (restoring !== undefined && !name.startsWith('lock_')) await restoring
+        if (restoring !== undefined && !operation.name.startsWith('lock_')) await restoring
         if (isStopping) throw serverStopping()
         const { current } = app.settings
         if (call.progress === undefined) return running.track(operation.call(input, contextOf(current, call)))

@@ -86,6 +86,11 @@ export function serverStopping(): OperationError {
   })
 }
 
+/** The answer to a call of what no operation is called. */
+export function unknownOperation(name: string): OperationError {
+  return new OperationError('ROUTE_NOT_FOUND', `Unknown operation: ${name}`)
+}
+
 export function isOperationError(error: unknown, code: ErrorCode): error is OperationError {
   return error instanceof OperationError && error.code === code
 }

@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers'
 import * as api from '@opentelemetry/api'
 import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base'
 import { createCallCounts } from '../../src/engine/call-counts.ts'
-import type { CallOperation } from '../../src/engine/context.ts'
+import type { CalledOperation, CarryCall } from '../../src/engine/context.ts'
 import { createSpans } from '../../src/engine/spans.ts'
 import { startServer } from '../../test/fixtures/server.ts'
 import { makeTree } from '../../test/fixtures/tree.ts'
@@ -83,20 +83,21 @@ function withSpans(owner: { teardown(fn: () => unknown): void }): () => Promise<
     api.trace.disable()
     await provider.shutdown()
   })
-  const call = createSpans(api, '0')(nothing, new Set(['async_read']))
+  const call = createSpans(api, '0')(nothing)
   const trace = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331', flags: 1 }
-  return () => call('async_read', {}, { ...options, caller: { transport: 'rest', trace } })
+  return () => call(read, {}, { ...options, caller: { transport: 'rest', trace } })
 }
 
 function mapValues<Key extends string, From, To>(from: Record<Key, From>, map: (value: From) => To): Record<Key, To> {
   return Object.fromEntries(Object.entries<From>(from).map(([key, value]) => [key, map(value)])) as Record<Key, To>
 }
 
-const nothing: CallOperation = async () => ({ status: 'ok' })
-const count = createCallCounts().counting(nothing, new Set(['async_read']))
+const read: CalledOperation = { name: 'async_read', repeats: 'always', call: async () => ({}) }
+const nothing: CarryCall = async () => ({ status: 'ok' })
+const count = createCallCounts().counting(nothing)
 const options = { caller: { transport: 'rest' }, signal: new AbortController().signal } as const
-const counted = () => count('async_read', {}, options)
-const bare = async () => nothing('async_read', {}, options)
+const counted = () => count(read, {}, options)
+const bare = async () => nothing(read, {}, options)
 
 async function microseconds(times: number, work: () => Promise<unknown>): Promise<number> {
   const start = performance.now()

@@ -1,7 +1,7 @@
 // Counts the calls of the clients of this process: by operation, transport and outcome, and how long they took.
 import { OperationError } from '../errors.ts'
 import { Durations } from '../support/durations.ts'
-import type { CallOperation, Caller } from './context.ts'
+import type { CarryCall, Caller } from './context.ts'
 
 type Outcomes = Map<string, number>
 
@@ -27,14 +27,14 @@ export function createCallCounts() {
 
   return {
     byOperation,
-    /** The same calls, counted. Operations of other names than these are refused, and not counted. */
-    counting(call: CallOperation, names: ReadonlySet<string>): CallOperation {
-      return async (name, input, options) => {
-        if (!names.has(name)) return call(name, input, options)
+    /** The same calls, counted. */
+    counting(call: CarryCall): CarryCall {
+      return async (operation, input, options) => {
+        const { name } = operation
         const { transport } = options.caller
         const start = performance.now()
         try {
-          const result = await call(name, input, options)
+          const result = await call(operation, input, options)
           // The results of FES have no status.
           count(name, transport, result.status ?? 'ok', performance.now() - start)
           return result

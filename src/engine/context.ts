@@ -120,8 +120,39 @@ export type OperationResult = Readonly<Record<string, unknown>> & {
   readonly [contentText]?: KnownText
 }
 
-/** Calls an operation by name on the engine; every transport is a layer over this. */
+/** What may be asked again after the loss of the authority, which may have carried it out. */
+export type Repeats =
+  /** It changes nothing. */
+  | 'always'
+  /** What has come of it is in the journal: the next authority is asked if it continues that. */
+  | 'same-journal'
+  /** A receipt tells: the next authority decides, and gets the name of the lost one's journal. */
+  | 'by-receipt'
+  | 'never'
+
+/** What a call takes along of its operation, whichever process carries it out. */
+export interface CalledOperation {
+  readonly name: string
+  readonly repeats: Repeats
+  /** True if it concerns only the called process. */
+  readonly isLocal?: true
+  /** True if it only reads what is on the disk: a process may answer it while no host serves the tree. */
+  readonly readsDisk?: true
+  /** True if its calls wait in places that outlive a process. */
+  readonly keepsPlaces?: true
+  /**
+   * Checks the input, runs the operation, returns a plain result or throws.
+   * @param rawInput anything; it is not changed
+   * @throws OperationError, and nothing else
+   */
+  call(rawInput: unknown, context: OperationContext): Promise<OperationResult>
+}
+
+/** Calls an operation by name; every transport is a layer over this. */
 export type CallOperation = (name: string, input: unknown, call: OwnParts) => Promise<OperationResult>
+
+/** The same behind the transports, once the operation is found. */
+export type CarryCall = (operation: CalledOperation, input: unknown, call: OwnParts) => Promise<OperationResult>
 
 /** What is a call's own. */
 export type OwnParts = Pick<OperationContext, 'caller' | 'signal' | 'progress' | 'onWait'>

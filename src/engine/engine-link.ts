@@ -1,12 +1,12 @@
 // What transports and relays need from the engine of a tree, in this process or another.
 import type { Activity } from '../../schemas/activity.ts'
 import type { LockList, LockListQuery } from '../../schemas/lock-list.ts'
-import type { CallOperation } from './context.ts'
+import type { CarryCall } from './context.ts'
 import type { EventListener } from './events/tree-event.ts'
 import type { TrackedFiles } from './versions/tracked-files.ts'
 
 export interface EngineLink {
-  readonly call: CallOperation
+  readonly call: CarryCall
   /** Ends the leases of a session or connection that has ended. */
   readonly disconnect: (connection: string) => void
   /** Ends what is kept for a call that has ended without an answer from here, by the `place` of its caller. */

@@ -2,7 +2,7 @@
 import type * as OpenTelemetry from '@opentelemetry/api'
 import { toOperationError } from '../errors.ts'
 import type { TraceContext } from '../support/trace-context.ts'
-import type { CallOperation } from './context.ts'
+import type { CarryCall } from './context.ts'
 
 /** Names of attributes, without names of files or agents. */
 const attributes = {
@@ -12,7 +12,7 @@ const attributes = {
   waited: 'async_crud.wait_seconds'
 }
 
-/** @returns the same calls with spans. Operations of other names than these have none */
+/** @returns the same calls with spans */
 export function createSpans(api: typeof OpenTelemetry, version: string) {
   const tracer = api.trace.getTracer('async-crud-mcp', version)
   const { SpanKind, SpanStatusCode } = api
@@ -26,9 +26,9 @@ export function createSpans(api: typeof OpenTelemetry, version: string) {
     return api.trace.setSpanContext(active, { traceId, spanId, traceFlags, isRemote: true, ...traceState })
   }
 
-  return (call: CallOperation, names: ReadonlySet<string>): CallOperation =>
-    async (name, input, options) => {
-      if (!names.has(name)) return call(name, input, options)
+  return (call: CarryCall): CarryCall =>
+    async (operation, input, options) => {
+      const { name } = operation
       const { caller } = options
       const begun = { [attributes.operation]: name, [attributes.transport]: caller.transport }
       const span = tracer.startSpan(name, { kind: SpanKind.SERVER, attributes: begun }, parentOf(caller.trace))
@@ -37,7 +37,7 @@ export function createSpans(api: typeof OpenTelemetry, version: string) {
         void span.addEvent('lock wait', { [attributes.waited]: ms / 1000, [attributes.result]: result })
       const trace = api.isSpanContextValid(own) ? toTrace(own) : caller.trace
       try {
-        const result = await call(name, input, { ...options, caller: { ...caller, trace }, onWait })
+        const result = await call(operation, input, { ...options, caller: { ...caller, trace }, onWait })
         // The results of FES have no status.
         span.setAttribute(attributes.result, result.status ?? 'ok')
         return result

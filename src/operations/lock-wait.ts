@@ -18,6 +18,7 @@ const maxNamed = 5
 
 export const lockWait = defineOperation({
   name: 'lock_wait',
+  keepsPlaces: true,
   title: 'Lease files, waiting in line',
   description:
     'Reserves files as lock_try does, and waits in line for those that others hold, up to timeout_seconds. The answer shows each file that was not leased by then, with its holder. If it has a ticket, your places are kept: call again with that ticket. Pass filepaths or a ticket, or both to go on waiting for only some files of the ticket. If waiting could never end (you hold what the other waits for), the answer comes at once: DEADLOCK. Leases that you held before stay; release one of them with lock_release, then ask again.',

@@ -7,7 +7,7 @@ import type { Static, TObject } from '../../../schemas/typebox.ts'
 import { Validator } from '../../support/validation/validator.ts'
 import { createRoom } from '../change/answer-room.ts'
 import { createInputCheck, type InputCheck } from './check-input.ts'
-import type { OperationContext, OperationResult } from '../../engine/context.ts'
+import type { CalledOperation, OperationContext, OperationResult, Repeats } from '../../engine/context.ts'
 import { envelopes, type Envelope } from './envelopes.ts'
 import { collectNotices } from '../../engine/notices/notices.ts'
 import { takeInput } from './copy-input.ts'
@@ -25,8 +25,10 @@ export interface Annotations {
   readonly openWorldHint: boolean
 }
 
-interface Definition<Input extends TObject, Output extends TObject> {
-  readonly name: string
+interface Definition<Input extends TObject, Output extends TObject> extends Pick<
+  CalledOperation,
+  'name' | 'isLocal' | 'readsDisk' | 'keepsPlaces'
+> {
   readonly title: string
   /** For models: what it does, when to use it, what it returns. */
   readonly description: string
@@ -43,23 +45,13 @@ interface Definition<Input extends TObject, Output extends TObject> {
   readonly errors: readonly ErrorCode[]
   /** True if no agent is offered it: it is available over REST only. */
   readonly isForOperators?: true
-  /** True if the called process answers itself: the answer is about that process, and needs no file. */
-  readonly isLocal?: true
-  /** True if it only reads what is on the disk: a process may answer it while no host serves the tree. */
-  readonly readsDisk?: true
   /** A list whose items the handler copies and checks one by one, each with a result of its own. */
   readonly ownItems?: { readonly name: string; readonly check: InputCheck<object> }
   readonly handle: (input: Static<Input>, context: OperationContext) => Promise<object>
 }
 
-export interface Operation extends Omit<Definition<TObject, TObject>, 'handle' | 'envelope'> {
+export interface Operation extends Omit<Definition<TObject, TObject>, 'handle' | 'envelope'>, CalledOperation {
   readonly envelope: Envelope
-  /**
-   * Checks the input, runs the operation, returns a plain result or throws.
-   * @param rawInput anything; it is not changed
-   * @throws OperationError, and nothing else
-   */
-  call(rawInput: unknown, context: OperationContext): Promise<OperationResult>
   /** For the process that a client has called, before any other sees the input. */
   readonly unpack: Unpack
 }
@@ -155,7 +147,15 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
     return notices
   }
 
-  return { ...definition, envelope: envelopes[envelope], call, unpack: createUnpack(input as JsonSchema) }
+  const repeats = repeatsOf(definition)
+  return { ...definition, envelope: envelopes[envelope], repeats, call, unpack: createUnpack(input as JsonSchema) }
+}
+
+function repeatsOf({ annotations, input }: Pick<Definition<TObject, TObject>, 'annotations' | 'input'>): Repeats {
+  if ('request_id' in input.properties) return 'by-receipt'
+  if (annotations.readOnlyHint) return 'always'
+  // What a lease operation has done, it does not do again.
+  return annotations.idempotentHint && !annotations.destructiveHint ? 'same-journal' : 'never'
 }
 
 /** Before what can be long, so that a reader who is shown only the beginning sees them. */

@@ -1,16 +1,7 @@
 // Asks the authority of the tree, and the next one after the loss of the first: a call through a relay outlives the process that was asked.
 import { isOperationError, type OperationError } from '../../errors.ts'
+import type { Repeats } from '../../engine/context.ts'
 import type { EngineLink } from '../../engine/engine-link.ts'
-
-/** What may be asked again after the loss of the authority, which may have carried it out. */
-export type Repeats =
-  /** It changes nothing. */
-  | 'always'
-  /** What has come of it is in the journal: the next authority is asked if it continues that. */
-  | 'same-journal'
-  /** A receipt tells: the next authority decides, and gets the name of the lost one's journal. */
-  | 'by-receipt'
-  | 'never'
 
 interface Loss {
   readonly error: OperationError

@@ -4,9 +4,9 @@ import type { Server, Socket } from 'node:net'
 import { setImmediate, setTimeout as delay } from 'node:timers/promises'
 import type { Member } from '../state/state-file.ts'
 import type { ByteBudget } from '../../engine/byte-budget.ts'
-import type { OwnParts } from '../../engine/context.ts'
+import type { CalledOperation, OwnParts } from '../../engine/context.ts'
 import type { Progress } from '../../engine/progress.ts'
-import { OperationError, toOperationError } from '../../errors.ts'
+import { OperationError, toOperationError, unknownOperation } from '../../errors.ts'
 import { isLarge } from '../../support/encode-large.ts'
 import { version } from '../../support/installation.ts'
 import { withResolvers } from '../../support/with-resolvers.ts'
@@ -27,6 +27,7 @@ import {
 
 interface AuthorityServerOptions {
   readonly engine: EngineLink
+  readonly findOperation: (name: string) => CalledOperation | undefined
   /** What processes of one tree have in common. */
   readonly names: () => readonly string[]
   /** Real paths. */
@@ -66,8 +67,20 @@ interface Peer {
 export type AuthorityServer = ReturnType<typeof createAuthorityServer>
 
 export function createAuthorityServer(options: AuthorityServerOptions) {
-  const { engine, names, knownAs, roots, settings, state, receipts, budget, onRelayLost, onMembersChange, onError } =
-    options
+  const {
+    engine,
+    findOperation,
+    names,
+    knownAs,
+    roots,
+    settings,
+    state,
+    receipts,
+    budget,
+    onRelayLost,
+    onMembersChange,
+    onError
+  } = options
   const peers = new Set<Peer>()
   let server: Server | undefined
   let isLeaving = false
@@ -156,7 +169,9 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
         onWait: (ms: number, result: string) => channel.send({ type: 'waited', id, ms, result })
       }
       const result =
-        request.type === 'follow' ? await beginFeed(peer) : await carryOut(engine, request, controller.signal, reports)
+        request.type === 'follow'
+          ? await beginFeed(peer)
+          : await carryOut({ engine, findOperation }, request, controller.signal, reports)
       const message = { type: 'result', id, result } as const
       if (typeof result === 'object' && isLarge(result as Readonly<Record<string, unknown>>))
         await channel.sendLarge(message)
@@ -228,7 +243,7 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
 }
 
 function carryOut(
-  engine: EngineLink,
+  { engine, findOperation }: Pick<AuthorityServerOptions, 'engine' | 'findOperation'>,
   request: Exclude<RelayRequest, { type: 'follow' }>,
   signal: AbortSignal,
   reports: Required<Pick<OwnParts, 'progress' | 'onWait'>>
@@ -238,7 +253,9 @@ function carryOut(
       const { name, input, caller } = request
       const progress = request.progress ? reports.progress : undefined
       const onWait = request.waits ? reports.onWait : undefined
-      return engine.call(name, input, { caller, signal, progress, onWait })
+      const operation = findOperation(name)
+      if (operation === undefined) throw unknownOperation(name)
+      return engine.call(operation, input, { caller, signal, progress, onWait })
     }
     case 'holds_leases':
       return engine.holdsLeases(request.connection)

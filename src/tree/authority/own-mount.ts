@@ -1,6 +1,6 @@
 // A relay whose authority has the volume at another path: paths that the authority says by itself, as this host has them.
 import { OperationError, type ErrorOnWire } from '../../errors.ts'
-import type { CallOperation, OperationResult } from '../../engine/context.ts'
+import type { CarryCall, OperationResult } from '../../engine/context.ts'
 import type { TreeEvent } from '../../engine/events/tree-event.ts'
 import { mapTexts } from '../../support/map-texts.ts'
 import { relocation } from '../../support/relocate.ts'
@@ -22,10 +22,10 @@ export function atOwnMount(relay: Relay, spellings: readonly [string, ...string[
     mapTexts(mapTexts(answer, pathNames, toOwn), messageNames, inProse) as Answer
 
   const callTheirs = withCommonPaths(relay.call, spellings, theirs)
-  const call: CallOperation = async (name, input, options) => {
-    const isNative = name === nativeHook
+  const call: CarryCall = async (operation, input, options) => {
+    const isNative = operation.name === nativeHook
     try {
-      const result = await callTheirs(name, isNative ? mapHookInput(input, toTheirs) : input, options)
+      const result = await callTheirs(operation, isNative ? mapHookInput(input, toTheirs) : input, options)
       return isNative ? (mapHookAnswer(result, inProse) as OperationResult) : inAnswer(result)
     } catch (error) {
       if (!(error instanceof OperationError)) throw error

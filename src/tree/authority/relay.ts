@@ -197,7 +197,7 @@ async function connectRelay(connect: Connect, { hello, signal, silenceMs, onDoub
     channel.send({ type: 'cancel', id, reason: reason.toWire() })
   }
 
-  const call: EngineLink['call'] = (name, input, { caller, signal, progress, onWait }) => {
+  const call: EngineLink['call'] = ({ name }, input, { caller, signal, progress, onWait }) => {
     const wanted = { progress: progress !== undefined, waits: onWait !== undefined }
     return ask<OperationResult>({ type: 'call', name, input, caller, ...wanted }, { progress, onWait, signal })
   }

@@ -8,13 +8,13 @@ import { withReadsAlone } from '../coordinator/read-alone.ts'
 import type { HostFacts } from '../coordinator/host-facts.ts'
 import type { Member } from '../state/state-file.ts'
 import { createStateFiles } from '../state/state-files.ts'
-import type { Logger, TreeFacts } from '../../engine/context.ts'
+import type { CalledOperation, Logger, TreeFacts } from '../../engine/context.ts'
 import type { Receipts } from '../../engine/receipts/receipts.ts'
 import type { Events } from '../../engine/events/event-hub.ts'
 import type { Root } from '../../engine/files/roots.ts'
 import { createAsking } from './asking.ts'
 import { createAuthorityServer } from './authority-server.ts'
-import { createTreeCall, guardAnswers, type OperationNature } from './call-tree.ts'
+import { createTreeCall, guardAnswers } from './call-tree.ts'
 import type { EngineLink } from '../../engine/engine-link.ts'
 import { createEventFeed } from './event-feed.ts'
 import { createHandOver } from './hand-over.ts'
@@ -44,7 +44,7 @@ export interface TreeOptions {
   readonly roots: readonly [Root, ...Root[]]
   /** Of the first root: the real path, and as it was given. */
   readonly spellings: readonly [string, ...string[]]
-  readonly natureOf: (operation: string) => OperationNature
+  readonly findOperation: (name: string) => CalledOperation | undefined
   /** Of this process. */
   readonly receipts: Pick<Receipts, 'lineage' | 'onLineage'>
   /** The current settings. */
@@ -93,7 +93,7 @@ export interface Tree extends Omit<EngineLink, 'feed' | 'endPlace'>, TreeFacts {
 }
 
 export function createTree(options: TreeOptions): Tree {
-  const { coordinator, budget, events, natureOf, config, member, openState, state, followState } = options
+  const { coordinator, budget, events, findOperation, config, member, openState, state, followState } = options
   const [{ real: root, knownAs }, ...others] = options.roots
   const roots = [root, ...others.map(({ real }) => real)] as const
   const { onRole, onDisplaced, degrade, log } = options
@@ -119,6 +119,7 @@ export function createTree(options: TreeOptions): Tree {
       listActivity: async (minutes, limit) => onThisEngine(() => engine.listActivity(minutes, limit)),
       listFiles: async (after, limit) => onThisEngine(() => engine.listFiles(after, limit))
     },
+    findOperation,
     names: coordinator.names,
     knownAs,
     roots,
@@ -241,11 +242,10 @@ export function createTree(options: TreeOptions): Tree {
   const callTree = createTreeCall({
     engine,
     ask,
-    natureOf,
     handOver,
     endPlace: (place) => notify((link) => link.endPlace(place))
   })
-  const callOrRead = withReadsAlone(callTree, options.engine.call, (name) => natureOf(name).readsDisk)
+  const callOrRead = withReadsAlone(callTree, options.engine.call)
   const callOfHosts = withCommonPaths(callOrRead, [...options.spellings, ...knownAs])
 
   return {

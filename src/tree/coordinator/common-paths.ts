@@ -1,7 +1,7 @@
 // Paths of calls in a form that means the same on every host of a tree, wherever it mounts the volume: relative to the first root.
 import { sep } from 'node:path'
 import { OperationError, withPath } from '../../errors.ts'
-import type { CallOperation, OperationResult } from '../../engine/context.ts'
+import type { CarryCall, OperationResult } from '../../engine/context.ts'
 import { mapTexts } from '../../support/map-texts.ts'
 import { fromFileUri } from '../../support/file-uri.ts'
 import { below } from '../../support/relocate.ts'
@@ -28,7 +28,7 @@ export const pathNames: ReadonlySet<string> = new Set([
  * @param spellings of the first root on this host
  * @param base what the paths begin with instead; by default they are relative
  */
-export function withCommonPaths(call: CallOperation, spellings: readonly string[], base?: string): CallOperation {
+export function withCommonPaths(call: CarryCall, spellings: readonly string[], base?: string): CarryCall {
   function toCommon(spelt: string): string {
     const path = fromFileUri(spelt) ?? spelt
     for (const root of spellings) {
@@ -40,19 +40,19 @@ export function withCommonPaths(call: CallOperation, spellings: readonly string[
     return spelt
   }
 
-  return async (name, input, options) => {
+  return async (operation, input, options) => {
     // A harness names files relative to folders of its own.
-    if (name === nativeHook) return call(name, input, options)
+    if (operation.name === nativeHook) return call(operation, input, options)
     const spelt = new Map<string, string>()
     const common = mapTexts(input, pathNames, (path) => {
       const next = toCommon(path)
       if (next !== path) spelt.set(next, path)
       return next
     })
-    if (spelt.size === 0) return call(name, input, options)
+    if (spelt.size === 0) return call(operation, input, options)
     const restore = (path: string) => spelt.get(path) ?? path
     try {
-      return mapTexts(await call(name, common, options), pathNames, restore) as OperationResult
+      return mapTexts(await call(operation, common, options), pathNames, restore) as OperationResult
     } catch (error) {
       if (!(error instanceof OperationError) || error.path === undefined) throw error
       throw withPath(error, restore(error.path))

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { existsSync, mkdirSync } from 'node:fs'
 import { createServer } from 'node:net'
+import type { CalledOperation } from '../../../src/engine/context.ts'
 import t from 'tap'
 import { meetAt } from '../../../src/tree/authority/meeting-point.ts'
 import { openAddress } from '../../../src/tree/authority/address.ts'
@@ -398,8 +399,10 @@ t.test('where a file system has no sockets, the processes of a tree meet at the 
   }
   const roots = [tree.root]
   const settings = () => ({ crud: {}, locks: {} })
+  const status: CalledOperation = { name: 'async_status', repeats: 'always', call: async () => ({}) }
   const server = createAuthorityServer({
     engine,
+    findOperation: () => status,
     names: () => roots,
     knownAs: [],
     roots,
@@ -432,7 +435,7 @@ t.test('where a file system has no sockets, the processes of a tree meet at the 
   const { signal } = new AbortController()
   const relay = await connectFirst(point.targets, { hello, signal, silenceMs: () => 1000 })
   const call = { caller: { transport: 'internal' }, signal: new AbortController().signal } as const
-  t.match(await relay.call('async_status', {}, call), { status: 'ok' })
+  t.match(await relay.call(status, {}, call), { status: 'ok' })
   relay.close()
   await relay.closed
 })

@@ -1,4 +1,5 @@
 // What /health says while something is wrong that only a look can find, and how failures come through a relay.
+import type { CalledOperation } from '../../../src/engine/context.ts'
 import type { ChildProcess } from 'node:child_process'
 import { renameSync, rmSync, symlinkSync } from 'node:fs'
 import t, { type Test } from 'tap'
@@ -172,11 +173,13 @@ t.test('every failure goes through a relay unchanged', async (t) => {
       details: { n: 1, list: ['x'] },
       jsonRpcCode: -32099
     }).withNotices(notices)
-  const fail = async (name: string) => {
+  const operationOf = (name: string): CalledOperation => ({ name, repeats: 'always', call: async () => ({}) })
+  const fail = async ({ name }: CalledOperation) => {
     throw failureOf(name as ErrorCode)
   }
   const server = createAuthorityServer({
     engine: { call: fail } as never,
+    findOperation: operationOf,
     budget: createByteBudget({ maxBytes: 1_000_000, maxWorkWaitMs: 0 }),
     names: () => [tree.root],
     knownAs: [],
@@ -206,7 +209,7 @@ t.test('every failure goes through a relay unchanged', async (t) => {
   for (const code of Object.keys(errorTable) as ErrorCode[]) {
     const expected = failureOf(code)
     const context = { caller: { transport: 'rest' }, signal: new AbortController().signal } as const
-    const failure = await relay.call(code, {}, context).catch((error: unknown) => error as OperationError)
+    const failure = await relay.call(operationOf(code), {}, context).catch((error: unknown) => error as OperationError)
     t.strictSame((failure as OperationError).toEnvelope(), expected.toEnvelope(), code)
     t.strictSame((failure as OperationError).jsonRpcCode, expected.jsonRpcCode)
     t.equal((failure as OperationError).httpStatus, errorTable[code].httpStatus)
