@@ -68,6 +68,7 @@ t.test('every flag of the page reaches its setting, and is in the help', async (
   const tree = makeTree(t)
   const given: Record<string, [args: string[], setting: string, value: unknown]> = {
     '--dir <folder>': [['--dir', '/one', '--dir', '/two'], 'crud.base_directories', ['/one', '/two']],
+    '--known-as <folder>': [['--known-as', '/three', '--known-as', '/four'], 'tree.known_as', ['/three', '/four']],
     '--transport <type>': [['--transport', 'dual'], 'daemon.transport', 'dual'],
     '--port <number>': [['--port', '9000'], 'daemon.port', 9000],
     '--host <address>': [['--host', '::1'], 'daemon.host', '::1'],
