@@ -1,6 +1,6 @@
 // A change that one call of the system makes: it needs no record. The last checks before it, the syncs that make it durable, and the doubts after it.
 import { isErrno } from '../../errors.ts'
-import { fileNotFound, contentHash } from '../files/read-file.ts'
+import { fileNotFound } from '../files/read-file.ts'
 import { createAfterChange, notLookedAt, type Made } from './after-change.ts'
 import type { Durability } from './durability.ts'
 import { freeOnThread } from './free-on-thread.ts'
@@ -10,7 +10,7 @@ import { makeParents } from './parents.ts'
 import { assertAsSeen, assertFree } from './preconditions.ts'
 import { renameEntry, type RenameOutcome } from './rename-entry.ts'
 import { removeThrough, type Stages } from './stages.ts'
-import { versionBefore, type Step } from './step.ts'
+import { versionBefore, type NewBytes, type Step } from './step.ts'
 import type { Unfinished } from './unfinished.ts'
 import { explainWriteError } from './write-error.ts'
 import type { Staged, Writer } from './write-file.ts'
@@ -41,10 +41,10 @@ export type MakeAlone = (
 export function createOneStep(parts: Parts): MakeAlone {
   const { writer, durability, stages } = parts
 
-  async function write(step: Step, bytes: Buffer, hash: string, { assertHeld, announce }: Hooks): Promise<Made> {
+  async function write(step: Step, made: NewBytes, { assertHeld, announce }: Hooks): Promise<Made> {
+    const { bytes, hash, mode } = made
     const { path } = step
     const replaces = versionBefore(step)
-    const mode = step.after.kind === 'bytes' ? step.after.mode : undefined
     const parents = replaces === undefined ? makeParents(step.place, parts) : undefined
     const { place } = parents ?? step
     const check = () => {
@@ -60,7 +60,7 @@ export function createOneStep(parts: Parts): MakeAlone {
       const request = { place, path, bytes, replaces, mode, check, announce: note }
       const { identity, freed } = await writer.writeFile(request, after)
       await Promise.all([freed, durability.syncNames([place], after)])
-      return { identity, unsure: after.toError('WRITE_ERROR', path, () => contentHash(bytes)) }
+      return { identity, unsure: after.toError('WRITE_ERROR', path, () => hash) }
     } catch (error) {
       parents?.undo()
       throw explainWriteError(error, path)
@@ -123,7 +123,7 @@ export function createOneStep(parts: Parts): MakeAlone {
     if (after.kind === 'none' && before.kind !== 'none') return remove(step, hooks)
     // What takes the place of a link or of an unread file is not written like it.
     return after.kind === 'bytes' && before.kind !== 'entry' && after.like === versionBefore(step)
-      ? write(step, after.bytes, after.hash, hooks)
+      ? write(step, after, hooks)
       : undefined
   }
 }

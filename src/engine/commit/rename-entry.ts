@@ -1,5 +1,5 @@
 // Renames an entry within a file system, or copies it to another one.
-import { accessSync, constants, renameSync, symlinkSync, unlinkSync, type BigIntStats } from 'node:fs'
+import { accessSync, constants, renameSync, symlinkSync } from 'node:fs'
 import { attempt } from '../../support/attempt.ts'
 import { isErrno, isOperationError, OperationError } from '../../errors.ts'
 import { isSameFile } from '../../support/same-file.ts'
@@ -15,7 +15,7 @@ import { renameThrough } from './rename-through.ts'
 import type { Stages } from './stages.ts'
 import type { Unfinished } from './unfinished.ts'
 import type { OpenEntry } from '../files/walk.ts'
-import type { Writer } from './write-file.ts'
+import { removeIfThere, type Writer } from './write-file.ts'
 import { explainWriteError } from './write-error.ts'
 
 interface RenameSource {
@@ -70,7 +70,8 @@ export async function renameEntry(
     else assertFree(place)
   }
   check()
-  const [one, other] = [statOf(from.place), statOf(place)]
+  const one = from.place.directory.stat(from.place.name)
+  const other = place.directory.stat(place.name)
   if (one !== undefined) announce?.({ kind: 'rename', from: from.place.path, to: place.path, node: nodeOf(one) })
   const stage = parts.stages?.of(from.place.path)
   if (stage !== undefined) {
@@ -113,7 +114,7 @@ async function copyAcross(
     () => {
       if (!isCopyDurable) throw new Error('the copy may not be durable')
       requireSame()
-      removeEntry(from.place)
+      removeIfThere(from.place.directory.at(from.place.name))
       return true
     },
     bothThere(from, to, isCopyDurable)
@@ -170,7 +171,7 @@ function renameOver(place: OpenEntry, temporary: string): void {
   try {
     renameSync(directory.at(temporary), directory.at(name))
   } catch (error) {
-    removeEntry({ ...place, name: temporary })
+    removeIfThere(directory.at(temporary))
     throw error
   }
 }
@@ -210,16 +211,4 @@ function failRename(error: unknown): never {
   if (!isOperationError(error, 'WRITE_ERROR')) throw error
   const { message, path, details, cause } = error
   throw new OperationError('RENAME_ERROR', message, { path, details, cause })
-}
-
-function statOf({ directory, name }: OpenEntry): BigIntStats | undefined {
-  return directory.stat(name)
-}
-
-function removeEntry(place: OpenEntry): void {
-  try {
-    unlinkSync(place.directory.at(place.name))
-  } catch (error) {
-    if (!isErrno(error, 'ENOENT')) throw error
-  }
 }

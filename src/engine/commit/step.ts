@@ -22,17 +22,19 @@ type Before =
   | { readonly kind: 'file'; readonly version: FileVersion }
   | { readonly kind: 'entry' }
 
+export interface NewBytes {
+  readonly kind: 'bytes'
+  readonly bytes: Buffer
+  readonly hash: string
+  /** The version whose mode and owner are kept. */
+  readonly like?: FileVersion | undefined
+  readonly mode?: number | undefined
+}
+
 /** What it has after it. */
 type After =
   | { readonly kind: 'none' }
-  | {
-      readonly kind: 'bytes'
-      readonly bytes: Buffer
-      readonly hash: string
-      /** The version whose mode and owner are kept. */
-      readonly like?: FileVersion | undefined
-      readonly mode?: number | undefined
-    }
+  | NewBytes
   /** What another path had. */
   | { readonly kind: 'moved'; readonly from: OpenEntry; readonly version: FileVersion | undefined }
   | { readonly kind: 'link'; readonly target: string }

@@ -7,7 +7,6 @@ import type { FileIdentity } from '../files/identity.ts'
 import type { Intent } from './intent.ts'
 import type { RenameOutcome } from './rename-entry.ts'
 import { makeParents, type MadeParents } from './parents.ts'
-import { contentHash } from '../files/read-file.ts'
 import type { Shelf } from '../files/directory.ts'
 import type { Stages } from './stages.ts'
 import type { Unfinished } from './unfinished.ts'
@@ -162,7 +161,7 @@ export function createTogether({ writer, durability, unfinished, stages, records
 
 function hashOf(step: PreparedStep | undefined): string | undefined {
   const after = step?.change.after
-  return after?.kind === 'bytes' ? contentHash(after.bytes) : undefined
+  return after?.kind === 'bytes' ? after.hash : undefined
 }
 
 function inOrder(steps: readonly PreparedStep[]): PreparedStep[] {
