@@ -7,9 +7,8 @@ import { remember } from '../support/remember.ts'
 import { timestamp } from '../support/timestamp.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
 import { changeSetOf } from './transaction/change-set.ts'
-import { shortly } from './change/run.ts'
 import { changeMany, type ManyMade } from './change/run-many.ts'
-import { answerAll, plannersOf, previewAll, resultOf } from './transaction/changes.ts'
+import { answerAll, plannersOf, previewAll, receiptOf } from './transaction/changes.ts'
 
 export const asyncTransaction = defineOperation({
   name: 'async_transaction',
@@ -52,8 +51,7 @@ async function transact(input: TransactionInput, context: OperationContext): Pro
     timeout,
     diffFormat: diff_format,
     isDryRun: dry_run,
-    answer: (planned) =>
-      answer(planned.map((one, index) => ({ ...resultOf(changes[index]!, one, own), ...shortly(one) })))
+    answer: (planned) => answer(receiptOf(changes, planned, own))
   })
   if (!('planned' in made)) return refusal(made)
   const tell = dry_run ? previewAll : answerAll

@@ -7,12 +7,11 @@ import { OperationError, toOperationError } from '../../errors.ts'
 import { remember } from '../../support/remember.ts'
 import { timestamp } from '../../support/timestamp.ts'
 import type { Planner } from '../change/planner.ts'
-import { shortly } from '../change/run.ts'
 import { changeMany } from '../change/run-many.ts'
 import { takeInput } from '../definition/copy-input.ts'
 import { once } from '../definition/named-call.ts'
 import { changeSetOf } from './change-set.ts'
-import { answerAll, resultOf } from './changes.ts'
+import { answerAll, receiptOf } from './changes.ts'
 
 interface BatchOptions<Input extends { readonly path: string }> {
   readonly kind: 'update' | 'write'
@@ -61,8 +60,7 @@ export async function atomicBatch<Input extends { readonly path: string }>(
       timeout,
       diffFormat,
       isDryRun: false,
-      answer: (planned) =>
-        answer(planned.map((one, index) => ({ ...resultOf(changes[index]!, one, own), ...shortly(one) })))
+      answer: (planned) => answer(receiptOf(changes, planned, own))
     })
     if ('planned' in result) return answer(await answerAll(changes, result.planned, diffFormat, own))
     // Not recorded: a repeat is another attempt.

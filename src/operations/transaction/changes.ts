@@ -8,7 +8,6 @@ import { UpdateInput } from '../../../schemas/update.ts'
 import { WriteInput } from '../../../schemas/write.ts'
 import type { OperationContext } from '../../engine/context.ts'
 import type { DiffFormat } from '../../engine/diff/compare.ts'
-import { diffFor } from '../answer-size.ts'
 import { planAppend } from '../async-append.ts'
 import { planDelete } from '../async-delete.ts'
 import { planRename } from '../async-rename.ts'
@@ -17,7 +16,8 @@ import { planWrite } from '../async-write.ts'
 import { createRoom } from '../change/answer-room.ts'
 import { outcomeOf } from '../change/plan.ts'
 import type { Planned, Planner } from '../change/planner.ts'
-import { answerMade } from '../change/run.ts'
+import { previewDiff } from '../change/preview-diff.ts'
+import { answerMade, shortly } from '../change/run.ts'
 import { VersionTexts } from '../change/version-texts.ts'
 import { createInputCheck } from '../definition/check-input.ts'
 
@@ -63,8 +63,17 @@ function namedFor(
   return { path, ...moved, ...(isMerged && { on_contention: onContention }), ...change }
 }
 
+/** What a receipt holds of the results: no content of files. */
+export function receiptOf(
+  changes: readonly TransactionChange[],
+  planned: readonly Planned[],
+  context: OperationContext
+): ChangeResult[] {
+  return planned.map((one, index) => ({ ...resultOf(changes[index]!, one, context), ...shortly(one) }))
+}
+
 /** What the answer says of a change. */
-export function resultOf(
+function resultOf(
   { operation, path, new_path }: TransactionChange,
   { plan, source }: Planned,
   context: OperationContext
@@ -98,7 +107,7 @@ export async function answerAll(
 export async function previewAll(
   changes: readonly TransactionChange[],
   planned: readonly Planned[],
-  diffFormat: DiffFormat = 'unified',
+  diffFormat: DiffFormat | undefined,
   context: OperationContext
 ): Promise<ChangeResult[]> {
   const results: ChangeResult[] = []
@@ -107,19 +116,12 @@ export async function previewAll(
     const change = changes[index]!
     const { after, current } = one.plan
     const texts = new VersionTexts(change.encoding ?? context.config.crud.default_encoding, change.path)
-    const [base, next] = [
-      texts.decodeIfText(current?.bytes),
-      after?.kind === 'bytes' ? texts.decodeIfText(after.bytes) : undefined
-    ]
+    const base = texts.decodeIfText(current?.bytes)
+    const next = after?.kind === 'bytes' ? texts.decodeIfText(after.bytes) : undefined
     const result = resultOf(change, one, context)
     if (base === undefined || next === undefined) results.push(result)
     else {
-      const { diff } = await context.differ.compare({
-        base,
-        current: next,
-        ...diffFor(context.caller, diffFormat),
-        isWhole: true
-      })
+      const diff = await previewDiff(context, base, next, diffFormat)
       results.push({
         ...result,
         diff: room(diff) ? diff : null,
