@@ -18,42 +18,28 @@ interface Options {
 
 export default fp<Options>(
   async (app, { config, followsOthers }) => {
-    const {
-      files,
-      commits,
-      bases,
-      history,
-      locks,
-      lostLeases,
-      tickets,
-      reads,
-      receipts,
-      log,
-      serverFacts,
-      degradations
-    } = app
     const persistence = createPersistence({
       settings: config.persistence,
       placeGraceMs: config.locks.reconnect_grace_seconds * 1000,
       followsOthers,
       dataFolder: paths.dataFolder,
-      files,
-      commits,
-      bases,
-      history,
-      locks,
-      lostLeases,
-      tickets,
-      reads,
-      receipts,
-      log,
-      onTrouble: (about, message) => degradations.set(`persistence: ${about}`, message)
+      files: app.files,
+      commits: app.commits,
+      bases: app.bases,
+      history: app.history,
+      locks: app.locks,
+      lostLeases: app.lostLeases,
+      tickets: app.tickets,
+      reads: app.reads,
+      receipts: app.receipts,
+      log: app.log,
+      onTrouble: (about, message) => app.degradations.set(`persistence: ${about}`, message)
     })
     app.decorate('persistence', {
       ...persistence,
       async open(isContinued, epoch) {
         await persistence.open(isContinued, epoch)
-        serverFacts.persistence = persistence.isEnabled() ? 'enabled' : 'disabled'
+        app.serverFacts.persistence = persistence.isEnabled() ? 'enabled' : 'disabled'
       }
     })
   },
