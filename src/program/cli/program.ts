@@ -119,7 +119,7 @@ async function meet(mcp: Config['mcp']) {
       import('../../transports/mcp/server.ts'),
       import('../../transports/mcp/offered-tools.ts')
     ])
-    return createBareServer({ operations: offeredTools(mcp), version })
+    return createBareServer({ operations: offeredTools(mcp), settings: mcp, version })
   }
   const streams = { input: process.stdin, output: process.stdout }
   return meetClient(streams, { createServer, patienceMs: mcp.roots_seconds * 1000 })

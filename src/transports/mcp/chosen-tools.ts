@@ -4,7 +4,8 @@ import { faultOfTool } from '../../config/meaning.ts'
 import type { Config } from '../../config/config.ts'
 import { OperationError } from '../../errors.ts'
 import { beginningOf } from '../../support/cut-text.ts'
-import { offeredTools, type ToolOperation } from './offered-tools.ts'
+import type { Operation } from '../../operations/definition/define.ts'
+import { offeredTools } from './offered-tools.ts'
 
 /** Clients of one server make a few; what is kept stays small, whatever a client sends. */
 const maxChoices = 32
@@ -14,7 +15,7 @@ const maxWordLength = 100
 /** @returns for the address of a request, what `create` makes of its tools; the same as long as they are in use */
 export function createChosenTools<Made extends object>(
   settings: Config['mcp'],
-  create: (operations: readonly ToolOperation[]) => Made
+  create: (operations: readonly Operation[]) => Made
 ): (url: string | undefined) => Made {
   const byDefault = create(offeredTools(settings))
   const made = new LRUCache<string, Made>({ max: maxChoices })

@@ -4,13 +4,8 @@ import type { Config } from '../../config/config.ts'
 import type { Operation } from '../../operations/definition/define.ts'
 import { agentOperations } from '../../operations/index.ts'
 
-export interface ToolOperation extends Operation {
-  /** By which the form of its answers is chosen. */
-  readonly settings: Config['mcp']
-}
-
 /** In the order of the registry. */
-export function offeredTools(settings: Config['mcp']): readonly ToolOperation[] {
+export function offeredTools(settings: Config['mcp']): readonly Operation[] {
   const named = toolsNamed(settings.tools)
-  return agentOperations.filter(({ name }) => named.has(name)).map((operation) => ({ ...operation, settings }))
+  return agentOperations.filter(({ name }) => named.has(name))
 }

@@ -3,12 +3,12 @@ import { ProtocolError, Server, type ServerContext } from '@modelcontextprotocol
 import { OperationError } from '../../errors.ts'
 import type { Config } from '../../config/config.ts'
 import type { CallOperation } from '../../engine/context.ts'
+import type { Operation } from '../../operations/definition/define.ts'
 import { agentOperations } from '../../operations/index.ts'
 import { suggest } from '../../support/suggest.ts'
 import { callOf, type CallDefaults } from './caller.ts'
 import { instructionsFor } from './instructions.ts'
 import { clientIn } from './client-forms.ts'
-import type { ToolOperation } from './offered-tools.ts'
 import { listResources, readResource, resourceTemplates, toProtocolError, type ListFiles } from './resources.ts'
 import type { ResourceUpdates } from './resource-updates.ts'
 import { withHashes } from './short-hashes.ts'
@@ -19,13 +19,13 @@ import { beginningOf } from '../../support/cut-text.ts'
 /** What a client learns of the server at first. */
 export interface ServerFacts {
   /** Those that are listed, and that can be called. */
-  readonly operations: readonly ToolOperation[]
+  readonly operations: readonly Operation[]
+  /** They choose the form of answers, and name the tools for an address that names none. */
+  readonly settings: Config['mcp']
   readonly version: string
 }
 
 export interface McpServerOptions extends ServerFacts, CallDefaults {
-  /** They name the tools for an address that names none. */
-  readonly settings: Config['mcp']
   readonly call: CallOperation
   readonly listFiles: ListFiles
   readonly updates: ResourceUpdates
@@ -46,19 +46,18 @@ export interface ClientLink {
 }
 
 /** Answers the first message of a client, and nothing else. */
-export function createBareServer({ operations, version }: ServerFacts): Server {
+export function createBareServer(facts: ServerFacts): Server {
   return new Server(
-    { name: 'async-crud-mcp', title: 'Async CRUD', version },
-    { capabilities: { tools: {}, resources: { subscribe: true } }, instructions: listingOf(operations).instructions }
+    { name: 'async-crud-mcp', title: 'Async CRUD', version: facts.version },
+    { capabilities: { tools: {}, resources: { subscribe: true } }, instructions: listingOf(facts).instructions }
   )
 }
 
 export function createMcpServer(options: McpServerOptions, link: ClientLink = {}): Server {
-  const { operations } = options
   const { onCancelled } = link
   const server = createBareServer(options)
   server.setRequestHandler('tools/list', (_request, { mcpReq }) => {
-    const { tools, withOutputs } = listingOf(operations)
+    const { tools, withOutputs } = listingOf(options)
     const hasOutputs = options.settings.output_schemas || mcpReq._meta?.[outputSchemasKey] === true
     return { tools: hasOutputs ? withOutputs(clientOf(server, mcpReq._meta)) : tools }
   })
@@ -138,11 +137,11 @@ async function callTool(
   context: ServerContext,
   client: string | undefined
 ) {
-  const { call, operations } = options
+  const { call, settings, operations } = options
   const operation = operations.find((known) => known.name === name)
   // An error of the request, not of a tool: each revision of MCP asks for a protocol error, which clients need not show their model.
   if (operation === undefined) throw toProtocolError(unknownTool(name, operations))
-  return toToolResult(await runTool(call, operation, input, callOf(options, context), client))
+  return toToolResult(await runTool(call, settings, operation, input, callOf(options, context), client))
 }
 
 /** With this in the `_meta` of tools/list, a client asks for the schemas of the answers. */
@@ -154,15 +153,16 @@ interface Listing {
   readonly instructions: string
 }
 
-const listings = new WeakMap<readonly ToolOperation[], Listing>()
+const listings = new WeakMap<readonly Operation[], Listing>()
 
-/** What a client is told of the tools, made once: the modern era makes a server per request. */
-function listingOf(operations: readonly ToolOperation[]): Listing {
+/** What a client is told of the tools, made once for each choice of them: the modern era makes a server per request. */
+function listingOf({ operations, settings }: ServerFacts): Listing {
   const known = listings.get(operations)
   if (known !== undefined) return known
   const listing = {
-    tools: operations.map((operation) => toTool(operation, false)),
-    withOutputs: (client: string | undefined) => operations.map((operation) => toTool(operation, true, client)),
+    tools: operations.map((operation) => toTool(operation, settings, false)),
+    withOutputs: (client: string | undefined) =>
+      operations.map((operation) => toTool(operation, settings, true, client)),
     instructions: instructionsFor(new Set(operations.map(({ name }) => name)))
   }
   listings.set(operations, listing)
@@ -172,7 +172,7 @@ function listingOf(operations: readonly ToolOperation[]): Listing {
 /** Of a name in a message. */
 const maxNameLength = 100
 
-function unknownTool(name: string, operations: readonly ToolOperation[]): OperationError {
+function unknownTool(name: string, operations: readonly Operation[]): OperationError {
   const shown = beginningOf(name, maxNameLength).toWellFormed()
   if (agentOperations.some((operation) => operation.name === name)) {
     const message = `${name} is not among the tools that this server offers over MCP. To get it, add it to the setting mcp.tools or to tools in the address (/mcp?tools=...), or start the server with it in --tools; over REST and JSON-RPC it can be called as it is.`

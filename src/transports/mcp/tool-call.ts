@@ -1,12 +1,12 @@
 // Calls of tools that need nothing more of the SDK: once it has answered one, calls of the same form go straight to the operation.
 import type { RequestId } from '@modelcontextprotocol/server'
 import type { Caller } from '../../engine/context.ts'
+import type { Operation } from '../../operations/definition/define.ts'
 import { readTrace } from '../../support/trace-context.ts'
 import { joinPieces } from '../encode-result.ts'
 import { agentIdIn, makeCall } from './caller.ts'
 import { clientIn } from './client-forms.ts'
 import { isMembers, type Members } from './members.ts'
-import type { ToolOperation } from './offered-tools.ts'
 import { createProgress } from './progress.ts'
 import type { McpServerOptions } from './server.ts'
 import { encodeToolResult, runTool } from './tools.ts'
@@ -16,7 +16,7 @@ export const tooLarge = { code: -32603, message: 'The answer is too large to be 
 
 export interface ToolCall {
   readonly id: RequestId
-  readonly operation: ToolOperation
+  readonly operation: Operation
   readonly input: unknown
   readonly meta: Members | undefined
   /** JSON of the members of `_meta` that the protocol itself has defined. */
@@ -35,7 +35,7 @@ interface Requester extends Pick<Caller, 'agentId' | 'connection' | 'trace'> {
 export type ToolCalls = ReturnType<typeof createToolCalls>
 
 /** The SDK alone knows the protocol: it answers the first call, and each whose form is another one. */
-export function createToolCalls({ operations, call, caller, maxWaitSeconds }: McpServerOptions) {
+export function createToolCalls({ operations, settings, call, caller, maxWaitSeconds }: McpServerOptions) {
   const byName = new Map(operations.map((operation) => [operation.name, operation]))
 
   return {
@@ -66,7 +66,7 @@ export function createToolCalls({ operations, call, caller, maxWaitSeconds }: Mc
       const progress = token === undefined || notify === undefined ? undefined : createProgress(token, notify)
       const trace = readTrace(meta) ?? requester.trace
       const about = makeCall({ caller, maxWaitSeconds }, { agentId, connection, trace, signal, progress })
-      const outcome = await runTool(call, operation, input, about, requester.client ?? clientIn(meta))
+      const outcome = await runTool(call, settings, operation, input, about, requester.client ?? clientIn(meta))
       const head = `{"jsonrpc":"2.0","id":${JSON.stringify(id)}`
       try {
         return joinPieces([head, ',"result":', ...encodeToolResult(outcome, additions), `}${end}`])

@@ -1,6 +1,7 @@
 // Operations as MCP tools: short descriptions and closed input schemas, one plain object as output schema for clients that ask, results as structured content and as text.
 import { Contention } from '../../../schemas/contention.ts'
 import type { TObject, TSchema } from '../../../schemas/typebox.ts'
+import type { Config } from '../../config/config.ts'
 import { toOperationError } from '../../errors.ts'
 import { contentText, type CallOperation, type OperationResult } from '../../engine/context.ts'
 import { encodeResult, encodeTwice, type Pieces } from '../encode-result.ts'
@@ -19,7 +20,6 @@ import {
 } from './model-answer.ts'
 import { isNeeded } from './needed-fields.ts'
 import { toListedSchema, type JsonObjectSchema } from './listed-schema.ts'
-import type { ToolOperation } from './offered-tools.ts'
 import { schemaWithHashes } from './short-hashes.ts'
 import { toolWords, type ToolWords } from './tool-words.ts'
 
@@ -42,9 +42,9 @@ export interface ToolResult {
 }
 
 /** @param client as it names itself */
-export function toTool(operation: ToolOperation, hasOutputSchema: boolean, client?: string): Tool {
+export function toTool(operation: Operation, general: Config['mcp'], hasOutputSchema: boolean, client?: string): Tool {
   const { name, title, input, annotations } = operation
-  const settings = settingsFor(operation.settings, client)
+  const settings = settingsFor(general, client)
   const isPlain = isPlainTool(name, settings)
   const { defaults, ...words }: Partial<ToolWords> = toolWords[name] ?? {}
   // What MCP leaves out by default, it leaves out in its own form alone.
@@ -118,7 +118,8 @@ export interface ToolOutcome {
 
 export async function runTool(
   call: CallOperation,
-  { name, envelope, settings: general }: ToolOperation,
+  general: Config['mcp'],
+  { name, envelope }: Operation,
   input: unknown,
   about: Parameters<CallOperation>[2],
   client: string | undefined
