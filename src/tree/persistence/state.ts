@@ -173,7 +173,7 @@ export function createState(options: StateOptions) {
     }
     // A frozen part would be left out.
     if (journal.isLong() && restoring === undefined && !isStopping) void rewrite()
-    else if (rewriting === undefined) void Promise.all([journal.sync(), bases?.sync()]).catch(ignoreOnceClosed)
+    else if (rewriting === undefined) void Promise.all([journal.sync(), bases?.sync()]).catch(onSyncFailed)
   }
 
   function rewrite(): Promise<void> {
@@ -245,8 +245,11 @@ export function createState(options: StateOptions) {
     if (!isClosed) await rewrite()
   }
 
-  function ignoreOnceClosed(error: unknown): void {
-    if (!isClosed && lock !== undefined) fail(error)
+  function onSyncFailed(error: unknown): void {
+    if (isClosed || lock === undefined) return
+    // What was written has gone along with the root, and is synced once it is back.
+    if (!isBroken && isAway()) return flushLater()
+    fail(error)
   }
 
   function unlock(): void {

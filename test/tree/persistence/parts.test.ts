@@ -1,7 +1,19 @@
 // What is kept, at the level of its parts: on real files, without a server.
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync
+} from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createBases } from '../../../src/engine/versions/bases.ts'
 import { createFileStore } from '../../../src/engine/files/file-store.ts'
@@ -17,7 +29,7 @@ import { createKeptBases, type KeptBases } from '../../../src/tree/persistence/k
 import type { PersistedPart } from '../../../src/tree/persistence/part.ts'
 import { scan, toJson } from '../../../src/tree/persistence/records.ts'
 import { createRevalidation } from '../../../src/tree/persistence/revalidate.ts'
-import { createState, type State } from '../../../src/tree/persistence/state.ts'
+import { createState, type State, type StateOptions } from '../../../src/tree/persistence/state.ts'
 import { examine } from '../../../src/engine/watcher/examine.ts'
 import { makeFolder } from '../../../src/support/make-folder.ts'
 import { hashOf, makeTree } from '../../fixtures/tree.ts'
@@ -34,7 +46,12 @@ interface Opened {
   readonly restored: Promise<void>
 }
 
-async function openState(t: Test, path: string, parts: readonly PersistedPart[] = []): Promise<Opened> {
+async function openState(
+  t: Test,
+  path: string,
+  parts: readonly PersistedPart[] = [],
+  options: Partial<StateOptions> = {}
+): Promise<Opened> {
   const troubles = new Map<string, string>()
   const set = (about: string, message: string | undefined) =>
     message === undefined ? troubles.delete(about) : troubles.set(about, message)
@@ -57,12 +74,55 @@ async function openState(t: Test, path: string, parts: readonly PersistedPart[] 
     graceMs: 0,
     log,
     onTrouble: set,
-    onRestored
+    onRestored,
+    ...options
   })
   t.teardown(() => state.abandon())
   await state.open()
   return { state, bases, troubles, restored }
 }
+
+t.test('a root that goes while the state is being synced takes along what is noted afterwards', async (t) => {
+  const files = makeTree(t, { 'root/f': '' })
+  const [root, moved] = [files.path('root'), files.path('moved')]
+  let notify: Parameters<PersistedPart['onChange']>[0] = () => {}
+  const part: PersistedPart = {
+    name: 'part',
+    isNeededAtOnce: true,
+    dump: () => [],
+    restore: () => {},
+    onChange(told) {
+      notify = told
+      return () => {}
+    }
+  }
+  let syncs = 0
+  let failed: Promise<unknown> | undefined
+  const { troubles } = await openState(t, join(root, 'state'), [part], {
+    isAway: () => !existsSync(root),
+    bases: {
+      ...createKeptBases(files.path('bases'), { maxBytes: 1, maxAgeMs: 1, debounceMs: 5, onTrouble: () => {} }),
+      async sync() {
+        syncs += 1
+        if (syncs > 1) return
+        renameSync(root, moved)
+        failed = readFile(join(root, 'state'))
+        await failed
+      }
+    }
+  })
+  const journal = () => readFileSync(join(existsSync(moved) ? moved : root, 'state'), 'utf8')
+  notify({ key: 1, record: () => 'before', isUrgent: true })
+  await until(() => failed !== undefined)
+  await t.rejects(failed as Promise<unknown>, { code: 'ENOENT' })
+  await setImmediate()
+  notify({ key: 2, record: () => 'away', isUrgent: true })
+  t.match(journal(), 'away')
+  t.same([...troubles], [])
+  renameSync(moved, root)
+  await until(() => syncs === 2)
+  t.match(journal(), /before[^]*away/)
+})
 
 t.test(
   'a change made while the history is restored is in the journal at once, and after the versions before it',
