@@ -9,11 +9,11 @@ import { createLocalCoordinator } from '../src/tree/coordinator/local.ts'
 import type { Config } from '../src/config/config.ts'
 import { thisProcess, type Member } from '../src/tree/state/state-file.ts'
 import type { Root } from '../src/engine/files/roots.ts'
-import type { CallOperation } from '../src/engine/context.ts'
+import type { CallOperation } from '../src/engine/call/context.ts'
 import type { Operation } from '../src/operations/definition/define.ts'
 import { findOperation } from '../src/operations/index.ts'
 import { serverStopping, unknownOperation } from '../src/errors.ts'
-import { createRunningCalls } from '../src/engine/running-calls.ts'
+import { createRunningCalls } from '../src/engine/call/running-calls.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

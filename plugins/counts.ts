@@ -1,7 +1,7 @@
 // app.counts, app.callCounts: what has happened in this process since its start.
 import fp from 'fastify-plugin'
-import { createCallCounts, type CallCounts } from '../src/engine/call-counts.ts'
-import { createCounts, type Counts } from '../src/engine/counts.ts'
+import { createCallCounts, type CallCounts } from '../src/engine/call/call-counts.ts'
+import { createCounts, type Counts } from '../src/engine/activity/counts.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

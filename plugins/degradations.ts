@@ -1,6 +1,6 @@
 // app.degradations: the parts that do not work as they should, as they report it themselves.
 import fp from 'fastify-plugin'
-import { createDegradations, type Degradations } from '../src/engine/degradations.ts'
+import { createDegradations, type Degradations } from '../src/engine/budget/degradations.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

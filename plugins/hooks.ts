@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { harnessNames } from '../schemas/native-hook.ts'
-import type { Progress } from '../src/engine/progress.ts'
+import type { Progress } from '../src/support/progress.ts'
 import { OperationError, toOperationError } from '../src/errors.ts'
 import { goneSignal } from '../src/transports/gone-signal.ts'
 import { headerText } from '../src/transports/header-text.ts'

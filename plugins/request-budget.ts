@@ -1,6 +1,6 @@
 // app.requestBudget: the bytes that this process holds at once for its clients, over all transports.
 import fp from 'fastify-plugin'
-import { createByteBudget, type ByteBudget } from '../src/engine/byte-budget.ts'
+import { createByteBudget, type ByteBudget } from '../src/engine/budget/byte-budget.ts'
 import type { Config } from '../src/config/config.ts'
 
 declare module 'fastify' {

@@ -1,7 +1,7 @@
 // REST: every operation as POST /<name>, its input as body, its result as answer.
 import type { FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
-import type { OperationResult } from '../src/engine/context.ts'
+import type { OperationResult } from '../src/engine/call/context.ts'
 import { encodeInPieces, isLarge } from '../src/support/encode-large.ts'
 import { largeTurn } from '../src/support/large-work.ts'
 import { encodeResult, joinPieces } from '../src/transports/encode-result.ts'

@@ -1,8 +1,8 @@
 // app.traced: gives calls spans of OpenTelemetry, if an SDK of it has been registered in this process.
 import type * as OpenTelemetry from '@opentelemetry/api'
 import fp from 'fastify-plugin'
-import type { CarryCall } from '../src/engine/context.ts'
-import { createSpans } from '../src/engine/spans.ts'
+import type { CarryCall } from '../src/engine/call/context.ts'
+import { createSpans } from '../src/engine/call/spans.ts'
 import { messageOf } from '../src/support/error-message.ts'
 
 declare module 'fastify' {

@@ -1,5 +1,5 @@
 // How much of a text one answer shows: the rest comes with further calls, and does not count as seen until then.
-import type { Caller } from '../engine/context.ts'
+import type { Caller } from '../engine/call/context.ts'
 import type { DiffFormat } from '../engine/diff/compare.ts'
 import type { CompareInput } from '../engine/diff/differ.ts'
 import { endFinder } from '../engine/diff/lines.ts'

@@ -2,7 +2,7 @@
 import { contract } from '../../schemas/contract.ts'
 import type { BlameInput, BlameOutput, BlameRange } from '../../schemas/blame.ts'
 import type { Static } from '../../schemas/typebox.ts'
-import type { OperationContext } from '../engine/context.ts'
+import type { OperationContext } from '../engine/call/context.ts'
 import { diffLines } from '../engine/diff/hunks.ts'
 import { splitLines, splitMark } from '../engine/diff/lines.ts'
 import { decodeText } from '../engine/files/text.ts'

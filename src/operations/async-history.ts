@@ -4,7 +4,7 @@ import type { HistoryInput, HistoryOutput, HistoryVersion } from '../../schemas/
 import type { Static } from '../../schemas/typebox.ts'
 import type { Version } from '../engine/versions/version.ts'
 import { decodeIfText } from '../engine/files/text.ts'
-import type { OperationContext } from '../engine/context.ts'
+import type { OperationContext } from '../engine/call/context.ts'
 import { defineOperation, pathErrors } from './definition/define.ts'
 import { readCursor, toCursor } from './query-cursor.ts'
 import { createSlices } from '../support/slices.ts'

@@ -1,7 +1,7 @@
 // async_transaction: several changes of several files, all or none, whatever happens to the server meanwhile.
 import { contract } from '../../schemas/contract.ts'
 import type { ChangeResult, TransactionInput, TransactionOutput } from '../../schemas/transaction.ts'
-import type { OperationContext } from '../engine/context.ts'
+import type { OperationContext } from '../engine/call/context.ts'
 import { OperationError } from '../errors.ts'
 import { remember } from '../support/remember.ts'
 import { timestamp } from '../support/timestamp.ts'

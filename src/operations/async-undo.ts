@@ -1,7 +1,7 @@
 // async_undo: takes back the changes of an agent, a task, a time or a list of versions; what others have built on other lines stays.
 import { contract } from '../../schemas/contract.ts'
 import type { UndoInput, UndoOutput } from '../../schemas/undo.ts'
-import type { OperationContext } from '../engine/context.ts'
+import type { OperationContext } from '../engine/call/context.ts'
 import { shownPath } from '../engine/notices/shown-path.ts'
 import { OperationError } from '../errors.ts'
 import { remember } from '../support/remember.ts'

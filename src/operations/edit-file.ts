@@ -5,7 +5,7 @@ import type { EditFileInput, EditFileOutput } from '../../schemas/file-editing.t
 import type { Static } from '../../schemas/typebox.ts'
 import { readLineEdits, type EditedLines, type LineEditFailure } from '../engine/diff/line-edits.ts'
 import { countByteLines } from '../engine/diff/lines.ts'
-import type { OperationContext } from '../engine/context.ts'
+import type { OperationContext } from '../engine/call/context.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
 import { lockSeconds, refuseLines, requireFileName } from './file-name.ts'
 import { assertMayCreate } from './change/file-version.ts'

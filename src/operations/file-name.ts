@@ -1,7 +1,7 @@
 // The flat folder of FES: the first root, whose files are named without any path.
 import { FileName } from '../../schemas/file-editing.ts'
 import { OperationError } from '../errors.ts'
-import type { OperationContext } from '../engine/context.ts'
+import type { OperationContext } from '../engine/call/context.ts'
 
 const pattern = new RegExp(FileName.pattern as string)
 

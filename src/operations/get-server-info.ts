@@ -7,7 +7,7 @@ import { ownFolder } from '../engine/files/temporary-names.ts'
 import { readGit } from '../support/project/git.ts'
 import { projectName } from '../support/project/name.ts'
 import { startedAt, uptimeSeconds } from '../support/uptime.ts'
-import type { OperationContext } from '../engine/context.ts'
+import type { OperationContext } from '../engine/call/context.ts'
 import { defineOperation } from './definition/define.ts'
 import { timestamp } from '../support/timestamp.ts'
 

@@ -2,7 +2,7 @@
 import { contract } from '../../schemas/contract.ts'
 import type { LockBreakInput, LockBreakOutput } from '../../schemas/locks.ts'
 import type { Static } from '../../schemas/typebox.ts'
-import type { OperationContext } from '../engine/context.ts'
+import type { OperationContext } from '../engine/call/context.ts'
 import { defineOperation, pathErrors } from './definition/define.ts'
 import { timestamp } from '../support/timestamp.ts'
 import { explainName, findNamedFiles } from './locking/named-files.ts'

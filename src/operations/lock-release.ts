@@ -2,7 +2,7 @@
 import { contract } from '../../schemas/contract.ts'
 import type { LockReleaseAllOutput, LockReleaseInput, LockReleaseOutput } from '../../schemas/locks.ts'
 import type { Static } from '../../schemas/typebox.ts'
-import type { OperationContext } from '../engine/context.ts'
+import type { OperationContext } from '../engine/call/context.ts'
 import { defineOperation, pathErrors } from './definition/define.ts'
 import { timestamp } from '../support/timestamp.ts'
 import { requireAgent } from './locking/resolve-files.ts'

@@ -2,7 +2,7 @@
 import { contract } from '../../schemas/contract.ts'
 import type { LockTryInput, LockTryOutput } from '../../schemas/locks.ts'
 import type { Static } from '../../schemas/typebox.ts'
-import type { OperationContext } from '../engine/context.ts'
+import type { OperationContext } from '../engine/call/context.ts'
 import { defineOperation, leaseErrors } from './definition/define.ts'
 import { timestamp } from '../support/timestamp.ts'
 import { LeaseGroup } from '../engine/leases/lease-group.ts'

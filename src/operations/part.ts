@@ -1,6 +1,6 @@
 // A part of a file by bytes: of a line of any length, and of a file that is too large to be read whole.
 import type { ReadInput } from '../../schemas/read.ts'
-import type { OperationContext } from '../engine/context.ts'
+import type { OperationContext } from '../engine/call/context.ts'
 import { countLines, endsWithBreak, splitMark } from '../engine/diff/lines.ts'
 import { decodeText, isUtf8Name } from '../engine/files/text.ts'
 import { decodePart, type TextPart } from '../engine/files/text-part.ts'

@@ -4,7 +4,7 @@ import type { ReadFileInput, ReadFileOutput } from '../../schemas/file-editing.t
 import type { Static } from '../../schemas/typebox.ts'
 import { countLines, skipLines, splitMark, withoutTerminator } from '../engine/diff/lines.ts'
 import { decodeText } from '../engine/files/text.ts'
-import type { OperationContext } from '../engine/context.ts'
+import type { OperationContext } from '../engine/call/context.ts'
 import { defineOperation, pathErrors } from './definition/define.ts'
 import { contentRoom, fits, linesThatFit } from './answer-size.ts'
 import { lockSeconds, refuseLines, requireFileName } from './file-name.ts'

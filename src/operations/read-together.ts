@@ -1,6 +1,6 @@
 // Reads several files as of one moment: under all their locks, and again if another program changes one meanwhile.
 import type { ReadInput } from '../../schemas/read.ts'
-import type { OperationContext } from '../engine/context.ts'
+import type { OperationContext } from '../engine/call/context.ts'
 import { assertUnchanged, StaleFileError } from '../engine/commit/preconditions.ts'
 import type { FileVersion } from '../engine/files/read-file.ts'
 import { OperationError } from '../errors.ts'

@@ -1,5 +1,5 @@
 // The JSON of results: content that is answered again and again is encoded once, as bytes.
-import { contentText, type OperationResult } from '../engine/context.ts'
+import { contentText, type OperationResult } from '../engine/call/context.ts'
 
 /** JSON in pieces, in order. */
 export type Pieces = readonly (string | Buffer)[]

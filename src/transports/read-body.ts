@@ -1,6 +1,6 @@
 // Reads the bodies of HTTP requests within a budget, and ends a body that other code has found to be broken.
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { ByteBudget } from '../engine/byte-budget.ts'
+import type { ByteBudget } from '../engine/budget/byte-budget.ts'
 import { OperationError } from '../errors.ts'
 import { largeBytes, largeTurn } from '../support/large-work.ts'
 import { untilAnswered } from '../support/until-answered.ts'

@@ -15,7 +15,7 @@ import {
 import { layOut } from '../../board/treemap.ts'
 import { describeLines, pairUp, parseUnified } from '../../board/unified.ts'
 import { findWaits } from '../../board/wait-graph.ts'
-import { createActivityLog } from '../../src/engine/activity.ts'
+import { createActivityLog } from '../../src/engine/activity/activity.ts'
 
 const at = '2026-11-22T10:00:00.000Z'
 

@@ -1,6 +1,6 @@
 // Progress of long work over MCP: growing, some times a second at most, up to the total, for those alone who ask.
 import t, { type Test } from 'tap'
-import { paceProgress, type Progress } from '../../src/engine/progress.ts'
+import { paceProgress, type Progress } from '../../src/support/progress.ts'
 import { connect, type Answer, type Steps, type TestClient } from '../fixtures/clients.ts'
 import { holdLock, untilWaiting } from '../fixtures/locks.ts'
 import { memberOn } from '../fixtures/processes.ts'

@@ -1,5 +1,5 @@
 // The files of one lock_try or lock_wait: requested together, in canonical order, each with its own outcome.
-import type { Report } from '../progress.ts'
+import type { Report } from '../../support/progress.ts'
 import type { LockResult } from '../../../schemas/leases.ts'
 import { OperationError, toOperationError } from '../../errors.ts'
 import type { LeaseRequest } from '../locks/lease-request.ts'

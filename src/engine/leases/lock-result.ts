@@ -1,5 +1,5 @@
 // What lock_try and lock_wait tell of one file: the lease the agent holds, or who has it, and its place in the queue.
-import type { Report } from '../progress.ts'
+import type { Report } from '../../support/progress.ts'
 import type { LockResult } from '../../../schemas/leases.ts'
 import { lockTime } from '../locks/clock.ts'
 import type { LeaseAcquisition } from '../locks/lease-acquisition.ts'

@@ -2,7 +2,7 @@
 import { isMadeBy } from '../versions/history.ts'
 import type { Version } from '../versions/version.ts'
 import type { Hunk } from '../diff/hunks.ts'
-import type { OperationContext } from '../context.ts'
+import type { OperationContext } from '../call/context.ts'
 import { union, type LineRange } from '../versions/line-ranges.ts'
 import type { AgentView } from '../versions/agent-view.ts'
 import { findSeenLines } from '../versions/seen-lines.ts'

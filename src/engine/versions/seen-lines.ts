@@ -1,5 +1,5 @@
 // Which lines of a version an agent has seen: what it was shown of any version, carried to this one over the changes in between.
-import type { OperationContext } from '../context.ts'
+import type { OperationContext } from '../call/context.ts'
 import { countLines, splitMark } from '../diff/lines.ts'
 import { decodeIfText } from '../files/text.ts'
 import { isWrittenBy } from './history.ts'

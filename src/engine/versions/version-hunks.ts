@@ -1,6 +1,6 @@
 // The hunks between two versions of a file, each pair compared once.
 import type { Change } from '../../../schemas/diff.ts'
-import type { OperationContext } from '../context.ts'
+import type { OperationContext } from '../call/context.ts'
 import type { Hunk } from '../diff/hunks.ts'
 import { decodeText } from '../files/text.ts'
 

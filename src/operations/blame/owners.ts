@@ -1,5 +1,5 @@
 // Which version brought each line of a file, from the versions that are kept, over its renames.
-import type { OperationContext } from '../../engine/context.ts'
+import type { OperationContext } from '../../engine/call/context.ts'
 import { diffLines } from '../../engine/diff/hunks.ts'
 import { splitLines, splitMark } from '../../engine/diff/lines.ts'
 import { decodeIfText } from '../../engine/files/text.ts'

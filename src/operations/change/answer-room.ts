@@ -1,5 +1,5 @@
 // The room that one answer has for diffs: an answer that is full of them leaves the others out.
-import type { AnswerRoom, OperationContext } from '../../engine/context.ts'
+import type { AnswerRoom, OperationContext } from '../../engine/call/context.ts'
 import { diffRoom } from '../answer-size.ts'
 
 export function createRoom({ config, caller }: OperationContext): AnswerRoom {

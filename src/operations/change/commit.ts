@@ -2,7 +2,7 @@
 import type { Committed } from '../../engine/commit/commits.ts'
 import type { RenameOutcome } from '../../engine/commit/rename-entry.ts'
 import { versionBefore, type Step } from '../../engine/commit/step.ts'
-import type { OperationContext } from '../../engine/context.ts'
+import type { OperationContext } from '../../engine/call/context.ts'
 import { unknownIdentity, type FileIdentity } from '../../engine/files/identity.ts'
 import type { Author, Entry } from '../../engine/versions/version.ts'
 import { entryAt } from './entry-version.ts'

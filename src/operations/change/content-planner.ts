@@ -1,5 +1,5 @@
 // Plans another content of a file: checks the expected version, and merges if the caller wants that.
-import type { OperationContext } from '../../engine/context.ts'
+import type { OperationContext } from '../../engine/call/context.ts'
 import type { FileVersion } from '../../engine/files/read-file.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
 import { largeBytes, largeTurn } from '../../support/large-work.ts'

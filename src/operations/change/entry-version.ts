@@ -3,7 +3,7 @@ import { OperationError } from '../../errors.ts'
 import { readLink } from '../../engine/files/links.ts'
 import { requireRegular, type FileVersion } from '../../engine/files/read-file.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
-import type { OperationContext } from '../../engine/context.ts'
+import type { OperationContext } from '../../engine/call/context.ts'
 import type { Entry } from '../../engine/versions/version.ts'
 import { glanceAt, readVersion } from './file-version.ts'
 

@@ -3,7 +3,7 @@ import { isOperationError, OperationError } from '../../errors.ts'
 import type { FileVersion, KnownBytes } from '../../engine/files/read-file.ts'
 import type { Author } from '../../engine/versions/version.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
-import type { Caller, OperationContext } from '../../engine/context.ts'
+import type { Caller, OperationContext } from '../../engine/call/context.ts'
 import { beginGlance, beginObservation } from '../../engine/versions/observed-version.ts'
 import { largeBytes } from '../../support/large-work.ts'
 

@@ -1,7 +1,7 @@
 // The bytes of a past version, or an error that says why there are none.
 import { OperationError } from '../../errors.ts'
 import { firstDigits } from '../../support/hash-digits.ts'
-import type { OperationContext } from '../../engine/context.ts'
+import type { OperationContext } from '../../engine/call/context.ts'
 
 /** @throws OperationError VERSION_NOT_KEPT */
 export async function keptBytes({ bases }: OperationContext, path: string, hash: string): Promise<Buffer> {

@@ -1,6 +1,6 @@
 // The version that a call names by its hash, or by the first digits of it: resolved once, against all versions that are known of the file.
 import { dirname, resolve } from 'node:path'
-import type { OperationContext } from '../../engine/context.ts'
+import type { OperationContext } from '../../engine/call/context.ts'
 import { OperationError } from '../../errors.ts'
 import { isWhole, withAlgorithm } from '../../support/hash-digits.ts'
 

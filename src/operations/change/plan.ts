@@ -1,7 +1,7 @@
 // What a change makes of each path. Several that are made together are for the files as they are before, so that chains and swaps of names work.
 import { resolve } from 'node:path'
 import { OperationError } from '../../errors.ts'
-import type { OperationContext } from '../../engine/context.ts'
+import type { OperationContext } from '../../engine/call/context.ts'
 import { requireFolder } from '../../engine/commit/parents.ts'
 import { requireAbsent } from '../../engine/commit/preconditions.ts'
 import { refuseLinkToItself } from '../../engine/files/links.ts'

@@ -1,6 +1,6 @@
 // What a change that is only tried would make of a text, whole.
 import type { Diff } from '../../../schemas/diff.ts'
-import type { OperationContext } from '../../engine/context.ts'
+import type { OperationContext } from '../../engine/call/context.ts'
 import type { DiffFormat } from '../../engine/diff/compare.ts'
 import { diffFor } from '../answer-size.ts'
 

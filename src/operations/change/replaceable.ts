@@ -1,5 +1,5 @@
 // Whether bytes may be put in the place of a version, or of nothing: size, read-only files, and files of several names.
-import type { OperationContext } from '../../engine/context.ts'
+import type { OperationContext } from '../../engine/call/context.ts'
 import { checkSize, type FileVersion } from '../../engine/files/read-file.ts'
 import { OperationError } from '../../errors.ts'
 

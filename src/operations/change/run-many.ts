@@ -2,7 +2,7 @@
 import { OperationError, toOperationError } from '../../errors.ts'
 import type { Contention } from '../../../schemas/contention.ts'
 import type { DiffFormat } from '../../engine/diff/compare.ts'
-import type { OperationContext } from '../../engine/context.ts'
+import type { OperationContext } from '../../engine/call/context.ts'
 import { StaleFileError } from '../../engine/commit/preconditions.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
 import { explainGone } from '../locking/gone-file.ts'

@@ -1,7 +1,7 @@
 // The one way to change a file: its locks, its plan, the judgement, the commit; outside the locks the answer to a change that came too late.
 import type { Contention } from '../../../schemas/contention.ts'
 import type { Committed } from '../../engine/commit/commits.ts'
-import type { OperationContext } from '../../engine/context.ts'
+import type { OperationContext } from '../../engine/call/context.ts'
 import type { DiffFormat } from '../../engine/diff/compare.ts'
 import { remember } from '../../support/remember.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'

@@ -1,7 +1,7 @@
 // A call that its caller has named: what it changes is made once, however often the call is repeated.
 import { RequestId } from '../../../schemas/common.ts'
 import { isOperationError, OperationError } from '../../errors.ts'
-import type { Caller, OperationContext } from '../../engine/context.ts'
+import type { Caller, OperationContext } from '../../engine/call/context.ts'
 import { digestOf } from '../../engine/receipts/digest.ts'
 import type { Outcome } from '../../engine/receipts/receipt.ts'
 import type { ReceiptTurn } from '../../engine/receipts/receipts.ts'

@@ -1,6 +1,6 @@
 // Says of a file that is not there who has moved or deleted it, and how it is called now, so that no agent creates it anew by mistake.
 import { OperationError } from '../../errors.ts'
-import type { OperationContext } from '../../engine/context.ts'
+import type { OperationContext } from '../../engine/call/context.ts'
 import { quoteName } from '../../engine/locks/quote.ts'
 import { shownPath } from '../../engine/notices/shown-path.ts'
 import { toModification } from '../../engine/versions/modification.ts'

@@ -1,6 +1,6 @@
 // The lease options that a lock operation asks for, within the limits of the server, and a sentence if a limit has changed one.
 import type { LockTryInput } from '../../../schemas/locks.ts'
-import type { OperationContext } from '../../engine/context.ts'
+import type { OperationContext } from '../../engine/call/context.ts'
 import type { GroupOptions } from '../../engine/leases/group-state.ts'
 
 type Reservation = Pick<LockTryInput, 'mode' | 'all_or_nothing' | 'ttl_seconds' | 'note'>

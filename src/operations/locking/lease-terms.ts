@@ -2,7 +2,7 @@
 import { OperationError } from '../../errors.ts'
 import { quoteName } from '../../engine/locks/quote.ts'
 import type { LockRequest } from '../../engine/locks/lock.ts'
-import type { OperationContext } from '../../engine/context.ts'
+import type { OperationContext } from '../../engine/call/context.ts'
 import { describeLoss } from '../../engine/leases/lost-leases.ts'
 
 /** A file that an operation is about to touch. */

@@ -2,7 +2,7 @@
 import { errorTable } from '../../../schemas/errors.ts'
 import { toOperationError, type OperationError } from '../../errors.ts'
 import type { Lease } from '../../engine/locks/lock.ts'
-import type { OperationContext } from '../../engine/context.ts'
+import type { OperationContext } from '../../engine/call/context.ts'
 import { inCanonicalOrder, type LockFile } from '../../engine/leases/lease-requests.ts'
 import { checkCount, resolveFile } from './resolve-files.ts'
 

@@ -1,7 +1,7 @@
 // The files of a lock operation: the targets of their paths, each once, in canonical order.
 import { OperationError } from '../../errors.ts'
 import { lockKey } from '../../engine/files/lock-key.ts'
-import type { OperationContext } from '../../engine/context.ts'
+import type { OperationContext } from '../../engine/call/context.ts'
 import { inCanonicalOrder, type LockFile } from '../../engine/leases/lease-requests.ts'
 
 /** @throws OperationError INVALID_REQUEST: a lease needs a holder */

@@ -1,5 +1,5 @@
 // How long a call waits in a queue.
-import type { OperationContext } from '../../engine/context.ts'
+import type { OperationContext } from '../../engine/call/context.ts'
 
 /** What is left of the requested time, within the server's maximum and what the client survives. @param asked seconds; undefined takes crud.default_timeout. @returns `inAll` with what earlier processes have waited of it */
 export function waitSeconds(

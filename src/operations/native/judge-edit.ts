@@ -1,11 +1,11 @@
 // Whether a native edit would overwrite what its session has not seen.
 import type { StringPatch } from '../../../schemas/patches.ts'
-import type { OperationContext } from '../../engine/context.ts'
+import type { OperationContext } from '../../engine/call/context.ts'
 import { isWhole } from '../../engine/diff/changed-lines.ts'
 import { countLines, splitMark } from '../../engine/diff/lines.ts'
 import type { FileVersion } from '../../engine/files/read-file.ts'
 import { decodeIfText } from '../../engine/files/text.ts'
-import type { TargetFile, UnseenChange } from '../../engine/native-turns.ts'
+import type { TargetFile, UnseenChange } from '../../engine/leases/native-turns.ts'
 import { describeAuthors, describeLines } from '../../engine/notices/notices.ts'
 import { isMadeBy, isWrittenBy } from '../../engine/versions/history.ts'
 import type { LineRange } from '../../engine/versions/line-ranges.ts'

@@ -1,9 +1,9 @@
 // A native edit from before the tool runs to its end: its files are locked, what it would overwrite is checked, what it made is recorded.
 import { isOperationError, OperationError } from '../../errors.ts'
-import type { OperationContext } from '../../engine/context.ts'
+import type { OperationContext } from '../../engine/call/context.ts'
 import type { FileVersion } from '../../engine/files/read-file.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
-import type { NativeTurn, TargetFile, UnseenChange } from '../../engine/native-turns.ts'
+import type { NativeTurn, TargetFile, UnseenChange } from '../../engine/leases/native-turns.ts'
 import { withResolvers } from '../../support/with-resolvers.ts'
 import { readVersion } from '../change/file-version.ts'
 import { withLocks } from '../locking/with-locks.ts'

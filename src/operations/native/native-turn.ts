@@ -1,6 +1,6 @@
 // A turn of native tools: which edits have been announced in it, and which of them have ended.
 import type { FileVersion } from '../../engine/files/read-file.ts'
-import type { Announcement, NativeTurn, TargetFile, UnseenChange } from '../../engine/native-turns.ts'
+import type { Announcement, NativeTurn, TargetFile, UnseenChange } from '../../engine/leases/native-turns.ts'
 import { withResolvers } from '../../support/with-resolvers.ts'
 import type { ToolEdit } from './record-made.ts'
 

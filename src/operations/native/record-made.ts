@@ -1,10 +1,10 @@
 // Records what a native tool has made of a file, with its agent.
 import { isOperationError, OperationError } from '../../errors.ts'
-import type { OperationContext } from '../../engine/context.ts'
+import type { OperationContext } from '../../engine/call/context.ts'
 import { countLines, splitMark } from '../../engine/diff/lines.ts'
 import type { FileVersion } from '../../engine/files/read-file.ts'
 import { decodeIfText } from '../../engine/files/text.ts'
-import type { TargetFile } from '../../engine/native-turns.ts'
+import type { TargetFile } from '../../engine/leases/native-turns.ts'
 import { isMadeBy, nativeEdit, probableEdit } from '../../engine/versions/history.ts'
 import { findSeenLines } from '../../engine/versions/seen-lines.ts'
 import { spanOf, type Spans } from '../../engine/versions/spans.ts'

@@ -1,6 +1,6 @@
 // Records which lines native tools have shown to a session, and of which version.
 import { OperationError } from '../../errors.ts'
-import type { OperationContext } from '../../engine/context.ts'
+import type { OperationContext } from '../../engine/call/context.ts'
 import { hashInTurns, type FileVersion } from '../../engine/files/read-file.ts'
 import { decodeIfText } from '../../engine/files/text.ts'
 import type { Shown } from '../../engine/versions/read-tracker.ts'

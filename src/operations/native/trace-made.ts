@@ -2,7 +2,7 @@
 import { diffLines, type Hunk } from '../../engine/diff/hunks.ts'
 import { carrySpans, spanOf, type Spans } from '../../engine/versions/spans.ts'
 import { draftOf, isAnnouncedAt, keysOf, linesOf, looseForm, withPatch, type Draft } from './draft.ts'
-import type { TargetFile } from '../../engine/native-turns.ts'
+import type { TargetFile } from '../../engine/leases/native-turns.ts'
 
 /** What a tool has said that it is about to change. */
 export type Announced = Pick<TargetFile, 'patches' | 'content'>

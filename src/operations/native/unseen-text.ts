@@ -1,6 +1,6 @@
 // Tells a model what others had changed in a file that it has just edited at another place.
-import type { OperationContext } from '../../engine/context.ts'
-import type { UnseenChange } from '../../engine/native-turns.ts'
+import type { OperationContext } from '../../engine/call/context.ts'
+import type { UnseenChange } from '../../engine/leases/native-turns.ts'
 import { differenceText, recordUnified } from './judge-edit.ts'
 
 export async function describeUnseen(

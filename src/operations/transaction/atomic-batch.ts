@@ -2,7 +2,7 @@
 import type { Contention } from '../../../schemas/contention.ts'
 import type { ChangeResult, TransactionChange } from '../../../schemas/transaction.ts'
 import type { DiffFormat } from '../../engine/diff/compare.ts'
-import type { OperationContext } from '../../engine/context.ts'
+import type { OperationContext } from '../../engine/call/context.ts'
 import { OperationError, toOperationError } from '../../errors.ts'
 import { remember } from '../../support/remember.ts'
 import { timestamp } from '../../support/timestamp.ts'

@@ -1,6 +1,6 @@
 // The change set of a call that makes several changes: the one that the caller has named, or one of its own.
 import { randomUUID } from 'node:crypto'
-import type { OperationContext } from '../../engine/context.ts'
+import type { OperationContext } from '../../engine/call/context.ts'
 
 export function changeSetOf(context: OperationContext, kind: string): OperationContext {
   const { agentId, changeSet } = context.caller

@@ -6,7 +6,7 @@ import { inputObject, type Static, type TObject } from '../../../schemas/typebox
 import type { ChangeResult, TransactionChange } from '../../../schemas/transaction.ts'
 import { UpdateInput } from '../../../schemas/update.ts'
 import { WriteInput } from '../../../schemas/write.ts'
-import type { OperationContext } from '../../engine/context.ts'
+import type { OperationContext } from '../../engine/call/context.ts'
 import type { DiffFormat } from '../../engine/diff/compare.ts'
 import { planAppend } from '../async-append.ts'
 import { planDelete } from '../async-delete.ts'

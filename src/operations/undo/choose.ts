@@ -1,6 +1,6 @@
 // Which changes an undo takes back.
 import type { UndoInput } from '../../../schemas/undo.ts'
-import type { OperationContext } from '../../engine/context.ts'
+import type { OperationContext } from '../../engine/call/context.ts'
 import { compilePathGlob } from '../../engine/files/glob/glob.ts'
 import { external } from '../../engine/versions/history.ts'
 import { OperationError } from '../../errors.ts'

@@ -1,7 +1,7 @@
 // Makes one transaction of what is taken back of each file: files that meet at one name are one step of it.
 import type { UndoConflict } from '../../../schemas/undo.ts'
 import { isOperationError, OperationError } from '../../errors.ts'
-import type { OperationContext } from '../../engine/context.ts'
+import type { OperationContext } from '../../engine/call/context.ts'
 import type { FileVersion } from '../../engine/files/read-file.ts'
 import type { Step } from '../../engine/commit/step.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'

@@ -1,5 +1,5 @@
 // The life of each file over its names: every change that the history knows, in order.
-import type { OperationContext } from '../../engine/context.ts'
+import type { OperationContext } from '../../engine/call/context.ts'
 import type { Version } from '../../engine/versions/version.ts'
 import { inSlices } from '../../support/slices.ts'
 

@@ -1,5 +1,5 @@
 // The diff of one file of an undo that is only tried.
-import type { OperationContext } from '../../engine/context.ts'
+import type { OperationContext } from '../../engine/call/context.ts'
 import type { DiffFormat } from '../../engine/diff/compare.ts'
 import { decodeIfText } from '../../engine/files/text.ts'
 import { previewDiff } from '../change/preview-diff.ts'

@@ -1,7 +1,7 @@
 // Takes chosen changes of one file back, newest first: three-way merges against what the file is now.
 import type { MergeConflict } from '../../../schemas/contention.ts'
 import type { UndoConflict } from '../../../schemas/undo.ts'
-import type { OperationContext } from '../../engine/context.ts'
+import type { OperationContext } from '../../engine/call/context.ts'
 import { contentHash } from '../../engine/files/read-file.ts'
 import { shownPath } from '../../engine/notices/shown-path.ts'
 import { VersionTexts } from '../change/version-texts.ts'

@@ -1,7 +1,7 @@
 // Asks the process that serves a tree for a sign of life, over the socket of its relays: it may listen nowhere else.
 import { connect } from 'node:net'
 import { readLines } from '../../support/read-lines.ts'
-import { openAddress } from '../../tree/authority/address.ts'
+import { openAddress } from '../../tree/coordinator/address.ts'
 import { createStateDirectory } from '../../tree/state/state-directory.ts'
 
 /** Less than a check of doctor may take. */

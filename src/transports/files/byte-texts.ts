@@ -1,6 +1,6 @@
 // Files as bytes, over operations that work on texts: each byte is one character of ISO 8859-1, so that no byte is lost or changed.
 import { isUtf8 } from 'node:buffer'
-import type { OperationResult } from '../../engine/context.ts'
+import type { OperationResult } from '../../engine/call/context.ts'
 import type { Nearest } from '../../engine/diff/nearest.ts'
 import { describeUnifiedFailure, type UnifiedFailure } from '../../engine/diff/unified-patch.ts'
 import { isOperationError, OperationError } from '../../errors.ts'

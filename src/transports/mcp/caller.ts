@@ -1,8 +1,8 @@
 // Who calls, by what a request of MCP and its connection say; and how its signal and its progress reach the client.
 import type { ServerContext } from '@modelcontextprotocol/server'
 import { createHash } from 'node:crypto'
-import type { CallOperation, Caller } from '../../engine/context.ts'
-import type { Report } from '../../engine/progress.ts'
+import type { CallOperation, Caller } from '../../engine/call/context.ts'
+import type { Report } from '../../support/progress.ts'
 import { readTrace } from '../../support/trace-context.ts'
 import { headerText } from '../header-text.ts'
 import { createProgress } from './progress.ts'

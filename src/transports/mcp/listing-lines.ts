@@ -1,6 +1,6 @@
 // A listing as a model gets it: one line of JSON, then a line for each entry, grouped by folder.
 import type { Entry } from '../../../schemas/list.ts'
-import type { OperationResult } from '../../engine/context.ts'
+import type { OperationResult } from '../../engine/call/context.ts'
 import { toFolderLine, toListingLine } from '../../operations/listing-line.ts'
 
 /** @param isIgnoredByDefault whether the model has not said if it wants what Git ignores */

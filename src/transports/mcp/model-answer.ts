@@ -1,6 +1,6 @@
 // What a model asks and is given: for MCP alone, an operation may fill in its input, and shorten, page or reword its result. REST and JSON-RPC never do.
 import type { Diff } from '../../../schemas/diff.ts'
-import { contentText, type OperationResult } from '../../engine/context.ts'
+import { contentText, type OperationResult } from '../../engine/call/context.ts'
 import type { KnownText } from '../../engine/versions/known-text.ts'
 import type { Config } from '../../config/config.ts'
 import { itemsThatFit } from '../../operations/answer-size.ts'

@@ -1,5 +1,5 @@
 // The members of an answer that a model needs: without what its call has said, what is usual, and what only programs read.
-import { contentText, type OperationResult } from '../../engine/context.ts'
+import { contentText, type OperationResult } from '../../engine/call/context.ts'
 import { withAlgorithm } from '../../support/hash-digits.ts'
 import { isMembers, type Members } from './members.ts'
 

@@ -1,6 +1,6 @@
 // Progress notifications of one call.
 import type { ProgressNotification } from '@modelcontextprotocol/server'
-import type { Progress, Report } from '../../engine/progress.ts'
+import type { Progress, Report } from '../../support/progress.ts'
 
 /** The protocol wants numbers that grow, also where nothing but a place in a queue changes. */
 export function createProgress(

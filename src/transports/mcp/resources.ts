@@ -2,7 +2,7 @@
 import { ProtocolError, type ListResourcesResult, type ReadResourceResult } from '@modelcontextprotocol/server'
 import { basename } from 'node:path'
 import { OperationError, toOperationError } from '../../errors.ts'
-import type { OperationResult } from '../../engine/context.ts'
+import type { OperationResult } from '../../engine/call/context.ts'
 import { envelopes } from '../../operations/definition/envelopes.ts'
 import type { TrackedFiles } from '../../engine/versions/tracked-files.ts'
 import { toPath, toUri } from './resource-uri.ts'

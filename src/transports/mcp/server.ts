@@ -2,7 +2,7 @@
 import { ProtocolError, Server, type ServerContext } from '@modelcontextprotocol/server'
 import { OperationError } from '../../errors.ts'
 import type { Config } from '../../config/config.ts'
-import type { CallOperation } from '../../engine/context.ts'
+import type { CallOperation } from '../../engine/call/context.ts'
 import type { Operation } from '../../operations/definition/define.ts'
 import { agentOperations } from '../../operations/index.ts'
 import { suggest } from '../../support/suggest.ts'

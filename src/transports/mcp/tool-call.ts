@@ -1,6 +1,6 @@
 // Calls of tools that need nothing more of the SDK: once it has answered one, calls of the same form go straight to the operation.
 import type { RequestId } from '@modelcontextprotocol/server'
-import type { Caller } from '../../engine/context.ts'
+import type { Caller } from '../../engine/call/context.ts'
 import type { Operation } from '../../operations/definition/define.ts'
 import { readTrace } from '../../support/trace-context.ts'
 import { joinPieces } from '../encode-result.ts'

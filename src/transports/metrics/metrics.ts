@@ -1,8 +1,8 @@
 // What is measured, as families of samples: read at each scrape from numbers that are there anyway.
-import type { ByteBudget } from '../../engine/byte-budget.ts'
-import type { CallCounts } from '../../engine/call-counts.ts'
-import type { ServerFacts, TreeFacts } from '../../engine/context.ts'
-import type { Counts } from '../../engine/counts.ts'
+import type { ByteBudget } from '../../engine/budget/byte-budget.ts'
+import type { CallCounts } from '../../engine/call/call-counts.ts'
+import type { ServerFacts, TreeFacts } from '../../engine/call/context.ts'
+import type { Counts } from '../../engine/activity/counts.ts'
 import type { HostFacts } from '../../tree/coordinator/host-facts.ts'
 import type { LockManager } from '../../engine/locks/lock-manager.ts'
 import { bucketSeconds, type Durations } from '../../support/durations.ts'

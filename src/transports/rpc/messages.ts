@@ -1,6 +1,6 @@
 // JSON-RPC 2.0 messages: classifies each incoming message once.
 import { OperationError } from '../../errors.ts'
-import type { OperationResult } from '../../engine/context.ts'
+import type { OperationResult } from '../../engine/call/context.ts'
 import { envelopes, type RpcError } from '../../operations/definition/envelopes.ts'
 
 export type Id = string | number | null

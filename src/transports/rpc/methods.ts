@@ -1,6 +1,6 @@
 // Operations as JSON-RPC methods (FES 3.2): answered directly, without a handshake.
 import { OperationError, toOperationError } from '../../errors.ts'
-import type { CallOperation, Caller } from '../../engine/context.ts'
+import type { CallOperation, Caller } from '../../engine/call/context.ts'
 import type { Operation } from '../../operations/definition/define.ts'
 import type { Call, Response } from './messages.ts'
 import { beginningOf } from '../../support/cut-text.ts'

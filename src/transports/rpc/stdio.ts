@@ -1,8 +1,8 @@
 // One stream for everything: plain methods are answered here, all other messages are MCP.
 import { PassThrough, pipeline, type Readable, type Writable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { ByteBudget } from '../../engine/byte-budget.ts'
-import type { OperationResult } from '../../engine/context.ts'
+import type { ByteBudget } from '../../engine/budget/byte-budget.ts'
+import type { OperationResult } from '../../engine/call/context.ts'
 import { isErrno, OperationError, toOperationError } from '../../errors.ts'
 import { createLazy, explainLoadError } from '../../support/lazy.ts'
 import { isLarge } from '../../support/encode-large.ts'

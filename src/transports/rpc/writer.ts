@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 import { toOperationError } from '../../errors.ts'
 import { encodeResult, joinPieces } from '../encode-result.ts'
-import type { OperationResult } from '../../engine/context.ts'
+import type { OperationResult } from '../../engine/call/context.ts'
 import { encodeInPieces } from '../../support/encode-large.ts'
 import { failure, type Response } from './messages.ts'
 

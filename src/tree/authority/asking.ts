@@ -1,7 +1,7 @@
 // Asks the authority of the tree, and the next one after the loss of the first: a call through a relay outlives the process that was asked.
 import { isOperationError, type OperationError } from '../../errors.ts'
-import type { Repeats } from '../../engine/context.ts'
-import type { EngineLink } from '../../engine/engine-link.ts'
+import type { Repeats } from '../../engine/call/context.ts'
+import type { EngineLink } from '../../engine/call/engine-link.ts'
 
 interface Loss {
   readonly error: OperationError

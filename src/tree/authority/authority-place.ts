@@ -4,7 +4,7 @@ import type { Coordinator } from '../coordinator/coordinator.ts'
 import { TreeConflict } from '../state/authority-lock.ts'
 import { authorityLost } from './authority-lost.ts'
 import type { AuthorityServer } from './authority-server.ts'
-import type { MeetingPoint } from './meeting-point.ts'
+import type { MeetingPoint } from '../coordinator/meeting-point.ts'
 
 interface PlaceOptions {
   readonly coordinator: Coordinator

@@ -1,7 +1,7 @@
 // A call, wherever its tree is served: with the names under which the next authority goes on with it.
 import { randomUUID } from 'node:crypto'
-import type { Caller, OperationResult } from '../../engine/context.ts'
-import type { EngineLink } from '../../engine/engine-link.ts'
+import type { Caller, OperationResult } from '../../engine/call/context.ts'
+import type { EngineLink } from '../../engine/call/engine-link.ts'
 import type { Coordinator } from '../coordinator/coordinator.ts'
 import type { Ask, Use } from './asking.ts'
 import type { HandOver } from './hand-over.ts'

@@ -1,6 +1,6 @@
 // Brings the events of the tree to the hub of this process, whichever process is the authority.
 import type { Events } from '../../engine/events/event-hub.ts'
-import type { EngineLink } from '../../engine/engine-link.ts'
+import type { EngineLink } from '../../engine/call/engine-link.ts'
 
 /** @param onError called if the events of an authority cannot be had: it has gone, and another takes over */
 export function createEventFeed(events: Events, onError: (error: unknown) => void) {

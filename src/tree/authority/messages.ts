@@ -2,8 +2,8 @@
 import type { LockListQuery } from '../../../schemas/lock-list.ts'
 import type { Member } from '../state/state-file.ts'
 import type { ErrorOnWire } from '../../errors.ts'
-import type { Caller, OperationResult } from '../../engine/context.ts'
-import type { Progress } from '../../engine/progress.ts'
+import type { Caller, OperationResult } from '../../engine/call/context.ts'
+import type { Progress } from '../../support/progress.ts'
 import type { TreeEvent } from '../../engine/events/tree-event.ts'
 
 /** Increases with every change that an older process would misunderstand. */

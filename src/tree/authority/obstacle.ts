@@ -1,5 +1,5 @@
 // What keeps this process from serving the tree: told in the log, in /health, and to callers.
-import type { Logger } from '../../engine/context.ts'
+import type { Logger } from '../../support/logger.ts'
 import { explainWalkError } from '../../engine/files/walk-error.ts'
 import { OperationError } from '../../errors.ts'
 import { messageOf } from '../../support/error-message.ts'

@@ -1,6 +1,6 @@
 // A relay whose authority has the volume at another path: paths that the authority says by itself, as this host has them.
 import { OperationError, type ErrorOnWire } from '../../errors.ts'
-import type { CarryCall, OperationResult } from '../../engine/context.ts'
+import type { CarryCall, OperationResult } from '../../engine/call/context.ts'
 import type { TreeEvent } from '../../engine/events/tree-event.ts'
 import { mapTexts } from '../../support/map-texts.ts'
 import { relocation } from '../../support/relocate.ts'

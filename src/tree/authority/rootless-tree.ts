@@ -1,5 +1,5 @@
 // The tree of a process that serves no folder.
-import type { EngineLink } from '../../engine/engine-link.ts'
+import type { EngineLink } from '../../engine/call/engine-link.ts'
 import type { Tree } from './tree.ts'
 
 /** For a process without a root: every call is refused anyway, and there is no tree to be the authority of. */

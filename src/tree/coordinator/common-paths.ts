@@ -1,7 +1,7 @@
 // Paths of calls in a form that means the same on every host of a tree, wherever it mounts the volume: relative to the first root.
 import { sep } from 'node:path'
 import { OperationError, withPath } from '../../errors.ts'
-import type { CarryCall, OperationResult } from '../../engine/context.ts'
+import type { CarryCall, OperationResult } from '../../engine/call/context.ts'
 import { mapTexts } from '../../support/map-texts.ts'
 import { fromFileUri } from '../../support/file-uri.ts'
 import { below } from '../../support/relocate.ts'

@@ -1,6 +1,6 @@
 // Who the authority of a tree is, and how the other processes reach it. `local` decides it by a lock of the system, `etcd` by an election.
 import type { HostFacts } from './host-facts.ts'
-import type { MeetingPoint } from '../authority/meeting-point.ts'
+import type { MeetingPoint } from './meeting-point.ts'
 import type { MembersLock } from '../state/members-lock.ts'
 
 export interface Coordinator {

@@ -1,5 +1,5 @@
 // Hooks that name files by another path of the first root, as a container has it: the engine gets the root's own, and answers name theirs.
-import type { CarryCall, OperationResult } from '../../engine/context.ts'
+import type { CarryCall, OperationResult } from '../../engine/call/context.ts'
 import { relocation } from '../../support/relocate.ts'
 import { mapHookAnswer, mapHookInput, nativeHook } from './hook-paths.ts'
 

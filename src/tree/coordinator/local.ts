@@ -1,7 +1,7 @@
 // One host: the lock of the system elects the authority, and frees its place however it ends. Relays reach it over a socket of this user.
 import type { Root } from '../../engine/files/roots.ts'
-import { openAddress } from '../authority/address.ts'
-import { meetAt } from '../authority/meeting-point.ts'
+import { openAddress } from './address.ts'
+import { meetAt } from './meeting-point.ts'
 import { createAuthorityLock } from '../state/authority-lock.ts'
 import { createMembersLock } from '../state/members-lock.ts'
 import { servedDirectory } from '../state/served-directory.ts'

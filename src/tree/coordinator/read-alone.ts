@@ -1,7 +1,7 @@
 // While etcd cannot say which host serves the tree: files are read from the disk all the same, and the answer says so.
 import type { Notice } from '../../../schemas/notices.ts'
 import { isOperationError } from '../../errors.ts'
-import type { CarryCall, OperationResult } from '../../engine/context.ts'
+import type { CarryCall, OperationResult } from '../../engine/call/context.ts'
 import { timestamp } from '../../support/timestamp.ts'
 
 /** In the details of the error that no host serves the tree. */

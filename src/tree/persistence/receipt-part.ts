@@ -1,6 +1,6 @@
 // The receipts of named changes: with them, and the disk, the next authority knows which changes the one before it has made.
 import { randomUUID } from 'node:crypto'
-import type { Logger } from '../../engine/context.ts'
+import type { Logger } from '../../support/logger.ts'
 import type { Commits } from '../../engine/commit/commits.ts'
 import type { FileStore } from '../../engine/files/file-store.ts'
 import { judge, type Intent } from '../../engine/commit/intent.ts'

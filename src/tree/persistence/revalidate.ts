@@ -1,7 +1,7 @@
 // After a restart: compares the files with what the last process saw. A file that differs was changed from outside.
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises'
 import { external } from '../../engine/versions/history.ts'
-import type { Logger } from '../../engine/context.ts'
+import type { Logger } from '../../support/logger.ts'
 import { examine, type ExamineParts } from '../../engine/watcher/examine.ts'
 
 interface Parts extends ExamineParts {

@@ -1,6 +1,6 @@
 // The state of a tree on disk: read when this process becomes its authority, written while it is.
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Logger } from '../../engine/context.ts'
+import type { Logger } from '../../support/logger.ts'
 import { createJournal, type JournalOptions, type Opened, type SetAside } from './journal.ts'
 import type { KeptBases } from './kept-bases.ts'
 import { gatherRecords } from './gathered-records.ts'

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
 import type { AuthorityServer } from '../../../src/tree/authority/authority-server.ts'
 import { createMembership } from '../../../src/tree/authority/membership.ts'
-import type { EngineLink } from '../../../src/engine/engine-link.ts'
+import type { EngineLink } from '../../../src/engine/call/engine-link.ts'
 import type { Coordinator } from '../../../src/tree/coordinator/coordinator.ts'
 import { withResolvers } from '../../../src/support/with-resolvers.ts'
 

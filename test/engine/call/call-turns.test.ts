@@ -1,8 +1,8 @@
 // A server that never rests still takes new connections: none waits while those before it are answered again and again.
 import t from 'tap'
-import { openRaw, postHead } from '../fixtures/raw-http.ts'
-import { startOneProgram } from '../fixtures/server.ts'
-import { makeTree } from '../fixtures/tree.ts'
+import { openRaw, postHead } from '../../fixtures/raw-http.ts'
+import { startOneProgram } from '../../fixtures/server.ts'
+import { makeTree } from '../../fixtures/tree.ts'
 
 // Fewer than the system lets wait to be accepted.
 const connectionCount = 400

@@ -1,6 +1,6 @@
 // Bounds the bytes that calls work on at once: files read, texts made of them, answers not yet taken. Beyond it calls wait for their turn.
 import type { Writable } from 'node:stream'
-import { cancellationOf, OperationError } from '../errors.ts'
+import { cancellationOf, OperationError } from '../../errors.ts'
 
 export interface WorkBudgetOptions {
   /** Bytes that one kind of work may take, whatever requests take. */

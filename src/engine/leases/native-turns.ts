@@ -1,7 +1,7 @@
 // The native tools that are changing files right now: each has its files locked until its harness reports the end, or its time is over.
 import { LRUCache } from 'lru-cache'
-import type { StringPatch } from '../../schemas/patches.ts'
-import type { FileVersion } from './files/read-file.ts'
+import type { StringPatch } from '../../../schemas/patches.ts'
+import type { FileVersion } from '../files/read-file.ts'
 
 /** One file that a native tool is about to change. */
 export interface TargetFile {

@@ -1,9 +1,9 @@
 // What transports and relays need from the engine of a tree, in this process or another.
-import type { Activity } from '../../schemas/activity.ts'
-import type { LockList, LockListQuery } from '../../schemas/lock-list.ts'
+import type { Activity } from '../../../schemas/activity.ts'
+import type { LockList, LockListQuery } from '../../../schemas/lock-list.ts'
 import type { CarryCall } from './context.ts'
-import type { EventListener } from './events/tree-event.ts'
-import type { TrackedFiles } from './versions/tracked-files.ts'
+import type { EventListener } from '../events/tree-event.ts'
+import type { TrackedFiles } from '../versions/tracked-files.ts'
 
 export interface EngineLink {
   readonly call: CarryCall

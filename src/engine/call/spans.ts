@@ -1,7 +1,7 @@
 // A span of OpenTelemetry for each call of the clients of this process.
 import type * as OpenTelemetry from '@opentelemetry/api'
-import { toOperationError } from '../errors.ts'
-import type { TraceContext } from '../support/trace-context.ts'
+import { toOperationError } from '../../errors.ts'
+import type { TraceContext } from '../../support/trace-context.ts'
 import type { CarryCall } from './context.ts'
 
 /** Names of attributes, without names of files or agents. */

@@ -1,6 +1,6 @@
 // What has happened since the start, in plain numbers: names of files and agents are not among them.
-import { Durations } from '../support/durations.ts'
-import type { LeaseEnd } from './locks/lock.ts'
+import { Durations } from '../../support/durations.ts'
+import type { LeaseEnd } from '../locks/lock.ts'
 
 /** Why a lease ended without a release. */
 type LeaseLoss = LeaseEnd['cause']

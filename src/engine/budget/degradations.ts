@@ -1,5 +1,5 @@
 // What does not work while the service goes on without it, for /health and the log.
-import type { Logger } from './context.ts'
+import type { Logger } from '../../support/logger.ts'
 
 export interface Degradation {
   /** Such as `watcher`. */

@@ -1,24 +1,25 @@
 // What an operation gets besides its input. It knows no transport.
-import type { ByteBudget } from './byte-budget.ts'
-import type { Differ } from './diff/differ.ts'
-import type { Bases } from './versions/bases.ts'
-import type { History } from './versions/history.ts'
-import type { KnownText } from './versions/known-text.ts'
-import type { TraceContext } from '../support/trace-context.ts'
-import type { Commits } from './commit/commits.ts'
-import type { FileStore } from './files/file-store.ts'
-import type { LockManager } from './locks/lock-manager.ts'
-import type { Config } from '../../schemas/config.ts'
-import type { ActivityLog } from './activity.ts'
-import type { Counts } from './counts.ts'
-import type { Events } from './events/event-hub.ts'
-import type { NativeTurns } from './native-turns.ts'
-import type { Report } from './progress.ts'
-import type { LostLeases } from './leases/lost-leases.ts'
-import type { Tickets } from './leases/tickets.ts'
-import type { CallWork } from './work-budget.ts'
-import type { ReadTracker } from './versions/read-tracker.ts'
-import type { Receipts, ReceiptTurn } from './receipts/receipts.ts'
+import type { ByteBudget } from '../budget/byte-budget.ts'
+import type { Differ } from '../diff/differ.ts'
+import type { Bases } from '../versions/bases.ts'
+import type { History } from '../versions/history.ts'
+import type { KnownText } from '../versions/known-text.ts'
+import type { Logger } from '../../support/logger.ts'
+import type { TraceContext } from '../../support/trace-context.ts'
+import type { Commits } from '../commit/commits.ts'
+import type { FileStore } from '../files/file-store.ts'
+import type { LockManager } from '../locks/lock-manager.ts'
+import type { Config } from '../../../schemas/config.ts'
+import type { ActivityLog } from '../activity/activity.ts'
+import type { Counts } from '../activity/counts.ts'
+import type { Events } from '../events/event-hub.ts'
+import type { NativeTurns } from '../leases/native-turns.ts'
+import type { Report } from '../../support/progress.ts'
+import type { LostLeases } from '../leases/lost-leases.ts'
+import type { Tickets } from '../leases/tickets.ts'
+import type { CallWork } from '../budget/work-budget.ts'
+import type { ReadTracker } from '../versions/read-tracker.ts'
+import type { Receipts, ReceiptTurn } from '../receipts/receipts.ts'
 
 /** The caller, as the transport knows it. */
 export interface Caller {
@@ -53,16 +54,6 @@ export interface Caller {
   readonly callId?: string | undefined
   /** Names the journal of the authority that was asked before, and was lost: it may have carried the request out. */
   readonly repeats?: string | undefined
-}
-
-/** The part of a pino logger that operations use. Paths, hashes and metadata only, never content. */
-export interface Logger {
-  debug(fields: object, message: string): void
-  info(fields: object, message: string): void
-  warn(fields: object, message: string): void
-  error(fields: object, message: string): void
-  /** The same, with these fields in every line. */
-  child(fields: object): Logger
 }
 
 /** The parts of one engine, made once per process. */

@@ -1,7 +1,7 @@
 // Who called lately, and at which files agents met: bounded, in memory alone, without any content.
-import type { Activity } from '../../schemas/activity.ts'
-import { timestamp } from '../support/timestamp.ts'
-import { shortened } from '../support/cut-text.ts'
+import type { Activity } from '../../../schemas/activity.ts'
+import { timestamp } from '../../support/timestamp.ts'
+import { shortened } from '../../support/cut-text.ts'
 
 export interface ActivityLimits {
   /** Agents that are remembered; those not seen for longest are forgotten first. */

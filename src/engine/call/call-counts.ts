@@ -1,6 +1,6 @@
 // Counts the calls of the clients of this process: by operation, transport and outcome, and how long they took.
-import { OperationError } from '../errors.ts'
-import { Durations } from '../support/durations.ts'
+import { OperationError } from '../../errors.ts'
+import { Durations } from '../../support/durations.ts'
 import type { CarryCall, Caller } from './context.ts'
 
 type Outcomes = Map<string, number>

@@ -1,8 +1,9 @@
 // The context of one call: what is its own, over the engine that all calls share.
-import type { Config } from '../../schemas/config.ts'
-import type { AnswerRoom, Caller, Engine, Logger, OperationContext, OwnParts } from './context.ts'
-import type { ReceiptTurn } from './receipts/receipts.ts'
-import { CallWork } from './work-budget.ts'
+import type { Config } from '../../../schemas/config.ts'
+import type { AnswerRoom, Caller, Engine, OperationContext, OwnParts } from './context.ts'
+import type { Logger } from '../../support/logger.ts'
+import type { ReceiptTurn } from '../receipts/receipts.ts'
+import { CallWork } from '../budget/work-budget.ts'
 
 type SharedParts = Omit<Engine, 'config'> & { readonly log: Logger }
 

@@ -1,5 +1,5 @@
 // Bounds the bytes that this process holds at once for its clients, over all transports: beyond it requests are refused, and work waits.
-import { OperationError } from '../errors.ts'
+import { OperationError } from '../../errors.ts'
 import { createWorkBudget } from './work-budget.ts'
 
 /** The bytes of one request that is still arriving. */

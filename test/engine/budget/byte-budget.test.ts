@@ -1,8 +1,8 @@
 // The bytes that calls work on: a call that finds no room waits for its turn, and none waits for ever.
 import { PassThrough } from 'node:stream'
 import t from 'tap'
-import { createByteBudget } from '../../src/engine/byte-budget.ts'
-import { CallWork } from '../../src/engine/work-budget.ts'
+import { createByteBudget } from '../../../src/engine/budget/byte-budget.ts'
+import { CallWork } from '../../../src/engine/budget/work-budget.ts'
 
 const megabyte = 1_048_576
 
