@@ -171,7 +171,7 @@ export function createMembership(options: MembershipOptions) {
       const direct = await connectFirst(target.targets, options)
       const connected = atOwnMount(direct, spellings)
       // What its authority has kept names files by paths that mean nothing here: it is for a process there to take over.
-      if (!coordinator.isLeased && connected !== direct) [theirPath] = direct.roots
+      theirPath = coordinator.isLeased || connected === direct ? undefined : direct.roots[0]
       members.join()
       onRelay(connected)
       relay = connected

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
 import { runCommand } from '../../fixtures/commands.ts'
-import { call, httpOn, post } from '../../fixtures/processes.ts'
+import { call, httpOn, post, stdioOn } from '../../fixtures/processes.ts'
 import { patient, runHook } from '../../fixtures/run-hook.ts'
 import { programPath } from '../../fixtures/server.ts'
 import { startStdio } from '../../fixtures/stdio.ts'
@@ -189,4 +189,22 @@ t.test('a path that would mean two places is refused at the start', async (t) =>
     const { code, stderr } = await runCommand([...dirs, '--known-as', wrong])
     t.match({ code, stderr }, { code: 1, stderr: `tree.known_as has ${wrong}, which overlaps the root ` })
   }
+})
+
+t.test('a process takes over again once it has followed one with its own path', { skip }, async (t) => {
+  const tree = makeTree(t, { 'a.txt': 'one\n' })
+  const at = makeTree(t)
+  const server = relayOf(t, tree, at, '--known-as', tree.root)
+  const read = { path: tree.path('a.txt') }
+  await call(server, 'async_read', { path: 'a.txt' })
+  const environment = { ASYNC_CRUD_MCP_DAEMON__AUTHORITY_TIMEOUT_SECONDS: '1' }
+  const outside = startStdio(t, ['--transport', 'stdio', '--dir', tree.root], { environment })
+  t.match(await call(outside, 'async_read', read), { content: 'one\n' })
+  await server.end()
+  t.match(await call(outside, 'async_read', read), { error_code: 'OVERLOADED', message: /start this one anew/ })
+  const next = stdioOn(t, tree)
+  t.match(await call(next, 'lock_try', { filepaths: ['a.txt'], agent_id: 'ann' }), { all_acquired: true })
+  t.match(await call(outside, 'async_read', read), { content: 'one\n' })
+  await next.end('SIGKILL')
+  t.match(await call(outside, 'async_read', read), { content: 'one\n' }, 'it serves the tree itself')
 })
