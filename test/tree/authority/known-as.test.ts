@@ -5,10 +5,11 @@ import { text } from 'node:stream/consumers'
 import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
 import { runCommand } from '../../fixtures/commands.ts'
+import type { Answer } from '../../fixtures/clients.ts'
 import { call, httpOn, post, stdioOn } from '../../fixtures/processes.ts'
 import { patient, runHook } from '../../fixtures/run-hook.ts'
 import { programPath } from '../../fixtures/server.ts'
-import { startStdio } from '../../fixtures/stdio.ts'
+import { startStdio, type StdioProgram } from '../../fixtures/stdio.ts'
 import { makeTree, type Tree } from '../../fixtures/tree.ts'
 
 /** Folders, processes and addresses of its own, as in a container; where the host has the tree, there is an empty folder. */
@@ -20,12 +21,21 @@ const [unshare, ...words] = [...inside(probe.path('one'), probe.path('two')), 't
 const skip =
   spawnSync(unshare, words).status !== 0 && 'needs unshare -rmpnf --mount-proc (util-linux, and user namespaces)'
 
+/** For a process whose calls are to be refused, while no process serves the tree. */
+const impatient = { ASYNC_CRUD_MCP_DAEMON__AUTHORITY_TIMEOUT_SECONDS: '1' }
+
 /** Over stdio, of a client in the container. */
-const relayOf = (owner: Test, tree: Tree, at: Tree, ...args: string[]) =>
+const relayOf = (owner: Test, tree: Tree, at: Tree, args: string[] = [], environment: Record<string, string> = {}) =>
   startStdio(owner, ['--transport', 'stdio', '--dir', at.root, ...args], {
-    environment: { ASYNC_CRUD_MCP_DAEMON__AUTHORITY_TIMEOUT_SECONDS: '1' },
+    environment,
     through: inside(tree.root, at.root)
   })
+
+/** Calls again while no process serves the tree: a busy machine needs longer for the next one than an impatient process waits. */
+async function callOnceServed(program: StdioProgram, name: string, input: object): Promise<Answer> {
+  const answer = await call(program, name, input)
+  return answer['error_code'] === 'OVERLOADED' ? callOnceServed(program, name, input) : answer
+}
 
 /** What Claude Code in the container has its hook say. */
 async function hookIn(tree: Tree, at: Tree, session: string, event: string, fields: object = {}, program = 'hook') {
@@ -90,9 +100,9 @@ t.test('a relay in a container names files by its own paths, and does not take o
   const tree = makeTree(t, { 'a.txt': 'one\n' })
   const at = makeTree(t)
   const server = await httpOn(t, tree, '--known-as', at.root)
-  const relay = relayOf(t, tree, at)
+  const relay = relayOf(t, tree, at, [], impatient)
   const path = at.path('a.txt')
-  t.match(await call(relay, 'lock_try', { filepaths: [path], agent_id: 'ann' }), {
+  t.match(await callOnceServed(relay, 'lock_try', { filepaths: [path], agent_id: 'ann' }), {
     all_acquired: true,
     results: [{ filepath: path }]
   })
@@ -104,14 +114,13 @@ t.test('a relay in a container names files by its own paths, and does not take o
   t.equal(tree.read('a.txt'), 'one\ntwo\n')
   t.match(await call(relay, 'async_read', { path: at.path('none') }), { message: new RegExp(at.path('none')) })
   server.process.kill('SIGKILL')
-  const late = call(relay, 'async_read', { path, timeout: 1 })
-  t.match(await late, {
+  t.match(await call(relay, 'async_read', { path }), {
     error_code: 'OVERLOADED',
     message: /serves this tree as .* at another path.*Start the server of .* again/
   })
   const next = await httpOn(t, tree, '--known-as', at.root)
   t.match(await post(next.url, 'lock_try', { filepaths: ['a.txt'], agent_id: 'bob' }), { all_acquired: false })
-  t.match(await call(relay, 'async_append', { path, content: 'three\n', agent_id: 'ann' }), { status: 'ok' })
+  t.match(await callOnceServed(relay, 'async_append', { path, content: 'three\n', agent_id: 'ann' }), { status: 'ok' })
   t.equal(tree.read('a.txt'), 'one\ntwo\nthree\n')
 })
 
@@ -145,7 +154,7 @@ t.test('the folder that a client in a container offers is the tree of the server
 t.test('a hook outside finds the server in a container', { skip }, async (t) => {
   const tree = makeTree(t, { 'a.txt': 'one\n' })
   const at = makeTree(t)
-  const server = relayOf(t, tree, at, '--known-as', tree.root)
+  const server = relayOf(t, tree, at, ['--known-as', tree.root])
   t.match(await call(server, 'lock_try', { filepaths: ['a.txt'], agent_id: 'bob' }), { all_acquired: true })
   const event = { session_id: 'ann', cwd: tree.root, hook_event_name: 'PreToolUse' }
   const input = { ...event, ...edit(tree.path('a.txt'), 'one', '1') }
@@ -162,7 +171,7 @@ t.test(
     const tree = makeTree(t, { 'a.txt': 'one\n' })
     const at = makeTree(t)
     await httpOn(t, tree)
-    const named = relayOf(t, tree, at, '--known-as', tree.root)
+    const named = relayOf(t, tree, at, ['--known-as', tree.root])
     t.match(await call(named, 'async_read', { path: at.path('a.txt') }), { content: 'one\n' })
     const other = relayOf(t, tree, at)
     t.match(await call(other, 'async_read', { path: 'a.txt' }), { message: new RegExp(`--known-as ${at.root}`) })
@@ -194,17 +203,16 @@ t.test('a path that would mean two places is refused at the start', async (t) =>
 t.test('a process takes over again once it has followed one with its own path', { skip }, async (t) => {
   const tree = makeTree(t, { 'a.txt': 'one\n' })
   const at = makeTree(t)
-  const server = relayOf(t, tree, at, '--known-as', tree.root)
+  const server = relayOf(t, tree, at, ['--known-as', tree.root])
   const read = { path: tree.path('a.txt') }
   await call(server, 'async_read', { path: 'a.txt' })
-  const environment = { ASYNC_CRUD_MCP_DAEMON__AUTHORITY_TIMEOUT_SECONDS: '1' }
-  const outside = startStdio(t, ['--transport', 'stdio', '--dir', tree.root], { environment })
-  t.match(await call(outside, 'async_read', read), { content: 'one\n' })
+  const outside = startStdio(t, ['--transport', 'stdio', '--dir', tree.root], { environment: impatient })
+  t.match(await callOnceServed(outside, 'async_read', read), { content: 'one\n' })
   await server.end()
   t.match(await call(outside, 'async_read', read), { error_code: 'OVERLOADED', message: /start this one anew/ })
   const next = stdioOn(t, tree)
   t.match(await call(next, 'lock_try', { filepaths: ['a.txt'], agent_id: 'ann' }), { all_acquired: true })
-  t.match(await call(outside, 'async_read', read), { content: 'one\n' })
+  t.match(await callOnceServed(outside, 'async_read', read), { content: 'one\n' })
   await next.end('SIGKILL')
-  t.match(await call(outside, 'async_read', read), { content: 'one\n' }, 'it serves the tree itself')
+  t.match(await callOnceServed(outside, 'async_read', read), { content: 'one\n' }, 'it serves the tree itself')
 })
