@@ -162,7 +162,7 @@ async function startServer(root, report) {
   for (const name of names) await app.call('async_read', { path: name }, call)
   await delay(1000)
   // A change in bulk is known file by file, and reported once.
-  app.history.onChange(({ path, isBulk }) => report(path, isBulk ? 0 : 1))
+  app.history.onEntry(({ steps, isBulk }) => report(steps[0].path, isBulk ? 0 : 1))
   app.watcher.onBulk(() => report())
 }
 

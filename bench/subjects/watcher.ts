@@ -182,7 +182,7 @@ function untilKnown({ history, watcher }: FastifyInstance): Promise<Outcome> {
   let knownAt = 0
   let messages = 0
   return new Promise((resolve) => {
-    history.onChange(({ path, isBulk }) => {
+    history.onEntry(({ steps: [{ path }], isBulk }) => {
       messages += isBulk ? 0 : 1
       if (changed.size < files && changed.add(path).size === files) knownAt = performance.now()
     })

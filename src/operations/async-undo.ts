@@ -3,6 +3,7 @@ import { contract } from '../../schemas/contract.ts'
 import type { UndoInput, UndoOutput } from '../../schemas/undo.ts'
 import type { OperationContext } from '../engine/call/context.ts'
 import { shownPath } from '../engine/notices/shown-path.ts'
+import { nothing } from '../engine/versions/history.ts'
 import { OperationError } from '../errors.ts'
 import { remember } from '../support/remember.ts'
 import { timestamp } from '../support/timestamp.ts'
@@ -54,7 +55,7 @@ async function attempt(input: UndoInput, context: OperationContext, paths: reado
   const targets = [...reachable].map((path) => ({ path, mode: 'exclusive', reach: 'entry' }) as const)
   const options = { operation: 'async_undo', timeout: input.timeout }
   const outcome = await withLocks(context, targets, options, async (places, lock) => {
-    for (const path of paths) if (!reachable.has(path)) context.history.recordGone(path)
+    for (const path of paths) if (!reachable.has(path)) context.history.observe(path, nothing)
     const composer = await composeChanges(context, new Map(places.map((place) => [place.path, place])))
     const taken = await plan(input, context)
     const locked = new Set(paths)

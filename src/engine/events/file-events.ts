@@ -4,8 +4,8 @@ import type { NewEvent } from './event-hub.ts'
 
 /** Skips changes that are part of very many: they are reported together elsewhere. @returns ends it */
 export function followHistory(history: History, publish: (event: NewEvent) => void): () => void {
-  return history.onChange((change) => {
-    if (!change.isBulk) publish(toFileChanged(change))
+  return history.onEntry(({ isBulk, steps }) => {
+    if (!isBulk) for (const step of steps) publish(toFileChanged(step))
   })
 }
 

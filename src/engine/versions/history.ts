@@ -1,29 +1,45 @@
-// The known versions of each file, and the author of each.
+// The log of the tree: each change with its author and its steps, by the files that it has changed.
 import type { FileIdentity } from '../files/identity.ts'
 import { rememberVersions, type HistoryBounds, type TrackedFile } from './remembered-versions.ts'
 import { createSharedStrings } from './shared-strings.ts'
 import { compact, isSomethingThere, type Author, type Entry, type Version, type Was } from './version.ts'
 
-/** What every listener gets. */
-export interface VersionChange extends Version {
+/** What a change has made at one path. */
+export interface MadeStep {
   /** Canonical. */
   readonly path: string
-  /** Null if the file was not there; undefined if that is not known. */
-  readonly previousHash: string | null | undefined
-  /** True for one of very many changes that were noticed together: agents and clients get one report of them all. */
-  readonly isBulk: boolean
-}
-
-interface RecordOptions {
-  /** Undefined if no operation of the server made the version. */
-  readonly author?: Author
+  readonly now: Now
   readonly renamedFrom?: string | undefined
   readonly renamedTo?: string | undefined
   /** See `Version.restores`. */
   readonly restores?: number | undefined
   /** What the change has removed or replaced, if that was no version. */
   readonly over?: Entry | undefined
-  readonly isBulk?: boolean
+}
+
+/** What is at a path. */
+export type Now =
+  | { readonly kind: 'file'; readonly hash: string; readonly identity: FileIdentity }
+  | { readonly kind: 'entry'; readonly entry: Entry }
+  | { readonly kind: 'none' }
+
+export const nothing: Now = { kind: 'none' }
+
+/** A version as a step of its change. */
+export interface VersionChange extends Version {
+  /** Canonical. */
+  readonly path: string
+  /** Null if the file was not there; undefined if that is not known. */
+  readonly previousHash: string | null | undefined
+}
+
+/** One change of the tree. */
+export interface LogEntry extends Author {
+  /** `seq` of its first step; those of the others follow it. */
+  readonly number: number
+  /** True for one of very many changes that were noticed together: agents and clients get one report of them all. */
+  readonly isBulk: boolean
+  readonly steps: readonly [VersionChange, ...VersionChange[]]
 }
 
 /** A file's history, as it outlives the process. */
@@ -58,58 +74,70 @@ export function isWrittenBy(version: Author & { readonly renamedFrom?: string | 
 export function createHistory(bounds: HistoryBounds) {
   const { now = Date.now } = bounds
   const files = rememberVersions(bounds)
-  const changeListeners = new Set<(change: VersionChange) => void>()
+  const listeners = new Set<(entry: LogEntry) => void>()
   const shareName = createSharedStrings()
   let seq = 0
 
-  function add(path: string, tracked: TrackedFile, made: Omit<Version, 'seq'>, isBulk = false): void {
-    const previous = tracked.versions.at(-1)
-    const { text: agentId, ownLength } = shareName(made.agentId)
-    seq += 1
-    const version = compact({ ...made, agentId, seq })
-    files.append(tracked, version, ownLength)
-    if (version.isFirstSight) return
-    const change = { ...version, path, previousHash: previous?.hash, isBulk }
-    for (const listener of changeListeners) listener(change)
-  }
-
-  /** Records the version at this path. Without an author a hash other than the last one is an external change. */
-  function record(
-    path: string,
-    hash: string,
-    identity: FileIdentity,
-    { author, isBulk, ...facts }: RecordOptions = {}
-  ): void {
+  /** @param author of an observation undefined. @returns undefined if nothing has changed, or nothing was known before */
+  function add(step: MadeStep, author: Author | undefined, number: number | undefined): VersionChange | undefined {
+    const { path, now: there } = step
     const known = files.use(path)
-    const last = known?.versions.at(-1)
-    const isFirstSight = known === undefined && author === undefined
+    // What another program makes of a path that was never looked at is nothing to tell, unless it is a file: then it is known from now on.
+    if (known === undefined && author === undefined && there.kind !== 'file') return undefined
+    const identity = there.kind === 'file' ? there.identity : undefined
     const tracked = known ?? files.begin(path, identity)
-    const told = factsOf(tracked, author, facts)
+    const previous = tracked.versions.at(-1)
+    const facts = there.kind === 'none' ? factsOfEnd(tracked, step) : factsOfArrival(tracked, author, step)
     tracked.identity = identity
-    tracked.mode = identity.mode
-    if (author === undefined && last?.hash === hash) return
-    const at = author === undefined && !isFirstSight ? timeOfChange(identity, last) : now()
-    add(path, tracked, { hash, at, ...(author ?? external), isFirstSight, ...told }, isBulk)
+    if (identity !== undefined) tracked.mode = identity.mode
+    if (!isNews(step, previous, author)) return undefined
+    const isFirstSight = known === undefined && author === undefined
+    const { agentId, ...made } = author ?? external
+    const shared = shareName(agentId)
+    seq += 1
+    const version = compact({
+      hash: there.kind === 'file' ? there.hash : null,
+      at: identity !== undefined && author === undefined && !isFirstSight ? timeOfChange(identity, previous) : now(),
+      agentId: shared.text,
+      ...made,
+      isFirstSight,
+      seq,
+      ...(number !== undefined && { entry: number }),
+      ...(there.kind === 'entry' && (there.entry === 'unread' ? { isUnread: true as const } : there.entry)),
+      ...facts
+    })
+    files.append(tracked, version, shared.ownLength)
+    return isFirstSight ? undefined : { ...version, path, previousHash: previous?.hash }
   }
 
-  /** Records that a link is at this path, or a file whose bytes were not read. Without an author only of a path that is known, and only news. */
-  function recordEntry(path: string, entry: Entry, { author, isBulk, ...facts }: RecordOptions = {}): void {
-    const known = files.use(path)
-    const is = entry === 'unread' ? { isUnread: true as const } : entry
-    const last = known?.versions.at(-1)
-    const isKnown = entry === 'unread' ? last?.isUnread === true : last?.link === entry.link
-    if (author === undefined && (known === undefined || isKnown)) return
-    const tracked = known ?? files.begin(path)
-    const told = factsOf(tracked, author, facts)
-    tracked.identity = undefined
-    add(path, tracked, { hash: null, at: now(), ...(author ?? external), isFirstSight: false, ...is, ...told }, isBulk)
+  function tell([first, ...others]: readonly VersionChange[], author: Author, isBulk: boolean): void {
+    if (first === undefined) return
+    const entry: LogEntry = { ...author, number: first.seq, isBulk, steps: [first, ...others] }
+    for (const listener of listeners) listener(entry)
+  }
+
+  /** Adds a change to the log. */
+  function append(author: Author, steps: readonly MadeStep[]): void {
+    const number = steps.length > 1 ? seq + 1 : undefined
+    const made = steps.map((step) => add(step, author, number))
+    tell(
+      made.filter((change) => change !== undefined),
+      author,
+      false
+    )
+  }
+
+  /** Notes what is at a path: if it is not what was known to be there, another program has made it. */
+  function observe(path: string, there: Now, isBulk = false): void {
+    const change = add({ path, now: there }, undefined, undefined)
+    if (change !== undefined) tell([change], external, isBulk)
   }
 
   /** What else is known of a version that comes to a path. */
-  function factsOf(
+  function factsOfArrival(
     tracked: TrackedFile,
     author: Author | undefined,
-    { renamedFrom, restores, over }: RecordOptions
+    { renamedFrom, restores, over }: MadeStep
   ): Pick<Version, 'renamedFrom' | 'restores' | 'was' | 'isCreated'> {
     const last = tracked.versions.at(-1)
     const isCreated = over === undefined && (last === undefined ? author !== undefined : !isSomethingThere(last))
@@ -128,33 +156,9 @@ export function createHistory(bounds: HistoryBounds) {
     return Math.max(Math.min(Number(mtimeNs / 1_000_000n), now()), last?.at ?? 0)
   }
 
-  /** Records that no file is at this path any more. Without an author it is an external change. */
-  function recordGone(path: string, { author = external, renamedTo, over, isBulk }: RecordOptions = {}): void {
-    const known = files.use(path)
-    // What another program removes of a file that was never looked at is nothing to tell.
-    if (known === undefined && author === external) return
-    const tracked = known ?? files.begin(path)
-    tracked.identity = undefined
-    const last = tracked.versions.at(-1)
-    if (over === undefined && last !== undefined && !isSomethingThere(last)) return
-    const was = wasBefore(tracked, over)
-    const made = {
-      hash: null,
-      at: now(),
-      ...author,
-      isFirstSight: false,
-      ...(renamedTo !== undefined && { renamedTo }),
-      ...(was !== undefined && { was })
-    }
-    add(path, tracked, made, isBulk)
-  }
-
   return {
-    record,
-    recordEntry,
-    recordGone,
-    /** A number for the versions of one transaction. */
-    nextGroup: (): number => seq + 1,
+    append,
+    observe,
     /** Milliseconds since the epoch; versions made before it are not all known. Undefined if none has been dropped. */
     get forgottenAt(): number | undefined {
       return files.forgottenAt
@@ -209,9 +213,9 @@ export function createHistory(bounds: HistoryBounds) {
     /** The same path, as the records here have it. */
     sharedPath: (path: string): string => files.peek(path)?.path ?? path,
     /** Reports every change from now on, external ones included. @returns removes the listener */
-    onChange(listener: (change: VersionChange) => void): () => void {
-      changeListeners.add(listener)
-      return () => changeListeners.delete(listener)
+    onEntry(listener: (entry: LogEntry) => void): () => void {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
     },
     /** Reports every path whose history begins. @returns removes the listener */
     onTrack: files.onTrack,
@@ -240,6 +244,19 @@ export function createHistory(bounds: HistoryBounds) {
       files.replace(tracked, [...earlier, ...own])
     }
   }
+}
+
+/** What is known of a file that leaves a path. */
+function factsOfEnd(tracked: TrackedFile, { renamedTo, over }: MadeStep): Pick<Version, 'renamedTo' | 'was'> {
+  const was = wasBefore(tracked, over)
+  return { ...(renamedTo !== undefined && { renamedTo }), ...(was !== undefined && { was }) }
+}
+
+function isNews({ now, over }: MadeStep, last: Version | undefined, author: Author | undefined): boolean {
+  if (now.kind === 'none') return over !== undefined || last === undefined || isSomethingThere(last)
+  if (author !== undefined) return true
+  if (now.kind === 'file') return last?.hash !== now.hash
+  return now.entry === 'unread' ? last?.isUnread !== true : last?.link !== now.entry.link
 }
 
 /** @param over what is there, if it is no version */

@@ -27,7 +27,7 @@ export function beginObservation(path: string, { bases, history }: Omit<Observat
     isSound: true,
     record(version, isBulk = false) {
       bases.keep(version.hash, version.bytes)
-      if (isLatest() || isStillThere(path, version)) history.record(path, version.hash, version.identity, { isBulk })
+      if (isLatest() || isStillThere(path, version)) history.observe(path, { kind: 'file', ...version }, isBulk)
     }
   }
 }
@@ -43,7 +43,7 @@ export function beginGlance(path: string, { bases, history, locks }: Observation
     },
     record(version, isBulk = false) {
       bases.keep(version.hash, version.bytes)
-      if (this.isSound) history.record(path, version.hash, version.identity, { isBulk })
+      if (this.isSound) history.observe(path, { kind: 'file', ...version }, isBulk)
     }
   }
 }

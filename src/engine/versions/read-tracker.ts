@@ -42,11 +42,13 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
   const byPath = new Map<string, Set<AgentView>>()
   const unreported = createUnreportedViews()
   const listeners = new Set<(view: AgentView) => void>()
-  history.onChange(note)
+  history.onEntry(({ isBulk, steps }) => {
+    for (const step of steps) note(step, isBulk)
+  })
   history.onTrack(noteNewHistory)
 
-  function note(change: VersionChange): void {
-    const { path, hash, previousHash = null, isBulk, seq } = change
+  function note(change: VersionChange, isBulk: boolean): void {
+    const { path, hash, previousHash = null, seq } = change
     for (const view of byPath.get(path) ?? []) {
       if (!isMadeBy(change, view.agentId)) {
         unreported.add(view, isBulk)

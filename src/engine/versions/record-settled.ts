@@ -1,4 +1,4 @@
-// The versions of a transaction that a killed process has begun and the next one has finished.
+// The log entry of a transaction that a killed process has begun and the next one has finished.
 import { OperationError } from '../../errors.ts'
 import type { FileStore } from '../files/file-store.ts'
 import { identityOf, unknownIdentity } from '../files/identity.ts'
@@ -6,8 +6,8 @@ import { readLink } from '../files/links.ts'
 import { contentHash, readNow } from '../files/read-file.ts'
 import type { RecordedStep, TransactionRecord } from '../commit/record.ts'
 import type { Bases } from './bases.ts'
-import type { History } from './history.ts'
-import { isSomethingThere, type Author } from './version.ts'
+import { nothing, type History, type MadeStep } from './history.ts'
+import { isSomethingThere } from './version.ts'
 
 interface Parts {
   readonly files: Pick<FileStore, 'open'>
@@ -19,46 +19,50 @@ interface Parts {
 const maxBytes = 16 * 1024 * 1024
 
 export function recordSettled({ agentId, operation, changeSet, steps }: TransactionRecord, parts: Parts): void {
-  const group = parts.history.nextGroup()
-  const author = { agentId, operation, ...(changeSet !== undefined && { changeSet }), group }
-  for (const step of steps) recordStep(step, author, parts)
+  const made = steps.map((step) => findMade(step, agentId, parts)).filter((step) => step !== undefined)
+  parts.history.append({ agentId, operation, ...(changeSet !== undefined && { changeSet }) }, made)
 }
 
-function recordStep(
+/** @returns undefined if another program has changed it since, or it was recorded before the kill */
+function findMade(
   { path, before, after, renamedFrom, renamedTo, restores }: RecordedStep,
-  author: Author,
-  parts: Parts
-): void {
-  const { files, bases, history } = parts
+  agentId: string,
+  { files, bases, history }: Parts
+): MadeStep | undefined {
   try {
     const place = files.open(path, 'entry')
     const { directory, name, stat } = place
     try {
       const last = history.last(path)
       if (stat === undefined) {
-        const isKnown = last !== undefined && !isSomethingThere(last) && last.agentId === author.agentId
-        if (after === null && !isKnown) history.recordGone(path, { author, renamedTo })
-        return
+        const isKnown = last !== undefined && !isSomethingThere(last) && last.agentId === agentId
+        return after !== null || isKnown ? undefined : { path, now: nothing, renamedTo }
       }
       if (stat.isSymbolicLink()) {
         const link = readLink(place)
-        if (last?.link !== link) history.recordEntry(path, { link }, { author, renamedFrom, restores })
-        return
+        return last?.link === link
+          ? undefined
+          : { path, now: { kind: 'entry', entry: { link } }, renamedFrom, restores }
       }
       const bytes = stat.isFile() ? readNow(directory, name, maxBytes) : undefined
-      if (bytes === undefined) return
+      if (bytes === undefined) return undefined
       const hash = contentHash(bytes)
       // The version before is known by its bytes, which the transaction had kept.
-      if (last === undefined && before?.startsWith('sha256:') === true) history.record(path, before, unknownIdentity)
-      // Changed since by another program, or recorded before the kill.
-      if (after?.startsWith('sha256:') === true && hash !== after) return
-      if (last?.hash === hash && last.agentId === author.agentId) return
+      if (last === undefined && isHash(before))
+        history.observe(path, { kind: 'file', hash: before, identity: unknownIdentity })
+      if (isHash(after) && hash !== after) return undefined
+      if (last?.hash === hash && last.agentId === agentId) return undefined
       bases.keep(hash, bytes)
-      history.record(path, hash, identityOf(stat), { author, renamedFrom, restores })
+      return { path, now: { kind: 'file', hash, identity: identityOf(stat) }, renamedFrom, restores }
     } finally {
       place.close()
     }
   } catch (error) {
     if (!(error instanceof OperationError)) throw error
+    return undefined
   }
+}
+
+function isHash(mark: string | null): mark is string {
+  return mark?.startsWith('sha256:') === true
 }

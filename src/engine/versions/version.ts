@@ -7,8 +7,6 @@ export interface Author {
   readonly operation: string
   /** The changes to which it belongs: those of a transaction, or of a task that the agent has named. */
   readonly changeSet?: string
-  /** Of a transaction: the same for all its versions, which count as made at once. */
-  readonly group?: number
 }
 
 /** What a removed or replaced file was besides its bytes. */
@@ -36,6 +34,8 @@ export interface Version extends Author {
   readonly at: number
   /** Larger than that of every version recorded before, whatever its path. */
   readonly seq: number
+  /** Of a change of several steps: `seq` of its first one. All of them count as made at once. */
+  readonly entry?: number
   /** The path that it had until then. */
   readonly renamedFrom?: string
   /** The path that it has since then. */

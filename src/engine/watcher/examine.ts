@@ -3,6 +3,7 @@ import type { ErrorCode } from '../../../schemas/errors.ts'
 import { OperationError } from '../../errors.ts'
 import type { FileStore } from '../files/file-store.ts'
 import type { OpenEntry } from '../files/walk.ts'
+import { nothing } from '../versions/history.ts'
 import { beginGlance, type ObservationParts } from '../versions/observed-version.ts'
 
 export interface ExamineParts extends ObservationParts {
@@ -30,7 +31,7 @@ export async function examine(path: string, isBulk: () => boolean, parts: Examin
   try {
     place = files.open(path, 'entry')
     if (place.path !== path || place.stat?.isFile() !== true) {
-      history.recordGone(path, { isBulk: isBulk() })
+      history.observe(path, nothing, isBulk())
       return 'done'
     }
     const version = await files.read(place, path)
@@ -40,7 +41,7 @@ export async function examine(path: string, isBulk: () => boolean, parts: Examin
   } catch (error) {
     const outcome = glance.isSound ? outcomeOf(error) : 'busy'
     if (outcome !== 'gone') return outcome
-    history.recordGone(path, { isBulk: isBulk() })
+    history.observe(path, nothing, isBulk())
     return 'done'
   } finally {
     place?.close()

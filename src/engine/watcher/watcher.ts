@@ -1,5 +1,5 @@
 // Notices changes that other programs make to files in use. It gives hints, never the truth: operations compare the content anyhow.
-import { external, type VersionChange } from '../versions/history.ts'
+import { external, type LogEntry } from '../versions/history.ts'
 import type { Root } from '../files/roots.ts'
 import { createBursts, type BulkChange } from './bursts.ts'
 import type { ExamineParts } from './examine.ts'
@@ -96,14 +96,14 @@ export function createWatcher(options: WatcherOptions) {
     if (wasShort !== (shortage !== undefined)) rounds.arm()
   }
 
-  function onChange({ path, operation, isBulk }: VersionChange): void {
-    if (operation === external.operation && isBulk === bursts.isOn) bursts.note(path)
+  function onEntry({ operation, isBulk, steps }: LogEntry): void {
+    if (operation === external.operation && isBulk === bursts.isOn) for (const { path } of steps) bursts.note(path)
   }
 
   const stopFollowing = [
     history.onTrack((path) => inspection.add(path)),
     history.onForget((path) => folders.remove(path)),
-    history.onChange(onChange)
+    history.onEntry(onEntry)
   ]
   for (const path of history.paths()) inspection.add(path)
 

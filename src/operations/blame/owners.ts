@@ -58,19 +58,19 @@ export async function findOwners(context: OperationContext, path: string, text: 
 function lifeOf(history: History, path: string): Version[] {
   const life: Version[] = []
   let name: string | undefined = path
-  let group: number | undefined
+  let entry: number | undefined
   for (let before = Infinity; name !== undefined;) {
-    // What one transaction has made counts as made at once, whatever the order of its names.
+    // What one change has made counts as made at once, whatever the order of its names.
     const versions: Version[] = history
       .versions(name)
-      .filter((version) => version.seq < before && (group === undefined || version.group !== group))
+      .filter((version) => version.seq < before && (entry === undefined || version.entry !== entry))
     // The version with which it left this name.
     if (before < Infinity && versions.at(-1)?.renamedTo !== undefined) versions.pop()
     let next: string | undefined
     for (const version of versions.toReversed()) {
       if (version.hash === null) return life.reverse()
       life.push(version)
-      ;({ seq: before, group, renamedFrom: next } = version)
+      ;({ seq: before, entry, renamedFrom: next } = version)
       if (version.restores !== undefined) {
         // The file that ended there is back: what was made of its name meanwhile is another one's.
         before = version.restores

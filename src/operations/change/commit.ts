@@ -1,9 +1,9 @@
 // Commits the steps of a change, and records their versions as the caller's.
 import type { Committed } from '../../engine/commit/commits.ts'
-import type { RenameOutcome } from '../../engine/commit/rename-entry.ts'
 import { versionBefore, type Step } from '../../engine/commit/step.ts'
 import type { OperationContext } from '../../engine/call/context.ts'
 import { unknownIdentity, type FileIdentity } from '../../engine/files/identity.ts'
+import { nothing, type MadeStep, type Now } from '../../engine/versions/history.ts'
 import type { Author, Entry } from '../../engine/versions/version.ts'
 import { entryAt } from './entry-version.ts'
 import { authorOf } from './file-version.ts'
@@ -29,7 +29,7 @@ export async function commitSteps(
   steps: readonly Step[],
   { operation, assertHeld, answer, finalAnswer, sightOf }: CommitOptions
 ): Promise<void> {
-  const { commits, history, caller, receipt } = context
+  const { commits, caller, receipt } = context
   const author = authorOf(caller, operation)
   const links = steps.map(linksOf)
   const { outcome, unsure } = await commits.commit(steps, {
@@ -39,12 +39,11 @@ export async function commitSteps(
     announce: receipt && ((intent) => receipt.begin(intent, answer())),
     onMade(identities, way) {
       if (finalAnswer === undefined) receipt?.made()
-      const isOne = steps.length === 1 || way !== undefined
-      const all = isOne ? author : { ...author, group: history.nextGroup() }
-      for (const [index, step] of steps.entries()) {
-        const identity = isOne ? identities[0] : identities[index]
-        record(context, step, all, { ...links[index]!, identity, sight: sightOf(step), way })
-      }
+      const made = steps.map((step, index) => {
+        const identity = steps.length === 1 || way !== undefined ? identities[0] : identities[index]
+        return { step, ...links[index]!, identity, isLeft: way === 'source-left' }
+      })
+      record(context, author, made, sightOf)
     }
   })
   if (finalAnswer !== undefined) {
@@ -71,44 +70,62 @@ function linksOf(step: Step): Links {
 }
 
 interface Made extends Links {
+  readonly step: Step
   readonly identity: FileIdentity | undefined
-  readonly sight: Sight
-  readonly way: RenameOutcome | undefined
+  /** True if a rename has left the file at its old name, too. */
+  readonly isLeft: boolean
 }
 
+/** One entry of the log, and what agents know of what it has made. */
 function record(
-  { bases, history, reads, caller }: OperationContext,
-  { place: { path: canonical }, path, after, isMoved, renamedFrom, renamedTo, restores }: Step,
+  context: OperationContext,
   author: Author,
-  { identity = unknownIdentity, over, moved, sight, way }: Made
+  made: readonly Made[],
+  sightOf: CommitOptions['sightOf']
 ): void {
-  const isLeft = way === 'source-left'
-  const facts = { author, over, renamedFrom: isLeft ? undefined : renamedFrom, restores }
-  switch (after.kind) {
-    case 'none':
-      if (!isLeft) history.recordGone(canonical, { author, over, renamedTo })
-      return undefined
-    case 'bytes': {
-      const { hash, bytes } = after
-      bases.keep(hash, bytes)
-      history.record(canonical, hash, identity, facts)
-      const named = { path: canonical, given: path, hash }
-      if (sight === 'sent') reads.recordSent(caller.agentId, named)
-      else if (sight === 'named') reads.recordNamed(caller.agentId, named)
-      return undefined
-    }
-    case 'moved': {
-      const { version, from } = after
-      if (version === undefined) return history.recordEntry(canonical, moved ?? 'unread', facts)
-      bases.keep(version.hash, version.bytes)
-      history.record(canonical, version.hash, identity, { ...facts, renamedFrom: isLeft ? undefined : from.path })
-      // Where names are exchanged, a reader of either looks again.
-      if (!isLeft && isMoved !== true) reads.move(from.path, canonical, path, caller.agentId)
-      return undefined
-    }
-    case 'link':
-      return history.recordEntry(canonical, { link: after.target }, facts)
-    default:
-      return after satisfies never
+  const { bases, history } = context
+  for (const { step } of made) {
+    const version = bytesOf(step.after)
+    if (version !== undefined) bases.keep(version.hash, version.bytes)
   }
+  history.append(author, made.filter(isLogged).map(toLogged))
+  for (const one of made) noteSight(context, one, sightOf(one.step))
+}
+
+function bytesOf(after: Step['after']) {
+  if (after.kind === 'bytes') return after
+  return after.kind === 'moved' ? after.version : undefined
+}
+
+/** The old name of a file that it still has has not changed. */
+function isLogged({ step, isLeft }: Made): boolean {
+  return !isLeft || step.after.kind !== 'none'
+}
+
+function toLogged({ step, identity = unknownIdentity, over, moved, isLeft }: Made): MadeStep {
+  const { place, after, renamedTo, restores } = step
+  const from = after.kind === 'moved' && after.version !== undefined ? after.from.path : step.renamedFrom
+  const renamedFrom = isLeft ? undefined : from
+  return { path: place.path, now: nowOf(after, identity, moved), over, renamedFrom, renamedTo, restores }
+}
+
+function nowOf(after: Step['after'], identity: FileIdentity, moved: Entry | undefined): Now {
+  if (after.kind === 'none') return nothing
+  if (after.kind === 'link') return { kind: 'entry', entry: { link: after.target } }
+  const version = bytesOf(after)
+  return version === undefined
+    ? { kind: 'entry', entry: moved ?? 'unread' }
+    : { kind: 'file', hash: version.hash, identity }
+}
+
+function noteSight({ reads, caller: { agentId } }: OperationContext, { step, isLeft }: Made, sight: Sight): void {
+  const { place, path, after, isMoved } = step
+  if (after.kind === 'bytes') {
+    const named = { path: place.path, given: path, hash: after.hash }
+    if (sight === 'sent') reads.recordSent(agentId, named)
+    else if (sight === 'named') reads.recordNamed(agentId, named)
+  }
+  // Where names are exchanged, a reader of either looks again.
+  if (after.kind === 'moved' && after.version !== undefined && !isLeft && isMoved !== true)
+    reads.move(after.from.path, place.path, path, agentId)
 }

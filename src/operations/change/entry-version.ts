@@ -34,7 +34,7 @@ export async function readEntry(
     return { version, content: version }
   } catch (error) {
     if (isHashNeeded || !isUnreadable(error)) throw error
-    context.history.recordEntry(place.path, 'unread')
+    context.history.observe(place.path, { kind: 'entry', entry: 'unread' })
     return { version: undefined, content: undefined }
   }
 }
@@ -51,7 +51,7 @@ export async function readReplaced(
 
 /** A link that came unseen to a name that is known. */
 export function recordLink({ history }: Pick<OperationContext, 'history'>, place: OpenEntry): void {
-  history.recordEntry(place.path, { link: readLink(place) })
+  history.observe(place.path, { kind: 'entry', entry: { link: readLink(place) } })
 }
 
 /** What a change removes or replaces, for the history, if that is no version. */

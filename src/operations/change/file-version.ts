@@ -4,6 +4,7 @@ import type { FileVersion, KnownBytes } from '../../engine/files/read-file.ts'
 import type { Author } from '../../engine/versions/version.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
 import type { Caller, OperationContext } from '../../engine/call/context.ts'
+import { nothing } from '../../engine/versions/history.ts'
 import { beginGlance, beginObservation } from '../../engine/versions/observed-version.ts'
 import { largeBytes } from '../../support/large-work.ts'
 
@@ -23,7 +24,7 @@ export async function readVersion(
   } catch (error) {
     // If something else has taken its place, such as a folder, the file is gone too.
     const isGone = isOperationError(error, 'FILE_NOT_FOUND') || isOperationError(error, 'NOT_A_FILE')
-    if (isGone) context.history.recordGone(place.path)
+    if (isGone) context.history.observe(place.path, nothing)
     throw error
   }
 }

@@ -6,6 +6,7 @@ import type { Reach } from '../../engine/files/file-store.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
 import type { Lock } from '../../engine/locks/lock.ts'
 import type { OperationContext } from '../../engine/call/context.ts'
+import { nothing } from '../../engine/versions/history.ts'
 import { checkLeases, needsLease, noteReads, type LeaseTerm } from './lease-terms.ts'
 import { explainGone } from './gone-file.ts'
 import { resolveFile } from './resolve-files.ts'
@@ -79,7 +80,7 @@ async function attemptOnce<Result>(
   if (turn === undefined) return undefined
   try {
     // A file that another program has removed is noted as gone before the body can put another one at its name.
-    for (const { path, stat } of turn.places) if (stat === undefined) context.history.recordGone(path)
+    for (const { path, stat } of turn.places) if (stat === undefined) context.history.observe(path, nothing)
     const result = await body(turn.places, withLeases(turn, context))
     noteReads(turn.terms, context)
     return { result }

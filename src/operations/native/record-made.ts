@@ -5,7 +5,7 @@ import { countLines, splitMark } from '../../engine/diff/lines.ts'
 import type { FileVersion } from '../../engine/files/read-file.ts'
 import { decodeIfText } from '../../engine/files/text.ts'
 import type { TargetFile } from '../../engine/leases/native-turns.ts'
-import { isMadeBy, nativeEdit, probableEdit } from '../../engine/versions/history.ts'
+import { isMadeBy, nativeEdit, nothing, probableEdit, type Now } from '../../engine/versions/history.ts'
 import { findSeenLines } from '../../engine/versions/seen-lines.ts'
 import { spanOf, type Spans } from '../../engine/versions/spans.ts'
 import { textOf } from './judge-edit.ts'
@@ -42,10 +42,12 @@ export async function recordMade(
   if (made === 'unreadable') return
   const isChanged = before === undefined || (made?.hash ?? null) !== before.hash
   const last = history.last(path)
+  const note = (operation: string, now: Now) =>
+    before === undefined ? history.observe(path, now) : history.append({ agentId, operation }, [{ path, now }])
   if (!isChanged && (!file.isLate || made === undefined || (last !== undefined && isMadeBy(last, agentId)))) return
   if (made === undefined) {
     const operation = edits.some(isWordless) ? nativeEdit : probableEdit
-    return history.recordGone(path, before === undefined ? {} : { author: { agentId, operation } })
+    return note(operation, nothing)
   }
   const named = { path, given, hash: made.hash }
   const traced = await traceFile(context, agentId, file, made)
@@ -55,8 +57,7 @@ export async function recordMade(
     // Of a file that it has not seen the agent knows what it writes.
     if (typeof before?.hash === 'string' && reads.seen(agentId, path) === undefined && harness.reportsReads)
       reads.recordParts(agentId, { ...named, hash: before.hash }, [])
-    const author = before === undefined ? {} : { author: { agentId, operation } }
-    history.record(path, made.hash, made.identity, author)
+    note(operation, { kind: 'file', ...made })
   }
   if (traced.isSent === true) return reads.recordSent(agentId, named)
   if (traced.spans !== undefined) reads.recordParts(agentId, named, traced.spans)

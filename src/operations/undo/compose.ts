@@ -6,6 +6,7 @@ import type { FileVersion } from '../../engine/files/read-file.ts'
 import type { Step } from '../../engine/commit/step.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
 import { shownPath } from '../../engine/notices/shown-path.ts'
+import { nothing } from '../../engine/versions/history.ts'
 import { notKept, readEntry, recordLink, replacedBy, type Replaced } from '../change/entry-version.ts'
 import { requireReplaceable } from '../change/replaceable.ts'
 import { conflict, type TakenBack } from './take-back.ts'
@@ -179,7 +180,7 @@ async function look(context: OperationContext, place: OpenEntry, path: string): 
   const { history } = context
   if (place.stat?.isSymbolicLink() === true) recordLink(context, place)
   else if (place.stat?.isFile() === true) return (await readEntry(context, place, path, false)).version
-  else history.recordGone(place.path)
+  else history.observe(place.path, nothing)
   return undefined
 }
 

@@ -48,16 +48,16 @@ export async function readLineages({
   await inSlices(history.paths(), collect, signal)
   events.sort((one, other) => one.version.seq - other.version.seq)
   const lives = new Lives()
-  for (const together of groupsOf(events)) lives.add(together)
+  for (const together of entriesOf(events)) lives.add(together)
   return lives.all
 }
 
-/** What one transaction has made counts as made at once. */
-function* groupsOf(events: readonly Event[]): Generator<readonly Event[]> {
+/** What one change has made counts as made at once. */
+function* entriesOf(events: readonly Event[]): Generator<readonly Event[]> {
   let together: Event[] = []
   for (const event of events) {
-    const { group } = event.version
-    if (together.length > 0 && (group === undefined || group !== together[0]!.version.group)) {
+    const { entry } = event.version
+    if (together.length > 0 && (entry === undefined || entry !== together[0]!.version.entry)) {
       yield together
       together = []
     }

@@ -34,6 +34,7 @@ export function createAuthorityPlace({ coordinator, server, onRetaken, onDisplac
   function leaveAddress(): void {
     server.stopListening()
     point?.close()
+    point = undefined
   }
 
   async function retake(): Promise<void> {

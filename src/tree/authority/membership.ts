@@ -145,13 +145,15 @@ export function createMembership(options: MembershipOptions) {
     try {
       await place.takeAddress()
       if (ended.signal.aborted) throw serverStopping()
+      const isContinued = members.isMember() || !members.isAlone()
+      members.join()
+      await openState(isContinued)
     } catch (error) {
+      if (!(error instanceof TreeConflict) && !ended.signal.aborted) onTrouble(error)
+      place.leaveAddress()
       await coordinator.resign()
       throw error
     }
-    const isContinued = members.isMember() || !members.isAlone()
-    members.join()
-    await openState(isContinued)
   }
 
   /** Undefined if no process answers: the authority is starting or ending, or hangs. */
@@ -218,6 +220,8 @@ export function createMembership(options: MembershipOptions) {
   async function ensurePlace(): Promise<void> {
     await opening
     await ensureTaken()
+    // It had found the address of a process that could not take the tree over.
+    if (role !== 'authority') throw authorityLost()
   }
 
   async function ensureTaken(): Promise<void> {

@@ -10,51 +10,52 @@ interface GatheringOptions {
 }
 
 export function gatherRecords(parts: readonly PersistedPart[], { append, flushLater }: GatheringOptions) {
-  const gathered = new Map<PersistedPart, Map<unknown, () => unknown>>(parts.map((part) => [part, new Map()]))
+  const gathered = new Map<PersistedPart, Map<unknown, Change['records']>>(parts.map((part) => [part, new Map()]))
   /** Records that wait for the urgent one of this tick. */
   let joining: string[] = []
 
-  function note(part: PersistedPart, { key, record, isUrgent = false, joinsNext = false }: Change): void {
+  function note(part: PersistedPart, { key, records, isUrgent = false, joinsNext = false }: Change): void {
     if (joinsNext) {
-      joining.push(toJson(part.name, record()))
-      if (joining.length === 1) queueMicrotask(appendJoining)
+      if (joining.length === 0) queueMicrotask(appendJoining)
+      joining.push(...jsonOf(part, records()))
       return
     }
     if (!isUrgent) {
-      gathered.get(part)?.set(key, record)
+      gathered.get(part)?.set(key, records)
       flushLater()
       return
     }
     gathered.get(part)?.delete(key)
-    const made = record()
-    if (made !== undefined) append([...takeJoining(), toJson(part.name, made)])
+    const made = records()
+    if (made.length > 0) append([...takeJoining(), ...jsonOf(part, made)])
     // A record that is not gathered reaches the disk with the next gathered ones.
     flushLater()
   }
 
   function takeJoining(): string[] {
-    const records = joining
+    const lines = joining
     joining = []
-    return records
+    return lines
   }
 
   function appendJoining(): void {
-    const records = takeJoining()
-    if (records.length > 0) append(records)
+    const lines = takeJoining()
+    if (lines.length > 0) append(lines)
     flushLater()
   }
 
   function flush(): void {
-    const records: string[] = []
+    const lines: string[] = []
     for (const [part, changes] of gathered) {
-      for (const record of changes.values()) {
-        const made = record()
-        if (made !== undefined) records.push(toJson(part.name, made))
-      }
+      for (const records of changes.values()) lines.push(...jsonOf(part, records()))
       changes.clear()
     }
-    if (records.length > 0) append(records)
+    if (lines.length > 0) append(lines)
   }
 
   return { note, flush }
+}
+
+function jsonOf({ name }: PersistedPart, records: readonly unknown[]): string[] {
+  return records.map((record) => toJson(name, record))
 }

@@ -1,29 +1,56 @@
 // The versions of the files, and which agents made them.
-import { external, type FileHistory, type History } from '../../engine/versions/history.ts'
+import { external, type FileHistory, type History, type LogEntry } from '../../engine/versions/history.ts'
 import type { Version } from '../../engine/versions/version.ts'
 import { hasTypes, isFields } from './fields.ts'
 import { inSlices } from '../../support/slices.ts'
 import type { Change, PersistedPart } from './part.ts'
 
-/** A record has the versions of one file that were not written before. */
+/** One change of several files: its records are read together or not at all. */
+interface EntryRecord {
+  /** Number of the change. */
+  readonly entry: number
+  readonly files: readonly FileHistory[]
+  /** False if more of its records follow. */
+  readonly isWhole: boolean
+}
+
+/** Characters, as far as files allow it. */
+const maxRecordLength = 65_536
+
+/** A record has the versions of one file that were not written before, or those of the files of one change. */
 export function createHistoryPart(history: History): PersistedPart {
   /** Number of the last version of each file that is in the journal. */
   const written = new Map<string, number>()
   let isRestoring = false
   let notify: (change: Change) => void = () => {}
 
-  function note(path: string, isUrgent = false): void {
-    if (!isRestoring) notify({ key: path, record: () => unwritten(path), isUrgent })
+  function note(path: string): void {
+    if (!isRestoring) notify({ key: path, records: () => unwritten(path) })
+  }
+
+  /** Which agent made a change cannot be found out later. That a file exists, or was changed from outside, can. */
+  function noteEntry({ number, operation, steps }: LogEntry): void {
+    if (operation === external.operation) for (const { path } of steps) note(path)
+    else
+      notify({
+        key: steps[0].path,
+        records: () =>
+          recordsOf(
+            number,
+            steps.flatMap(({ path }) => unwritten(path))
+          ),
+        isUrgent: true
+      })
   }
 
   /** Before the file is restored these are versions of this process only: read back, they come after the earlier ones. */
-  function unwritten(path: string): FileHistory | undefined {
+  function unwritten(path: string): readonly FileHistory[] {
     const versions = history.versions(path)
     const fresh = versions.slice(indexOf(versions, written.get(path)) + 1)
     const newest = fresh.at(-1)
-    if (newest === undefined) return undefined
+    if (newest === undefined) return []
     written.set(path, newest.seq)
-    return { path, versions: fresh, forgottenAt: history.forgottenAt }
+    return [{ path, versions: fresh, forgottenAt: history.forgottenAt }]
   }
 
   function restoreFile({ path, versions, forgottenAt }: FileHistory): void {
@@ -51,10 +78,19 @@ export function createHistoryPart(history: History): PersistedPart {
     async restore(records) {
       const files = new Map<string, Version[]>()
       let forgottenAt: number | undefined
+      const collect = (file: FileHistory) => {
+        gather(files, file)
+        forgottenAt = file.forgottenAt ?? forgottenAt
+      }
+      /** Of a change of which not all records were read so far. */
+      let parts: EntryRecord[] = []
       await inSlices(records, (record) => {
-        if (!isFileHistory(record)) return
-        gather(files, record)
-        forgottenAt = record.forgottenAt ?? forgottenAt
+        if (isFileHistory(record)) collect(record)
+        if (!isEntryRecord(record)) return
+        parts = [...parts.filter(({ entry }) => entry === record.entry), record]
+        if (!record.isWhole) return
+        for (const { files: changed } of parts) changed.forEach(collect)
+        parts = []
       })
       await inSlices(files, ([path, versions]) => restoreFile({ path, versions, forgottenAt }))
     },
@@ -65,8 +101,7 @@ export function createHistoryPart(history: History): PersistedPart {
       const ends = [
         history.onTrack((path) => note(path)),
         history.onForget((path) => written.delete(path)),
-        // Which agent made a change cannot be found out later. That a file exists, or was changed from outside, can.
-        history.onChange(({ path, operation }) => note(path, operation !== external.operation))
+        history.onEntry(noteEntry)
       ]
       return () => {
         for (const end of ends) end()
@@ -75,15 +110,37 @@ export function createHistoryPart(history: History): PersistedPart {
   }
 }
 
+function recordsOf(entry: number, files: readonly FileHistory[]): readonly (FileHistory | EntryRecord)[] {
+  if (files.length <= 1) return files
+  const parts: FileHistory[][] = [[]]
+  let length = 0
+  for (const file of files) {
+    const own = JSON.stringify(file).length
+    if (length > 0 && length + own > maxRecordLength) {
+      parts.push([])
+      length = 0
+    }
+    parts.at(-1)!.push(file)
+    length += own
+  }
+  return parts.map((some, index) => ({ entry, files: some, isWhole: index === parts.length - 1 }))
+}
+
 function indexOf(versions: readonly Version[], seq: number | undefined): number {
   return seq === undefined ? -1 : versions.findLastIndex((version) => version.seq === seq)
+}
+
+/** As earlier versions of this program named it. */
+interface EarlierVersion extends Version {
+  readonly group?: number
 }
 
 /** The least recently written file comes first, as in a dump. */
 function gather(files: Map<string, Version[]>, { path, versions }: FileHistory): void {
   const known = files.get(path) ?? []
   files.delete(path)
-  for (const version of versions) {
+  for (const { group, ...read } of versions as readonly EarlierVersion[]) {
+    const version = group === undefined ? read : { ...read, entry: group }
     // First seen by a process that did not know yet what was there before.
     if (!version.isFirstSight || known.length === 0) known.push(version)
     else if (known.at(-1)?.hash !== version.hash) known.push({ ...version, isFirstSight: false })
@@ -95,6 +152,11 @@ function isFileHistory(record: unknown): record is FileHistory {
   if (!isFields(record) || typeof record['path'] !== 'string' || !Array.isArray(record['versions'])) return false
   if (!['number', 'undefined'].includes(typeof record['forgottenAt'])) return false
   return record['versions'].every(isVersion)
+}
+
+function isEntryRecord(record: unknown): record is EntryRecord {
+  if (!hasTypes(record, { entry: 'number', isWhole: 'boolean' }) || !isFields(record)) return false
+  return Array.isArray(record['files']) && record['files'].every(isFileHistory)
 }
 
 function isVersion(value: unknown): boolean {

@@ -19,6 +19,8 @@ import { JournalFault, LineWriter, scan, type Fault, type Scan } from './records
 export interface Opened extends Pick<Scan, 'records' | 'count'> {
   /** Bytes at the end whose write was cut off when the process or the machine died. */
   readonly tornBytes: number
+  /** True if it is in an earlier form: rewrite it, so that no earlier version of this program overlooks what is added. */
+  readonly isEarlier: boolean
 }
 
 export interface SetAside {
@@ -70,7 +72,7 @@ export function createJournal(
       const { header, end, checksum, records, count } = scan(bytes, tree)
       if (end < bytes.length) ftruncateSync(opened, end)
       adopt(opened, new LineWriter(checksum), header.generation, end)
-      return { records, count, tornBytes: bytes.length - end }
+      return { records, count, tornBytes: bytes.length - end, isEarlier: header.isEarlier === true }
     } catch (error) {
       if (opened !== undefined) closeSync(opened)
       if (isErrno(error, 'ENOENT')) return undefined
@@ -144,11 +146,16 @@ export function createJournal(
     }
   }
 
+  function isLeft(error: unknown): boolean {
+    if (!(error instanceof JournalFault)) return false
+    return error.fault === 'newer' || (leavesForeign && error.fault === 'foreign')
+  }
+
   return {
     /**
      * Opens the journal that earlier processes have left, or makes a new one.
      * @returns its content, and what was set aside since it could not be used. @throws Error if there can be none,
-     * JournalFault if the file is left to another tree
+     * JournalFault if the file is left to another tree, or to a later version of this program
      */
     open(): { opened?: Opened | undefined; aside?: SetAside } {
       let aside: SetAside | undefined
@@ -158,7 +165,7 @@ export function createJournal(
       } catch (error) {
         // A temporary lack of the system says nothing about the file.
         if (!(error instanceof JournalFault) && !isErrno(error, ...unusable)) throw error
-        if (leavesForeign && error instanceof JournalFault && error.fault === 'foreign') throw error
+        if (isLeft(error)) throw error
         aside = setAside(error)
       }
       create()

@@ -45,7 +45,7 @@ export function createLeasePart({ locks, lostLeases, log }: Parts): LeasePart {
     if (isHeld) written.set(fencingToken, state)
     else written.delete(fencingToken)
     // If the lease only lasts longer, losing that makes it end a moment earlier.
-    notify({ key: fencingToken, record: () => (lease.isHeld ? toKept(lease) : ended(fencingToken)), isUrgent })
+    notify({ key: fencingToken, records: () => [lease.isHeld ? toKept(lease) : ended(fencingToken)], isUrgent })
   }
 
   function restoreLease(kept: Kept): boolean {
@@ -64,7 +64,7 @@ export function createLeasePart({ locks, lostLeases, log }: Parts): LeasePart {
       : { cause: 'broken' as const, reason: notRestored, by: undefined }
     // A parked lease: its holder never heard of the grant.
     if (!kept.isParked) lostLeases.record(kept, end, isExpired ? kept.expiresAt : Date.now())
-    notify({ key: kept.fencingToken, record: () => ended(kept.fencingToken) })
+    notify({ key: kept.fencingToken, records: () => [ended(kept.fencingToken)] })
   }
 
   return {

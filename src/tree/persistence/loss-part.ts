@@ -32,7 +32,7 @@ export function createLossPart(lostLeases: LostLeases): PersistedPart {
         const isUrgent = lostLeases.state(agentId, key)?.isTold !== true
         notify({
           key: `${agentId}\0${key}`,
-          record: () => lostLeases.state(agentId, key) ?? gone(agentId, key),
+          records: () => [lostLeases.state(agentId, key) ?? gone(agentId, key)],
           isUrgent
         })
       })

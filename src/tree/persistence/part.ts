@@ -4,8 +4,8 @@
 export interface Change {
   /** The changed thing: several changes with one key that are gathered become one record. */
   readonly key: unknown
-  /** Plain JSON. Called at the time of the write; undefined writes nothing. */
-  readonly record: () => unknown
+  /** Plain JSON, in one write. Called at the time of the write. */
+  readonly records: () => readonly unknown[]
   /** Written before `notify` returns, not gathered with others. From then on it survives the death of the process. */
   readonly isUrgent?: boolean
   /** Written together with the urgent change that follows in this tick, else alone at the end of the tick. */

@@ -23,6 +23,7 @@ import { createKeptBases } from './kept-bases.ts'
 import { createLeasePart } from './lease-part.ts'
 import { createLossPart } from './loss-part.ts'
 import { livePathOf, makeStateFolder, statePathOf } from './place.ts'
+import { JournalFault } from './records.ts'
 import { createReceiptPart, type ReceiptPart } from './receipt-part.ts'
 import { createRevalidation } from './revalidate.ts'
 import { createState, type Trouble } from './state.ts'
@@ -38,9 +39,10 @@ export interface StatePlace {
 
 export interface Persistence {
   /**
-   * This process has become the authority: resolves when what earlier ones have left of leases is restored. Never fails.
+   * This process has become the authority: resolves when what earlier ones have left of leases is restored.
    * @param isContinued false if no process has taken part in serving the tree until now
    * @param epoch of the authority if several hosts serve the tree: then the state is on their volume, and stays there
+   * @throws Error if a later version of this program has written the state: then this process must not serve the tree
    */
   readonly open: (isContinued: boolean, epoch?: number) => Promise<void>
   /** After `open`: resolves when the rest is restored as well, unless that takes long. Never fails. */
@@ -103,6 +105,7 @@ export function createPersistence(options: PersistenceOptions): Persistence {
     try {
       return { path: beginEpochJournal(tree, epoch), isKept: true }
     } catch (error) {
+      if (error instanceof JournalFault && error.fault === 'newer') throw error
       onTrouble(
         'set-aside',
         `the state of the epoch before ${epoch} could not be read, and the host goes on without it: ${messageOf(error)}`

@@ -69,7 +69,7 @@ export function createReceiptPart({ receipts, files, commits, log }: Options): R
       receipts.restore(latest.values(), judgeAndLog)
       if (lineage === undefined) {
         lineage = randomUUID()
-        notify({ key: 'lineage', record: () => ({ lineage }), isUrgent: true })
+        notify({ key: 'lineage', records: () => [{ lineage }], isUrgent: true })
       }
       publish()
     },
@@ -85,7 +85,11 @@ export function createReceiptPart({ receipts, files, commits, log }: Options): R
         }
         // A change that was made is recorded in the write of its version. Until then its intent, and the disk, tell of it.
         const isWithVersion = to !== 'gone' && intent === undefined
-        notify({ key: receipt, record, ...(isWithVersion ? { joinsNext: true } : { isUrgent: true }) })
+        notify({
+          key: receipt,
+          records: () => [record()],
+          ...(isWithVersion ? { joinsNext: true } : { isUrgent: true })
+        })
       })
     },
     setWritable(next) {

@@ -23,8 +23,8 @@ const pauseMs = 100
 export function createRevalidation(parts: Parts, signal: AbortSignal) {
   const { history, log } = parts
   const changed = new Set<string>()
-  const end = history.onChange(({ path, operation }) => {
-    if (operation === external.operation) changed.add(path)
+  const end = history.onEntry(({ operation, steps }) => {
+    if (operation === external.operation) for (const { path } of steps) changed.add(path)
   })
   signal.addEventListener('abort', end)
 

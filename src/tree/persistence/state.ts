@@ -99,6 +99,12 @@ export function createState(options: StateOptions) {
       begin()
     } catch (error) {
       unlock()
+      // Its leases and receipts count, and only a later version of this program can keep them.
+      if (isOfLaterVersion(error))
+        throw new Error(
+          `the state ${path} cannot be used: ${error.message}. Start that version, or move the file away.`,
+          { cause: error }
+        )
       fail(error)
     }
   }
@@ -133,7 +139,9 @@ export function createState(options: StateOptions) {
   async function restoreRest(opened: Opened | undefined): Promise<void> {
     try {
       for (const part of parts) if (!part.isNeededAtOnce) await part.restore(opened?.records(part.name) ?? [])
-      if (!isClosed) onRestored()
+      if (isClosed) return
+      onRestored()
+      if (opened?.isEarlier === true) void rewrite()
     } catch (error) {
       log.error({ err: error }, 'the known versions of the files from before the restart could not be restored')
     }
@@ -269,7 +277,10 @@ export function createState(options: StateOptions) {
   }
 
   return {
-    /** Resolves when leases and places in line are restored. Never fails: a server that forgets is better than none. */
+    /**
+     * Resolves when leases and places in line are restored. A server that forgets is better than none, so it does not fail but for one reason.
+     * @throws Error if a later version of this program has written the state
+     */
     open(): Promise<void> {
       if (lock !== undefined || isClosed) return Promise.resolve()
       opening ??= openNow().finally(() => (opening = undefined))
@@ -307,6 +318,10 @@ export function createState(options: StateOptions) {
     /** Another process has the tree by now, and with it the state: nothing more is written. */
     abandon: end
   }
+}
+
+function isOfLaterVersion(error: unknown): error is JournalFault {
+  return error instanceof JournalFault && error.fault === 'newer'
 }
 
 function* jsonOf(records: readonly (readonly [string, unknown])[]): Generator<string, undefined> {

@@ -94,7 +94,7 @@ export function createTicketPart(options: Options): PersistedPart {
     },
     onChange(notify) {
       const note = (id: string) =>
-        notify({ key: id, record: () => tickets.state(id) ?? { id, isGone: true }, isUrgent: true })
+        notify({ key: id, records: () => [tickets.state(id) ?? { id, isGone: true }], isUrgent: true })
       const ends = [
         tickets.onChange(note),
         locks.leases.onChange(({ agentId, isParked }) => {

@@ -27,7 +27,7 @@ export function createViewPart(reads: ReadTracker): PersistedPart {
       })
       await inSlices(latest.values(), (view) => reads.restore(view))
     },
-    onChange: (notify) => reads.onChange((view) => notify({ key: view, record: () => ({ ...view }) }))
+    onChange: (notify) => reads.onChange((view) => notify({ key: view, records: () => [{ ...view }] }))
   }
 }
 

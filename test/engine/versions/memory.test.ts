@@ -40,7 +40,7 @@ t.test('histories of many versions by long names take no more memory than their 
     for (let file = 0; file < 400; file += 1) {
       for (let version = 0; version < 100; version += 1) {
         const author = { agentId: fresh(`agent ${version % 10} `.padEnd(200, 'n')), operation }
-        history.record(pathOf(file), nextHash(), identity(), { author })
+        history.append(author, [{ path: pathOf(file), now: { kind: 'file', hash: nextHash(), identity: identity() } }])
       }
     }
     return history
@@ -60,10 +60,11 @@ t.test('versions that are too old are dropped, but for the newest of a file that
   const author = { agentId: 'ann', operation }
   for (const at of [100, 600, 1100]) {
     clock.now = at
-    for (const path of ['/f', '/gone']) history.record(path, nextHash(), identity(), { author })
+    for (const path of ['/f', '/gone'])
+      history.append(author, [{ path, now: { kind: 'file', hash: nextHash(), identity: identity() } }])
     history.expire()
   }
-  history.recordGone('/gone', { author })
+  history.append(author, [{ path: '/gone', now: { kind: 'none' } }])
   const times = (path: string) => history.versions(path).map(({ at }) => at)
   t.same([times('/f'), history.forgottenAt], [[100, 600, 1100], undefined], 'none is older than the bound')
   const full = [...history.dump()].map((file) => ({ ...file, versions: [...file.versions] }))
@@ -73,7 +74,7 @@ t.test('versions that are too old are dropped, but for the newest of a file that
   t.same([times('/f'), times('/gone'), history.forgottenAt], [[600, 1100], [600, 1100, 1100], 100])
   t.ok(history.bytes < bytes)
   clock.now = 1700
-  history.record('/f', nextHash(), identity(), { author })
+  history.append(author, [{ path: '/f', now: { kind: 'file', hash: nextHash(), identity: identity() } }])
   t.same([times('/f'), history.forgottenAt], [[1100, 1700], 600], 'a new version is an occasion, too')
   clock.now = 9000
   history.expire()
@@ -92,7 +93,8 @@ t.test('versions that are too old are dropped, but for the newest of a file that
 t.test('files of one version by long paths take no more memory than their bound', (t) => {
   const history = createHistory({ maxFiles: 100_000, maxVersions: 100, maxBytes })
   const { growth } = heapGrowth(() => {
-    for (let file = 0; file < 8000; file += 1) history.record(fresh(pathOf(file, 1000)), nextHash(), identity())
+    for (let file = 0; file < 8000; file += 1)
+      history.observe(fresh(pathOf(file, 1000)), { kind: 'file', hash: nextHash(), identity: identity() })
     return history
   })
   t.ok(growth < 1.25 * maxBytes, `${growth} bytes of heap, at most ${1.25 * maxBytes}`)
@@ -110,14 +112,14 @@ type Scene = ReturnType<typeof scene>
 function read({ history, reads }: Scene, agentId: string, path: string): void {
   const known = history.known(path)?.hash
   const hash = known ?? nextHash()
-  if (known === undefined) history.record(path, hash, identity())
+  if (known === undefined) history.observe(path, { kind: 'file', hash, identity: identity() })
   reads.recordRead(fresh(agentId), { path: fresh(path), given: fresh(path), hash })
 }
 
 t.test('views of long paths take no more memory than their bound', (t) => {
   const here = scene()
   const paths = Array.from({ length: 4000 }, (_, index) => pathOf(index, 3900))
-  for (const path of paths) here.history.record(path, nextHash(), identity())
+  for (const path of paths) here.history.observe(path, { kind: 'file', hash: nextHash(), identity: identity() })
   const { growth } = heapGrowth(() => {
     for (const path of paths) read(here, 'ann', path)
     return here.reads
@@ -130,7 +132,7 @@ t.test('views of long paths take no more memory than their bound', (t) => {
 t.test('views of short paths are counted as what they take', (t) => {
   const here = scene()
   const paths = Array.from({ length: 20_000 }, (_, index) => pathOf(index))
-  for (const path of paths) here.history.record(path, nextHash(), identity())
+  for (const path of paths) here.history.observe(path, { kind: 'file', hash: nextHash(), identity: identity() })
   const { growth } = heapGrowth(() => {
     for (const path of paths) read(here, 'ann', path)
     return here.reads
@@ -181,7 +183,9 @@ for (const [what, flood] of floods) {
     flood(here)
     t.ok(here.reads.bytes <= maxBytes)
     t.ok(remembers(here))
-    here.history.record(mine[0]!, nextHash(), identity(), { author: { agentId: 'greedy', operation } })
+    here.history.append({ agentId: 'greedy', operation }, [
+      { path: mine[0]!, now: { kind: 'file', hash: nextHash(), identity: identity() } }
+    ])
     t.equal(here.reads.unreported.count('bob'), 1, 'and it gets its notices')
     t.end()
   })
@@ -193,7 +197,9 @@ t.test('a forgotten view is as if the agent had never read the file', (t) => {
   const first = pathOf(0)
   t.equal(here.reads.knownHash('ann', first), undefined)
   t.equal(here.reads.seenOf('ann', first, here.history.known(first)!.hash), undefined)
-  here.history.record(first, nextHash(), identity(), { author: { agentId: 'bob', operation } })
+  here.history.append({ agentId: 'bob', operation }, [
+    { path: first, now: { kind: 'file', hash: nextHash(), identity: identity() } }
+  ])
   t.equal(here.reads.unreported.count('ann'), 0)
   read(here, 'ann', first)
   t.equal(here.reads.knownHash('ann', first), here.history.known(first)!.hash)

@@ -39,7 +39,9 @@ interface Reported {
 /** All that is told of changes until each file has had one. */
 function follow({ server: { app } }: Scene): Promise<Reported> {
   const reported: Reported = { single: [], bulk: [], summaries: [] }
-  const stop = app.history.onChange(({ path, isBulk }) => (isBulk ? reported.bulk : reported.single).push(path))
+  const stop = app.history.onEntry(({ steps, isBulk }) =>
+    (isBulk ? reported.bulk : reported.single).push(...steps.map(({ path }) => path))
+  )
   return new Promise((resolve) => {
     const stopBulk = app.watcher?.onBulk((summary) => {
       reported.summaries.push(summary)
@@ -108,7 +110,7 @@ t.test('a burst ends though some file never stops changing', async (t) => {
   await ann.call('async_batch_read', { files: Object.keys(initial).map((path) => ({ path })) })
   const { history, watcher } = server.app
   const grow = () => appendFileSync(tree.path('log'), 'more\n')
-  t.teardown(history.onChange(({ path }) => path === tree.path('log') && grow()))
+  t.teardown(history.onEntry(({ steps: [{ path }] }) => path === tree.path('log') && grow()))
   const growing = until(({ path }) => path === tree.path('log'))
   grow()
   await growing

@@ -197,7 +197,7 @@ t.test("a person's change is told though nobody has looked at the file since", a
   await ann.call('async_read', { path: 'f' })
   await change(bob, tree, 'f', 'line 3\n', 'line three\n')
   t.match((await ask(ann)).notices, [{ modified_by: [{ agent_id: 'bob' }], lines: [{ start_line: 3 }] }])
-  const noticed = new Promise((resolve) => app.history.onChange(resolve))
+  const noticed = new Promise((resolve) => app.history.onEntry(resolve))
   tree.write('f', tree.read('f').replace('line 7\n', 'line seven\n'))
   await noticed
   t.match((await ask(ann)).notices, [{ modified_by: [{ agent_id: 'external' }], lines: [{ start_line: 7 }] }])

@@ -182,8 +182,9 @@ t.test('resources are listed page by page, each once, gone files not', async (t)
   // The files are none: a watcher would say that they are gone.
   const { server, tree } = await makeWorld(t, { watcher: { enabled: false } })
   const identity = { mtimeNs: 0n } as never
-  for (let count = 0; count < 1200; count += 1) server.app.history.record(tree.path(`f${count}`), 'sha256:1', identity)
-  server.app.history.recordGone(tree.path('f7'))
+  for (let count = 0; count < 1200; count += 1)
+    server.app.history.observe(tree.path(`f${count}`), { kind: 'file', hash: 'sha256:1', identity })
+  server.app.history.observe(tree.path('f7'), { kind: 'none' })
   const client = await connectHttp(t, '2025', server.url)
   const uris: string[] = []
   let cursor: string | undefined

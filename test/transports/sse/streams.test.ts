@@ -266,8 +266,8 @@ t.test('very many changes are one event, told whatever paths are followed', asyn
   const { history, events } = server.app
   for (let count = 0; count < 3; count += 1) {
     const identity = { mtimeNs: 0n } as never
-    history.record(`/bulk/${count}`, 'sha256:1', identity)
-    history.record(`/bulk/${count}`, 'sha256:2', identity, { isBulk: true })
+    history.observe(`/bulk/${count}`, { kind: 'file', hash: 'sha256:1', identity })
+    history.observe(`/bulk/${count}`, { kind: 'file', hash: 'sha256:2', identity }, true)
   }
   const bulk = { bulk: true as const, agent_id: 'external', operation: 'external', count: 3, paths: ['/bulk/0'] }
   events.publish({ type: 'file_changed', ...bulk })

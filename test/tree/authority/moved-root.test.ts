@@ -111,7 +111,7 @@ t.test('a root that is back is watched again at once', { skip: skipOnHosts.looks
   await until(() => app.watcher?.watchedFolders === 2)
   const next = () =>
     new Promise<string>((resolve) => {
-      const stop = app.history.onChange(({ path, operation }) => {
+      const stop = app.history.onEntry(({ steps: [{ path }], operation }) => {
         if (operation !== 'external') return
         stop()
         resolve(path)

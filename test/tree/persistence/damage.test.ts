@@ -165,12 +165,6 @@ const damages: readonly Damage[] = [
     fault: 'damaged',
     reason: /a record in it is damaged/
   },
-  {
-    title: 'of a later version',
-    apply: (path) => writeFileSync(path, 'x {"format":"async-crud-mcp state","version":2,"tree":"?"}\nwhatever\n'),
-    fault: 'newer',
-    reason: /another version of this server has written it \(form 2, not 1\)/
-  },
   { title: 'a directory', apply: (path) => (rmSync(path), mkdirSync(path)), fault: 'damaged', reason: /EISDIR/ },
   {
     title: 'a link',
@@ -215,6 +209,36 @@ for (const { title, apply, fault, reason } of damages) {
     t.match(await second.call('lock_try', { filepaths: ['x.txt'], agent_id: 'ann' }), { results: [{ holder: 'eve' }] })
     t.strictSame(again.app.degradations.list(), [])
   })
+}
+
+t.test('a tree whose state a later version has written is not served, and the state stays as it is', async (t) => {
+  const { root, path } = await leaveState(t)
+  const known = readFileSync(path)
+  writeFileSync(path, 'x {"format":"async-crud-mcp state","version":3,"tree":"?"}\nwhatever\n')
+  const left = readFileSync(path)
+  const { url, app } = await startServer(t, root, { persistence: { enabled: true, state_file: path } })
+  const call = await connectTo(t, url)
+  const refusal = {
+    error_code: 'SERVER_ERROR',
+    message: /later version .*form 3.* up to 2.*Start that version, or move/
+  }
+  t.match(await call('async_append', { path: 'a.txt', content: 'two' }), refusal)
+  t.match(await call('lock_try', { filepaths: ['x.txt'], agent_id: 'eve' }), refusal)
+  t.match(app.degradations.list(), [{ part: 'tree', message: refusal.message }])
+  t.strictSame(readFileSync(path), left)
+  t.equal(readFileSync(join(root, 'a.txt'), 'utf8'), 'one\n')
+  writeFileSync(path, known)
+  const { holder } = await untilServed(call)
+  t.equal(holder, 'ann', "once it is this version's, its leases count")
+  t.strictSame(app.degradations.list(), [])
+})
+
+/** What a process that was refused is answered, once it is not any more. */
+async function untilServed(call: Call) {
+  for (;;) {
+    const answer = await call('lock_try', { filepaths: ['x.txt'], agent_id: 'eve' })
+    if (answer.error_code === undefined) return answer.results[0]
+  }
 }
 
 t.test('the state of another tree is left to it, nothing is kept in its place, and somebody is told', async (t) => {

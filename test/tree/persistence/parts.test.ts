@@ -112,11 +112,11 @@ t.test('a root that goes while the state is being synced takes along what is not
     }
   })
   const journal = () => readFileSync(join(existsSync(moved) ? moved : root, 'state'), 'utf8')
-  notify({ key: 1, record: () => 'before', isUrgent: true })
+  notify({ key: 1, records: () => ['before'], isUrgent: true })
   await until(() => failed !== undefined)
   await t.rejects(failed as Promise<unknown>, { code: 'ENOENT' })
   await setImmediate()
-  notify({ key: 2, record: () => 'away', isUrgent: true })
+  notify({ key: 2, records: () => ['away'], isUrgent: true })
   t.match(journal(), 'away')
   t.same([...troubles], [])
   renameSync(moved, root)
@@ -139,15 +139,15 @@ t.test(
     const history = createHistory({ maxFiles: 100_000, maxVersions: 10, maxBytes: 1e9 })
     const { state, restored } = await openState(t, path, [createHistoryPart(history)])
     const author = { agentId: 'bob', operation: 'async_update' }
-    history.record('same', hashOf('same'), identity)
-    history.record('a', hashOf('two'), identity, { author })
-    history.record('same', hashOf('other'), identity, { author })
+    history.observe('same', { kind: 'file', hash: hashOf('same'), identity })
+    history.append(author, [{ path: 'a', now: { kind: 'file', hash: hashOf('two'), identity } }])
+    history.append(author, [{ path: 'same', now: { kind: 'file', hash: hashOf('other'), identity } }])
     t.notOk(history.versions('f0').length > 0 && history.versions('f9999').length > 0, 'it is being restored')
     const killed = readFileSync(path)
-    history.record('a', hashOf('three'), identity, { author })
+    history.append(author, [{ path: 'a', now: { kind: 'file', hash: hashOf('three'), identity } }])
     await restored
-    history.record('a', hashOf('four'), identity, { author })
-    history.record('same', hashOf('another'), identity, { author })
+    history.append(author, [{ path: 'a', now: { kind: 'file', hash: hashOf('four'), identity } }])
+    history.append(author, [{ path: 'same', now: { kind: 'file', hash: hashOf('another'), identity } }])
     await state.close()
 
     const readBack = async (bytes: Buffer) => {
@@ -235,7 +235,7 @@ t.test('where the folder goes away while bytes are kept, those and later ones ar
   const { bases, state, troubles } = await openState(t, path, [createHistoryPart(history)])
   bases.put(hashOf(one), one)
   rmSync(folder, { recursive: true })
-  history.record('a', hashOf(one), identity)
+  history.observe('a', { kind: 'file', hash: hashOf(one), identity })
   await until(() => existsSync(path) && troubles.size === 0)
   bases.put(hashOf(two), two)
   await state.close()
@@ -304,7 +304,7 @@ t.test('what is no file among those of the state is passed over, and the others 
   await until(() => statSync(stored).isFile())
   t.strictSame(await bases.get(hashOf(one)), one)
   rmSync(path)
-  history.record('a', hashOf(one), identity)
+  history.observe('a', { kind: 'file', hash: hashOf(one), identity })
   await until(() => existsSync(path) && troubles.size === 0)
   await state.close()
   t.equal(readFileSync(outside, 'utf8'), 'one\n')
@@ -369,15 +369,63 @@ t.test('a change that the watcher finds while the histories are restored is told
   t.strictSame(logged, [{ count: 2, paths: [a, b] }])
 })
 
+const update = { agentId: 'ann', operation: 'async_transaction' }
+
+t.test('a change of several files is read back whole or not at all, whatever its size', async (t) => {
+  const create = () => createHistory({ maxFiles: 10_000, maxVersions: 10, maxBytes: 1e9 })
+  const before = create()
+  const path = makeTree(t).path('state')
+  const { state, restored } = await openState(t, path, [createHistoryPart(before)])
+  await restored
+  const names = Array.from({ length: 1000 }, (_, number) => `f${number}`)
+  before.append(update, [{ path: 'first', now: { kind: 'file', hash: hashOf('one'), identity } }])
+  const small = readFileSync(path).length
+  before.append(
+    update,
+    names.map((name) => ({ path: name, now: { kind: 'file', hash: hashOf(name), identity } }))
+  )
+  const bytes = readFileSync(path)
+  state.abandon()
+  const lines = bytes.subarray(small).toString().trimEnd().split('\n')
+  t.ok(lines.length > 1 && lines.every((line) => line.length < 66_000), `${lines.length} records`)
+  const readBack = async (some: Buffer) => {
+    const again = create()
+    await createHistoryPart(again).restore(scan(some, tree).records('history'))
+    return again
+  }
+  const whole = await readBack(bytes)
+  t.equal(whole.trackedFiles, 1001)
+  const [one, other] = ['f0', 'f999'].map((name) => whole.versions(name).at(-1))
+  t.type(one?.entry, 'number')
+  t.equal(one?.entry, other?.entry, 'as one change')
+  for (const cut of [1, lines.at(-1)!.length + 1, bytes.length - small - 1]) {
+    const torn = await readBack(bytes.subarray(0, bytes.length - cut))
+    t.equal(torn.trackedFiles, 1, `without its last ${cut} bytes`)
+  }
+})
+
+t.test('the versions of a transaction that an earlier form of the journal names are one change', async (t) => {
+  const history = createHistory({ maxFiles: 10, maxVersions: 10, maxBytes: 1e9 })
+  const version = { ...update, isFirstSight: false, at: 1, group: 7 }
+  const records = ['a', 'b'].map((path, index) => ({
+    path,
+    versions: [{ ...version, hash: hashOf(path), seq: 7 + index }]
+  }))
+  await createHistoryPart(history).restore(records)
+  t.match([history.last('a'), history.last('b')], [{ entry: 7 }, { entry: 7 }])
+})
+
 t.test('that versions were dropped is known after a restart', async (t) => {
   const create = () => createHistory({ maxFiles: 10, maxVersions: 2, maxBytes: 1e9 })
   const identity = { dev: 1n, ino: 1n, size: 1n, mtimeNs: 1n, ctimeNs: 1n, isTrusted: true }
   const [before, dumped, noted] = [create(), create(), create()]
   const part = createHistoryPart(before)
   const records: unknown[] = []
-  part.onChange(({ record }) => records.push(record()))
+  part.onChange(({ records: made }) => records.push(...made()))
   for (const text of ['one', 'two', 'three'])
-    before.record('/f', hashOf(text), identity, { author: { agentId: 'ann', operation: 'async_update' } })
+    before.append({ agentId: 'ann', operation: 'async_update' }, [
+      { path: '/f', now: { kind: 'file', hash: hashOf(text), identity } }
+    ])
   t.type(before.forgottenAt, 'number')
   await createHistoryPart(dumped).restore([...part.dump()])
   await createHistoryPart(noted).restore(records)
