@@ -34,6 +34,13 @@ async function scene(t: Test, files: Record<string, string>, further: readonly s
   return { tree, client: await connect(t, 'rest', url, 'tester') }
 }
 
+/** With the first answer the program has read and removed what a start does: records of servers that were killed are removed, too. */
+async function connectToStarted(t: Test, program: RunningProgram): Promise<TestClient> {
+  const client = await connect(t, 'rest', program.url, 'tester')
+  await client.call('async_list', { path: '.' })
+  return client
+}
+
 /** A folder on another file system than the temporary folder; undefined, with a comment, where there is none. */
 function makeElsewhere(t: Test): string | undefined {
   const shm = '/dev/shm'
@@ -175,7 +182,7 @@ t.test('a change that is in the tree is told as made, whatever fails after it', 
   })
   // One thread, so that its fsyncs are counted in their order.
   const program = await startProgram(t, ['--dir', tree.root, ...further], { UV_THREADPOOL_SIZE: '1' })
-  const client = await connect(t, 'rest', program.url, 'tester')
+  const client = await connectToStarted(t, program)
   const failing = (calls: readonly string[], how: string, name: string, input: object) =>
     withFaults(program.process.pid as number, calls, how, () => client.call(name, input))
   const unlinks = ['unlink', 'unlinkat']
@@ -250,7 +257,7 @@ t.test('what the system fails with is told as that, and nothing was changed', { 
   const tree = makeTree(t, { f: 'one' })
   symlinkSync('f', tree.path('link'))
   const program = await startProgram(t, ['--dir', tree.root], { UV_THREADPOOL_SIZE: '1' })
-  const client = await connect(t, 'rest', program.url, 'tester')
+  const client = await connectToStarted(t, program)
   const write = { path: 'new/deep/f', content: 'x' }
   const before = tree.all()
   for (const [calls, how, name, input, expected] of [
@@ -305,7 +312,7 @@ t.test(
     const records = () => tree.own().filter((name) => name.startsWith('unfinished-'))
     /** The process is killed instead of the system call. */
     const killedAt = async (program: RunningProgram, calls: readonly string[], name: string, input: object) => {
-      const client = await connect(t, 'rest', program.url, 'tester')
+      const client = await connectToStarted(t, program)
       const how = 'error=EIO:signal=SIGKILL'
       await withFaults(program.process.pid as number, calls, how, () =>
         t.rejects(client.call(name, input), 'it is killed')
