@@ -3,7 +3,6 @@ import { constants, fstatSync, fsync, fsyncSync, lstatSync, openSync, type BigIn
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { createSharedRounds } from '../../support/shared-rounds.ts'
-import type { FileNode } from '../../support/same-file.ts'
 import { ifSupported } from '../../support/unsupported.ts'
 import { closeReader } from './close-reader.ts'
 import { toBytes } from './raw-name.ts'
@@ -51,6 +50,7 @@ export class Directory {
   readonly path: string
   readonly #fd: number
   #references = 1
+  #opened: BigIntStats | undefined
 
   private constructor(path: string, fd: number) {
     this.path = path
@@ -87,9 +87,9 @@ export class Directory {
     return lstatSync(this.#reach(name), { bigint: true, throwIfNoEntry: false })
   }
 
-  /** Identifies the folder that is open. */
-  node(): FileNode {
-    return fstatSync(this.#fd, { bigint: true })
+  /** The folder that is open, as it was when this was first asked: device and inode stay. */
+  opened(): BigIntStats {
+    return (this.#opened ??= fstatSync(this.#fd, { bigint: true }))
   }
 
   /** `at`, also for a name that is not UTF-8. */
@@ -101,7 +101,7 @@ export class Directory {
   /** Makes the names in the directory durable. */
   async sync(): Promise<void> {
     if (!canSync) return
-    const { dev, ino } = this.node()
+    const { dev, ino } = this.opened()
     // Others may rely on the sync of this handle, whatever becomes of the caller meanwhile.
     this.share()
     try {

@@ -3,6 +3,7 @@ import { sep } from 'node:path'
 import { OperationError } from '../../errors.ts'
 import type { Directory } from './directory.ts'
 import { createFolderSurvey } from './folder.ts'
+import { createKeptFolders } from './kept-folders.ts'
 import { createListing, type ListOptions, type Page } from './list-directory.ts'
 import { lockKey } from './lock-key.ts'
 import { isOdd, refuseMisspelt, toExistingForm, toUsual } from './odd-spelling.ts'
@@ -44,6 +45,8 @@ export type FileStore = ReturnType<typeof createFileStore>
 
 export function createFileStore(options: FileStoreOptions) {
   const roots = createRoots(options.roots, options.knownAs)
+  const folders = createKeptFolders(roots.list)
+  const ground = { roots, folders }
   const protection = createProtection(options.protectedPaths)
   const { isKnown = () => false } = options
   const listing = createListing()
@@ -90,7 +93,7 @@ export function createFileStore(options: FileStoreOptions) {
 
   function reachAsSpelt(path: string, reach: Reach): OpenEntry {
     requireModestDepth(path)
-    const place = walk(roots, roots.locate(path), path, { followLast: reach === 'target' })
+    const place = walk(ground, roots.locate(path), path, { followLast: reach === 'target' })
     try {
       protection.checkReadable(relativeTo(place), path)
       return place
@@ -173,7 +176,7 @@ export function createFileStore(options: FileStoreOptions) {
     roots: roots.list,
     open,
     /** The place of an entry by its canonical path, whatever protects it. The caller closes it. */
-    openCanonical: (path: string): OpenEntry => walk(roots, roots.locate(path), path, { followLast: false }),
+    openCanonical: (path: string): OpenEntry => walk(ground, roots.locate(path), path, { followLast: false }),
     resolve,
     /** The name under which a lease is requested, whatever it leads to. */
     nameOf: createSpelling(roots.list),
@@ -189,6 +192,7 @@ export function createFileStore(options: FileStoreOptions) {
     ),
     close(): void {
       listing.close()
+      folders.close()
       roots.close()
     }
   }

@@ -14,7 +14,7 @@ export function openRoot(root: Root): Directory {
   } catch (error) {
     throw isErrno(error, 'ENOENT', 'ENOTDIR', 'ELOOP') ? explainRootError(error, root.given) : error
   }
-  if (isSameFile(directory.node(), root.node)) return directory
+  if (isSameFile(directory.opened(), root.node)) return directory
   directory.close()
   throw rootGone(root)
 }

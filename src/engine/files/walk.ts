@@ -3,7 +3,7 @@ import { constants, readlinkSync, type BigIntStats } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
 import { isErrno, OperationError } from '../../errors.ts'
 import type { Directory } from './directory.ts'
-import { openRoot } from './root-presence.ts'
+import type { KeptFolders } from './kept-folders.ts'
 import { namesOf, type Location, type Root, type Roots } from './roots.ts'
 import { explainWalkError } from './walk-error.ts'
 
@@ -25,6 +25,12 @@ export interface OpenEntry {
   close(): void
 }
 
+/** Where walks begin, and the folders that are still open from earlier ones. */
+export interface Ground {
+  readonly roots: Roots
+  readonly folders: KeptFolders
+}
+
 interface WalkOptions {
   /** True: a link at the very end is resolved too. False: the link itself is the place. */
   readonly followLast: boolean
@@ -37,9 +43,9 @@ const opensWithoutFollowing = constants.O_NOFOLLOW !== undefined
  * @throws OperationError PATH_OUTSIDE_BASE if a link or ".." leaves the roots, NOT_A_FILE if a file is in the middle of the path,
  * DIR_NOT_FOUND if a folder before ".." is missing, ACCESS_DENIED if a directory cannot be searched
  */
-export function walk(roots: Roots, location: Location, path: string, options: WalkOptions): OpenEntry {
+export function walk(ground: Ground, location: Location, path: string, options: WalkOptions): OpenEntry {
   try {
-    return new Walk(roots, location, path, options).run()
+    return new Walk(ground, location, path, options).run()
   } catch (error) {
     throw explainWalkError(error, path)
   }
@@ -47,6 +53,7 @@ export function walk(roots: Roots, location: Location, path: string, options: Wa
 
 class Walk {
   readonly #roots: Roots
+  readonly #folders: KeptFolders
   readonly #spelling: string
   readonly #followLast: boolean
   /** Directories from the root down to the walk's current one. */
@@ -56,8 +63,9 @@ class Walk {
   #links = 0
   #isFolder = false
 
-  constructor(roots: Roots, { root, segments }: Location, spelling: string, { followLast }: WalkOptions) {
+  constructor({ roots, folders }: Ground, { root, segments }: Location, spelling: string, { followLast }: WalkOptions) {
     this.#roots = roots
+    this.#folders = folders
     this.#spelling = spelling
     this.#followLast = followLast
     this.#root = root
@@ -85,7 +93,7 @@ class Walk {
   #restart(root: Root, segments: readonly string[]): void {
     for (const directory of this.#open) directory.close()
     this.#root = root
-    this.#open = [openRoot(root)]
+    this.#open = [this.#folders.openRoot(root)]
     this.#todo = [...segments]
   }
 
@@ -101,9 +109,9 @@ class Walk {
     }
     const isLast = this.#todo.length === 0
     if (!isLast && opensWithoutFollowing) {
-      // The common case costs one system call: a directory that is no link.
+      // The common case costs one system call: a directory that is no link, and still open.
       try {
-        this.#open.push(this.#here.openChild(name))
+        this.#open.push(this.#folders.openChild(this.#here, name))
         return undefined
       } catch (error) {
         if (!isErrno(error, 'ELOOP', 'ENOTDIR', 'ENOENT', 'EMLINK')) throw error
@@ -201,7 +209,7 @@ class Walk {
       isFolder: this.#isFolder,
       stat,
       path: join(directory.path, ...missing, name),
-      close: () => directory.close()
+      close: closeOnce(directory)
     }
   }
 
@@ -218,7 +226,16 @@ class Walk {
       isFolder: this.#isFolder,
       stat,
       path: here.path,
-      close: () => directory.close()
+      close: closeOnce(directory)
     }
+  }
+}
+
+/** A second call would let go of a handle that another walk holds. */
+function closeOnce(directory: Directory): () => void {
+  let isOpen = true
+  return () => {
+    if (isOpen) directory.close()
+    isOpen = false
   }
 }
