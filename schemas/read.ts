@@ -92,7 +92,8 @@ export const ReadOutput = Type.Object(
     ),
     message: Type.Optional(
       Type.String({
-        description: 'Over MCP, if the answer has only the beginning of what was asked for: how to go on.'
+        description:
+          'If the file ends before `offset`: says so. Over MCP, if the answer has only the beginning of what was asked for: how to go on.'
       })
     ),
     next_offset: Type.Optional(

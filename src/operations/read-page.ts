@@ -42,7 +42,7 @@ interface Page {
   readonly returned: number
   /** Those that the content has as a whole: none if `end` is before `start`. */
   readonly shown: LineRange
-  /** Undefined if nothing is left. */
+  /** Undefined if nothing is left, and nothing is to be said. */
   readonly goOn?: Pick<Static<typeof ReadOutput>, 'message' | 'next_offset' | 'next_byte_offset'>
 }
 
@@ -53,6 +53,11 @@ export function toPage(
   byteAt?: (offset: number) => number
 ): Page {
   const { start, lines, total, returned } = selection
+  const offset = lines.start - 1
+  if (offset > 0 && offset >= total) {
+    const message = `The file ends before offset ${offset} (total_lines ${total}).`
+    return { content: '', returned, shown: lines, goOn: { message } }
+  }
   const number = isNumbered ? numberOf(lines.start) : ''
   const content = isNumbered ? numberLines(textNear(selection.content, room), lines.start) : selection.content
   if (room === undefined || fits(content, room)) return { content, returned, shown: lines }

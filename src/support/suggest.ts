@@ -10,10 +10,20 @@ export function suggest(unknown: string, known: readonly string[]): string {
 /** @returns undefined if none is near */
 export function nearest(unknown: string, known: readonly string[]): string | undefined {
   const [best] = known
-    .map((name) => ({ name, distance: editDistance(unknown.toLowerCase(), name.toLowerCase()) }))
+    .map((name) => ({ name, distance: distanceBetween(unknown.toLowerCase(), name.toLowerCase()) }))
     .sort((a, b) => a.distance - b.distance)
   if (best === undefined || best.distance > Math.max(2, Math.floor(best.name.length / 3))) return undefined
   return best.name
+}
+
+function distanceBetween(one: string, other: string): number {
+  return hasWordsOf(one, other) ? 1 : editDistance(one, other)
+}
+
+/** Whether one name is the beginning or the end of the other, as `timeout` is of `timeout_seconds`. */
+function hasWordsOf(one: string, other: string): boolean {
+  const [long, short] = one.length > other.length ? [one, other] : [other, one]
+  return long.startsWith(`${short}_`) || long.endsWith(`_${short}`)
 }
 
 /** Levenshtein distance, on names cut to 64 characters. */

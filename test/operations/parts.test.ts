@@ -31,6 +31,20 @@ for (const transport of transports) {
     t.equal(text, long)
   })
 
+  t.test(`${transport}: a read that begins behind the end of a file says so`, async (t) => {
+    const { url } = await startServer(t, makeTree(t, { f: 'one\ntwo\n', empty: '' }).root)
+    const client = await connect(t, transport, url, 'ann')
+    const read = (path: string, offset: number) => client.call('async_read', { path, offset })
+    t.match(await read('f', 2), { content: '', message: 'The file ends before offset 2 (total_lines 2).' })
+    t.match(await read('f', 9), { content: '', lines_returned: 0, message: /before offset 9 \(total_lines 2\)/ })
+    t.match(await read('empty', 1), { content: '', message: /total_lines 0/ })
+    for (const [path, offset] of [
+      ['f', 1],
+      ['empty', 0]
+    ] as const)
+      t.notOk('message' in (await read(path, offset)), `${path}, ${offset}`)
+  })
+
   t.test(`${transport}: of a file that is too large to be read whole, a part can be read`, async (t) => {
     const tree = makeTree(t, { f: lines })
     const { url } = await startServer(t, tree.root, small)

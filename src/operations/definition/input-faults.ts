@@ -21,20 +21,19 @@ const maxNameLength = 100
 /** @param at where the checked part is in the input, such as `files[2]` */
 export function describeFaults(all: readonly ErrorObject[], topLevelNames: readonly string[], at = ''): Fault[] {
   const errors = withoutOtherForms(all.slice(0, maxErrors))
-  const faults = errors.slice(0, maxFaults).map((error) => describeFault(error, topLevelNames, at))
+  const told = new Set<string>()
+  const faults = errors.slice(0, maxFaults).map((error) => describeFault(error, { topLevelNames, at, told }))
   const more = errors.length - faults.length
   if (more === 0) return faults
   return [...faults, { parameter: '', rule: '', message: `and at least ${more} more faults` }]
 }
 
 /**
- * If an object may have one of several forms, the faults are those of the nearest form: the one with the fewest broken
+ * If a value may have one of several forms, the faults are those of the nearest form: the one with the fewest broken
  * demands, of equals the first.
  */
 function withoutOtherForms(errors: readonly ErrorObject[]): readonly ErrorObject[] {
-  const choices = errors.filter(
-    ({ keyword, parentSchema }) => keyword === 'anyOf' && formsOf(parentSchema).every(isObject)
-  )
+  const choices = errors.filter(({ keyword }) => keyword === 'anyOf')
   const dropped = new Set<ErrorObject>(choices)
   for (const choice of choices) {
     const { schemaPath, instancePath, parentSchema } = choice
@@ -50,22 +49,24 @@ function withoutOtherForms(errors: readonly ErrorObject[]): readonly ErrorObject
   return errors.filter((error) => !dropped.has(error))
 }
 
-function formsOf(schema: unknown): readonly { type?: string }[] {
-  return (schema as { anyOf: readonly { type?: string }[] }).anyOf
+function formsOf(schema: unknown): readonly unknown[] {
+  return (schema as { anyOf: readonly unknown[] }).anyOf
 }
 
-function isObject({ type }: { type?: string }): boolean {
-  return type === 'object'
+interface Telling {
+  readonly topLevelNames: readonly string[]
+  readonly at: string
+  /** Hints given so far: the names of all parameters are told once. */
+  readonly told: Set<string>
 }
 
-function describeFault(error: ErrorObject, topLevelNames: readonly string[], at: string): Fault {
-  return { rule: error.keyword, ...explainFault(error, topLevelNames, at) }
+function describeFault(error: ErrorObject, telling: Telling): Fault {
+  return { rule: error.keyword, ...explainFault(error, telling) }
 }
 
 function explainFault(
   { instancePath, keyword, params, message, parentSchema, data }: ErrorObject,
-  topLevelNames: readonly string[],
-  at: string
+  { topLevelNames, at, told }: Telling
 ): Omit<Fault, 'rule'> {
   const parameter = toName(instancePath, at)
   const subject = parameter === '' ? 'input' : parameter
@@ -73,11 +74,10 @@ function explainFault(
     case 'additionalProperties': {
       const unknown = beginningOf(String(params['additionalProperty']), maxNameLength)
       const names = Object.keys((parentSchema as { properties?: object } | undefined)?.properties ?? {})
-      const known = names.length > 0 ? names : topLevelNames
-      return {
-        parameter: join(parameter, unknown),
-        message: `unknown parameter "${join(parameter, unknown)}"${suggest(unknown, known)}`
-      }
+      const hint = suggest(unknown, names.length > 0 ? names : topLevelNames)
+      const message = `unknown parameter "${join(parameter, unknown)}"${told.has(hint) ? '' : hint}`
+      told.add(hint)
+      return { parameter: join(parameter, unknown), message }
     }
     case 'required': {
       const missing = join(parameter, String(params['missingProperty']))

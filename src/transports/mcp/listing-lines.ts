@@ -7,13 +7,17 @@ import { toFolderLine, toListingLine } from '../../operations/listing-line.ts'
 export function listingLines(structured: OperationResult, isIgnoredByDefault: boolean) {
   const { entries, pattern: _p, recursive: _r, timestamp: _t, ...others } = structured
   const listed = entries as readonly Entry[]
-  const isHinted = listed.length === 0 && isIgnoredByDefault
-  const hint = isHinted && {
-    message: 'There is nothing that .gitignore does not exclude: ignore: false lists the rest.'
-  }
+  const message = messageFor(structured, listed.length, isIgnoredByDefault)
   const hasHashes = listed.some(({ hash }) => hash !== undefined)
-  const head = { ...others, ...hint, lines: hasHashes ? 'name hash' : 'name bytes' }
+  const head = { ...others, ...(message !== undefined && { message }), lines: hasHashes ? 'name hash' : 'name bytes' }
   return { text: { head: [JSON.stringify(head), ...toLines(listed)].join('\n') } }
+}
+
+function messageFor({ next_cursor, total_entries }: OperationResult, shown: number, isIgnoredByDefault: boolean) {
+  if (next_cursor !== undefined)
+    return `${shown} of ${String(total_entries)} entries: go on with cursor, or narrow them with pattern.`
+  if (shown > 0 || !isIgnoredByDefault) return undefined
+  return 'There is nothing that .gitignore does not exclude: ignore: false lists the rest.'
 }
 
 /** Files of the listed folder first, then each folder with its own, indented by one blank. */

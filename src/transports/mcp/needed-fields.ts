@@ -118,13 +118,29 @@ function neededDetails(details: unknown, { error_code, code = error_code }: Memb
   // The first failure of several is the error itself.
   const further = Array.isArray(failures) ? failures.filter((one: Members) => one['change'] !== change) : []
   const facts = {
-    ...(code === 'INVALID_PATCH' ? { contentions: others['contentions'] } : others),
+    ...besideMessage(code, others),
     ...(patch !== undefined && { nearest: { patch } }),
     ...(further.length > 0 && { failures: further })
   }
   const needed = Object.entries(facts).filter(([, value]) => value !== undefined)
   if (needed.length === 0) return undefined
   return Object.fromEntries(needed.map(([name, value]) => [name, neededWithin(name, value, {})]))
+}
+
+/** @param code of the error */
+function besideMessage(code: unknown, details: Members): Members {
+  const { contentions, holders, holder_count } = details
+  switch (code) {
+    case 'INVALID_PATCH':
+      return { contentions }
+    case 'LOCK_TIMEOUT':
+      // The message names the first.
+      return Number(holder_count) > 1 ? { holder_count, holders } : {}
+    case 'DEADLOCK':
+      return {}
+    default:
+      return details
+  }
 }
 
 function without(item: unknown, names: ReadonlySet<string>): unknown {

@@ -277,6 +277,8 @@ for (const era of ['2026', '2025'] as const) {
             : (page['content'] as string).split('\n').map((row) => row.replace(/ 0$/, '')))
         )
         cursor = page['next_cursor'] as string | undefined
+        if (listing === 'compact')
+          t.equal(page['message'] !== undefined, cursor !== undefined, 'a page that is not the last says how to go on')
         pages += 1
       }
       t.strictSame(found, names, listing)

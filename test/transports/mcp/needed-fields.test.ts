@@ -28,7 +28,7 @@ async function scene(t: Test, era: Era, settings: object = {}) {
       }
     }
   }
-  return { enter, rest: await connectRest(t, 'rest', url, 'rest') }
+  return { url, enter, rest: await connectRest(t, 'rest', url, 'rest') }
 }
 
 for (const era of ['2026', '2025'] as const) {
@@ -135,7 +135,7 @@ for (const era of ['2026', '2025'] as const) {
   })
 
   t.test(`the message of an error stands once in what a ${era} client gets, and REST has the facts, too`, async (t) => {
-    const { enter, rest } = await scene(t, era)
+    const { url, enter, rest } = await scene(t, era)
     const ann = await enter('ann')
     await ann.call('async_read', { path: 'f' })
     const append = { operation: 'append', path: 'g', content: 'x' }
@@ -177,6 +177,17 @@ for (const era of ['2026', '2025'] as const) {
     t.match((await ann.call('async_transaction', { changes: several })).body, {
       message: /^changes\[1\].*details tell of 1 more/,
       details: { failures: [{ change: 2, path: 'n2' }] }
+    })
+    await rest.call('lock_try', { filepaths: ['g'], note: 'a long task' })
+    const blocked = { path: 'g', content: 'x', timeout: 0 }
+    const timedOut = (await ann.call('async_append', blocked)).body
+    t.match(timedOut, {
+      error_code: 'LOCK_TIMEOUT',
+      message: /Agent rest has leased it.*a long task/,
+      details: undefined
+    })
+    t.match(await (await connectRest(t, 'rest', url, 'bob')).call('async_append', blocked), {
+      details: { holders: [{ agent_id: 'rest', note: 'a long task' }] }
     })
     t.match(await rest.call('async_read', { path: 'f', ofset: 1 }), { details: { faults: [{ parameter: 'ofset' }] } })
     t.match(await rest.call('async_update', update), { details: { reason: 'not_found', nearest: { start_line: 2 } } })
