@@ -188,7 +188,8 @@ async function setUpClients(
     journalOfUser().recordProgram(mainPath)
     // It is the same entry in all clients, but for the tools that it offers.
     const reason = await tryEntry(launch)
-    if (reason === undefined) print('The entry was started once: it answers.')
+    if (reason === undefined)
+      print('The entry was started once: it answers. Restart the clients, or their MCP servers, to use it.')
     else failures.push(`the entry was started once and does not answer: ${reason}`)
   }
   // The other clients are set up all the same.

@@ -84,7 +84,7 @@ async function run(name: string, flags: SetupFlags): Promise<void> {
   const launch = hasHooks && !flags.print ? besideHooks(plain) : plain
   if (flags.print) {
     const { target, file } = serverLocation(client, launch, thisUser(), project)
-    return printEntry(target.add('').content, file)
+    return printEntry(target.add('').content, file, project !== undefined && launch.transport === 'stdio')
   }
   const { describeReach, planClient } = await import('../setup/plan-client.ts')
   const plans = planClient(client, {
@@ -119,7 +119,7 @@ async function run(name: string, flags: SetupFlags): Promise<void> {
   if (!flags.dryRun) for (const plan of shown) print(plan.note ?? outcome(plan, remove ?? false))
   for (const { remark } of shown) if (remark !== undefined) print(remark)
   if (!flags.dryRun && plans.some(({ isChange }) => isChange))
-    print(`Restart ${client.title}, or its MCP servers, to use it.`)
+    print(describeRestart(client.title, remove === true, project !== undefined))
   if (silence === undefined)
     print(launch.transport === 'http' ? 'The server answers.' : 'The entry was started once: it answers.')
   else if (silence !== 'not asked') process.stderr.write(`async-crud-mcp: ${silence}\n`)
@@ -165,9 +165,18 @@ function adviceFor({ name, title, projectFile }: Client): string {
     : `For one project: async-crud-mcp setup ${name} --project <folder>.`
 }
 
-function printEntry(entry: string, file: string): void {
+/** @param hasLauncher whether the entry starts the launcher of the project, which is not written here */
+function printEntry(entry: string, file: string, hasLauncher: boolean): void {
   process.stdout.write(entry)
-  process.stderr.write(`Add this to ${file}\n`)
+  const launcher = hasLauncher ? '. It starts .mcp/async-crud-mcp.cjs, which setup writes without --print' : ''
+  process.stderr.write(`Add this to ${file}${launcher}\n`)
+}
+
+/** Clients start nothing that a project names before their user has agreed. */
+function describeRestart(title: string, isRemoval: boolean, isOfProject: boolean): string {
+  if (isRemoval) return `Restart ${title}, or its MCP servers, to work without it.`
+  const question = isOfProject ? ` If ${title} asks whether to trust what this project starts, agree.` : ''
+  return `Restart ${title}, or its MCP servers, to use it.${question}`
 }
 
 async function printChange({

@@ -59,7 +59,7 @@ function withinProject(root: string, project: string): string {
 /** @throws Error if the client has no such file */
 export function serverLocation(client: Client, launch: Launch, user: UserEnvironment, project?: string): EntryLocation {
   if (project !== undefined && client.projectFile === undefined)
-    throw new Error(`${client.title} has no configuration for one project: leave out --project`)
+    throw new Error(`${client.title} has no configuration for one project: pass --dir <folder> in place of --project`)
   const isOfProject = project !== undefined && client.projectFile !== undefined
   return {
     what: client.name,

@@ -202,6 +202,17 @@ t.test('the hook of the page on the guard refuses a native edit of a file that a
   })
 })
 
+t.test(
+  'the first screen of the README has the project form first, the board with its picture, and one way by hand',
+  (t) => {
+    const [screen = ''] = readme.split('\n## ')
+    t.match(screen, /setup claude-code --project [^]*claude mcp add [^]*\/board>[^]*!\[The board/)
+    t.equal(readme.split('claude mcp add').length, 2, 'it is named once')
+    t.equal(screen.match(/A lease ends[^.]*\./g)?.length, 1, 'one sentence says how leases end')
+    t.end()
+  }
+)
+
 t.test('every operation is in the README, and every link of the documents leads to a file', async (t) => {
   for (const { name } of operations) t.ok(readme.includes(`\`${name}\``), `${name} is in the README`)
   for (const page of pages) {

@@ -136,7 +136,7 @@ t.test('the command shows the change, makes it and takes it back', async (t) => 
       t.strictSame(home.snapshot(), before, '--dry-run changes nothing')
       t.match(await run(['setup', name, '--dir', 'tree']), { code: 0, stdout: /entry written/, stderr: '' })
       t.match(await run(['setup', name, '--dir', 'tree']), { code: 0, stdout: /already set up/ })
-      t.match(await run(['setup', name, '--remove']), { code: 0, stdout: /entry removed/ })
+      t.match(await run(['setup', name, '--remove']), { code: 0, stdout: /entry removed[^]*to work without it/ })
       t.strictSame(home.snapshot(), before, `${name} is as it was`)
     })
   )
@@ -301,7 +301,10 @@ t.test('wrong arguments are one clear line and exit 1', async (t) => {
     [['setup', 'cursor'], /no root: pass --dir/],
     [['setup', 'cursor', '--dir', 'nothing'], /root nothing is not a directory/],
     [['setup', 'cursor', '--dir', '.', '--guard'], /unknown option '--guard'/],
-    [['setup', 'claude-desktop', '--project', '.'], /no configuration for one project/],
+    [
+      ['setup', 'claude-desktop', '--project', '.'],
+      /no configuration for one project: pass --dir <folder> in place of --project/
+    ],
     [['setup', 'claude-desktop', '--transport', 'http', '--dir', '.'], /use --transport stdio/],
     [['setup', 'cursor', '--transport', 'http', '--token-env', 'a secret'], /name of an environment variable/],
     [
@@ -382,7 +385,10 @@ t.test('the files of one project, and those over HTTP', async (t) => {
 t.test('--print and --json answer a script, and the printed command is a server', async (t) => {
   const home = makeHome(t, { 'tree/a.txt': 'one\n' })
   const printed = await home.run(['setup', 'cursor', '--dir', 'tree', '--print'])
-  t.match(printed, { code: 0, stderr: /Add this to .*\.cursor\/mcp\.json/ })
+  t.match(printed, { code: 0, stderr: /Add this to .*\.cursor\/mcp\.json$/m })
+  t.match(await home.call(['setup', 'codex', '--project', 'tree', '--print']), {
+    stderr: /\.codex\/config\.toml\. It starts \.mcp\/async-crud-mcp\.cjs, which setup writes without --print/
+  })
   const { mcpServers } = JSON.parse(printed.stdout) as {
     mcpServers: Record<string, { command: string; args: string[] }>
   }
