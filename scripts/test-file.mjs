@@ -6,7 +6,8 @@ import { projectRoot } from './prepare.mjs'
 
 /**
  * Bounds on hanging alone. Within the first, tap says which test hangs; a file that does not even answer tap is ended by the second.
- * The first counts from the start of the file and ends a test whatever time that was given: the long form takes a night.
+ * The first counts from the start of the file, or from its last `t.setTimeout`, and ends a test whatever time that was
+ * given: the long form takes a night.
  */
 const limits = { maxTestSeconds: 300, maxFileSeconds: 1200 }
 const limitsOfNight = { maxTestSeconds: 43_200, maxFileSeconds: 50_000 }

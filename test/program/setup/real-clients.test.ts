@@ -31,6 +31,9 @@ interface Case {
  */
 const mostAttempts = 3
 
+/** All tasks together take longer than a file may on a busy machine: it is bounded from the last attempt that began. */
+const giveTime = (): void => t.setTimeout(300_000)
+
 interface Task {
   readonly steps: readonly ToolUse[]
   readonly isNative?: boolean
@@ -53,6 +56,7 @@ async function work(t: Test, given: Case, { steps, isNative = false, isReached }
   const all = { ...user.variables, ...variables, PATH }
   let said = ''
   for (let attempt = 1; attempt <= mostAttempts; attempt += 1) {
+    giveTime()
     said = await runClient(t, program, task, { folder, variables: all })
     if (await isReached(answers)) break
   }
