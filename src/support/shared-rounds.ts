@@ -1,10 +1,11 @@
 // Work that serves all who ask for it at the same time: who asks before a round begins has its result, who asks while it goes on has that of the
 // next. So a result is never older than the question, and a hundred questions at once cost two rounds.
 import { setImmediate } from 'node:timers/promises'
+import { LazyAbort } from './lazy-signal.ts'
 
 interface Round<Result> {
   readonly result: Promise<Result>
-  readonly abandoned: AbortController
+  readonly abandoned: LazyAbort
   askers: number
   hasEnded: boolean
 }
@@ -38,7 +39,7 @@ export function createSharedRounds<Result>() {
   }
 
   function plan(key: string, work: (signal: AbortSignal) => Promise<Result>): Round<Result> {
-    const abandoned = new AbortController()
+    const abandoned = new LazyAbort()
     // What comes in one turn of the event loop shares its first round.
     const result = (running.get(key) ?? setImmediate()).then(() => {
       abandoned.signal.throwIfAborted()

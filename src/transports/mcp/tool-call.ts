@@ -2,6 +2,7 @@
 import type { RequestId } from '@modelcontextprotocol/server'
 import type { Caller } from '../../engine/call/context.ts'
 import type { Operation } from '../../operations/definition/define.ts'
+import { LazyAbort } from '../../support/lazy-signal.ts'
 import { readTrace } from '../../support/trace-context.ts'
 import { joinPieces } from '../encode-result.ts'
 import { agentIdIn, makeCall } from './caller.ts'
@@ -90,7 +91,7 @@ export function additionsTo({
 
 interface RunningRequest {
   readonly id: RequestId
-  readonly controller: AbortController
+  readonly controller: LazyAbort
 }
 
 export interface CancellableRequest {
@@ -105,7 +106,7 @@ export class CancellableRequests {
 
   /** @returns `end` returns false if the request was cancelled */
   begin(id: RequestId): CancellableRequest {
-    const controller = new AbortController()
+    const controller = new LazyAbort()
     const entry = { id, controller }
     this.#running.add(entry)
     return {

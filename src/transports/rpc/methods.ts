@@ -4,6 +4,7 @@ import type { CallOperation, Caller } from '../../engine/call/context.ts'
 import type { Operation } from '../../operations/definition/define.ts'
 import type { Call, Response } from './messages.ts'
 import { beginningOf } from '../../support/cut-text.ts'
+import { LazyAbort } from '../../support/lazy-signal.ts'
 
 export interface MethodsOptions {
   readonly operations: readonly Operation[]
@@ -15,12 +16,12 @@ export type Methods = ReturnType<typeof createMethods>
 
 export function createMethods({ operations, call, caller }: MethodsOptions) {
   const byName = new Map(operations.map((operation) => [operation.name, operation]))
-  const running = new Map<AbortController, Call>()
+  const running = new Map<LazyAbort, Call>()
 
   /** @returns undefined for a notification, which is carried out and never answered */
   async function answer(request: Call): Promise<Response | undefined> {
     const { id, method, params } = request
-    const controller = new AbortController()
+    const controller = new LazyAbort()
     running.set(controller, request)
     try {
       const result = await call(method, params, { caller, signal: controller.signal })

@@ -9,6 +9,7 @@ import type { Progress } from '../../support/progress.ts'
 import { OperationError, toOperationError, unknownOperation } from '../../errors.ts'
 import { isLarge } from '../../support/encode-large.ts'
 import { version } from '../../support/installation.ts'
+import { LazyAbort } from '../../support/lazy-signal.ts'
 import { withResolvers } from '../../support/with-resolvers.ts'
 import type { MeetingPoint } from '../coordinator/meeting-point.ts'
 import { openChannel, type Channel } from './channel.ts'
@@ -52,7 +53,7 @@ interface Peer {
   readonly channel: Channel<AuthorityMessage>
   /** Undefined until the relay has been welcomed. */
   member: Member | undefined
-  readonly running: Map<number, AbortController>
+  readonly running: Map<number, LazyAbort>
   /** True once it has said that it leaves the tree. */
   hasLeft: boolean
   /** Sessions and connections of the relay's clients: they end with it. */
@@ -155,7 +156,7 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
   async function answer(peer: Peer, request: RelayRequest, bytes: number): Promise<void> {
     const { channel, running, connections } = peer
     const { id } = request
-    const controller = new AbortController()
+    const controller = new LazyAbort()
     running.set(id, controller)
     let release = () => {}
     try {
