@@ -21,9 +21,16 @@ export function recordName(): string {
   return `unfinished-${processName()}.json`
 }
 
+/** Begins the names of this process. Random, since a process of another machine can have its id and start. */
+let series: string | undefined
+/** Of 32 bits: a name comes again only after four billion others. */
+let given = 0
+
 /** Part of a name that no other process gives, and this one only once. */
 export function processName(): string {
-  return `${process.pid}-${startedAt}-${lazyCrypto().randomBytes(8).toString('hex')}`
+  series ??= `${process.pid}-${startedAt}-${lazyCrypto().randomBytes(4).toString('hex')}`
+  given = (given + 1) >>> 0
+  return series + given.toString(16).padStart(8, '0')
 }
 
 export function isOfThisProcess(name: string): boolean {
