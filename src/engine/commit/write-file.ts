@@ -11,7 +11,8 @@ import {
   unlinkSync,
   write,
   writeSync,
-  type BigIntStats
+  type BigIntStats,
+  type Stats
 } from 'node:fs'
 import { promisify } from 'node:util'
 import { attempt } from '../../support/attempt.ts'
@@ -194,20 +195,20 @@ export function createWriter({ durability, maxSyncBytes, stages }: WriteSettings
  * mode. Set-user and set-group bits meant an owner that is no longer known.
  */
 function copyModeAndOwner(fd: number, replaces: FileVersion | undefined, newMode: number | undefined): void {
+  const own = fstatSync(fd)
   if (replaces === undefined) {
     // To read the umask is to set it for a moment: only where it is needed.
-    return setMode(fd, (newMode ?? 0o666 & ~process.umask()) & 0o1777)
+    return setMode(fd, own, (newMode ?? 0o666 & ~process.umask()) & 0o1777)
   }
   const { uid, gid, mode } = replaces
-  const own = fstatSync(fd)
   const isOwners = (own.uid === uid && own.gid === gid) || ifSupported(() => fchownSync(fd, uid, gid))
   // Set-user and set-group bits meant the old owner; they must not pass to the new one.
-  setMode(fd, isOwners ? mode : mode & 0o1777)
+  setMode(fd, own, isOwners ? mode : mode & 0o1777)
 }
 
 /** A file system without modes gives each file the same, and refuses another. */
-function setMode(fd: number, mode: number): void {
-  if ((fstatSync(fd).mode & 0o7777) !== mode) ifSupported(() => fchmodSync(fd, mode))
+function setMode(fd: number, own: Stats, mode: number): void {
+  if ((own.mode & 0o7777) !== mode) ifSupported(() => fchmodSync(fd, mode))
 }
 
 /** A new name by link: unlike rename it fails if another program has just created the file. @throws StaleFileError */
