@@ -4,7 +4,7 @@ import type { Static } from '../../schemas/typebox.ts'
 import { countLines, endFinder, lineEnd, skipLines, splitMark } from '../engine/diff/lines.ts'
 import { isByteName, isUtf8Name } from '../engine/files/text.ts'
 import type { KnownText } from '../engine/versions/known-text.ts'
-import type { LineRange } from '../engine/versions/line-ranges.ts'
+import type { LineRange } from '../engine/seen/line-ranges.ts'
 import { charactersThatFit, fits, jsonChars, linesThatFit } from './answer-size.ts'
 
 export interface Selection {

@@ -18,7 +18,7 @@ import type { Report } from '../../support/progress.ts'
 import type { LostLeases } from '../leases/lost-leases.ts'
 import type { Tickets } from '../leases/tickets.ts'
 import type { CallWork } from '../budget/work-budget.ts'
-import type { ReadTracker } from '../versions/read-tracker.ts'
+import type { ReadTracker } from '../seen/read-tracker.ts'
 import type { Receipts, ReceiptTurn } from '../receipts/receipts.ts'
 
 /** The caller, as the transport knows it. */

@@ -2,7 +2,7 @@
 import type { StringPatch } from '../../../schemas/patches.ts'
 import type { Line } from '../../engine/diff/hunks.ts'
 import { splitLines, splitMark, withoutTerminator } from '../../engine/diff/lines.ts'
-import type { LineRange } from '../../engine/versions/line-ranges.ts'
+import type { LineRange } from '../../engine/seen/line-ranges.ts'
 
 interface DraftLine {
   readonly text: string

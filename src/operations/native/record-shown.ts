@@ -3,7 +3,7 @@ import { OperationError } from '../../errors.ts'
 import type { OperationContext } from '../../engine/call/context.ts'
 import { hashInTurns, type FileVersion } from '../../engine/files/read-file.ts'
 import { decodeIfText } from '../../engine/files/text.ts'
-import type { Shown } from '../../engine/versions/read-tracker.ts'
+import type { Shown } from '../../engine/seen/read-tracker.ts'
 import { glanceAt } from '../change/file-version.ts'
 import type { ShownText } from './native-call.ts'
 

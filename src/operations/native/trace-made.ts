@@ -1,6 +1,6 @@
 // What native tools have made of a text, and what of it another program has made: a formatter, a person.
 import { diffLines, type Hunk } from '../../engine/diff/hunks.ts'
-import { carrySpans, spanOf, type Spans } from '../../engine/versions/spans.ts'
+import { carrySpans, spanOf, type Spans } from '../../engine/seen/spans.ts'
 import { draftOf, isAnnouncedAt, keysOf, linesOf, looseForm, withPatch, type Draft } from './draft.ts'
 import type { TargetFile } from '../../engine/leases/native-turns.ts'
 

@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import type { FileIdentity } from '../../../src/engine/files/identity.ts'
 import { createHistory } from '../../../src/engine/versions/history.ts'
-import { createReadTracker } from '../../../src/engine/versions/read-tracker.ts'
+import { createReadTracker } from '../../../src/engine/seen/read-tracker.ts'
 
 const maxBytes = 4 * 1_048_576
 const operation = 'async_update'

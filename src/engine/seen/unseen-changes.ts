@@ -3,12 +3,12 @@ import { isMadeBy } from '../versions/history.ts'
 import type { Version } from '../versions/version.ts'
 import type { Hunk } from '../diff/hunks.ts'
 import type { OperationContext } from '../call/context.ts'
-import { union, type LineRange } from '../versions/line-ranges.ts'
-import type { AgentView } from '../versions/agent-view.ts'
-import { findSeenLines } from '../versions/seen-lines.ts'
-import type { SeenRange } from '../versions/seen-ranges.ts'
-import { withoutSeen } from '../versions/spans.ts'
-import { createHunkFinder, type HunkFinder } from '../versions/version-hunks.ts'
+import { union, type LineRange } from './line-ranges.ts'
+import type { AgentView } from './agent-view.ts'
+import { findSeenLines } from './seen-lines.ts'
+import type { SeenRange } from './seen-ranges.ts'
+import { withoutSeen } from './spans.ts'
+import { createHunkFinder, type HunkFinder } from './version-hunks.ts'
 
 export interface UnseenChanges {
   /** Oldest first. */

@@ -2,11 +2,11 @@
 import type { OperationContext } from '../call/context.ts'
 import { countLines, splitMark } from '../diff/lines.ts'
 import { decodeIfText } from '../files/text.ts'
-import { isWrittenBy } from './history.ts'
+import { isWrittenBy } from '../versions/history.ts'
 import { union } from './line-ranges.ts'
 import type { SeenVersion, ShownStep } from './seen-versions.ts'
 import { carrySpans, hasAll, type Knowledge, type Spans } from './spans.ts'
-import type { Version } from './version.ts'
+import type { Version } from '../versions/version.ts'
 import { createHunkFinder, type HunkFinder } from './version-hunks.ts'
 
 /** Behind the last line of any text. */

@@ -1,6 +1,6 @@
 // What each agent has been shown: which version of which file, whole or by lines. An agent that has seen an older version gets a notice.
-import { isMadeBy, isWrittenBy, type History, type VersionChange } from './history.ts'
-import type { Version } from './version.ts'
+import { isMadeBy, isWrittenBy, type History, type VersionChange } from '../versions/history.ts'
+import type { Version } from '../versions/version.ts'
 import type { AgentView } from './agent-view.ts'
 import type { LineRange } from './line-ranges.ts'
 import { addSeenRange, type SeenRange } from './seen-ranges.ts'
