@@ -218,7 +218,6 @@ async function knowledgeOf(
   const { agentId } = caller
   const claimed = returned === total ? 'claimed' : 'none'
   if (agentId === undefined) return claimed
-  if (reads.seenOf(agentId, path, knownHash) === 'all') return 'recorded'
   const seen = await findSeenLines(context, agentId, path, knownHash)
   if (seen === 'all') return 'recorded'
   if (seen !== undefined) {

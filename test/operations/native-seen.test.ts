@@ -112,6 +112,20 @@ t.test('a session knows lines that it wrote itself, beside those that it has see
   t.same(await anna.before('Write', { file_path: path, content: 'x' }), {})
 })
 
+t.test('a read that is reported late is told of what was changed since, though other lines were told', async (t) => {
+  const { tree, bob, session } = await start(t)
+  const anna = session('anna')
+  const path = tree.path('a.txt')
+  await anna.read(path, lines.slice(1, 3).join('\n'), 2)
+  const { hash } = await bob.call('async_read', { path: 'a.txt' })
+  const patches = ['line 3\n', 'line 20\n'].map((old_string) => ({ old_string, new_string: 'by bob\n' }))
+  await bob.call('async_update', { path: 'a.txt', expected_hash: hash, patches })
+  const told = contextOf(await anna.ask('UserPromptSubmit', { prompt: 'x' }))
+  t.match(told, /bob changed .*a\.txt since you read it: line 3\./)
+  t.match(contextOf(await anna.read(path, lines.slice(18, 21).join('\n'), 19)), /: (line 3, )?line 20\./)
+  t.same(await anna.ask('UserPromptSubmit', { prompt: 'x' }), {}, 'once')
+})
+
 t.test('what an agent restores it has not seen', async (t) => {
   const { tree, bob, session, history } = await start(t)
   const anna = session('anna')

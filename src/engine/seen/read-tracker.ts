@@ -1,9 +1,8 @@
-// What each agent has been shown: which version of which file, whole or by lines. An agent that has seen an older version gets a notice.
+// What each agent has seen of each file: the one account that its notices, not_modified and the replacing of a file go by.
 import { isMadeBy, isWrittenBy, type History, type VersionChange } from '../versions/history.ts'
 import type { Version } from '../versions/version.ts'
 import type { AgentView } from './agent-view.ts'
 import type { LineRange } from './line-ranges.ts'
-import { addSeenRange, type SeenRange } from './seen-ranges.ts'
 import { addSeen, addStep, lastWhole, noSteps, seenOf, sizeOfSeen, type SeenVersion } from './seen-versions.ts'
 import { spanOf, type Spans } from './spans.ts'
 import { createUnreportedViews } from './unreported-views.ts'
@@ -23,9 +22,8 @@ export interface Shown {
 /** A version of which the agent learns, and how its file is named. */
 export type Named = Omit<Shown, 'lines'>
 
-// Measured: what a view takes beside its names, and each range of lines in it.
+// Measured: what a view takes beside its names.
 const viewBytes = 580
-const sightBytes = 100
 
 export type ReadTracker = ReturnType<typeof createReadTracker>
 
@@ -48,18 +46,12 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
   history.onTrack(noteNewHistory)
 
   function note(change: VersionChange, isBulk: boolean): void {
-    const { path, hash, previousHash = null, seq } = change
+    const { path, hash, previousHash = null } = change
     for (const view of byPath.get(path) ?? []) {
-      if (!isMadeBy(change, view.agentId)) {
-        unreported.add(view, isBulk)
-        continue
-      }
-      if (hash !== null && isWrittenBy(change, view.agentId) && seenOf(view.seen, previousHash) === 'all') {
+      if (!isMadeBy(change, view.agentId)) unreported.add(view, isBulk)
+      else if (hash !== null && isWrittenBy(change, view.agentId) && seenOf(view.seen, previousHash) === 'all') {
         // The agent changed what it knew as a whole, so it knows the outcome.
         view.seen = addSeen(view.seen, hash, 'all')
-        const [range, another] = view.sights
-        const isWhole = range?.hash === previousHash && range?.lines === undefined && another === undefined
-        if (isWhole) view.sights = [{ seq, hash }]
         touch(view)
       }
     }
@@ -71,7 +63,7 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
     queueMicrotask(() => {
       const hash = history.last(path)?.hash
       for (const view of byPath.get(path) ?? [])
-        if (hash !== undefined && view.sights.at(-1)?.hash !== hash) unreported.add(view, false)
+        if (hash !== undefined && view.seen.at(-1)?.hash !== hash) unreported.add(view, false)
     })
   }
 
@@ -92,39 +84,23 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
     return history.versions(path).findLast((version) => version.hash === hash)
   }
 
-  /** A version that is read while a native tool has the file is recorded when that tool has ended. */
-  function versionAhead(path: string, hash: string): Pick<Version, 'seq' | 'hash'> | undefined {
-    const last = history.last(path)
-    return last && { seq: last.seq, hash }
-  }
-
   /** Up to this version nothing is news to the agent, whatever it has seen of it. @param learn adds what it has seen */
-  function know(agentId: string | undefined, named: Named, learn: (view: AgentView, hash: string) => void): void {
-    const { path, hash } = named
-    const version = versionOf(path, hash)
+  function know(agentId: string | undefined, named: Named, learn?: (view: AgentView, hash: string) => void): void {
+    const version = versionOf(named.path, named.hash)
     if (agentId === undefined || views === undefined || version === undefined) return
     const view = viewOf(agentId, named)
-    if (view.sights.length === 0) view.sights = [{ seq: version.seq, hash: version.hash ?? hash }]
-    learn(view, version.hash ?? hash)
-    settle(view, version)
+    const hash = version.hash ?? named.hash
+    learn?.(view, hash)
+    if (view.seen.length === 0) view.seen = addSeen([], hash, [])
+    view.learnedSeq = Math.max(view.learnedSeq, version.seq)
+    if (isLast(view, version)) unreported.remove(view)
     touch(view)
   }
 
-  function settle(view: AgentView, { seq }: Pick<Version, 'seq'>): void {
-    view.learnedSeq = Math.max(view.learnedSeq, seq)
-    clearPendingAt(view, { seq })
-  }
+  const isLast = ({ path }: AgentView, { seq }: Pick<Version, 'seq'>) => history.last(path)?.seq === seq
 
-  function clearPendingAt(view: AgentView, { seq }: Pick<Version, 'seq'>): void {
-    if (history.last(view.path)?.seq === seq) unreported.remove(view)
-  }
-
-  /** What an agent has read is reported late, by a hook say, and others may have changed it before there was a view to mark. */
-  function hasChangedSince({ path, agentId, learnedSeq }: AgentView, { seq }: Pick<Version, 'seq'>): boolean {
-    const since = Math.max(seq, learnedSeq)
-    if ((history.last(path)?.seq ?? since) <= since) return false
-    return history.versions(path).some((version) => version.seq > since && !isMadeBy(version, agentId))
-  }
+  const hasOthersSince = ({ path, agentId }: AgentView, seq: number) =>
+    history.versions(path).some((version) => version.seq > seq && !isMadeBy(version, agentId))
 
   function viewOf(agent: string, { path: asRead, given: asGiven }: Pick<Shown, 'path' | 'given'>): AgentView {
     const known = views?.get(agent, asRead)
@@ -133,7 +109,7 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
     const agentId = history.sharedName(agent)
     const path = history.sharedPath(asRead)
     const given = asGiven === path ? path : asGiven
-    const view: AgentView = { agentId, path, given, sights: [], seen: [], steps: noSteps, learnedSeq: 0 }
+    const view: AgentView = { agentId, path, given, seen: [], steps: noSteps, learnedSeq: 0 }
     views?.add(view)
     const others = byPath.get(path)
     if (others === undefined) byPath.set(path, new Set([view]))
@@ -142,9 +118,9 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
   }
 
   function sizeOfView(view: AgentView): number {
-    const { path, given, sights, seen, steps } = view
+    const { path, given, seen, steps } = view
     const names = path.length + (given === path ? 0 : given.length)
-    return viewBytes + names + sightBytes * sights.length + sizeOfSeen(seen, steps)
+    return viewBytes + names + sizeOfSeen(seen, steps)
   }
 
   const find = (agentId: string | undefined, path: string): AgentView | undefined =>
@@ -153,15 +129,19 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
   return {
     /** An answer shows this to the agent. */
     recordRead(agentId: string | undefined, { path, given, hash, lines }: Shown): void {
-      const version = versionOf(path, hash) ?? versionAhead(path, hash)
+      // A version that is read while a native tool has the file is recorded when that tool has ended.
+      const version = versionOf(path, hash) ?? history.last(path)
       if (agentId === undefined || views === undefined || version === undefined) return
       const view = viewOf(agentId, { path, given })
-      const range = { seq: version.seq, hash: version.hash ?? hash, lines }
-      view.sights = lines === undefined ? [range] : addSeenRange(view.sights, range)
-      view.seen = addSeen(view.seen, range.hash, lines === undefined ? 'all' : [spanOf(lines)])
-      if (lines === undefined) settle(view, version)
-      else if (view.sights.every(({ seq }) => seq === version.seq)) clearPendingAt(view, version)
-      if (hasChangedSince(view, version)) unreported.add(view, false)
+      const { seq } = version
+      const isFirst = view.seen.length === 0
+      const known = version.hash === hash ? version.hash : hash
+      view.seen = addSeen(view.seen, known, lines === undefined ? 'all' : [spanOf(lines)])
+      // What a hook reports late may have been changed since, as the agent was told of other lines.
+      if (isFirst || lines === undefined || seq < view.learnedSeq) view.learnedSeq = seq
+      const isUpToDate = isLast(view, version) && view.seen.every((one) => one.hash === known || lines === undefined)
+      if (isUpToDate) unreported.remove(view)
+      else if (hasOthersSince(view, seq)) unreported.add(view, false)
       touch(view)
     },
     /** The agent has sent all of this version. */
@@ -173,26 +153,25 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
     /** An answer shows the agent all that differs between two versions. */
     recordDifference(agentId: string | undefined, { from, ...named }: Named & { readonly from: string }): void {
       know(agentId, named, (view, hash) => {
+        if (view.seen.length === 0) view.seen = addSeen([], from, [])
         if (seenOf(view.seen, from) === 'all') view.seen = addSeen(view.seen, hash, 'all')
         else if (from !== hash) view.steps = addStep(view.steps, { from, to: hash })
       })
     },
     /** The agent has named this version, or made it of the one that it named: no change up to it is news. It is shown nothing. */
-    recordNamed: (agentId: string | undefined, named: Named): void => know(agentId, named, () => {}),
+    recordNamed: (agentId: string | undefined, named: Named): void => know(agentId, named),
     /** What a tool of the agent has made of a part of the file, beside what it had seen. */
     recordParts(agentId: string, named: Named, spans: Spans): void {
       const { path, hash } = named
       const version = versionOf(path, hash)
       if (views === undefined || version === undefined) return
       const view = viewOf(agentId, named)
-      if (view.sights.length === 0) view.sights = [{ seq: version.seq, hash }]
-      view.seen = addSeen(view.seen, hash, spans)
+      if (view.seen.length === 0) view.learnedSeq = version.seq
+      if (view.seen.length === 0 || spans.length > 0) view.seen = addSeen(view.seen, hash, spans)
       touch(view)
     },
     /** What the agent has seen, as it was shown; undefined if nothing is remembered of the file. */
-    seen(agentId: string | undefined, path: string): Pick<AgentView, 'seen' | 'steps'> | undefined {
-      return find(agentId, path)
-    },
+    seen: (agentId: string | undefined, path: string): Readonly<AgentView> | undefined => find(agentId, path),
     /** What the agent has been shown of this very version; undefined if nothing of it is remembered. */
     seenOf(agentId: string | undefined, path: string, hash: string): SeenVersion['spans'] | undefined {
       const view = find(agentId, path)
@@ -200,8 +179,7 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
     },
     /** Of the versions of which any agent was shown something. */
     *hashesShown(path: string): Generator<string> {
-      for (const { sights, seen, steps } of byPath.get(path) ?? []) {
-        for (const { hash } of sights) yield hash
+      for (const { seen, steps } of byPath.get(path) ?? []) {
         for (const { hash } of seen) yield hash
         for (const { from, to } of steps) yield* [from, to]
       }
@@ -220,14 +198,11 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
     move(source: string, target: string, given: string, agentId: string | undefined): void {
       const version = history.last(target)
       for (const view of byPath.get(source) ?? []) {
-        const sights = view.sights.filter(({ hash }) => hash === version?.hash)
         // An agent that has read the file which is replaced is to be told of that name, too.
         const hasRead = view.agentId !== agentId && views?.get(view.agentId, target) !== undefined
-        if (version !== undefined && sights.length > 0 && !hasRead) {
-          const moved = viewOf(view.agentId, { path: target, given })
-          moved.sights = sights.map((range) => ({ ...range, seq: version.seq }))
-          moved.seen = view.seen.filter(({ hash }) => hash === version.hash)
-          touch(moved)
+        if (version !== undefined && !hasRead) {
+          const { seen, steps } = view
+          touch(Object.assign(viewOf(view.agentId, { path: target, given }), { seen, steps, learnedSeq: version.seq }))
         }
         // The views of other agents stay until those learn that the old name is gone.
         if (view.agentId === agentId) views?.remove(view)
@@ -235,14 +210,9 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
     },
     /** Changes that agents do not know of yet. */
     unreported,
-    /** The agent knows that others have changed the file up to this version, but not what. */
+    /** The agent is told that the file was changed up to this version. */
     markNotified(view: AgentView, seq: number): void {
       view.learnedSeq = Math.max(view.learnedSeq, seq)
-      touch(view)
-    },
-    /** From now on the agent's knowledge counts from these versions: the agent knows what came before. */
-    advance(view: AgentView, sights: readonly SeenRange[]): void {
-      view.sights = sights
       touch(view)
     },
     /** Reports every view that has changed. @returns removes the listener */
@@ -262,16 +232,10 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
       const { agentId, path } = saved
       // A view made by a call meanwhile is newer, and a file without a history has nothing to report.
       if (views === undefined || views.get(agentId, path) !== undefined || history.last(path) === undefined) return
-      const { sights, seen, steps, learnedSeq } = saved
-      const view = Object.assign(viewOf(agentId, saved), { sights, seen, steps, learnedSeq })
+      const { seen, steps, learnedSeq } = saved
+      const view = Object.assign(viewOf(agentId, saved), { seen, steps, learnedSeq })
       views.use(view)
-      const since = newest(view)
-      if (history.versions(path).some((version) => version.seq > since && !isMadeBy(version, agentId)))
-        unreported.add(view, false)
+      if (hasOthersSince(view, learnedSeq)) unreported.add(view, false)
     }
   }
-}
-
-function newest({ sights, learnedSeq }: AgentView): number {
-  return Math.max(learnedSeq, ...sights.map(({ seq }) => seq))
 }

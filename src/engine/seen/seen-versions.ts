@@ -5,6 +5,7 @@ import type { Spans } from './spans.ts'
 /** What an agent has seen of one version. */
 export interface SeenVersion {
   readonly hash: string
+  /** Empty if the agent has named the version, and was shown nothing of it: then any change of it is news. */
   readonly spans: 'all' | Spans
 }
 
@@ -35,6 +36,10 @@ export function sizeOfSeen(seen: readonly SeenVersion[], steps: readonly ShownSt
 
 export function seenOf(seen: readonly SeenVersion[], hash: string | null): SeenVersion['spans'] | undefined {
   return seen.find((version) => version.hash === hash)?.spans
+}
+
+export function isOnlyNamed({ spans }: SeenVersion): boolean {
+  return spans !== 'all' && spans.length === 0
 }
 
 /** What is known of a version as a whole is known of it in parts. */

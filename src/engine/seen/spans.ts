@@ -18,6 +18,11 @@ export function spanOf({ start, end }: LineRange): LineRange {
   return { start: 2 * start - 1, end: 2 * end + 1 }
 }
 
+/** The lines of each span, and the place of one that has none as a range that ends before it starts. */
+export function rangesOf(spans: Spans): LineRange[] {
+  return spans.map(({ start, end }) => ({ start: Math.ceil(start / 2), end: Math.floor(end / 2) }))
+}
+
 /** Of a text with this many lines. */
 export function hasAll(spans: Spans, lines: number): boolean {
   return contains(spans, spanOf({ start: 1, end: lines }))

@@ -1,13 +1,12 @@
 // What others have changed of what an agent has seen. It follows lines from version to version, so that they are counted as they are now.
-import { isMadeBy } from '../versions/history.ts'
-import type { Version } from '../versions/version.ts'
 import type { Hunk } from '../diff/hunks.ts'
-import type { OperationContext } from '../call/context.ts'
-import { union, type LineRange } from './line-ranges.ts'
+import type { Version } from '../versions/version.ts'
 import type { AgentView } from './agent-view.ts'
-import { findSeenLines } from './seen-lines.ts'
-import type { SeenRange } from './seen-ranges.ts'
-import { withoutSeen } from './spans.ts'
+import { union, type LineRange } from './line-ranges.ts'
+import { findSeenLines, type SeenParts } from './seen-lines.ts'
+import { isOnlyNamed, type SeenVersion } from './seen-versions.ts'
+import { rangesOf, withoutSeen } from './spans.ts'
+import { stepsBetween, type Step } from './steps-between.ts'
 import { createHunkFinder, type HunkFinder } from './version-hunks.ts'
 
 export interface UnseenChanges {
@@ -17,48 +16,33 @@ export interface UnseenChanges {
   readonly lines: readonly LineRange[] | undefined
 }
 
-/** Consecutive versions that the agent either knows of, or does not. */
-interface Step {
-  readonly isNews: boolean
-  readonly from: string | null
-  to: string | null
-  readonly versions: Version[]
-}
-
 /**
- * Undefined if others have changed nothing of it. From now on the view counts from the current version.
+ * Undefined if others have changed nothing of it. From now on the agent counts as told of all changes up to the current version.
  * @param budget aborted when lines are not worth more time: then the notice comes without them
  */
 export async function findUnseenChanges(
   view: AgentView,
-  context: OperationContext,
+  parts: SeenParts,
   budget: AbortSignal
 ): Promise<UnseenChanges | undefined> {
-  const versions = context.history.versions(view.path).slice()
+  const versions = parts.history.versions(view.path).slice()
   const last = versions.at(-1)
-  const { sights } = view
   if (last === undefined) return undefined
-  const hunksOf = createHunkFinder(context, budget)
-  const followed: Followed[] = []
-  for (const range of sights) followed.push(await follow(range, stepsAfter(range, versions, view), hunksOf))
-  // The agent may have read it meanwhile.
-  if (view.sights === sights)
-    context.reads.advance(
-      view,
-      sights.map(({ lines }, index) => ({
-        seq: last.seq,
-        hash: last.hash ?? '',
-        lines: lines && followed[index]?.lines
-      }))
-    )
-  const changed = followed.filter(({ isNews }) => isNews)
-  if (changed.length === 0) return undefined
+  const { agentId, path, seen, steps, learnedSeq } = view
+  // At once: what the agent is shown meanwhile may be older, and is then followed by the next answer.
+  parts.reads.markNotified(view, last.seq)
+  const hunksOf = createHunkFinder(parts, budget)
+  const changed: Followed[] = []
+  for (const version of seen) {
+    const since = stepsBetween(version.hash, last.hash, versions, { agentId, steps }, learnedSeq)
+    if (since.some(({ isNews }) => isNews)) changed.push(await follow(version, since, hunksOf))
+  }
+  if (!changed.some(({ authors }) => authors.size > 0)) return undefined
   // What the agent has seen of the current version is no news.
-  const seen =
-    last.hash === null ? undefined : await findSeenLines(context, view.agentId, view.path, last.hash, hunksOf)
+  const now = last.hash === null ? undefined : await findSeenLines(parts, agentId, path, last.hash, hunksOf)
   const news = changed.flatMap(({ changed: lines, authors }) => {
-    const unseen = lines && (seen === 'all' ? [] : withoutSeen(lines, seen ?? []))
-    return unseen?.length === 0 ? [] : [{ lines: unseen, authors }]
+    const unseen = lines && (now === 'all' ? [] : withoutSeen(lines, now ?? []))
+    return authors.size === 0 || unseen?.length === 0 ? [] : [{ lines: unseen, authors }]
   })
   if (news.length === 0) return undefined
   const isKnown = news.every(({ lines }) => lines !== undefined)
@@ -68,56 +52,34 @@ export async function findUnseenChanges(
   }
 }
 
-function stepsAfter(
-  { seq, hash }: SeenRange,
-  versions: readonly Version[],
-  { agentId, learnedSeq }: AgentView
-): Step[] {
-  // If the history was dropped meanwhile, the same bytes may have been seen again.
-  const start = versions.findIndex((version) => version.seq === seq || (version.seq > seq && version.hash === hash))
-  const steps: Step[] = []
-  // A version that is no longer listed: what came since is all that is known.
-  let from: string | null = hash
-  for (const version of versions.slice(start + 1)) {
-    if (start === -1 && version.seq < seq) continue
-    const isNews = !isMadeBy(version, agentId) && version.seq > learnedSeq
-    const step = steps.at(-1)
-    if (step !== undefined && step.isNews === isNews) {
-      step.to = version.hash
-      step.versions.push(version)
-    } else steps.push({ isNews, from, to: version.hash, versions: [version] })
-    from = version.hash
-  }
-  return steps
-}
-
 interface Followed {
-  readonly isNews: boolean
-  /** The lines in the current version. */
-  readonly lines: LineRange | undefined
-  /** Undefined if not known. */
+  /** In the current version; undefined if not known. */
   readonly changed: readonly LineRange[] | undefined
+  /** Of news that concern what the agent has seen. */
   readonly authors: ReadonlySet<Version>
 }
 
-async function follow(range: SeenRange, steps: readonly Step[], hunksOf: HunkFinder): Promise<Followed> {
-  let { lines } = range
-  let changed: LineRange[] | undefined = []
-  let isNews = false
+async function follow(version: SeenVersion, steps: readonly Step[], hunksOf: HunkFinder): Promise<Followed> {
+  // Undefined for the whole file.
+  let lines = version.spans === 'all' || isOnlyNamed(version) ? undefined : rangesOf(version.spans)
+  let changed: readonly LineRange[] | undefined = []
   const authors = new Set<Version>()
-  for (const step of steps.some((step) => step.isNews) ? steps : []) {
-    const hunks = step.from === step.to ? [] : await hunksOf(step.from, step.to)
-    const touched = hunks?.filter((hunk) => lines === undefined || touches(hunk, lines))
+  for (const { from, to, knowledge, isNews, versions } of steps) {
+    const isAll = lines === undefined && authors.size === 0 && !isNews
+    if (isAll) continue
+    const hunks = await hunksOf(from, to)
+    const touched = hunks?.filter((hunk) => lines?.some((range) => touches(hunk, range)) ?? true)
     changed = hunks && changed?.map((range) => carry(range, hunks))
     // A change that was undone is no news.
-    if (step.isNews && touched?.length !== 0) {
-      isNews = true
-      for (const version of step.versions) authors.add(version)
+    if (isNews && touched?.length !== 0) {
+      for (const one of versions) authors.add(one)
       changed = touched && changed?.concat(touched.map(toLines))
     }
-    if (lines !== undefined && hunks !== undefined) lines = carry(lines, hunks)
+    if (lines === undefined || hunks === undefined) continue
+    const own = knowledge === 'unseen' ? [] : hunks.map(toLines)
+    lines = union([...lines.map((range) => carry(range, hunks)), ...own])
   }
-  return { isNews, lines, changed, authors }
+  return { changed, authors }
 }
 
 /** An insertion right before or behind the lines counts: it may belong to them. */

@@ -1,15 +1,23 @@
 // The hunks between two versions of a file, each pair compared once.
 import type { Change } from '../../../schemas/diff.ts'
-import type { OperationContext } from '../call/context.ts'
+import type { Config } from '../../../schemas/config.ts'
+import type { Logger } from '../../support/logger.ts'
+import type { Differ } from '../diff/differ.ts'
 import type { Hunk } from '../diff/hunks.ts'
 import { decodeText } from '../files/text.ts'
+import type { Bases } from '../versions/bases.ts'
 
 /** Undefined if they are not known: a version is not kept, is no text, or they cost too much to compare. */
 export type HunkFinder = (from: string | null, to: string | null) => Promise<readonly Hunk[] | undefined>
 
-type Parts = Pick<OperationContext, 'bases' | 'differ' | 'config' | 'log'>
+export interface HunkParts {
+  readonly bases: Pick<Bases, 'get'>
+  readonly differ: Pick<Differ, 'compare'>
+  readonly config: Pick<Config, 'crud'>
+  readonly log: Logger
+}
 
-export function createHunkFinder({ bases, differ, config, log }: Parts, signal: AbortSignal): HunkFinder {
+export function createHunkFinder({ bases, differ, config, log }: HunkParts, signal: AbortSignal): HunkFinder {
   const found = new Map<string, readonly Hunk[] | undefined>()
   async function textOf(hash: string): Promise<string | undefined> {
     const bytes = await bases.get(hash)

@@ -83,10 +83,14 @@ function record(
   made: readonly Made[],
   sightOf: CommitOptions['sightOf']
 ): void {
-  const { bases, history } = context
+  const { bases, history, reads, caller } = context
   for (const { step } of made) {
     const version = bytesOf(step.after)
     if (version !== undefined) bases.keep(version.hash, version.bytes)
+    const before = versionBefore(step)?.hash
+    // Before the entry, so that the caller has made what it writes of a version that it knows.
+    if (before !== undefined && step.after.kind === 'bytes' && sightOf(step) === 'named')
+      reads.recordNamed(caller.agentId, { path: step.place.path, given: step.path, hash: before })
   }
   history.append(author, made.filter(isLogged).map(toLogged))
   for (const one of made) noteSight(context, one, sightOf(one.step))

@@ -1,7 +1,6 @@
 // What each agent has been shown, so that it gets notices of changes over a restart.
 import type { AgentView } from '../../engine/seen/agent-view.ts'
 import type { LineRange } from '../../engine/seen/line-ranges.ts'
-import type { SeenRange } from '../../engine/seen/seen-ranges.ts'
 import type { SeenVersion, ShownStep } from '../../engine/seen/seen-versions.ts'
 import { spanOf } from '../../engine/seen/spans.ts'
 import type { ReadTracker } from '../../engine/seen/read-tracker.ts'
@@ -23,7 +22,7 @@ export function createViewPart(reads: ReadTracker): PersistedPart {
         if (!isView(record)) return
         const key = `${record.agentId}\0${record.path}`
         latest.delete(key)
-        latest.set(key, { ...record, steps: record.steps ?? [], seen: record.seen ?? seenBefore(record) })
+        latest.set(key, toView(record))
       })
       await inSlices(latest.values(), (view) => reads.restore(view))
     },
@@ -31,19 +30,30 @@ export function createViewPart(reads: ReadTracker): PersistedPart {
   }
 }
 
-/** As a version of this program wrote it that did not note what was seen of each version. */
-interface EarlierView extends Omit<AgentView, 'seen' | 'steps' | 'sights'> {
-  readonly sights: readonly (SeenRange & { readonly shownHash?: string })[]
+/** As earlier versions of this program wrote it: with the parts of which the agent gets notices, and before that with nothing else. */
+interface EarlierView extends Omit<AgentView, 'seen' | 'steps'> {
+  readonly sights?: readonly Sight[]
   readonly knownHash?: string
   readonly seen?: AgentView['seen']
   readonly steps?: AgentView['steps']
 }
 
-function seenBefore({ sights, knownHash }: EarlierView): readonly SeenVersion[] {
+interface Sight {
+  readonly seq: number
+  readonly hash: string
+  readonly shownHash?: string
+  readonly lines?: LineRange
+}
+
+function toView({ sights = [], knownHash, seen = [], steps = [], ...view }: EarlierView): AgentView {
   const parts = sights.flatMap(({ hash, shownHash = hash, lines }) =>
     lines === undefined ? [] : [{ hash: shownHash, spans: [spanOf(lines)] }]
   )
-  return knownHash === undefined ? parts : [...parts, { hash: knownHash, spans: 'all' }]
+  const whole = knownHash === undefined ? [] : [{ hash: knownHash, spans: 'all' as const }]
+  const named = sights.flatMap(({ hash }) => [{ hash, spans: [] }])
+  const known = [seen, [...parts, ...whole], named].find(({ length }) => length > 0) ?? []
+  const told = sights.length === 0 ? 0 : Math.min(...sights.map(({ seq }) => seq))
+  return { ...view, seen: known, steps, learnedSeq: Math.max(view.learnedSeq, told) }
 }
 
 function isView(record: unknown): record is EarlierView {
@@ -51,7 +61,7 @@ function isView(record: unknown): record is EarlierView {
     hasTypes(record, { agentId: 'string', path: 'string', given: 'string', learnedSeq: 'number' }) &&
     isFields(record) &&
     (record['knownHash'] === undefined || typeof record['knownHash'] === 'string') &&
-    isListOf(record['sights'], isSeenRange) &&
+    (record['sights'] === undefined || isListOf(record['sights'], isSight)) &&
     (record['seen'] === undefined || isListOf(record['seen'], isSeenVersion)) &&
     (record['steps'] === undefined || isListOf(record['steps'], isShownStep))
   )
@@ -61,7 +71,7 @@ function isListOf<Item>(value: unknown, isItem: (item: unknown) => item is Item)
   return Array.isArray(value) && value.every(isItem)
 }
 
-function isSeenRange(value: unknown): value is SeenRange {
+function isSight(value: unknown): value is Sight {
   if (!hasTypes(value, { seq: 'number', hash: 'string' }) || !isFields(value)) return false
   return value['lines'] === undefined || isLineRange(value['lines'])
 }

@@ -1,0 +1,51 @@
+// What has become of a version until another one, as one agent knows it.
+import { isMadeBy, isWrittenBy } from '../versions/history.ts'
+import type { Version } from '../versions/version.ts'
+import type { AgentView } from './agent-view.ts'
+import type { Knowledge } from './spans.ts'
+
+/** Consecutive versions that the agent knows in the same way: a change that was undone is none. */
+export interface Step {
+  readonly from: string | null
+  to: string | null
+  readonly knowledge: Knowledge
+  /** Others have made it, and the agent has not learned of it. */
+  readonly isNews: boolean
+  readonly versions: Version[]
+}
+
+/**
+ * @param versions of the path, oldest first; a version that is not among them any more was there before them
+ * @param learnedSeq changes up to this version are no news
+ */
+export function stepsBetween(
+  from: string,
+  to: string | null,
+  versions: readonly Version[],
+  { agentId, steps: shown }: Pick<AgentView, 'agentId' | 'steps'>,
+  learnedSeq = Infinity
+): readonly Step[] {
+  if (from === to) return []
+  const until = versions.slice(0, versions.findLastIndex(({ hash }) => hash === to) + 1)
+  let at = until.findLastIndex(({ hash }) => hash === from)
+  // The one that is asked for is older, or was never listed.
+  if (until.length === 0 || (at === -1 && versions.some(({ hash }) => hash === from)))
+    return [{ from, to, knowledge: 'unseen', isNews: false, versions: [] }]
+  const steps: Step[] = []
+  let before: string | null = from
+  while (at < until.length - 1) {
+    const jump = until.findLastIndex(({ hash }) => shown.some((one) => one.from === before && one.to === hash))
+    const isShown = jump > at
+    at = isShown ? jump : at + 1
+    const version = until[at]!
+    const knowledge = isShown ? 'shown' : isWrittenBy(version, agentId) ? 'written' : 'unseen'
+    const isNews = knowledge === 'unseen' && version.seq > learnedSeq && !isMadeBy(version, agentId)
+    const last = steps.at(-1)
+    if (last?.knowledge === knowledge && last.isNews === isNews) {
+      last.to = version.hash
+      last.versions.push(version)
+    } else steps.push({ from: before, to: version.hash, knowledge, isNews, versions: [version] })
+    before = version.hash
+  }
+  return steps
+}
