@@ -176,7 +176,8 @@ for (const [how, through, signal, code, last] of [
     )
     const lines = tree.read('logs/server.log').trimEnd().split('\n')
     const parsed = lines.map((line) => JSON.parse(line) as { msg: string; operation?: string })
-    t.ok(parsed.some(({ msg }) => msg.startsWith('listening on')))
+    const address = /^listening on (http:\S+), MCP at \1\/mcp, the board at \1\/board$/
+    t.ok(parsed.some(({ msg }) => address.test(msg)))
     t.equal(lines.filter((line) => line.includes('"async_status"')).length, 20, 'each call has its line')
     t.match(
       lines.findLast((line) => line.includes(last)),
