@@ -158,6 +158,7 @@ async function setUpClients(
   const { takesHooks } = await import('../setup/hooks.ts')
   const { describeReach, planClient } = await import('../setup/plan-client.ts')
   const { tryEntry } = await import('../setup/try-entry.ts')
+  const { cacheRemark } = await import('../setup/own-program.ts')
   const { journalOfUser, thisUser } = await import('../setup/user.ts')
   const user = thisUser()
   const launch = stdioLaunch(roots)
@@ -186,6 +187,8 @@ async function setUpClients(
   }
   if (chosen.length > failures.length) {
     journalOfUser().recordProgram(mainPath)
+    const remark = cacheRemark()
+    if (remark !== undefined) print(remark)
     // It is the same entry in all clients, but for the tools that it offers.
     const reason = await tryEntry(launch)
     if (reason === undefined)

@@ -106,22 +106,41 @@ async function run(name: string, flags: SetupFlags): Promise<void> {
   const isMade = !flags.dryRun && !remove
   if (isMade) journalOfUser().recordProgram(mainPath)
   const silence = isMade || launch.transport === 'http' ? await findSilence(client, launch, flags) : 'not asked'
-  if (flags.json)
-    return printJson(
-      shown.map(({ file, isChange }, index) => ({
-        client: name,
-        file,
-        changed: isChange,
-        dry_run: flags.dryRun ?? false,
-        ...(index === 0 && silence !== 'not asked' && { answers: silence === undefined })
-      }))
-    )
-  if (!flags.dryRun) for (const plan of shown) print(plan.note ?? outcome(plan, remove ?? false))
+  const done = { client, shown, silence, transport: launch.transport }
+  return flags.json ? printDoneAsJson(done, flags) : printDone(done, flags)
+}
+
+interface Done {
+  readonly client: Client
+  readonly shown: readonly Plan[]
+  readonly transport: Launch['transport']
+  /** As `findSilence` says, or 'not asked'. */
+  readonly silence: string | undefined
+}
+
+function printDoneAsJson({ client, shown, silence }: Done, { dryRun = false }: SetupFlags): void {
+  printJson(
+    shown.map(({ file, isChange }, index) => ({
+      client: client.name,
+      file,
+      changed: isChange,
+      dry_run: dryRun,
+      ...(index === 0 && silence !== 'not asked' && { answers: silence === undefined })
+    }))
+  )
+}
+
+async function printDone({ client, shown, silence, transport }: Done, flags: SetupFlags): Promise<void> {
+  const { dryRun = false, remove = false, project } = flags
+  if (!dryRun) for (const plan of shown) print(plan.note ?? outcome(plan, remove))
   for (const { remark } of shown) if (remark !== undefined) print(remark)
-  if (!flags.dryRun && plans.some(({ isChange }) => isChange))
-    print(describeRestart(client.title, remove === true, project !== undefined))
+  if (!dryRun && shown.some(({ isChange }) => isChange))
+    print(describeRestart(client.title, remove, project !== undefined))
+  const { cacheRemark } = await import('../setup/own-program.ts')
+  const remark = dryRun || remove ? undefined : cacheRemark()
+  if (remark !== undefined) print(remark)
   if (silence === undefined)
-    print(launch.transport === 'http' ? 'The server answers.' : 'The entry was started once: it answers.')
+    print(transport === 'http' ? 'The server answers.' : 'The entry was started once: it answers.')
   else if (silence !== 'not asked') process.stderr.write(`async-crud-mcp: ${silence}\n`)
 }
 

@@ -1,7 +1,7 @@
 // setup <client>: our entry goes into a file of somebody else's, and comes out again, without a byte of the rest changing.
-import { chmodSync, lstatSync, readFileSync, statSync, symlinkSync } from 'node:fs'
+import { chmodSync, cpSync, lstatSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { execFile } from 'node:child_process'
-import { relative } from 'node:path'
+import { join, relative } from 'node:path'
 import { isDeepStrictEqual, promisify } from 'node:util'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
@@ -19,7 +19,9 @@ import { planAddition, planRemoval } from '../../../src/program/setup/plan.ts'
 import { createHookTarget, createServerTarget, isOurEntry } from '../../../src/program/setup/targets.ts'
 import { readUserFile } from '../../../src/program/setup/user-file.ts'
 import { makeFolder, makeHome } from '../../fixtures/home.ts'
+import { copyProgram } from '../../fixtures/installation.ts'
 import { programPath } from '../../fixtures/server.ts'
+import { makeTree } from '../../fixtures/tree.ts'
 
 const jsonWithComments = `// servers of the team
 {
@@ -528,6 +530,17 @@ t.test('what goes into the files of a user is said to be for all projects, befor
     ['cursor', '--project', 'app', '--remove']
   ])
     t.notMatch((await home.call(['setup', ...args, '--no-start'])).stdout, /all projects/)
+})
+
+t.test('of an installation in the cache of npx setup says that npm may clear it', async (t) => {
+  const cache = makeTree(t)
+  const program = cache.path('_npx/1/node_modules/async-crud-mcp')
+  cpSync(copyProgram(t).root, program, { recursive: true, verbatimSymlinks: true })
+  const home = makeHome(t, { 'app/f': '' }, join(program, 'dist/main.cjs'))
+  const args = ['setup', 'claude-code', '--project', 'app']
+  const remark = /in the cache of npx, which npm may clear: install it/
+  t.match(await home.run(args), { code: 0, stdout: remark, stderr: '' })
+  t.notMatch((await home.run([...args, '--remove'])).stdout, remark)
 })
 
 t.test('an entry under the name of version 0.1 is moved', async (t) => {
