@@ -7,7 +7,7 @@ export default fp(
   async (app) => {
     const typed = app.withTypeProvider<TypeBoxTypeProvider>()
     typed.get('/activity', { schema: routes['/activity'] }, ({ query: { minutes, limit } }) =>
-      app.tree.listActivity(minutes, limit)
+      app.tree.ask({ type: 'list_activity', minutes, limit })
     )
   },
   { name: 'activity', dependencies: ['authority', 'errors', 'access'] }

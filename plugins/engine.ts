@@ -2,7 +2,7 @@
 import fp from 'fastify-plugin'
 import type { Config } from '../src/config/config.ts'
 import { createActivityLog } from '../src/engine/activity/activity.ts'
-import type { EngineLink } from '../src/engine/call/engine-link.ts'
+import type { EngineLink, Questions } from '../src/engine/call/engine-link.ts'
 import { serverStopping } from '../src/errors.ts'
 import type { ServerFacts } from '../src/engine/call/context.ts'
 import { createContexts } from '../src/engine/call/call-context.ts'
@@ -17,6 +17,12 @@ import { createNativeTurns } from '../src/engine/leases/native-turns.ts'
 import { paceProgress } from '../src/support/progress.ts'
 import { createReceipts, type Receipts } from '../src/engine/receipts/receipts.ts'
 import { createRunningCalls } from '../src/engine/call/running-calls.ts'
+
+type Answers = {
+  readonly [Name in keyof Questions]: (
+    asked: Questions[Name]['asked']
+  ) => Questions[Name]['answer'] | Promise<Questions[Name]['answer']>
+}
 
 export interface LocalEngine extends EngineLink {
   /** Ends the waits of a connection for leases, and no lease. */
@@ -97,6 +103,15 @@ export default fp<{ config: Config; version: string }>(
 
     app.decorate('serverFacts', server)
     app.decorate('reads', reads)
+    const answers: Answers = {
+      holds_leases: ({ connection }) => config.locks.release_on_disconnect && locks.leases.hasConnection(connection),
+      list_locks: (query) => listLocks(locks, query),
+      list_activity: ({ minutes, limit }) => activity.list(minutes, limit),
+      async list_files({ after, limit }) {
+        await restoring
+        return listTracked(history, after, limit)
+      }
+    }
     app.decorate('receipts', receipts)
     app.decorate('engine', {
       async call(operation, input, call) {
@@ -119,13 +134,7 @@ export default fp<{ config: Config; version: string }>(
       places: tickets.places,
       cancelWaits: (connection) => locks.leases.cancelRequests(connection),
       leaseConnections: () => locks.leases.connections(),
-      holdsLeases: async (connection) => config.locks.release_on_disconnect && locks.leases.hasConnection(connection),
-      listLocks: async (query) => listLocks(locks, query),
-      listActivity: async (minutes, limit) => activity.list(minutes, limit),
-      async listFiles(after, limit) {
-        await restoring
-        return listTracked(history, after, limit)
-      },
+      ask: async (question) => answers[question.type](question as never),
       feed: async (listener) => events.follow({}, listener).end,
       steps: running.steps,
       awaitVersions(restored) {

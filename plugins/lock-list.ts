@@ -6,7 +6,7 @@ import { routes } from '../schemas/routes.ts'
 export default fp(
   async (app) => {
     const typed = app.withTypeProvider<TypeBoxTypeProvider>()
-    typed.get('/locks', { schema: routes['/locks'] }, ({ query }) => app.tree.listLocks(query))
+    typed.get('/locks', { schema: routes['/locks'] }, ({ query }) => app.tree.ask({ type: 'list_locks', ...query }))
   },
   { name: 'lock-list', dependencies: ['authority', 'errors', 'access'] }
 )

@@ -39,7 +39,7 @@ export default fp<{ config: Config; version: string }>(
         caller: { transport: 'mcp' },
         version,
         maxWaitSeconds: daemon.mcp_wait_seconds,
-        listFiles: app.tree.listFiles,
+        listFiles: (after, limit) => app.tree.ask({ type: 'list_files', after, limit }),
         updates: app.resourceUpdates,
         maxResources: events.max_resources_per_session,
         maxListeners: events.max_subscribers,
@@ -47,7 +47,7 @@ export default fp<{ config: Config; version: string }>(
         sessionIdleMs: daemon.mcp_session_idle_seconds * 1000,
         sessionAwayMs: daemon.mcp_session_away_seconds * 1000,
         onSessionEnd: app.tree.disconnect,
-        holdsLeases: app.tree.holdsLeases,
+        holdsLeases: (connection) => app.tree.ask({ type: 'holds_leases', connection }),
         onError
       })
     }

@@ -55,7 +55,7 @@ export default fp<Options>(
             settings: mcp,
             call: app.call,
             version,
-            listFiles: app.tree.listFiles,
+            listFiles: (after, limit) => app.tree.ask({ type: 'list_files', after, limit }),
             updates: app.resourceUpdates,
             maxResources: events.max_resources_per_session,
             isBehind,

@@ -249,26 +249,13 @@ function carryOut(
   signal: AbortSignal,
   reports: Required<Pick<OwnParts, 'progress' | 'onWait'>>
 ): Promise<object | boolean> {
-  switch (request.type) {
-    case 'call': {
-      const { name, input, caller } = request
-      const progress = request.progress ? reports.progress : undefined
-      const onWait = request.waits ? reports.onWait : undefined
-      const operation = findOperation(name)
-      if (operation === undefined) throw unknownOperation(name)
-      return engine.call(operation, input, { caller, signal, progress, onWait })
-    }
-    case 'holds_leases':
-      return engine.holdsLeases(request.connection)
-    case 'list_locks':
-      return engine.listLocks(request)
-    case 'list_activity':
-      return engine.listActivity(request.minutes, request.limit)
-    case 'list_files':
-      return engine.listFiles(request.after, request.limit)
-    default:
-      return request satisfies never
-  }
+  if (request.type !== 'call') return engine.ask(request)
+  const { name, input, caller } = request
+  const progress = request.progress ? reports.progress : undefined
+  const onWait = request.waits ? reports.onWait : undefined
+  const operation = findOperation(name)
+  if (operation === undefined) throw unknownOperation(name)
+  return engine.call(operation, input, { caller, signal, progress, onWait })
 }
 
 function refuse(hello: Hello, roots: readonly string[], knownAs: readonly string[]): string | undefined {

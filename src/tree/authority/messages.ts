@@ -1,8 +1,8 @@
 // What the processes of one tree say to each other, one JSON text a line. Version 4.
-import type { LockListQuery } from '../../../schemas/lock-list.ts'
 import type { Member } from '../state/state-file.ts'
 import type { ErrorOnWire } from '../../errors.ts'
 import type { Caller, OperationResult } from '../../engine/call/context.ts'
+import type { Question } from '../../engine/call/engine-link.ts'
 import type { Progress } from '../../support/progress.ts'
 import type { TreeEvent } from '../../engine/events/tree-event.ts'
 
@@ -39,13 +39,12 @@ interface CallRequest {
   readonly waits: boolean
 }
 
+export type AskRequest = Question & { readonly id: number }
+
 export type RelayMessage =
   | Hello
   | CallRequest
-  | { readonly type: 'holds_leases'; readonly id: number; readonly connection: string }
-  | ({ readonly type: 'list_locks'; readonly id: number } & Readonly<LockListQuery>)
-  | { readonly type: 'list_activity'; readonly id: number; readonly minutes: number; readonly limit: number }
-  | { readonly type: 'list_files'; readonly id: number; readonly after: string | undefined; readonly limit: number }
+  | AskRequest
   /** Once answered, all events are sent as they happen. */
   | { readonly type: 'follow'; readonly id: number }
   | { readonly type: 'unfollow' }
@@ -62,10 +61,7 @@ export type RelayMessage =
   | { readonly type: 'left' }
 
 /** The requests that a result or an error answers. */
-export type RelayRequest = Extract<
-  RelayMessage,
-  { type: 'call' | 'holds_leases' | 'list_locks' | 'list_activity' | 'list_files' | 'follow' }
->
+export type RelayRequest = Extract<RelayMessage, { type: 'call' | 'follow' | Question['type'] }>
 
 /** Settings of the engine; if those of a relay differ, these count. */
 export type EngineSettings = Readonly<Record<'crud' | 'locks', Readonly<Record<string, unknown>>>>

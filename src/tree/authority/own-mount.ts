@@ -9,6 +9,8 @@ import { mapHookAnswer, mapHookInput, nativeHook } from '../coordinator/hook-pat
 import type { Relay } from './relay.ts'
 
 const messageNames: ReadonlySet<string> = new Set(['message'])
+/** Of questions: the path with which the page before ended. */
+const pageNames: ReadonlySet<string> = new Set(['after'])
 
 /** @param spellings of the first root here, its real path first */
 export function atOwnMount(relay: Relay, spellings: readonly [string, ...string[]]): Relay {
@@ -42,10 +44,7 @@ export function atOwnMount(relay: Relay, spellings: readonly [string, ...string[
   return {
     ...relay,
     call,
-    listLocks: async ({ after, ...query }) =>
-      inAnswer(await relay.listLocks({ ...query, ...(after !== undefined && { after: toTheirs(after) }) })),
-    listActivity: async (minutes, limit) => inAnswer(await relay.listActivity(minutes, limit)),
-    listFiles: async (after, limit) => inAnswer(await relay.listFiles(after && toTheirs(after), limit)),
+    ask: async (question) => inAnswer(await relay.ask(mapTexts(question, pageNames, toTheirs) as typeof question)),
     feed: (listener) => relay.feed((event) => listener(mapTexts(event, pathNames, toOwn) as TreeEvent))
   }
 }

@@ -1,18 +1,15 @@
 // A relay's side: asks the authority of the tree to carry out what this process's clients ask for.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Activity } from '../../../schemas/activity.ts'
-import type { LockList } from '../../../schemas/lock-list.ts'
 import { cancellationOf, OperationError, serverStopping } from '../../errors.ts'
 import type { OperationResult, OwnParts } from '../../engine/call/context.ts'
 import type { EventListener } from '../../engine/events/tree-event.ts'
-import type { TrackedFiles } from '../../engine/versions/tracked-files.ts'
 import { isLarge } from '../../support/encode-large.ts'
 import { withResolvers } from '../../support/with-resolvers.ts'
 import type { Connect } from '../coordinator/meeting-point.ts'
 import { authorityLost } from './authority-lost.ts'
 import { openChannel } from './channel.ts'
 import { watchSilence } from './watch-silence.ts'
-import type { EngineLink } from '../../engine/call/engine-link.ts'
+import type { EngineLink, Question } from '../../engine/call/engine-link.ts'
 import type { AuthorityMessage, EngineSettings, Hello, RelayMessage, RelayRequest, StateOnDisk } from './messages.ts'
 
 export interface Relay extends EngineLink {
@@ -65,7 +62,7 @@ interface AskOptions {
   readonly signal?: AbortSignal
 }
 
-type Question = RelayRequest extends infer Request ? (Request extends unknown ? Omit<Request, 'id'> : never) : never
+type Request = RelayRequest extends infer Each ? (Each extends unknown ? Omit<Each, 'id'> : never) : never
 
 /** The authority answers, and refuses. Its message is for the user who started this process. */
 export class RefusedByAuthority extends Error {}
@@ -163,31 +160,28 @@ async function connectRelay(connect: Connect, { hello, signal, silenceMs, onDoub
   }
 
   /** @throws OperationError OVERLOADED if the authority cannot be asked any more: nothing was done, and the next authority can be asked */
-  async function ask<Result>(question: Question, { progress, onWait, signal }: AskOptions = {}): Promise<Result> {
+  async function send<Result>(request: Request, { progress, onWait, signal }: AskOptions = {}): Promise<Result> {
     // If this process was suspended, the authority's `leaving` may already be in the socket: it is read first.
     await nextTurn()
     if (isLeaving || isClosed) throw serverStopping()
     if (signal?.aborted === true) throw cancellationOf(signal)
     lastId += 1
     const id = lastId
-    const large = isLargeCall(question)
-    if (large) await sendLarge({ ...question, id }, signal)
+    const large = isLargeCall(request)
+    if (large) await sendLarge({ ...request, id }, signal)
     const onAbort = () => signal !== undefined && cancel(id, cancellationOf(signal))
     signal?.addEventListener('abort', onAbort, { once: true })
-    const operation = question.type === 'call' ? question.name : undefined
-    const isNamed = isNamedCall(question)
+    const operation = request.type === 'call' ? request.name : undefined
+    const isNamed = isNamedCall(request)
     const answer = new Promise<Result>((resolve, reject) =>
       pending.set(id, { resolve, reject, progress, onWait, operation, isNamed })
     )
-    if (!large) channel.send({ ...question, id })
+    if (!large) channel.send({ ...request, id })
     return answer.finally(() => signal?.removeEventListener('abort', onAbort))
   }
 
   /** Nothing is sent if the call was cancelled, or the authority has announced its leaving, while the message was made. */
-  async function sendLarge(
-    message: Question & { readonly id: number },
-    signal: AbortSignal | undefined
-  ): Promise<void> {
+  async function sendLarge(message: Request & { readonly id: number }, signal: AbortSignal | undefined): Promise<void> {
     const isWanted = () => signal?.aborted !== true && !isLeaving && !isClosed && !isWithdrawn
     if (await channel.sendLarge(message, isWanted)) return
     throw signal?.aborted === true ? cancellationOf(signal) : serverStopping()
@@ -199,7 +193,7 @@ async function connectRelay(connect: Connect, { hello, signal, silenceMs, onDoub
 
   const call: EngineLink['call'] = ({ name }, input, { caller, signal, progress, onWait }) => {
     const wanted = { progress: progress !== undefined, waits: onWait !== undefined }
-    return ask<OperationResult>({ type: 'call', name, input, caller, ...wanted }, { progress, onWait, signal })
+    return send<OperationResult>({ type: 'call', name, input, caller, ...wanted }, { progress, onWait, signal })
   }
 
   try {
@@ -230,14 +224,11 @@ async function connectRelay(connect: Connect, { hello, signal, silenceMs, onDoub
       call,
       disconnect: (connection) => channel.send({ type: 'disconnect', connection }),
       endPlace: (place) => channel.send({ type: 'end_place', place }),
-      holdsLeases: (connection) => ask<boolean>({ type: 'holds_leases', connection }),
-      listLocks: (query) => ask<LockList>({ type: 'list_locks', ...query }),
-      listActivity: (minutes, limit) => ask<Activity>({ type: 'list_activity', minutes, limit }),
-      listFiles: (after, limit) => ask<TrackedFiles>({ type: 'list_files', after, limit }),
+      ask: (question) => send(question as Question),
       async feed(listener) {
         // The first event may come right behind the answer.
         onEvent = listener
-        await ask({ type: 'follow' })
+        await send({ type: 'follow' })
         return () => {
           if (onEvent !== listener) return
           onEvent = undefined
@@ -253,13 +244,13 @@ async function connectRelay(connect: Connect, { hello, signal, silenceMs, onDoub
   }
 }
 
-function isLargeCall(question: Question): boolean {
-  const input = question.type === 'call' ? question.input : undefined
+function isLargeCall(request: Request): boolean {
+  const input = request.type === 'call' ? request.input : undefined
   return typeof input === 'object' && input !== null && isLarge(input as Readonly<Record<string, unknown>>)
 }
 
-function isNamedCall(question: Question): boolean {
-  if (question.type !== 'call') return false
-  const { input, caller } = question
+function isNamedCall(request: Request): boolean {
+  if (request.type !== 'call') return false
+  const { input, caller } = request
   return caller.requestId !== undefined || (typeof input === 'object' && input !== null && 'request_id' in input)
 }

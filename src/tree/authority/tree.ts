@@ -115,10 +115,7 @@ export function createTree(options: TreeOptions): Tree {
       call: async (...call) => onThisEngine(() => callKnown(...call)),
       // Not before the places of an earlier authority have been restored.
       endPlace: (place) => void onThisEngine(async () => engine.endPlace(place)).catch(() => {}),
-      holdsLeases: async (connection) => onThisEngine(() => engine.holdsLeases(connection)),
-      listLocks: async (query) => onThisEngine(() => engine.listLocks(query)),
-      listActivity: async (minutes, limit) => onThisEngine(() => engine.listActivity(minutes, limit)),
-      listFiles: async (after, limit) => onThisEngine(() => engine.listFiles(after, limit))
+      ask: async (question) => onThisEngine(() => engine.ask(question))
     },
     findOperation,
     names: coordinator.names,
@@ -260,10 +257,7 @@ export function createTree(options: TreeOptions): Tree {
       if (membership.role() === 'authority') handOver.endOwn()
     },
     isLast: membership.isLast,
-    holdsLeases: (connection) => ask((link) => link.holdsLeases(connection), { repeats: 'always' }),
-    listLocks: (query) => ask((link) => link.listLocks(query), { repeats: 'always' }),
-    listActivity: (minutes, limit) => ask((link) => link.listActivity(minutes, limit), { repeats: 'always' }),
-    listFiles: (after, limit) => ask((link) => link.listFiles(after, limit), { repeats: 'always' }),
+    ask: (question) => ask((link) => link.ask(question), { repeats: 'always' }),
     bringEvents: () =>
       ask(async (link) => (link === engine ? undefined : eventFeed.begin(link)), { repeats: 'always' }),
     assertInPlace: () => membership.assertInPlace(),

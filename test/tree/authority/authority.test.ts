@@ -389,12 +389,7 @@ t.test('where a file system has no sockets, the processes of a tree meet at the 
     call: async () => ({ status: 'ok' }),
     disconnect: () => {},
     endPlace: () => {},
-    holdsLeases: async () => false,
-    listActivity: () => Promise.reject(new Error('not asked for')),
-    listLocks: async () => {
-      throw new Error('not asked for')
-    },
-    listFiles: async () => ({ files: [], hasMore: false }),
+    ask: () => Promise.reject(new Error('not asked for')),
     feed: async () => () => {}
   }
   const roots = [tree.root]
