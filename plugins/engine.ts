@@ -7,7 +7,7 @@ import { serverStopping } from '../src/errors.ts'
 import type { ServerFacts } from '../src/engine/call/context.ts'
 import { createContexts } from '../src/engine/call/call-context.ts'
 import { createCallTurns } from '../src/engine/call/call-turns.ts'
-import { followHistory } from '../src/engine/events/file-events.ts'
+import { followHistory, recallChanges } from '../src/engine/events/file-events.ts'
 import { listLocks } from '../src/engine/leases/lock-listing.ts'
 import { followLocks } from '../src/engine/events/lock-events.ts'
 import { offeredTools } from '../src/transports/mcp/offered-tools.ts'
@@ -110,6 +110,10 @@ export default fp<{ config: Config; version: string }>(
       async list_files({ after, limit }) {
         await restoring
         return listTracked(history, after, limit)
+      },
+      async list_changes({ since, limit }) {
+        await restoring
+        return recallChanges(history, since, limit)
       }
     }
     app.decorate('receipts', receipts)

@@ -13,7 +13,8 @@ export default fp<{ config: Config }>(
   async (app, { config }) => {
     const events = createEvents({
       maxKept: () => app.settings.current.events.buffer_events,
-      keepMs: config.events.resume_seconds * 1000
+      keepMs: config.events.resume_seconds * 1000,
+      logNumber: () => app.history.newest
     })
     app.decorate('events', events)
     // Streams are answers that never end: the stop must not wait for them.

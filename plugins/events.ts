@@ -7,10 +7,10 @@ import { routes } from '../schemas/routes.ts'
 import type { Config } from '../src/config/config.ts'
 import { OperationError } from '../src/errors.ts'
 import { toEventFilter, type FilterInput } from '../src/engine/events/event-filter.ts'
-import type { Following } from '../src/engine/events/event-hub.ts'
+import type { Following, FollowOptions } from '../src/engine/events/event-hub.ts'
 import { createEventStream, type EventStream } from '../src/transports/sse/event-stream.ts'
 import { timestamp } from '../src/support/timestamp.ts'
-import type { EventFilter } from '../src/engine/events/tree-event.ts'
+import { logNumberOf, type EventFilter, type Recalled } from '../src/engine/events/tree-event.ts'
 
 export default fp<{ config: Config }>(
   async (app, { config }) => {
@@ -27,17 +27,32 @@ export default fp<{ config: Config }>(
       const { max_subscribers } = app.settings.current.events
       if (streams.size + opening >= max_subscribers) throw tooMany(max_subscribers)
       opening += 1
+      const after = readLastId(request)
+      let recalled: Recalled | undefined
       try {
         await app.tree.bringEvents()
+        recalled = await recall(after)
       } finally {
         opening -= 1
       }
-      follow(reply, filter, describe(input, filter), readLastId(request))
+      follow(reply, filter, describe(input, filter), { after, recalled })
     })
 
-    function follow(reply: FastifyReply, filter: EventFilter, ready: Ready, after: string | undefined): void {
+    /** What the log has of the time since, if the hub has not kept it. */
+    async function recall(after: string | undefined): Promise<Recalled | undefined> {
+      const since = after === undefined || events.isKept(after) ? undefined : logNumberOf(after)
+      if (since === undefined) return undefined
+      return app.tree.ask({ type: 'list_changes', since, limit: app.settings.current.events.buffer_events })
+    }
+
+    function follow(
+      reply: FastifyReply,
+      filter: EventFilter,
+      ready: Ready,
+      place: Pick<FollowOptions, 'after' | 'recalled'>
+    ): void {
       const { raw } = reply
-      const following = events.follow(filter, (event) => stream.send(event), { after, onStop: () => stream.close() })
+      const following = events.follow(filter, (event) => stream.send(event), { ...place, onStop: () => stream.close() })
       reply.hijack()
       const stream = createEventStream({
         output: raw,
@@ -54,6 +69,7 @@ export default fp<{ config: Config }>(
       beating ??= beatLater()
       raw.writeHead(200, headers)
       const { missed, isWanted } = following
+      const { after } = place
       stream.open({
         ready,
         position: after ?? following.position(),

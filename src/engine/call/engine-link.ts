@@ -2,7 +2,7 @@
 import type { Activity } from '../../../schemas/activity.ts'
 import type { LockList, LockListQuery } from '../../../schemas/lock-list.ts'
 import type { CarryCall } from './context.ts'
-import type { EventListener } from '../events/tree-event.ts'
+import type { EventListener, Recalled } from '../events/tree-event.ts'
 import type { TrackedFiles } from '../versions/tracked-files.ts'
 
 /** What can be asked of a tree beside its operations: what each question says, and its answer. */
@@ -19,6 +19,11 @@ export interface Questions {
   readonly list_files: {
     readonly asked: { readonly after: string | undefined; readonly limit: number }
     readonly answer: TrackedFiles
+  }
+  /** The changes of files after one of them, by its number in the log; `limit`: so many, the newest. */
+  readonly list_changes: {
+    readonly asked: { readonly since: number; readonly limit: number }
+    readonly answer: Recalled
   }
 }
 

@@ -4,13 +4,16 @@ import type { Event, Gap } from '../../../schemas/events.ts'
 import { serverStopping } from '../../errors.ts'
 import { createEventDelivery, isWanted } from './event-delivery.ts'
 import { timestamp } from '../../support/timestamp.ts'
-import type { EventListener, EventFilter, TreeEvent } from './tree-event.ts'
+import { logNumberOf, type EventListener, type EventFilter, type Recalled, type TreeEvent } from './tree-event.ts'
 
 /** An event before it has its place in the stream. */
 export type NewEvent = Event extends infer One ? (One extends Event ? Omit<One, 'id' | 'at'> : never) : never
 
+/** @param number of the change in the log, if it is one */
+export type Publish = (event: NewEvent, number?: number) => void
+
 /** Publishes events to the hub while it has followers. @returns ends it */
-export type EventSource = (publish: (event: NewEvent) => void) => () => void
+export type EventSource = (publish: Publish) => () => void
 
 export interface Following {
   /** What came after the named event, oldest first and unfiltered; begins with a gap if not all of it is kept. */
@@ -28,6 +31,8 @@ export interface EventsOptions {
   /** How long events are made and kept after the last follower has gone, in milliseconds. */
   readonly keepMs?: number
   readonly now?: () => number
+  /** Of the newest change in the log. */
+  readonly logNumber?: () => number
 }
 
 export type Events = ReturnType<typeof createEvents>
@@ -35,11 +40,14 @@ export type Events = ReturnType<typeof createEvents>
 export interface FollowOptions {
   /** The event that a returning client saw last. */
   readonly after?: string | undefined
+  /** What the log has of the time since, if the hub has not kept it. */
+  readonly recalled?: Recalled | undefined
   /** Called when the server stops, so that no more events come. */
   readonly onStop?: (() => void) | undefined
 }
 
-export function createEvents({ maxKept = () => 1000, keepMs = 60_000, now = Date.now }: EventsOptions = {}) {
+export function createEvents(options: EventsOptions = {}) {
+  const { maxKept = () => 1000, keepMs = 60_000, now = Date.now, logNumber = () => 0 } = options
   const delivery = createEventDelivery((id) => makeGap('too_slow', id))
   const sources = new Map<EventSource, (() => void) | undefined>()
   let kept: TreeEvent[] = []
@@ -81,13 +89,13 @@ export function createEvents({ maxKept = () => 1000, keepMs = 60_000, now = Date
     }
   }
 
-  function nextId(): string {
+  function nextId(number = logNumber()): string {
     count += 1
-    return `${series}-${count}`
+    return `${series}-${count}-${number}`
   }
 
-  function publish(event: NewEvent): void {
-    if (isActive) pass({ ...event, id: nextId(), at: timestamp(now()) })
+  function publish(event: NewEvent, number?: number): void {
+    if (isActive) pass({ ...event, id: nextId(number), at: timestamp(now()) })
   }
 
   /** An event that already has its id: another process made it. */
@@ -115,16 +123,27 @@ export function createEvents({ maxKept = () => 1000, keepMs = 60_000, now = Date
     return kept.at(-1)?.id ?? before
   }
 
-  function missedSince(id: string): readonly TreeEvent[] {
+  function isKept(id: string): boolean {
     keepLast(maxKept())
-    const index = kept.findLastIndex((event) => event.id === id)
-    const isKnown = index !== -1 || id === before
-    const later = kept.slice(index + 1)
+    return id === before || kept.some((event) => event.id === id)
+  }
+
+  function missedSince(id: string, { types }: EventFilter, recalled: Recalled | undefined): readonly TreeEvent[] {
+    if (isKept(id)) return kept.slice(kept.findLastIndex((event) => event.id === id) + 1)
+    const numberOf = (event: string) => logNumberOf(event) ?? 0
+    // The log has changes of files, and nothing else.
+    const isAll =
+      recalled?.isWhole === true && types !== undefined && [...types].every((type) => type === 'file_changed')
+    const isMore = recalled?.events.some((event) => numberOf(event.id) <= numberOf(before)) === true
     // The gap replaces what is missing: a client that comes back from there gets what follows.
-    return isKnown ? later : [makeGap('not_kept', before), ...later]
+    if (recalled === undefined || (!isAll && !isMore)) return [makeGap('not_kept', before), ...kept]
+    const isLater = (event: TreeEvent) => event.type !== 'file_changed' || numberOf(event.id) > recalled.upTo
+    return [...(isAll ? [] : [makeGap('not_kept', id)]), ...recalled.events, ...kept.filter(isLater)]
   }
 
   return {
+    /** True if all is kept that came after the event. */
+    isKept,
     /** True if an event would be delivered or kept. Costly work for an event is done only then. */
     get isFollowed(): boolean {
       return isActive
@@ -149,10 +168,10 @@ export function createEvents({ maxKept = () => 1000, keepMs = 60_000, now = Date
       sources.set(source, isActive ? source(publish) : undefined)
     },
     /** @throws OperationError OVERLOADED while the server stops */
-    follow(filter: EventFilter, listener: EventListener, { after, onStop }: FollowOptions = {}): Following {
+    follow(filter: EventFilter, listener: EventListener, { after, recalled, onStop }: FollowOptions = {}): Following {
       if (isClosed) throw serverStopping()
       begin()
-      const missed = after === undefined ? [] : missedSince(after)
+      const missed = after === undefined ? [] : missedSince(after, filter, recalled)
       const follower = delivery.add({ filter, listener, onStop }, lastId())
       return {
         missed,

@@ -77,6 +77,8 @@ export function createHistory(bounds: HistoryBounds) {
   const listeners = new Set<(entry: LogEntry) => void>()
   const shareName = createSharedStrings()
   let seq = 0
+  /** Of the newest version; numbers that no version has may follow it. */
+  let newest = 0
 
   /** @param author of an observation undefined. @returns undefined if nothing has changed, or nothing was known before */
   function add(step: MadeStep, author: Author | undefined, number: number | undefined): VersionChange | undefined {
@@ -106,6 +108,7 @@ export function createHistory(bounds: HistoryBounds) {
       ...(there.kind === 'entry' && (there.entry === 'unread' ? { isUnread: true as const } : there.entry)),
       ...facts
     })
+    newest = seq
     files.append(tracked, version, shared.ownLength)
     return isFirstSight ? undefined : { ...version, path, previousHash: previous?.hash }
   }
@@ -165,9 +168,13 @@ export function createHistory(bounds: HistoryBounds) {
     },
     /** Drops what has become too old. A file that is gone for so long is not remembered at all. */
     expire: files.expire,
-    /** Of the newest version. */
+    /** Not smaller than `seq` of any version. */
     get seq(): number {
       return seq
+    },
+    /** `seq` of the newest version. */
+    get newest(): number {
+      return newest
     },
     /** The last version known at a path, and the identity the file had then. */
     known(path: string): { hash: string; identity: FileIdentity | undefined } | undefined {
@@ -234,7 +241,9 @@ export function createHistory(bounds: HistoryBounds) {
     restore({ path, versions, forgottenAt }: FileHistory): void {
       if (forgottenAt !== undefined) files.forgetUntil(forgottenAt)
       if (versions.length === 0) return
-      seq = versions.reduce((most, version) => Math.max(most, version.seq), seq)
+      const last = versions.reduce((most, version) => Math.max(most, version.seq), 0)
+      seq = Math.max(seq, last)
+      newest = Math.max(newest, last)
       const earlier = versions.map((version) => ({ ...version, agentId: shareName(version.agentId).text }))
       const tracked = files.peek(path) ?? files.begin(path)
       const [first, ...others] = tracked.versions

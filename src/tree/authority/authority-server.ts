@@ -136,6 +136,7 @@ export function createAuthorityServer(options: AuthorityServerOptions) {
       case 'list_locks':
       case 'list_activity':
       case 'list_files':
+      case 'list_changes':
       case 'follow':
         return void answer(peer, message, bytes)
       default:

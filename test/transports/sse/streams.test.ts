@@ -299,6 +299,47 @@ t.test('a relay that does not read is told where events are missing, and memory 
   t.equal(sent.length, 4)
 })
 
+t.test('the changes of files that were missed over a restart come from the log', async (t) => {
+  const tree = makeTree(t, { 'a.txt': 'one\n', 'b.txt': 'one\n', 'c.txt': 'one\n' })
+  const persistence = { enabled: true, state_file: makeTree(t).path('kept/state') }
+  const first = await startServer(t, tree.root, { persistence })
+  const ann = await connect(t, 'rest', first.url, 'ann')
+  for (const path of ['a.txt', 'c.txt']) await ann.call('async_read', { path })
+  const stream = await follow(t, first.url, 'types=file_changed')
+  await ann.call('async_append', { path: 'a.txt', content: 'x' })
+  const seen = await stream.next()
+  const opened = { headers: { 'last-event-id': String(seen['id']) } }
+  const moves = {
+    changes: ['a', 'b'].map((name) => ({ operation: 'rename', path: `${name}.txt`, new_path: `${name}2.txt` }))
+  }
+  t.match(await ann.call('async_transaction', moves), { status: 'ok' })
+  await first.app.close()
+  tree.write('c.txt', 'two\n')
+
+  const { url, app } = await startServer(t, tree.root, { persistence })
+  const bob = await connect(t, 'rest', url, 'bob')
+  await bob.call('async_status')
+  await until(() => app.history.last(tree.path('c.txt'))?.operation === 'external')
+  const missed = [/\/a.txt/, /\/a2.txt/, /\/b.txt/, /\/b2.txt/, /\/c.txt/]
+  const names = async (client: EventClient, count: number) =>
+    (await take(client, count)).map(({ path }) => String(path)).sort()
+  t.match(await names(await follow(t, url, 'types=file_changed', opened), 5), missed, 'each once, and no gap')
+  const again = await follow(t, url, 'types=file_changed', opened)
+  const [one] = await take(again, 1)
+  const rest = await follow(t, url, 'types=file_changed', { headers: { 'last-event-id': String(one?.['id']) } })
+  t.equal((await take(rest, 4)).length, 4, 'a change that was read from the log is a place to come back to')
+  const all = await follow(t, url, '', opened)
+  t.match(await all.next(), { type: 'gap', reason: 'not_kept' }, 'what happened to locks is not in the log')
+  t.match(await names(all, 5), missed)
+  await bob.call('async_append', { path: 'd.txt', content: 'x', create_if_missing: true })
+  for (const client of [rest, all])
+    t.match(await client.next(), { path: /d.txt/, agent_id: 'bob' }, 'then what happens')
+
+  const relay = await startProgram(t, ['--dir', tree.root])
+  const through = await follow(t, relay.url, 'types=file_changed', opened)
+  t.match(await names(through, 6), [...missed, /\/d.txt/])
+})
+
 t.test('a server that stops ends its streams at once', async (t) => {
   const { server } = await makeWorld(t)
   const stream = await follow(t, server.url)
