@@ -9,14 +9,14 @@ import { readFlags } from '../files/read-flags.ts'
 const canHold = process.platform !== 'win32'
 
 /**
- * Holds a regular file open while `change` takes its name away.
+ * Holds a regular file open while `change` takes its name away. `change` gets its descriptor, if it could be opened.
  * @returns when it has been let go; wait for that, so that no more versions are held than calls are under way
  * @throws what `change` throws
  */
-export function freeOnThread(path: string, change: () => void): Promise<void> | undefined {
+export function freeOnThread(path: string, change: (held: number | undefined) => void): Promise<void> | undefined {
   const fd = canHold ? tryOpen(path) : undefined
   try {
-    change()
+    change(fd)
   } catch (error) {
     if (fd !== undefined) closeReader(fd)
     throw error

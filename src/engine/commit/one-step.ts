@@ -7,7 +7,7 @@ import { freeOnThread } from './free-on-thread.ts'
 import { identityOf } from '../files/identity.ts'
 import { nodeOf, type Intent } from './intent.ts'
 import { makeParents } from './parents.ts'
-import { assertAsSeen, assertFree } from './preconditions.ts'
+import { assertAsSeen, assertFree, assertUnchanged } from './preconditions.ts'
 import { renameEntry, type RenameOutcome } from './rename-entry.ts'
 import { removeThrough, type Stages } from './stages.ts'
 import { versionBefore, type NewBytes, type Step } from './step.ts'
@@ -47,10 +47,10 @@ export function createOneStep(parts: Parts): MakeAlone {
     const replaces = versionBefore(step)
     const parents = replaces === undefined ? makeParents(step.place, parts) : undefined
     const { place } = parents ?? step
-    const check = () => {
+    const check = (held?: number) => {
       assertHeld()
       if (replaces === undefined) assertFree(place)
-      else assertAsSeen(place, replaces)
+      else assertUnchanged(place, replaces, held)
     }
     const after = createAfterChange()
     try {

@@ -2,21 +2,27 @@
 import { OperationError } from '../../errors.ts'
 import { identityOf, isSameIdentity } from '../files/identity.ts'
 import { typeOf } from '../files/read-folder.ts'
-import { hashNow, type FileVersion } from '../files/read-file.ts'
+import { readNow, readOpened, type FileVersion } from '../files/read-file.ts'
 import type { OpenEntry } from '../files/walk.ts'
 
 /** Thrown by a change whose file is no longer the version it was based on; the operation reads again and answers contention. */
 export class StaleFileError extends Error {}
 
-/** In the same tick as the change: is the file still the one that was read? If its times cannot tell, its bytes do. */
-export function assertUnchanged(place: OpenEntry, { identity, hash }: FileVersion): void {
-  const stat = place.directory.stat(place.name)
+/**
+ * In the same tick as the change: is the file still the one that was read? If its times cannot tell, its bytes do.
+ * @param held a descriptor of what was at the place right before, which saves opening it
+ */
+export function assertUnchanged(place: OpenEntry, { identity, bytes }: FileVersion, held?: number): void {
+  const { directory, name, path } = place
+  const stat = directory.stat(name)
   if (stat !== undefined) {
     const isSame = isSameIdentity(identity, identityOf(stat))
     if (isSame && identity.isTrusted) return
-    if (stat.isFile() && hashNow(place) === hash) return
+    const { length } = bytes
+    const now = held === undefined ? readNow(directory, name, length) : readOpened(held, length, stat)
+    if (stat.isFile() && now?.equals(bytes) === true) return
   }
-  throw new StaleFileError(`changed meanwhile: ${place.path}`)
+  throw new StaleFileError(`changed meanwhile: ${path}`)
 }
 
 /** The same for a place that may have no file: what was there when it was opened is there now, so that nothing unseen is removed or replaced. */

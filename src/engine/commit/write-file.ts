@@ -48,8 +48,8 @@ export interface StageRequest {
 export interface WriteRequest extends StageRequest {
   /** As the caller spelt it, for messages. */
   readonly path: string
-  /** Runs in the same tick as the rename, immediately before it; throws to refuse. */
-  readonly check: () => void
+  /** Runs in the same tick as the rename, immediately before it; throws to refuse. It may get a descriptor of what is replaced. */
+  readonly check: (held?: number) => void
   readonly announce?: AnnounceWrite | undefined
 }
 
@@ -141,11 +141,15 @@ export function createWriter({ durability, maxSyncBytes, stages }: WriteSettings
       await durability.syncContent(staged.fd)
       // No await between the checks and the rename, so that no other operation of this process comes in between.
       assertOpen(path)
-      check()
-      withdraw = announce?.({ name: staged.name, stat: fstatSync(staged.fd, { bigint: true }) })
-      const { path: temporary } = staged
-      if (replaces === undefined) createLink(temporary, target, path)
-      else freed = freeOnThread(target, () => renameSync(temporary, target))
+      const { name, path: temporary, fd } = staged
+      const change = (held?: number) => {
+        check(held)
+        withdraw = announce?.({ name, stat: fstatSync(fd, { bigint: true }) })
+        if (replaces === undefined) createLink(temporary, target, path)
+        else renameSync(temporary, target)
+      }
+      if (replaces === undefined) change()
+      else freed = freeOnThread(target, change)
     } catch (error) {
       withdraw?.()
       staged?.discard()

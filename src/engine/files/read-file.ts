@@ -4,7 +4,8 @@ import { fstatSync, openSync, read, readSync, type BigIntStats } from 'node:fs'
 import { promisify } from 'node:util'
 import { isErrno, OperationError } from '../../errors.ts'
 import { largeBytes, largeTurn, pieceBytes } from '../../support/large-work.ts'
-import { isSameFile } from '../../support/same-file.ts'
+import { orUndefined } from '../../support/attempt.ts'
+import { isSameFile, type FileNode } from '../../support/same-file.ts'
 import { closeReader } from './close-reader.ts'
 import { mayAccess } from './access.ts'
 import { identityOf, isSameIdentity, type FileIdentity } from './identity.ts'
@@ -144,17 +145,23 @@ export async function readEntry(directory: Directory, name: string, limits: Read
 
 /** The bytes of a regular file of a directory, in one tick; undefined if it is none, cannot be read or is larger. */
 export function readNow(directory: Pick<Directory, 'at'>, name: string, maxBytes: number): Buffer | undefined {
-  let fd: number | undefined
+  const fd = orUndefined(() => openSync(directory.at(name), readFlags))
   try {
-    fd = openSync(directory.at(name), readFlags)
-    const stat = fstatSync(fd)
-    if (!stat.isFile() || stat.size > maxBytes) return undefined
-    const bytes = Buffer.allocUnsafe(stat.size)
+    return fd === undefined ? undefined : readOpened(fd, maxBytes)
+  } finally {
+    if (fd !== undefined) closeReader(fd)
+  }
+}
+
+/** The same of what is open. @param node what it must be, if given */
+export function readOpened(fd: number, maxBytes: number, node?: FileNode): Buffer | undefined {
+  try {
+    const stat = fstatSync(fd, { bigint: true })
+    if (!stat.isFile() || stat.size > maxBytes || (node !== undefined && !isSameFile(stat, node))) return undefined
+    const bytes = Buffer.allocUnsafe(Number(stat.size))
     return bytes.subarray(0, readFully(fd, bytes))
   } catch {
     return undefined
-  } finally {
-    if (fd !== undefined) closeReader(fd)
   }
 }
 
