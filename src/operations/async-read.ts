@@ -136,7 +136,7 @@ export async function present(
   if (news === undefined) {
     // Of a line that was cut nothing counts as seen.
     if (shown.end >= shown.start || total === 0)
-      context.reads.recordRead(agentId, { ...named, lines: shown.end - shown.start + 1 === total ? undefined : shown })
+      context.reads.recordRead(agentId, { lines: shown.end - shown.start + 1 === total ? undefined : shown, ...named })
   } else if (news.diff !== undefined) context.reads.recordDifference(agentId, { ...named, from: known_hash! })
   // It shows nothing: the caller knows what it said that it knew.
   else if (returned === total) context.reads.recordNamed(agentId, named)

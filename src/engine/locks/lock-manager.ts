@@ -90,7 +90,7 @@ class LockManager {
     this.#table.catchUp()
     let lock: Lock | undefined
     const hold = (held: Lock) => (lock = held)
-    const acquisition = new Acquisition(requests, { ...options, timeoutMs: 0 }, now, hold, () => {})
+    const acquisition = new Acquisition(requests, { timeoutMs: 0, ...options }, now, hold, () => {})
     if (this.#table.stopReason === undefined && this.#table.isFreeFor(acquisition)) this.#table.enter(acquisition, now)
     return lock
   }

@@ -33,7 +33,6 @@ export async function commitSteps(
   const author = authorOf(caller, operation)
   const links = steps.map(linksOf)
   const { outcome, unsure } = await commits.commit(steps, {
-    ...author,
     assertHeld,
     mayCopy: finalAnswer !== undefined,
     announce: receipt && ((intent) => receipt.begin(intent, answer())),
@@ -44,7 +43,8 @@ export async function commitSteps(
         return { step, ...links[index]!, identity, isLeft: way === 'source-left' }
       })
       record(context, author, made, sightOf)
-    }
+    },
+    ...author
   })
   if (finalAnswer !== undefined) {
     const final = await finalAnswer(outcome)

@@ -84,9 +84,9 @@ export async function commitPlan(
   const steps = plan.steps()
   if (steps.length === 0) return
   await commitSteps(context, steps, {
-    ...options,
     assertHeld: () => lock.assertHeld(),
-    sightOf: ({ place }) => plan.at(place)?.sight
+    sightOf: ({ place }) => plan.at(place)?.sight,
+    ...options
   })
 }
 
