@@ -100,6 +100,7 @@ function neededWithin(name: string, value: unknown, call: Members): unknown {
   if (!Array.isArray(value)) return value
   if (name === 'modified_by') return value.map((item) => without(item, needlessOfChanges))
   if (name === 'notices') return value.map((item) => without(item, needlessOfNotices))
+  if (name === 'versions') return value.map((item) => (isMembers(item) ? neededOf(item, { path: call['path'] }) : item))
   if (!lists.has(name)) return value
   const calls = call[lists.get(name) ?? '']
   return value.map((item: unknown, index) => {

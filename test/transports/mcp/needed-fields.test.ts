@@ -128,6 +128,10 @@ for (const era of ['2026', '2025'] as const) {
     t.strictSame((await ann.call('async_transaction', { changes })).body['changes'], [
       { operation: 'update', path: 'g', hash: hashOf(two) }
     ])
+    const pathsOf = async (input: object) =>
+      ((await ann.call('async_history', input)).body['versions'] as Answer[]).map(({ path }) => path as unknown)
+    t.strictSame(new Set(await pathsOf({ path: 'g' })), new Set([undefined]), 'versions of the file that was named')
+    t.strictSame(new Set(await pathsOf({})), new Set(['f', 'g']))
     t.match((await ann.call('lock_try', { filepaths: ['g'] })).body, {
       timestamp: String,
       results: [{ filepath: 'g', expires_at: String }]
