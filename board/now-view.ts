@@ -72,7 +72,7 @@ export function NowView(props: {
         row=${(each: Agent) => html`<${AgentRow} agent=${each} now=${now} />`}
         empty=${html`<p>No agent has called yet.</p>
           <p>
-            Add the server to an agent with <code>async-crud-mcp setup</code>, or give a call an <code>agent_id</code>.
+            Add the server to an agent with the command <code>setup</code>, or give a call an <code>agent_id</code>.
           </p>`}
       />
     </section>
