@@ -1,5 +1,5 @@
 // The real clients that npm has work through what setup has written, each with a stand-in for its model: npm run clients installs them.
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -111,9 +111,12 @@ function makeApp({ home }: User): void {
 // Each waits most of its time, for timers and its own packages.
 t.jobs = 2
 
+const noGit = spawnSync('git', ['--version']).error !== undefined && 'no git here'
+
 for (const client of realClients) {
   const program = findProgram(client.command)
-  const skip = program === undefined && `npm run clients installs ${client.package}, outside of the project`
+  const noClient = program === undefined && `npm run clients installs ${client.package}, outside of the project`
+  const skip = noClient || noGit
   const test = (
     title: string,
     make: (t: Test) => Promise<User>,
