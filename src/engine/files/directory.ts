@@ -48,7 +48,7 @@ function bearRefusal(error: unknown): void {
 export class Directory {
   /** Canonical path: real path of the root plus the names walked. */
   readonly path: string
-  readonly #fd: number
+  #fd: number
   #references = 1
   #opened: BigIntStats | undefined
 
@@ -118,12 +118,22 @@ export class Directory {
 
   /** Shares the handle: each holder closes it once. */
   share(): this {
+    this.#requireOpen()
     this.#references += 1
     return this
   }
 
   close(): void {
+    this.#requireOpen()
     this.#references -= 1
-    if (this.#references === 0) closeReader(this.#fd)
+    if (this.#references > 0) return
+    const fd = this.#fd
+    // The system gives the number to whatever is opened next: who goes on using this handle must not reach that.
+    this.#fd = -1
+    closeReader(fd)
+  }
+
+  #requireOpen(): void {
+    if (this.#references === 0) throw new Error(`${this.path} was closed before`)
   }
 }
