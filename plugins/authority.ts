@@ -65,13 +65,13 @@ export default fp<Options>(
             config: () => app.settings.current,
             member,
             async openState(isContinued, epoch) {
-              const recordVersions = app.settleTransactions()
+              const recordVersions = app.settlement.settle()
               await app.persistence.open(isContinued, epoch)
               app.engine.awaitVersions(app.persistence.settled().then(recordVersions))
             },
             onRole(role) {
               app.counts.authorityChanges += 1
-              if (role === 'authority') app.sweepLeftovers()
+              if (role === 'authority') app.settlement.sweep()
             },
             state: app.persistence.place,
             followState: app.persistence.follow,

@@ -5,7 +5,7 @@ import fp from 'fastify-plugin'
 import { routes } from '../schemas/routes.ts'
 import { installed } from '../src/support/installation.ts'
 import { preferredType } from '../src/transports/accept.ts'
-import { notFound } from './errors.ts'
+import { notFound } from '../src/transports/route-hints.ts'
 
 const files = [
   { path: '/board', name: 'index.html', type: 'text/html; charset=utf-8', schema: routes['/board'] },
@@ -49,6 +49,6 @@ function leadToBoard(request: FastifyRequest, reply: FastifyReply): FastifyReply
   reply.header('vary', 'accept')
   const { accept } = request.headers
   const wantsPage = accept !== undefined && preferredType(accept, ['application/json', 'text/html']) === 'text/html'
-  if (!wantsPage) throw notFound(request, '/')
+  if (!wantsPage) throw notFound(request.method, '/')
   return reply.redirect('/board')
 }

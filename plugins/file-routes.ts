@@ -27,7 +27,8 @@ import { headerText } from '../src/transports/header-text.ts'
 import { parseJson } from '../src/operations/definition/parse-json.ts'
 import { readBody } from '../src/transports/read-body.ts'
 import { checkCharset, checkEncoding } from './body.ts'
-import { jsonType, sendError } from './errors.ts'
+import { jsonType } from '../src/transports/json-type.ts'
+import { sendError } from './errors.ts'
 
 const url = '/files/*'
 

@@ -1,13 +1,11 @@
-// app.files, app.commits, app.bases, app.history: the files below the roots, and their remembered versions.
+// app.files, app.commits, app.bases, app.history, app.settlement: the files below the roots, and their remembered versions.
 import fp from 'fastify-plugin'
 import { createBases, type Bases } from '../src/engine/versions/bases.ts'
 import { createHistory, type History } from '../src/engine/versions/history.ts'
 import { servedDirectory } from '../src/tree/state/served-directory.ts'
 import { createCommits, type Commits } from '../src/engine/commit/commits.ts'
 import { createFileStore, type FileStore } from '../src/engine/files/file-store.ts'
-import type { Settled } from '../src/engine/commit/settle.ts'
-import { sweepLeftovers } from '../src/engine/commit/leftovers.ts'
-import { recordSettled } from '../src/engine/versions/record-settled.ts'
+import { createSettlement, type Settlement } from '../src/tree/persistence/settlement.ts'
 import type { Config } from '../src/config/config.ts'
 
 declare module 'fastify' {
@@ -16,15 +14,10 @@ declare module 'fastify' {
     commits: Commits
     bases: Bases
     history: History
-    /** Looks in the background for leftovers of processes that are gone. */
-    sweepLeftovers: () => void
-    /** Finishes the transactions of processes that are gone. @returns records their versions; call it once earlier versions are restored */
-    settleTransactions: () => () => void
+    settlement: Settlement
   }
 }
 
-/** Between two attempts to settle a transaction. */
-const settleMs = 1000
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 
@@ -37,6 +30,7 @@ export default fp<{ config: Config }>(
       maxBytes: crud.max_history_bytes,
       maxAgeMs
     })
+    const bases = createBases({ maxBytes: crud.base_cache_bytes })
     const unfinished = new Set<string>()
     function onUnfinished(message: string): () => void {
       unfinished.add(message)
@@ -66,53 +60,21 @@ export default fp<{ config: Config }>(
     app.decorate('files', files)
     app.decorate('commits', commits)
     app.decorate('history', history)
-    app.decorate('bases', createBases({ maxBytes: crud.base_cache_bytes }))
+    app.decorate('bases', bases)
     const aging = setInterval(() => history.expire(), Math.max(1000, Math.min(maxAgeMs / 24, hourMs))).unref()
-    app.decorate('settleTransactions', () => {
-      const settle = () => commits.settleTransactions((hash, bytes) => app.bases.keep(hash, bytes))
-      const settled = settle()
-      for (const { message } of settled) app.log.warn(message)
-      settleLater(settled, settle)
-      return () => {
-        for (const { record, isMade } of settled) if (isMade && record !== undefined) recordSettled(record, app)
-      }
+    const settlement = createSettlement({
+      files,
+      commits,
+      bases,
+      history,
+      log: app.log,
+      onUnfinished,
+      isAuthority: () => app.tree.role() === 'authority'
     })
-    let isUnsettled = false
-    /** What a killed process has left may be held open by another program for a while. */
-    function settleLater(settled: readonly Settled[], settle: () => Settled[]): void {
-      const left = settled.filter(({ isLeft }) => isLeft === true).map(({ message }) => message)
-      const wasUnsettled = isUnsettled
-      isUnsettled = left.length > 0
-      if (!isUnsettled && wasUnsettled) app.sweepLeftovers()
-      if (!isUnsettled) return
-      const end = onUnfinished(left.join(' '))
-      setTimeout(() => {
-        end()
-        if (sweep.signal.aborted || app.tree.role() !== 'authority') return
-        const again = settle()
-        for (const { message, isLeft, record, isMade } of again) {
-          if (isLeft !== true) app.log.warn(message)
-          if (isMade && record !== undefined) recordSettled(record, app)
-        }
-        settleLater(again, settle)
-      }, settleMs).unref()
-    }
-    const sweep = new AbortController()
-    app.decorate('sweepLeftovers', () => {
-      // The old and the new bytes of a transaction that is not settled have such names.
-      if (isUnsettled) return
-      clearAway().catch((error: unknown) => app.log.warn({ err: error }, 'could not look for leftover temporary files'))
-    })
-    async function clearAway(): Promise<void> {
-      const removed = await sweepLeftovers(files.roots, sweep.signal)
-      if (removed > 0) app.log.info({ removed }, 'removed temporary files of a process that is gone')
-      // Only after the sweep are the folders empty that were made for a file.
-      if (sweep.signal.aborted) return
-      for (const message of await commits.settleUnfinished()) app.log.warn(message)
-    }
+    app.decorate('settlement', settlement)
     app.addHook('onClose', async () => {
       clearInterval(aging)
-      sweep.abort()
+      settlement.close()
       commits.close()
       files.close()
     })

@@ -7,7 +7,8 @@ import { OperationError, toOperationError } from '../src/errors.ts'
 import { goneSignal } from '../src/transports/gone-signal.ts'
 import { headerText } from '../src/transports/header-text.ts'
 import { securityHeaders } from '../src/transports/security-headers.ts'
-import { jsonType, sendError } from './errors.ts'
+import { jsonType } from '../src/transports/json-type.ts'
+import { sendError } from './errors.ts'
 
 export default fp(
   async (app) => {

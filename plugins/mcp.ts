@@ -4,7 +4,7 @@ import type { Config } from '../src/config/config.ts'
 import type { McpHttp } from '../src/transports/mcp/http.ts'
 import { createLazy, explainLoadError } from '../src/support/lazy.ts'
 import { OperationError } from '../src/errors.ts'
-import { toFailure } from './errors.ts'
+import { toFailure } from '../src/transports/failures.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

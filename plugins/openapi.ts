@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import fp from 'fastify-plugin'
 import { installed } from '../src/support/installation.ts'
-import { jsonType } from './errors.ts'
+import { jsonType } from '../src/transports/json-type.ts'
 
 const path = installed('openapi/openapi.json')
 

@@ -10,7 +10,8 @@ import { headerText } from '../src/transports/header-text.ts'
 import { readTrace } from '../src/support/trace-context.ts'
 import { OperationError } from '../src/errors.ts'
 import { operations } from '../src/operations/index.ts'
-import { jsonType, sendError } from './errors.ts'
+import { jsonType } from '../src/transports/json-type.ts'
+import { sendError } from './errors.ts'
 
 export default fp(
   async (app) => {

@@ -1,0 +1,2 @@
+/** The type of every JSON answer. */
+export const jsonType = 'application/json; charset=utf-8'

@@ -1,0 +1,90 @@
+// What killed processes have left of their changes: finished or taken back when this process becomes the authority, and cleared away.
+import type { Commits } from '../../engine/commit/commits.ts'
+import { sweepLeftovers } from '../../engine/commit/leftovers.ts'
+import type { Settled } from '../../engine/commit/settle.ts'
+import type { FileStore } from '../../engine/files/file-store.ts'
+import type { Bases } from '../../engine/versions/bases.ts'
+import type { History } from '../../engine/versions/history.ts'
+import { recordSettled } from '../../engine/versions/record-settled.ts'
+import type { Logger } from '../../support/logger.ts'
+
+interface SettlementOptions {
+  readonly files: FileStore
+  readonly commits: Commits
+  readonly bases: Bases
+  readonly history: History
+  readonly log: Logger
+  /** Some changes of a transaction could not be taken back yet. @returns called once they have been */
+  readonly onUnfinished: (message: string) => () => void
+  readonly isAuthority: () => boolean
+}
+
+export type Settlement = ReturnType<typeof createSettlement>
+
+/** Between two attempts to settle a transaction. */
+const retryMs = 1000
+
+export function createSettlement({
+  files,
+  commits,
+  bases,
+  history,
+  log,
+  onUnfinished,
+  isAuthority
+}: SettlementOptions) {
+  const stop = new AbortController()
+  let isUnsettled = false
+
+  const settle = () => commits.settleTransactions((hash, bytes) => bases.keep(hash, bytes))
+
+  function record(settled: readonly Settled[]): void {
+    for (const one of settled)
+      if (one.isMade && one.record !== undefined) recordSettled(one.record, { files, bases, history })
+  }
+
+  /** What a killed process has left may be held open by another program for a while. */
+  function settleLater(settled: readonly Settled[]): void {
+    const left = settled.filter(({ isLeft }) => isLeft === true).map(({ message }) => message)
+    const wasUnsettled = isUnsettled
+    isUnsettled = left.length > 0
+    if (!isUnsettled && wasUnsettled) sweep()
+    if (!isUnsettled) return
+    const end = onUnfinished(left.join(' '))
+    setTimeout(() => {
+      end()
+      if (stop.signal.aborted || !isAuthority()) return
+      const again = settle()
+      for (const { message, isLeft } of again) if (isLeft !== true) log.warn({}, message)
+      record(again)
+      settleLater(again)
+    }, retryMs).unref()
+  }
+
+  function sweep(): void {
+    // The old and the new bytes of a transaction that is not settled have such names.
+    if (isUnsettled) return
+    clearAway().catch((error: unknown) => log.warn({ err: error }, 'could not look for leftover temporary files'))
+  }
+
+  async function clearAway(): Promise<void> {
+    const removed = await sweepLeftovers(files.roots, stop.signal)
+    if (removed > 0) log.info({ removed }, 'removed temporary files of a process that is gone')
+    // Only after the sweep are the folders empty that were made for a file.
+    if (stop.signal.aborted) return
+    for (const message of await commits.settleUnfinished()) log.warn({}, message)
+  }
+
+  return {
+    /** Finishes the transactions of processes that are gone. @returns records their versions; call it once earlier versions are restored */
+    settle(): () => void {
+      const settled = settle()
+      for (const { message } of settled) log.warn({}, message)
+      settleLater(settled)
+      return () => record(settled)
+    },
+    /** Looks in the background for leftovers of processes that are gone. */
+    sweep,
+    close: () => stop.abort()
+  }
+}
