@@ -81,7 +81,7 @@ async function noticeFor(view: AgentView, context: OperationContext, budget: Abo
   const last = context.history.last(view.path)
   if (last === undefined || last.hash === lastWhole(view.seen)) return undefined
   const changes = await findUnseenChanges(view, context, budget)
-  if (last.hash === null) context.reads.forget(view)
+  if (last.hash === null) context.reads.forget(view.agentId, view.path)
   return changes && describeChange(view, last, changes, context)
 }
 

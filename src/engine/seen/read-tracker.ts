@@ -190,8 +190,8 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
       return view && (lastWhole(view.seen) ?? view.seen.at(-1)?.hash)
     },
     /** The agent knows that the file is gone. */
-    forgetFile(agentId: string, path: string): void {
-      const view = views?.get(agentId, path)
+    forget(agentId: string, path: string): void {
+      const view = find(agentId, path)
       if (view !== undefined) views?.remove(view)
     },
     /** A file has a new name: the agents that knew the file know it by that. @param agentId the agent that renamed it */
@@ -220,7 +220,6 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    forget: (view: AgentView): boolean => views?.remove(view) === true,
     /** All that is known, the least recently used of each agent first. */
     dump: (): Iterable<AgentView> => views?.all() ?? [],
     /** Bytes that all this takes in memory, as far as it is counted. */

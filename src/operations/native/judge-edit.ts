@@ -131,7 +131,7 @@ function judgeMissing(
   const last = history.last(path)
   // The tool itself reports that there is nothing to replace.
   if (!isKnown || patches !== undefined || last?.hash !== null || isMadeBy(last, agentId)) return passes
-  reads.forgetFile(agentId, path)
+  reads.forget(agentId, path)
   return {
     refusal: `${describeAuthors([last], agentId)} removed ${given} since you last saw it. ${tool} would bring it back, so it was not run. If that is what you want, call ${tool} again.`
   }

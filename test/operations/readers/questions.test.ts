@@ -87,9 +87,9 @@ function sceneOf({ tree, urls }: World, { path, ann }: Case): Scene {
       }
       return must(own(ann, 'native_hook', { harness: 'claude-code', agent_id: ann, event }))
     },
-    async put(body) {
-      const headers = { 'content-type': 'text/plain', 'x-agent-id': ann, 'if-match': `"${hashOf(content)}"` }
-      const response = await fetch(`${urls.ann}/files/${path}`, { method: 'PUT', headers, body })
+    async http(method, headers, body) {
+      const request = { method, headers: { 'x-agent-id': ann, ...headers }, ...(body !== undefined && { body }) }
+      const response = await fetch(`${urls.ann}/files/${path}`, request)
       if (!response.ok) throw new Error(await response.text())
     }
   }

@@ -22,7 +22,8 @@ export interface Scene {
     input: object,
     response?: object
   ) => Promise<Answer>
-  readonly put: (body: string) => Promise<void>
+  /** The file over HTTP. */
+  readonly http: (method: string, headers: Record<string, string>, body?: string) => Promise<void>
 }
 
 export interface Way {
@@ -77,6 +78,12 @@ const shown: readonly Way[] = [
         byte_limit: lines.slice(9, 12).join('').length
       }),
     seen: [[10, 12]]
+  },
+  { title: 'a file over HTTP', act: ({ http }) => http('GET', {}), seen: all },
+  {
+    title: 'a range of a file over HTTP',
+    act: ({ http }) => http('GET', { range: `bytes=0-${lines.slice(0, 3).join('').length - 1}` }),
+    seen: [[1, 3]]
   },
   {
     title: 'lines of read_file',
@@ -170,7 +177,7 @@ const written: readonly Way[] = [
   },
   {
     title: 'the content of a file over HTTP',
-    act: ({ put }) => put(byBob),
+    act: ({ http }) => http('PUT', { 'content-type': 'text/plain', 'if-match': `"${expected_hash}"` }, byBob),
     seen: all
   },
   {
