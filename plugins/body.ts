@@ -6,19 +6,24 @@ import { OperationError } from '../src/errors.ts'
 import { parseJson } from '../src/operations/definition/parse-json.ts'
 import { readBody } from '../src/transports/read-body.ts'
 
+/** Fastify gives a parser only the request. A member of it costs less than an entry of a WeakMap. */
+const answer = Symbol('response')
+
+interface Answered extends IncomingMessage {
+  [answer]?: ServerResponse
+}
+
 export default fp(
   async (app) => {
     const options = { maxBytes: app.initialConfig.bodyLimit as number, budget: app.requestBudget }
-    /** Fastify gives a parser only the request. */
-    const responses = new WeakMap<IncomingMessage, ServerResponse>()
-    app.server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
-      responses.set(request, response)
+    app.server.prependListener('request', (request: Answered, response: ServerResponse) => {
+      request[answer] = response
     })
     app.removeAllContentTypeParsers()
     app.addContentTypeParser('application/json', async ({ raw, headers }: FastifyRequest) => {
       checkCharset(headers['content-type'])
       checkEncoding(headers['content-encoding'])
-      const body = await readBody(raw, responses.get(raw) as ServerResponse, options)
+      const body = await readBody(raw, (raw as Answered)[answer] as ServerResponse, options)
       return body.length === 0 ? undefined : parseJson(body)
     })
   },

@@ -8,14 +8,21 @@ import { untilAnswered } from '../support/until-answered.ts'
 /** Cost of a chunk in addition to its bytes (measured): a body that comes byte by byte counts as what it costs. */
 const pieceBytes = 512
 
-/** Why a body cannot be completed, for its reader. */
-const failures = new WeakMap<IncomingMessage, OperationError>()
-const readers = new WeakMap<IncomingMessage, (error: OperationError) => void>()
+const failure = Symbol('failure of the body')
+const reader = Symbol('reader of the body')
+
+/** A member of the request costs less than an entry of a WeakMap. */
+interface Request extends IncomingMessage {
+  /** Why its body cannot be completed. */
+  [failure]?: OperationError
+  /** Is told so while it reads. */
+  [reader]?: ((error: OperationError) => void) | undefined
+}
 
 /** Ends the body of this request with this failure, whether or not it is being read yet. */
-export function failBody(request: IncomingMessage, failure: OperationError): void {
-  failures.set(request, failure)
-  readers.get(request)?.(failure)
+export function failBody(request: Request, error: OperationError): void {
+  request[failure] = error
+  request[reader]?.(error)
 }
 
 /**
@@ -23,13 +30,12 @@ export function failBody(request: IncomingMessage, failure: OperationError): voi
  * @throws OperationError FILE_TOO_LARGE, OVERLOADED, or the failure that `failBody` was given
  */
 export function readBody(
-  request: IncomingMessage,
+  request: Request,
   response: ServerResponse,
   { maxBytes, budget }: { maxBytes: number; budget: ByteBudget }
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const failure = failures.get(request)
-    if (failure !== undefined) return reject(failure)
+    if (request[failure] !== undefined) return reject(request[failure])
     if (Number(request.headers['content-length']) > maxBytes) return reject(tooLarge(maxBytes))
     const pieces: Buffer[] = []
     let length = 0
@@ -37,7 +43,7 @@ export function readBody(
     untilAnswered(response, share.release)
 
     function stop(): void {
-      readers.delete(request)
+      request[reader] = undefined
       request.off('data', onData).off('end', onEnd).off('error', fail)
     }
 
@@ -63,7 +69,7 @@ export function readBody(
       return void largeTurn().then(() => resolve(Buffer.concat(pieces, length)))
     }
 
-    readers.set(request, fail)
+    request[reader] = fail
     request.on('data', onData).on('end', onEnd).on('error', fail)
   })
 }

@@ -45,7 +45,9 @@ export function createContexts(engine: SharedParts): (config: Config, call: OwnP
 
     withAgent(agentId: string | undefined, changeSet = this.caller.changeSet): CallContext {
       const { config, caller, signal, progress, onWait, work, log } = this
-      return new CallContext(config, { caller: { ...caller, agentId, changeSet }, signal, progress, onWait }, work, log)
+      // A spread would be followed by members that it may not have: V8 adds these a slow way.
+      const named = Object.assign({}, caller, { agentId, changeSet })
+      return new CallContext(config, { caller: named, signal, progress, onWait }, work, log)
     }
 
     withProgress(progress: OwnParts['progress']): CallContext {

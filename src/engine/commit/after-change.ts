@@ -46,9 +46,7 @@ export function createAfterChange() {
         return undefined
       }
     },
-    get isSure(): boolean {
-      return doubts.length === 0
-    },
+    isSure: (): boolean => doubts.length === 0,
     /** @param hashOf gives the hash of what is there now; called only if there is a doubt */
     toError(code: 'WRITE_ERROR' | 'DELETE_ERROR' | 'RENAME_ERROR', path: string, hashOf: () => string | undefined) {
       if (doubts.length === 0) return undefined

@@ -109,7 +109,7 @@ async function copyAcross(
     requireSame = () => assertUnchanged(from.place, current)
   }
   await Promise.all([freed, durability.syncNames([to.place], after)])
-  const isCopyDurable = after.isSure
+  const isCopyDurable = after.isSure()
   const removed = after.attempt(
     () => {
       if (!isCopyDurable) throw new Error('the copy may not be durable')

@@ -1,6 +1,6 @@
 // An open directory: the handle through which its entries are reached, so that nothing above it can be swapped meanwhile.
 import { constants, fstatSync, fsync, fsyncSync, lstatSync, openSync, type BigIntStats } from 'node:fs'
-import { join } from 'node:path'
+import { sep } from 'node:path'
 import { promisify } from 'node:util'
 import { createSharedRounds } from '../../support/shared-rounds.ts'
 import { ifSupported } from '../../support/unsupported.ts'
@@ -64,12 +64,17 @@ export class Directory {
 
   /** Opens a directory in this one; a link is refused by the system (ELOOP or ENOTDIR). */
   openChild(name: string): Directory {
-    return new Directory(join(this.path, name), openSync(this.#reach(name), openDirectoryFlags))
+    return new Directory(this.pathOf(name), openSync(this.#reach(name), openDirectoryFlags))
+  }
+
+  /** The canonical path of an entry, if it is no link. */
+  pathOf(name: string): string {
+    return this.path.endsWith(sep) ? this.path + name : this.path + sep + name
   }
 
   /** A path by which the entry `name` can be given to file-system calls while this directory is open. */
   at(name: string): string {
-    return descriptorPaths ? `/proc/self/fd/${this.#fd}/${name}` : join(this.path, name)
+    return descriptorPaths ? `/proc/self/fd/${this.#fd}/${name}` : this.pathOf(name)
   }
 
   /** True if entries are reached through the open descriptor, so that nothing can be swapped between looking and opening. */

@@ -200,6 +200,7 @@ export function createFileStore(options: FileStoreOptions) {
 
 /** @throws OperationError INVALID_REQUEST */
 function requireModestDepth(path: string): void {
+  if (path.length <= maxDepth) return
   const depth = path.split(sep === '/' ? sep : /[\\/]/).length - 1
   if (depth <= maxDepth) return
   const start = `${beginningOf(path, 80)}...`

@@ -1,6 +1,5 @@
 // Folders that walks have opened stay open for a moment: the next walk looks at such a folder by its path instead of opening it again.
 import { lstatSync, statfsSync } from 'node:fs'
-import { join } from 'node:path'
 import { orUndefined } from '../../support/attempt.ts'
 import { isSameFile } from '../../support/same-file.ts'
 import type { Directory } from './directory.ts'
@@ -64,7 +63,7 @@ export function createKeptFolders(roots: readonly Root[]) {
     /** As `parent.openChild`. */
     openChild(parent: Directory, name: string): Directory {
       if (!name.isWellFormed()) return parent.openChild(name)
-      return find(join(parent.path, name)) ?? keep(parent.openChild(name))
+      return find(parent.pathOf(name)) ?? keep(parent.openChild(name))
     },
     close(): void {
       isClosed = true

@@ -208,7 +208,7 @@ class Walk {
       missing,
       isFolder: this.#isFolder,
       stat,
-      path: join(directory.path, ...missing, name),
+      path: missing.length === 0 ? directory.pathOf(name) : join(directory.path, ...missing, name),
       close: closeOnce(directory)
     }
   }

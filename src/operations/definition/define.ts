@@ -105,7 +105,7 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
       const named = context.withAgent(agentId, taken.change_set ?? checkChangeSet(context.caller.changeSet))
       const own = named.caller.maxAnswerChars === undefined ? named : named.withRoom(createRoom(named))
       const result = await (canBeNamed ? handleNamed(taken, own) : handleOnce(taken, own))
-      context.log.debug({ ...facts, status: result.status, ms: performance.now() - start }, 'operation')
+      context.log.debug({ status: result.status, ms: performance.now() - start, ...facts }, 'operation')
       const notices = await noticesFor(agentId, context)
       return notices === undefined ? result : insertNotices(result, notices)
     } catch (error) {
