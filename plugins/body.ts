@@ -2,8 +2,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { OperationError } from '../src/errors.ts'
 import { parseJson } from '../src/operations/definition/parse-json.ts'
+import { checkCharset, checkEncoding } from '../src/transports/body-checks.ts'
 import { readBody } from '../src/transports/read-body.ts'
 
 /** Fastify gives a parser only the request. A member of it costs less than an entry of a WeakMap. */
@@ -29,18 +29,3 @@ export default fp(
   },
   { name: 'body', dependencies: ['request-budget'] }
 )
-
-/** @throws OperationError UNSUPPORTED_MEDIA_TYPE */
-export function checkCharset(contentType = ''): void {
-  const charset = /charset\s*=\s*"?([^";\s]+)/i.exec(contentType)?.[1]
-  if (charset === undefined || /^utf-?8$/i.test(charset)) return
-  throw new OperationError('UNSUPPORTED_MEDIA_TYPE', `Request bodies are JSON in UTF-8, not ${charset}.`)
-}
-
-/** @throws OperationError UNSUPPORTED_MEDIA_TYPE */
-export function checkEncoding(contentEncoding = ''): void {
-  if (/^(identity)?$/i.test(contentEncoding)) return
-  const given = JSON.stringify(contentEncoding.slice(0, 100))
-  const message = `Content-Encoding ${given} is not supported: send the body uncompressed, without this header.`
-  throw new OperationError('UNSUPPORTED_MEDIA_TYPE', message)
-}
