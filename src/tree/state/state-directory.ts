@@ -13,7 +13,7 @@ import {
   writeFileSync,
   type BigIntStats
 } from 'node:fs'
-import { join } from 'node:path'
+import { join, sep } from 'node:path'
 import { isErrno } from '../../support/errno.ts'
 import { Directory } from '../../engine/files/directory.ts'
 import { ownFolder, temporaryName } from '../../engine/files/temporary-names.ts'
@@ -110,7 +110,7 @@ export function createStateDirectory(root: string, open = () => Directory.open(r
     },
     isAt(name, { stat }) {
       try {
-        return isSameFile(lstatSync(join(path, name), { bigint: true }), stat)
+        return isSameFile(lstatSync(path + sep + name, { bigint: true }), stat)
       } catch (error) {
         if (isErrno(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) return false
         throw error

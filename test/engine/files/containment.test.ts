@@ -277,6 +277,9 @@ t.test('all spellings of what may be one file share one lock key', async (t) => 
   t.equal(lockKey('/r/stra\u00dfe'), lockKey('/r/STRASSE'))
   t.equal(lockKey('/r/\ufb01le'), lockKey('/r/file'))
   t.not(lockKey('/r/a'), lockKey('/r/b'))
+  const ascii = String.fromCharCode(...Array(128).keys())
+  t.equal(lockKey(ascii), ascii.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC'))
+  t.equal(lockKey('/r/A\u00e9'), lockKey('/r/a\u00c9'), 'with one other letter, too')
 })
 
 /** Swaps a directory and a link to the outside as fast as it can, in a thread of its own. */
