@@ -1,7 +1,7 @@
 // Random programs of several agents on a few names, against a model of what each of their steps must do (model.ts).
 import fc from 'fast-check'
 import t from 'tap'
-import { givenSeed, isLong, lengthOf } from '../../fixtures/length.ts'
+import { givenSeed, lengthOf } from '../../fixtures/length.ts'
 import { startServer } from '../../fixtures/server.ts'
 import { makeTree } from '../../fixtures/tree.ts'
 import { createCaller, type Caller } from './caller.ts'
@@ -17,10 +17,9 @@ const limitSeconds = Number(process.env['TAP_TIMEOUT'] ?? 43_200)
 /** On a busy machine no further program begins after this time, and what has been found by the second is reported. */
 const [runSeconds, reportSeconds] = [limitSeconds * 0.6, limitSeconds * 0.85]
 t.setTimeout(limitSeconds * 1000)
-// New programs each time are for TEST_LENGTH=long or a TEST_SEED: the model itself has rare corners in which it is wrong still.
-const seed = givenSeed ?? (isLong ? Math.floor(Math.random() * 2 ** 31) : 868_037_734)
+const seed = givenSeed ?? Math.floor(Math.random() * 2 ** 31)
 
-/** What must be among them: at least so many of a hundred programs. */
+/** What must be among them: at least so many of a hundred programs, and half of that if there are few of them, for which chance counts more. */
 const shares: Readonly<Record<string, number>> = {
   'change made': 100,
   'change late': 5,
@@ -33,7 +32,7 @@ const rareShares: Readonly<Record<string, number>> = {
   'undo open, ok, made': 1,
   'undo open, contention': 1
 }
-const enoughForRare = 1000
+const [few, many] = [100, 1000]
 
 t.test(`${programs} programs do what the model says (TEST_SEED=${seed})`, async (t) => {
   let number = 0
@@ -75,7 +74,9 @@ t.test(`${programs} programs do what the model says (TEST_SEED=${seed})`, async 
   const left = programs - number
   if (left > 0) t.pass(`${number} programs`, { skip: `there was no time for ${left} of ${programs}` })
   t.comment(JSON.stringify(counts))
-  const expected = { ...shares, ...(number >= enoughForRare && rareShares) }
-  for (const [kind, share] of Object.entries(expected))
-    t.ok((counts[kind] ?? 0) >= Math.floor((number * share) / 100), `${kind}: ${counts[kind] ?? 0}`)
+  const expected = number < few ? {} : { ...shares, ...(number >= many && rareShares) }
+  for (const [kind, share] of Object.entries(expected)) {
+    const least = (number * share) / (number < many ? 200 : 100)
+    t.ok((counts[kind] ?? 0) >= least, `${kind}: ${counts[kind] ?? 0}`)
+  }
 })
