@@ -122,7 +122,8 @@ function describeChange(
 function describeBulk(bulk: readonly AgentView[], { reads, history }: OperationContext): Notice {
   for (const view of bulk) {
     reads.unreported.remove(view)
-    reads.markNotified(view, history.last(view.path)?.seq ?? view.learnedSeq)
+    const last = history.last(view.path)
+    if (last !== undefined) reads.markNotified(view, last)
   }
   const [first] = bulk
   const last = history.last(first?.path ?? '')

@@ -14,4 +14,6 @@ export interface AgentView {
   steps: readonly ShownStep[]
   /** No change up to this version of the file's history is news: the agent knows of it, or has been told. */
   learnedSeq: number
+  /** Of that version; null if no file was there, or it is not known. */
+  learnedHash: string | null
 }

@@ -23,7 +23,7 @@ export interface Shown {
 export type Named = Omit<Shown, 'lines'>
 
 // Measured: what a view takes beside its names.
-const viewBytes = 650
+const viewBytes = 660
 
 export type ReadTracker = ReturnType<typeof createReadTracker>
 
@@ -63,7 +63,7 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
     queueMicrotask(() => {
       const hash = history.last(path)?.hash
       for (const view of byPath.get(path) ?? [])
-        if (hash !== undefined && view.seen.at(-1)?.hash !== hash) unreported.add(view, false)
+        if (hash !== undefined && view.learnedHash !== hash) unreported.add(view, false)
     })
   }
 
@@ -84,17 +84,22 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
     return history.versions(path).findLast((version) => version.hash === hash)
   }
 
-  /** Up to this version nothing is news to the agent, whatever it has seen of it. @param learn adds what it has seen */
-  function know(agentId: string | undefined, named: Named, learn?: (view: AgentView, hash: string) => void): void {
+  /** Up to this version nothing is news to the agent, whatever it has seen of it. @param see adds what it has seen */
+  function know(agentId: string | undefined, named: Named, see?: (view: AgentView, hash: string) => void): void {
     const version = versionOf(named.path, named.hash)
     if (agentId === undefined || views === undefined || version === undefined) return
     const view = viewOf(agentId, named)
     const hash = version.hash ?? named.hash
-    learn?.(view, hash)
+    see?.(view, hash)
     if (view.seen.length === 0) view.seen = addSeen([], hash, [])
-    view.learnedSeq = Math.max(view.learnedSeq, version.seq)
+    if (version.seq > view.learnedSeq) learn(view, version)
     if (isLast(view, version)) unreported.remove(view)
     touch(view)
+  }
+
+  function learn(view: AgentView, { seq, hash }: Pick<Version, 'seq' | 'hash'>): void {
+    view.learnedSeq = seq
+    view.learnedHash = hash
   }
 
   const isLast = ({ path }: AgentView, { seq }: Pick<Version, 'seq'>) => history.last(path)?.seq === seq
@@ -109,7 +114,7 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
     const agentId = history.sharedName(agent)
     const path = history.sharedPath(asRead)
     const given = asGiven === path ? path : asGiven
-    const view: AgentView = { agentId, path, given, seen: [], steps: noSteps, learnedSeq: 0 }
+    const view: AgentView = { agentId, path, given, seen: [], steps: noSteps, learnedSeq: 0, learnedHash: null }
     views?.add(view)
     const others = byPath.get(path)
     if (others === undefined) byPath.set(path, new Set([view]))
@@ -138,7 +143,7 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
       const known = version.hash === hash ? version.hash : hash
       view.seen = addSeen(view.seen, known, lines === undefined ? 'all' : [spanOf(lines)])
       // What a hook reports late may have been changed since, as the agent was told of other lines.
-      if (isFirst || lines === undefined || seq < view.learnedSeq) view.learnedSeq = seq
+      if (isFirst || lines === undefined || seq < view.learnedSeq) learn(view, version)
       const isUpToDate = isLast(view, version) && view.seen.every((one) => one.hash === known || lines === undefined)
       if (isUpToDate) unreported.remove(view)
       else if (hasOthersSince(view, seq)) unreported.add(view, false)
@@ -166,7 +171,7 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
       const version = versionOf(path, hash)
       if (views === undefined || version === undefined) return
       const view = viewOf(agentId, named)
-      if (view.seen.length === 0) view.learnedSeq = version.seq
+      if (view.seen.length === 0) learn(view, version)
       if (view.seen.length === 0 || spans.length > 0) view.seen = addSeen(view.seen, hash, spans)
       touch(view)
     },
@@ -202,7 +207,9 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
         const hasRead = view.agentId !== agentId && views?.get(view.agentId, target) !== undefined
         if (version !== undefined && !hasRead) {
           const { seen, steps } = view
-          touch(Object.assign(viewOf(view.agentId, { path: target, given }), { seen, steps, learnedSeq: version.seq }))
+          const moved = Object.assign(viewOf(view.agentId, { path: target, given }), { seen, steps })
+          learn(moved, version)
+          touch(moved)
         }
         // The views of other agents stay until those learn that the old name is gone.
         if (view.agentId === agentId) views?.remove(view)
@@ -211,8 +218,8 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
     /** Changes that agents do not know of yet. */
     unreported,
     /** The agent is told that the file was changed up to this version. */
-    markNotified(view: AgentView, seq: number): void {
-      view.learnedSeq = Math.max(view.learnedSeq, seq)
+    markNotified(view: AgentView, version: Pick<Version, 'seq' | 'hash'>): void {
+      if (version.seq > view.learnedSeq) learn(view, version)
       touch(view)
     },
     /** Reports every view that has changed. @returns removes the listener */
@@ -231,8 +238,8 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
       const { agentId, path } = saved
       // A view made by a call meanwhile is newer, and a file without a history has nothing to report.
       if (views === undefined || views.get(agentId, path) !== undefined || history.last(path) === undefined) return
-      const { seen, steps, learnedSeq } = saved
-      const view = Object.assign(viewOf(agentId, saved), { seen, steps, learnedSeq })
+      const { seen, steps, learnedSeq, learnedHash } = saved
+      const view = Object.assign(viewOf(agentId, saved), { seen, steps, learnedSeq, learnedHash })
       views.use(view)
       if (hasOthersSince(view, learnedSeq)) unreported.add(view, false)
     }

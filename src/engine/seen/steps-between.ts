@@ -16,14 +16,14 @@ export interface Step {
 
 /**
  * @param versions of the path, oldest first; a version that is not among them any more was there before them
- * @param learnedSeq changes up to this version are no news
+ * @param learned changes up to this version are no news
  */
 export function stepsBetween(
   from: string,
   to: string | null,
   versions: readonly Version[],
   { agentId, steps: shown }: Pick<AgentView, 'agentId' | 'steps'>,
-  learnedSeq = Infinity
+  learned: Pick<Version, 'seq' | 'hash'> = { seq: Infinity, hash: null }
 ): readonly Step[] {
   if (from === to) return []
   const until = versions.slice(0, versions.findLastIndex(({ hash }) => hash === to) + 1)
@@ -33,13 +33,17 @@ export function stepsBetween(
     return [{ from, to, knowledge: 'unseen', isNews: false, versions: [] }]
   const steps: Step[] = []
   let before: string | null = from
+  if (at === -1 && learned.hash !== null && until.every(({ seq }) => seq > learned.seq)) {
+    before = learned.hash
+    steps.push({ from, to: before, knowledge: 'unseen', isNews: false, versions: [] })
+  }
   while (at < until.length - 1) {
     const jump = until.findLastIndex(({ hash }) => shown.some((one) => one.from === before && one.to === hash))
     const isShown = jump > at
     at = isShown ? jump : at + 1
     const version = until[at]!
     const knowledge = isShown ? 'shown' : isWrittenBy(version, agentId) ? 'written' : 'unseen'
-    const isNews = knowledge === 'unseen' && version.seq > learnedSeq && !isMadeBy(version, agentId)
+    const isNews = knowledge === 'unseen' && version.seq > learned.seq && !isMadeBy(version, agentId)
     const last = steps.at(-1)
     if (last?.knowledge === knowledge && last.isNews === isNews) {
       last.to = version.hash

@@ -28,13 +28,14 @@ export async function findUnseenChanges(
   const versions = parts.history.versions(view.path).slice()
   const last = versions.at(-1)
   if (last === undefined) return undefined
-  const { agentId, path, seen, steps, learnedSeq } = view
+  const { agentId, path, seen, steps, learnedSeq, learnedHash } = view
   // At once: what the agent is shown meanwhile may be older, and is then followed by the next answer.
-  parts.reads.markNotified(view, last.seq)
+  parts.reads.markNotified(view, last)
   const hunksOf = createHunkFinder(parts, budget)
   const changed: Followed[] = []
   for (const version of seen) {
-    const since = stepsBetween(version.hash, last.hash, versions, { agentId, steps }, learnedSeq)
+    const learned = { seq: learnedSeq, hash: learnedHash }
+    const since = stepsBetween(version.hash, last.hash, versions, { agentId, steps }, learned)
     if (since.some(({ isNews }) => isNews)) changed.push(await follow(version, since, hunksOf))
   }
   if (!changed.some(({ authors }) => authors.size > 0)) return undefined

@@ -31,7 +31,8 @@ export function createViewPart(reads: ReadTracker): PersistedPart {
 }
 
 /** As earlier versions of this program wrote it: with the parts of which the agent gets notices, and before that with nothing else. */
-interface EarlierView extends Omit<AgentView, 'seen' | 'steps'> {
+interface EarlierView extends Omit<AgentView, 'seen' | 'steps' | 'learnedHash'> {
+  readonly learnedHash?: string | null
   readonly sights?: readonly Sight[]
   readonly knownHash?: string
   readonly seen?: AgentView['seen']
@@ -52,8 +53,10 @@ function toView({ sights = [], knownHash, seen = [], steps = [], ...view }: Earl
   const whole = knownHash === undefined ? [] : [{ hash: knownHash, spans: 'all' as const }]
   const named = sights.flatMap(({ hash }) => [{ hash, spans: [] }])
   const known = [seen, [...parts, ...whole], named].find(({ length }) => length > 0) ?? []
-  const told = sights.length === 0 ? 0 : Math.min(...sights.map(({ seq }) => seq))
-  return { ...view, seen: known, steps, learnedSeq: Math.max(view.learnedSeq, told) }
+  const [told] = sights.toSorted((a, b) => a.seq - b.seq)
+  const learned =
+    told !== undefined && told.seq >= view.learnedSeq ? { learnedSeq: told.seq, learnedHash: told.hash } : {}
+  return { learnedHash: null, ...view, seen: known, steps, ...learned }
 }
 
 function isView(record: unknown): record is EarlierView {
@@ -62,6 +65,7 @@ function isView(record: unknown): record is EarlierView {
     isFields(record) &&
     (record['knownHash'] === undefined || typeof record['knownHash'] === 'string') &&
     (record['sights'] === undefined || isListOf(record['sights'], isSight)) &&
+    typeof (record['learnedHash'] ?? '') === 'string' &&
     (record['seen'] === undefined || isListOf(record['seen'], isSeenVersion)) &&
     (record['steps'] === undefined || isListOf(record['steps'], isShownStep))
   )

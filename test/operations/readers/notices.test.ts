@@ -272,6 +272,25 @@ t.test('an agent that has itself changed a file very often is still told the lin
   t.match((await ask(ann)).notices, [{ lines: [{ start_line: 3, end_line: 3 }] }])
 })
 
+t.test(
+  'an agent that has read a part is told of it when the version that it read is not listed any more',
+  async (t) => {
+    const { tree, ann, bob } = await scene(t, { f: numbered(50) }, { crud: { max_file_versions: 5 } })
+    await ann.call('async_read', { path: 'f', offset: 9, limit: 3 })
+    await change(bob, tree, 'f', 'line 2\n', '')
+    for (let round = 0; round < 8; round += 1) await change(bob, tree, 'f', 'line 40', 'line 40.')
+    t.notOk('notices' in (await ask(ann)), 'other lines')
+    await change(bob, tree, 'f', 'line 11\n', 'line eleven\n')
+    t.match((await ask(ann)).notices, [{ lines: [{ start_line: 10, end_line: 10 }] }])
+    for (let round = 0; round < 8; round += 1) await change(bob, tree, 'f', 'line 41', 'line 41.')
+    t.notOk('notices' in (await ask(ann)), 'it has been told')
+    await change(bob, tree, 'f', 'line 12\n', 'line twelve\n')
+    const { notices } = await ask(ann)
+    t.match(notices, [{ lines: [{ start_line: 11, end_line: 11 }] }])
+    t.equal(notices[0].lines.length, 1)
+  }
+)
+
 t.test('where the history of a file was dropped meanwhile its readers are told all the same', async (t) => {
   const names = Array.from({ length: 6 }, (_, index) => `g${index}`)
   const files = Object.fromEntries(['f0', 'f1', 'f2', ...names].map((name) => [name, numbered(5)]))
@@ -288,6 +307,8 @@ t.test('where the history of a file was dropped meanwhile its readers are told a
     { path: 'f1', message: /^Someone changed f1/, modified_by: [] }
   ])
   t.equal(notices.length, 2)
+  for (const path of [...names, 'f0']) await bob.call('async_read', { path })
+  t.notOk('notices' in (await ask(ann)), 'once, though the history begins anew')
 })
 
 t.test(
