@@ -128,7 +128,8 @@ export async function present(
   }
   const { returned, total } = now.selection
   const news = known_hash === undefined ? undefined : await newsSince(known_hash, now, context)
-  const page = toPage(now.selection, { room: now.room, isNumbered: input.line_numbers }, byteOffsets(now))
+  const room = input.line_numbers ? now.room : roomFor(now, known)
+  const page = toPage(now.selection, { room, isNumbered: input.line_numbers }, byteOffsets(now))
   const { content, shown, goOn } = page
   take(news ?? { content })
   const { agentId } = context.caller
@@ -154,6 +155,12 @@ export async function present(
     timestamp: timestamp(),
     ...(news ?? { content, ...(content === known.body && { [contentText]: known }) })
   }
+}
+
+/** Undefined if the whole text is shown and surely fits: its JSON is known, and has no more characters than bytes. */
+function roomFor({ selection: { content }, room }: Present, known: KnownText): number | undefined {
+  const mayFit = room !== undefined && content === known.body && content.length <= room
+  return mayFit && known.json.length - 2 <= room ? undefined : room
 }
 
 function modifiedAt({ identity }: Pick<FileVersion, 'identity'>): string {

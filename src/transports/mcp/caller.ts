@@ -40,13 +40,12 @@ export function makeCall(
   }: Pick<Caller, 'agentId' | 'connection' | 'trace'> & Omit<Call, 'caller'>
 ): Call {
   return {
-    caller: {
-      ...caller,
+    caller: Object.assign({}, caller, {
       agentId: agentId ?? caller.agentId,
       connection: connection ?? caller.connection,
       ...(trace !== undefined && { trace }),
       ...(progress === undefined && { maxWaitSeconds })
-    },
+    }),
     signal,
     progress
   }

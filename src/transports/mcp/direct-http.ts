@@ -65,7 +65,7 @@ function read({ method, headers }: IncomingMessage, body: unknown, scope: Direct
   if (toolCall.envelope !== '' && scope.session !== undefined) return undefined
   const headerForm = formOf(headers, toolCall.operation.name)
   if (headerForm === undefined || headerForm.length + toolCall.envelope.length > maxFormLength) return undefined
-  return { ...toolCall, form: `${headerForm}${toolCall.envelope}` }
+  return { form: `${headerForm}${toolCall.envelope}`, ...toolCall }
 }
 
 async function answer(

@@ -132,11 +132,11 @@ export async function runTool(
   try {
     const asked = askedByModel(name, input, { settings, input, isError: false })
     const caller = {
-      ...about.caller,
       maxAnswerChars: settings.answer_chars,
       takesLines: settings.listing === 'compact',
       hashDigits: settings.hashes === 'short' ? shortDigits : undefined,
-      takesText: settings.text === 'plain'
+      takesText: settings.text === 'plain',
+      ...about.caller
     }
     const body = await call(name, asked, { ...about, caller })
     // To encode it is the next step.

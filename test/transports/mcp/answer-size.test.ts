@@ -365,3 +365,27 @@ function sources(): Record<string, string> {
   for (let index = 0; index < 50; index++) files[`node_modules/p${index}/index.js`] = ''
   return files
 }
+
+for (const [name, letter] of [
+  ['ASCII', 'x'],
+  ['letters of two bytes', 'é']
+] as const)
+  t.test(
+    `${name}: a text is shown whole up to the very character that has room, with numbers of lines too`,
+    async (t) => {
+      const room = 5000 - 800 - 'f'.length
+      // Of 100 characters in JSON.
+      const lines = `${letter.repeat(98)}\n`.repeat(Math.floor(room / 100))
+      const full = lines + letter.repeat(room % 100)
+      const { read } = await scene(t, '2026', { f: full, g: `${full}${letter}` }, { answer_chars: 5000 }, 'ann')
+      // The second time from what is known of the version.
+      for (let time = 1; time <= 2; time += 1) {
+        const whole = await read({ path: 'f' })
+        t.equal(whole['content'], full)
+        t.notOk('next_offset' in whole)
+        t.match(await read({ path: 'g' }), { content: lines, next_offset: Math.floor(room / 100) })
+        const numbered = await read({ path: 'f', line_numbers: true })
+        t.ok((numbered['next_offset'] as number) < Math.floor(room / 100), 'the numbers take room, too')
+      }
+    }
+  )
