@@ -26,8 +26,8 @@ export default fp<{ config: Config }>(
       const filter = toEventFilter(input, app.files)
       const { max_subscribers } = app.settings.current.events
       if (streams.size + opening >= max_subscribers) throw tooMany(max_subscribers)
-      opening += 1
       const after = readLastId(request)
+      opening += 1
       let recalled: Recalled | undefined
       try {
         await app.tree.bringEvents()
