@@ -1,23 +1,25 @@
 // GET /events: what happens to files and locks, as Server-Sent Events.
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { eventTypes, type Ready } from '../schemas/events.ts'
 import { routes } from '../schemas/routes.ts'
 import type { Config } from '../src/config/config.ts'
 import { OperationError } from '../src/errors.ts'
 import { toEventFilter, type FilterInput } from '../src/engine/events/event-filter.ts'
-import type { Following, FollowOptions } from '../src/engine/events/event-hub.ts'
-import { createEventStream, type EventStream } from '../src/transports/sse/event-stream.ts'
+import { createEventStreams } from '../src/transports/sse/event-streams.ts'
 import { timestamp } from '../src/support/timestamp.ts'
 import { logNumberOf, type EventFilter, type Recalled } from '../src/engine/events/tree-event.ts'
 
 export default fp<{ config: Config }>(
   async (app, { config }) => {
     const { events } = app
-    const streams = new Map<EventStream, Following>()
+    const streams = createEventStreams({
+      events,
+      maxBytes: config.events.buffer_bytes,
+      beatMs: config.events.heartbeat_seconds * 1000
+    })
     let opening = 0
-    let beating: NodeJS.Timeout | undefined
 
     const typed = app.withTypeProvider<TypeBoxTypeProvider>()
     typed.get('/events', { schema: routes['/events'], exposeHeadRoute: false }, async (request, reply) => {
@@ -35,7 +37,9 @@ export default fp<{ config: Config }>(
       } finally {
         opening -= 1
       }
-      follow(reply, filter, describe(input, filter), { after, recalled })
+      streams.open(reply.raw, filter, describe(input, filter), { after, recalled }, () => {
+        reply.hijack()
+      })
     })
 
     /** What the log has of the time since, if the hub has not kept it. */
@@ -44,55 +48,9 @@ export default fp<{ config: Config }>(
       if (since === undefined) return undefined
       return app.tree.ask({ type: 'list_changes', since, limit: app.settings.current.events.buffer_events })
     }
-
-    function follow(
-      reply: FastifyReply,
-      filter: EventFilter,
-      ready: Ready,
-      place: Pick<FollowOptions, 'after' | 'recalled'>
-    ): void {
-      const { raw } = reply
-      const following = events.follow(filter, (event) => stream.send(event), { ...place, onStop: () => stream.close() })
-      reply.hijack()
-      const stream = createEventStream({
-        output: raw,
-        maxBytes: config.events.buffer_bytes,
-        makeGap: (id) => events.makeGap('too_slow', id),
-        onEnd() {
-          streams.delete(stream)
-          following.end()
-        }
-      })
-      // The client may have gone while this process joined the tree.
-      if (raw.destroyed) return stream.close()
-      streams.set(stream, following)
-      beating ??= beatLater()
-      raw.writeHead(200, headers)
-      const { missed, isWanted } = following
-      const { after } = place
-      stream.open({
-        ready,
-        position: after ?? following.position(),
-        missed: after === undefined ? undefined : { events: missed, isWanted }
-      })
-    }
-
-    function beatLater(): NodeJS.Timeout {
-      return setTimeout(() => {
-        for (const [stream, { position }] of streams) stream.beat(position())
-        beating = streams.size === 0 ? undefined : beatLater()
-      }, config.events.heartbeat_seconds * 1000).unref()
-    }
   },
   { name: 'events', dependencies: ['event-hub', 'authority', 'errors', 'access'] }
 )
-
-const headers = {
-  'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-store',
-  // Some proxies hold an answer back until it is complete.
-  'x-accel-buffering': 'no'
-}
 
 const maxIdLength = 100
 
