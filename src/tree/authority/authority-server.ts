@@ -1,5 +1,5 @@
 // The authority's side: carries out on the engine what relays ask for, as if their clients were its own.
-import { isKnownTree } from '../coordinator/known-paths.ts'
+import { isKnownTree } from '../state/known-tree.ts'
 import type { Server, Socket } from 'node:net'
 import { setImmediate, setTimeout as delay } from 'node:timers/promises'
 import type { Member } from '../state/state-file.ts'
