@@ -79,6 +79,7 @@ function isUnchanged(path: string, directory: Directory): boolean {
   return isSameFile(now, was) && now?.mode === was.mode && now.uid === was.uid && now.gid === was.gid
 }
 
-function isLocal(path: string): boolean {
-  return localTypes.has(orUndefined(() => statfsSync(path).type) ?? 0)
+/** Whether only this machine changes the file system. Of Linux: elsewhere false. */
+export function isLocal(path: string): boolean {
+  return process.platform === 'linux' && localTypes.has(orUndefined(() => statfsSync(path).type) ?? 0)
 }

@@ -1,7 +1,9 @@
 // Folders stay open between calls: whatever becomes of them meanwhile is seen as if they were opened anew, and none stays open for long.
 import { chmodSync, mkdirSync, readdirSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import t, { type Test } from 'tap'
 import { createFileStore } from '../../../src/engine/files/file-store.ts'
+import { isLocal } from '../../../src/engine/files/kept-folders.ts'
 import { isErrno, OperationError } from '../../../src/errors.ts'
 import { connect } from '../../fixtures/clients.ts'
 import { casesOf, givenSeed } from '../../fixtures/length.ts'
@@ -12,7 +14,7 @@ import { runUnprivileged } from '../../fixtures/unprivileged.ts'
 import { until } from '../../fixtures/until.ts'
 
 /** Elsewhere no folder is kept, and the tests show that they ask for nothing that only keeping gives. */
-const isKeeping = process.platform === 'linux'
+const isKeeping = isLocal(tmpdir())
 
 /** Paths of what this process has open below a folder. */
 function openBelow(root: string): string[] {
@@ -142,7 +144,7 @@ t.test('a folder that may not be read any more is refused though it is open', as
   t.match(answers, [{ content: 'one' }, { error_code: 'ACCESS_DENIED' }, { content: 'one' }])
 })
 
-const cannotCount = !isKeeping && 'folders are kept on Linux only'
+const cannotCount = !isKeeping && 'folders are kept on local file systems of Linux only'
 
 t.test('a walk over hundreds of folders keeps few open, none for long', { skip: cannotCount }, async (t) => {
   const names = Array.from({ length: 300 }, (_, index) => `a/${index}`)
