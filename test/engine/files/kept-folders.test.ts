@@ -1,4 +1,5 @@
 // Folders stay open between calls: whatever becomes of them meanwhile is seen as if they were opened anew, and none stays open for long.
+import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, readdirSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import t, { type Test } from 'tap'
@@ -142,6 +143,28 @@ t.test('a folder that may not be read any more is refused though it is open', as
     read
   ])
   t.match(answers, [{ content: 'one' }, { error_code: 'ACCESS_DENIED' }, { content: 'one' }])
+})
+
+t.test('a file system is mounted over a kept folder, is seen at once, and is unmounted at once', async (t) => {
+  const { tree, read, keep } = await scene(t, { 'root/d/e/f': 'one' })
+  await keep('d/e')
+  const mounted = tree.path('root/d')
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', mounted], { stdio: 'ignore' })
+  } catch {
+    return t.comment('skipped: mounting needs root; run the tests as root on Linux to see this one')
+  }
+  const unmount = () => execFileSync('umount', [mounted])
+  try {
+    t.equal(await read('d/e/f'), undefined)
+    tree.write('root/d/e/f', 'two')
+    t.equal(await read('d/e/f'), 'two')
+  } catch (error) {
+    unmount()
+    throw error
+  }
+  t.doesNotThrow(unmount, 'no folder in it is kept')
+  t.equal(await read('d/e/f'), 'one')
 })
 
 const cannotCount = !isKeeping && 'folders are kept on local file systems of Linux only'
