@@ -97,25 +97,26 @@ export function createHistory(bounds: HistoryBounds) {
     const { agentId, ...made } = author ?? external
     const shared = shareName(agentId)
     seq += 1
+    // Spreads last: V8 adds members behind one slowly.
     const version = compact({
       hash: there.kind === 'file' ? there.hash : null,
       at: identity !== undefined && author === undefined && !isFirstSight ? timeOfChange(identity, previous) : now(),
       agentId: shared.text,
-      ...made,
       isFirstSight,
       seq,
+      ...made,
       ...(number !== undefined && { entry: number }),
       ...(there.kind === 'entry' && (there.entry === 'unread' ? { isUnread: true as const } : there.entry)),
       ...facts
     })
     newest = seq
     files.append(tracked, version, shared.ownLength)
-    return isFirstSight ? undefined : { ...version, path, previousHash: previous?.hash }
+    return isFirstSight ? undefined : { path, previousHash: previous?.hash, ...version }
   }
 
   function tell([first, ...others]: readonly VersionChange[], author: Author, isBulk: boolean): void {
     if (first === undefined) return
-    const entry: LogEntry = { ...author, number: first.seq, isBulk, steps: [first, ...others] }
+    const entry: LogEntry = { number: first.seq, isBulk, steps: [first, ...others], ...author }
     for (const listener of listeners) listener(entry)
   }
 
