@@ -1,6 +1,6 @@
 // Many agents in processes of their own contend for a few files of the real program; what they and an observer saw is the result.
 import { setTimeout as delay } from 'node:timers/promises'
-import { startProgram } from '../../fixtures/server.ts'
+import { programAsOverRest, startProgram } from '../../fixtures/server.ts'
 import { makeTree } from '../../fixtures/tree.ts'
 import { createRandom } from '../../fixtures/random.ts'
 import { createCrowd } from './crowd.ts'
@@ -41,6 +41,7 @@ const admitMs = 50
 /** Between two looks whether enough has happened. */
 const lookMs = 500
 const settings = {
+  ...programAsOverRest,
   ASYNC_CRUD_MCP_CRUD__MAX_TIMEOUT: String(cutSeconds.rest),
   // Forty processes that start at once on two cores are slow to send.
   ASYNC_CRUD_MCP_DAEMON__HEADER_TIMEOUT_SECONDS: '60',
