@@ -72,7 +72,7 @@ function parse(args: readonly string[]): Given | string {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
     const [harness = '', ...others] = positionals
     const waitSeconds = values.wait === undefined ? undefined : Number(values.wait)
-    const patienceSeconds = Number(values.patience ?? defaultPatienceSeconds)
+    const patienceSeconds = Number(values.patience ?? (env['ASYNC_CRUD_MCP_HOOK_PATIENCE'] || defaultPatienceSeconds))
     const areTimes = [waitSeconds ?? 0, patienceSeconds].every((seconds) => seconds >= 0 && seconds <= mostSeconds)
     if (values.help === true || others.length > 0 || !harnessNames.includes(harness) || !areTimes) return usage
     return {

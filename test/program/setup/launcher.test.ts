@@ -8,6 +8,7 @@ import { clients } from '../../../src/program/setup/clients.ts'
 import { hookSets } from '../../../src/program/setup/hook-sets.ts'
 import { isAsWritten, launcherText } from '../../../src/program/setup/launcher-text.ts'
 import { makeHome } from '../../fixtures/home.ts'
+import { patientHooks } from '../../fixtures/run-hook.ts'
 import { startProgram, startServer } from '../../fixtures/server.ts'
 import { makeTree } from '../../fixtures/tree.ts'
 
@@ -52,7 +53,11 @@ t.test(
       for (const command of commands) {
         const event = JSON.stringify({ hook_event_name: 'SessionEnd', session_id: 's' })
         const at = (folder: string) =>
-          run('sh', ['-c', command], { cwd: home.path(folder), env: home.environment, input: event })
+          run('sh', ['-c', command], {
+            cwd: home.path(folder),
+            env: { ...home.environment, ...patientHooks },
+            input: event
+          })
         for (const folder of ['app', 'app/sub'])
           t.same(await at(folder), { code: 0, stdout: '', stderr: '' }, `${client.name} in ${folder}`)
         t.same(await at('elsewhere'), { code: 0, stdout: '', stderr: '' }, 'outside of the project it does nothing')
@@ -67,7 +72,7 @@ const hooks = await AsyncCrudMcp({ directory: ${JSON.stringify(home.path('app'))
 const output = { args: { filePath: ${JSON.stringify(home.path('app/a.txt'))}, content: 'two' } }
 await hooks['tool.execute.before']({ tool: 'write', sessionID: 's', callID: 'c' }, output)
 process.stdout.write('passed')`
-    const env = { ...home.environment, ASYNC_CRUD_MCP_HOOK_CLOSED: '1' }
+    const env = { ...home.environment, ...patientHooks, ASYNC_CRUD_MCP_HOOK_CLOSED: '1' }
     const write = () => run(process.execPath, ['--input-type=module', '-e', plugin], { cwd: home.root, env })
     t.match(await write(), { stderr: /You have not read .*a\.txt/ }, 'the server judges it')
     rmSync(home.path('.local'), { recursive: true })
