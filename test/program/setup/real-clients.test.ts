@@ -9,7 +9,7 @@ import { findProgram, inSteps, realClients, runClient, type RealClient } from '.
 import { freePorts } from '../../fixtures/free-ports.ts'
 import { post } from '../../fixtures/processes.ts'
 import { startOneProgram } from '../../fixtures/server.ts'
-import { until } from '../../fixtures/until.ts'
+import { untilServing } from '../../fixtures/until-serving.ts'
 import { userOfClone, userOfPackage, type User } from './fixtures/users.ts'
 
 const looksUpwards: readonly string[] = ['claude-code', 'codex', 'opencode']
@@ -99,11 +99,7 @@ async function serve(t: Test, { home, program, variables }: User, token = ''): P
   const [port = 0] = await freePorts(1)
   const args = ['--dir', home.path('app'), '--port', String(port)]
   const { url } = await startOneProgram(t, args, { ...variables, ASYNC_CRUD_MCP_DAEMON__TOKEN: token }, program)
-  // It listens before it has taken its tree, and only then does setup find its address.
-  const headers = { authorization: `Bearer ${token}` }
-  await until(
-    async () => ((await (await fetch(`${url}/health`, { headers })).json()) as Answer)['role'] === 'authority'
-  )
+  await untilServing(url, token)
   return url
 }
 

@@ -10,6 +10,7 @@ import { installed } from '../../../src/support/installation.ts'
 import type { Answer } from '../../fixtures/clients.ts'
 import { freePorts } from '../../fixtures/free-ports.ts'
 import { startOneProgram } from '../../fixtures/server.ts'
+import { untilServing } from '../../fixtures/until-serving.ts'
 import { allHabits, type Habits, type Server, type Start } from './fixtures/client-habits.ts'
 import { hookHabits } from './fixtures/hook-habits.ts'
 import { editNatively } from './fixtures/native-edit.ts'
@@ -164,7 +165,8 @@ for (const [source, make] of Object.entries(sources)) {
     const app = makeApp(user, 'served')
     const [port = 0] = await freePorts(1)
     const environment = { ...user.variables, ...(token !== undefined && { ASYNC_CRUD_MCP_DAEMON__TOKEN: token }) }
-    await startOneProgram(t, ['--dir', app, '--port', String(port)], environment, user.program)
+    const { url } = await startOneProgram(t, ['--dir', app, '--port', String(port)], environment, user.program)
+    await untilServing(url, token)
     const flags = ['--transport', 'http', ...(token === undefined ? [] : ['--token-env', 'CRUD_TOKEN'])]
     const variables = token === undefined ? {} : { CRUD_TOKEN: token }
     // Claude Desktop reads no address from its file, and Zed no token from its environment.
