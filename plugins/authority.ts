@@ -3,12 +3,9 @@ import type { AddressInfo } from 'node:net'
 import fp from 'fastify-plugin'
 import { createRootlessTree } from '../src/tree/authority/rootless-tree.ts'
 import { createTree, type Tree } from '../src/tree/authority/tree.ts'
-import type { Coordinator } from '../src/tree/coordinator/coordinator.ts'
-import { createHosts } from '../src/tree/coordinator/hosts.ts'
-import { createLocalCoordinator } from '../src/tree/coordinator/local.ts'
+import { createCoordinator } from '../src/tree/coordinator/hosts.ts'
 import type { Config } from '../src/config/config.ts'
 import { thisProcess, type Member } from '../src/tree/state/state-file.ts'
-import type { Root } from '../src/engine/files/roots.ts'
 import type { CallOperation } from '../src/engine/call/context.ts'
 import type { Operation } from '../src/operations/definition/define.ts'
 import { findOperation } from '../src/operations/index.ts'
@@ -43,18 +40,16 @@ export default fp<Options>(
       return { ...thisProcess, transport: daemon.transport, host: daemon.host, port }
     }
 
-    function coordinatorOf(roots: readonly [Root, ...Root[]]): Coordinator {
-      const { stages } = app.commits
-      if (stages === undefined) return createLocalCoordinator(roots)
-      const onTrouble = (message: string | undefined) => app.degradations.set('etcd', message)
-      return createHosts({ settings: config.tree, stages, roots, onTrouble })
-    }
-
     const tree =
       first === undefined
         ? createRootlessTree(app.engine)
         : createTree({
-            coordinator: coordinatorOf([first, ...others]),
+            coordinator: createCoordinator({
+              settings: config.tree,
+              stages: app.commits.stages,
+              roots: [first, ...others],
+              onTrouble: (message) => app.degradations.set('etcd', message)
+            }),
             engine: app.engine,
             budget: app.requestBudget,
             events: app.events,

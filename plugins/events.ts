@@ -1,15 +1,12 @@
 // GET /events: what happens to files and locks, as Server-Sent Events.
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { eventTypes, type Ready } from '../schemas/events.ts'
 import { routes } from '../schemas/routes.ts'
 import type { Config } from '../src/config/config.ts'
-import { OperationError } from '../src/errors.ts'
-import { toEventFilter, type FilterInput } from '../src/engine/events/event-filter.ts'
+import { toEventFilter } from '../src/engine/events/event-filter.ts'
 import { createEventStreams } from '../src/transports/sse/event-streams.ts'
-import { timestamp } from '../src/support/timestamp.ts'
-import { logNumberOf, type EventFilter, type Recalled } from '../src/engine/events/tree-event.ts'
+import { describe, readLastId, tooManyStreams } from '../src/transports/sse/event-request.ts'
+import { logNumberOf, type Recalled } from '../src/engine/events/tree-event.ts'
 
 export default fp<{ config: Config }>(
   async (app, { config }) => {
@@ -27,8 +24,8 @@ export default fp<{ config: Config }>(
       const input = { types, paths, agentId }
       const filter = toEventFilter(input, app.files)
       const { max_subscribers } = app.settings.current.events
-      if (streams.size + opening >= max_subscribers) throw tooMany(max_subscribers)
-      const after = readLastId(request)
+      if (streams.size + opening >= max_subscribers) throw tooManyStreams(max_subscribers)
+      const after = readLastId(request.headers)
       opening += 1
       let recalled: Recalled | undefined
       try {
@@ -51,27 +48,3 @@ export default fp<{ config: Config }>(
   },
   { name: 'events', dependencies: ['event-hub', 'authority', 'errors', 'access'] }
 )
-
-const maxIdLength = 100
-
-/** The header that EventSource sends when it reconnects. */
-function readLastId({ headers: { 'last-event-id': id } }: FastifyRequest): string | undefined {
-  if (id === undefined || id === '') return undefined
-  if (typeof id === 'string' && id.length <= maxIdLength) return id
-  throw new OperationError('INVALID_REQUEST', 'Last-Event-ID is not valid: pass the id of the last event.')
-}
-
-function describe({ paths, agentId }: FilterInput, { types }: EventFilter): Ready {
-  return {
-    type: 'ready',
-    at: timestamp(),
-    types: types === undefined ? [...eventTypes] : [...types],
-    paths: paths.length === 0 ? null : [...paths],
-    agent_id: agentId ?? null
-  }
-}
-
-function tooMany(limit: number): OperationError {
-  const message = `${limit} streams of events are open, as many as events.max_subscribers allows. Try again later, or follow several files with one stream.`
-  return new OperationError('OVERLOADED', message, { details: { retry_after_seconds: 1 } })
-}

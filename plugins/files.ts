@@ -31,15 +31,7 @@ export default fp<{ config: Config }>(
       maxAgeMs
     })
     const bases = createBases({ maxBytes: crud.base_cache_bytes })
-    const unfinished = new Set<string>()
-    function onUnfinished(message: string): () => void {
-      unfinished.add(message)
-      app.degradations.set('transaction', [...unfinished].join(' '))
-      return () => {
-        unfinished.delete(message)
-        app.degradations.set('transaction', unfinished.size > 0 ? [...unfinished].join(' ') : undefined)
-      }
-    }
+    const onUnfinished = app.degradations.several('transaction')
     const files = createFileStore({
       roots: crud.base_directories,
       knownAs: tree.known_as,

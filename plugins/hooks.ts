@@ -8,7 +8,7 @@ import { goneSignal } from '../src/transports/gone-signal.ts'
 import { headerText } from '../src/transports/header-text.ts'
 import { securityHeaders } from '../src/transports/security-headers.ts'
 import { jsonType } from '../src/transports/json-type.ts'
-import { sendError } from './errors.ts'
+import { sendError } from '../src/transports/send-error.ts'
 
 export default fp(
   async (app) => {

@@ -11,7 +11,7 @@ import { readTrace } from '../src/support/trace-context.ts'
 import { OperationError } from '../src/errors.ts'
 import { operations } from '../src/operations/index.ts'
 import { jsonType } from '../src/transports/json-type.ts'
-import { sendError } from './errors.ts'
+import { sendError } from '../src/transports/send-error.ts'
 
 export default fp(
   async (app) => {

@@ -43,8 +43,14 @@ export function notFound(method: string, path: string): OperationError {
   return new OperationError('ROUTE_NOT_FOUND', message)
 }
 
+/** A route that answers other methods. */
+export function otherMethod(method: string, path: string, allowed: readonly string[]): OperationError {
+  const message = [`${path} answers ${allowed.join(', ')}, not ${method}.`, ...hintAt(path)].join(' ')
+  return new OperationError('METHOD_NOT_ALLOWED', message)
+}
+
 /** None, or one. */
-export function hintAt(path: string): readonly string[] {
+function hintAt(path: string): readonly string[] {
   const found = usualMistakes.find(([form]) => form.test(path))
   return found === undefined ? [] : [found[1]]
 }

@@ -9,12 +9,13 @@ import { headerText } from '../header-text.ts'
 import { jsonType } from '../json-type.ts'
 import { byteEncoding, toBytes, toText, withReadableHunk, withReadableTexts } from './byte-texts.ts'
 import { readExpected, tagOf } from './conditions.ts'
-import type { FileReply, FileRequest } from './exchange.ts'
+import type { Reply } from '../reply.ts'
+import type { FileRequest } from './exchange.ts'
 import { readPatch } from './patch-body.ts'
 import { readPreferences } from './preferences.ts'
 import { diffType, inPart, notTaken, patchTypes, unnamed } from './refusals.ts'
 
-export async function put(request: FileRequest, reply: FileReply): Promise<FileReply> {
+export async function put(request: FileRequest, reply: Reply): Promise<Reply> {
   const path = request.path
   const expected = readExpected(request.headers)
   if (expected === 'any') throw unnamed(path)
@@ -35,7 +36,7 @@ export async function put(request: FileRequest, reply: FileReply): Promise<FileR
   }
 }
 
-export async function patch(request: FileRequest, reply: FileReply): Promise<FileReply> {
+export async function patch(request: FileRequest, reply: Reply): Promise<Reply> {
   const path = request.path
   const type = mediaTypeIn(request)
   reply.header('accept-patch', patchTypes.join(', '))
@@ -54,7 +55,7 @@ export async function patch(request: FileRequest, reply: FileReply): Promise<Fil
   return change('async_update', input, request, reply, true)
 }
 
-export async function remove(request: FileRequest, reply: FileReply): Promise<FileReply> {
+export async function remove(request: FileRequest, reply: Reply): Promise<Reply> {
   const path = request.path
   const expected = readExpected(request.headers)
   if (expected === 'none') throw new OperationError('INVALID_REQUEST', `What is not there cannot be deleted: ${path}.`)
@@ -67,9 +68,9 @@ async function change(
   name: string,
   input: { readonly path: string; readonly expected_hash?: string | null },
   request: FileRequest,
-  reply: FileReply,
+  reply: Reply,
   areBytes: boolean
-): Promise<FileReply> {
+): Promise<Reply> {
   const { waitSeconds, merge, applied } = readPreferences(headerText(request.headers['prefer']))
   const wantsDiff = preferredType(request.headers.accept, ['application/json', diffType]) === diffType
   const options = {
@@ -102,7 +103,7 @@ function mediaTypeIn({ headers }: FileRequest): string {
   return (headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase()
 }
 
-function sendContention(result: OperationResult, wantsDiff: boolean, areBytes: boolean, reply: FileReply): FileReply {
+function sendContention(result: OperationResult, wantsDiff: boolean, areBytes: boolean, reply: Reply): Reply {
   const { current_hash: hash, diff } = result as unknown as Contention
   reply.code(412).headers({ etag: tagOf(hash), vary: 'accept, origin' })
   const { format, content = '' } = diff ?? {}

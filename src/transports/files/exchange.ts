@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { OperationResult } from '../../engine/call/context.ts'
 import type { OperationError } from '../../errors.ts'
+import type { Reply } from '../reply.ts'
 
 export interface FileRequest {
   readonly method: string
@@ -16,14 +17,5 @@ export interface FileRequest {
    */
   readonly call: (name: string, input: object, takesNotices: boolean, isShown?: boolean) => Promise<OperationResult>
   /** Answers with an error that has another status here than elsewhere. */
-  readonly refuse: (error: OperationError, status: number) => FileReply
-}
-
-/** Of Fastify. What is set stays if the request fails later. */
-export interface FileReply {
-  code(status: number): FileReply
-  header(name: string, value: string): FileReply
-  headers(values: Readonly<Record<string, string>>): FileReply
-  type(mediaType: string): FileReply
-  send(body?: string | Buffer): FileReply
+  readonly refuse: (error: OperationError, status: number) => Reply
 }

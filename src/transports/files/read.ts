@@ -1,6 +1,6 @@
 // What GET and HEAD answer of a file or a folder.
 import type { OperationResult } from '../../engine/call/context.ts'
-import type { OperationError } from '../../errors.ts'
+import { isOperationError, type OperationError } from '../../errors.ts'
 import { largeBytes, largeTurn } from '../../support/large-work.ts'
 import { preferredType } from '../accept.ts'
 import { headerText } from '../header-text.ts'
@@ -8,7 +8,8 @@ import { jsonType } from '../json-type.ts'
 import { linesIn, readRange, type ByteRange } from './byte-range.ts'
 import { byteEncoding, toBytes } from './byte-texts.ts'
 import { isConditional, judgeRead, lastModified, tagOf } from './conditions.ts'
-import type { FileReply, FileRequest } from './exchange.ts'
+import type { Reply } from '../reply.ts'
+import type { FileRequest } from './exchange.ts'
 import { folderAsText, nextPageOf, type Listing } from './folder.ts'
 import { notAsAsked } from './refusals.ts'
 
@@ -29,7 +30,20 @@ type Part = OperationResult & {
   readonly total_bytes: number
 }
 
-export async function sendFile(path: string, request: FileRequest, reply: FileReply): Promise<FileReply> {
+/** @param query of a folder */
+export async function get(request: FileRequest, query: object, reply: Reply): Promise<Reply> {
+  const { path } = request
+  if (path === '' || path.endsWith('/')) return sendFolder(path, query, request, reply)
+  try {
+    return await sendFile(path, request, reply)
+  } catch (error) {
+    if (isOperationError(error, 'FILE_TOO_LARGE')) return sendPart(path, error, request, reply)
+    if (!isOperationError(error, 'NOT_A_FILE')) throw error
+    return await sendFolder(path, query, request, reply).catch(() => Promise.reject(error))
+  }
+}
+
+async function sendFile(path: string, request: FileRequest, reply: Reply): Promise<Reply> {
   const { method, headers } = request
   const input = { path, encoding: byteEncoding, include_modified: true }
   const read = async (isShown: boolean, lines: object = {}) =>
@@ -53,7 +67,7 @@ export async function sendFile(path: string, request: FileRequest, reply: FileRe
   return isSame ? sendBytes(path, found, reply, part) : sendFile(path, request, reply)
 }
 
-function nameVersion({ hash, modified }: Read, reply: FileReply): void {
+function nameVersion({ hash, modified }: Read, reply: Reply): void {
   reply.headers({
     ...contentHeaders,
     etag: tagOf(hash),
@@ -61,7 +75,7 @@ function nameVersion({ hash, modified }: Read, reply: FileReply): void {
   })
 }
 
-async function sendBytes(path: string, read: Read, reply: FileReply, part?: ByteRange): Promise<FileReply> {
+async function sendBytes(path: string, read: Read, reply: Reply, part?: ByteRange): Promise<Reply> {
   nameVersion(read, reply)
   if (read.content.length > largeBytes) await largeTurn()
   const bytes = toBytes(read.content)
@@ -74,7 +88,7 @@ async function sendBytes(path: string, read: Read, reply: FileReply, part?: Byte
 }
 
 /** A range of a file that is not read whole, so that no version is known: without ETag. */
-export async function sendPart(path: string, refusal: OperationError, request: FileRequest, reply: FileReply) {
+async function sendPart(path: string, refusal: OperationError, request: FileRequest, reply: Reply) {
   const { method, headers } = request
   const conditions = [headers['if-match'], headers['if-range'], headers['if-unmodified-since']]
   const range = headerText(headers.range)
@@ -101,7 +115,7 @@ export async function sendPart(path: string, refusal: OperationError, request: F
   return reply.code(206).type(mediaTypeOf(path, bytes)).send(bytes)
 }
 
-export async function sendFolder(path: string, query: object, request: FileRequest, reply: FileReply) {
+async function sendFolder(path: string, query: object, request: FileRequest, reply: Reply) {
   const type = preferredType(request.headers.accept, ['application/json', 'text/plain'])
   const isText = type === 'text/plain'
   const input = { ...query, path: path === '' ? '.' : path }

@@ -1,17 +1,24 @@
-// The coordinator of a tree of several hosts, from the settings.
+// The coordinator of a tree, from the settings: of this machine alone, or of several hosts, which agree by etcd.
 import { hostname } from 'node:os'
 import type { Config } from '../../../schemas/config.ts'
 import type { Coordinator } from './coordinator.ts'
 import { createEtcdClient } from './etcd-client.ts'
 import { createEtcdCoordinator, type EtcdOptions } from './etcd.ts'
 import { createHostLink } from './host-link.ts'
+import { createLocalCoordinator } from './local.ts'
 
-interface HostsOptions extends Pick<EtcdOptions, 'stages' | 'roots' | 'onTrouble'> {
+interface Options extends Pick<EtcdOptions, 'roots' | 'onTrouble'> {
   readonly settings: Config['tree']
+  /** Undefined if one host serves the tree. */
+  readonly stages: EtcdOptions['stages'] | undefined
 }
 
 /** @throws Error if a file of the settings cannot be read */
-export function createHosts({ settings, ...options }: HostsOptions): Coordinator {
+export function createCoordinator({ stages, ...options }: Options): Coordinator {
+  return stages === undefined ? createLocalCoordinator(options.roots) : createHosts({ stages, ...options })
+}
+
+function createHosts({ settings, ...options }: Options & Pick<EtcdOptions, 'stages'>): Coordinator {
   const { etcd_endpoints: endpoints, etcd_username: username, etcd_password: password } = settings
   const { etcd_ca: ca, etcd_cert: cert, etcd_key: key, etcd_ttl_seconds: ttlSeconds } = settings
   const { relay_secret: secret, relay_ca, relay_cert, relay_key } = settings
