@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { createSharedRounds } from '../../support/shared-rounds.ts'
 import { ifSupported } from '../../support/unsupported.ts'
 import { closeReader } from './close-reader.ts'
-import { toBytes } from './raw-name.ts'
+import { toBytes } from '../../support/raw-name.ts'
 
 const fsyncAsync = promisify(fsync)
 /** Of one folder, by its device and inode. */

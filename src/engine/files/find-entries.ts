@@ -3,7 +3,7 @@ import { isErrno, OperationError } from '../../errors.ts'
 import type { Directory } from './directory.ts'
 import { isIgnored, readIgnoreRules, type IgnoreRules } from './ignore-rules.ts'
 import { isOwnName } from './protection.ts'
-import { compareNames, showName } from './raw-name.ts'
+import { compareNames, showName } from '../../support/raw-name.ts'
 import { readFolder, type EntryType, type FolderEntry } from './read-folder.ts'
 import { sortInSlices, type Pause } from '../../support/slices.ts'
 

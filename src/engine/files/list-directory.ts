@@ -3,7 +3,7 @@ import type { BigIntStats } from 'node:fs'
 import { LRUCache } from 'lru-cache'
 import type { Directory } from './directory.ts'
 import { findEntries, openIfThere, type Findings, type FindOptions } from './find-entries.ts'
-import { compareNames } from './raw-name.ts'
+import { compareNames } from '../../support/raw-name.ts'
 import { typeOf, type EntryType, type FolderEntry } from './read-folder.ts'
 import { createSlices, type Pause } from '../../support/slices.ts'
 

@@ -2,7 +2,7 @@
 import type { Dirent } from 'node:fs'
 import { opendir, readdir } from 'node:fs/promises'
 import type { Directory } from './directory.ts'
-import { toName } from './raw-name.ts'
+import { toName } from '../../support/raw-name.ts'
 
 export type EntryType = 'file' | 'directory' | 'symlink' | 'other'
 

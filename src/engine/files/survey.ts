@@ -4,7 +4,7 @@ import { isErrno } from '../../errors.ts'
 import { mayAccess } from './access.ts'
 import type { Directory } from './directory.ts'
 import { identityOf, isSameIdentity, type FileIdentity } from './identity.ts'
-import { showName } from './raw-name.ts'
+import { showName } from '../../support/raw-name.ts'
 import { readEntry, type ReadLimits } from './read-file.ts'
 
 export interface SurveyedFile {

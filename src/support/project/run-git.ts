@@ -1,5 +1,5 @@
 // Runs Git on a repository that another user may have prepared: bounded, and without any program that Git could start on its own.
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { dirname } from 'node:path'
 
 export interface GitResult {
@@ -31,6 +31,17 @@ function environment(more: Readonly<Record<string, string>>): NodeJS.ProcessEnv 
 /** Programs that a configuration can name for every command. */
 const options = ['-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null', '--no-pager']
 
+function processOptions(signal: AbortSignal, variables: Readonly<Record<string, string>>) {
+  return {
+    // Windows looks for programs in the working directory first: it must not be one that other users can write.
+    cwd: dirname(process.execPath),
+    env: environment(variables),
+    signal,
+    killSignal: 'SIGKILL',
+    windowsHide: true
+  } as const
+}
+
 export function runGit(
   args: readonly string[],
   signal: AbortSignal,
@@ -41,20 +52,59 @@ export function runGit(
     execFile(
       'git',
       [...options, ...args],
-      {
-        // Windows looks for programs in the working directory first: it must not be one that other users can write.
-        cwd: dirname(process.execPath),
-        env: environment(variables),
-        maxBuffer: maxBytes,
-        signal,
-        killSignal: 'SIGKILL',
-        windowsHide: true
-      },
+      { ...processOptions(signal, variables), maxBuffer: maxBytes },
       (error, stdout) =>
         resolve({
           output: error === null ? stdout : undefined,
           isCut: error?.code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER'
         })
     )
+  })
+}
+
+/** `cut`: `use` wanted no more. */
+export type StreamEnd = 'complete' | 'cut' | 'failed'
+
+/** Bytes of one record; Git writes none longer than a few paths. */
+const maxRecordBytes = 1_048_576
+
+/**
+ * The same for a long answer: each record that ends with NUL is used as it comes.
+ * @param use false to get no more
+ */
+export function streamGit(
+  args: readonly string[],
+  signal: AbortSignal,
+  variables: Readonly<Record<string, string>>,
+  use: (record: Buffer) => boolean
+): Promise<StreamEnd> {
+  return new Promise((resolve) => {
+    const git = spawn('git', [...options, ...args], {
+      ...processOptions(signal, variables),
+      stdio: ['ignore', 'pipe', 'ignore']
+    })
+    let rest: Buffer = Buffer.alloc(0)
+    let isCut = false
+    let hasFailed = false
+    const stop = () => {
+      git.stdout.destroy()
+      git.kill('SIGKILL')
+    }
+    git.stdout.on('data', (chunk: Buffer) => {
+      if (isCut || hasFailed) return
+      const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
+      let at = 0
+      for (let end = bytes.indexOf(0); end !== -1 && !isCut; end = bytes.indexOf(0, at)) {
+        isCut = !use(bytes.subarray(at, end))
+        at = end + 1
+      }
+      rest = bytes.subarray(at)
+      hasFailed = rest.length > maxRecordBytes
+      if (isCut || hasFailed) stop()
+    })
+    git.on('error', () => {
+      hasFailed = true
+    })
+    git.on('close', (code) => resolve(isCut ? 'cut' : hasFailed || code !== 0 ? 'failed' : 'complete'))
   })
 }

@@ -10,25 +10,10 @@ import { findServer } from '../../../src/tree/state/state-file.ts'
 import { projectName } from '../../../src/support/project/name.ts'
 import { connect, transports, type Answer } from '../../fixtures/clients.ts'
 import { startProgram, startServer } from '../../fixtures/server.ts'
+import { makeCommitted, makeRepository } from '../../fixtures/repository.ts'
 import { makeTree, type Tree } from '../../fixtures/tree.ts'
 
-/** Real path, and Git as a person would call it there. */
-function makeRepository(t: Test, files: Record<string, string> = {}) {
-  const tree = makeTree(t, files)
-  const git = (...args: string[]) =>
-    execFileSync('git', ['-C', tree.root, '-c', 'user.name=ann', '-c', 'user.email=ann@example.org', ...args], {
-      encoding: 'utf8'
-    }).trim()
-  git('init', '--quiet', '--initial-branch=main')
-  return { tree, root: realpathSync(tree.root), git }
-}
-
-function makeCommit(t: Test) {
-  const repository = makeRepository(t, { 'a.txt': 'one\n', 'sub/b.txt': 'two\n' })
-  repository.git('add', '.')
-  repository.git('commit', '--quiet', '--message=first')
-  return repository
-}
+const makeCommit = (t: Test) => makeCommitted(t, { 'a.txt': 'one\n', 'sub/b.txt': 'two\n' })
 
 t.test('the server says which project it serves, on every transport alike', async (t) => {
   const { root, git } = makeCommit(t)

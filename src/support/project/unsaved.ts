@@ -1,0 +1,135 @@
+// What differs from HEAD in the repository of a folder, by Git's own status, without running what the repository names.
+import { join, relative, sep } from 'node:path'
+import { toName } from '../raw-name.ts'
+import { streamGit } from './run-git.ts'
+import { withStandIn } from './stand-in.ts'
+import { openWorkTree, type WorkTree } from './work-tree.ts'
+
+/** What a path is now, compared with HEAD. */
+export interface UnsavedFile {
+  /** `renamed`: known to Git under another name, as staged. A rename that is not staged is one path deleted and one untracked. */
+  readonly what: 'added' | 'modified' | 'deleted' | 'untracked' | 'renamed'
+  /** The id of its blob in HEAD; undefined if HEAD has no such path. */
+  readonly head?: string
+  /** The id of its blob in the index; undefined if the index has no such path, or several stages of it. */
+  readonly index?: string
+  /** True if the file differs from the index. */
+  readonly isUnstaged: boolean
+  /** True if a merge has left the path in conflict. */
+  readonly isUnmerged?: true
+  /** The path that it has in HEAD. */
+  readonly renamedFrom?: string
+}
+
+export interface Unsaved {
+  readonly tree: WorkTree
+  /** By absolute path below the real path of the working tree. */
+  readonly files: ReadonlyMap<string, UnsavedFile>
+  /** Folders with a repository of their own, which is not looked into. */
+  readonly repositories: readonly string[]
+  /** False if there are more files than `maxFiles`. */
+  readonly isComplete: boolean
+}
+
+interface Bounds {
+  readonly signal: AbortSignal
+  readonly maxFiles?: number
+}
+
+export const defaultMaxUnsaved = 100_000
+
+const status = ['status', '--porcelain=v2', '-z', '--untracked-files=all', '--renames', '--ignore-submodules=dirty']
+
+/**
+ * Tracked, staged, and untracked files that are not ignored, below the folder.
+ * @returns undefined if the folder is in no repository, or Git cannot tell
+ */
+export async function listUnsaved(folder: string, { signal, maxFiles }: Bounds): Promise<Unsaved | undefined> {
+  const tree = await openWorkTree(folder, signal)
+  return tree && listUnsavedOf(tree, folder, { signal, ...(maxFiles !== undefined && { maxFiles }) })
+}
+
+/** The same, of a repository that is open. */
+export function listUnsavedOf(
+  tree: WorkTree,
+  folder: string,
+  { signal, maxFiles = defaultMaxUnsaved }: Bounds
+): Promise<Unsaved | undefined> {
+  return withStandIn(tree, tree.workTree, async ({ options, variables }) => {
+    const found = createCollector(tree.workTree)
+    const below = relative(tree.workTree, folder).split(sep).join('/')
+    const pathspec = below === '' ? [] : ['--', `:(top,literal)${below}`]
+    const end = await streamGit([...options, ...status, ...pathspec], signal, variables, (record) => {
+      found.add(record)
+      return found.files.size <= maxFiles
+    })
+    if (end === 'failed') return undefined
+    return { tree, files: found.files, repositories: found.repositories, isComplete: end === 'complete' }
+  })
+}
+
+function createCollector(workTree: string) {
+  const files = new Map<string, UnsavedFile>()
+  const repositories: string[] = []
+  /** A rename is two records. */
+  let renamed: { path: string; fields: readonly string[] } | undefined
+
+  function add(record: Buffer): void {
+    if (renamed !== undefined) return addRename(renamed, pathOf(record))
+    const kind = String.fromCharCode(record[0] ?? 0)
+    if (kind === '?') {
+      const path = pathOf(record.subarray(2))
+      if (path.endsWith(sep)) repositories.push(path.slice(0, -1))
+      // A path that was taken out of the index while its file stayed is also reported as deleted.
+      else files.set(path, { ...files.get(path), what: 'untracked', isUnstaged: true })
+      return
+    }
+    const count = { '1': 8, '2': 9, u: 10 }[kind]
+    if (count === undefined) return
+    const { fields, rest } = cut(record, count)
+    const path = pathOf(rest)
+    if (fields[2]?.startsWith('S') === true) return
+    if (kind === '2') renamed = { path, fields }
+    else if (kind === '1') files.set(path, ordinary(fields))
+    else files.set(path, { what: 'modified', ...blob('head', fields[8]), isUnstaged: true, isUnmerged: true })
+  }
+
+  function addRename({ path, fields }: NonNullable<typeof renamed>, from: string): void {
+    renamed = undefined
+    const [, states = '', , , , , head, index] = fields
+    const isMoved = fields[8]?.startsWith('R') === true
+    const isUnstaged = states[1] !== '.'
+    if (states[1] === 'D') files.set(path, { what: 'deleted', ...blob('index', index), isUnstaged })
+    else
+      files.set(path, { what: isMoved ? 'renamed' : 'added', ...blob('index', index), isUnstaged, renamedFrom: from })
+    if (isMoved) files.set(from, { what: 'deleted', ...blob('head', head), isUnstaged: false })
+  }
+
+  const pathOf = (name: Buffer) => join(workTree, toName(name))
+  return { files, repositories, add }
+}
+
+function ordinary([, states = '', , , , , head, index]: readonly string[]): UnsavedFile {
+  const [staged, unstaged] = states
+  const isUnstaged = unstaged !== '.'
+  const isGone = unstaged === 'D' || staged === 'D'
+  const what = isGone ? 'deleted' : staged === 'A' || unstaged === 'A' ? 'added' : 'modified'
+  return { what, ...blob('head', head), ...blob('index', index), isUnstaged }
+}
+
+/** Git writes zeros for no blob. */
+function blob(side: 'head' | 'index', id: string | undefined): { head?: string; index?: string } {
+  return id === undefined || /^0+$/.test(id) ? {} : { [side]: id }
+}
+
+/** The first fields of a record, and its rest, which may contain spaces. */
+function cut(record: Buffer, count: number): { fields: string[]; rest: Buffer } {
+  let at = 0
+  const fields: string[] = []
+  for (let field = 0; field < count; field += 1) {
+    const end = record.indexOf(0x20, at)
+    fields.push(record.toString('latin1', at, end))
+    at = end + 1
+  }
+  return { fields, rest: record.subarray(at) }
+}

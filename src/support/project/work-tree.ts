@@ -1,0 +1,44 @@
+// Opens the repository of a folder: which commit HEAD is, and what its own configuration says, read as words.
+import { realpathSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { orUndefined } from '../attempt.ts'
+import { findRepository, type Repository } from './repository.ts'
+import { runGit } from './run-git.ts'
+
+export interface WorkTree extends Repository {
+  /** Undefined in an empty repository. */
+  readonly commit: string | undefined
+  /** The entries of `core`, `alias` and the addresses of remotes in the repository's own configuration, as key and value. */
+  readonly settings: readonly (readonly [string, string])[]
+}
+
+/** Undefined if the folder is in no repository of its own, or Git is not there, or refuses it. */
+export async function openWorkTree(folder: string, signal: AbortSignal): Promise<WorkTree | undefined> {
+  const repository = findRepository(folder)
+  if (repository === undefined) return undefined
+  const ask = async (...args: string[]) => (await runGit(['-C', folder, ...args], signal)).output
+  // From the repository's own configuration only: included files lie elsewhere.
+  const own = ['config', '--file', join(repository.commonDir, 'config'), '--no-includes', '--null']
+  const [facts, settings] = await Promise.all([
+    ask('rev-parse', '--show-toplevel', '--absolute-git-dir', '--git-common-dir', '--revs-only', 'HEAD'),
+    ask(...own, '--get-regexp', '^(core\\.|alias\\.|remote\\..*\\.url$)')
+  ])
+  const [top = '', gitDir = '', commonDir = '', commit] = (facts ?? '').replace(/\n$/, '').split('\n')
+  if (!isSame(repository, folder, [top, gitDir, commonDir])) return undefined
+  return { ...repository, commit, settings: parseSettings(settings ?? '') }
+}
+
+/** False if Git means other folders than those found: it is not installed, refuses the repository, or was led elsewhere. */
+function isSame({ workTree, gitDir, commonDir }: Repository, folder: string, places: readonly string[]): boolean {
+  // The last is relative to the folder, if it is not absolute.
+  const real = places.map((place) => orUndefined(() => realpathSync(resolve(folder, place))))
+  return real.join('\n') === [workTree, gitDir, commonDir].join('\n')
+}
+
+/** A line end separates key and value; NUL ends an entry. */
+function parseSettings(text: string): [string, string][] {
+  return text.split('\0').flatMap((entry): [string, string][] => {
+    const end = entry.indexOf('\n')
+    return end === -1 ? [] : [[entry.slice(0, end), entry.slice(end + 1)]]
+  })
+}
