@@ -68,7 +68,7 @@ export default fp<Options>(
               app.counts.authorityChanges += 1
               if (role === 'authority') app.settlement.sweep()
             },
-            state: app.persistence.place,
+            state: app.persistence.location,
             followState: app.persistence.follow,
             onDisplaced() {
               app.persistence.abandon()

@@ -33,9 +33,9 @@ function explain(path: string, values: ReadonlyMap<string, Given>): Fault {
   const field = fieldOf(`${section}.${key}`)
   const { value, origin, itemOrigins } = values.get(field.name) as Given
   const shown = index === undefined ? value : (value as unknown[])[Number(index)]
-  const place = index === undefined ? origin : (itemOrigins?.[Number(index)] ?? origin)
+  const from = index === undefined ? origin : (itemOrigins?.[Number(index)] ?? origin)
   return faultAt(
-    place,
+    from,
     `${field.name} must be ${expectationOf(field.schema)}, not ${showValue(field, shown)}`,
     field.name
   )

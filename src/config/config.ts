@@ -47,7 +47,7 @@ export interface Settings {
 
 /**
  * Merges and checks the settings from all their sources.
- * @throws ConfigError with every fault: the place, what was expected, and the value
+ * @throws ConfigError with every fault: where it is, what was expected, and the value
  */
 export function loadSettings({ flags = [], environment, configFile, defaults = {} }: SettingSources): Settings {
   const file = findConfigFile(configFile, environment)

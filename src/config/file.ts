@@ -103,16 +103,16 @@ function readField(field: Field, node: JsonNode, originAt: (offset: number) => O
   const given = valueOf(node)
   const origin = originAt(node.offset)
   const itemOrigins = node.items?.map(({ offset }) => originAt(offset))
-  const places = itemOrigins === undefined ? { origin } : { origin, itemOrigins }
+  const origins = itemOrigins === undefined ? { origin } : { origin, itemOrigins }
   const words = field.schema['x-path']
-  if (words === undefined) return { value: normalise(field, given), ...places }
+  if (words === undefined) return { value: normalise(field, given), ...origins }
   for (const [index, item] of [given].flat().map(expandHome).entries()) {
     // The schema reports a value that is not text.
     if (typeof item !== 'string' || item === '' || words.includes(item) || isAbsolute(item)) continue
     const what = `${field.name} must be an absolute path, not ${JSON.stringify(item)}`
     faults.push(faultAt(itemOrigins?.[index] ?? origin, what, field.name))
   }
-  return { value: Array.isArray(given) ? given.map(expandHome) : expandHome(given), ...places }
+  return { value: Array.isArray(given) ? given.map(expandHome) : expandHome(given), ...origins }
 }
 
 function expandHome(value: unknown): unknown {

@@ -1,4 +1,4 @@
-// The settings of one source, each with its place, and the faults in them.
+// The settings of one source, each with its origin, and the faults in them.
 import type { Field } from './fields.ts'
 import { shortened } from '../support/cut-text.ts'
 
@@ -12,7 +12,7 @@ export type Origin =
 export interface Given {
   readonly value: unknown
   readonly origin: Origin
-  /** Of the items, if the value is a list and they have places of their own. */
+  /** Of the items, if the value is a list and they have origins of their own. */
   readonly itemOrigins?: readonly Origin[]
 }
 
@@ -20,7 +20,7 @@ export interface Fault {
   readonly origin: Origin
   /** Such as `daemon.port`; undefined if the fault is in no setting. */
   readonly setting?: string
-  /** The place, the expected value, and the value found. */
+  /** Where it is, the expected value, and the value found. */
   readonly message: string
 }
 
@@ -41,12 +41,12 @@ export class ConfigError extends Error {
   }
 }
 
-/** A fault at a place; `what` is the rest of the sentence. */
+/** A fault and where it is; `what` is the rest of the sentence. */
 export function faultAt(origin: Origin, what: string, setting?: string): Fault {
-  const place = describeOrigin(origin)
+  const where = describeOrigin(origin)
   return {
     origin,
-    message: place === '' ? what : `${place}: ${what}`,
+    message: where === '' ? what : `${where}: ${what}`,
     ...(setting !== undefined && { setting })
   }
 }

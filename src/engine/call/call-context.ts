@@ -2,7 +2,7 @@
 import type { Config } from '../../../schemas/config.ts'
 import type { AnswerRoom, Caller, Engine, OperationContext, OwnParts } from './context.ts'
 import type { Logger } from '../../support/logger.ts'
-import type { ReceiptTurn } from '../receipts/receipts.ts'
+import type { OwnReceipt } from '../receipts/receipts.ts'
 import { CallWork } from '../budget/work-budget.ts'
 
 type SharedParts = Omit<Engine, 'config'> & { readonly log: Logger }
@@ -17,7 +17,7 @@ export function createContexts(engine: SharedParts): (config: Config, call: OwnP
     readonly onWait: OwnParts['onWait']
     readonly log: Logger
     readonly work: CallWork
-    readonly receipt: ReceiptTurn | undefined
+    readonly receipt: OwnReceipt | undefined
     readonly room: AnswerRoom | undefined
 
     constructor(
@@ -25,7 +25,7 @@ export function createContexts(engine: SharedParts): (config: Config, call: OwnP
       { caller, signal, progress, onWait }: OwnParts,
       work: CallWork,
       log: Logger,
-      receipt?: ReceiptTurn,
+      receipt?: OwnReceipt,
       room?: AnswerRoom
     ) {
       this.config = config
@@ -56,7 +56,7 @@ export function createContexts(engine: SharedParts): (config: Config, call: OwnP
       return new CallContext(config, { caller, signal, progress, onWait }, work, log, receipt, room)
     }
 
-    withReceipt(receipt: ReceiptTurn | undefined): CallContext {
+    withReceipt(receipt: OwnReceipt | undefined): CallContext {
       return receipt === undefined ? this : new CallContext(this.config, this, this.work, this.log, receipt, this.room)
     }
   }

@@ -19,7 +19,7 @@ import type { LostLeases } from '../leases/lost-leases.ts'
 import type { Tickets } from '../leases/tickets.ts'
 import type { CallWork } from '../budget/work-budget.ts'
 import type { ReadTracker } from '../seen/read-tracker.ts'
-import type { Receipts, ReceiptTurn } from '../receipts/receipts.ts'
+import type { Receipts, OwnReceipt } from '../receipts/receipts.ts'
 
 /** The caller, as the transport knows it. */
 export interface Caller {
@@ -160,7 +160,7 @@ export interface OperationContext extends Engine {
   /** The bytes that this call works on. */
   readonly work: CallWork
   /** Of the change that the call makes; undefined if the call has no name. */
-  readonly receipt: ReceiptTurn | undefined
+  readonly receipt: OwnReceipt | undefined
   /** Of an answer that may hold many diffs; undefined if it holds one. */
   readonly room: AnswerRoom | undefined
   /** The same call, whose answer has this room. */
@@ -170,5 +170,5 @@ export interface OperationContext extends Engine {
   /** The same call, as a part that reports its progress here. */
   withProgress(progress: Report | undefined): OperationContext
   /** The same call, for the change that has this receipt. */
-  withReceipt(receipt: ReceiptTurn | undefined): OperationContext
+  withReceipt(receipt: OwnReceipt | undefined): OperationContext
 }

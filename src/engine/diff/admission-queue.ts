@@ -1,15 +1,15 @@
-// Turns in arrival order: so many at once, so many waiting behind them, the rest refused.
+// Admission in arrival order: so many at once, so many waiting behind them, the rest refused.
 
 /** No thread was free in time. */
 export class PoolBusy extends Error {}
 
-export interface Turns {
-  /** Resolves when it is the caller's turn; the caller must then `end` it. Rejects at once if too many wait, and on abort. */
+export interface AdmissionQueue {
+  /** Resolves once the caller is admitted; it must then `end` it. Rejects at once if too many wait, and on abort. */
   readonly begin: (signal: AbortSignal) => Promise<void>
   readonly end: () => void
 }
 
-export function createTurns(maxRunning: number, maxWaiting: number): Turns {
+export function createAdmissionQueue(maxRunning: number, maxWaiting: number): AdmissionQueue {
   const waiting = new Set<() => void>()
   let running = 0
 
@@ -34,7 +34,7 @@ export function createTurns(maxRunning: number, maxWaiting: number): Turns {
     })
   }
 
-  /** The turn goes to the longest waiter, so that `running` stays as it is. */
+  /** The freed room goes to the longest waiter, so that `running` stays as it is. */
   function end(): void {
     const [next] = waiting
     if (next === undefined) {

@@ -17,7 +17,7 @@ interface JobsOptions {
   readonly onTrouble: (error: unknown) => void
 }
 
-// What a job may take beyond its own bound: its linear part, the start of a thread, the wait for a turn.
+// What a job may take beyond its own bound: its linear part, the start of a thread, the wait for a free one.
 const patienceMs = 5_000
 // Steps of patches on the event loop: about 1 ms. Judging them costs the same again.
 const maxInlineSteps = 1024 * 1024

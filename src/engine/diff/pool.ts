@@ -2,12 +2,12 @@
 import type { Piscina } from 'piscina'
 import { installed } from '../../support/installation.ts'
 import { createLazy } from '../../support/lazy.ts'
-import { createTurns, PoolBusy } from './admission-queue.ts'
+import { createAdmissionQueue, PoolBusy } from './admission-queue.ts'
 import type { Jobs } from './worker.ts'
 
 interface PoolOptions {
   readonly maxThreads: number
-  /** Milliseconds after which a job is given up, the wait for its turn included. */
+  /** Milliseconds after which a job is given up, the wait for a thread included. */
   readonly patienceMs: number
   /** Called with the reason why there are no threads, or an idle one fails; with undefined once a job is done. */
   readonly onTrouble: (error: unknown) => void
@@ -24,13 +24,13 @@ export interface ThreadPool {
 }
 
 const idleTimeoutMs = 30_000
-// Beyond this a caller would wait longer for its turn than the answer is worth, and the texts fill the memory.
+// Beyond this a caller would wait longer for a thread than the answer is worth, and the texts fill the memory.
 const waitingPerThread = 8
 
 export function createPool({ maxThreads, patienceMs, onTrouble }: PoolOptions): ThreadPool {
   // Piscina's own queue is kept empty: tasks with a signal are not counted in it, and without minimum threads it starts
   // none for tasks that wait behind an aborted one.
-  const turns = createTurns(maxThreads, maxThreads * waitingPerThread)
+  const queue = createAdmissionQueue(maxThreads, maxThreads * waitingPerThread)
   const threads = createLazy(
     () => startThreads(maxThreads, onTrouble),
     (error) => error !== undefined && onTrouble(error)
@@ -44,15 +44,15 @@ export function createPool({ maxThreads, patienceMs, onTrouble }: PoolOptions): 
     // Not unref'd: threads are, and a job under way must keep the process.
     const timer = setTimeout(() => abort.abort(new PoolBusy(`No answer in ${patienceMs} ms.`)), patienceMs)
     try {
-      return await runInTurn(name, task, abort.signal)
+      return await runAdmitted(name, task, abort.signal)
     } finally {
       clearTimeout(timer)
       signal?.removeEventListener('abort', onAbort)
     }
   }
 
-  async function runInTurn<Name extends keyof Jobs>(name: Name, task: Jobs[Name]['task'], signal: AbortSignal) {
-    await turns.begin(signal)
+  async function runAdmitted<Name extends keyof Jobs>(name: Name, task: Jobs[Name]['task'], signal: AbortSignal) {
+    await queue.begin(signal)
     try {
       if (closed) throw new Error('The pool is closed.')
       const started = await threads.get()
@@ -63,7 +63,7 @@ export function createPool({ maxThreads, patienceMs, onTrouble }: PoolOptions): 
       onTrouble(undefined)
       return result
     } finally {
-      turns.end()
+      queue.end()
     }
   }
 

@@ -18,7 +18,7 @@ interface Request extends ReceiptKey {
 
 interface Entered {
   readonly entry: ReceiptEntry
-  /** The turn is over: the next call of that name has it. */
+  /** The call is over: the next one of that name may begin. */
   readonly end: () => void
 }
 
@@ -33,10 +33,10 @@ export interface ReceiptChange {
 }
 
 /** The receipt of the change that a call is about to make. */
-export interface ReceiptTurn {
+export interface OwnReceipt {
   readonly isNamedByCaller: boolean
   /** That of one file of a batch. */
-  readonly item: (index: number) => ReceiptTurn
+  readonly item: (index: number) => OwnReceipt
   /** The answer of an earlier call. */
   readonly recorded: () => Outcome | undefined
   /** Call it in the tick of the change, right before it. @returns says that the change could not be made */
@@ -77,12 +77,12 @@ export function createReceipts(options: ReceiptBounds) {
     if (receipt !== undefined) notify({ receipt, to: 'gone' })
   }
 
-  function turnOf(entry: ReceiptEntry, index: number, isNamedByCaller: boolean): ReceiptTurn {
+  function ownReceiptOf(entry: ReceiptEntry, index: number, isNamedByCaller: boolean): OwnReceipt {
     const { agentId, requestId, digest } = entry
     const receiptOf = (outcome: Outcome) => ({ agentId, requestId, index, digest, at: now(), outcome })
     return {
       isNamedByCaller,
-      item: (itemIndex) => turnOf(entry, itemIndex, isNamedByCaller),
+      item: (itemIndex) => ownReceiptOf(entry, itemIndex, isNamedByCaller),
       recorded() {
         const receipt = entry.receipts.get(index)
         return receipt?.intent === undefined ? receipt?.outcome : undefined
@@ -107,7 +107,7 @@ export function createReceipts(options: ReceiptBounds) {
   }
 
   /**
-   * Resolves when it is the request's turn: no other call of that name is under way then.
+   * Resolves once no other call of that name is under way.
    * @throws OperationError INVALID_REQUEST, AUTHORITY_LOST
    */
   async function enter(request: Request, signal: AbortSignal): Promise<Entered> {
@@ -174,11 +174,11 @@ export function createReceipts(options: ReceiptBounds) {
     async run<Result>(
       request: Request,
       signal: AbortSignal,
-      carryOut: (turn: ReceiptTurn) => Promise<Result>
+      carryOut: (receipt: OwnReceipt) => Promise<Result>
     ): Promise<Result> {
       const { entry, end } = await enter(request, signal)
       try {
-        return await carryOut(turnOf(entry, 0, request.isNamedByCaller))
+        return await carryOut(ownReceiptOf(entry, 0, request.isNamedByCaller))
       } finally {
         end()
       }

@@ -14,8 +14,8 @@ export async function readVersion(
   place: OpenEntry,
   path: string
 ): Promise<FileVersion> {
-  const turn = reserveWork(context, place)
-  if (turn !== undefined) await turn
+  const waiting = reserveWork(context, place)
+  if (waiting !== undefined) await waiting
   const observation = beginObservation(place.path, context)
   try {
     const version = await context.files.read(place, path, lastKnown(place.path, context))
@@ -49,8 +49,8 @@ function reserveWork({ work }: Pick<OperationContext, 'work'>, { stat }: OpenEnt
 
 /** Reads a file whose lock is not held. Does not note a version that was read while the file changed. */
 export async function glanceAt(context: OperationContext, place: OpenEntry, path: string): Promise<FileVersion> {
-  const turn = reserveWork(context, place)
-  if (turn !== undefined) await turn
+  const waiting = reserveWork(context, place)
+  if (waiting !== undefined) await waiting
   const glance = beginGlance(place.path, context)
   const version = await context.files.read(place, path)
   glance.record(version)

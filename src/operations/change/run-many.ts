@@ -6,7 +6,7 @@ import type { OperationContext } from '../../engine/call/context.ts'
 import { StaleFileError } from '../../engine/commit/preconditions.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
 import { explainGone } from '../locking/gone-file.ts'
-import { withLocks, type HeldTurn } from '../locking/with-locks.ts'
+import { withLocks, type HeldLocks } from '../locking/with-locks.ts'
 import { createRoom } from './answer-room.ts'
 import { answerContention } from './contention.ts'
 import { Plan } from './plan.ts'
@@ -50,7 +50,7 @@ async function carryOut(
   context: OperationContext,
   planners: readonly Planner[],
   places: readonly OpenEntry[],
-  lock: HeldTurn,
+  lock: HeldLocks,
   { operation, isDryRun, answer }: ManyChanges
 ): Promise<Verdicts> {
   const plan = new Plan(context, context.config.crud)

@@ -5,7 +5,7 @@ import type { OperationContext } from '../../engine/call/context.ts'
 import type { DiffFormat } from '../../engine/diff/compare.ts'
 import { remember } from '../../support/remember.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
-import { withLocks, type HeldTurn } from '../locking/with-locks.ts'
+import { withLocks, type HeldLocks } from '../locking/with-locks.ts'
 import { commitSteps } from './commit.ts'
 import { answerContention, publishContention } from './contention.ts'
 import { Plan } from './plan.ts'
@@ -78,7 +78,7 @@ type CommitOptions = Pick<Parameters<typeof commitSteps>[2], 'operation' | 'answ
 export async function commitPlan(
   context: OperationContext,
   plan: Plan,
-  lock: HeldTurn,
+  lock: HeldLocks,
   options: CommitOptions
 ): Promise<void> {
   const steps = plan.steps()

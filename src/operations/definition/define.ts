@@ -133,9 +133,9 @@ export function defineOperation<Input extends TObject, Output extends TObject>(
   /** Each item of a list has a receipt of its own, which its handler asks for. */
   function handleNamed(taken: Static<Input>, context: OperationContext): Promise<OperationResult> {
     const asked = async () => (ownItems === undefined ? taken : withFullItems(taken, ownItems))
-    return runNamed(name, taken, { context, asked }, (turn) => {
-      const carryOut = () => handleOnce(taken, context.withReceipt(turn))
-      return ownItems === undefined ? once(turn, carryOut) : carryOut()
+    return runNamed(name, taken, { context, asked }, (receipt) => {
+      const carryOut = () => handleOnce(taken, context.withReceipt(receipt))
+      return ownItems === undefined ? once(receipt, carryOut) : carryOut()
     })
   }
 

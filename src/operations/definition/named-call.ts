@@ -4,7 +4,7 @@ import { isOperationError, OperationError } from '../../errors.ts'
 import type { Caller, OperationContext } from '../../engine/call/context.ts'
 import { digestOf } from '../../engine/receipts/digest.ts'
 import type { Outcome } from '../../engine/receipts/receipt.ts'
-import type { ReceiptTurn } from '../../engine/receipts/receipts.ts'
+import type { OwnReceipt } from '../../engine/receipts/receipts.ts'
 import { Validator } from '../../support/validation/validator.ts'
 
 interface NamedInput {
@@ -30,7 +30,7 @@ export async function runNamed<Result extends object>(
   operation: string,
   input: NamedInput,
   { context, asked }: NamedCall,
-  carryOut: (turn: ReceiptTurn | undefined) => Promise<Result>
+  carryOut: (receipt: OwnReceipt | undefined) => Promise<Result>
 ): Promise<Result> {
   const { receipts, caller, signal } = context
   const requestId = nameOf(input, caller)
@@ -46,21 +46,21 @@ export async function runNamed<Result extends object>(
 
 /** The answer of an earlier call, or else of this one, which is kept if it is about a change. @throws OperationError the recorded one */
 export async function once<Result extends { readonly status?: string }>(
-  turn: ReceiptTurn | undefined,
+  receipt: OwnReceipt | undefined,
   carryOut: () => Promise<Result>
 ): Promise<Result> {
-  if (turn === undefined) return carryOut()
-  const recorded = turn.recorded()
-  if (recorded !== undefined) return replay(recorded, turn.isNamedByCaller) as Result
+  if (receipt === undefined) return carryOut()
+  const recorded = receipt.recorded()
+  if (recorded !== undefined) return replay(recorded, receipt.isNamedByCaller) as Result
   try {
     const result = await carryOut()
     // Nothing was changed: a repeat is another attempt.
-    if (result.status !== 'contention') turn.record({ result })
+    if (result.status !== 'contention') receipt.record({ result })
     return result
   } catch (error) {
-    if (isApplied(error)) turn.record({ error: error.toWire() })
+    if (isApplied(error)) receipt.record({ error: error.toWire() })
     // What was begun, the next authority may have ended: it finds the intent.
-    else if (!isOperationError(error, 'AUTHORITY_LOST')) turn.drop()
+    else if (!isOperationError(error, 'AUTHORITY_LOST')) receipt.drop()
     throw error
   }
 }

@@ -32,9 +32,9 @@ interface LockOptions {
 type TimedOptions = LockOptions & { readonly elapsedMs: number }
 
 /** What a body needs of its locks. */
-export type HeldTurn = Pick<Lock, 'assertHeld'>
+export type HeldLocks = Pick<Lock, 'assertHeld'>
 
-type Body<Result> = (places: readonly OpenEntry[], lock: HeldTurn) => Promise<Result>
+type Body<Result> = (places: readonly OpenEntry[], lock: HeldLocks) => Promise<Result>
 
 /** A file can move during a wait, or be written from outside during the change; both are retried up to this often. */
 const maxAttempts = 10
@@ -62,7 +62,7 @@ export async function withLocks<Result>(
 }
 
 /** The locks, and the places as they are under the locks. */
-interface Turn {
+interface Held {
   readonly lock: Lock
   readonly places: readonly OpenEntry[]
   readonly terms: readonly LeaseTerm[]
@@ -77,28 +77,28 @@ async function attemptOnce<Result>(
 ): Promise<{ result: Result } | undefined> {
   context.signal.throwIfAborted()
   const start = takeNow(context, targets, options)
-  const turn = 'lock' in start ? start : await waitForTurn(context, targets, options, start.terms)
-  if (turn === undefined) return undefined
+  const held = 'lock' in start ? start : await waitForLocks(context, targets, options, start.terms)
+  if (held === undefined) return undefined
   try {
     // A file that another program has removed is noted as gone before the body can put another one at its name.
-    for (const { path, stat } of turn.places) if (stat === undefined) context.history.observe(path, nothing)
-    const result = await body(turn.places, withLeases(turn, context))
-    noteReads(turn.terms, context)
+    for (const { path, stat } of held.places) if (stat === undefined) context.history.observe(path, nothing)
+    const result = await body(held.places, withLeases(held, context))
+    noteReads(held.terms, context)
     return { result }
   } catch (error) {
     if (error instanceof StaleFileError) return undefined
     // A read that finds the file gone counts as a read.
-    if (error instanceof OperationError && error.code === 'FILE_NOT_FOUND') noteReads(turn.terms, context)
-    throw explainGone(error, placeOf(error, targets, turn)?.path, options.operation, context)
+    if (error instanceof OperationError && error.code === 'FILE_NOT_FOUND') noteReads(held.terms, context)
+    throw explainGone(error, placeOf(error, targets, held)?.path, options.operation, context)
   } finally {
     // Before anything that may fail: a lock that is not released blocks every other caller until it expires.
-    turn.lock.release()
-    closeAll(turn.places, context)
+    held.lock.release()
+    closeAll(held.places, context)
   }
 }
 
 /** The place of the file that an error names. */
-function placeOf(error: unknown, targets: readonly Target[], { places }: Turn): OpenEntry | undefined {
+function placeOf(error: unknown, targets: readonly Target[], { places }: Held): OpenEntry | undefined {
   return error instanceof OperationError ? places[targets.findIndex(({ path }) => path === error.path)] : undefined
 }
 
@@ -107,7 +107,7 @@ function takeNow(
   context: OperationContext,
   targets: readonly Target[],
   { operation }: LockOptions
-): Turn | { readonly terms: readonly LeaseTerm[] } {
+): Held | { readonly terms: readonly LeaseTerm[] } {
   const { locks, caller, config } = context
   const places = openAll(context, targets)
   const terms = checkTerms(places, targets, context, operation)
@@ -156,12 +156,12 @@ function targetKey(path: string, context: OperationContext): string | undefined 
 }
 
 /** A waiter keeps no descriptors open. What it saw before is out of date by the time of the grant, and is checked again. */
-async function waitForTurn(
+async function waitForLocks(
   context: OperationContext,
   targets: readonly Target[],
   options: TimedOptions,
   terms: readonly LeaseTerm[]
-): Promise<Turn | undefined> {
+): Promise<Held | undefined> {
   const lock = await acquire(context, terms, targets, options)
   try {
     // The lease may have ended during the wait.
@@ -215,7 +215,7 @@ async function acquire(
 }
 
 /** The lock also counts as lost if the tree or a lease that the change relies on is lost: checked right before the change. */
-function withLeases({ lock, terms }: Turn, context: OperationContext): HeldTurn {
+function withLeases({ lock, terms }: Held, context: OperationContext): HeldLocks {
   const isLeaseNeeded = needsLease(terms, context)
   return {
     assertHeld() {

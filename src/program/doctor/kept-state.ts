@@ -2,7 +2,7 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { listFolder } from '../../support/list-folder.ts'
-import { statePathOf } from '../../tree/persistence/place.ts'
+import { statePathOf } from '../../tree/persistence/state-location.ts'
 import { findings, type Finding } from './check.ts'
 
 const { ok, warn } = findings('kept state')

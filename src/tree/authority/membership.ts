@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { TreeConflict } from '../state/authority-lock.ts'
 import type { Coordinator } from '../coordinator/coordinator.ts'
 import { serverStopping } from '../../errors.ts'
-import { createAuthorityPlace, looks, retryMs } from './authority-place.ts'
+import { createAuthorityHold, looks, retryMs } from './authority-hold.ts'
 import type { AuthorityServer } from './authority-server.ts'
 import type { EngineLink } from '../../engine/call/engine-link.ts'
 import type { Hello } from './messages.ts'
@@ -63,7 +63,7 @@ export function createMembership(options: MembershipOptions) {
   /** Relays may call as soon as they find the address. */
   let opening: Promise<void> | undefined
   let watch: NodeJS.Timeout | undefined
-  const place = createAuthorityPlace({
+  const hold = createAuthorityHold({
     coordinator,
     server,
     onRetaken() {
@@ -131,8 +131,8 @@ export function createMembership(options: MembershipOptions) {
     role = 'authority'
     watch = setInterval(() => {
       members.join()
-      ensurePlace()
-        .then(() => (role === 'authority' ? place.ensureAddress() : undefined))
+      ensureHold()
+        .then(() => (role === 'authority' ? hold.ensureAddress() : undefined))
         .then(onWatch, onTrouble)
     }, watchMs)
     watch.unref()
@@ -143,14 +143,14 @@ export function createMembership(options: MembershipOptions) {
   /** What earlier authorities have left is read before any call is carried out: a relay may find the address at its first moment. */
   async function takeOver(): Promise<void> {
     try {
-      await place.takeAddress()
+      await hold.takeAddress()
       if (ended.signal.aborted) throw serverStopping()
       const isContinued = members.isMember() || !members.isAlone()
       members.join()
       await openState(isContinued)
     } catch (error) {
       if (!(error instanceof TreeConflict) && !ended.signal.aborted) onTrouble(error)
-      place.leaveAddress()
+      hold.leaveAddress()
       await coordinator.resign()
       throw error
     }
@@ -217,7 +217,7 @@ export function createMembership(options: MembershipOptions) {
   }
 
   /** Before a call of a relay is carried out. */
-  async function ensurePlace(): Promise<void> {
+  async function ensureHold(): Promise<void> {
     await opening
     await ensureTaken()
     // It had found the address of a process that could not take the tree over.
@@ -225,14 +225,14 @@ export function createMembership(options: MembershipOptions) {
   }
 
   async function ensureTaken(): Promise<void> {
-    place.assertNotDisplaced()
-    if (role === 'authority') await place.ensure()
+    hold.assertNotDisplaced()
+    if (role === 'authority') await hold.ensure()
   }
 
   return {
     current,
     link,
-    ensurePlace,
+    ensureHold,
     /** What keeps calls from an answer, found out within this time; undefined if nothing does. */
     async findObstacle(limitMs: number): Promise<string | undefined> {
       if (role === 'authority' || (role === 'none' && joining === undefined)) return undefined
@@ -268,7 +268,7 @@ export function createMembership(options: MembershipOptions) {
       ended.abort()
       clearInterval(watch)
       relay?.close()
-      place.leaveAddress()
+      hold.leaveAddress()
       server.close()
       // Before the lock is free, and another process may join.
       if (role === 'authority' && members.isAlone()) members.remove()

@@ -197,7 +197,7 @@ export function createTree(options: TreeOptions): Tree {
   /** A relay's request is carried out only if this process still has the tree. */
   async function onThisEngine<Result>(use: () => Promise<Result>): Promise<Result> {
     try {
-      await membership.ensurePlace()
+      await membership.ensureHold()
     } catch (error) {
       throw obstacle.explain(error)
     }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { listFolder } from '../../support/list-folder.ts'
 import { openOwn } from './open-own.ts'
-import { isAt } from './place.ts'
+import { isAt } from './state-location.ts'
 
 /** Where the bytes of a hash are. */
 interface Entry {

@@ -13,7 +13,7 @@ import {
 import { open, rm, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { isErrno } from '../../support/errno.ts'
-import { isAt } from './place.ts'
+import { isAt } from './state-location.ts'
 import { JournalFault, LineWriter, scan, type Fault, type Scan } from './records.ts'
 
 export interface Opened extends Pick<Scan, 'records' | 'count'> {

@@ -22,7 +22,7 @@ import { createHistoryPart } from './history-part.ts'
 import { createKeptBases } from './kept-bases.ts'
 import { createLeasePart } from './lease-part.ts'
 import { createLossPart } from './loss-part.ts'
-import { livePathOf, makeStateFolder, statePathOf } from './place.ts'
+import { livePathOf, makeStateFolder, statePathOf } from './state-location.ts'
 import { JournalFault } from './records.ts'
 import { createReceiptPart, type ReceiptPart } from './receipt-part.ts'
 import { createRevalidation } from './revalidate.ts'
@@ -31,7 +31,7 @@ import { createTicketPart } from './ticket-part.ts'
 import { createViewPart } from './view-part.ts'
 
 /** Where the state of a tree is. */
-export interface StatePlace {
+export interface StateLocation {
   readonly path: string
   /** True if it stays once no process serves the tree. */
   readonly isKept: boolean
@@ -48,9 +48,9 @@ export interface Persistence {
   /** After `open`: resolves when the rest is restored as well, unless that takes long. Never fails. */
   readonly settled: () => Promise<void>
   /** For relays, which continue it. Undefined before `open`. */
-  readonly place: () => StatePlace | undefined
+  readonly location: () => StateLocation | undefined
   /** This process relays to an authority whose state is there, and continues that state once it takes over. */
-  readonly follow: (place: StatePlace | undefined) => void
+  readonly follow: (location: StateLocation | undefined) => void
   /** Called before the waiters are sent away. */
   readonly beginStop: () => void
   /** Called after the last operation has ended. @param isLast true if no process serves the tree any more */
@@ -90,18 +90,18 @@ export function createPersistence(options: PersistenceOptions): Persistence {
   const [firstRoot] = files.roots
   const [first, ...others] = files.roots.map(({ real }) => real)
   const revalidation = new AbortController()
-  let place: StatePlace | undefined
+  let location: StateLocation | undefined
   /** Several hosts share it. */
   let isOnVolume = false
   let state: ReturnType<typeof createState> | undefined
 
-  function choosePlace(tree: string): StatePlace {
+  function chooseLocation(tree: string): StateLocation {
     const path = statePathOf([tree, ...others], settings.state_file, dataFolder)
     const isKept = settings.enabled || (followsOthers && existsSync(path))
     return isKept ? { path, isKept } : { path: livePathOf(tree), isKept }
   }
 
-  function chooseOnVolume(tree: string, epoch: number): StatePlace {
+  function chooseOnVolume(tree: string, epoch: number): StateLocation {
     try {
       return { path: beginEpochJournal(tree, epoch), isKept: true }
     } catch (error) {
@@ -128,7 +128,7 @@ export function createPersistence(options: PersistenceOptions): Persistence {
     return kept
   }
 
-  function create(tree: string, { path, isKept }: StatePlace) {
+  function create(tree: string, { path, isKept }: StateLocation) {
     const check = createRevalidation({ files, bases, history, locks, log }, revalidation.signal)
     const receiptPart = createReceiptPart(options)
     return createState({
@@ -159,20 +159,20 @@ export function createPersistence(options: PersistenceOptions): Persistence {
       // An engine that stops restores nothing, and must not write that down.
       if (first === undefined || revalidation.signal.aborted) return
       isOnVolume = epoch !== undefined
-      if (epoch !== undefined && state === undefined) place = chooseOnVolume(first, epoch)
-      place ??= choosePlace(first)
+      if (epoch !== undefined && state === undefined) location = chooseOnVolume(first, epoch)
+      location ??= chooseLocation(first)
       // What a killed process has left of a tree that no process has served since.
       if (!isContinued) removeLive(firstRoot)
-      state ??= create(first, place)
+      state ??= create(first, location)
       await state.open()
       // If the tree lies in memory, too, both end at once.
-      const isLost = place.isKept && isInMemory(dirname(place.path)) && !isInMemory(first)
-      onTrouble('place', isLost ? describeInMemory(place.path) : undefined)
+      const isLost = location.isKept && isInMemory(dirname(location.path)) && !isInMemory(first)
+      onTrouble('location', isLost ? describeInMemory(location.path) : undefined)
     },
     settled: async () => state?.settled(),
-    place: () => place,
+    location: () => location,
     follow(next) {
-      if (state === undefined) place = next
+      if (state === undefined) location = next
     },
     beginStop() {
       revalidation.abort()
@@ -186,7 +186,7 @@ export function createPersistence(options: PersistenceOptions): Persistence {
       revalidation.abort()
       state?.abandon()
     },
-    isEnabled: () => place?.isKept === true
+    isEnabled: () => location?.isKept === true
   }
 }
 

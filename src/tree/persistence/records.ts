@@ -81,7 +81,7 @@ export function scan(bytes: Buffer, tree: string | undefined): Scan {
   if (first === undefined) throw explainFirst(bytes)
   const header = readHeader(bytes, first, tree)
   /** By part: start and end of each record. */
-  const places = new Map<string, number[]>()
+  const ranges = new Map<string, number[]>()
   let isSnapshotWhole = false
   let count = 0
   let { end, checksum } = first
@@ -93,14 +93,14 @@ export function scan(bytes: Buffer, tree: string | undefined): Scan {
       isSnapshotWhole = true
       continue
     }
-    const known = places.get(part)
-    if (known === undefined) places.set(part, [start, stop])
+    const known = ranges.get(part)
+    if (known === undefined) ranges.set(part, [start, stop])
     else known.push(start, stop)
     count += 1
   }
   if (hasLineAfter(bytes, end)) throw new JournalFault('damaged', 'a record in it is damaged')
   if (!isSnapshotWhole) throw new JournalFault('damaged', 'it ends within the records that it began with')
-  return { header, count, end, checksum, records: (part) => parseAll(bytes, places.get(part) ?? []) }
+  return { header, count, end, checksum, records: (part) => parseAll(bytes, ranges.get(part) ?? []) }
 }
 
 /** Where the tree of a journal was; undefined if it is none of ours. */
@@ -164,9 +164,9 @@ function hasLineAfter(bytes: Buffer, from: number): boolean {
   }
 }
 
-function* parseAll(bytes: Buffer, places: readonly number[]): Generator<unknown, undefined> {
-  for (let index = 0; index < places.length; index += 2) {
-    const [, record] = JSON.parse(bytes.toString('utf8', places[index], places[index + 1])) as [string, unknown]
+function* parseAll(bytes: Buffer, ranges: readonly number[]): Generator<unknown, undefined> {
+  for (let index = 0; index < ranges.length; index += 2) {
+    const [, record] = JSON.parse(bytes.toString('utf8', ranges[index], ranges[index + 1])) as [string, unknown]
     yield record
   }
 }

@@ -5,7 +5,7 @@ import { createJournal, type JournalOptions, type Opened, type SetAside } from '
 import type { KeptBases } from './kept-bases.ts'
 import { gatherRecords } from './gathered-records.ts'
 import type { PersistedPart } from './part.ts'
-import { lockState, type StateLock } from './place.ts'
+import { lockState, type StateLock } from './state-location.ts'
 import { JournalFault, toJson } from './records.ts'
 import { messageOf } from '../../support/error-message.ts'
 
@@ -31,8 +31,8 @@ export interface StateOptions extends JournalOptions {
   readonly onRestored: () => void
 }
 
-/** What can be wrong: the journal cannot be written, the bases cannot be kept, an earlier state could not be used, the place keeps nothing. */
-export type Trouble = 'journal' | 'bases' | 'set-aside' | 'place'
+/** What can be wrong: the journal cannot be written, the bases cannot be kept, an earlier state could not be used, the location keeps nothing. */
+export type Trouble = 'journal' | 'bases' | 'set-aside' | 'location'
 
 export type State = ReturnType<typeof createState>
 

@@ -42,7 +42,7 @@ t.test(
     })
     const joined = membership.link()
     await nextTurn()
-    const call = membership.ensurePlace().then(() => steps.push('call'))
+    const call = membership.ensureHold().then(() => steps.push('call'))
     await nextTurn()
     listening.resolve()
     await nextTurn()

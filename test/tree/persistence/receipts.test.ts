@@ -9,7 +9,7 @@ import { createRandom } from '../../fixtures/random.ts'
 import type { StdioProgram } from '../../fixtures/stdio.ts'
 import { hashOf } from '../../fixtures/tree.ts'
 import { until } from '../../fixtures/until.ts'
-import { lockState } from '../../../src/tree/persistence/place.ts'
+import { lockState } from '../../../src/tree/persistence/state-location.ts'
 import { makeKeptTree, type Call, type KeptTree } from './fixtures/kept.ts'
 
 t.setTimeout(900_000)

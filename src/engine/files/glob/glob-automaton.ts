@@ -21,15 +21,15 @@ export interface Automaton {
 /** @param states begins with the first one; the last one consumes nothing, and a run that ends there has matched */
 export function createAutomaton(states: readonly State[]): Automaton {
   const consuming = states.flatMap(({ accepts }, index) => (accepts === undefined ? [] : [index]))
-  const placeOf = new Map(consuming.map((index, place) => [index, place]))
-  const placesFrom = createClosures(states, placeOf)
+  const positionOf = new Map(consuming.map((index, position) => [index, position]))
+  const positionsFrom = createClosures(states, positionOf)
   const words = (consuming.length + 31) >>> 5
-  const moves = toMoves(consuming.map((index) => placesFrom((states[index] as State).next)))
+  const moves = toMoves(consuming.map((index) => positionsFrom((states[index] as State).next)))
   const acceptedBy = createAlphabet(
     consuming.map((index) => states[index]?.accepts ?? []),
     words
   )
-  const start = toBits(placesFrom(0), words)
+  const start = toBits(positionsFrom(0), words)
   const end = toBits([consuming.length - 1], words)
   const program = { start, moves, acceptedBy, words }
   return {
@@ -79,54 +79,54 @@ function run({ start, moves, acceptedBy, words }: Program, text: string): Int32A
 }
 
 /** The first and the last word stay empty: bits that are shifted reach into the word next to theirs. */
-function toBits(places: Iterable<number>, words: number): Int32Array {
+function toBits(positions: Iterable<number>, words: number): Int32Array {
   const bits = new Int32Array(words + 2)
-  for (const place of places) {
-    const word = (place >>> 5) + 1
-    bits[word] = (bits[word] as number) | (1 << (place & 31))
+  for (const position of positions) {
+    const word = (position >>> 5) + 1
+    bits[word] = (bits[word] as number) | (1 << (position & 31))
   }
   return bits
 }
 
-/** @param follows the places that are active after each place has consumed a character */
+/** @param follows the positions that are active after each position has consumed a character */
 function toMoves(follows: readonly Iterable<number>[]): Int32Array {
   const moves = new Map<number, Move>()
-  follows.forEach((targets, place) => {
-    const from = (place >>> 5) + 1
+  follows.forEach((targets, position) => {
+    const from = (position >>> 5) + 1
     for (const target of targets) {
-      const distance = target - place
+      const distance = target - position
       const key = distance * follows.length + from
       const move = moves.get(key) ?? [from, 0, from + (distance >> 5), distance & 31]
-      move[1] |= 1 << (place & 31)
+      move[1] |= 1 << (position & 31)
       moves.set(key, move)
     }
   })
   return Int32Array.from([...moves.values()].flat())
 }
 
-/** @returns the places of all states that a state reaches without consuming */
-function createClosures(states: readonly State[], placeOf: ReadonlyMap<number, number>) {
+/** @returns the positions of all states that a state reaches without consuming */
+function createClosures(states: readonly State[], positionOf: ReadonlyMap<number, number>) {
   const known = new Map<number, readonly number[]>()
   return (first: number): readonly number[] => {
     const before = known.get(first)
     if (before !== undefined) return before
     const seen = new Set<number>()
-    const places: number[] = []
+    const positions: number[] = []
     const stack = first < 0 ? [] : [first]
     for (let top = stack.pop(); top !== undefined; top = stack.pop()) {
       if (seen.has(top)) continue
       seen.add(top)
-      const place = placeOf.get(top)
-      if (place !== undefined) {
-        places.push(place)
+      const position = positionOf.get(top)
+      if (position !== undefined) {
+        positions.push(position)
         continue
       }
       const { next, other } = states[top] as State
       stack.push(next)
       if (other !== undefined) stack.push(other)
     }
-    known.set(first, places)
-    return places
+    known.set(first, positions)
+    return positions
   }
 }
 
@@ -152,7 +152,7 @@ function createAlphabet(accepts: readonly Ranges[], words: number): (codePoint: 
     const codePoint = sorted[letter] as number
     const isAccepted = (ranges: Ranges) => ranges.some(([from, to]) => from <= codePoint && codePoint <= to)
     return toBits(
-      accepts.flatMap((ranges, place) => (isAccepted(ranges) ? [place] : [])),
+      accepts.flatMap((ranges, position) => (isAccepted(ranges) ? [position] : [])),
       words
     )
   }

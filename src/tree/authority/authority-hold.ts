@@ -6,7 +6,7 @@ import { authorityLost } from './authority-lost.ts'
 import type { AuthorityServer } from './authority-server.ts'
 import type { MeetingPoint } from '../coordinator/meeting-point.ts'
 
-interface PlaceOptions {
+interface HoldOptions {
   readonly coordinator: Coordinator
   readonly server: AuthorityServer
   /** The lock had been removed, and this process has it again. */
@@ -20,7 +20,7 @@ export const retryMs = 15
 /** Another process's look at a lock can hold it for a moment. This many looks must agree before it is believed. */
 export const looks = 4
 
-export function createAuthorityPlace({ coordinator, server, onRetaken, onDisplaced }: PlaceOptions) {
+export function createAuthorityHold({ coordinator, server, onRetaken, onDisplaced }: HoldOptions) {
   let isDisplaced = false
   let retaking: Promise<void> | undefined
   let point: MeetingPoint | undefined
