@@ -79,6 +79,11 @@ async function carryOut(
       const unseen = await endNativeEdit(context, { agentId, callId, harness, ...event })
       return { context: join(unseen, await newsFor(agentId, context, isHeard)) }
     }
+    case 'before_command':
+      return {}
+    case 'after_command':
+    case 'task_end':
+      return { context: await newsFor(agentId, context, isHeard) }
     case 'after_read':
       await recordShown(context, agentId, event.shown)
       return { context: await newsFor(agentId, context, isHeard) }

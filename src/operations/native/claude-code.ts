@@ -5,6 +5,7 @@ import {
   requirePath,
   requireText,
   textOf,
+  toCommand,
   toEdit,
   toEditOfAll,
   toFields,
@@ -54,10 +55,17 @@ const readTools: Readonly<Record<string, (input: Fields, response: Fields, cwd: 
   }
 }
 
+/** The tool of Claude Code, and what Codex has called its own. */
+const shellTools: readonly string[] = ['Bash', 'shell', 'local_shell', 'exec_command', 'unified_exec', 'shell_command']
+const folderNames = ['workdir', 'working_directory']
+/** They say what has become of a command in the background: of their present names, and of older ones. */
+const taskTools: readonly string[] = ['TaskOutput', 'BashOutput', 'TaskStop', 'KillShell', 'KillBash']
+const stopTools: readonly string[] = ['TaskStop', 'KillShell', 'KillBash']
+
 const endings: Readonly<Record<string, NativeEvent>> = {
   SubagentStop: { type: 'end', withSubagents: false },
   SessionEnd: { type: 'end', withSubagents: true },
-  UserPromptSubmit: { type: 'prompt' }
+  UserPromptSubmit: { type: 'prompt', isNewTurn: true }
 }
 
 function createHarness(reportsReads: boolean): Harness {
@@ -95,12 +103,26 @@ function toolEvent(name: string, tool: string, event: Fields): NativeEvent | und
   const cwd = resolve(textOf(event, 'cwd') ?? '')
   const input = toFields(event['tool_input'])
   const edits = Object.hasOwn(editTools, tool) ? editTools[tool]?.(input, cwd) : undefined
-  if (name === 'PreToolUse') return edits && { type: 'before_edit', tool, edits }
+  const command = shellTools.includes(tool) ? toCommand(input, cwd, ...folderNames) : undefined
+  if (name === 'PreToolUse') {
+    if (command !== undefined) return { type: 'before_command', ...command }
+    return edits && { type: 'before_edit', tool, edits }
+  }
   if (!['PostToolUse', 'PostToolUseFailure', 'PermissionDenied'].includes(name)) return undefined
   if (edits !== undefined) return { type: 'after_edit', tool, edits }
+  const response = toFields(event['tool_response'])
+  if (command !== undefined) return { type: 'after_command', ...command, task: textOf(response, 'backgroundTaskId') }
+  const task = name === 'PostToolUse' && taskTools.includes(tool) ? endedTask(tool, input, response) : undefined
+  if (task !== undefined) return { type: 'task_end', task }
   const shown =
-    name === 'PostToolUse' && Object.hasOwn(readTools, tool)
-      ? readTools[tool]?.(input, toFields(event['tool_response']), cwd)
-      : undefined
+    name === 'PostToolUse' && Object.hasOwn(readTools, tool) ? readTools[tool]?.(input, response, cwd) : undefined
   return shown === undefined ? { type: 'prompt' } : { type: 'after_read', shown }
+}
+
+/** Undefined while it goes on. */
+function endedTask(tool: string, input: Fields, response: Fields): string | undefined {
+  const task = textOf(input, 'task_id', 'bash_id', 'shell_id')
+  if (stopTools.includes(tool)) return task
+  const status = textOf(response, 'status') ?? textOf(toFields(response['task']), 'status')
+  return status === undefined || ['running', 'pending'].includes(status) ? undefined : task
 }

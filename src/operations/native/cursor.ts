@@ -1,9 +1,10 @@
-// Hooks of Cursor (preToolUse, afterFileEdit, beforeReadFile, postToolUse, sessionEnd).
+// Hooks of Cursor (preToolUse, postToolUse, beforeShellExecution, afterShellExecution, afterFileEdit, beforeReadFile, sessionEnd).
 import { resolve } from 'node:path'
-import { countLines, requirePath, requireText, textOf, toEditOfAll, toFields } from './fields.ts'
+import { countLines, requirePath, requireText, textOf, toCommand, toEditOfAll, toFields } from './fields.ts'
 import type { Fields, Harness, NativeEvent } from './native-call.ts'
 
 const editTools: readonly unknown[] = ['Write', 'Edit', 'StrReplace', 'Delete', 'EditNotebook']
+const beforeEvents: readonly unknown[] = ['preToolUse', 'beforeShellExecution']
 
 export const cursor: Harness = {
   reportsReads: true,
@@ -14,7 +15,7 @@ export const cursor: Harness = {
     return found && { session, callId: textOf(event, 'tool_use_id'), event: found }
   },
   write(event, { refusal, context }) {
-    if (refusal !== undefined && event['hook_event_name'] === 'preToolUse')
+    if (refusal !== undefined && beforeEvents.includes(event['hook_event_name']))
       return { permission: 'deny', user_message: refusal, agent_message: refusal }
     return context === undefined || event['hook_event_name'] !== 'postToolUse' ? null : { additional_context: context }
   }
@@ -38,6 +39,9 @@ function eventOf(name: string, event: Fields): NativeEvent | undefined {
       shown: typeof text === 'string' ? [{ path, startLine: 1, text, totalLines: countLines(text) }] : []
     }
   }
+  if (name === 'beforeShellExecution' || name === 'afterShellExecution') return commandEvent(name, event, cwd)
+  if (event['tool_name'] === 'Shell') return commandEvent(name, toFields(event['tool_input']), cwd)
+  if (name === 'beforeSubmitPrompt') return { type: 'prompt', isNewTurn: true }
   const isEdit = editTools.includes(event['tool_name'])
   if (name === 'postToolUse' || (name === 'postToolUseFailure' && !isEdit)) return { type: 'prompt' }
   if ((name !== 'preToolUse' && name !== 'postToolUseFailure') || !isEdit) return undefined
@@ -51,4 +55,10 @@ function eventOf(name: string, event: Fields): NativeEvent | undefined {
     oldText === undefined ? undefined : [{ old_string: oldText, new_string: textOf(input, 'new_string') ?? '' }]
   const tool = requireText(event, 'tool_name')
   return { type: name === 'preToolUse' ? 'before_edit' : 'after_edit', tool, edits: [{ ...edit, patches }] }
+}
+
+function commandEvent(name: string, input: Fields, cwd: string): NativeEvent | undefined {
+  const command = toCommand(input, cwd, 'cwd', 'working_directory')
+  if (command === undefined) return undefined
+  return { type: beforeEvents.includes(name) ? 'before_command' : 'after_command', ...command }
 }

@@ -2,7 +2,7 @@
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import type { StringPatch } from '../../../schemas/patches.ts'
-import type { Fields, FileEdit, ShownText } from './native-call.ts'
+import type { Fields, FileEdit, ShellCommand, ShownText } from './native-call.ts'
 
 export function toFields(value: unknown): Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
@@ -34,6 +34,21 @@ export function requireText(fields: Fields, ...names: readonly string[]): string
 /** Absolute; tools take `~` for the home folder of their user, who is that of the server. @throws Error if the tool does not name its file */
 export function requirePath(input: Fields, cwd: string, ...names: readonly string[]): string {
   return resolve(cwd, requireText(input, ...names).replace(/^~(?=\/|$)/, homedir))
+}
+
+/** Undefined if the tool names no command. @param folders the names under which it may say where the command runs */
+export function toCommand(input: Fields, cwd: string, ...folders: readonly string[]): ShellCommand | undefined {
+  const words = input['command'] ?? input['cmd']
+  const command = Array.isArray(words) ? commandOfWords(words.map(String)) : words
+  if (typeof command !== 'string' || command.trim() === '') return undefined
+  return { command, cwd: resolve(cwd, textOf(input, ...folders) ?? '') }
+}
+
+/** A shell that is started for one line is not the command itself. */
+function commandOfWords(words: readonly string[]): string {
+  const [shell = '', flags = '', line] = words
+  if (words.length === 3 && /(?:^|\/)(?:ba|z|da|k)?sh$/.test(shell) && /^-\w*c$/.test(flags)) return line ?? ''
+  return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(' ')
 }
 
 /** An edit by text; an empty text to find creates or replaces the file. */

@@ -1,6 +1,16 @@
 // Hooks of Gemini CLI (BeforeTool, AfterTool, BeforeAgent, SessionEnd).
 import { resolve } from 'node:path'
-import { countLines, integerOf, requirePath, requireText, textOf, toEdit, toFields, toListedLines } from './fields.ts'
+import {
+  countLines,
+  integerOf,
+  requirePath,
+  requireText,
+  textOf,
+  toCommand,
+  toEdit,
+  toFields,
+  toListedLines
+} from './fields.ts'
 import type { Fields, FileEdit, Harness, NativeEvent, ShownText } from './native-call.ts'
 
 const editTools: Readonly<Record<string, (input: Fields, cwd: string) => readonly FileEdit[]>> = {
@@ -41,16 +51,21 @@ export const gemini: Harness = {
 
 function eventOf(name: string, event: Fields): NativeEvent | undefined {
   if (name === 'SessionEnd') return { type: 'end', withSubagents: true }
-  if (name === 'BeforeAgent') return { type: 'prompt' }
+  if (name === 'BeforeAgent') return { type: 'prompt', isNewTurn: true }
   if (name !== 'BeforeTool' && name !== 'AfterTool') return undefined
   const tool = requireText(event, 'tool_name')
   const cwd = resolve(textOf(event, 'cwd') ?? '')
   const input = toFields(event['tool_input'])
   const edits = Object.hasOwn(editTools, tool) ? editTools[tool]?.(input, cwd) : undefined
-  if (name === 'BeforeTool') return edits && { type: 'before_edit', tool, edits }
+  const command = tool === 'run_shell_command' ? toCommand(input, cwd, 'dir_path', 'directory') : undefined
+  if (name === 'BeforeTool') {
+    if (command !== undefined) return { type: 'before_command', ...command }
+    return edits && { type: 'before_edit', tool, edits }
+  }
   if (edits !== undefined) return { type: 'after_edit', tool, edits }
   const response = toFields(event['tool_response'])
   const text = textOf(response, 'llmContent')
+  if (command !== undefined) return { type: 'after_command', ...command, task: taskOf(text) }
   if (text === undefined || toFields(response['error'])['message'] !== undefined) return { type: 'prompt' }
   if (searchTools.includes(tool)) {
     const folder = resolve(cwd, textOf(input, 'dir_path') ?? '')
@@ -58,6 +73,11 @@ function eventOf(name: string, event: Fields): NativeEvent | undefined {
   }
   if (tool !== 'read_file') return { type: 'prompt' }
   return { type: 'after_read', shown: toShown(requirePath(input, cwd, 'file_path', 'absolute_path'), input, text) }
+}
+
+/** A command that it leaves in the background, by its process; its end is not reported. */
+function taskOf(text: string | undefined): string | undefined {
+  return /^(?:Command moved to background \(PID: |(?:Background PIDs|Process Group PGID): )(\d+)/m.exec(text ?? '')?.[1]
 }
 
 /** A part comes with words before it, which say where it begins. */

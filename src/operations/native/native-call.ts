@@ -26,12 +26,25 @@ export interface ShownText {
   readonly lineCount?: number | undefined
 }
 
+/** A command that a shell tool is about to run, or has run. */
+export interface ShellCommand {
+  /** The command line. */
+  readonly command: string
+  /** Absolute: where it runs. */
+  readonly cwd: string
+}
+
 export type NativeEvent =
+  | (ShellCommand & { readonly type: 'before_command' })
+  /** @property task the name under which it goes on in the background; undefined if it has ended, well or not */
+  | (ShellCommand & { readonly type: 'after_command'; readonly task?: string | undefined })
+  /** A command in the background has ended. */
+  | { readonly type: 'task_end'; readonly task: string }
   | { readonly type: 'before_edit'; readonly tool: string; readonly edits: readonly FileEdit[] }
   | { readonly type: 'after_edit'; readonly tool: string; readonly edits: readonly FileEdit[] }
   | { readonly type: 'after_read'; readonly shown: readonly ShownText[] }
-  /** The model reads what is said now, and nothing else has happened. */
-  | { readonly type: 'prompt' }
+  /** The model reads what is said now, and nothing else has happened. `isNewTurn`: no tool in the foreground is running any more. */
+  | { readonly type: 'prompt'; readonly isNewTurn?: true }
   /** Of one agent, or with all its subagents. */
   | { readonly type: 'end'; readonly withSubagents: boolean }
 

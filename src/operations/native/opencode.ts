@@ -1,6 +1,6 @@
 // Hooks of opencode: its plugin (src/program/setup/opencode-plugin.ts) sends what "tool.execute.before" and "after" get, as one object.
 import { resolve } from 'node:path'
-import { requirePath, requireText, textOf, toEdit, toFields, toListedLines } from './fields.ts'
+import { requirePath, requireText, textOf, toCommand, toEdit, toFields, toListedLines } from './fields.ts'
 import type { Fields, FileEdit, Harness, NativeEvent, ShownText } from './native-call.ts'
 import { readPatchText } from './patch-text.ts'
 
@@ -33,13 +33,18 @@ export const opencode: Harness = {
 
 function eventOf(name: string, event: Fields): NativeEvent | undefined {
   if (name === 'session.deleted') return { type: 'end', withSubagents: true }
-  if (name === 'chat.message') return { type: 'prompt' }
+  if (name === 'chat.message') return { type: 'prompt', isNewTurn: true }
   if (name !== 'tool.execute.before' && name !== 'tool.execute.after') return undefined
   const tool = requireText(event, 'tool')
   const cwd = resolve(textOf(event, 'directory') ?? '')
   const args = toFields(event['args'])
   const edits = Object.hasOwn(editTools, tool) ? editTools[tool]?.(args, cwd) : undefined
-  if (name === 'tool.execute.before') return edits && { type: 'before_edit', tool, edits }
+  const command = tool === 'bash' ? toCommand(args, cwd, 'workdir') : undefined
+  if (name === 'tool.execute.before') {
+    if (command !== undefined) return { type: 'before_command', ...command }
+    return edits && { type: 'before_edit', tool, edits }
+  }
+  if (command !== undefined) return { type: 'after_command', ...command }
   if (edits !== undefined) return { type: 'after_edit', tool, edits }
   const output = textOf(event, 'output')
   if (tool === 'grep' && output !== undefined)

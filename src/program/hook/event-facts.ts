@@ -12,7 +12,13 @@ export interface EventFacts {
   readonly isBefore: boolean
 }
 
-const beforeNames: readonly unknown[] = ['PreToolUse', 'BeforeTool', 'preToolUse', 'tool.execute.before']
+const beforeNames: readonly unknown[] = [
+  'PreToolUse',
+  'BeforeTool',
+  'preToolUse',
+  'beforeShellExecution',
+  'tool.execute.before'
+]
 const pathNames = ['file_path', 'filePath', 'notebook_path', 'path', 'absolute_path', 'target_file']
 const patchNames = ['command', 'patchText', 'input', 'patch']
 const patchFile = /^\s*\*\*\* (?:Add|Update|Delete) File:\s*(.+)$/m

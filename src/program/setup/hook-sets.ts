@@ -15,13 +15,15 @@ interface HookSet {
 }
 
 const nativeEdits = 'Edit|Write|MultiEdit|NotebookEdit'
+const ownTools = `${nativeEdits}|Bash`
 
 export const hookSets: Readonly<Partial<Record<ClientName, HookSet>>> = {
   'claude-code': {
     events: {
-      PreToolUse: nativeEdits,
-      PostToolUse: `${nativeEdits}|Read|Grep|Bash`,
-      PostToolUseFailure: nativeEdits,
+      PreToolUse: ownTools,
+      PostToolUse: `${ownTools}|Read|Grep|TaskOutput|BashOutput|TaskStop|KillShell`,
+      PostToolUseFailure: ownTools,
+      PermissionDenied: ownTools,
       UserPromptSubmit: undefined,
       SubagentStop: undefined,
       SessionEnd: undefined
@@ -37,7 +39,7 @@ export const hookSets: Readonly<Partial<Record<ClientName, HookSet>>> = {
   },
   codex: {
     events: {
-      PreToolUse: 'apply_patch',
+      PreToolUse: 'apply_patch|Bash',
       PostToolUse: undefined,
       UserPromptSubmit: undefined,
       SubagentStop: undefined,
@@ -51,7 +53,7 @@ export const hookSets: Readonly<Partial<Record<ClientName, HookSet>>> = {
   },
   gemini: {
     events: {
-      BeforeTool: 'write_file|replace',
+      BeforeTool: 'write_file|replace|run_shell_command',
       AfterTool: 'write_file|replace|read_file|grep_search|search_file_content|run_shell_command',
       BeforeAgent: undefined,
       SessionEnd: undefined
@@ -63,9 +65,9 @@ export const hookSets: Readonly<Partial<Record<ClientName, HookSet>>> = {
   },
   cursor: {
     events: {
-      preToolUse: 'Write',
+      preToolUse: 'Write|Shell',
       postToolUse: undefined,
-      postToolUseFailure: 'Write',
+      postToolUseFailure: 'Write|Shell',
       afterFileEdit: undefined,
       beforeReadFile: undefined,
       sessionEnd: undefined

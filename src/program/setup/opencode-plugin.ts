@@ -5,7 +5,7 @@ export function opencodePlugin(program: readonly string[] | undefined): string {
   const words = (program ?? ['node']).map((word) => JSON.stringify(word))
   const launcher = `fileURLToPath(new URL('../../.mcp/async-crud-mcp.cjs', import.meta.url))`
   const command = [...words, ...(program === undefined ? [launcher] : []), '"hook"', '"opencode"'].join(', ')
-  return `// Puts opencode's own edits into the queues of async-crud-mcp. Written by "async-crud-mcp setup opencode".
+  return `// Puts opencode's own edits and commands into the queues of async-crud-mcp. Written by "async-crud-mcp setup opencode".
 import { spawn } from 'node:child_process'
 ${program === undefined ? "import { fileURLToPath } from 'node:url'\n" : ''}
 const [command, ...args] = [${command}]
@@ -31,7 +31,7 @@ function ask(event) {
 
 export const AsyncCrudMcp = async ({ directory }) => ({
   'tool.execute.before': async ({ tool, sessionID, callID }, { args }) => {
-    if (!['edit', 'write', 'patch', 'apply_patch'].includes(tool)) return
+    if (!['edit', 'write', 'patch', 'apply_patch', 'bash'].includes(tool)) return
     const { refusal } = await ask({ event: 'tool.execute.before', tool, sessionID, callID, directory, args })
     if (refusal !== undefined) throw new Error(refusal)
   },

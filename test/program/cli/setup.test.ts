@@ -479,6 +479,7 @@ t.test('hooks come with the entry of each client that has some, and go with it',
   const claude = json('.claude/settings.json').hooks
   t.equal(claude['PreToolUse']?.length, 1, 'the guard has made room')
   t.same(Object.keys(claude).sort(), [
+    'PermissionDenied',
     'PostToolUse',
     'PostToolUseFailure',
     'PreToolUse',
@@ -487,13 +488,16 @@ t.test('hooks come with the entry of each client that has some, and go with it',
     'SubagentStop',
     'UserPromptSubmit'
   ])
-  t.match(json('.gemini/settings.json'), { theme: 'x', hooks: { BeforeTool: [{ matcher: 'write_file|replace' }] } })
+  t.match(json('.gemini/settings.json'), {
+    theme: 'x',
+    hooks: { BeforeTool: [{ matcher: 'write_file|replace|run_shell_command' }] }
+  })
   t.match(json('.cursor/hooks.json'), {
     version: 1,
-    hooks: { stop: [{ command: 'x' }], preToolUse: [{ matcher: 'Write' }] }
+    hooks: { stop: [{ command: 'x' }], preToolUse: [{ matcher: 'Write|Shell' }] }
   })
   t.match(json('.codex/hooks.json').hooks, {
-    PreToolUse: [{ matcher: 'apply_patch' }],
+    PreToolUse: [{ matcher: 'apply_patch|Bash' }],
     SubagentStop: [{}],
     SessionEnd: [{}]
   })
