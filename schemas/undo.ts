@@ -22,13 +22,17 @@ const Moment = (description: string) => Type.Optional(Type.String({ format: 'dat
 
 export const UndoInput = inputObject({
   by_agent: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 200, description: 'Only changes that this agent has made.' })
+    Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: 'Only changes that this agent has made. external: made outside this server.'
+    })
   ),
   of_change_set: Type.Optional(
     Type.String({ ...changeSetText, description: 'Only changes of this change set, as async_history shows it.' })
   ),
-  since: Moment('Only changes from this time on.'),
-  until: Moment('Only changes up to this time.'),
+  since: Moment('Only changes from this time on, those from outside included.'),
+  until: Moment('Only changes up to this time, those from outside included.'),
   paths: Type.Optional(
     Type.Array(Type.String({ minLength: 1, maxLength: 4096 }), {
       minItems: 1,
@@ -46,7 +50,7 @@ export const UndoInput = inputObject({
         minItems: 1,
         maxItems: 1000,
         description:
-          'Only the changes that made these versions, those from outside included. At least one of all these is needed; several narrow each other.'
+          'Only the changes that made these versions. At least one of all these is needed; several narrow each other.'
       }
     )
   ),

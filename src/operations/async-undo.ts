@@ -4,6 +4,7 @@ import type { UndoInput, UndoOutput } from '../../schemas/undo.ts'
 import type { OperationContext } from '../engine/call/context.ts'
 import { shownPath } from '../engine/notices/shown-path.ts'
 import { nothing } from '../engine/versions/history.ts'
+import { lookAgain } from '../engine/watcher/look-again.ts'
 import { OperationError } from '../errors.ts'
 import { remember } from '../support/remember.ts'
 import { timestamp } from '../support/timestamp.ts'
@@ -13,7 +14,7 @@ import { changeSetOf } from './transaction/change-set.ts'
 import { commitSteps } from './change/commit.ts'
 import { createRoom } from './change/answer-room.ts'
 import { wholeHash } from './change/named-version.ts'
-import { requireKnown, toChoice } from './undo/choose.ts'
+import { meansOutside, requireKnown, toChoice } from './undo/choose.ts'
 import { composeChanges, type Composed } from './undo/compose.ts'
 import { readLineages } from './undo/lineages.ts'
 import { takeBack, type TakenBack } from './undo/take-back.ts'
@@ -23,7 +24,7 @@ export const asyncUndo = defineOperation({
   name: 'async_undo',
   title: 'Take changes back',
   description:
-    'Takes changes back, in any combination by_agent, of_change_set, since, until, paths and versions: exactly these, newest first, all in one transaction. What others have changed on other lines stays. Where others have changed the same lines, nothing is changed and the answer has status "contention" with each conflict, unless partial is true. Deleted files come back, and renames are followed. An undo is a change itself: undo its change_set to redo. dry_run shows the diffs.',
+    'Takes changes back, in any combination by_agent (external: made outside this server), of_change_set, since, until, paths and versions: exactly these, newest first, all in one transaction. What others have changed on other lines stays. Where others have changed the same lines, nothing is changed and the answer has status "contention" with each conflict, unless partial is true. Deleted files come back, and renames are followed. An undo is a change itself: undo its change_set to redo. dry_run shows the diffs.',
   ...contract.async_undo,
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   errors: [...changeErrors, 'VERSION_NOT_KEPT', 'INVALID_PATTERN', 'ENCODING_ERROR', 'WRITE_ERROR'],
@@ -33,6 +34,7 @@ export const asyncUndo = defineOperation({
 async function undo(given: UndoInput, context: OperationContext): Promise<UndoOutput> {
   const own = changeSetOf(context, 'undo')
   const input = { ...given, ...(given.versions && { versions: given.versions.map((one) => withWholeHash(one, own)) }) }
+  if (meansOutside(input)) await lookAgain(context, context.config.watcher.bulk_files, context.signal)
   // The first look finds the files to lock; under the locks a second one counts.
   let paths = pathsOf(await plan(input, own))
   for (;;) {

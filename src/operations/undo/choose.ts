@@ -9,6 +9,12 @@ import type { Lineage, LineageChange } from './lineages.ts'
 
 export type Choice = (change: LineageChange) => boolean
 
+/** Whether changes from outside the server are meant, too: by their name, by time, or by the versions they made. */
+export function meansOutside({ by_agent, since, until, versions }: UndoInput): boolean {
+  if (by_agent !== undefined) return by_agent === external.agentId
+  return since !== undefined || until !== undefined || versions !== undefined
+}
+
 /** @throws OperationError INVALID_REQUEST, INVALID_PATTERN */
 export function toChoice(input: UndoInput, { files }: OperationContext): Choice {
   const { by_agent, of_change_set, since, until, paths, versions } = input
@@ -17,6 +23,7 @@ export function toChoice(input: UndoInput, { files }: OperationContext): Choice 
     const message = 'Say which changes to take back: by_agent, of_change_set, since, until, paths or versions.'
     throw new OperationError('INVALID_REQUEST', message)
   }
+  const isOutsideMeant = meansOutside(input)
   const from = since === undefined ? -Infinity : Date.parse(since)
   const to = until === undefined ? Infinity : Date.parse(until)
   const globs = paths?.map((pattern) => compilePathGlob(pattern))
@@ -28,9 +35,8 @@ export function toChoice(input: UndoInput, { files }: OperationContext): Choice 
     )
   return ({ version, path, from: earlier }) =>
     !version.isFirstSight &&
-    (named === undefined
-      ? version.agentId !== external.agentId
-      : version.hash !== null && named.has(keyOf(path, version.hash))) &&
+    (isOutsideMeant || version.agentId !== external.agentId) &&
+    (named === undefined || (version.hash !== null && named.has(keyOf(path, version.hash)))) &&
     (by_agent === undefined || version.agentId === by_agent) &&
     (of_change_set === undefined || version.changeSet === of_change_set) &&
     version.at >= from &&

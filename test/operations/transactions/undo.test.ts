@@ -1,5 +1,6 @@
 // Undo: exactly the changes asked for are taken back, what others have built stays, and what collides is told.
-import { chmodSync, mkdirSync, readlinkSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdirSync, readlinkSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { connect, type Answer, type TestClient } from '../../fixtures/clients.ts'
 import { givenSeed, lengthOf } from '../../fixtures/length.ts'
@@ -75,6 +76,61 @@ t.test("the work of one agent is taken back, the others' stays, and the undo can
   t.same([tree.all().includes('g'), tree.read('new/n')], [false, 'n\n'])
 })
 
+t.test('what a program outside has made of many files is taken back in one call, all or none', async (t) => {
+  const names = Array.from({ length: 500 }, (_, index) => `dir${index % 7}/f${index}`)
+  const { tree, as } = await scene(
+    t,
+    Object.fromEntries(names.map((name) => [name, base.replace('line 1\n', `${name}\n`)]))
+  )
+  const [ann, operator] = [as('ann'), as('operator')]
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-C', tree.root, '-c', 'user.name=n', '-c', 'user.email=e', ...args])
+  git('init', '-q')
+  git('add', '.')
+  git('commit', '-qm', 'all')
+  for (const name of names.slice(0, 240)) await edit(ann, name, 'line 5\n', 'ann 5\n')
+  for (const name of names.slice(240, 480)) await ann.call('async_read', { path: name })
+  for (let index = 0; index < 20; index += 1)
+    await ann.call('async_write', { path: `new/n${index}`, content: `new ${index}\n` })
+  const before = new Map([...names, 'new/n0', 'new/n19'].map((path) => [path, tree.read(path)]))
+  git('reset', '-q', '--hard')
+  git('clean', '-qfd')
+  for (const name of names.slice(300, 320)) rmSync(tree.path(name))
+  for (const name of names.slice(320, 340)) renameSync(tree.path(name), tree.path(`${name}.moved`))
+  chmodSync(tree.path(names[0]!), 0o600)
+  t.notMatch(tree.read(names[0]!), /ann/)
+  t.match(await undo(operator, { by_agent: 'ann', dry_run: true }), { status: 'ok' }, 'others are taken back as before')
+  const dry = await undo(operator, { by_agent: 'external', dry_run: true })
+  t.match(dry, { status: 'ok', conflicts: [], undone: 300 })
+  await edit(operator, names[300 - 1]!, 'line 9\n', 'operator 9\n')
+  const answer = await undo(operator, { by_agent: 'external' })
+  t.match(answer, { status: 'ok', undone: 300, conflicts: [] })
+  for (const [path, text] of before) if (path !== names[299]) t.equal(tree.read(path), text, path)
+  t.equal(tree.read(names[299]!), before.get(names[299]!)!.replace('line 9\n', 'operator 9\n'), 'later work stays')
+  t.match(await undo(operator, { of_change_set: answer['change_set'] }), { status: 'ok' })
+  t.notOk(tree.all().includes('new/n0'), 'and it can be undone')
+})
+
+t.test('an undo of a time takes back changes from outside, too, that nobody has noticed yet', async (t) => {
+  const { tree, as } = await scene(t, { f: base, g: 'g\n' }, { watcher: { enabled: false } })
+  const [ann, operator] = [as('ann'), as('operator')]
+  for (const path of ['f', 'g']) await ann.call('async_read', { path })
+  await edit(ann, 'f', 'line 3\n', 'ann 3\n')
+  const { timestamp } = await operator.call('async_status', {})
+  // The clock of a file system may be some milliseconds late.
+  await until(() => {
+    tree.write('f', tree.read('f').replace(/(outside|line) 9\n/, 'outside 9\n'))
+    return statSync(tree.path('f')).mtimeMs > Date.parse(String(timestamp))
+  })
+  rmSync(tree.path('g'))
+  await edit(ann, 'f', 'line 15\n', 'ann 15\n')
+  t.match(await undo(operator, { paths: ['*'], dry_run: true }), { undone: 2 }, 'they stay unless they are meant')
+  t.match(await undo(operator, { since: timestamp, dry_run: true }), { status: 'ok', undone: 3 })
+  t.match(await undo(operator, { by_agent: 'external', since: timestamp }), { status: 'ok', undone: 2 })
+  t.equal(tree.read('f'), base.replace('line 3\n', 'ann 3\n').replace('line 15\n', 'ann 15\n'))
+  t.equal(tree.read('g'), 'g\n')
+})
+
 t.test('an undo follows a rename, and takes one back', async (t) => {
   const { tree, as } = await scene(t)
   const [ann, bob, operator] = [as('ann'), as('bob'), as('operator')]
@@ -126,25 +182,29 @@ t.test('conflicts are told with all three sides, and nothing is written unless p
   t.same([tree.read('f'), tree.read('g')], [before, 'g\n'])
 })
 
-t.test('changes are chosen by task, time, path and version, and those from outside by version only', async (t) => {
-  const { tree, as } = await scene(t)
-  const [ann, operator] = [as('ann'), as('operator')]
-  await edit(ann, 'f', 'line 3\n', 'one\n', { change_set: 'task 1' })
-  await edit(ann, 'f', 'line 9\n', 'two\n', { change_set: 'task 2' })
-  await edit(ann, 'g', 'g\n', 'two g\n', { change_set: 'task 2' })
-  t.match(await undo(operator, { of_change_set: 'task 2', paths: ['f'] }), { undone: 1, files: [{ path: 'f' }] })
-  t.equal(tree.read('f'), base.replace('line 3\n', 'one\n'))
-  t.match(await undo(operator, { by_agent: 'ann', until: '2020-01-01T00:00:00Z' }), { undone: 0, files: [] })
-  tree.write('g', 'from outside\n')
-  await ann.call('async_read', { path: 'g' })
-  t.match(await undo(operator, { by_agent: 'external' }), { undone: 0 })
-  const versions = [{ path: 'g', hash: hashOf('from outside\n') }]
-  t.match(await undo(operator, { versions }), { undone: 1 })
-  t.equal(tree.read('g'), 'two g\n')
-  t.match(await undo(operator, {}), { error_code: 'INVALID_REQUEST' })
-  const unknown = [{ path: 'g', hash: hashOf('never') }]
-  t.match(await undo(operator, { versions: unknown }), { error_code: 'VERSION_NOT_KEPT' })
-})
+t.test(
+  'changes are chosen by task, time, path and version, and those from outside by name, time and version',
+  async (t) => {
+    const { tree, as } = await scene(t)
+    const [ann, operator] = [as('ann'), as('operator')]
+    await edit(ann, 'f', 'line 3\n', 'one\n', { change_set: 'task 1' })
+    await edit(ann, 'f', 'line 9\n', 'two\n', { change_set: 'task 2' })
+    await edit(ann, 'g', 'g\n', 'two g\n', { change_set: 'task 2' })
+    t.match(await undo(operator, { of_change_set: 'task 2', paths: ['f'] }), { undone: 1, files: [{ path: 'f' }] })
+    t.equal(tree.read('f'), base.replace('line 3\n', 'one\n'))
+    t.match(await undo(operator, { by_agent: 'ann', until: '2020-01-01T00:00:00Z' }), { undone: 0, files: [] })
+    tree.write('g', 'from outside\n')
+    await ann.call('async_read', { path: 'g' })
+    t.match(await undo(operator, { by_agent: 'external', dry_run: true }), { undone: 1 })
+    t.match(await undo(operator, { paths: ['g'], dry_run: true }), { undone: 0 })
+    const versions = [{ path: 'g', hash: hashOf('from outside\n') }]
+    t.match(await undo(operator, { versions }), { undone: 1 })
+    t.equal(tree.read('g'), 'two g\n')
+    t.match(await undo(operator, {}), { error_code: 'INVALID_REQUEST' })
+    const unknown = [{ path: 'g', hash: hashOf('never') }]
+    t.match(await undo(operator, { versions: unknown }), { error_code: 'VERSION_NOT_KEPT' })
+  }
+)
 
 t.test('what is in the way, or no longer kept, is told', async (t) => {
   const { tree, as } = await scene(t, { f: base, g: 'g\n' }, { crud: { max_file_versions: 2 } })
