@@ -52,8 +52,14 @@ export const program = addServeFlags(createCommand('async-crud-mcp'))
 
 /** Every setting that is set overrides them. */
 const lastingDefaults = { 'persistence.enabled': true }
-/** A server started by hand serves the current folder, unless the settings name roots, or an empty list of them. */
-const defaultsByHand = () => ({ 'crud.base_directories': [callingFolder(process.cwd(), process.env)] })
+/**
+ * A server started by hand serves the current folder, unless the settings name roots, or an empty list of them. Beside hooks it keeps what
+ * agents may want back, whoever has set the client up.
+ */
+const defaultsByHand = ({ tools }: ServeFlags) => ({
+  'crud.base_directories': [callingFolder(process.cwd(), process.env)],
+  ...(Array.isArray(tools) && tools.includes('beside') && lastingDefaults)
+})
 
 async function runWithoutCommand(words: readonly string[], flags: ServeFlags, command: Command): Promise<void> {
   const [word, ...others] = words
@@ -83,7 +89,7 @@ function unknownCommand(word: string, { commands }: Command): Error {
 
 async function run(_flags: ServeFlags, command: Command): Promise<void> {
   const flags = command.optsWithGlobals<ServeFlags>()
-  const given = { ...toSources(flags), defaults: isLasting(flags) ? lastingDefaults : defaultsByHand() }
+  const given = { ...toSources(flags), defaults: isLasting(flags) ? lastingDefaults : defaultsByHand(flags) }
   const known = loadSettings(given)
   const { daemon, mcp } = known.config
   if (flags['asService'] === true && !daemon.enabled) {
@@ -94,7 +100,9 @@ async function run(_flags: ServeFlags, command: Command): Promise<void> {
   const isRootGiven = isLasting(flags) || known.values.get('crud.base_directories')?.origin.source !== 'default'
   const client = isRootGiven || daemon.transport !== 'stdio' ? undefined : await meet(mcp)
   const hasRoots = client !== undefined && client.roots.length > 0
-  const sources = hasRoots ? { ...given, defaults: { 'crud.base_directories': client.roots } } : given
+  const sources = hasRoots
+    ? { ...given, defaults: { ...given.defaults, 'crud.base_directories': client.roots } }
+    : given
   const { config, values, warnings, file } = hasRoots ? loadSettings(sources) : known
   if (!isRootGiven) for (const root of config.crud.base_directories) refuseWide(root, homedir())
   const { source } = values.get('daemon.port')?.origin ?? {}

@@ -157,6 +157,7 @@ async function setUpClients(
   const { besideHooks, stdioLaunch } = await import('../setup/options.ts')
   const { takesHooks } = await import('../setup/hooks.ts')
   const { describeReach, planClient } = await import('../setup/plan-client.ts')
+  const { planPersistence } = await import('../setup/persistence.ts')
   const { tryEntry } = await import('../setup/try-entry.ts')
   const { cacheRemark } = await import('../setup/own-program.ts')
   const { journalOfUser, thisUser } = await import('../setup/user.ts')
@@ -172,6 +173,10 @@ async function setUpClients(
         'For one project: async-crud-mcp setup <client> --project <folder>.'
       )
     )
+  const kept =
+    hasHooks && chosen.some(({ name }) => takesHooks(name))
+      ? planPersistence(roots, process.env, journalOfUser())
+      : undefined
   const failures: string[] = []
   for (const client of chosen) {
     try {
@@ -186,6 +191,8 @@ async function setUpClients(
     }
   }
   if (chosen.length > failures.length) {
+    kept?.apply()
+    if (kept?.note !== undefined) print(kept.note)
     journalOfUser().recordProgram(mainPath)
     const remark = cacheRemark()
     if (remark !== undefined) print(remark)

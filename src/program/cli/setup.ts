@@ -96,9 +96,13 @@ async function run(name: string, flags: SetupFlags): Promise<void> {
     isRemoval: remove,
     isForced: force
   })
+  const kept = await planKept(plans, hasHooks, flags)
   const isWritten = !remove && plans.some(({ isChange }) => isChange)
   if (isWritten && project === undefined && !flags.json) print(describeReach(client.title, hasHooks, adviceFor(client)))
-  const shown = plans.filter(({ isChange }, index) => index === 0 || isChange || !remove)
+  const shown = [
+    ...plans.filter(({ isChange }, index) => index === 0 || isChange || !remove),
+    ...(kept === undefined ? [] : [kept])
+  ]
   for (const plan of shown) {
     if (!flags.dryRun) plan.apply()
     else if (!flags.json) await printChange(plan)
@@ -108,6 +112,20 @@ async function run(name: string, flags: SetupFlags): Promise<void> {
   const silence = isMade || launch.transport === 'http' ? await findSilence(client, launch, flags) : 'not asked'
   const done = { client, shown, silence, transport: launch.transport }
   return flags.json ? printDoneAsJson(done, flags) : printDone(done, flags)
+}
+
+/** With hooks, what the server keeps is to survive its restart. */
+async function planKept(
+  plans: readonly Plan[],
+  hasHooks: boolean,
+  { remove, dir, project }: SetupFlags
+): Promise<Plan | undefined> {
+  const { planPersistence, planPersistenceRemoval } = await import('../setup/persistence.ts')
+  const { journalOfUser } = await import('../setup/user.ts')
+  const files = plans.map(({ file }) => file)
+  if (remove) return planPersistenceRemoval(files, journalOfUser())
+  const roots = dir ?? (project === undefined ? [] : [project])
+  return hasHooks ? planPersistence(roots, process.env, journalOfUser()) : undefined
 }
 
 interface Done {

@@ -69,6 +69,7 @@ async function removeEntries(): Promise<string[]> {
   const { locationOfRecord } = await import('../setup/options.ts')
   const { planRemoval } = await import('../setup/plan.ts')
   const { isOurEntry } = await import('../setup/targets.ts')
+  const { isOurSetting, persistenceRecord } = await import('../setup/persistence.ts')
   const { launcherRecord, planLauncherRemoval } = await import('../setup/launcher.ts')
   const { journalOfUser, thisUser } = await import('../setup/user.ts')
   const journal = journalOfUser()
@@ -100,7 +101,8 @@ async function removeEntries(): Promise<string[]> {
       }
       const place = locationOfRecord(what, file)
       if (place === undefined) continue
-      const plan = planRemoval(place, journal, isClient(what) ? isOurEntry : isHook)
+      const isOurs = isClient(what) ? isOurEntry : what === persistenceRecord ? isOurSetting : isHook
+      const plan = planRemoval(place, journal, isOurs)
       plan.apply()
       if (plan.isChange) print(`${what}: removed from ${file}`)
     } catch (error) {

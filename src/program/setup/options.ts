@@ -16,6 +16,7 @@ import { nodePath } from './own-program.ts'
 import type { EntryLocation } from './plan.ts'
 import { createServerTarget } from './targets.ts'
 import { hookLocationOfRecord } from './hooks.ts'
+import { persistenceLocation, persistenceRecord } from './persistence.ts'
 
 /** Permissions of a user's own file: it may come to contain secrets. */
 const userMode = 0o600
@@ -72,6 +73,7 @@ export function serverLocation(client: Client, launch: Launch, user: UserEnviron
 
 export function locationOfRecord(what: string, file: string): EntryLocation | undefined {
   const client = clients.find(({ name }) => name === (what as ClientName))
+  if (what === persistenceRecord) return persistenceLocation(file)
   if (client === undefined) return hookLocationOfRecord(what, file)
   return { what, file, ...serverTargets(client, {}), newMode: userMode }
 }

@@ -70,6 +70,23 @@ export function createPropertyTarget(name: string, value: unknown): Target {
   }
 }
 
+/** A setting in a section of the configuration file. */
+export function createSettingTarget(section: string, name: string, value: unknown): Target {
+  const path = [section, name]
+  return {
+    value,
+    parse: (text) => parseJson(text, 'json'),
+    current: (data) => toData(data[section])[name],
+    others(data) {
+      const { [name]: _, ...settings } = toData(data[section])
+      return replaceContainer(data, section, settings)
+    },
+    add: (text) => putInJson(text, path, value),
+    replace: (text) => applyEdit(text, putInJson(text, path, value)),
+    remove: (text) => removeFromJson(text, path)
+  }
+}
+
 /** A file that is ours as a whole. */
 export function createFileTarget(content: string): Target {
   return {

@@ -84,7 +84,8 @@ exit 0`
     for (const file of ['.claude/settings.json', '.codex/hooks.json', '.cursor/hooks.json'])
       t.match(home.read(file), / hook (?:claude-code|codex|cursor)"/, `${file}: the hooks`)
     const written = JSON.parse(home.read('.config/async-crud-mcp/config.json')) as Record<string, object>
-    t.notOk('enabled' in (written['persistence'] ?? {}), 'the service keeps what it keeps by default')
+    t.match(written['persistence'], { enabled: true }, 'with hooks any server keeps what it knows, as the service does')
+    t.match(done.stdout, /survives its restart from now on: persistence\.enabled is true in /)
     const health = await fetch(new URL('health', findServer(home.path('tree'))?.url ?? ''))
     t.match(await health.json(), { status: 'healthy' })
     const after = settled(home)

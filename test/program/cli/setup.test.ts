@@ -404,7 +404,8 @@ t.test('--print and --json answer a script, and the printed command is a server'
   const done = await home.run(['setup', 'cursor', '--dir', 'tree', '--json'])
   t.strictSame(JSON.parse(done.stdout), [
     { client: 'cursor', file: home.path('.cursor/mcp.json'), changed: true, dry_run: false, answers: true },
-    { client: 'cursor', file: home.path('.cursor/hooks.json'), changed: true, dry_run: false }
+    { client: 'cursor', file: home.path('.cursor/hooks.json'), changed: true, dry_run: false },
+    { client: 'cursor', file: home.path('.config/async-crud-mcp/config.json'), changed: true, dry_run: false }
   ])
 })
 
