@@ -23,7 +23,7 @@ declare module 'fastify' {
 
 export default fp<{ config: Config; version: string }>(
   async (app, { config, version }) => {
-    const { locks, lostLeases, tickets, files, commits, differ, bases, history, events } = app
+    const { locks, lostLeases, tickets, files, commits, commands, differ, bases, history, events } = app
     const reads = createReadTracker(history, {
       maxViews: config.crud.max_remembered_reads,
       maxBytes: config.crud.max_remembered_bytes
@@ -49,6 +49,7 @@ export default fp<{ config: Config; version: string }>(
       reads,
       receipts,
       nativeTurns,
+      commands,
       files,
       commits,
       differ,
@@ -83,5 +84,8 @@ export default fp<{ config: Config; version: string }>(
       })
     )
   },
-  { name: 'engine', dependencies: ['settings', 'counts', 'request-budget', 'locks', 'files', 'event-hub', 'differ'] }
+  {
+    name: 'engine',
+    dependencies: ['settings', 'counts', 'request-budget', 'locks', 'files', 'commands', 'event-hub', 'differ']
+  }
 )

@@ -14,7 +14,7 @@ declare module 'fastify' {
 
 export default fp<{ config: Config }>(
   async (app, { config: { watcher: settings } }) => {
-    const { locks, files, bases, history, events, degradations } = app
+    const { locks, files, bases, history, events, degradations, commands } = app
     if (!settings.enabled) {
       app.decorate('watcher', undefined)
       return
@@ -28,6 +28,8 @@ export default fp<{ config: Config }>(
       debounceMs: settings.debounce_ms,
       rescanMs: settings.rescan_seconds * 1000,
       bulkFiles: settings.bulk_files,
+      onTouch: (path) => commands.touch(path),
+      onSame: (path) => commands.untouch(path),
       onShortage: (shortage) => degradations.set('watcher', shortage && explainShortage(shortage)),
       onError: (error) => app.log.error({ err: error }, 'a file that may have changed could not be examined')
     })
@@ -39,5 +41,5 @@ export default fp<{ config: Config }>(
     app.decorate('watcher', watcher)
     app.addHook('onClose', () => watcher.close())
   },
-  { name: 'watcher', dependencies: ['settings', 'degradations', 'files', 'event-hub', 'locks'] }
+  { name: 'watcher', dependencies: ['settings', 'degradations', 'files', 'event-hub', 'locks', 'commands'] }
 )

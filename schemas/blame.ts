@@ -1,5 +1,5 @@
 // async_blame: who made each line of a file.
-import { AgentId, ForgottenBefore, Hash, HashOf, Path, StatusOk, Timestamp } from './common.ts'
+import { AgentId, commandFacts, ForgottenBefore, Hash, HashOf, Path, StatusOk, Timestamp } from './common.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
 const line = (description: string) => Type.Integer({ minimum: 1, description })
@@ -22,6 +22,7 @@ export const BlameRange = Type.Object(
     }),
     operation: Type.Optional(Type.String({ description: 'The operation that made them.' })),
     change_set: Type.Optional(Type.String({ description: 'The task or the transaction to which the change belongs.' })),
+    ...commandFacts,
     hash: Type.Optional(HashOf('The version that brought them.')),
     at: Type.Optional(Timestamp),
     commit: Type.Optional(Type.String({ description: "Git's commit of lines that were there before." })),

@@ -165,13 +165,35 @@ export const treeRole = {
   })
 }
 
+/** Of a change that a shell command made. */
+export const commandFacts = {
+  command: Type.Optional(
+    Type.String({
+      description: 'The shell command that made it: at most 500 characters, what looks like a secret as "***".'
+    })
+  ),
+  attribution: Type.Optional(
+    Type.String({
+      enum: ['certain', 'one_of'],
+      description: 'Of a shell command. one_of: one of `agents` made it, and it is not known which.'
+    })
+  ),
+  agents: Type.Optional(
+    Type.Array(Type.String(), {
+      description: 'Who may have made it; "external" for somebody outside the server. agent_id is the first.'
+    })
+  )
+}
+export type CommandFacts = Static<ReturnType<typeof Type.Object<typeof commandFacts>>>
+
 export const Modification = Type.Object(
   {
     agent_id: Type.String({ description: 'Who made the change, or "external" for a change made outside the server.' }),
     operation: Type.String({
       description: 'The operation that made it; "external" for a change made outside the server.'
     }),
-    at: Timestamp
+    at: Timestamp,
+    ...commandFacts
   },
   { title: 'Modification', description: 'One change since the base, as far as known.' }
 )

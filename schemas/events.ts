@@ -1,5 +1,5 @@
 // The events of a tree for its followers: changes of files, and what happens at their locks. Paths, hashes and names only, never content.
-import { agentText, ExpectedVersion, Hash, HashOrNull, pathText, Timestamp } from './common.ts'
+import { agentText, commandFacts, ExpectedVersion, Hash, HashOrNull, pathText, Timestamp } from './common.ts'
 import { inputObject, Type, type Static, type TProperties } from './typebox.ts'
 
 /** In the order of the documentation. */
@@ -42,6 +42,7 @@ export const FileChanged = event('FileChangedEvent', 'file_changed', 'A file has
     HashOrNull('Of the version before; null if there was no file, absent if that is not known.')
   ),
   change_set: Type.Optional(Type.String({ description: 'The task or the transaction to which it belongs.' })),
+  ...commandFacts,
   renamed_from: Type.Optional(Type.String({ description: 'Its path until then.' }))
 })
 

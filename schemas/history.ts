@@ -4,6 +4,7 @@ import {
   BytesWritten,
   changeCall,
   Changed,
+  commandFacts,
   changeSetText,
   CreateDirs,
   DiffFormat,
@@ -31,7 +32,8 @@ export const HistoryInput = inputObject({
     Type.String({
       minLength: 1,
       maxLength: 200,
-      description: 'Only versions that this agent has made; "external" for those made outside the server.'
+      description:
+        'Only versions that this agent has made, or may have made; "external" for those made outside the server.'
     })
   ),
   limit: Type.Integer({
@@ -64,6 +66,7 @@ export const HistoryVersion = Type.Object(
       description: 'The operation that made it; "external" and null as for agent_id.'
     }),
     change_set: Type.Optional(Type.String({ description: 'The task or the transaction that it belongs to.' })),
+    ...commandFacts,
     at: Timestamp,
     kept: Type.Boolean({ description: 'True if its bytes are kept: async_diff and async_restore can use it.' }),
     lines: Type.Optional(

@@ -5,6 +5,7 @@ import activity from '../plugins/activity.ts'
 import authority from '../plugins/authority.ts'
 import board from '../plugins/board.ts'
 import body from '../plugins/body.ts'
+import commands from '../plugins/commands.ts'
 import counts from '../plugins/counts.ts'
 import degradations from '../plugins/degradations.ts'
 import differ from '../plugins/differ.ts'
@@ -105,6 +106,7 @@ export async function createApp({
   await app.register(eventHub, options)
   await app.register(locks, options)
   await app.register(differ, options)
+  await app.register(commands)
   await app.register(watcher, options)
   await app.register(operations, options)
   // The part of the engine that survives a restart.

@@ -5,6 +5,7 @@ import type { Static } from '../../schemas/typebox.ts'
 import type { OperationContext } from '../engine/call/context.ts'
 import { diffLines } from '../engine/diff/hunks.ts'
 import { splitLines, splitMark } from '../engine/diff/lines.ts'
+import { commandOf } from '../engine/versions/modification.ts'
 import { decodeText } from '../engine/files/text.ts'
 import { blameWithGit, type GitLine } from '../support/project/git-blame.ts'
 import { timestamp } from '../support/timestamp.ts'
@@ -120,6 +121,7 @@ function describe(owner: Owner, commit: GitLine | undefined): Blamed {
     agent_id: agentId,
     operation,
     ...(changeSet !== undefined && { change_set: changeSet }),
+    ...commandOf(owner.version),
     hash: hash as string,
     at: timestamp(at)
   }

@@ -2,6 +2,8 @@
 import { contract } from '../../schemas/contract.ts'
 import type { HistoryInput, HistoryOutput, HistoryVersion } from '../../schemas/history.ts'
 import type { Static } from '../../schemas/typebox.ts'
+import { mayBeMadeBy } from '../engine/versions/history.ts'
+import { commandOf } from '../engine/versions/modification.ts'
 import type { Version } from '../engine/versions/version.ts'
 import { decodeIfText } from '../engine/files/text.ts'
 import type { OperationContext } from '../engine/call/context.ts'
@@ -42,10 +44,10 @@ async function show(input: HistoryInput, context: OperationContext): Promise<Sta
   const paths = [...new Set(named)]
   const found = await newest(paths, context, {
     limit: limit + 1,
-    isWanted: ({ seq, agentId, isFirstSight, changeSet }) =>
-      seq < before &&
-      (by_agent === undefined || (agentId === by_agent && !isFirstSight)) &&
-      (change_set === undefined || changeSet === change_set)
+    isWanted: (version) =>
+      version.seq < before &&
+      (by_agent === undefined || (mayBeMadeBy(version, by_agent) && !version.isFirstSight)) &&
+      (change_set === undefined || version.changeSet === change_set)
   })
   const shown = found.slice(0, limit)
   const versions: HistoryVersion[] = []
@@ -107,6 +109,7 @@ async function describe(
     agent_id: isFirstSight ? null : agentId,
     operation: isFirstSight ? null : operation,
     ...(changeSet !== undefined && { change_set: changeSet }),
+    ...(!isFirstSight && commandOf(version)),
     at: timestamp(at),
     kept: hash !== null && context.bases.has(hash),
     ...(lines !== undefined && { lines }),

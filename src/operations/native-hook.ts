@@ -7,6 +7,7 @@ import type { OperationContext } from '../engine/call/context.ts'
 import { collectNotices, readAgainHint } from '../engine/notices/notices.ts'
 import { messageOf } from '../support/error-message.ts'
 import { timestamp } from '../support/timestamp.ts'
+import { beginCommand, endCommand, endCommandsOf, endForeground, endTask } from './commands/bracket.ts'
 import { defineOperation } from './definition/define.ts'
 import { textOf } from './native/fields.ts'
 import { harnesses } from './native/harnesses.ts'
@@ -80,14 +81,19 @@ async function carryOut(
       return { context: join(unseen, await newsFor(agentId, context, isHeard)) }
     }
     case 'before_command':
+      await beginCommand(context, { agentId, callId, ...event })
       return {}
     case 'after_command':
+      await endCommand(context, { agentId, callId, ...event })
+      return { context: await newsFor(agentId, context, isHeard) }
     case 'task_end':
+      await endTask(context, agentId, event.task)
       return { context: await newsFor(agentId, context, isHeard) }
     case 'after_read':
       await recordShown(context, agentId, event.shown)
       return { context: await newsFor(agentId, context, isHeard) }
     case 'prompt':
+      if (event.isNewTurn === true) await endForeground(context, agentId)
       return { context: await newsFor(agentId, context, isHeard) }
     case 'end':
       await endAgents(context, (one) => one === agentId || (event.withSubagents && one.startsWith(`${agentId}/`)))
@@ -104,11 +110,9 @@ function pathOf(event: NativeCall['event']): string | undefined {
 }
 
 /** Ends what the agents of a session hold or wait for. */
-async function endAgents(
-  { nativeTurns, locks, tickets, lostLeases }: OperationContext,
-  isMeant: (agentId: string) => boolean
-): Promise<void> {
-  await nativeTurns.end(isMeant)
+async function endAgents(context: OperationContext, isMeant: (agentId: string) => boolean): Promise<void> {
+  const { nativeTurns, locks, tickets, lostLeases } = context
+  await Promise.all([nativeTurns.end(isMeant), endCommandsOf(context, isMeant)])
   const holders = new Set([...locks.leases.all()].map((lease) => lease.agentId).filter(isMeant))
   for (const holder of holders) {
     tickets.leave(holder)

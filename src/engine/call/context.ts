@@ -13,6 +13,7 @@ import type { Config } from '../../../schemas/config.ts'
 import type { ActivityLog } from '../activity/activity.ts'
 import type { Counts } from '../activity/counts.ts'
 import type { Events } from '../events/event-hub.ts'
+import type { Commands } from '../commands/commands.ts'
 import type { NativeTurns } from '../leases/native-turns.ts'
 import type { Report } from '../../support/progress.ts'
 import type { LostLeases } from '../leases/lost-leases.ts'
@@ -72,6 +73,7 @@ export interface Engine {
   readonly reads: ReadTracker
   readonly receipts: Receipts
   readonly nativeTurns: NativeTurns
+  readonly commands: Commands
   readonly tree: TreeFacts
   readonly budget: ByteBudget
   readonly counts: Counts

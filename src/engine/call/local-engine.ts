@@ -48,7 +48,7 @@ export function createLocalEngine({
   progressMs,
   releaseOnDisconnect
 }: LocalEngineOptions): LocalEngine {
-  const { locks, tickets, commits, history, events, activity, nativeTurns, log } = parts
+  const { locks, tickets, commits, commands, history, events, activity, nativeTurns, log } = parts
   const contextOf = createContexts(parts)
   const running = createRunningCalls()
   let isStopping = false
@@ -100,6 +100,7 @@ export function createLocalEngine({
       locks.close()
       await nativeTurns.end()
       await running.ended(limitMs)
+      commands.close()
       commits.close()
     }
   }

@@ -2,6 +2,7 @@
 import { inSlices } from '../../support/slices.ts'
 import { timestamp } from '../../support/timestamp.ts'
 import type { History, VersionChange } from '../versions/history.ts'
+import { commandOf } from '../versions/modification.ts'
 import type { Publish } from './event-hub.ts'
 import { loggedId, type FileEvent, type Recalled } from './tree-event.ts'
 
@@ -39,15 +40,8 @@ export async function recallChanges(history: History, after: number, limit: numb
   }
 }
 
-function toFileChanged({
-  path,
-  agentId,
-  operation,
-  hash,
-  previousHash,
-  renamedFrom,
-  changeSet
-}: VersionChange): Omit<FileEvent, 'id' | 'at'> {
+function toFileChanged(change: VersionChange): Omit<FileEvent, 'id' | 'at'> {
+  const { path, agentId, operation, hash, previousHash, renamedFrom, changeSet } = change
   return {
     type: 'file_changed',
     path,
@@ -56,6 +50,7 @@ function toFileChanged({
     hash,
     ...(previousHash !== undefined && { previous_hash: previousHash }),
     ...(changeSet !== undefined && { change_set: changeSet }),
+    ...commandOf(change),
     ...(renamedFrom !== undefined && { renamed_from: renamedFrom })
   }
 }

@@ -1,5 +1,6 @@
 // What an answer tells an agent unasked: leases that it has lost, files that others have changed since it read them.
 import type { Notice } from '../../../schemas/notices.ts'
+import { external } from '../versions/history.ts'
 import type { Version } from '../versions/version.ts'
 import { quoteName } from '../locks/quote.ts'
 import { toModification } from '../versions/modification.ts'
@@ -9,6 +10,7 @@ import { findUnseenChanges, type UnseenChanges } from '../seen/unseen-changes.ts
 import { shownPath } from './shown-path.ts'
 import type { AgentView } from '../seen/agent-view.ts'
 import { lastWhole } from '../seen/seen-versions.ts'
+import { shortened } from '../../support/cut-text.ts'
 import { timestamp } from '../../support/timestamp.ts'
 
 interface Notices {
@@ -92,9 +94,9 @@ function describeChange(
   { files }: OperationContext
 ): Notice {
   const who = describeAuthors(versions, agentId)
-  const isBehind = versions.every((version) => version.agentId === agentId)
+  const isBehind = versions.every((version) => version.agentId === agentId && version.agents === undefined)
   const knownHash = lastWhole(seen)
-  const name = quoteName(given)
+  const name = quoteName(given) + describeCommand(versions)
   const target = last.hash === null ? last.renamedTo : undefined
   const renamedTo = target && shownPath(target, files)
   const where = lines === undefined || lines.length === 0 ? '' : `: ${describeLines(lines)}`
@@ -146,15 +148,26 @@ const behind = 'another program, such as a formatter,'
  */
 export function describeAuthors(versions: readonly Version[], reader: string): string {
   const names = new Set(
-    versions.map(({ agentId }) => {
-      if (agentId === reader) return behind
-      return agentId === 'external' ? 'someone outside the server' : quoteName(agentId)
+    versions.map(({ agentId, agents }) => {
+      if (agents !== undefined) return `either ${agents.map((agent) => nameOf(agent, reader)).join(' or ')}`
+      return agentId === reader ? behind : nameOf(agentId, reader)
     })
   )
   const [first = 'someone', ...others] = names
   const all =
     others.length === 0 ? first : `${first} and ${others.length === 1 ? others[0] : `${others.length} others`}`
-  return all.startsWith('someone') || all.startsWith(behind) ? all.charAt(0).toUpperCase() + all.slice(1) : all
+  return /^(?:someone|either) /.test(all) || all.startsWith(behind) ? all.charAt(0).toUpperCase() + all.slice(1) : all
+}
+
+function nameOf(agentId: string, reader: string): string {
+  if (agentId === reader) return 'you'
+  return agentId === external.agentId ? 'someone outside the server' : quoteName(agentId)
+}
+
+/** The shell command that has made them all; empty if there is none. */
+function describeCommand(versions: readonly Version[]): string {
+  const [command, ...others] = new Set(versions.map((version) => version.command))
+  return command === undefined || others.length > 0 ? '' : ` by the command ${JSON.stringify(shortened(command, 120))}`
 }
 
 export function describeLines(ranges: readonly LineRange[]): string {

@@ -1,5 +1,5 @@
 // What each agent has seen of each file: the one account that its notices, not_modified and the replacing of a file go by.
-import { isMadeBy, isWrittenBy, type History, type VersionChange } from '../versions/history.ts'
+import { byCommand, isMadeBy, isWrittenBy, type History, type VersionChange } from '../versions/history.ts'
 import type { Version } from '../versions/version.ts'
 import type { AgentView } from './agent-view.ts'
 import type { LineRange } from './line-ranges.ts'
@@ -40,8 +40,9 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
   const byPath = new Map<string, Set<AgentView>>()
   const unreported = createUnreportedViews()
   const listeners = new Set<(view: AgentView) => void>()
-  history.onEntry(({ isBulk, steps }) => {
+  history.onEntry(({ operation, isBulk, steps }) => {
     for (const step of steps) note(step, isBulk)
+    if (operation === byCommand) for (const step of steps) if (step.renamedFrom !== undefined) follow(step)
   })
   history.onTrack(noteNewHistory)
 
@@ -55,6 +56,10 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
         touch(view)
       }
     }
+  }
+
+  function follow({ path, renamedFrom, agentId, agents }: VersionChange): void {
+    if (renamedFrom !== undefined) move(renamedFrom, path, path, agents === undefined ? agentId : undefined)
   }
 
   /** A file whose history was dropped begins a new one: an agent that knows another version than the current one gets a notice. */
@@ -120,6 +125,23 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
     if (others === undefined) byPath.set(path, new Set([view]))
     else others.add(view)
     return view
+  }
+
+  /** A file has a new name: the agents that knew the file know it by that. @param agentId the agent that renamed it */
+  function move(source: string, target: string, given: string, agentId: string | undefined): void {
+    const version = history.last(target)
+    for (const view of byPath.get(source) ?? []) {
+      // An agent that has read the file which is replaced is to be told of that name, too.
+      const hasRead = view.agentId !== agentId && views?.get(view.agentId, target) !== undefined
+      if (version !== undefined && !hasRead) {
+        const { seen, steps } = view
+        const moved = Object.assign(viewOf(view.agentId, { path: target, given }), { seen, steps })
+        learn(moved, version)
+        touch(moved)
+      }
+      // The views of other agents stay until those learn that the old name is gone.
+      if (view.agentId === agentId) views?.remove(view)
+    }
   }
 
   function sizeOfView(view: AgentView): number {
@@ -199,22 +221,7 @@ export function createReadTracker(history: History, { maxViews, maxBytes }: Trac
       const view = find(agentId, path)
       if (view !== undefined) views?.remove(view)
     },
-    /** A file has a new name: the agents that knew the file know it by that. @param agentId the agent that renamed it */
-    move(source: string, target: string, given: string, agentId: string | undefined): void {
-      const version = history.last(target)
-      for (const view of byPath.get(source) ?? []) {
-        // An agent that has read the file which is replaced is to be told of that name, too.
-        const hasRead = view.agentId !== agentId && views?.get(view.agentId, target) !== undefined
-        if (version !== undefined && !hasRead) {
-          const { seen, steps } = view
-          const moved = Object.assign(viewOf(view.agentId, { path: target, given }), { seen, steps })
-          learn(moved, version)
-          touch(moved)
-        }
-        // The views of other agents stay until those learn that the old name is gone.
-        if (view.agentId === agentId) views?.remove(view)
-      }
-    },
+    move,
     /** Changes that agents do not know of yet. */
     unreported,
     /** The agent is told that the file was changed up to this version. */

@@ -18,6 +18,12 @@ export interface SeenParts extends HunkParts {
   readonly signal: AbortSignal
 }
 
+interface FindOptions {
+  readonly hunksOf?: HunkFinder
+  /** True to ask what it may replace: what its own commands made is its own, though it has not been shown that. */
+  readonly ownsCommands?: boolean
+}
+
 /**
  * Undefined if the agent was shown nothing of the file, as far as is remembered. What cannot be carried, since a version in between is
  * not kept, counts as not seen.
@@ -28,11 +34,12 @@ export async function findSeenLines(
   agentId: string,
   path: string,
   hash: string,
-  hunksOf: HunkFinder = createHunkFinder(parts, parts.signal)
+  { hunksOf = createHunkFinder(parts, parts.signal), ownsCommands = false }: FindOptions = {}
 ): Promise<SeenVersion['spans'] | undefined> {
   const view = parts.reads.seen(agentId, path)
   if (view === undefined) return undefined
   const { seen } = view
+  const reader = { agentId, steps: view.steps, ownsCommands }
   if (seen.some((version) => version.hash === hash && version.spans === 'all')) return 'all'
   const versions = parts.history.versions(path).slice()
   const carried: Spans[] = []
@@ -40,7 +47,7 @@ export async function findSeenLines(
   const whole = seen.findLast(({ spans }) => spans === 'all')
   const others = seen.filter(({ spans }) => spans !== 'all')
   for (const version of whole === undefined ? others : [whole, ...others]) {
-    const spans = await carry(version.spans, stepsBetween(version.hash, hash, versions, view), hunksOf)
+    const spans = await carry(version.spans, stepsBetween(version.hash, hash, versions, reader), hunksOf)
     if (spans === 'all') return 'all'
     carried.push(spans)
   }
@@ -48,14 +55,14 @@ export async function findSeenLines(
   return all.length === 0 && seen.every(isOnlyNamed) ? undefined : all
 }
 
-/** Whether the agent has seen all of this version. */
+/** Whether the agent has seen all of this version, or has made what it has not seen. */
 export async function hasSeenAll(
   parts: SeenParts,
   agentId: string,
   path: string,
   { hash, bytes }: { readonly hash: string; readonly bytes: Buffer }
 ): Promise<boolean> {
-  const seen = await findSeenLines(parts, agentId, path, hash)
+  const seen = await findSeenLines(parts, agentId, path, hash, { ownsCommands: true })
   if (seen === undefined || seen === 'all') return seen === 'all'
   const text = decodeIfText(bytes, parts.config.crud.default_encoding, path)
   return text !== undefined && hasAll(seen, countLines(splitMark(text).body))

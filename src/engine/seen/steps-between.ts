@@ -1,5 +1,5 @@
 // What has become of a version until another one, as one agent knows it.
-import { isMadeBy, isWrittenBy } from '../versions/history.ts'
+import { isCommandOf, isMadeBy, isWrittenBy } from '../versions/history.ts'
 import type { Version } from '../versions/version.ts'
 import type { AgentView } from './agent-view.ts'
 import type { Knowledge } from './spans.ts'
@@ -14,6 +14,11 @@ export interface Step {
   readonly versions: Version[]
 }
 
+interface Reader extends Pick<AgentView, 'agentId' | 'steps'> {
+  /** True if what its shell commands made counts as what it wrote, though it has not been shown that. */
+  readonly ownsCommands?: boolean
+}
+
 /**
  * @param versions of the path, oldest first; a version that is not among them any more was there before them
  * @param learned changes up to this version are no news
@@ -22,7 +27,7 @@ export function stepsBetween(
   from: string,
   to: string | null,
   versions: readonly Version[],
-  { agentId, steps: shown }: Pick<AgentView, 'agentId' | 'steps'>,
+  { agentId, steps: shown, ownsCommands = false }: Reader,
   learned: Pick<Version, 'seq' | 'hash'> = { seq: Infinity, hash: null }
 ): readonly Step[] {
   if (from === to) return []
@@ -31,6 +36,7 @@ export function stepsBetween(
   // The one that is asked for is older, or was never listed.
   if (until.length === 0 || (at === -1 && versions.some(({ hash }) => hash === from)))
     return [{ from, to, knowledge: 'unseen', isNews: false, versions: [] }]
+  const isOwn = (version: Version) => isWrittenBy(version, agentId) || (ownsCommands && isCommandOf(version, agentId))
   const steps: Step[] = []
   let before: string | null = from
   if (at === -1 && learned.hash !== null && until.every(({ seq }) => seq > learned.seq)) {
@@ -42,7 +48,7 @@ export function stepsBetween(
     const isShown = jump > at
     at = isShown ? jump : at + 1
     const version = until[at]!
-    const knowledge = isShown ? 'shown' : isWrittenBy(version, agentId) ? 'written' : 'unseen'
+    const knowledge = isShown ? 'shown' : isOwn(version) ? 'written' : 'unseen'
     const isNews = knowledge === 'unseen' && version.seq > learned.seq && !isMadeBy(version, agentId)
     const last = steps.at(-1)
     if (last?.knowledge === knowledge && last.isNews === isNews) {

@@ -40,7 +40,7 @@ export async function findUnseenChanges(
   }
   if (!changed.some(({ authors }) => authors.size > 0)) return undefined
   // What the agent has seen of the current version is no news.
-  const now = last.hash === null ? undefined : await findSeenLines(parts, agentId, path, last.hash, hunksOf)
+  const now = last.hash === null ? undefined : await findSeenLines(parts, agentId, path, last.hash, { hunksOf })
   const news = changed.flatMap(({ changed: lines, authors }) => {
     const unseen = lines && (now === 'all' ? [] : withoutSeen(lines, now ?? []))
     return authors.size === 0 || unseen?.length === 0 ? [] : [{ lines: unseen, authors }]

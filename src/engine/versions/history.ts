@@ -15,6 +15,8 @@ export interface MadeStep {
   readonly restores?: number | undefined
   /** What the change has removed or replaced, if that was no version. */
   readonly over?: Entry | undefined
+  /** True if a file was there before of which no version is known. */
+  readonly wasThere?: boolean
 }
 
 /** What is at a path. */
@@ -50,6 +52,19 @@ export interface FileHistory {
   readonly forgottenAt?: number | undefined
 }
 
+/** Takes changes that were seen on the disk, before they are logged as those of another program. */
+export interface Claims {
+  /**
+   * Asked of what is at a path, if it is not what was known to be there, or has another mode.
+   * @returns `held`: to be logged later; the author; or undefined if another program has made it
+   */
+  judge(path: string, there: Now): 'held' | Author | undefined
+  /** What is known to be at the path is there. */
+  settle(path: string): void
+  /** A change of the path follows: what is held of it is to be logged now. */
+  release(path: string): void
+}
+
 export type History = ReturnType<typeof createHistory>
 
 export const external: Author = { agentId: 'external', operation: 'external' }
@@ -58,9 +73,22 @@ export const external: Author = { agentId: 'external', operation: 'external' }
 export const nativeEdit = 'native_edit'
 export const probableEdit = 'native_edit_probable'
 
+/** The operation of versions that a shell command of an agent made. */
+export const byCommand = 'command'
+
 /** False for a version that is only probably the agent's: another one may have made it. */
-export function isMadeBy({ agentId, operation }: Author, agent: string): boolean {
-  return agentId === agent && operation !== probableEdit
+export function isMadeBy({ agentId, operation, agents }: Author, agent: string): boolean {
+  return agentId === agent && operation !== probableEdit && agents === undefined
+}
+
+/** True for any agent that has made the version, or is one of those of which one has. */
+export function mayBeMadeBy({ agentId, agents }: Author, agent: string): boolean {
+  return agentId === agent || agents?.includes(agent) === true
+}
+
+/** True if the agent has made the version, and need not have sent its content. */
+export function isCommandOf(version: Author, agent: string): boolean {
+  return version.operation === byCommand && isMadeBy(version, agent)
 }
 
 /** Operations that bring back what was there before. */
@@ -68,7 +96,10 @@ const restoring: readonly string[] = ['async_restore', 'async_undo']
 
 /** True if the agent has made the version and its content: it knows what it has put there. */
 export function isWrittenBy(version: Author & { readonly renamedFrom?: string | undefined }, agent: string): boolean {
-  return isMadeBy(version, agent) && version.renamedFrom === undefined && !restoring.includes(version.operation)
+  const { renamedFrom, operation } = version
+  return (
+    isMadeBy(version, agent) && renamedFrom === undefined && operation !== byCommand && !restoring.includes(operation)
+  )
 }
 
 export function createHistory(bounds: HistoryBounds) {
@@ -76,6 +107,7 @@ export function createHistory(bounds: HistoryBounds) {
   const files = rememberVersions(bounds)
   const listeners = new Set<(entry: LogEntry) => void>()
   const shareName = createSharedStrings()
+  let claims: Claims | undefined
   let seq = 0
   /** Of the newest version; numbers that no version has may follow it. */
   let newest = 0
@@ -122,6 +154,7 @@ export function createHistory(bounds: HistoryBounds) {
 
   /** Adds a change to the log. */
   function append(author: Author, steps: readonly MadeStep[]): void {
+    for (const { path } of steps) claims?.release(path)
     const number = steps.length > 1 ? seq + 1 : undefined
     const made = steps.map((step) => add(step, author, number))
     tell(
@@ -133,19 +166,34 @@ export function createHistory(bounds: HistoryBounds) {
 
   /** Notes what is at a path: if it is not what was known to be there, another program has made it. */
   function observe(path: string, there: Now, isBulk = false): void {
+    if (claims !== undefined) {
+      const claim = differs(path, there) ? claims.judge(path, there) : claims.settle(path)
+      if (claim === 'held') return
+      if (claim !== undefined) return append(claim, [{ path, now: there, wasThere: true }])
+    }
     const change = add({ path, now: there }, undefined, undefined)
     if (change !== undefined) tell([change], external, isBulk)
+  }
+
+  function differs(path: string, there: Now): boolean {
+    const known = files.peek(path)
+    if (known === undefined) return there.kind === 'file'
+    const hasOtherMode = there.kind === 'file' && known.mode !== undefined && there.identity.mode !== known.mode
+    return hasOtherMode || isNews({ path, now: there }, known.versions.at(-1), undefined)
   }
 
   /** What else is known of a version that comes to a path. */
   function factsOfArrival(
     tracked: TrackedFile,
     author: Author | undefined,
-    { renamedFrom, restores, over }: MadeStep
+    { renamedFrom, restores, over, wasThere, now: there }: MadeStep
   ): Pick<Version, 'renamedFrom' | 'restores' | 'was' | 'isCreated'> {
     const last = tracked.versions.at(-1)
-    const isCreated = over === undefined && (last === undefined ? author !== undefined : !isSomethingThere(last))
-    const isReplaced = !isCreated && (renamedFrom !== undefined || restores !== undefined)
+    const isFirst = last === undefined && author !== undefined && wasThere !== true
+    const isCreated = over === undefined && (last === undefined ? isFirst : !isSomethingThere(last))
+    const mode = there.kind === 'file' ? there.identity.mode : undefined
+    const hasOtherMode = author?.operation === byCommand && tracked.mode !== undefined && mode !== tracked.mode
+    const isReplaced = !isCreated && (renamedFrom !== undefined || restores !== undefined || hasOtherMode)
     const was = isReplaced ? wasBefore(tracked, over) : undefined
     return {
       ...(renamedFrom !== undefined && { renamedFrom }),
@@ -163,6 +211,12 @@ export function createHistory(bounds: HistoryBounds) {
   return {
     append,
     observe,
+    /** From now on these are asked of each change that is seen on the disk. */
+    follow(next: Claims): void {
+      claims = next
+    },
+    /** Logs what is held of a path. */
+    release: (path: string): void => claims?.release(path),
     /** Milliseconds since the epoch; versions made before it are not all known. Undefined if none has been dropped. */
     get forgottenAt(): number | undefined {
       return files.forgottenAt

@@ -1,7 +1,7 @@
 // Who has changed a file, as answers describe it.
-import type { Modification } from '../../../schemas/common.ts'
+import type { CommandFacts, Modification } from '../../../schemas/common.ts'
 import { timestamp } from '../../support/timestamp.ts'
-import type { Version } from './version.ts'
+import type { Author, Version } from './version.ts'
 
 export interface Modifications {
   readonly modified_by: Modification[]
@@ -11,8 +11,16 @@ export interface Modifications {
 /** In one answer: a hundred of them would cost more than many a file. */
 const maxModifications = 10
 
-export function toModification({ agentId, operation, at }: Version): Modification {
-  return { agent_id: agentId, operation, at: timestamp(at) }
+export function toModification(version: Version): Modification {
+  const { agentId, operation, at } = version
+  return { agent_id: agentId, operation, at: timestamp(at), ...commandOf(version) }
+}
+
+/** What answers say of a change that a shell command made. */
+export function commandOf({ command, agents }: Author): CommandFacts {
+  if (command === undefined) return {}
+  if (agents === undefined) return { command, attribution: 'certain' }
+  return { command, attribution: 'one_of', agents: [...agents] }
 }
 
 /** @param versions oldest first */

@@ -7,6 +7,10 @@ export interface Author {
   readonly operation: string
   /** The changes to which it belongs: those of a transaction, or of a task that the agent has named. */
   readonly changeSet?: string
+  /** Of a change by a shell command: its text, shortened, without secrets. */
+  readonly command?: string
+  /** Set if it is not known which of these made it, `agentId` first. */
+  readonly agents?: readonly string[]
 }
 
 /** What a removed or replaced file was besides its bytes. */
@@ -42,7 +46,7 @@ export interface Version extends Author {
   readonly renamedTo?: string
   /** `seq` of the version with which the file had ended that is there again. */
   readonly restores?: number
-  /** What the version removed or replaced, if it was another file. */
+  /** What the version removed or replaced, if it was another file or had another mode. */
   readonly was?: Was
   /** True if it is known that no file was there before. */
   readonly isCreated?: true
@@ -59,8 +63,9 @@ export function compact(version: Version): Version {
 export const fileBytes = 900
 const versionBytes = 320
 
-export function sizeOfVersion({ renamedFrom = '', renamedTo = '', was, changeSet = '', link = '' }: Version): number {
-  const texts = [renamedFrom, renamedTo, changeSet, link, was?.link ?? '']
+export function sizeOfVersion(version: Version): number {
+  const { renamedFrom = '', renamedTo = '', was, changeSet = '', link = '', command = '', agents = [] } = version
+  const texts = [renamedFrom, renamedTo, changeSet, link, was?.link ?? '', command, ...agents]
   return texts.reduce((sum, { length }) => sum + length, versionBytes)
 }
 

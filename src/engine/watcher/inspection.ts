@@ -14,6 +14,8 @@ interface InspectionOptions {
   /** The paths of known changes that are still to be examined. */
   readonly pending: () => Iterable<string>
   readonly onBusy: (path: string) => void
+  /** A look has found no change. */
+  readonly onSame: (path: string) => void
   /** There is nothing more to look at. */
   readonly onDone: () => void
   readonly onError: (error: unknown) => void
@@ -25,7 +27,7 @@ export type Inspection = ReturnType<typeof createInspection>
 const maxSample = 400
 
 export function createInspection(options: InspectionOptions) {
-  const { parts, bursts, beforeLook, isCutOff, pending, onBusy, onDone, onError } = options
+  const { parts, bursts, beforeLook, isCutOff, pending, onBusy, onSame, onDone, onError } = options
   const looks = new Set<string>()
   const suspects = new Set<string>()
   let working: Promise<void> | undefined
@@ -49,6 +51,7 @@ export function createInspection(options: InspectionOptions) {
       looks.delete(path)
       const look = lookAtOne(path)
       if (look === 'different') changed += 1
+      if (look === 'same') onSame(path)
       if (look === 'different' || look === 'unknown') suspects.add(path)
       if (slices.isOver()) await slices.next()
     }

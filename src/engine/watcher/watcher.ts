@@ -16,6 +16,10 @@ export interface WatcherOptions extends ExamineParts {
   readonly rescanMs: number
   /** More changes than this within a second are reported as one. */
   readonly bulkFiles: number
+  /** The system has noticed something at a tracked file. */
+  readonly onTouch: (path: string) => void
+  /** A look at a tracked file has found no change. */
+  readonly onSame: (path: string) => void
   /** Called when folders cannot be watched, and when they can again. */
   readonly onShortage: (shortage: WatchShortage | undefined) => void
   /** Called on an unexpected failure. */
@@ -42,7 +46,7 @@ const degradedRescanMs = 5000
 
 /** Watches nothing until the first file is tracked. */
 export function createWatcher(options: WatcherOptions) {
-  const { roots, debounceMs, rescanMs, bulkFiles, history, onShortage, onError } = options
+  const { roots, debounceMs, rescanMs, bulkFiles, history, onTouch, onSame, onShortage, onError } = options
   const bulkListeners = new Set<(change: BulkChange) => void>()
   /** As last passed to `onShortage`. */
   let shortage: WatchShortage | undefined
@@ -55,7 +59,10 @@ export function createWatcher(options: WatcherOptions) {
   })
   const folders = createFolders({
     roots,
-    onFile: (path) => gather.add(path),
+    onFile(path) {
+      onTouch(path)
+      gather.add(path)
+    },
     onFolder: (path) => gather.add(path),
     onAsleep: (path) => gather.add(path, Math.max(sleepMs, debounceMs)),
     onFlood: () => rounds.soon()
@@ -75,6 +82,7 @@ export function createWatcher(options: WatcherOptions) {
     isCutOff: folders.isCutOff,
     pending: gather.paths,
     onBusy: (path) => gather.add(path, Math.max(retryMs, debounceMs)),
+    onSame,
     onDone: notifyShortage,
     onError
   })

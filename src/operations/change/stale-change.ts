@@ -42,7 +42,10 @@ export function findStale(
   // The version of a link is that of the file to which it leads.
   const owner = stat?.isSymbolicLink() === true ? context.files.resolve(path, 'target').path : canonicalPath
   const expectedHash = wholeHash(expected, { path, canonicalPath: owner, current: current.hash }, context)
-  return current.hash === expectedHash ? undefined : { path, canonicalPath, expectedHash, current }
+  if (current.hash === expectedHash) return undefined
+  // The answer says who has made the current version.
+  context.history.release(canonicalPath)
+  return { path, canonicalPath, expectedHash, current }
 }
 
 /** What to write instead, or that the change is refused; `notMerged` says why if a merge was tried. */

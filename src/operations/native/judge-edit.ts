@@ -7,7 +7,7 @@ import type { FileVersion } from '../../engine/files/read-file.ts'
 import { decodeIfText } from '../../engine/files/text.ts'
 import type { TargetFile, UnseenChange } from '../../engine/leases/native-turns.ts'
 import { describeAuthors, describeLines } from '../../engine/notices/notices.ts'
-import { isMadeBy, isWrittenBy } from '../../engine/versions/history.ts'
+import { isCommandOf, isMadeBy, isWrittenBy } from '../../engine/versions/history.ts'
 import type { LineRange } from '../../engine/seen/line-ranges.ts'
 import { findSeenLines } from '../../engine/seen/seen-lines.ts'
 import { lastWhole } from '../../engine/seen/seen-versions.ts'
@@ -35,9 +35,11 @@ export async function judgeEdit(
   current: FileVersion | undefined
 ): Promise<Judged> {
   const { path, given, patches } = file
+  // What a command has made of it so far is the version before this edit.
+  context.history.release(path)
   const known = context.reads.seen(edit.agentId, path)?.seen ?? []
   if (current === undefined) return judgeMissing(context, edit, file, known.length > 0)
-  const seen = await findSeenLines(context, edit.agentId, path, current.hash)
+  const seen = await findSeenLines(context, edit.agentId, path, current.hash, { ownsCommands: true })
   if (seen === undefined) return judgeUnread(context, edit, file, current)
   if (seen === 'all') return passes
   const text = decodeIfText(current.bytes, context.config.crud.default_encoding, path)
@@ -69,13 +71,21 @@ function judgeUnread(
   const { path, given, patches, content } = file
   const last = context.history.last(path)
   const isOthers = last !== undefined && !last.isFirstSight && last.operation !== 'external' && !isMadeBy(last, agentId)
-  const isReplaced = content !== undefined && harness.reportsReads && current.bytes.length > 0
+  const isReplaced =
+    content !== undefined && harness.reportsReads && current.bytes.length > 0 && !hasMadeAll(context, agentId, path)
   if (patches !== undefined || (!isOthers && !isReplaced)) return passes
   if (!harness.reportsReads) markRead(context, agentId, file, current.hash)
   const madeBy = isOthers ? `, and ${describeAuthors([last], agentId)} made it what it is` : ''
   return {
     refusal: `You have not read ${given}${madeBy}. ${tool} would replace it, so it was not run. Read the file first.`
   }
+}
+
+/** Its own command has created the file, and nobody else has changed it. */
+function hasMadeAll({ history }: OperationContext, agentId: string, path: string): boolean {
+  const versions = history.versions(path)
+  const own = versions.slice(versions.findLastIndex(({ isCreated }) => isCreated === true))
+  return own[0]?.isCreated === true && own.every((version) => isMadeBy(version, agentId))
 }
 
 interface Known {
@@ -91,7 +101,8 @@ interface Known {
 function followOwn(hash: string, versions: readonly Version[], agentId: string): Known {
   let at = versions.findLastIndex((version) => version.hash === hash)
   if (at === -1) return { known: hash, hash, since: versions }
-  for (let next = versions[at + 1]; next !== undefined && isWrittenBy(next, agentId); next = versions[at + 1]) at += 1
+  const isOwn = (version: Version) => isWrittenBy(version, agentId) || isCommandOf(version, agentId)
+  for (let next = versions[at + 1]; next !== undefined && isOwn(next); next = versions[at + 1]) at += 1
   return { known: hash, hash: versions[at]?.hash ?? hash, since: versions.slice(at + 1) }
 }
 

@@ -35,6 +35,7 @@ export function toChoice(input: UndoInput, { files }: OperationContext): Choice 
     )
   return ({ version, path, from: earlier }) =>
     !version.isFirstSight &&
+    (version.agents === undefined || named !== undefined) &&
     (isOutsideMeant || version.agentId !== external.agentId) &&
     (named === undefined || (version.hash !== null && named.has(keyOf(path, version.hash)))) &&
     (by_agent === undefined || version.agentId === by_agent) &&

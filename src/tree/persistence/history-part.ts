@@ -168,8 +168,9 @@ function isVersion(value: unknown): boolean {
     seq: 'number'
   })
   if (!isOne || !isFields(value) || !isWas(value['was'])) return false
-  const { changeSet, link, restores } = value
-  if (![changeSet, link].every((text) => ['string', 'undefined'].includes(typeof text))) return false
+  const { changeSet, link, restores, command, agents = [] } = value
+  if (!Array.isArray(agents) || !agents.every((agent) => typeof agent === 'string')) return false
+  if (![changeSet, link, command].every((text) => ['string', 'undefined'].includes(typeof text))) return false
   if (!['number', 'undefined'].includes(typeof restores)) return false
   return value['hash'] === null || typeof value['hash'] === 'string'
 }

@@ -1,0 +1,62 @@
+// A change that was found on the disk, and which of several are renames: the same file gone at one name and new at another.
+import type { FileIdentity } from '../files/identity.ts'
+import { isSameFile } from '../../support/same-file.ts'
+import type { History, MadeStep, Now } from '../versions/history.ts'
+import { isSomethingThere } from '../versions/version.ts'
+
+export interface FoundChange {
+  /** Canonical. */
+  readonly path: string
+  readonly now: Now
+  /** True if a file may have been there before of which no version is known. */
+  readonly wasThere?: boolean
+}
+
+interface Gone {
+  readonly path: string
+  readonly hash: string
+  readonly identity: FileIdentity | undefined
+}
+
+/** One step for each change; those of a rename are tied to each other. */
+export function toSteps(changes: readonly FoundChange[], history: Pick<History, 'last' | 'known'>): MadeStep[] {
+  const gone = changes.flatMap(({ path, now }): Gone[] => {
+    const known = now.kind === 'none' ? history.known(path) : undefined
+    return known === undefined ? [] : [{ path, ...known }]
+  })
+  const targets = new Map<string, string>()
+  const steps = changes.map((change): MadeStep => {
+    const { path, now } = change
+    if (now.kind !== 'file' || !mayArrive(change, history)) return change
+    const free = gone.filter((one) => !targets.has(one.path))
+    const mayBeCopy = change.wasThere !== true && isTelling(now)
+    const source = free.find((one) => isSameNode(one, now)) ?? free.find(({ hash }) => mayBeCopy && hash === now.hash)
+    if (source === undefined) return change
+    targets.set(source.path, path)
+    return { path, now, renamedFrom: source.path }
+  })
+  return steps
+    .map((step) => (targets.has(step.path) ? { ...step, renamedTo: targets.get(step.path)! } : step))
+    .sort((one, other) => Number(other.renamedTo !== undefined) - Number(one.renamedTo !== undefined))
+}
+
+/** A file of its own at a path: nothing was there, or another file. */
+function mayArrive({ path, now }: FoundChange, { last, known }: Pick<History, 'last' | 'known'>): boolean {
+  const before = last(path)
+  if (before === undefined || !isSomethingThere(before)) return true
+  const identity = known(path)?.identity
+  return now.kind === 'file' && identity !== undefined && !isSameFile(identity, now.identity)
+}
+
+type File = Extract<Now, { kind: 'file' }>
+
+/** Inode numbers are used again: times or bytes must agree, too. */
+function isSameNode({ hash, identity }: Gone, now: File): boolean {
+  if (identity === undefined || !isSameFile(identity, now.identity)) return false
+  return identity.mtimeNs === now.identity.mtimeNs || hash === now.hash
+}
+
+/** Any two empty files have the same bytes. */
+function isTelling({ identity }: File): boolean {
+  return identity.size > 0n
+}

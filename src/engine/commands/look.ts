@@ -1,0 +1,51 @@
+// Looks at files that were not in use, for a command.
+import type { ExamineParts } from '../watcher/examine.ts'
+import { nothing, type Now } from '../versions/history.ts'
+import { beginGlance } from '../versions/observed-version.ts'
+import { OperationError } from '../../errors.ts'
+import { readLink } from '../files/links.ts'
+
+/** Looked at before a command begins: its start must not wait. */
+const maxLooks = 20
+const maxLookBytes = 1_048_576n
+
+/** Takes files that a command names into use before it changes them. @returns those that are not there */
+export async function lookAt(paths: Iterable<string>, parts: ExamineParts): Promise<ReadonlySet<string>> {
+  const absent = new Set<string>()
+  let looks = 0
+  for (const path of paths) {
+    looks += 1
+    if (looks > maxLooks) break
+    const last = parts.history.last(path)
+    if (last !== undefined) continue
+    const now = await look(path, parts, maxLookBytes)
+    if (now?.kind === 'none') absent.add(path)
+    if (now?.kind === 'file') parts.history.observe(path, now)
+  }
+  return absent
+}
+
+/** What is at a path that no operation is changing; undefined if that cannot be told, or is none of our business. */
+export async function look(path: string, parts: ExamineParts, maxBytes?: bigint): Promise<Now | undefined> {
+  const { files, bases } = parts
+  const glance = beginGlance(path, parts)
+  try {
+    const place = files.open(path, 'entry')
+    try {
+      if (place.path !== path || !glance.isSound) return undefined
+      const { stat } = place
+      if (stat === undefined) return nothing
+      if (stat.isSymbolicLink()) return { kind: 'entry', entry: { link: readLink(place) } }
+      if (!stat.isFile() || (maxBytes !== undefined && stat.size > maxBytes)) return undefined
+      const { bytes, hash, identity } = await files.read(place, path)
+      bases.keep(hash, bytes)
+      return glance.isSound ? { kind: 'file', hash, identity } : undefined
+    } finally {
+      place.close()
+    }
+  } catch (error) {
+    // It is outside the roots, protected, too large, or gone at this moment.
+    if (error instanceof OperationError) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,51 @@
+// A shell command that its harness has reported: from its start to its end, and a little longer.
+import type { Author } from '../versions/version.ts'
+
+/** What a command line says of the files that it writes. */
+export interface Effect {
+  /** True if it writes nothing else. */
+  readonly isBounded: boolean
+  /** Canonical paths that it names as written, or removed. */
+  readonly files: ReadonlySet<string>
+  /** Folders in which it may write any file, and files that it names without saying what it does to them. */
+  readonly places: readonly string[]
+  /** True if it may leave a process running behind its end. */
+  readonly leavesProcess: boolean
+}
+
+/** Of a command line that says nothing. */
+export const anyEffect: Effect = { isBounded: false, files: new Set(), places: [], leavesProcess: false }
+
+export interface CommandStart {
+  readonly agentId: string
+  /** Of the harness; undefined if it does not number its calls. */
+  readonly callId: string | undefined
+  /** As it is shown: shortened, without secrets. */
+  readonly text: string
+  readonly changeSet: string
+  readonly effect: Effect
+}
+
+export interface OpenCommand extends CommandStart {
+  /** Larger than that of every command that began before. */
+  readonly number: number
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number
+  /** Files that it names and that were not there when it began. */
+  readonly absent: ReadonlySet<string>
+  /** The name under which it goes on in the background; undefined while it is in the foreground. */
+  task?: string
+  endedAt?: number
+  /** True until all that it has made is logged. */
+  isUnsettled: boolean
+}
+
+/** Behind the end that is reported, its changes may still be noticed. */
+export const graceMs = 500
+
+export const isOpen = ({ endedAt }: OpenCommand): boolean => endedAt === undefined
+
+export function authorOf(command: OpenCommand, operation: string): Author {
+  const { agentId, changeSet, text } = command
+  return { agentId, operation, changeSet, command: text }
+}

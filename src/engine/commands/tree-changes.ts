@@ -1,0 +1,164 @@
+// What has changed below the roots beside the files in use. Git's index tells; without Git, the times of the files.
+import { lstatSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { createSharedRounds } from '../../support/shared-rounds.ts'
+import { createSlices } from '../../support/slices.ts'
+import type { Logger } from '../../support/logger.ts'
+import { listChanged } from '../../support/project/changed-between.ts'
+import { listUnsaved } from '../../support/project/unsaved.ts'
+import type { OpenCommand } from './open-command.ts'
+
+export interface Unused {
+  /** Absolute. */
+  readonly path: string
+  /** False if nothing was there before; undefined if that is not known. */
+  readonly wasThere?: boolean
+}
+
+export interface TreeChanges {
+  /** Soon a command will ask. */
+  readonly prepare: () => void
+  /** Paths that may have changed since the command began. Some of them may be in use. */
+  readonly since: (command: Pick<OpenCommand, 'startedAt'>) => Promise<readonly Unused[]>
+  readonly close: () => void
+}
+
+interface Options {
+  /** Real paths. */
+  readonly roots: readonly string[]
+  readonly log: Logger
+}
+
+/** One look at all that differs from HEAD. */
+interface Survey {
+  /** Milliseconds since the epoch: when it ended. */
+  readonly at: number
+  /** Undefined without Git. */
+  readonly commit: string | undefined
+  /** Whether Git knows of it. */
+  readonly files: ReadonlyMap<string, { readonly isNew: boolean; readonly isGone: boolean }>
+  /** Paths that a move of HEAD has changed. */
+  readonly moved: readonly string[]
+  readonly hasGit: boolean
+}
+
+/** Files that one command has changed and that are looked at. */
+const maxFound = 5000
+const maxUnsaved = 20_000
+/** Entries of a tree without Git that are looked at. */
+const maxEntries = 50_000
+/** File systems stamp changes with a coarse clock. */
+const clockGrainMs = 10
+const timeoutMs = 20_000
+/** Between two surveys, as a multiple of what the last one took, and at most. */
+const restFactor = 2
+const maxRestMs = 2000
+const skipped: ReadonlySet<string> = new Set(['.git', '.async-crud-mcp', 'node_modules'])
+
+export function createTreeChanges({ roots, log }: Options): TreeChanges {
+  const rounds = createSharedRounds<Survey>()
+  const last = new Map<string, Survey>()
+  const closing = new AbortController()
+  let tookMs = 0
+  let endedAt = -Infinity
+
+  async function survey(root: string): Promise<Survey> {
+    const restMs = Math.min(maxRestMs, restFactor * tookMs) - (performance.now() - endedAt)
+    if (restMs > 1) await new Promise((resolve) => setTimeout(resolve, restMs).unref())
+    const began = performance.now()
+    try {
+      const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(timeoutMs)])
+      const unsaved = await listUnsaved(root, { signal, maxFiles: maxUnsaved })
+      const before = last.get(root)
+      const commit = unsaved?.tree.commit
+      const hasMoved = unsaved !== undefined && before?.commit !== undefined && before.commit !== commit
+      const files = [...(unsaved?.files ?? [])].map(
+        ([path, { what, head }]) =>
+          [path, { isNew: head === undefined && what !== 'deleted', isGone: what === 'deleted' }] as const
+      )
+      const moved = hasMoved ? await listChanged(unsaved.tree, before.commit!, signal) : []
+      const now = { at: Date.now(), commit, files: new Map(files), moved, hasGit: unsaved !== undefined }
+      last.set(root, now)
+      return now
+    } finally {
+      endedAt = performance.now()
+      tookMs = endedAt - began
+    }
+  }
+
+  async function sinceIn(root: string, startedAt: number): Promise<readonly Unused[]> {
+    const before = last.get(root)
+    const now = await rounds.ask(root, () => survey(root))
+    if (!now.hasGit) return walk(root, startedAt - clockGrainMs)
+    const found: Unused[] = []
+    const paths = new Set([...now.files.keys(), ...(before?.files.keys() ?? []), ...now.moved])
+    const { pause } = createSlices()
+    for (const path of paths) {
+      if (found.length >= maxFound) break
+      await pause()
+      const [known, earlier] = [now.files.get(path), before?.files.get(path)]
+      const stat = lstatSync(path, { throwIfNoEntry: false })
+      if (stat === undefined) {
+        const wasGone = earlier?.isGone === true && before !== undefined && before.at < startedAt
+        if (!wasGone && hasChangedBeside(path, startedAt)) found.push({ path, wasThere: true })
+      } else if (!stat.isDirectory() && stat.ctimeMs >= startedAt - clockGrainMs) {
+        const isNew = known?.isNew === true && earlier === undefined && stat.birthtimeMs >= startedAt - clockGrainMs
+        found.push({ path, wasThere: !isNew })
+      }
+    }
+    return found
+  }
+
+  return {
+    prepare() {
+      for (const root of roots)
+        if (!last.has(root)) rounds.ask(root, () => survey(root)).catch((error: unknown) => note(error))
+    },
+    async since({ startedAt }) {
+      try {
+        return (await Promise.all(roots.map((root) => sinceIn(root, startedAt)))).flat()
+      } catch (error) {
+        note(error)
+        return []
+      }
+    },
+    close: () => closing.abort()
+  }
+
+  function note(error: unknown): void {
+    if (!closing.signal.aborted) log.warn({ err: error }, 'what has changed beside the files in use could not be found')
+  }
+}
+
+/** The entries of the nearest folder above that is there have changed. */
+function hasChangedBeside(path: string, startedAt: number): boolean {
+  for (let folder = dirname(path); folder !== dirname(folder); folder = dirname(folder)) {
+    const stat = lstatSync(folder, { throwIfNoEntry: false })
+    if (stat !== undefined) return stat.ctimeMs >= startedAt - clockGrainMs
+  }
+  return false
+}
+
+/** Without Git: files that have changed since. What has been removed cannot be told. */
+async function walk(root: string, from: number): Promise<readonly Unused[]> {
+  const found: Unused[] = []
+  const folders = [root]
+  const { pause } = createSlices()
+  let entries = 0
+  for (const folder of folders) {
+    for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
+      entries += 1
+      if (entries > maxEntries || found.length >= maxFound) return found
+      if (skipped.has(entry.name)) continue
+      const path = join(folder, entry.name)
+      if (entry.isDirectory()) folders.push(path)
+      else {
+        const stat = lstatSync(path, { throwIfNoEntry: false })
+        if (stat !== undefined && stat.ctimeMs >= from) found.push({ path, wasThere: stat.birthtimeMs < from })
+      }
+      await pause()
+    }
+  }
+  return found
+}

@@ -1,0 +1,59 @@
+// The start and the end of a shell command, as its harness reports them.
+import { randomUUID } from 'node:crypto'
+import type { OperationContext } from '../../engine/call/context.ts'
+import { maskSecrets } from '../../engine/commands/mask-secrets.ts'
+import { effectOf } from './effect-of.ts'
+
+export interface ReportedCommand {
+  readonly agentId: string
+  /** Undefined if the harness does not number its calls. */
+  readonly callId: string | undefined
+  /** The command line. */
+  readonly command: string
+  /** Absolute: where it runs. */
+  readonly cwd: string
+}
+
+/** The hook behind a command must not wait longer; what is found later is recorded all the same. */
+const endWaitMs = 150
+
+export async function beginCommand(context: OperationContext, reported: ReportedCommand): Promise<void> {
+  const { agentId, callId, command, cwd } = reported
+  await context.commands.begin({
+    agentId,
+    callId,
+    text: maskSecrets(command),
+    changeSet: context.caller.changeSet ?? `command-${randomUUID()}`,
+    effect: effectOf(command, cwd, context)
+  })
+}
+
+/** @param task the name under which it goes on in the background */
+export async function endCommand(
+  { commands }: OperationContext,
+  { agentId, callId, command, task }: ReportedCommand & { readonly task?: string | undefined }
+): Promise<void> {
+  const known = commands.find(agentId, callId, maskSecrets(command))
+  if (known === undefined) return
+  if (task === undefined) await atMost(commands.end(known))
+  else commands.moveToBackground(known, task)
+}
+
+export function endTask({ commands }: OperationContext, agentId: string, task: string): Promise<void> {
+  return atMost(commands.endAll((one) => one.agentId === agentId && one.task === task))
+}
+
+/** No command of the agent is running in the foreground any more, though its end was not reported. */
+export function endForeground({ commands }: OperationContext, agentId: string): Promise<void> {
+  return atMost(commands.endAll((one) => one.agentId === agentId && one.task === undefined))
+}
+
+export function endCommandsOf({ commands }: OperationContext, isMeant: (agentId: string) => boolean): Promise<void> {
+  return atMost(commands.endAll((one) => isMeant(one.agentId)))
+}
+
+async function atMost(work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const over = new Promise<void>((resolve) => (timer = setTimeout(resolve, endWaitMs)))
+  await Promise.race([work, over]).finally(() => clearTimeout(timer))
+}
