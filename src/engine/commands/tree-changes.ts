@@ -77,7 +77,7 @@ export function createTreeChanges({ roots, log }: Options): TreeChanges {
         ([path, { what, head }]) =>
           [path, { isNew: head === undefined && what !== 'deleted', isGone: what === 'deleted' }] as const
       )
-      const moved = hasMoved ? await listChanged(unsaved.tree, before.commit!, signal) : []
+      const moved = hasMoved ? await listChanged(unsaved.tree, before.commit, signal) : []
       const now = { at: Date.now(), commit, files: new Map(files), moved, hasGit: unsaved !== undefined }
       last.set(root, now)
       return now

@@ -59,6 +59,6 @@ function eventOf(name: string, event: Fields): NativeEvent | undefined {
 
 function commandEvent(name: string, input: Fields, cwd: string): NativeEvent | undefined {
   const command = toCommand(input, cwd, 'cwd', 'working_directory')
-  if (command === undefined) return undefined
-  return { type: beforeEvents.includes(name) ? 'before_command' : 'after_command', ...command }
+  if (beforeEvents.includes(name)) return command && { type: 'before_command', ...command }
+  return command === undefined ? { type: 'prompt' } : { type: 'after_command', ...command }
 }
