@@ -6,11 +6,14 @@ const msPerTick = 10
 
 /** Processor time of all threads and of children that have ended, user and system, in ms. */
 export function processorMs(pid: number | undefined): number {
-  const stat = readProcess(pid, 'stat')
-  // The name of the program may contain anything, also a parenthesis.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  const [user, system, childUser, childSystem] = fields.slice(11, 15).map(Number)
+  const [user, system, childUser, childSystem] = timesOf(readProcess(pid, 'stat'))
   return ((user ?? NaN) + (system ?? NaN) + (childUser ?? NaN) + (childSystem ?? NaN)) * msPerTick
+}
+
+/** Processor time of the main thread, user and system, in ms. */
+export function mainThreadMs(pid: number | undefined): number {
+  const [user, system] = timesOf(readProcess(pid, `task/${pid}/stat`))
+  return ((user ?? NaN) + (system ?? NaN)) * msPerTick
 }
 
 /** Pages in memory, those shared with other processes included. */
@@ -21,6 +24,13 @@ export function residentMb(pid: number | undefined): number {
 /** The same, with each shared page divided among those that share it. */
 export function proportionalMb(pid: number | undefined): number {
   return kilobytes(readProcess(pid, 'smaps_rollup'), 'Pss') / 1024
+}
+
+/** User and system, in ticks, and the same of children. */
+function timesOf(stat: string): number[] {
+  // The name of the program may contain anything, also a parenthesis.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return fields.slice(11, 15).map(Number)
 }
 
 function kilobytes(text: string, name: string): number {

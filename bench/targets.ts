@@ -6,7 +6,7 @@ export interface Target {
   /** A ratio, or what its unit says. */
   readonly measured: number
   readonly wanted: Bound
-  readonly unit?: '%' | 'ms' | 'MB' | '/s'
+  readonly unit?: '%' | 'ms' | 'MB'
 }
 
 type Bound = { readonly atLeast: number } | { readonly atMost: number }

@@ -1,6 +1,7 @@
 // A process of its own with an empty Fastify route, which takes a JSON body and answers a given number of bytes: the floor (b) of the hot path.
 import Fastify from 'fastify'
 import type { AddressInfo } from 'node:net'
+import '../load/delay-monitor.ts'
 
 const app = Fastify({ bodyLimit: 64 * 1_048_576, onProtoPoisoning: 'ignore', onConstructorPoisoning: 'ignore' })
 const answers = new Map<number, Buffer>()

@@ -11,6 +11,9 @@ export interface Floors {
   files(task: FilesTask): Promise<number>
   /** Where the empty route listens: `POST /<bytes>` answers that many. */
   readonly routeUrl: string
+  readonly routePid: number | undefined
+  /** How late the event loop of the empty route has been since the last time that this was asked: p99, in ms. */
+  routeDelay(): Promise<number>
 }
 
 /** As many as there are connections: four, which is usual, would make the later ones wait. */
@@ -21,6 +24,12 @@ export async function startFloors(owner: Owner): Promise<Floors> {
   const route = start(owner, 'floor-route.js')
   return {
     routeUrl: await urlOf(route),
+    routePid: route.pid,
+    async routeDelay() {
+      route.kill('SIGWINCH')
+      const [p99Ms] = (await once(route, 'message')) as [number]
+      return p99Ms
+    },
     async files(task) {
       files.send(task)
       const [perSecond] = (await once(files, 'message')) as [number]

@@ -1,9 +1,11 @@
 // A fresh server over fresh files, and connections to it, for one part of the hot path.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { TransportName } from '../../test/fixtures/clients.ts'
-import { startProgram } from '../../test/fixtures/server.ts'
+import { programPath, startProgram } from '../../test/fixtures/server.ts'
 import { makeTree } from '../../test/fixtures/tree.ts'
+import { until } from '../../test/fixtures/until.ts'
 import { capture, type CapturedClient } from './capture.ts'
 import type { Floors } from '../floors/floors.ts'
 import type { Owner } from '../owner.ts'
@@ -24,6 +26,7 @@ export interface SceneOptions {
 
 export interface Scene {
   readonly url: string
+  readonly pid: number | undefined
   readonly captures: Readonly<Record<'mcp-2026' | 'mcp-2025', CapturedClient>>
   /** Paths of the server's files, one for each connection. */
   readonly paths: readonly string[]
@@ -31,8 +34,11 @@ export interface Scene {
   contest(connections: number, floorMs?: number): Promise<Contest & { readonly route: NonNullable<Contest['route']> }>
   /** How much later than asked for the server's event loop has run its timers since its start: p99, in ms. */
   loopDelay(): Promise<number>
+  /** The same since the last time that this was asked. */
+  recentDelay(): Promise<number>
 }
 
+const delayMark = 'loop delay p99 ms: '
 const counterLine = '// count 0000000000\n'
 
 /** A server for each transport, so that the delay of its event loop is that of this load. */
@@ -43,11 +49,14 @@ export async function startScene(owner: Owner, options: SceneOptions): Promise<S
   const paths = makeFiles(join(root, 'ours'), text)
   const floorPaths = makeFiles(join(root, 'floor'), text)
   writeFileSync(join(root, 'ours', 'sample'), 'sample')
-  const { url } = await startProgram(owner, ['--dir', join(root, 'ours'), '--max-size', '100'])
+  const monitor = fileURLToPath(new URL('delay-monitor.js', import.meta.url))
+  const args = ['--dir', join(root, 'ours'), '--max-size', '100']
+  const { url, process: program, stderr } = await startProgram(owner, args, {}, ['--import', monitor, programPath])
   const captures = { 'mcp-2026': await captureCalls('mcp-2026', url), 'mcp-2025': await captureCalls('mcp-2025', url) }
   const idle = await readLoopDelay(url)
   return {
     url,
+    pid: program.pid,
     captures,
     paths,
     async contest(connections, floorMs = roundMs) {
@@ -56,7 +65,14 @@ export async function startScene(owner: Owner, options: SceneOptions): Promise<S
       const work = { operation, paths: floorPaths.slice(0, connections), ms: floorMs }
       return { ...(await createSubject(owner, subject)), files: () => floors.files(work) }
     },
-    loopDelay: async () => Math.max(0, (await readLoopDelay(url)).p99 - idle.p50)
+    loopDelay: async () => Math.max(0, (await readLoopDelay(url)).p99 - idle.p50),
+    async recentDelay() {
+      const from = stderr.length
+      program.kill('SIGWINCH')
+      const find = () => stderr.slice(from).find((line) => line.startsWith(delayMark))
+      await until(() => find() !== undefined)
+      return Number(find()?.slice(delayMark.length))
+    }
   }
 }
 

@@ -83,12 +83,12 @@ function rateTargets(rates: readonly Rate[]): Target[] {
     {
       what: 'durable edit 10 KB, stdio, 10 in flight: rate',
       measured: faster(ours.name, 'edit'),
-      wanted: { atLeast: 1 }
+      wanted: { atLeast: 1.2 }
     },
     {
       what: 'edit 10 KB, durability: rename, 10 in flight: rate',
       measured: faster(`${ours.name}, durability: rename`, 'edit'),
-      wanted: { atLeast: 1.5 }
+      wanted: { atLeast: 1.2 }
     },
     {
       what: 'list of 1,000 with line counts, 10 in flight: rate',

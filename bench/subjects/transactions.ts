@@ -10,6 +10,7 @@ const files = 20
 const rounds = 15
 const changes = 100
 
+const names = Array.from({ length: files }, (_, index) => `f${index}`)
 const textOf = (name: string, round: number) => `${name} ${round}\n`.repeat(400)
 
 export async function transactions(): Promise<void> {
@@ -24,11 +25,26 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 }
 
 async function measure(owner: Owner): Promise<void> {
-  const names = Array.from({ length: files }, (_, index) => `f${index}`)
+  const ann = await startTransactions(owner)
+  const { single, together } = await timeTransactions(ann)
+  printTable(
+    '20 durable changes',
+    ['files', 'single ms', 'transaction ms', 'of single'],
+    [[String(files), figure(single), figure(together), figure(together / single)]]
+  )
+  await measureUndo(ann)
+}
+
+/** A server over the files that are changed. */
+export async function startTransactions(owner: Owner): Promise<TestClient> {
   const lines = Array.from({ length: 2000 }, (_, index) => `line ${index}\n`).join('')
   const tree = makeTree(owner, { ...Object.fromEntries(names.map((name) => [name, textOf(name, 0)])), long: lines })
   const { url } = await startProgram(owner, ['--dir', tree.root], { ASYNC_CRUD_MCP_CRUD__MAX_FILE_VERSIONS: '200' })
-  const ann = await connect(owner, 'rest', url, 'ann')
+  return connect(owner, 'rest', url, 'ann')
+}
+
+/** Medians, in ms: the files one after the other, and together. */
+export async function timeTransactions(ann: TestClient): Promise<{ single: number; together: number }> {
   const times = { single: [] as number[], together: [] as number[] }
   let round = 0
   const updates = () => {
@@ -49,13 +65,7 @@ async function measure(owner: Owner): Promise<void> {
     const together = updates().map((input) => ({ operation: 'update', ...input }))
     times.together.push(await timed(async () => requireOk(await ann.call('async_transaction', { changes: together }))))
   }
-  const [single, together] = [median(times.single), median(times.together)]
-  printTable(
-    '20 durable changes',
-    ['files', 'single ms', 'transaction ms', 'of single'],
-    [[String(files), figure(single), figure(together), figure(together / single)]]
-  )
-  await measureUndo(ann)
+  return { single: median(times.single), together: median(times.together) }
 }
 
 async function measureUndo(ann: TestClient): Promise<void> {
