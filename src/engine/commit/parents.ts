@@ -3,9 +3,8 @@ import { mkdirSync, rmdirSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { isErrno, OperationError } from '../../errors.ts'
 import type { Directory } from '../files/directory.ts'
-import type { Durability } from './durability.ts'
-import type { Unfinished } from './unfinished.ts'
 import type { OpenEntry } from '../files/walk.ts'
+import type { Durability } from './durability.ts'
 import { explainWriteError } from './write-error.ts'
 
 /** Missing parents that were just made: the place of the file, and how to remove them if the write fails. */
@@ -23,22 +22,22 @@ export function requireFolder({ directory, missing }: OpenEntry, path: string, m
   throw new OperationError('DIR_NOT_FOUND', message, { path })
 }
 
+/** The missing parents of a place, for the note. */
+export function missingFolders({ directory, missing }: OpenEntry): string[] {
+  return missing.map((_, index) => join(directory.path, ...missing.slice(0, index + 1)))
+}
+
 /**
  * Creates the missing parents of a place, each durable before another operation can see it: that operation need not know that it is new.
  * The returned place replaces the old one. Close both.
  */
-export function makeParents(
-  place: OpenEntry,
-  { durability, unfinished }: { durability: Durability; unfinished: Unfinished | undefined }
-): MadeParents {
+export function makeParents(place: OpenEntry, durability: Durability): MadeParents {
   const held: Directory[] = []
   const made: { parent: Directory; name: string }[] = []
   const undo = () => {
     for (const { parent, name } of made.toReversed()) removeEmptyDirectory(parent, name)
   }
-  const endNote = note(place, unfinished)
   const close = () => {
-    endNote?.()
     for (const directory of held) directory.close()
   }
   let directory = place.directory.share()
@@ -59,13 +58,6 @@ export function makeParents(
     close()
     throw explainWriteError(error, place.path)
   }
-}
-
-/** @returns ends the note */
-function note({ directory, missing }: OpenEntry, unfinished: Unfinished | undefined): (() => void) | undefined {
-  if (missing.length === 0) return undefined
-  const paths = missing.map((_, index) => join(directory.path, ...missing.slice(0, index + 1)))
-  return unfinished?.begin({ kind: 'folders', paths })
 }
 
 /** True if it made the directory, false if another operation or program just had. */

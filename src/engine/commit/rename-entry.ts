@@ -4,7 +4,9 @@ import { attempt } from '../../support/attempt.ts'
 import { isErrno, isOperationError, OperationError } from '../../errors.ts'
 import { isSameFile } from '../../support/same-file.ts'
 import type { AfterChange } from './after-change.ts'
-import { nodeOf, type Intent } from './intent.ts'
+import type { CommitHooks, RenameOutcome } from './hooks.ts'
+import { linkMark, nodeMark, type Mark, type NotedStep } from './note.ts'
+import type { OpenNote } from './notes.ts'
 import { assertAsSeen, assertFree, assertUnchanged, StaleFileError } from './preconditions.ts'
 import { versionBefore, type Step } from './step.ts'
 import type { Durability } from './durability.ts'
@@ -13,7 +15,6 @@ import { temporaryName } from '../files/temporary-names.ts'
 import { fileNotFound, type FileVersion } from '../files/read-file.ts'
 import { renameThrough } from './rename-through.ts'
 import type { Stages } from './stages.ts'
-import type { Unfinished } from './unfinished.ts'
 import type { OpenEntry } from '../files/walk.ts'
 import { removeIfThere, type Writer } from './write-file.ts'
 import { explainWriteError } from './write-error.ts'
@@ -33,61 +34,80 @@ interface RenameTarget {
   readonly overwrite: boolean
 }
 
-/**
- * `unchanged`: both are names of one file, and both stay. `copied`: the target lies on another file system. `source-left`: copied, but
- * the source could not be removed.
- */
-export type RenameOutcome = 'unchanged' | 'renamed' | 'copied' | 'source-left'
-
 interface RenameParts {
   readonly writer: Writer
   readonly durability: Durability
-  readonly unfinished: Unfinished | undefined
   readonly stages: Stages | undefined
+  readonly note: OpenNote | undefined
   readonly after: AfterChange
 }
 
-interface RenameHooks {
-  /** Of the target, in its folder, which exists by now. */
-  readonly place: OpenEntry
-  readonly assertHeld: () => void
-  readonly announce?: ((intent: Intent) => () => void) | undefined
-}
-
+/**
+ * @param target its place is in its folder, which exists by now
+ * @param seen the place of the target as it was opened
+ */
 export async function renameEntry(
   parts: RenameParts,
   source: Step,
   target: Step,
-  { place, assertHeld, announce }: RenameHooks
+  seen: OpenEntry,
+  { assertHeld, announce }: CommitHooks
 ): Promise<RenameOutcome> {
+  const { note, stages } = parts
   const from = { ...source, current: versionBefore(source) }
-  const to = { place, path: target.path, overwrite: target.before.kind !== 'none' }
+  const to = { ...target, overwrite: target.before.kind !== 'none' }
+  const { place } = to
   const check = () => {
     assertHeld()
     assertAsSeen(from.place, from.current)
     refuseLinkToItself(from.place, place, to.path)
-    if (to.overwrite) assertAsSeen(target.place, versionBefore(target))
+    if (to.overwrite) assertAsSeen(seen, versionBefore(target))
     else assertFree(place)
   }
   check()
   const one = from.place.directory.stat(from.place.name)
   const other = place.directory.stat(place.name)
-  if (one !== undefined) announce?.({ kind: 'rename', from: from.place.path, to: place.path, node: nodeOf(one) })
-  const stage = parts.stages?.of(from.place.path)
+  const before = other === undefined ? null : nodeMark(other)
+  const stage = stages?.of(from.place.path)
   if (stage !== undefined) {
-    renameThrough(stage, from, to)
+    const staged = temporaryName()
+    const steps = one === undefined ? [] : renameSteps(from, to, { moved: nodeMark(one), before, staged })
+    await note?.noteSteps(steps, check)
+    check()
+    announce?.({ steps })
+    renameThrough(stage, staged, from, to, note)
     return 'renamed'
   }
+  if (one !== undefined) announce?.({ steps: renameSteps(from, to, { moved: nodeMark(one), before }) })
   if (renameInPlace(from, to)) return 'renamed'
   // Two mounts show one folder: a copy onto itself, then the delete of the source, would lose the file.
   if (one !== undefined && other !== undefined && isSameFile(one, other)) return 'unchanged'
   requireRemovable(from)
-  const endNote = parts.unfinished?.begin({ kind: 'copy', from: from.place.path, to: place.path })
-  try {
-    return await copyAcross(parts, from, to, check)
-  } finally {
-    endNote?.()
-  }
+  const moved = from.current?.hash ?? linkMark(requireLink(from.place, from.path))
+  const steps = renameSteps(from, to, { moved, before })
+  announce?.({ steps })
+  // Without its note, a kill leaves both names, and no byte is lost.
+  await note?.noteSteps(steps).catch(() => {})
+  return copyAcross(parts, from, to, check)
+}
+
+interface NotedRename {
+  readonly moved: Mark
+  /** What is at the target. */
+  readonly before: Mark
+  /** The name under which the entry is on its way. */
+  readonly staged?: string | null
+}
+
+function renameSteps(
+  { place: from }: RenameSource,
+  { place: to }: RenameTarget,
+  { moved, before, staged = null }: NotedRename
+): NotedStep[] {
+  return [
+    { path: from.path, staged: null, backup: staged, before: moved, after: null, renamedTo: to.path },
+    { path: to.path, staged, backup: null, before, after: moved, renamedFrom: from.path }
+  ]
 }
 
 /** Copies, then deletes: not atomic, yet at every moment at least one name holds the bytes. The change is made once the copy has its name. */
@@ -143,7 +163,6 @@ function requireRemovable({ place, path }: RenameSource): void {
 
 /** The link gets its new name in one step, so that what it replaces is there until then. @returns the target of the link */
 function copyLink(from: RenameSource, { place, path, overwrite }: RenameTarget, check: () => void): string {
-  requireLink(from.place, from.path)
   const target = readLink(from.place)
   const name = overwrite ? temporaryName() : place.name
   check()
@@ -180,8 +199,9 @@ function requireTarget(link: OpenEntry, target: string): void {
   if (readLink(link) !== target) throw new StaleFileError(`changed meanwhile: ${link.path}`)
 }
 
-function requireLink({ stat }: OpenEntry, path: string): void {
-  if (stat?.isSymbolicLink() === true) return
+/** @returns where it leads to */
+function requireLink(place: OpenEntry, path: string): string {
+  if (place.stat?.isSymbolicLink() === true) return readLink(place)
   throw new OperationError(
     'FILE_TOO_LARGE',
     `The file is above the size limit and new_path lies on another file system: ${path}. Move it with the system's own tools.`,

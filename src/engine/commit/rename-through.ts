@@ -3,8 +3,8 @@ import { renameSync } from 'node:fs'
 import { attempt } from '../../support/attempt.ts'
 import { isErrno, OperationError } from '../../errors.ts'
 import { fileNotFound } from '../files/read-file.ts'
+import type { OpenNote } from './notes.ts'
 import type { Stage } from './stages.ts'
-import { temporaryName } from '../files/temporary-names.ts'
 import type { OpenEntry } from '../files/walk.ts'
 import { explainWriteError } from './write-error.ts'
 
@@ -14,27 +14,30 @@ interface NamedPlace {
   readonly path: string
 }
 
-/** In two steps, each of which fails once another authority has the tree; that one ends a rename of which only the first was made. */
+/**
+ * In two steps, each of which fails once another authority has the tree; that one ends a rename of which only the first was made.
+ * @param name in the stage
+ * @param note of these steps
+ */
 export function renameThrough(
   stage: Stage,
+  name: string,
   { place: from, path }: NamedPlace,
-  to: NamedPlace & { readonly overwrite: boolean }
+  to: NamedPlace,
+  note: OpenNote | undefined
 ): void {
-  const name = temporaryName()
   const source = from.directory.at(from.name)
-  let endNote = () => {}
   let isTaken = false
   try {
-    endNote = stage.note(name, { from: from.path, to: to.place.path, overwrite: to.overwrite })
     renameSync(source, stage.at(name))
     isTaken = true
     renameSync(stage.at(name), to.place.directory.at(to.place.name))
-    endNote()
   } catch (error) {
     const isBack = !isTaken || attempt(() => renameSync(stage.at(name), source))
-    // The next authority ends the rename, by the note.
-    if (!isBack) throw unknownRename(path, to.path, error)
-    endNote()
+    if (!isBack) {
+      note?.leave()
+      throw unknownRename(path, to.path, error)
+    }
     const explained = stage.explain(error, to.path)
     if (isErrno(explained, 'ENOENT') && !isTaken) throw fileNotFound(path, error)
     throw explainWriteError(explained, to.path, 'RENAME_ERROR')

@@ -1,152 +1,220 @@
-// Finishes the transactions that a killed process has left: forward if every file can get there, else back to where all were.
+// Ends the changes that killed processes have left: forward if every file can get there, else back to where all were.
+import { readdirSync, rmdirSync, unlinkSync } from 'node:fs'
+import { join } from 'node:path'
 import { attempt } from '../../support/attempt.ts'
-import { readNow } from '../files/read-file.ts'
 import type { Shelf } from '../files/directory.ts'
-import type { Stage, Stages } from './stages.ts'
+import { contentHash, readNow } from '../files/read-file.ts'
+import { isLeftover } from '../files/temporary-names.ts'
 import type { OpenEntry } from '../files/walk.ts'
-import { removeIfThere } from './write-file.ts'
-import { matches, type RecordedStep, type TransactionRecord, type TransactionRecords } from './record.ts'
+import {
+  isHash,
+  matches,
+  stateOf,
+  verdictOf,
+  type Intent,
+  type Note,
+  type NotedStep,
+  type StepState,
+  type Verdict
+} from './note.ts'
+import type { LeftNote, Notes } from './notes.ts'
+import type { Stage, Stages } from './stages.ts'
 import { applyStep, undoStep } from './step.ts'
+import { removeIfThere } from './write-file.ts'
 
 export interface Settled {
-  readonly record: TransactionRecord | undefined
-  readonly isMade: boolean
+  /** Undefined if the change was not made, or cannot be read. */
+  readonly made?: Note | undefined
   /** True if that could not be done yet. */
   readonly isLeft?: boolean
   /** For the log. */
   readonly message: string
 }
 
-interface SettleOptions {
-  readonly records: TransactionRecords
+export interface SettleOptions {
+  /** Undefined without a folder of the server's own. */
+  readonly notes: Notes | undefined
   /** The place of an entry; the caller closes it. */
   readonly open: (path: string) => OpenEntry
   /** Undefined if one host serves the tree. What was staged has been moved into the stage of this process. */
   readonly stages: Stages | undefined
   readonly isFull: boolean
   readonly maxFileBytes: number
-  /** Keeps the bytes of a version. */
-  readonly keep: (hash: string, bytes: Buffer) => void
 }
 
-/**
- * `done`: the path has what it was to get, or others have changed that since. `pending`: it has what it had. `undone`: that was
- * brought back. `blocked`: another program has changed it before the transaction came to it.
- */
-type State = 'done' | 'pending' | 'undone' | 'blocked'
+type Keep = (hash: string, bytes: Buffer) => void
 
 interface Found {
-  readonly step: RecordedStep
+  readonly step: NotedStep
   readonly place: OpenEntry
   readonly stage: Stage | undefined
 }
 
-export function settleTransactions(options: SettleOptions): Settled[] {
-  const { records } = options
-  return records.left().map(({ name, record }): Settled => {
-    if (record === undefined) {
-      records.settle(name, 'damaged')
-      return {
-        record,
-        isMade: false,
-        message: `The record ${name} of a transaction cannot be read. It is kept beside.`
-      }
-    }
+export function createSettle({ notes, open, stages, isFull, maxFileBytes }: SettleOptions) {
+  function withFound<Result>(steps: readonly NotedStep[], use: (found: readonly Found[]) => Result): Result {
+    const found: Found[] = []
     try {
-      const isMade = settle(record, name, options)
-      records.settle(name, isMade ? 'made' : 'not-made')
-      clear(record, options)
-      const paths = record.steps.map(({ path }) => path).join(', ')
-      const what = isMade ? 'was finished' : 'was taken back'
-      return {
-        record,
-        isMade,
-        message: `A transaction of ${record.agentId} that a killed process had begun ${what}: ${paths}`
+      for (const step of steps) {
+        const place = open(step.path)
+        found.push({ step, place, stage: stages?.of(place.path) })
       }
-    } catch (error) {
-      const message = `A transaction of ${record.agentId} that a killed process had begun could neither be finished nor taken back (${String(error)}). Another program may hold a file open: close it. The server tries again every second: ${name}`
-      return { record: undefined, isMade: false, isLeft: true, message }
+      return use(found)
+    } finally {
+      for (const { place } of found) place.close()
     }
-  })
-}
+  }
 
-/** @returns true if all changes are made, false if none is */
-function settle({ steps }: TransactionRecord, name: string, options: SettleOptions): boolean {
-  const found: Found[] = []
-  try {
-    for (const step of steps) {
-      const place = options.open(step.path)
-      found.push({ step, place, stage: options.stages?.of(place.path) })
-    }
+  /** @returns true if all changes are made, false if none is @throws Error if that cannot be done yet */
+  function end(found: readonly Found[], hasFailed: boolean, keep: Keep): boolean {
     // Its caller knows that it failed.
-    const hasFailed = name.endsWith('.back.json')
-    const isMade = !hasFailed && canFinish(found.map(stateOf)) && finish(found)
+    const isMade = !hasFailed && canFinish(statesOf(found)) && finish(found, isFull)
     if (!isMade) takeBack(found)
     for (const each of found) {
       const { step } = each
-      const name = step.backup
-      if (name === null || step.before?.startsWith('node:') !== false) continue
-      const bytes = readNow(shelfOf(each), name, options.maxFileBytes)
-      if (bytes !== undefined) options.keep(step.before, bytes)
+      const bytes = step.backup === null ? undefined : readNow(shelfOf(each), step.backup, maxFileBytes)
+      if (bytes !== undefined) keep(isHash(step.before) ? step.before : contentHash(bytes), bytes)
     }
-    if (options.isFull) for (const { place } of found) place.directory.syncNow()
+    if (isFull) syncFolders(found)
     return isMade
-  } finally {
-    for (const { place } of found) place.close()
   }
+
+  function clear(found: readonly Found[]): void {
+    for (const each of found)
+      for (const name of [each.step.staged, each.step.backup])
+        if (name !== null) attempt(() => removeIfThere(shelfOf(each).at(name)))
+  }
+
+  /** Removes those that are empty but for what was staged in them. */
+  function clearFolders(folders: readonly string[]): void {
+    for (const path of folders.toReversed())
+      attempt(() => {
+        const place = open(path)
+        try {
+          if (place.missing.length > 0) return
+          const folder = place.directory.openChild(place.name)
+          try {
+            for (const left of readdirSync(folder.self).filter(isLeftover)) unlinkSync(folder.at(left))
+          } finally {
+            folder.close()
+          }
+          rmdirSync(place.directory.at(place.name))
+        } finally {
+          place.close()
+        }
+      })
+  }
+
+  function settleOne({ name, note }: LeftNote, keep: Keep): Settled | undefined {
+    if (note === undefined) return { message: `The note ${name} of a change cannot be read. It is kept beside.` }
+    const { agentId, steps } = note
+    if (steps.length === 0) return undefined
+    const what = `A change of ${agentId} that a killed process had begun`
+    try {
+      const isMade = withFound(steps, (found) => {
+        const isDone = end(found, name.endsWith('.back.json'), keep)
+        clear(found)
+        return isDone
+      })
+      const paths = steps.map(({ path }) => path).join(', ')
+      return {
+        made: isMade ? note : undefined,
+        message: `${what} was ${isMade ? 'finished' : 'taken back'}: ${paths}`
+      }
+    } catch (error) {
+      const message = `${what} could neither be finished nor taken back (${String(error)}). Another program may hold a file open: close it. The server tries again every second: ${name}`
+      return { isLeft: true, message }
+    }
+  }
+
+  /**
+   * Call it before anything else is done with the tree.
+   * @param keep keeps the bytes of a version
+   * @returns what became of changes that had begun
+   */
+  function settle(keep: Keep): Settled[] {
+    const left = notes?.left(open) ?? []
+    const settled = left.map((one) => ({ ...one, end: settleOne(one, keep) }))
+    const isOver = settled.every(({ end }) => end?.isLeft !== true)
+    for (const { name, note, end } of settled) {
+      // What is staged in a new folder may be that of a change that is left.
+      if (isOver) clearFolders(note?.folders ?? [])
+      if (end === undefined) {
+        if (isOver) notes?.remove(name)
+      } else if (end.isLeft !== true)
+        notes?.settle(name, note === undefined ? 'damaged' : end.made === undefined ? 'not-made' : 'made')
+    }
+    return settled.flatMap(({ end }) => end ?? [])
+  }
+
+  /** Whether a change that a process was about to make when it was killed was made; call it once all are settled. */
+  function judge(intent: Intent): Verdict {
+    if ('note' in intent) return notes?.wasMade(intent.note) === true ? 'made' : 'not-made'
+    try {
+      return withFound(intent.steps, (found) => verdictOf(statesOf(found)))
+    } catch {
+      // A file cannot be reached any more.
+      return 'unclear'
+    }
+  }
+
+  return { settle, judge }
 }
 
-function stateOf(each: Found): State {
-  const { step, place } = each
-  const { staged, before, after } = step
-  if (matches(place, after)) return 'done'
-  const isBefore = matches(place, before)
-  if (staged === null) return isBefore ? 'pending' : 'blocked'
-  // Only the transaction takes the staged name away, by giving it the name of the file.
-  if (place.missing.length === 0 && shelfOf(each).stat(staged) !== undefined) return isBefore ? 'pending' : 'blocked'
-  return isBefore ? 'undone' : 'done'
+function statesOf(found: readonly Found[]): StepState[] {
+  return found.map((each) => (isOnTheWay(each, found) ? 'made' : stateOf(each.step, each.place, shelfOf(each))))
 }
 
-/** What is blocked was done, and changed since, if nothing else is left to do: removals come last. */
-function canFinish(states: readonly State[]): boolean {
-  const isOpen = states.some((state) => state === 'pending' || state === 'undone')
-  return !states.includes('undone') && !(isOpen && states.includes('blocked'))
+/** What the path had has no name but the one under which another path is to get it. */
+function isOnTheWay(each: Found, found: readonly Found[]): boolean {
+  const { backup } = each.step
+  return backup !== null && found.some(({ step }) => step.staged === backup) && shelfOf(each).stat(backup) !== undefined
+}
+
+/** Removals come last: one of which it is unclear whether it was made was made if nothing else is left to do. */
+function canFinish(states: readonly StepState[]): boolean {
+  if (states.includes('undone') || states.includes('blocked')) return false
+  return !(states.includes('pending') && states.includes('unclear'))
 }
 
 /** @returns false if the system refuses a step */
-function finish(found: readonly Found[]): boolean {
-  const isRemoval = ({ step }: Found) => step.staged === null
+function finish(found: readonly Found[], isFull: boolean): boolean {
+  const isRemoval = ({ step }: Found) => step.after === null
+  const [given, removed] = [found.filter((one) => !isRemoval(one)), found.filter(isRemoval)]
   try {
-    for (const each of [...found.filter((one) => !isRemoval(one)), ...found.filter(isRemoval)])
-      if (stateOf(each) === 'pending') applyStep(each.place, each.step, each.step.path, each.stage)
+    for (const each of given) if (isPending(each)) applyStep(each.place, each.step, each.step.path, each.stage)
+    // Of a copy to another file system, what is removed now is the other half.
+    if (isFull) syncFolders(given)
+    for (const each of removed) if (isPending(each)) applyStep(each.place, each.step, each.step.path, each.stage)
     return true
   } catch {
     return false
   }
 }
 
+function isPending(each: Found): boolean {
+  return stateOf(each.step, each.place, shelfOf(each)) === 'pending'
+}
+
 /** What others have changed since is left as it is: their bytes are the only ones. */
 function takeBack(found: readonly Found[]): void {
   for (const each of found.toReversed()) {
     const { step, place, stage } = each
-    if (!matches(place, step.after)) continue
-    if (step.backup === null || shelfOf(each).stat(step.backup) !== undefined) undoStep(place, step.backup, stage)
+    const { backup, before, after } = step
+    if (place.missing.length > 0 || !matches(place, after)) continue
+    if (backup !== null ? shelfOf(each).stat(backup) !== undefined : before === null) undoStep(place, backup, stage)
+    else if (backup === null && after !== null) throw new Error(`what was at ${step.path} is gone`)
   }
+  for (const each of found)
+    if (isOnTheWay(each, found))
+      throw new Error(
+        `other files have taken its names: move ${join(shelfOf(each).path, String(each.step.backup))} to ${each.step.path}`
+      )
+}
+
+function syncFolders(found: readonly Found[]): void {
+  for (const { place } of found) place.directory.syncNow()
 }
 
 function shelfOf({ place, stage }: Found): Shelf {
   return stage ?? place.directory
-}
-
-function clear({ steps }: TransactionRecord, { open, stages }: SettleOptions): void {
-  for (const { path, staged, backup } of steps)
-    attempt(() => {
-      const place = open(path)
-      try {
-        const shelf: Shelf = stages?.of(place.path) ?? place.directory
-        for (const name of [staged, backup]) if (name !== null) attempt(() => removeIfThere(shelf.at(name)))
-      } finally {
-        place.close()
-      }
-    })
 }

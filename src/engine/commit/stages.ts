@@ -1,43 +1,33 @@
 // Where several hosts make changes ready. A change takes effect by one rename out of its root's stage, which the next authority takes away.
-import { linkSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, unlinkSync } from 'node:fs'
+import { linkSync, lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { attempt } from '../../support/attempt.ts'
 import { isErrno, OperationError } from '../../errors.ts'
 import { below } from '../../support/relocate.ts'
 import { replaceFile } from '../../support/replace-file.ts'
 import type { Directory, Shelf } from '../files/directory.ts'
+import { endEarlierRename } from './earlier-notes.ts'
 import type { Root } from '../files/roots.ts'
 import { isOfThisProcess, ownFolder, temporaryName } from '../files/temporary-names.ts'
 
 /** Of one root. Its paths name nothing any more once another authority has taken the stage. */
 export interface Stage extends Shelf {
-  /** Notes a rename that goes through the stage, so that the next authority ends it. @returns ends the note */
-  note(name: string, rename: StagedRename): () => void
   /** True once another authority has taken it. */
   isTaken(): boolean
   /** What an error of a change means. @returns an OperationError if the stage was taken, or lies on another file system */
   explain(error: unknown, path: string): unknown
 }
 
-interface StagedRename {
-  /** Canonical paths. */
-  readonly from: string
-  readonly to: string
-  readonly overwrite: boolean
-}
-
 export interface Stages {
   of(path: string): Stage
   /**
-   * Takes the stages of all roots from the authority before, and ends its renames.
+   * Takes the stages of all roots from the authority before, with what it has made ready.
    * @returns the epoch that they were taken from. @throws Error that says what is in the way
    */
   take(epoch: number): number
-  /** Whether an earlier authority had made this ready, and no more. */
-  wasLeft(name: string): boolean
-  /** Once the transactions of earlier authorities are settled: removes what else they have left. */
+  /** Once the changes of earlier authorities are settled, and receipts judged: removes what they have left. */
   sweep(): void
 }
 
@@ -51,7 +41,6 @@ type Own = Pick<Directory, 'at'>
 export function createStages(served: readonly Root[], openOwn: (root: Root) => Own): Stages {
   const roots = served.map(({ real }) => real)
   const held = new Map<string, Own>()
-  const left = new Set<string>()
   let epoch = -1
 
   function stageOf(root: string): Stage {
@@ -70,14 +59,6 @@ export function createStages(served: readonly Root[], openOwn: (root: Root) => O
         } finally {
           await folder.close()
         }
-      },
-      note(name, { from, to, overwrite }) {
-        const path = at(`${name}.json`)
-        replaceFile(path, JSON.stringify({ from: relative(root, from), to: relative(root, to), overwrite }), {
-          isDurable: true,
-          temporary: at(temporaryName())
-        })
-        return () => void attempt(() => unlinkSync(path))
       },
       explain(error, path) {
         if (isErrno(error, 'EXDEV'))
@@ -112,13 +93,10 @@ export function createStages(served: readonly Root[], openOwn: (root: Root) => O
       epoch = next
       return Math.min(...taken)
     },
-    wasLeft: (name) => left.has(name),
     sweep() {
       for (const { stage } of stages)
-        for (const name of readdirSync(stage.at('.')).filter((other) => !isOfThisProcess(other))) {
-          left.add(name)
+        for (const name of readdirSync(stage.at('.')).filter((other) => !isOfThisProcess(other)))
           attempt(() => unlinkSync(stage.at(name)))
-        }
     }
   }
 }
@@ -185,30 +163,14 @@ function makeFirst(own: Own): void {
   }
 }
 
-/** Ends its renames, and keeps what transactions have staged. What a late writer adds meanwhile goes too: then it has no folder. */
+/** Keeps what is made ready. What a late writer adds meanwhile goes too: then it has no folder. */
 function empty(folder: string, kept: string, root: string): void {
   for (let tries = 1; !attempt(() => rmdirSync(folder)); tries += 1) {
     if (tries === maxTries) throw new Error(`${folder} cannot be emptied: remove it`)
     const names = readdirSync(folder)
-    for (const name of names.filter((other) => other.endsWith('.json'))) endRename(folder, name, root)
+    for (const name of names.filter((other) => other.endsWith('.json'))) endEarlierRename(folder, name, root)
     for (const name of names) attempt(() => renameSync(join(folder, name), join(kept, name)))
   }
-}
-
-/** Rolls a rename forward whose authority was lost between its two steps: no name has the file until then. */
-function endRename(folder: string, name: string, root: string): void {
-  const item = join(folder, name.slice(0, -'.json'.length))
-  if (!isThere(item)) return
-  attempt(() => {
-    const { from, to, overwrite } = JSON.parse(readFileSync(join(folder, name), 'utf8')) as StagedRename
-    const [source, target] = [join(root, from), join(root, to)]
-    const isEnded = (overwrite || !isThere(target)) && attempt(() => renameSync(item, target))
-    if (!isEnded && !isThere(source)) renameSync(item, source)
-  })
-  if (isThere(item))
-    throw new Error(
-      `${item} was being renamed when its host was lost: ${join(folder, name)} says to where. Move it, then start again`
-    )
 }
 
 /** Refuses a volume on which a late writer could not be kept out, or whose files could not be replaced. */

@@ -14,7 +14,7 @@ import { removeThrough, type Stage } from './stages.ts'
 import { temporaryName } from '../files/temporary-names.ts'
 import type { OpenEntry } from '../files/walk.ts'
 import { createLink, removeIfThere, type StagedFile, type Writer } from './write-file.ts'
-import { matches, nodeMark, type Mark, type RecordedStep } from './record.ts'
+import { matches, nodeMark, type Mark, type NotedStep } from './note.ts'
 
 /** What is at a path before the transaction. An entry is a link, or a file whose bytes do not matter. */
 type Before =
@@ -65,7 +65,7 @@ export interface PreparedStep {
   readonly place: OpenEntry
   /** Where what is staged lies. */
   readonly shelf: Shelf
-  readonly recorded: RecordedStep
+  readonly noted: NotedStep
   /** The bytes to sync. */
   readonly files: readonly StagedFile[]
   /** In the tick of the change, right before it. @throws StaleFileError */
@@ -141,12 +141,12 @@ export async function prepareStep(
     if (before.kind === 'file' && change.isMoved !== true) return before.version.hash
     const stat = directory.stat(name)
     if (stat === undefined) throw new StaleFileError(`gone meanwhile: ${place.path}`)
-    return nodeMark(stat)
+    return heldMark(stat)
   }
 
   function markAfter(staged: string | null): Mark {
     if (staged === null) return null
-    return after.kind === 'bytes' ? after.hash : nodeMark(shelf.stat(staged) as { ino: bigint })
+    return after.kind === 'bytes' ? after.hash : heldMark(shelf.stat(staged) as { ino: bigint })
   }
 
   try {
@@ -169,7 +169,7 @@ export async function prepareStep(
     check()
     let isApplied = false
     const { renamedFrom, renamedTo, restores } = change
-    const recorded: RecordedStep = {
+    const noted: NotedStep = {
       path: place.path,
       staged,
       backup,
@@ -183,17 +183,17 @@ export async function prepareStep(
       change,
       place,
       shelf,
-      recorded,
+      noted,
       files,
       check,
       apply() {
-        applyStep({ directory, name }, { staged, backup }, change.path, stage)
+        applyStep({ directory, name }, noted, change.path, stage)
         isApplied = true
       },
       undo() {
         if (!isApplied) return
         // An attempt may come later: what others have made of it since is left as it is.
-        if (matches({ directory, name }, recorded.after)) undoStep({ directory, name }, backup, stage)
+        if (matches({ directory, name }, noted.after)) undoStep({ directory, name }, backup, stage)
         isApplied = false
       },
       identity() {
@@ -208,11 +208,14 @@ export async function prepareStep(
   }
 }
 
-type Names = Pick<RecordedStep, 'staged' | 'backup'>
+/** Its second name keeps the number of its inode. */
+function heldMark({ ino }: { readonly ino: bigint }): string {
+  return nodeMark({ ino })
+}
 
 export function applyStep(
   { directory, name }: Pick<OpenEntry, 'directory' | 'name'>,
-  { staged, backup }: Names,
+  { staged, before }: Pick<NotedStep, 'staged' | 'before'>,
   path: string,
   stage: Stage | undefined
 ): void {
@@ -220,7 +223,7 @@ export function applyStep(
   if (staged === null) return removeThrough(stage, target)
   const source = (stage ?? directory).at(staged)
   // Where nothing was, nothing may be replaced.
-  if (backup === null) createLink(source, target, path)
+  if (before === null) createLink(source, target, path)
   else renameSync(source, target)
 }
 

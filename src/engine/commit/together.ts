@@ -1,38 +1,23 @@
-// Makes a transaction's changes, all or none: staged and synced, then recorded, then renamed into place in one tick, then synced again.
+// Makes several steps, all or none: staged and synced, then noted, then renamed into place in one tick, then synced again.
 import { OperationError } from '../../errors.ts'
 import { attempt } from '../../support/attempt.ts'
 import { createAfterChange, notDurable } from './after-change.ts'
 import type { Durability } from './durability.ts'
-import type { FileIdentity } from '../files/identity.ts'
-import type { Intent } from './intent.ts'
-import type { RenameOutcome } from './rename-entry.ts'
-import { makeParents, type MadeParents } from './parents.ts'
+import type { CommitHooks } from './hooks.ts'
+import type { Notes } from './notes.ts'
+import { makeParents, missingFolders, type MadeParents } from './parents.ts'
 import type { Shelf } from '../files/directory.ts'
 import type { Stages } from './stages.ts'
-import type { Unfinished } from './unfinished.ts'
 import type { Writer } from './write-file.ts'
 import { explainWriteError } from './write-error.ts'
-import type { OpenRecord, TransactionRecord, TransactionRecords } from './record.ts'
 import { prepareStep, type PreparedStep, type Step } from './step.ts'
-
-export interface CommitHooks extends Pick<TransactionRecord, 'agentId' | 'operation' | 'changeSet'> {
-  /** Throws to refuse; called in the same tick as the change. */
-  readonly assertHeld: () => void
-  /** Takes note of the change, right before it. @returns called if the change is not made after all, where that cannot be seen later */
-  readonly announce?: ((intent: Intent) => () => void) | undefined
-  /** True if a rename may end with two names: then it needs no record. */
-  readonly mayCopy?: boolean | undefined
-  /** Called once the steps are made; for several in the tick of the change, right after it. */
-  readonly onMade: (identities: readonly (FileIdentity | undefined)[], outcome?: RenameOutcome) => void
-}
 
 interface Parts {
   readonly writer: Writer
   readonly durability: Durability
-  readonly unfinished: Unfinished | undefined
   readonly stages: Stages | undefined
   /** Undefined without a folder of the server's own: then a kill leaves what it leaves. */
-  readonly records: TransactionRecords | undefined
+  readonly notes: Notes | undefined
   /** Some of a transaction's changes could not be taken back. @returns called once they have been */
   readonly onUnfinished: (message: string) => () => void
 }
@@ -40,7 +25,7 @@ interface Parts {
 /** Between two attempts to take back what another program holds. */
 const retryMs = 1000
 
-export function createTogether({ writer, durability, unfinished, stages, records, onUnfinished }: Parts) {
+export function createTogether({ writer, durability, stages, notes, onUnfinished }: Parts) {
   /**
    * @returns a doubt about what was made
    * @throws StaleFileError if another program has changed a file meanwhile; OperationError. Then nothing was changed.
@@ -48,14 +33,16 @@ export function createTogether({ writer, durability, unfinished, stages, records
   return async (changes: readonly Step[], hooks: CommitHooks): Promise<OperationError | undefined> => {
     const steps: PreparedStep[] = []
     const parents: MadeParents[] = []
-    let record: OpenRecord | undefined
+    const note = notes?.begin(hooks)
+    let isNoted = false
     let withdraw: (() => void) | undefined
     let current = changes[0]?.path ?? ''
 
     async function prepare(): Promise<void> {
+      await note?.noteFolders([...new Set(changes.flatMap(({ place }) => missingFolders(place)))])
       for (const change of changes) {
         current = change.path
-        const made = makeParents(change.place, { durability, unfinished })
+        const made = makeParents(change.place, durability)
         parents.push(made)
         steps.push(await prepareStep(writer, change, made, stages?.of(made.place.path)))
       }
@@ -84,17 +71,18 @@ export function createTogether({ writer, durability, unfinished, stages, records
       hooks.onMade(steps.map((step) => step.identity()))
     }
 
-    /** The names as they were, durable before the record goes. */
+    /** The names as they were, durable before the note goes. */
     async function takeBack(): Promise<void> {
       for (const step of inOrder(steps).reverse()) step.undo()
-      if (record === undefined) return
-      if (durability.isFull) await Promise.all(foldersOf(steps).map((folder) => folder.sync()))
-      await record.end()
+      if (isNoted && durability.isFull) await Promise.all(foldersOf(steps).map((folder) => folder.sync()))
+      for (const step of steps) step.clear()
+      for (const each of parents.toReversed()) each.undo()
+      await note?.end()
     }
 
     /** From here on the transaction has failed, for a later process too: what is still made of it is taken back as soon as that works. */
     function takeBackLater(): void {
-      attempt(() => record?.turnBack())
+      attempt(() => note?.turnBack())
       const paths = steps.map(({ change }) => change.path).join(', ')
       const end = onUnfinished(
         `A transaction failed, and some of its changes cannot be taken back yet: ${paths}. Another program may hold one of the files open: close it. The server tries again every second.`
@@ -106,34 +94,31 @@ export function createTogether({ writer, durability, unfinished, stages, records
           setTimeout(() => void retry(), retryMs).unref()
           return
         }
-        clear(false)
+        closePlaces()
         end()
       }
       setTimeout(() => void retry(), retryMs).unref()
     }
 
-    function clear(isMade: boolean): void {
-      for (const step of steps) step.clear()
-      for (const each of parents.toReversed()) {
-        if (!isMade) each.undo()
-        each.place.close()
-      }
+    function closePlaces(): void {
+      for (const { place } of parents) place.close()
     }
 
     try {
       await prepare()
       closeStaged()
-      const { agentId, operation, changeSet } = hooks
-      const recorded = { agentId, operation, ...(changeSet !== undefined && { changeSet }) }
-      record = await records?.begin({ ...recorded, steps: steps.map((step) => step.recorded) }, (name) => {
+      const noted = steps.map((step) => step.noted)
+      await note?.noteSteps(noted, () => {
         check()
-        withdraw = hooks.announce?.({ kind: 'transaction', record: name })
+        withdraw = hooks.announce?.({ note: note.name })
       })
+      isNoted = note !== undefined
       apply()
     } catch (error) {
       const stage = stages?.of(changes[0]?.place.path ?? '')
-      if (record !== undefined && stage?.isTaken() === true) {
-        for (const each of parents) each.place.close()
+      if (isNoted && stage?.isTaken() === true) {
+        note?.leave()
+        closePlaces()
         throw lost(current, error)
       }
       try {
@@ -143,9 +128,9 @@ export function createTogether({ writer, durability, unfinished, stages, records
         withdraw?.()
         throw notTakenBack(current, cause)
       }
-      // Only now: a record that a later process finds would be carried out.
+      // Only now: a note that a later process finds would be carried out.
       withdraw?.()
-      clear(false)
+      closePlaces()
       throw explainWriteError(stage === undefined ? error : stage.explain(error, current), current)
     }
     const after = createAfterChange()
@@ -153,8 +138,9 @@ export function createTogether({ writer, durability, unfinished, stages, records
       await Promise.all(
         foldersOf(steps).map((folder) => folder.sync().catch((error: unknown) => after.note(notDurable, error)))
       )
-    await record?.end().catch((error: unknown) => after.note(notDurable, error))
-    clear(true)
+    await note?.end().catch((error: unknown) => after.note(notDurable, error))
+    for (const step of steps) step.clear()
+    closePlaces()
     return after.toError('WRITE_ERROR', current, () => hashOf(steps.at(-1)))
   }
 }
@@ -165,7 +151,7 @@ function hashOf(step: PreparedStep | undefined): string | undefined {
 }
 
 function inOrder(steps: readonly PreparedStep[]): PreparedStep[] {
-  const isRemoval = ({ recorded }: PreparedStep) => recorded.staged === null
+  const isRemoval = ({ noted }: PreparedStep) => noted.after === null
   return [...steps.filter((step) => !isRemoval(step)), ...steps.filter(isRemoval)]
 }
 
@@ -175,7 +161,7 @@ function foldersOf(steps: readonly PreparedStep[]): Shelf[] {
   return [...new Map(all.map((folder) => [folder.path, folder])).values()]
 }
 
-/** The next authority finds the record. */
+/** The next authority finds the note. */
 function lost(path: string, cause: unknown): OperationError {
   const message = `Another host has taken over the tree during a transaction, at ${path}. That host makes all of its changes, or none: read the files, then decide.`
   return new OperationError('AUTHORITY_LOST', message, { path, cause })

@@ -11,7 +11,6 @@ import {
   unlinkSync,
   write,
   writeSync,
-  type BigIntStats,
   type Stats
 } from 'node:fs'
 import { promisify } from 'node:util'
@@ -50,14 +49,8 @@ export interface WriteRequest extends StageRequest {
   readonly path: string
   /** Runs in the same tick as the rename, immediately before it; throws to refuse. It may get a descriptor of what is replaced. */
   readonly check: (held?: number) => void
-  readonly announce?: AnnounceWrite | undefined
-}
-
-/** The new version, before it has the name of the file. */
-export interface Staged {
-  /** Its name, in the folder of the file or in the stage. */
-  readonly name: string
-  readonly stat: BigIntStats
+  /** Runs right before the change, in the same tick. @param staged name of the new version @returns called if the change fails after all, while that name is still there */
+  readonly announce?: ((staged: string) => () => void) | undefined
 }
 
 /** Bytes under a temporary name. */
@@ -74,9 +67,6 @@ export interface StagedFile {
   /** The temporary name is not the writer's to remove any more. */
   readonly placed: () => void
 }
-
-/** Runs right before the change, in the same tick. @returns called if the change fails after all, while the staged name is still there */
-export type AnnounceWrite = (staged: Staged) => () => void
 
 export interface Written {
   /** Undefined if the system did not say which file it is. */
@@ -141,10 +131,10 @@ export function createWriter({ durability, maxSyncBytes, stages }: WriteSettings
       await durability.syncContent(staged.fd)
       // No await between the checks and the rename, so that no other operation of this process comes in between.
       assertOpen(path)
-      const { name, path: temporary, fd } = staged
+      const { name, path: temporary } = staged
       const change = (held?: number) => {
         check(held)
-        withdraw = announce?.({ name, stat: fstatSync(fd, { bigint: true }) })
+        withdraw = announce?.(name)
         if (replaces === undefined) createLink(temporary, target, path)
         else renameSync(temporary, target)
       }

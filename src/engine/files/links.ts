@@ -5,7 +5,7 @@ import { OperationError } from '../../errors.ts'
 import { isSameFile } from '../../support/same-file.ts'
 import type { OpenEntry } from './walk.ts'
 
-export function readLink({ directory, name }: OpenEntry): string {
+export function readLink({ directory, name }: Pick<OpenEntry, 'directory' | 'name'>): string {
   return readlinkSync(directory.at(name))
 }
 

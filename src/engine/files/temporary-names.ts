@@ -16,11 +16,6 @@ export function temporaryName(): string {
   return `${temporaryPrefix}${processName()}${temporarySuffix}`
 }
 
-/** In the server's own folder: the note of a change that is under way. */
-export function recordName(): string {
-  return `unfinished-${processName()}.json`
-}
-
 /** Begins the names of this process. Random, since a process of another machine can have its id and start. */
 let series: string | undefined
 /** Of 32 bits: a name comes again only after four billion others. */
@@ -39,16 +34,7 @@ export function isOfThisProcess(name: string): boolean {
 
 /** True for the temporary file of a process that is gone. */
 export function isLeftover(name: string): boolean {
-  return isOfDead(/^\.async-crud-mcp-(\d+)-([0-9a-z]+)-[0-9a-f]{16}\.tmp$/.exec(name))
-}
-
-/** True for the note of a process that is gone. */
-export function isRecordOfDead(name: string): boolean {
-  return isOfDead(/^unfinished-(\d+)-([0-9a-z]+)-[0-9a-f]{16}\.json$/.exec(name))
-}
-
-/** @param match of the id and the start of a process */
-function isOfDead(match: RegExpExecArray | null): boolean {
+  const match = /^\.async-crud-mcp-(\d+)-([0-9a-z]+)-[0-9a-f]{16}\.tmp$/.exec(name)
   if (match === null) return false
   const pid = Number(match[1])
   if (pid === process.pid) return match[2] !== startedAt

@@ -1,6 +1,6 @@
 // What is kept of a change that its caller has named.
 import type { ErrorOnWire } from '../../errors.ts'
-import type { Intent } from '../commit/intent.ts'
+import type { Intent } from '../commit/note.ts'
 
 /** What a change was answered. */
 export type Outcome = { readonly result: object } | { readonly error: ErrorOnWire }

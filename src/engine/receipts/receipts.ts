@@ -3,7 +3,7 @@ import { OperationError } from '../../errors.ts'
 import { orAborted } from '../../support/shared-rounds.ts'
 import { withResolvers } from '../../support/with-resolvers.ts'
 import { adviceAfterLoss } from './after-loss.ts'
-import type { Intent, Verdict } from '../commit/intent.ts'
+import type { Intent, Verdict } from '../commit/note.ts'
 import { createReceiptEntries, type ReceiptBounds, type ReceiptEntry } from './receipt-entries.ts'
 import type { Outcome, Receipt, ReceiptKey } from './receipt.ts'
 
@@ -222,8 +222,8 @@ function notKept(operation: string): OperationError {
   return new OperationError('AUTHORITY_LOST', `${message} ${adviceAfterLoss(operation)}`)
 }
 
-function unclear(requestId: string, { kind }: Intent): OperationError {
-  const look = kind === 'rename' ? 'Look for both names with async_status' : 'Read the file'
+function unclear(requestId: string, intent: Intent): OperationError {
+  const look = 'steps' in intent && intent.steps.length > 1 ? 'Look for both names with async_status' : 'Read the file'
   const message = `The process that carried out the call ${JSON.stringify(requestId)} was killed during the change, and another program has changed the file since: it is not known whether the change was made. ${look}, then decide; a new attempt needs another request_id.`
   return new OperationError('AUTHORITY_LOST', message)
 }

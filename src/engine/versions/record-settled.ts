@@ -1,10 +1,10 @@
-// The log entry of a transaction that a killed process has begun and the next one has finished.
+// The log entry of a change that a killed process has begun and the next one has finished.
 import { OperationError } from '../../errors.ts'
 import type { FileStore } from '../files/file-store.ts'
 import { identityOf, unknownIdentity } from '../files/identity.ts'
 import { readLink } from '../files/links.ts'
 import { contentHash, readNow } from '../files/read-file.ts'
-import type { RecordedStep, TransactionRecord } from '../commit/record.ts'
+import { isHash, type Note, type NotedStep } from '../commit/note.ts'
 import type { Bases } from './bases.ts'
 import { nothing, type History, type MadeStep } from './history.ts'
 import { isSomethingThere } from './version.ts'
@@ -18,14 +18,14 @@ interface Parts {
 /** Larger ones are examined when they are next read. */
 const maxBytes = 16 * 1024 * 1024
 
-export function recordSettled({ agentId, operation, changeSet, steps }: TransactionRecord, parts: Parts): void {
+export function recordSettled({ agentId, operation, changeSet, steps }: Note, parts: Parts): void {
   const made = steps.map((step) => findMade(step, agentId, parts)).filter((step) => step !== undefined)
   parts.history.append({ agentId, operation, ...(changeSet !== undefined && { changeSet }) }, made)
 }
 
 /** @returns undefined if another program has changed it since, or it was recorded before the kill */
 function findMade(
-  { path, before, after, renamedFrom, renamedTo, restores }: RecordedStep,
+  { path, before, after, renamedFrom, renamedTo, restores }: NotedStep,
   agentId: string,
   { files, bases, history }: Parts
 ): MadeStep | undefined {
@@ -61,8 +61,4 @@ function findMade(
     if (!(error instanceof OperationError)) throw error
     return undefined
   }
-}
-
-function isHash(mark: string | null): mark is string {
-  return mark?.startsWith('sha256:') === true
 }

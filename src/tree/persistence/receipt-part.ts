@@ -2,11 +2,11 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from '../../support/logger.ts'
 import type { Commits } from '../../engine/commit/commits.ts'
-import type { FileStore } from '../../engine/files/file-store.ts'
-import { judge, type Intent } from '../../engine/commit/intent.ts'
+import { fromEarlierIntent } from '../../engine/commit/earlier-notes.ts'
+import { isNotedStep, type Intent } from '../../engine/commit/note.ts'
 import type { Receipt, ReceiptKey } from '../../engine/receipts/receipt.ts'
 import type { Receipts } from '../../engine/receipts/receipts.ts'
-import { hasTypes, isFields } from './fields.ts'
+import { hasTypes, isFields, type Fields } from './fields.ts'
 import type { PersistedPart } from './part.ts'
 
 /** What became of a change whose intent is in the journal: it was not made, or made and answered as the intent says. */
@@ -28,12 +28,11 @@ export interface ReceiptPart extends PersistedPart {
 
 interface Options {
   readonly receipts: Receipts
-  readonly files: Pick<FileStore, 'openCanonical'>
-  readonly commits: Pick<Commits, 'stages' | 'wasTransactionMade'>
+  readonly commits: Pick<Commits, 'judge'>
   readonly log: Logger
 }
 
-export function createReceiptPart({ receipts, files, commits, log }: Options): ReceiptPart {
+export function createReceiptPart({ receipts, commits, log }: Options): ReceiptPart {
   let lineage: string | undefined
   let isWritable = true
   let notify: Parameters<PersistedPart['onChange']>[0] = () => {}
@@ -43,7 +42,7 @@ export function createReceiptPart({ receipts, files, commits, log }: Options): R
   }
 
   function judgeAndLog(intent: Intent) {
-    const verdict = judge(intent, { ...files, ...commits })
+    const verdict = commits.judge(intent)
     log.info({ ...intent, verdict }, 'a change was under way when the process before this one ended')
     return verdict
   }
@@ -63,7 +62,8 @@ export function createReceiptPart({ receipts, files, commits, log }: Options): R
         const key = `${record.agentId}\n${record.requestId}\n${record.index}`
         const begun = latest.get(key)
         latest.delete(key)
-        if (isReceipt(record)) latest.set(key, record)
+        const receipt = toReceipt(record)
+        if (receipt !== undefined) latest.set(key, receipt)
         else if (begun !== undefined && 'isMade' in record) latest.set(key, withoutIntent(begun))
       }
       receipts.restore(latest.values(), judgeAndLog)
@@ -111,22 +111,20 @@ function isOfReceipt(record: unknown): record is Receipt | Ended {
   return hasTypes(record, { agentId: 'string', requestId: 'string', index: 'number' })
 }
 
-function isReceipt(record: Receipt | Ended): record is Receipt {
-  if (!isFields(record) || !hasTypes(record, { digest: 'string', at: 'number' })) return false
-  const { outcome, intent } = record
-  if (!isFields(outcome) || !(isFields(outcome['result']) || isFields(outcome['error']))) return false
-  return intent === undefined || isIntent(intent)
+/** @returns undefined for a record of what became of a receipt */
+function toReceipt(record: Receipt | Ended): Receipt | undefined {
+  if (!isFields(record) || !hasTypes(record, { digest: 'string', at: 'number' })) return undefined
+  const receipt = record as Receipt
+  const { outcome, intent }: Fields = record
+  if (!isFields(outcome) || !(isFields(outcome['result']) || isFields(outcome['error']))) return undefined
+  if (intent === undefined) return receipt
+  const known = toIntent(intent)
+  return known && { ...receipt, intent: known }
 }
 
-const models = {
-  write: { path: 'string', staged: 'string', node: 'string', after: 'string' },
-  delete: { path: 'string', node: 'string' },
-  rename: { from: 'string', to: 'string', node: 'string' },
-  transaction: { record: 'string' }
-} as const
-
-function isIntent(value: unknown): value is Intent {
-  if (!isFields(value)) return false
-  const model = models[value['kind'] as keyof typeof models] as Parameters<typeof hasTypes>[1] | undefined
-  return model !== undefined && hasTypes(value, model)
+function toIntent(value: unknown): Intent | undefined {
+  if (!isFields(value)) return undefined
+  const { steps, note } = value
+  if (typeof note === 'string') return { note }
+  return Array.isArray(steps) ? (steps.every(isNotedStep) ? { steps } : undefined) : fromEarlierIntent(value)
 }

@@ -14,14 +14,14 @@ interface SettlementOptions {
   readonly bases: Bases
   readonly history: History
   readonly log: Logger
-  /** Some changes of a transaction could not be taken back yet. @returns called once they have been */
+  /** Some steps of a change could not be taken back yet. @returns called once they have been */
   readonly onUnfinished: (message: string) => () => void
   readonly isAuthority: () => boolean
 }
 
 export type Settlement = ReturnType<typeof createSettlement>
 
-/** Between two attempts to settle a transaction. */
+/** Between two attempts to settle a change. */
 const retryMs = 1000
 
 export function createSettlement({
@@ -34,26 +34,26 @@ export function createSettlement({
   isAuthority
 }: SettlementOptions) {
   const stop = new AbortController()
-  let isUnsettled = false
+  /** What is told of changes that could not be ended yet. */
+  let told: { readonly message: string; readonly end: () => void } | undefined
 
-  const settle = () => commits.settleTransactions((hash, bytes) => bases.keep(hash, bytes))
+  const settle = () => commits.settle((hash, bytes) => bases.keep(hash, bytes))
 
   function record(settled: readonly Settled[]): void {
-    for (const one of settled)
-      if (one.isMade && one.record !== undefined) recordSettled(one.record, { files, bases, history })
+    for (const { made } of settled) if (made !== undefined) recordSettled(made, { files, bases, history })
   }
 
   /** What a killed process has left may be held open by another program for a while. */
   function settleLater(settled: readonly Settled[]): void {
     const left = settled.filter(({ isLeft }) => isLeft === true).map(({ message }) => message)
-    const wasUnsettled = isUnsettled
-    isUnsettled = left.length > 0
-    if (!isUnsettled && wasUnsettled) sweep()
-    if (!isUnsettled) return
-    const end = onUnfinished(left.join(' '))
+    const wasLeft = told !== undefined
+    tell(left.length === 0 ? undefined : left.join(' '))
+    if (told === undefined) {
+      if (wasLeft) sweep()
+      return
+    }
     setTimeout(() => {
-      end()
-      if (stop.signal.aborted || !isAuthority()) return
+      if (stop.signal.aborted || !isAuthority()) return tell(undefined)
       const again = settle()
       for (const { message, isLeft } of again) if (isLeft !== true) log.warn({}, message)
       record(again)
@@ -61,29 +61,33 @@ export function createSettlement({
     }, retryMs).unref()
   }
 
+  function tell(message: string | undefined): void {
+    if (message === told?.message) return
+    told?.end()
+    told = message === undefined ? undefined : { message, end: onUnfinished(message) }
+  }
+
   function sweep(): void {
-    // The old and the new bytes of a transaction that is not settled have such names.
-    if (isUnsettled) return
+    // The old and the new bytes of a change that is not settled have such names.
+    if (told !== undefined) return
+    commits.stages?.sweep()
     clearAway().catch((error: unknown) => log.warn({ err: error }, 'could not look for leftover temporary files'))
   }
 
   async function clearAway(): Promise<void> {
     const removed = await sweepLeftovers(files.roots, stop.signal)
     if (removed > 0) log.info({ removed }, 'removed temporary files of a process that is gone')
-    // Only after the sweep are the folders empty that were made for a file.
-    if (stop.signal.aborted) return
-    for (const message of await commits.settleUnfinished()) log.warn({}, message)
   }
 
   return {
-    /** Finishes the transactions of processes that are gone. @returns records their versions; call it once earlier versions are restored */
+    /** Ends the changes of processes that are gone. @returns records their versions; call it once earlier versions are restored */
     settle(): () => void {
       const settled = settle()
       for (const { message } of settled) log.warn({}, message)
       settleLater(settled)
       return () => record(settled)
     },
-    /** Looks in the background for leftovers of processes that are gone. */
+    /** Removes, in the background, what else they have left. Call it once receipts are judged by what is there. */
     sweep,
     close: () => stop.abort()
   }

@@ -47,8 +47,8 @@ function unchanged(t: Test, tree: Tree, files: Record<string, string>, folders: 
     t.equal(statSync(tree.path(name)).nlink, 1, 'no second name is left')
   }
   t.notOk(
-    tree.own().some((name) => name.startsWith('transaction-')),
-    'no record is left'
+    tree.own().some((name) => name.startsWith('change-')),
+    'no note is left'
   )
 }
 
@@ -82,7 +82,7 @@ for (const transport of transports) {
     t.equal(tree.read('long'), `${base}more\nand more\n`)
     t.notOk(
       tree.own().some((name) => name.includes('transaction')),
-      'its record is closed'
+      'its note is closed'
     )
     const { versions, notices } = await bob.call('async_history', { change_set: 'sweep' })
     t.equal(versions.length, 7, 'six files have a new version, and one has a new name')

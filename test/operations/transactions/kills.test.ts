@@ -36,7 +36,13 @@ interface Story {
 
 const stories: Readonly<Record<string, Story>> = {
   'a transaction of five files': { operation: 'async_transaction', input, made, most: Infinity },
-  // What one call of the system makes has no record.
+  'a transaction of three files': {
+    operation: 'async_transaction',
+    input: { changes: [changes[0], changes[2], changes[3]], ...names },
+    made: { a: 'A\n', b: 'b\n', 'deep/e': 'e\n', 'new/d': 'd\n' },
+    most: 4
+  },
+  // What one call of the system makes has no note of its steps.
   'a transaction of one file': {
     operation: 'async_transaction',
     input: { changes: changes.slice(0, 1), ...names },
@@ -148,7 +154,7 @@ async function killAt(t: Test, { operation, input, made }: Story, calls: string,
   const all = [...paths, ...folders].filter((name) => name !== '.')
   t.same(tree.all(), all.sort(), 'nothing is left')
   for (const path of paths) t.equal(statSync(tree.path(path)).nlink, 1)
-  t.notOk(tree.own().some((name) => name.startsWith('transaction-')))
+  t.notOk(tree.own().some((name) => name.startsWith('change-')))
   await next.program.end()
   return { isKilled, isMade }
 }
@@ -188,7 +194,7 @@ t.test(
   'an outside change between the kill and the next start is kept, and all or none holds',
   { skip: cannotInject },
   async (t) => {
-    // Of the note of a folder, of the record, of a, and of b, at which it is killed.
+    // Of the note of a folder, of that of the steps, of a, and of b, at which it is killed.
     const tree = makeTree(t, old)
     const first = start(t, tree)
     const { program } = first
@@ -198,14 +204,37 @@ t.test(
       t.match(await program.end(), { signal: 'SIGKILL' })
     })
     t.ok(
-      tree.own().some((name) => name.startsWith('transaction-')),
-      'its record is there'
+      tree.own().some((name) => name.startsWith('change-')),
+      'its note is there'
     )
     tree.write('b', 'from outside\n')
     const next = start(t, tree)
     await next.call('async_status', { path: 'a' })
     t.same(filesOf(tree), { ...old, b: 'from outside\n' }, 'all others are as they were')
     t.notOk(existsSync(tree.path('new/d')))
+    await next.program.end()
+  }
+)
+
+t.test(
+  'a file that another program has changed before its turn is the last one: the others are taken back',
+  { skip: cannotInject },
+  async (t) => {
+    const tree = makeTree(t, old)
+    const first = start(t, tree)
+    const { program } = first
+    await first.call('async_read', { path: 'a' })
+    // Of the note, of a, and of b.
+    await withFaults(program.process.pid as number, ['rename'], 'error=EIO:signal=SIGKILL:when=3', async () => {
+      const params = { changes: changes.slice(0, 2), ...names }
+      program.send({ jsonrpc: '2.0', id: 'it', method: 'async_transaction', params })
+      t.match(await program.end(), { signal: 'SIGKILL' })
+    })
+    t.equal(tree.read('a'), 'A\n', 'it is killed between the two')
+    tree.write('b', 'from outside\n')
+    const next = start(t, tree)
+    await next.call('async_status', { path: 'a' })
+    t.same(filesOf(tree), { ...old, b: 'from outside\n' })
     await next.program.end()
   }
 )
@@ -217,7 +246,7 @@ const gaps: readonly (readonly [string, string, (tree: Tree) => boolean])[] = [
     'fdatasync',
     (tree) => tree.all().filter((name) => name.includes('.async-crud-mcp-')).length >= 4
   ],
-  ['between the record and the renames', 'fsync', (tree) => tree.own().some((name) => name.startsWith('transaction-'))]
+  ['between the record and the renames', 'fsync', (tree) => tree.own().some((name) => name.startsWith('change-'))]
 ]
 
 for (const [gap, slow, isReached] of gaps)
@@ -256,7 +285,7 @@ for (const [gap, slow, isReached] of gaps)
         t.equal(answer['contentions'].length, 1)
         t.same(filesOf(tree), { a: 'a\n', b: 'from outside\n' })
         t.same(tree.all(), ['a', 'b'], 'nothing is left')
-        t.notOk(tree.own().some((name) => name.startsWith('transaction-')))
+        t.notOk(tree.own().some((name) => name.startsWith('change-')))
         await program.end()
         return
       }

@@ -217,7 +217,7 @@ t.test('an intent and a receipt are two writes of the journal, the second of whi
       'receipt',
       {
         outcome: { result: { status: 'ok' } },
-        intent: { kind: 'write', before: hashOf('one+'), after: hashOf('one++') }
+        intent: { steps: [{ path: tree.path('f'), before: hashOf('one+'), after: hashOf('one++') }] }
       }
     ],
     ['receipt', { agentId: 'ann', requestId: 'r', index: 0, isMade: true, outcome: undefined }],
