@@ -146,7 +146,7 @@ t.test('before and behind a command a change is that of another program', async 
   await anna.tool('PostToolUse', 'Bash', { command: 'x' }, { tool_response: {} })
   t.match(await history('a.txt'), [
     { agent_id: 'claude-code/anna', attribution: 'certain', command: 'x', lines: { added: 1 } },
-    { attribution: 'one_of', agents: ['claude-code/anna', 'external'], command: 'true', lines: { added: 1 } },
+    { agent_id: 'external', lines: { added: 1 } },
     {}
   ])
 })

@@ -1,0 +1,63 @@
+// What a command line says of the files that it writes.
+import { realpathSync } from 'node:fs'
+import t from 'tap'
+import { createFileStore } from '../../../src/engine/files/file-store.ts'
+import { effectOf } from '../../../src/operations/commands/effect-of.ts'
+import { makeTree } from '../../fixtures/tree.ts'
+
+t.test('the files that command lines name as written', async (t) => {
+  const tree = makeTree(t, { 'src/a.txt': 'a\n', 'src/b.txt': 'b\n', 'c.txt': 'c\n' })
+  const root = realpathSync(tree.root)
+  const files = createFileStore({
+    roots: [root],
+    maxFileBytes: 1e6,
+    maxSyncBytes: 1e5,
+    hardlinks: 'allow',
+    protectedPaths: []
+  })
+  t.teardown(() => files.close())
+  const cases: readonly [line: string, files: string, places: string, isBounded: boolean][] = [
+    ["sed -i 's/a/b/' src/a.txt c.txt", 'c.txt src/a.txt', '', true],
+    ["sed -i.bak -e 's/a/b/' c.txt", 'c.txt', '', true],
+    ["sed 's/a/b/' c.txt", '', '', true],
+    ['sed -n 1,2p c.txt > d.txt', 'd.txt', '', true],
+    ['cd src && sed -i s/a/b/ a.txt', 'src/a.txt', '', true],
+    ["cat > src/new.txt <<'EOF'\nhello\nEOF", 'src/new.txt', '', true],
+    ['echo x >> c.txt', 'c.txt', '', true],
+    ['printf x | tee -a c.txt src/a.txt >/dev/null', 'c.txt src/a.txt', '', true],
+    ['mv src/a.txt src/d.txt', 'src/a.txt src/d.txt', 'src/a.txt src/d.txt', true],
+    ['mv c.txt src', 'c.txt src/c.txt', 'c.txt src/c.txt', true],
+    ['cp c.txt src/', 'src/c.txt', '', true],
+    ['rm c.txt', 'c.txt', '', true],
+    ['rm -rf src', 'src', 'src', true],
+    ['rm src/*.txt', '', 'src', true],
+    ['chmod +x c.txt', 'c.txt', '', true],
+    ['git checkout -- src/a.txt', 'src/a.txt', 'src/a.txt', true],
+    ['git status && git diff src', '', '', true],
+    ['git reset --hard', '', '', false],
+    ['prettier --write src', '', 'src', true],
+    ['npx prettier --write src/a.txt', '', 'src/a.txt', true],
+    ["find src -name '*.txt' -exec sed -i s/a/b/ {} +", '', 'src', true],
+    ['grep -rl a src | xargs sed -i s/a/b/', '', '', true],
+    ["python3 -c \"open('src/a.txt','a').write('x')\"", 'src/a.txt', '', false],
+    ["python3 - <<'EOF'\nimport pathlib\npathlib.Path('c.txt').write_text('x')\nEOF", 'c.txt', '', false],
+    ["patch -p1 <<'EOF'\n--- a/src/a.txt\n+++ b/src/a.txt\n@@ -1 +1 @@\n-a\n+b\nEOF", 'src/a.txt', '', true],
+    ['python3 gen.py', '', 'gen.py', false],
+    ['npm test', '', 'test', false],
+    ['ls; cat c.txt | grep x; true', '', '', true],
+    ['echo x > "$F"', '', '', false],
+    ['if then', '', '', false]
+  ]
+  for (const [line, named, places, isBounded] of cases) {
+    const effect = effectOf(line, root, { files })
+    const below = (paths: Iterable<string>) =>
+      [...paths]
+        .map((path) => path.slice(root.length + 1))
+        .sort()
+        .filter((path) => path !== '')
+        .join(' ')
+    t.strictSame([below(effect.files), below(effect.places), effect.isBounded], [named, places, isBounded], line)
+  }
+  t.equal(effectOf('sleep 5 &', root, { files }).leavesProcess, true)
+  t.equal(effectOf('a && b 2>&1', root, { files }).leavesProcess, false)
+})
