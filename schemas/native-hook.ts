@@ -2,7 +2,8 @@
 import { AgentId, StatusOk, Timestamp } from './common.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
-export const harnessNames = ['claude-code', 'codex', 'gemini', 'cursor', 'opencode'] as const
+/** `run` is async-crud-mcp run, for those who have no harness. */
+export const harnessNames = ['claude-code', 'codex', 'gemini', 'cursor', 'opencode', 'run'] as const
 
 export const NativeHookInput = inputObject({
   harness: Type.String({ enum: [...harnessNames], description: 'The harness that runs the hook.' }),

@@ -13,6 +13,9 @@ async function run(): Promise<void> {
   } else if (command === 'hook') {
     const { runHook } = await import('./program/hook/run-hook.ts')
     await runHook(args)
+  } else if (command === 'run') {
+    const { runRun } = await import('./program/cli/run.ts')
+    await runRun(args)
   } else if (command === 'discover') {
     const { createDiscoverCommand } = await import('./program/cli/discover.ts')
     await createDiscoverCommand().parseAsync(args, { from: 'user' })

@@ -1,5 +1,5 @@
 // native_hook: what a harness reports before and after its own tools, which then stand in the same queues as this server's operations.
-import { agentText } from '../../schemas/common.ts'
+import { agentText, changeSetText } from '../../schemas/common.ts'
 import { contract } from '../../schemas/contract.ts'
 import type { NativeHookInput, NativeHookOutput } from '../../schemas/native-hook.ts'
 import type { Static } from '../../schemas/typebox.ts'
@@ -61,12 +61,12 @@ function understand(
 async function carryOut(
   { harness: name, agent_id: agent, wait_seconds, event: given }: NativeHookInput,
   harness: Harness,
-  { session, subagent, callId, event }: NativeCall,
+  { session, subagent, callId, changeSet, event }: NativeCall,
   shared: OperationContext
 ): Promise<Outcome> {
   const owner = agent ?? toName(`${name}/${session}`)
   const agentId = subagent === undefined ? owner : toName(`${owner}/${subagent}`)
-  const context = shared.withAgent(agentId)
+  const context = shared.withAgent(agentId, changeSet && toName(changeSet).slice(0, changeSetText.maxLength))
   const { native_wait_seconds } = context.config.locks
   // What a harness would drop, the model is told with a later event.
   const isHeard = harness.write(given, { context: '' }) !== null

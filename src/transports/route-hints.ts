@@ -29,7 +29,7 @@ const usualMistakes: readonly (readonly [RegExp, string])[] = [
     'This server has no OAuth: send its token as Authorization: Bearer <token>, if it has one.'
   ],
   [/^\/(?:healthz|livez|readyz|ping)\/?$/, 'GET /health says whether this server serves its tree.'],
-  [/^\/hooks(?:\/.*)?$/, 'Hooks are taken at POST /hooks/claude-code, codex, gemini, cursor and opencode.']
+  [/^\/hooks(?:\/.*)?$/, 'Hooks are taken at POST /hooks/claude-code, codex, gemini, cursor, opencode and run.']
 ]
 
 /** No route, and no file: says what there is. */

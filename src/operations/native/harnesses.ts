@@ -5,11 +5,13 @@ import { cursor } from './cursor.ts'
 import { gemini } from './gemini.ts'
 import type { Harness } from './native-call.ts'
 import { opencode } from './opencode.ts'
+import { run } from './run.ts'
 
 export const harnesses: Readonly<Record<(typeof harnessNames)[number], Harness>> = {
   'claude-code': claudeCode,
   codex,
   gemini,
   cursor,
-  opencode
+  opencode,
+  run
 }

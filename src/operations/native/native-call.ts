@@ -54,6 +54,8 @@ export interface NativeCall {
   readonly subagent?: string | undefined
   /** Pairs the report after a tool with the one before it, if the harness numbers its calls. */
   readonly callId?: string | undefined
+  /** The task that its changes belong to. */
+  readonly changeSet?: string | undefined
   readonly event: NativeEvent
 }
 

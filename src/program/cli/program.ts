@@ -14,6 +14,7 @@ import { createBootstrapCommand } from './bootstrap.ts'
 import { createDaemonCommand } from './daemon.ts'
 import { createDoctorCommand } from './doctor.ts'
 import { createQuickInstallCommand } from './quick-install.ts'
+import { createRunCommand } from './run.ts'
 import { createSetupCommand } from './setup.ts'
 import { createUninstallCommand } from './uninstall.ts'
 import { callingFolder, refuseWide } from './calling-folder.ts'
@@ -43,6 +44,7 @@ export const program = addServeFlags(createCommand('async-crud-mcp'))
   .addCommand(createConfigCommand())
   .addCommand(createDiscoverCommand())
   .addCommand(createGuardCommand())
+  .addCommand(createRunCommand())
   .addCommand(createDaemonCommand())
   .addCommand(createBootstrapCommand())
   .addCommand(createSetupCommand())

@@ -1,10 +1,9 @@
 // async-crud-mcp hook <harness>: passes what a harness reports of its own tools to the server, and prints the answer.
-import { dirname } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
-import { findServer } from '../../tree/state/state-file.ts'
-import { askServer, type Server } from './ask-server.ts'
+import { askServer } from './ask-server.ts'
 import { readEvent, type EventFacts } from './event-facts.ts'
+import { findServerOf, toBase } from './find-server.ts'
 import { harnessNames, toRefusal } from './refusal.ts'
 
 const usage = `usage: async-crud-mcp hook <${harnessNames.join('|')}> [--agent <id>] [--url <address>] [--token <secret>] [--wait <seconds>] [--patience <seconds>] [--closed]`
@@ -35,7 +34,7 @@ export async function runHook(args: readonly string[]): Promise<void> {
       onWait: (seconds: number) => deadline.extend(Math.min(seconds, mostSeconds) * 1000)
     }
     answer = await deadline.orFail(
-      askServer(url === undefined ? find(facts) : { url }, question),
+      askServer(url === undefined ? findServerOf(facts) : { url }, question),
       'the server does not answer'
     )
   } catch (error) {
@@ -86,31 +85,6 @@ function parse(args: readonly string[]): Given | string {
   } catch (error) {
     return `${messageOf(error)}. ${usage}`
   }
-}
-
-/** Of nested trees the one of the file is right. */
-function find({ file, cwd }: EventFacts): Server {
-  const state = (file === undefined ? undefined : findServer(dirname(file))) ?? findServer(cwd)
-  if (state === undefined) throw new Error(describeAbsence(file ?? cwd))
-  const { url, is_outside: isOutside, project } = state
-  return { root: project.root, ...(url !== null && isOutside !== true && { url: toBase(url) }) }
-}
-
-/** A server outside of the container in which this hook runs leaves its state in the folder, by another path. */
-function describeAbsence(place: string): string {
-  let other: string | undefined
-  findServer(place, {
-    onOther: (root, here) =>
-      (other ??= `a server has left its address in ${here}, which it serves as ${root}: if that is the same folder, outside of a container, start it with --known-as ${here}`)
-  })
-  return other ?? `no running server found above ${place}`
-}
-
-/** The base address of the routes, from that of the server or of its MCP endpoint. */
-function toBase(value: string): URL {
-  const url = new URL(value)
-  url.pathname = url.pathname.replace(/\/?(?:mcp)?\/?$/, '/')
-  return url
 }
 
 function createDeadline(ms: number) {

@@ -1,0 +1,36 @@
+// Runs a command as if its caller had: its input, output, terminal, signals and exit code are passed.
+import { spawn } from 'node:child_process'
+import { constants } from 'node:os'
+
+const passed: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']
+/** A terminal sends these to the command itself, too. */
+const ofTerminal: ReadonlySet<NodeJS.Signals> = new Set(['SIGINT', 'SIGQUIT'])
+const codes = { ENOENT: 127, EACCES: 126 } as Readonly<Record<string, number>>
+
+/**
+ * @returns the exit code; 128 and the number of the signal that has ended the command; 126 and 127 as a shell has them
+ * @throws Error if the system cannot start it
+ */
+export async function runProcess(
+  [file = '', ...args]: readonly string[],
+  options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {}
+): Promise<number> {
+  const child = spawn(file, args, { ...options, stdio: 'inherit' })
+  const pass = (signal: NodeJS.Signals) => {
+    if (!ofTerminal.has(signal) || !process.stdin.isTTY) child.kill(signal)
+  }
+  for (const signal of passed) process.on(signal, pass)
+  try {
+    return await new Promise<number>((resolve, reject) => {
+      child.on('error', (error: NodeJS.ErrnoException) => {
+        const code = codes[error.code ?? '']
+        if (code === undefined) return reject(error)
+        process.stderr.write(`async-crud-mcp: ${file}: ${code === 127 ? 'command not found' : 'permission denied'}\n`)
+        resolve(code)
+      })
+      child.on('exit', (code, signal) => resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal])))
+    })
+  } finally {
+    for (const signal of passed) process.off(signal, pass)
+  }
+}
