@@ -178,7 +178,7 @@ export function createCommands(parts: CommandParts) {
       arm(known)
       return known
     }
-    const absent = await lookAt(start.effect.files, parts)
+    const absent = await lookAt(start.effect, parts)
     await noteOthers()
     await catchUp()
     const open = [...commands].filter(isOpen)

@@ -1,19 +1,23 @@
 // Looks at files that were not in use, for a command.
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import type { ExamineParts } from '../watcher/examine.ts'
 import { nothing, type Now } from '../versions/history.ts'
 import { beginGlance } from '../versions/observed-version.ts'
 import { OperationError } from '../../errors.ts'
+import { orUndefined } from '../../support/attempt.ts'
 import { readLink } from '../files/links.ts'
+import type { Effect } from './open-command.ts'
 
 /** Looked at before a command begins: its start must not wait. */
 const maxLooks = 20
 const maxLookBytes = 1_048_576n
 
 /** Takes files that a command names into use before it changes them. @returns those that are not there */
-export async function lookAt(paths: Iterable<string>, parts: ExamineParts): Promise<ReadonlySet<string>> {
+export async function lookAt({ files, places }: Effect, parts: ExamineParts): Promise<ReadonlySet<string>> {
   const absent = new Set<string>()
   let looks = 0
-  for (const path of paths) {
+  for (const path of new Set([...files, ...places.flatMap(filesOf)])) {
     looks += 1
     if (looks > maxLooks) break
     const last = parts.history.last(path)
@@ -23,6 +27,13 @@ export async function lookAt(paths: Iterable<string>, parts: ExamineParts): Prom
     if (now?.kind === 'file') parts.history.observe(path, now)
   }
   return absent
+}
+
+/** The place itself, or of a folder the files in it, if they are few. */
+function filesOf(place: string): readonly string[] {
+  const entries = orUndefined(() => readdirSync(place, { withFileTypes: true }))
+  if (entries === undefined) return [place]
+  return entries.length > maxLooks ? [] : entries.filter((entry) => entry.isFile()).map(({ name }) => join(place, name))
 }
 
 /** What is at a path that no operation is changing; undefined if that cannot be told, or is none of our business. */

@@ -191,6 +191,18 @@ function byGit(args: readonly string[], folder: string): Writes {
 const writing =
   /open\s*\([^)]*,\s*(?:mode\s*=\s*)?['"][rbt]*(?:[wax]|\+)|write_(?:text|bytes)|writeFile|appendFile|createWriteStream|unlink|\bremove\b|\brename|rmtree|shutil|\brm(?:Sync)?\(|truncate|File\.write/
 
+/** Calls that take a path, and words behind which a program may write to a path that is not in its text. */
+const pathCalls = /\b(?:open|Path|(?:write|append|read)File(?:Sync)?|unlink(?:Sync)?|rm(?:Sync)?|remove)\s*\(/g
+const literalCalls =
+  /\b(?:open|Path|(?:write|append|read)File(?:Sync)?|unlink(?:Sync)?|rm(?:Sync)?|remove)\s*\(\s*(?:'[^'\n]*'|"[^"\n]*")\s*[,)]/g
+const opaque =
+  /\b(?:argv|stdin|input|environ|env|exec\w*|eval|system|popen|Popen|subprocess|spawn\w*|fork|child_process|glob|walk\w*|listdir|scandir|iterdir|readdir\w*|rename\w*|replace|copy\w*|move|shutil|mkstemp|chdir|fetch|socket|http|urllib|requests)\b|`/
+
+/** True if all paths of the program are in its text. */
+function isTransparent(code: string): boolean {
+  return !opaque.test(code) && code.match(pathCalls)?.length === code.match(literalCalls)?.length
+}
+
 /** A program in the command line names what it writes; a program in a file says nothing. */
 function byCode({ name, args, input }: Call): Writes {
   if (name === 'perl' && args.some((arg) => /^-\w*i/.test(arg))) {
@@ -203,9 +215,10 @@ function byCode({ name, args, input }: Call): Writes {
   const texts = [...code.matchAll(/'([^'\n]{1,300})'|"([^"\n]{1,300})"/g)].map(([, one, other]) => one ?? other ?? '')
   const names = texts.filter((text) => /^[\w./@ -]*\w$/.test(text) && /[./]/.test(text))
   const others = named(args.filter((_arg, place) => at === -1 || place !== at + 1))
+  const isBounded = others.length === 0 && isTransparent(code)
   return writing.test(code)
-    ? { isBounded: false, files: names, places: others }
-    : { isBounded: false, files: [], places: [...names, ...others] }
+    ? { isBounded, files: names, places: others }
+    : { isBounded, files: [], places: [...names, ...others] }
 }
 
 function isFolder(folder: string, path: string): boolean {
