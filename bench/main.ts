@@ -1,6 +1,8 @@
-// npm run bench [-- <names>] [--seconds <n>] [--agents <n>] [--files <n>]: runs the benchmarks and prints their tables.
+// npm run bench [-- <names>] [--seconds <n>] [--agents <n>] [--files <n>] [--runs <n>] [--docs]: runs the benchmarks and prints their tables.
+// With --docs it also puts them into docs/performance.md and docs/benchmarks.md.
 import { availableParallelism } from 'node:os'
 import { endWithNpm } from '../src/program/cli/end-with-npm.ts'
+import { writeTables } from './docs.ts'
 import { parseArguments, type Options, type Wanted } from './options.ts'
 import { board } from './subjects/board.ts'
 import { bounds } from './subjects/bounds.ts'
@@ -28,6 +30,7 @@ import { targets } from './subjects/targets.ts'
 import { tokens } from './subjects/tokens.ts'
 import { transactions } from './subjects/transactions.ts'
 import { watcher } from './subjects/watcher.ts'
+import { takeTables } from './table.ts'
 
 const benchmarks: Readonly<Record<string, (options: Options) => Promise<void>>> = {
   'hot-path': hotPath,
@@ -59,10 +62,16 @@ const benchmarks: Readonly<Record<string, (options: Options) => Promise<void>>> 
 }
 
 endWithNpm('bench')
+const args = process.argv.slice(2)
+const isForDocs = args.includes('--docs')
 const wanted = readArguments()
 console.log(`Node ${process.versions.node}, ${availableParallelism()} cores`)
 const start = performance.now()
-for (const { name, options } of wanted) await benchmarks[name]?.(options)
+for (const { name, options } of wanted) {
+  await benchmarks[name]?.(options)
+  const tables = takeTables()
+  if (isForDocs) console.log(`\nput into docs/: ${writeTables(name, tables)} of ${tables.length} tables`)
+}
 console.log(`\ntook ${Math.round((performance.now() - start) / 1000)} s`)
 
 function readArguments(): Wanted[] {
@@ -70,7 +79,11 @@ function readArguments(): Wanted[] {
     const names = Object.keys(benchmarks)
     // The first measures nothing that the others do not; the others need a browser, and clients of other makers.
     const usual = names.filter((name) => !['targets', 'board', 'clients'].includes(name))
-    return parseArguments(process.argv.slice(2), names, usual)
+    return parseArguments(
+      args.filter((arg) => arg !== '--docs'),
+      names,
+      usual
+    )
   } catch (error) {
     console.error((error as Error).message)
     return process.exit(1)

@@ -8,6 +8,8 @@ export interface Options {
   readonly seconds?: number | undefined
   readonly agents?: number | undefined
   readonly files?: number | undefined
+  /** Of targets: one after the other, each with a column of its own. */
+  readonly runs?: number | undefined
 }
 
 export interface Wanted {
@@ -15,7 +17,7 @@ export interface Wanted {
   readonly options: Options
 }
 
-const flags = ['seconds', 'agents', 'files'] as const
+const flags = ['seconds', 'agents', 'files', 'runs'] as const
 
 /**
  * @param known the names of all benchmarks

@@ -1,12 +1,25 @@
-// Tables as Markdown, so that docs/benchmarks.md can show what is printed.
+// Tables as Markdown, so that the pages of docs/ can show what is printed.
 
 export type Row = readonly string[]
+
+export interface Table {
+  readonly title: string
+  /** Markdown, without the title. */
+  readonly text: string
+}
+
+const printed: Table[] = []
+
+/** The tables printed since this was last asked. */
+export const takeTables = (): Table[] => printed.splice(0)
 
 export function printTable(title: string, head: Row, rows: readonly Row[]): void {
   const widths = head.map((_, column) => Math.max(3, ...[head, ...rows].map((row) => row[column]?.length ?? 0)))
   const line = (cells: Row) => `| ${cells.map((cell, column) => pad(cell, widths[column] ?? 0, column)).join(' | ')} |`
   const rule = `| ${widths.map((width, column) => (column === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`)).join(' | ')} |`
-  console.log([`\n### ${title}\n`, line(head), rule, ...rows.map(line)].join('\n'))
+  const text = [line(head), rule, ...rows.map(line)].join('\n')
+  printed.push({ title, text })
+  console.log(`\n### ${title}\n\n${text}`)
 }
 
 /** The first column is a name, all others are numbers. */

@@ -11,11 +11,22 @@ export interface Target {
 
 type Bound = { readonly atLeast: number } | { readonly atMost: number }
 
-export function printTargets(title: string, targets: readonly Target[]): void {
-  const rows = sortTargets(targets).map((target) => {
-    const { what, measured, wanted, unit } = target
+/** @param runs the same targets, measured once or several times; met only if every run has met it */
+export function printTargets(title: string, ...runs: readonly (readonly Target[])[]): void {
+  const [first = []] = runs
+  const all = first.map((_, index) => runs.flatMap((run) => run[index] ?? []))
+  const worst = new Map(
+    all.flatMap((of) =>
+      sortTargets(of)
+        .slice(0, 1)
+        .map((target) => [target, of] as const)
+    )
+  )
+  const rows = sortTargets([...worst.keys()]).map((target) => {
+    const { what, wanted, unit } = target
     const bound = 'atLeast' in wanted ? `>= ${show(wanted.atLeast, unit)}` : `<= ${show(wanted.atMost, unit)}`
-    return [what, bound, show(measured, unit), verdict(target)]
+    const measured = (worst.get(target) ?? []).map((one) => show(one.measured, unit))
+    return [what, bound, measured.join(', '), verdict(target)]
   })
   printTable(title, ['target', 'wanted', 'measured', 'verdict'], rows)
 }

@@ -1,5 +1,6 @@
 // What a run of the benchmarks is asked for, and what it makes of its figures.
 import t from 'tap'
+import { fillPlaces } from '../../bench/docs.ts'
 import { describeGrowth } from '../../bench/growth.ts'
 import { parseArguments } from '../../bench/options.ts'
 import { medianRatio } from '../../bench/statistics.ts'
@@ -46,4 +47,22 @@ t.test('missed targets come first, the furthest missed before the others, and th
     ['far', 'near', 'met', 'below zero', 'open']
   )
   t.strictSame(sorted.map(verdict), ['missed', 'missed', 'met', 'met', 'not measured'])
+})
+
+t.test('tables go to the places of their part in the pages, one with a place of its own only there', async (t) => {
+  const before = [
+    'a\n<!-- bench: hot-path / read -->\nold\n<!-- end -->\nb\n',
+    'c\n<!-- bench: hot-path -->\n<!-- end -->\n<!-- bench: load -->\nkept\n<!-- end -->\n'
+  ]
+  const tables = [
+    { title: 'read', text: '| 1 |' },
+    { title: 'update', text: '| 2 |' }
+  ]
+  const { texts, count } = fillPlaces(before, 'hot-path', tables)
+  t.strictSame(texts, [
+    'a\n<!-- bench: hot-path / read -->\n\n| 1 |\n\n<!-- end -->\nb\n',
+    'c\n<!-- bench: hot-path -->\n\n### update\n\n| 2 |\n\n<!-- end -->\n<!-- bench: load -->\nkept\n<!-- end -->\n'
+  ])
+  t.equal(count, 2)
+  t.strictSame(fillPlaces(texts, 'hot-path', tables).texts, texts, 'again')
 })
