@@ -67,7 +67,7 @@ export default fp<{ config: Config; version: string }>(
       }
     }
     const turns = createCallTurns()
-    app.server.on('connection', () => turns.noteClient())
+    app.server.on('connection', (connection) => turns.noteClient(connection))
     events.addSource((publish) => followHistory(history, publish))
     events.addSource((publish) => followLocks(locks, publish))
     app.decorate('serverFacts', server)

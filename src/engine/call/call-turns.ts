@@ -1,17 +1,23 @@
-// Shortly after clients have connected, calls begin in slices of the event loop. Node accepts one connection in a turn of it, and to find out
-// whose it is takes several: if a turn began hundreds of calls, new clients would wait for thousands.
+// Calls begin in slices of the event loop. Syncs of a folder end together, and so the clients' next calls come together: a turn that began all
+// of them would keep timers, answers and other clients waiting.
 //
-// Only then: a call that waits for its slice is read already, and lives long enough to make the collection of garbage dearer.
+// Not while hundreds of clients are connected: a call that waits for its slice is read already, and hundreds of them live long enough to make
+// the collection of garbage dearer. Yet shortly after one has connected: Node accepts one connection in a turn of the loop, and to find out
+// whose it is takes several.
+import type { EventEmitter } from 'node:events'
 
 /** A handful of reads. */
 const sliceMs = 2
 /** After each new connection. */
 const slicedMs = 1000
+const maxSlicedClients = 128
 
 export type CallTurns = ReturnType<typeof createCallTurns>
 
-export function createCallTurns() {
-  /** Times by performance.now(). */
+/** @param clock milliseconds */
+export function createCallTurns(clock = () => performance.now()) {
+  let clients = 0
+  /** Times by the clock. */
   let slicedUntil = 0
   /** Undefined while the next call may begin a slice. */
   let sliceEnd: number | undefined
@@ -19,8 +25,8 @@ export function createCallTurns() {
   const waiting = new Set<() => void>()
 
   function hasTime(): boolean {
-    const now = performance.now()
-    if (now >= slicedUntil) return true
+    const now = clock()
+    if (clients > maxSlicedClients && now >= slicedUntil) return true
     if (sliceEnd === undefined) {
       sliceEnd = now + sliceMs
       awaitEnd()
@@ -52,8 +58,10 @@ export function createCallTurns() {
   }
 
   return {
-    noteClient(): void {
-      slicedUntil = performance.now() + slicedMs
+    noteClient(connection: Pick<EventEmitter, 'once'>): void {
+      slicedUntil = clock() + slicedMs
+      clients += 1
+      connection.once('close', () => (clients -= 1))
     },
     /** @returns undefined where the call may begin at once; else resolves when it may, in the order in which they came */
     next(): Promise<void> | undefined {
