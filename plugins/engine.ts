@@ -23,7 +23,7 @@ declare module 'fastify' {
 
 export default fp<{ config: Config; version: string }>(
   async (app, { config, version }) => {
-    const { locks, lostLeases, tickets, files, commits, commands, differ, bases, history, events } = app
+    const { locks, lostLeases, tickets, files, commits, commands, differ, bases, history, layers, events } = app
     const reads = createReadTracker(history, {
       maxViews: config.crud.max_remembered_reads,
       maxBytes: config.crud.max_remembered_bytes
@@ -55,6 +55,7 @@ export default fp<{ config: Config; version: string }>(
       differ,
       bases,
       history,
+      layers,
       events,
       budget: app.requestBudget,
       counts: app.counts,

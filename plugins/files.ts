@@ -1,4 +1,4 @@
-// app.files, app.commits, app.bases, app.history, app.settlement: the files below the roots, and their remembered versions.
+// app.files, app.commits, app.bases, app.history, app.layers, app.settlement: the files below the roots, and their remembered versions.
 import fp from 'fastify-plugin'
 import { createBases, type Bases } from '../src/engine/versions/bases.ts'
 import { createHistory, type History } from '../src/engine/versions/history.ts'
@@ -6,6 +6,7 @@ import { servedDirectory } from '../src/tree/state/served-directory.ts'
 import { createCommits, type Commits } from '../src/engine/commit/commits.ts'
 import { createFileStore, type FileStore } from '../src/engine/files/file-store.ts'
 import { createSettlement, type Settlement } from '../src/tree/persistence/settlement.ts'
+import { createLayers, type Layers } from '../src/engine/layers/layers.ts'
 import type { Config } from '../src/config/config.ts'
 
 declare module 'fastify' {
@@ -15,6 +16,7 @@ declare module 'fastify' {
     bases: Bases
     history: History
     settlement: Settlement
+    layers: Layers
   }
 }
 
@@ -53,6 +55,7 @@ export default fp<{ config: Config }>(
     app.decorate('commits', commits)
     app.decorate('history', history)
     app.decorate('bases', bases)
+    app.decorate('layers', createLayers(files.roots, servedDirectory))
     const aging = setInterval(() => history.expire(), Math.max(1000, Math.min(maxAgeMs / 24, hourMs))).unref()
     const settlement = createSettlement({
       files,

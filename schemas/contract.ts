@@ -19,6 +19,18 @@ import {
   ReadFileOutput
 } from './file-editing.ts'
 import { DiffInput, DiffOutput, HistoryInput, HistoryOutput, RestoreInput, RestoreOutput } from './history.ts'
+import {
+  LayerApplyInput,
+  LayerApplyOutput,
+  LayerBeginInput,
+  LayerBeginOutput,
+  LayerDropInput,
+  LayerDropOutput,
+  LayerEndInput,
+  LayerEndOutput,
+  LayerListInput,
+  LayerListOutput
+} from './layers.ts'
 import { ListInput, ListOutput } from './list.ts'
 import {
   LockBreakInput,
@@ -101,6 +113,11 @@ export const contract = {
   lock_status: plain(LockStatusInput, LockStatusOutput),
   lock_break: plain(LockBreakInput, LockBreakOutput),
   native_hook: plain(NativeHookInput, NativeHookOutput),
+  layer_begin: plain(LayerBeginInput, LayerBeginOutput),
+  layer_end: plain(LayerEndInput, LayerEndOutput),
+  layer_apply: plain(LayerApplyInput, LayerApplyOutput),
+  layer_list: plain(LayerListInput, LayerListOutput),
+  layer_drop: plain(LayerDropInput, LayerDropOutput),
   list_files: { input: ListFilesInput, output: ListFilesOutput, ...bare },
   read_file: { input: ReadFileInput, output: ReadFileOutput, ...bare },
   edit_file: { input: EditFileInput, output: EditFileOutput, contends: true, envelope: 'bare' }

@@ -25,7 +25,15 @@ const undo: ToolNames = ['async_undo', 'async_blame', 'async_history', 'async_di
 const beside: ToolNames = [...locks, 'async_status', ...undo]
 
 /** No agent's tools. */
-const others: ToolNames = ['lock_break', 'native_hook']
+const others: ToolNames = [
+  'lock_break',
+  'native_hook',
+  'layer_begin',
+  'layer_end',
+  'layer_apply',
+  'layer_list',
+  'layer_drop'
+]
 
 /** Without `files`: a model would have to choose between tools that do nearly the same. */
 const all = (Object.keys(contract) as OperationName[]).filter((name) => ![...files, ...others].includes(name))

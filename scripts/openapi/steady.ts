@@ -15,6 +15,7 @@ export type Steadier = (value: Json) => Json
 const root = '/home/ann/project'
 const port = 8720
 const ticket = 'ticket-7f3a9c52d1e8b604'
+const layer = '3f9a1c07'
 const now = '2026-11-21T09:00:00.000Z'
 /** A lease lasts 300 s, a place is kept for 60 s. */
 const endOfLease = '2026-11-21T09:05:00.000Z'
@@ -46,6 +47,7 @@ export function createSteadier(stage: Stage): Steadier {
   const tokens = createRanks()
   return function toSteady(value: Json, key = ''): Json {
     if (typeof value === 'string') {
+      if (key === 'layer') return layer
       if (key === 'next_cursor') return toSteadyCursor(value)
       return times[key] ?? steadyText(value, stage, tokens)
     }
@@ -90,6 +92,7 @@ function steadyText(text: string, stage: Stage, tokens: (token: number) => numbe
     .replaceAll(`:${stage.port}`, `:${port}`)
     .replaceAll(`${stage.maxTimeout.seconds} s`, `${stage.maxTimeout.shown} s`)
     .replaceAll(/ticket-[0-9a-f]{16}/g, ticket)
+    .replaceAll(/(?<=layers\/)[0-9a-f]{8}/g, layer)
     .replaceAll(anyTime, now)
     .replaceAll(anyEndOfLease, `$1${endOfLease}, 300 s from now`)
 }

@@ -1,5 +1,6 @@
 // The session that the examples of the OpenAPI document are recorded from: ann and bob change the files of one project.
 import { createHash } from 'node:crypto'
+import { layers } from './layer-story.ts'
 import { leases } from './lease-story.ts'
 import { menu, merges } from './merge-story.ts'
 import type { Step } from './step.ts'
@@ -443,6 +444,7 @@ export const story: readonly Step[] = [
   ...folder,
   ...merges,
   ...leases,
+  ...layers,
   ...farewell,
   ...failures,
   ...refusedAtTheDoor

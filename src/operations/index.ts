@@ -17,6 +17,11 @@ import { asyncBatchRead, asyncBatchUpdate, asyncBatchWrite } from './batch.ts'
 import type { Operation } from './definition/define.ts'
 import { editFile } from './edit-file.ts'
 import { getServerInfo } from './get-server-info.ts'
+import { layerApply } from './layer-apply.ts'
+import { layerBegin } from './layer-begin.ts'
+import { layerDrop } from './layer-drop.ts'
+import { layerEnd } from './layer-end.ts'
+import { layerList } from './layer-list.ts'
 import { listFiles } from './list-files.ts'
 import { lockBreak } from './lock-break.ts'
 import { lockRelease, lockReleaseAll } from './lock-release.ts'
@@ -54,6 +59,11 @@ export const operations: readonly Operation[] = [
   lockStatus,
   lockBreak,
   nativeHook,
+  layerBegin,
+  layerEnd,
+  layerApply,
+  layerList,
+  layerDrop,
   listFiles,
   readFile,
   editFile

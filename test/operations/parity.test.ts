@@ -641,7 +641,7 @@ t.test('the answers are the same, property by property, and so are the files', a
 })
 
 t.test('every operation is in the table', async (t) => {
-  // Suites of their own run them over every transport: what a process says of itself, histories, what operators do, and hooks.
+  // Suites of their own run them over every transport: what a process says of itself, histories, what operators do, hooks, and layers.
   const elsewhere = [
     'get_server_info',
     'async_history',
@@ -651,7 +651,12 @@ t.test('every operation is in the table', async (t) => {
     'async_undo',
     'async_blame',
     'lock_break',
-    'native_hook'
+    'native_hook',
+    'layer_begin',
+    'layer_end',
+    'layer_apply',
+    'layer_list',
+    'layer_drop'
   ]
   const called = new Set([...steps.map(({ name }) => name), ...elsewhere])
   t.strictSame(

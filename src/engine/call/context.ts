@@ -4,6 +4,7 @@ import type { Differ } from '../diff/differ.ts'
 import type { Bases } from '../versions/bases.ts'
 import type { History } from '../versions/history.ts'
 import type { KnownText } from '../versions/known-text.ts'
+import type { Layers } from '../layers/layers.ts'
 import type { Logger } from '../../support/logger.ts'
 import type { TraceContext } from '../../support/trace-context.ts'
 import type { Commits } from '../commit/commits.ts'
@@ -74,6 +75,7 @@ export interface Engine {
   readonly receipts: Receipts
   readonly nativeTurns: NativeTurns
   readonly commands: Commands
+  readonly layers: Layers
   readonly tree: TreeFacts
   readonly budget: ByteBudget
   readonly counts: Counts

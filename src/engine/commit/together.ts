@@ -22,6 +22,8 @@ interface Parts {
   readonly onUnfinished: (message: string) => () => void
 }
 
+/** Steps whose staged files may be open at once. */
+const mostOpen = 256
 /** Between two attempts to take back what another program holds. */
 const retryMs = 1000
 
@@ -38,6 +40,9 @@ export function createTogether({ writer, durability, stages, notes, onUnfinished
     let withdraw: (() => void) | undefined
     let current = changes[0]?.path ?? ''
 
+    /** Steps whose staged files are synced and closed. */
+    let synced = 0
+
     async function prepare(): Promise<void> {
       await note?.noteFolders([...new Set(changes.flatMap(({ place }) => missingFolders(place)))])
       for (const change of changes) {
@@ -45,8 +50,9 @@ export function createTogether({ writer, durability, stages, notes, onUnfinished
         const made = makeParents(change.place, durability)
         parents.push(made)
         steps.push(await prepareStep(writer, change, made, stages?.of(made.place.path)))
+        if (steps.length - synced >= mostOpen) await syncStaged()
       }
-      await Promise.all(steps.flatMap(({ files }) => files.map(({ fd }) => durability.syncContent(fd))))
+      await syncStaged()
       if (durability.isFull) await Promise.all(foldersOf(steps).map((folder) => folder.sync()))
     }
 
@@ -57,8 +63,11 @@ export function createTogether({ writer, durability, stages, notes, onUnfinished
     }
 
     /** What has been made must not be open: then the system may not let it be taken back. */
-    function closeStaged(): void {
-      for (const { files } of steps) for (const file of files) file.close()
+    async function syncStaged(): Promise<void> {
+      const files = steps.slice(synced).flatMap((step) => step.files)
+      synced = steps.length
+      await Promise.all(files.map(({ fd }) => durability.syncContent(fd)))
+      for (const file of files) file.close()
     }
 
     /** In one tick. What replaces comes before what removes: a removal that is made shows that all else is. */
@@ -106,7 +115,6 @@ export function createTogether({ writer, durability, stages, notes, onUnfinished
 
     try {
       await prepare()
-      closeStaged()
       const noted = steps.map((step) => step.noted)
       await note?.noteSteps(noted, () => {
         check()

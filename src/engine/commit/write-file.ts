@@ -40,7 +40,7 @@ export interface StageRequest {
   readonly bytes: Buffer
   /** The version whose mode and owner are kept; undefined creates. */
   readonly replaces: FileVersion | undefined
-  /** Of a new file that was there before. */
+  /** Permission bits. Default: those of the version that is replaced, or of a new file. */
   readonly mode?: number | undefined
 }
 
@@ -185,8 +185,7 @@ export function createWriter({ durability, maxSyncBytes, stages }: WriteSettings
 }
 
 /**
- * Mode and, if permitted, owner of the replaced version. A new file gets 0666 minus the umask, and one that was there before its old
- * mode. Set-user and set-group bits meant an owner that is no longer known.
+ * Mode and, if permitted, owner of the replaced version. A new file gets 0666 minus the umask, and each another mode if one is given. Set-user and set-group bits meant an owner that is no longer known.
  */
 function copyModeAndOwner(fd: number, replaces: FileVersion | undefined, newMode: number | undefined): void {
   const own = fstatSync(fd)
@@ -194,7 +193,8 @@ function copyModeAndOwner(fd: number, replaces: FileVersion | undefined, newMode
     // To read the umask is to set it for a moment: only where it is needed.
     return setMode(fd, own, (newMode ?? 0o666 & ~process.umask()) & 0o1777)
   }
-  const { uid, gid, mode } = replaces
+  const { uid, gid } = replaces
+  const mode = newMode ?? replaces.mode
   const isOwners = (own.uid === uid && own.gid === gid) || ifSupported(() => fchownSync(fd, uid, gid))
   // Set-user and set-group bits meant the old owner; they must not pass to the new one.
   setMode(fd, own, isOwners ? mode : mode & 0o1777)

@@ -13,7 +13,7 @@ export interface IgnoreRules {
 const maxIgnoreBytes = 262_144
 const maxIgnoreLine = 256
 
-/** The rules of a directory. A line that would make the matcher backtrack for long is left out: the file may come from an attacker. */
+/** The rules of a directory. The file may come from an attacker. */
 export function readIgnoreRules(
   directory: Directory,
   prefix: string,
@@ -22,9 +22,14 @@ export function readIgnoreRules(
   if (!entries.some(({ name, type }) => name === '.gitignore' && type === 'file')) return []
   const bytes = readNow(directory, '.gitignore', maxIgnoreBytes)
   if (bytes === undefined) return []
-  const lines = bytes.toString('utf8').split('\n')
+  return [rulesOf(bytes.toString('utf8'), prefix)]
+}
+
+/** The rules of a text, without lines that would make the matcher backtrack for long. */
+export function rulesOf(text: string, prefix: string): IgnoreRules {
+  const lines = text.split('\n')
   const harmless = lines.filter((line) => line.length <= maxIgnoreLine && line.split('**').length <= 3)
-  return [{ prefix, rules: ignore().add(harmless) }]
+  return { prefix, rules: ignore().add(harmless) }
 }
 
 /** The innermost .gitignore with a matching rule decides, as in git. */

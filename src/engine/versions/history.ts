@@ -139,6 +139,7 @@ export function createHistory(bounds: HistoryBounds) {
       ...made,
       ...(number !== undefined && { entry: number }),
       ...(there.kind === 'entry' && (there.entry === 'unread' ? { isUnread: true as const } : there.entry)),
+      ...(identity !== undefined && identity.ctimeNs > 0n && { changedAt: Number(identity.ctimeNs / 1_000_000n) }),
       ...facts
     })
     newest = seq

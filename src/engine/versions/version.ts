@@ -36,6 +36,8 @@ export interface Version extends Author {
   readonly isFirstSight: boolean
   /** Milliseconds since the epoch. */
   readonly at: number
+  /** When the file had last changed by the clock of its file system (ctime), if it was examined: milliseconds since the epoch. */
+  readonly changedAt?: number
   /** Larger than that of every version recorded before, whatever its path. */
   readonly seq: number
   /** Of a change of several steps: `seq` of its first one. All of them count as made at once. */
@@ -54,9 +56,12 @@ export interface Version extends Author {
 
 /** An object that is written out takes less memory than one to which members were added. */
 export function compact(version: Version): Version {
-  const { hash, at, agentId, operation, isFirstSight, seq, ...more } = version
+  const { hash, at, agentId, operation, isFirstSight, seq, changedAt, ...more } = version
   const isPlain = Object.values(more).every((member) => member === undefined)
-  return isPlain ? { hash, at, agentId, operation, isFirstSight, seq } : version
+  if (!isPlain) return version
+  return changedAt === undefined
+    ? { hash, at, agentId, operation, isFirstSight, seq }
+    : { hash, at, agentId, operation, isFirstSight, seq, changedAt }
 }
 
 // Measured: what a file takes beside its path, and a version beside its names.

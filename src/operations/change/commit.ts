@@ -13,6 +13,8 @@ export type Sight = 'sent' | 'named' | undefined
 
 interface CommitOptions {
   readonly operation: string
+  /** See `Author.command`. */
+  readonly command?: string | undefined
   /** Call it in the same tick as the change. @throws OperationError LEASE_LOST, AUTHORITY_LOST */
   readonly assertHeld: () => void
   /** What a repeat of the call is answered. */
@@ -27,10 +29,10 @@ interface CommitOptions {
 export async function commitSteps(
   context: OperationContext,
   steps: readonly Step[],
-  { operation, assertHeld, answer, finalAnswer, sightOf }: CommitOptions
+  { operation, command, assertHeld, answer, finalAnswer, sightOf }: CommitOptions
 ): Promise<void> {
   const { commits, caller, receipt } = context
-  const author = authorOf(caller, operation)
+  const author = { ...authorOf(caller, operation), ...(command !== undefined && { command }) }
   const links = steps.map(linksOf)
   const { outcome, unsure } = await commits.commit(steps, {
     assertHeld,

@@ -49,6 +49,11 @@ const wordsOf = {
       'Adjust the line numbers and contents by the diff, then send the edits with expected_hash set to current_hash.',
     withoutDiff:
       'Read the file again with read_file, adjust your edits, and send them with expected_hash set to current_hash.'
+  },
+  command: {
+    done: 'changed',
+    withDiff: 'Run the command again: it then starts from the current version.',
+    withoutDiff: 'Run the command again: it then starts from the current version.'
   }
 } satisfies Record<string, Words>
 
@@ -101,7 +106,7 @@ function describeLack(lack: DiffLack, { encoding }: Facts): string {
 }
 
 function adviceFor({ operation, patchesApplicable, patchWord, notMerged }: Facts): string {
-  if (notMerged !== undefined && notMerged.conflicts.length > 0)
+  if (operation !== 'command' && notMerged !== undefined && notMerged.conflicts.length > 0)
     return 'Adjust your change at the places in merge_conflicts, then send it with expected_hash set to current_hash.'
   if (patchesApplicable === true)
     return `All your ${patchWord} still apply: send them again with expected_hash set to current_hash.`

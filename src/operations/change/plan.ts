@@ -32,19 +32,30 @@ export interface PathPlan {
   sight: Sight
 }
 
-interface PlanLimits {
-  readonly max_transaction_files?: number
-  readonly max_transaction_bytes?: number
+export interface PlanLimits {
+  /** The settings are crud.max_<kind>_files and crud.max_<kind>_bytes. */
+  readonly kind: 'transaction' | 'layer'
+  readonly maxFiles: number
+  readonly maxBytes: number
+}
+
+interface TransactionSettings {
+  readonly max_transaction_files: number
+  readonly max_transaction_bytes: number
+}
+
+export function transactionLimits(crud: TransactionSettings): PlanLimits {
+  return { kind: 'transaction', maxFiles: crud.max_transaction_files, maxBytes: crud.max_transaction_bytes }
 }
 
 export class Plan {
   readonly #paths = new Map<string, PathPlan>()
   readonly #context: OperationContext
-  readonly #limits: PlanLimits
+  readonly #limits: PlanLimits | undefined
   #bytes = 0
 
   /** @param limits default: those of single files only */
-  constructor(context: OperationContext, limits: PlanLimits = {}) {
+  constructor(context: OperationContext, limits?: PlanLimits) {
     this.#context = context
     this.#limits = limits
   }
@@ -75,20 +86,17 @@ export class Plan {
       sight: undefined
     }
     this.#paths.set(place.path, plan)
-    const { max_transaction_files: most = Infinity } = this.#limits
-    if (this.#paths.size > most)
-      throw tooMuch(`The call is about more than ${most} files (crud.max_transaction_files).`)
+    if (this.#limits !== undefined && this.#paths.size > this.#limits.maxFiles) throw tooMuch('files', this.#limits)
     return plan
   }
 
   /** @throws OperationError if the path may not have these bytes */
   async give(plan: PathPlan, bytes: Buffer, mode?: number): Promise<void> {
-    const { max_transaction_bytes: most = Infinity } = this.#limits
     const { current } = plan
     const isSame = current?.bytes.equals(bytes) === true
     if (!isSame) requireReplaceable(this.#context, plan.path, current, bytes)
     this.#bytes += bytes.length - (plan.after?.kind === 'bytes' ? plan.after.bytes.length : 0)
-    if (this.#bytes > most) throw tooMuch(`The call writes more than ${most} bytes (crud.max_transaction_bytes).`)
+    if (this.#limits !== undefined && this.#bytes > this.#limits.maxBytes) throw tooMuch('bytes', this.#limits)
     plan.after = { kind: 'bytes', bytes, hash: isSame ? current.hash : await hashInTurns(bytes), like: current, mode }
   }
 
@@ -119,7 +127,8 @@ export class Plan {
   #stepOf(plan: PathPlan): Step | undefined {
     const { place, path, current, after, isMoved, renamedFrom, renamedTo } = plan
     if (after === undefined) return undefined
-    if (after.kind === 'bytes' && current?.hash === after.hash && !isMoved) return undefined
+    if (after.kind === 'bytes' && current?.hash === after.hash && !isMoved && isModeOf(after.mode, current))
+      return undefined
     if (after.kind !== 'none') this.#requireRoom(plan)
     const before: Step['before'] =
       place.stat === undefined
@@ -181,6 +190,18 @@ function hashAfter({ after, current }: PathPlan): string | undefined {
   return after.kind === 'moved' ? after.version?.hash : undefined
 }
 
-function tooMuch(what: string): OperationError {
-  return new OperationError('INVALID_REQUEST', `${what} Nothing was changed: send smaller transactions.`)
+/** True if a file need not be written for its mode. */
+function isModeOf(mode: number | undefined, current: FileVersion | undefined): boolean {
+  return mode === undefined || mode === current?.mode
+}
+
+function tooMuch(what: 'files' | 'bytes', { kind, maxFiles, maxBytes }: PlanLimits): OperationError {
+  const setting = `crud.max_${kind}_${what}`
+  const happened =
+    what === 'files'
+      ? `The call is about more than ${maxFiles} files (${setting}).`
+      : `The call writes more than ${maxBytes} bytes (${setting}).`
+  const advice =
+    kind === 'transaction' ? 'send smaller transactions.' : 'raise the setting, or change less by one command.'
+  return new OperationError('INVALID_REQUEST', `${happened} Nothing was changed: ${advice}`)
 }

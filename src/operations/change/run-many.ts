@@ -9,16 +9,20 @@ import { explainGone } from '../locking/gone-file.ts'
 import { withLocks, type HeldLocks } from '../locking/with-locks.ts'
 import { createRoom } from './answer-room.ts'
 import { answerContention } from './contention.ts'
-import { Plan } from './plan.ts'
+import { Plan, transactionLimits, type PlanLimits } from './plan.ts'
 import type { Judged, Planned, Planner } from './planner.ts'
 import { commitPlan, isRefusal, planOne } from './run.ts'
 
 export interface ManyChanges {
   readonly operation: string
+  /** See `Author.command`. */
+  readonly command?: string
   readonly timeout: number | undefined
   readonly diffFormat: DiffFormat | undefined
   /** True if nothing is to be changed. */
   readonly isDryRun: boolean
+  /** Default: those of transactions. */
+  readonly limits?: PlanLimits
   /** Of the whole call: what a repeat of it gets. */
   readonly answer: (planned: readonly Planned[]) => object
 }
@@ -51,15 +55,15 @@ async function carryOut(
   planners: readonly Planner[],
   places: readonly OpenEntry[],
   lock: HeldLocks,
-  { operation, isDryRun, answer }: ManyChanges
+  { operation, command, isDryRun, limits = transactionLimits(context.config.crud), answer }: ManyChanges
 ): Promise<Verdicts> {
-  const plan = new Plan(context, context.config.crud)
+  const plan = new Plan(context, limits)
   const verdicts = await planAll(context, planners, places, plan)
   // What is in the way of the others is said at once, too.
   if (!verdicts.every(isPlanned))
     return verdicts.map((verdict) => (isPlanned(verdict) ? (plan.refusalOf(verdict.plan) ?? verdict) : verdict))
   if (isDryRun) plan.steps()
-  else await commitPlan(context, plan, lock, { operation, answer: () => answer(verdicts) })
+  else await commitPlan(context, plan, lock, { operation, command, answer: () => answer(verdicts) })
   return verdicts
 }
 

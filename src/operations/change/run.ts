@@ -72,7 +72,7 @@ export function shortly({ merged }: Planned) {
   return merged === undefined ? {} : withoutDiff(merged)
 }
 
-type CommitOptions = Pick<Parameters<typeof commitSteps>[2], 'operation' | 'answer' | 'finalAnswer'>
+type CommitOptions = Pick<Parameters<typeof commitSteps>[2], 'operation' | 'command' | 'answer' | 'finalAnswer'>
 
 /** @throws OperationError what is in the way at a path */
 export async function commitPlan(

@@ -3,11 +3,12 @@ import { CommanderError, type Command } from 'commander'
 import { asCalled } from '../../support/as-called.ts'
 import { messageOf } from '../../support/error-message.ts'
 import { toBase } from '../hook/find-server.ts'
+import { act, concernsLayers, type LayerFlags } from '../isolated/act.ts'
 import { createReport } from '../run/report.ts'
 import { runProcess } from '../run/run-process.ts'
 import { createCommand } from './command.ts'
 
-interface RunFlags {
+interface RunFlags extends LayerFlags {
   readonly agent?: string
   readonly changeSet?: string
   readonly url?: string
@@ -34,12 +35,17 @@ export function createRunCommand(): Command {
   return createCommand('run')
     .description('runs a command, and records what it changes as that of an agent (docs/commands.md)')
     .usage('[options] -- <command> [arguments...]')
-    .argument('<command...>')
+    .argument('[command...]')
     .passThroughOptions()
     .option('--agent <id>', 'the agent whose command it is (default: ASYNC_CRUD_MCP_AGENT_ID, otherwise run/<user>)')
     .option('--change-set <name>', 'the task that its changes belong to')
     .option('--url <address>', 'the server (default: found by its state file, above the current folder)')
     .option('--token <secret>', 'bearer token of the server (default: ASYNC_CRUD_MCP_DAEMON__TOKEN)')
+    .option('--isolated', 'all that the command writes goes over at its end, or nothing (Linux)')
+    .option('--keep', 'with --isolated: keeps what the command wrote if it does not go over')
+    .option('--list', 'shows what is kept')
+    .option('--apply <id>', 'takes over what is kept')
+    .option('--drop <id>', 'drops what is kept')
     .addHelpText('after', '\nExample: async-crud-mcp run --agent ann -- npm run format')
     .action(async (words: readonly string[], flags: RunFlags) => {
       try {
@@ -58,6 +64,11 @@ async function run(command: readonly string[], flags: RunFlags): Promise<number>
   checkName('--change-set', flags.changeSet, 100)
   if (agent !== undefined && reserved.includes(agent.toLowerCase()))
     throw new Error(`"${agent}" cannot be an agent: it marks changes made outside the server. Pass another --agent.`)
+  if (concernsLayers(flags) && (flags.url !== undefined || flags.token !== undefined))
+    throw new Error('--url and --token go with a plain run: a layer is of the server of this folder, on this machine.')
+  if (command.length === 0 && (flags.isolated === true || !concernsLayers(flags)))
+    throw new Error('no command: async-crud-mcp run -- <command> [arguments...]')
+  if (concernsLayers(flags)) return act(command, { ...flags, agent, changeSet: flags.changeSet })
   const report = createReport({
     command,
     cwd: process.cwd(),

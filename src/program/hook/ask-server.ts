@@ -1,9 +1,7 @@
 // Passes an event to the server: over HTTP, or through the socket of a tree of which no process listens. Loads as little of Node as possible.
 import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { openAddress } from '../../tree/coordinator/address.ts'
-import { createStateDirectory } from '../../tree/state/state-directory.ts'
-import { readLines } from '../../support/read-lines.ts'
+import { callAuthority } from './call-authority.ts'
 
 export interface Server {
   /** The base address of its routes; undefined if no process of the tree listens. */
@@ -25,17 +23,15 @@ export interface Question {
   readonly onWait: (seconds: number) => void
 }
 
-const maxAnswerBytes = 4_194_304
-
 /** @returns what the hook prints: JSON, "{}" for nothing @throws Error that says why there is no answer */
 export async function askServer({ url, root }: Server, question: Question): Promise<string> {
-  if (url === undefined) return callAuthority(root ?? '', question)
+  if (url === undefined) return askAuthority(root ?? '', question)
   try {
     return await post(url, question)
   } catch (error) {
     // The socket of the tree asks its own user for no token.
     if (!(error instanceof TokenMissing) || root === undefined || question.token !== '') throw error
-    return callAuthority(root, question)
+    return askAuthority(root, question)
   }
 }
 
@@ -68,48 +64,13 @@ async function post(
   throw new Failure(`the server answered${status}: ${message}`)
 }
 
-async function callAuthority(root: string, question: Question): Promise<string> {
-  const address = openAddress(root, createStateDirectory(root))
-  try {
-    const failures: unknown[] = []
-    for (const path of address.paths) {
-      try {
-        return await callAt(path, question)
-      } catch (error) {
-        failures.push(error)
-      }
-    }
-    throw failures[0]
-  } finally {
-    address.close()
-  }
-}
-
-interface Reply {
-  readonly type?: string
-  readonly waitSeconds?: number
-  readonly result?: { readonly answer?: unknown }
-  readonly error?: { readonly message?: string }
-}
-
-async function callAt(path: string, { harness, event, agent, waitSeconds, signal, onWait }: Question): Promise<string> {
-  const { connect } = await import('node:net')
-  const socket = connect({ path, signal })
-  try {
-    const input = { harness, event: JSON.parse(event) as unknown, agent_id: agent, wait_seconds: waitSeconds }
-    const caller = { transport: 'internal', takesNotices: false }
-    const call = { type: 'call', id: 1, name: 'native_hook', input, caller, progress: true }
-    socket.write(`${JSON.stringify(call)}\n`)
-    for await (const line of readLines(socket, maxAnswerBytes)) {
-      const { type, waitSeconds: granted = 0, result, error } = JSON.parse(line?.toString('utf8') ?? '{}') as Reply
-      if (type === 'progress') onWait(granted)
-      if (error !== undefined) throw new Error(`the server answered: ${error.message}`)
-      if (result !== undefined) return JSON.stringify(result.answer ?? {})
-    }
-    throw new Error('the server of the tree has gone')
-  } finally {
-    socket.destroy()
-  }
+async function askAuthority(
+  root: string,
+  { harness, event, agent, waitSeconds, signal, onWait }: Question
+): Promise<string> {
+  const input = { harness, event: JSON.parse(event) as unknown, agent_id: agent, wait_seconds: waitSeconds }
+  const { answer } = await callAuthority(root, { name: 'native_hook', input, signal, onWait })
+  return JSON.stringify(answer ?? {})
 }
 
 /** Undefined for anything but a JSON object. */

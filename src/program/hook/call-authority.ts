@@ -1,0 +1,77 @@
+// Calls an operation through the socket of a tree, which only the tree's own user can reach. Loads as little of Node as possible.
+import { openAddress } from '../../tree/coordinator/address.ts'
+import { createStateDirectory } from '../../tree/state/state-directory.ts'
+import { readLines } from '../../support/read-lines.ts'
+
+export interface AuthorityCall {
+  /** Of the operation. */
+  readonly name: string
+  readonly input: object
+  readonly signal: AbortSignal
+  /** The call waits for a lock: at most for so many seconds. */
+  readonly onWait?: (seconds: number) => void
+  /** Default: 4 MiB. */
+  readonly maxAnswerBytes?: number
+}
+
+const defaultAnswerBytes = 4_194_304
+
+interface Reply {
+  readonly type?: string
+  readonly waitSeconds?: number
+  readonly result?: Readonly<Record<string, unknown>>
+  readonly error?: { readonly message?: string; readonly code?: string }
+}
+
+/** What the operation refused. */
+export class CallRefused extends Error {
+  readonly code: string | undefined
+
+  constructor(message: string, code: string | undefined) {
+    super(`the server answered: ${message}`)
+    this.code = code
+  }
+}
+
+/**
+ * @param root real path of the first root
+ * @throws CallRefused; Error that says why there is no answer
+ */
+export async function callAuthority(root: string, call: AuthorityCall): Promise<Readonly<Record<string, unknown>>> {
+  const address = openAddress(root, createStateDirectory(root))
+  try {
+    const failures: unknown[] = []
+    for (const path of address.paths) {
+      try {
+        return await callAt(path, call)
+      } catch (error) {
+        if (error instanceof CallRefused) throw error
+        failures.push(error)
+      }
+    }
+    throw failures[0]
+  } finally {
+    address.close()
+  }
+}
+
+async function callAt(
+  path: string,
+  { name, input, signal, onWait, maxAnswerBytes = defaultAnswerBytes }: AuthorityCall
+): Promise<Readonly<Record<string, unknown>>> {
+  const { connect } = await import('node:net')
+  const socket = connect({ path, signal })
+  try {
+    const caller = { transport: 'internal', takesNotices: false }
+    socket.write(`${JSON.stringify({ type: 'call', id: 1, name, input, caller, progress: true })}\n`)
+    for await (const line of readLines(socket, maxAnswerBytes)) {
+      const { type, waitSeconds: granted = 0, result, error } = JSON.parse(line?.toString('utf8') ?? '{}') as Reply
+      if (type === 'progress') onWait?.(granted)
+      if (error !== undefined) throw new CallRefused(error.message ?? '', error.code)
+      if (result !== undefined) return result
+    }
+    throw new Error('the server of the tree has gone')
+  } finally {
+    socket.destroy()
+  }
+}

@@ -1,0 +1,20 @@
+// Calls the operations on layers, of the server of this tree: on this machine and of this user, since a layer is made of files and mounts.
+import { maxCommandChars } from '../../../schemas/layers.ts'
+import { callAuthority } from '../hook/call-authority.ts'
+import { beginningOf } from '../../support/cut-text.ts'
+
+const maxAnswerBytes = 64 * 1024 * 1024
+
+/** @param root real path of the first root */
+export function callLayers(root: string) {
+  const { signal } = new AbortController()
+  /** @throws CallRefused; Error that says why there is no answer */
+  return async <Answer>(name: string, input: object): Promise<Answer> =>
+    (await callAuthority(root, { name, input, signal, maxAnswerBytes })) as Answer
+}
+
+/** As it would be typed, cut. */
+export function shownCommand(words: readonly string[]): string {
+  const typed = words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`))
+  return beginningOf(typed.join(' '), maxCommandChars)
+}
