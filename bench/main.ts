@@ -29,6 +29,7 @@ import { swarm } from './subjects/swarm.ts'
 import { targets } from './subjects/targets.ts'
 import { tokens } from './subjects/tokens.ts'
 import { transactions } from './subjects/transactions.ts'
+import { unsaved } from './subjects/unsaved.ts'
 import { watcher } from './subjects/watcher.ts'
 import { takeTables } from './table.ts'
 
@@ -50,6 +51,7 @@ const benchmarks: Readonly<Record<string, (options: Options) => Promise<void>>> 
   replay,
   persistence,
   transactions,
+  unsaved,
   bounds,
   peers,
   tokens,

@@ -66,7 +66,10 @@ export default fp<Options>(
             },
             onRole(role) {
               app.counts.authorityChanges += 1
-              if (role === 'authority') app.settlement.sweep()
+              if (role === 'authority') {
+                app.settlement.sweep()
+                app.firstSights.begin()
+              } else app.firstSights.end()
             },
             state: app.persistence.location,
             followState: app.persistence.follow,
@@ -113,5 +116,8 @@ export default fp<Options>(
       setTimeout(() => app.server.closeAllConnections(), 200).unref()
     })
   },
-  { name: 'authority', dependencies: ['degradations', 'counts', 'tracing', 'request-budget', 'engine', 'persistence'] }
+  {
+    name: 'authority',
+    dependencies: ['degradations', 'counts', 'tracing', 'request-budget', 'commands', 'engine', 'persistence']
+  }
 )

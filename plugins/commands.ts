@@ -1,21 +1,29 @@
 // app.commands: the shell commands that harnesses have reported, and what they change.
 import fp from 'fastify-plugin'
 import { createCommands, type Commands } from '../src/engine/commands/commands.ts'
+import { createFirstSights, type FirstSights } from '../src/engine/commands/first-sights.ts'
+import { keepBoundsOf } from '../src/engine/commands/keep-unsaved.ts'
 import { createTreeChanges } from '../src/engine/commands/tree-changes.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
     commands: Commands
+    firstSights: FirstSights
   }
 }
 
 export default fp(
   async (app) => {
     const { locks, files, bases, history, log } = app
-    const treeChanges = createTreeChanges({ roots: files.roots.map(({ real }) => real), log })
+    const roots = files.roots.map(({ real }) => real)
+    const treeChanges = createTreeChanges({ roots, log })
     const commands = createCommands({ locks, files, bases, history, log, treeChanges })
+    const bounds = () => keepBoundsOf(app.settings.current)
+    const firstSights = createFirstSights({ roots, parts: { locks, files, bases, history }, bounds, log })
     app.decorate('commands', commands)
+    app.decorate('firstSights', firstSights)
+    app.addHook('preClose', async () => firstSights.end())
     app.addHook('onClose', async () => commands.close())
   },
-  { name: 'commands', dependencies: ['files', 'locks'] }
+  { name: 'commands', dependencies: ['settings', 'files', 'locks'] }
 )

@@ -2,6 +2,7 @@
 import { crud } from './settings/crud.ts'
 import { daemon } from './settings/daemon.ts'
 import { events } from './settings/events.ts'
+import { hooks } from './settings/hooks.ts'
 import { locks } from './settings/locks.ts'
 import { mcp } from './settings/mcp.ts'
 import { persistence } from './settings/persistence.ts'
@@ -10,7 +11,7 @@ import { Type, type Static } from './typebox.ts'
 import { watcher } from './settings/watcher.ts'
 
 export const Config = Type.Object(
-  { daemon, crud, locks, persistence, watcher, events, mcp, tree },
+  { daemon, crud, locks, hooks, persistence, watcher, events, mcp, tree },
   { additionalProperties: false, description: 'Configuration of async-crud-mcp.' }
 )
 export type Config = Static<typeof Config>

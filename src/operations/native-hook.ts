@@ -10,6 +10,7 @@ import { timestamp } from '../support/timestamp.ts'
 import { beginCommand, endCommand, endCommandsOf, endForeground, endTask } from './commands/bracket.ts'
 import { defineOperation } from './definition/define.ts'
 import { textOf } from './native/fields.ts'
+import { judgeCommand } from './commands/judge-command.ts'
 import { harnesses } from './native/harnesses.ts'
 import type { Fields, Harness, NativeCall, Outcome } from './native/native-call.ts'
 import { beginNativeEdit, endNativeEdit } from './native/native-edit.ts'
@@ -80,12 +81,16 @@ async function carryOut(
       const unseen = await endNativeEdit(context, { agentId, callId, harness, ...event })
       return { context: join(unseen, await newsFor(agentId, context, isHeard)) }
     }
-    case 'before_command':
-      await beginCommand(context, { agentId, callId, ...event })
-      return {}
-    case 'after_command':
-      await endCommand(context, { agentId, callId, ...event })
-      return { context: await newsFor(agentId, context, isHeard) }
+    case 'before_command': {
+      const { refusal, note } = await judgeCommand(context, { agentId, ...event })
+      if (refusal !== undefined) return { refusal }
+      await beginCommand(context, { agentId, callId, ...(!isHeard && { note }), ...event })
+      return { context: isHeard ? note : undefined }
+    }
+    case 'after_command': {
+      const note = await endCommand(context, { agentId, callId, ...event })
+      return { context: join(note, await newsFor(agentId, context, isHeard)) }
+    }
     case 'task_end':
       await endTask(context, agentId, event.task)
       return { context: await newsFor(agentId, context, isHeard) }

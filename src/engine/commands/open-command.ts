@@ -24,6 +24,8 @@ export interface CommandStart {
   readonly text: string
   readonly changeSet: string
   readonly effect: Effect
+  /** What its session is told at its end. */
+  readonly note?: string
 }
 
 export interface OpenCommand extends CommandStart {

@@ -12,31 +12,38 @@ export interface ReportedCommand {
   readonly command: string
   /** Absolute: where it runs. */
   readonly cwd: string
+  /** What the session is told at its end. */
+  readonly note?: string | undefined
 }
 
 /** The hook behind a command must not wait longer; what is found later is recorded all the same. */
 const endWaitMs = 150
 
 export async function beginCommand(context: OperationContext, reported: ReportedCommand): Promise<void> {
-  const { agentId, callId, command, cwd } = reported
+  const { agentId, callId, command, cwd, note } = reported
   await context.commands.begin({
     agentId,
     callId,
     text: maskSecrets(command),
     changeSet: context.caller.changeSet ?? `command-${randomUUID()}`,
-    effect: effectOf(command, cwd, context)
+    effect: effectOf(command, cwd, context),
+    ...(note !== undefined && { note })
   })
 }
 
-/** @param task the name under which it goes on in the background */
+/**
+ * @param task the name under which it goes on in the background
+ * @returns what its session is to know of it
+ */
 export async function endCommand(
   { commands }: OperationContext,
   { agentId, callId, command, task }: ReportedCommand & { readonly task?: string | undefined }
-): Promise<void> {
+): Promise<string | undefined> {
   const known = commands.find(agentId, callId, maskSecrets(command))
-  if (known === undefined) return
+  if (known === undefined) return undefined
   if (task === undefined) await atMost(commands.end(known))
   else commands.moveToBackground(known, task)
+  return known.note
 }
 
 export function endTask({ commands }: OperationContext, agentId: string, task: string): Promise<void> {

@@ -10,6 +10,7 @@ export interface GitResult {
 }
 
 const maxOutputBytes = 65_536
+const maxPipedBytes = 64 * 1024 * 1024
 
 /**
  * No prompt, no lock, no network: a partial clone would fetch missing objects, by a command that its configuration names.
@@ -106,5 +107,26 @@ export function streamGit(
       hasFailed = true
     })
     git.on('close', (code) => resolve(isCut ? 'cut' : hasFailed || code !== 0 ? 'failed' : 'complete'))
+  })
+}
+
+/** The same with something to read. @returns undefined if Git failed, or wrote more than `maxBytes` */
+export function pipeGit(
+  args: readonly string[],
+  signal: AbortSignal,
+  variables: Readonly<Record<string, string>>,
+  input: Buffer,
+  maxBytes = maxPipedBytes
+): Promise<Buffer | undefined> {
+  return new Promise((resolve) => {
+    const git = execFile(
+      'git',
+      [...options, ...args],
+      { ...processOptions(signal, variables), maxBuffer: maxBytes, encoding: 'buffer' },
+      (error, stdout) => resolve(error === null ? stdout : undefined)
+    )
+    // Git may end before it has read everything.
+    git.stdin?.on('error', () => {})
+    git.stdin?.end(input)
   })
 }

@@ -34,6 +34,8 @@ export interface Unsaved {
 interface Bounds {
   readonly signal: AbortSignal
   readonly maxFiles?: number
+  /** Only what these mean in the folder. Default: all below it. */
+  readonly pathspecs?: readonly string[]
 }
 
 export const defaultMaxUnsaved = 100_000
@@ -53,13 +55,13 @@ export async function listUnsaved(folder: string, { signal, maxFiles }: Bounds):
 export function listUnsavedOf(
   tree: WorkTree,
   folder: string,
-  { signal, maxFiles = defaultMaxUnsaved }: Bounds
+  { signal, maxFiles = defaultMaxUnsaved, pathspecs }: Bounds
 ): Promise<Unsaved | undefined> {
-  return withStandIn(tree, tree.workTree, async ({ options, variables }) => {
+  return withStandIn(tree, pathspecs === undefined ? tree.workTree : folder, async ({ options, variables }) => {
     const found = createCollector(tree.workTree)
     const below = relative(tree.workTree, folder).split(sep).join('/')
-    const pathspec = below === '' ? [] : ['--', `:(top,literal)${below}`]
-    const end = await streamGit([...options, ...status, ...pathspec], signal, variables, (record) => {
+    const only = pathspecs ?? (below === '' ? [] : [`:(top,literal)${below}`])
+    const end = await streamGit([...options, ...status, '--', ...only], signal, variables, (record) => {
       found.add(record)
       return found.files.size <= maxFiles
     })

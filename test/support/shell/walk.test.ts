@@ -107,8 +107,9 @@ t.test('no line takes long, or grows without bound', async (t) => {
     'f() { g; g; }; g() { f; f; }; f'
   ]
   for (const line of hostile) {
-    const begun = performance.now()
+    const begun = process.cpuUsage().user
     t.ok(read(line).commands.length <= 5000)
-    t.ok(performance.now() - begun < 2000, `${line.slice(0, 40)} took ${performance.now() - begun} ms`)
+    const tookMs = (process.cpuUsage().user - begun) / 1000
+    t.ok(tookMs < 2000, `${line.slice(0, 40)} took ${tookMs} ms of the processor`)
   }
 })

@@ -1,0 +1,64 @@
+// What a session is told of a command: whose lines it would take, and what does the same for its own.
+import { beginningOf } from '../../support/cut-text.ts'
+import type { Lost } from './lost-lines.ts'
+
+export interface LostFile {
+  /** As the session would name it. */
+  readonly shown: string
+  readonly lost: Lost
+}
+
+const maxFiles = 10
+const maxOwn = 20
+
+export interface Found {
+  readonly lost: readonly LostFile[]
+  /** Files beyond the limit, which were not looked at. */
+  readonly notLooked: number
+  /** Files of which only the session's own lines would go. */
+  readonly own: readonly string[]
+}
+
+export function refusalText(agentId: string, command: string, { lost, notLooked, own }: Found): string {
+  const files = lost.slice(0, maxFiles).map(({ shown, lost: lines }) => `- ${shown}: ${describe(lines)}`)
+  const more = lost.length + notLooked - files.length
+  const paths = own.slice(0, maxOwn).map(quote).join(' ')
+  const ownWords =
+    own.length === 0 || own.length > maxOwn
+      ? 'name only files of your own, for example: git restore -- path'
+      : `for the files with only your own lines: git restore -- ${paths} (rm for files that are not tracked)`
+  return [
+    `Not run: ${quoteLine(command)} would discard uncommitted lines of others:`,
+    ...files,
+    ...(more > 0 ? [`- and ${more} more files`] : []),
+    `To take back only what you have changed, call async_undo with by_agent: ${JSON.stringify(agentId)}; or ${ownWords}.`,
+    'If these lines are to go all the same, ask the people and agents named here, or let them commit first.'
+  ].join('\n')
+}
+
+export function sweptText(swept: readonly LostFile[], agentId: string): string {
+  const files = swept.slice(0, maxFiles).map(({ shown, lost }) => `- ${shown}: ${describe(lost)}`)
+  const more = swept.length - files.length
+  return [
+    'async-crud-mcp: this commit takes in uncommitted lines of others:',
+    ...files,
+    ...(more > 0 ? [`- and ${more} more files`] : []),
+    `To commit only your own: async-crud-mcp land --agent ${quote(agentId)}, or git add only your files.`
+  ].join('\n')
+}
+
+export function unknownText(why: readonly string[]): string {
+  return `async-crud-mcp could not tell ${[...new Set(why)].slice(0, 3).join('; ')}. The command runs unchecked; what differs from HEAD is kept as it was before.`
+}
+
+function describe(lost: Lost): string {
+  return [...lost].map(([name, lines]) => `${lines} ${lines === 1 ? 'line' : 'lines'} of ${name}`).join(', ')
+}
+
+function quote(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
+}
+
+function quoteLine(command: string): string {
+  return beginningOf(command.trim().split('\n')[0]!, 120)
+}
