@@ -6,6 +6,7 @@ import type { Config } from '../src/config/config.ts'
 import { isErrno } from '../src/errors.ts'
 import { explainLoadError } from '../src/support/lazy.ts'
 import type { ClientStreams } from '../src/transports/mcp/client-roots.ts'
+import type { AnswerHook } from '../src/transports/mcp/hook-tool.ts'
 import { offeredTools } from '../src/transports/mcp/offered-tools.ts'
 import { serveStdio, type StdioConnection } from '../src/transports/rpc/stdio.ts'
 
@@ -25,10 +26,12 @@ interface Options {
   readonly version: string
   /** Default: those of the process. */
   readonly streams?: ClientStreams | undefined
+  /** For hooks that call a tool. */
+  readonly answerHook?: AnswerHook | undefined
 }
 
 export default fp<Options>(
-  async (app, { config: { daemon, crud, events, mcp }, version, streams }) => {
+  async (app, { config: { daemon, crud, events, mcp }, version, streams, answerHook }) => {
     // A connection has no name of its own; this one tells its calls from those of other connections.
     const connection = `stdio-${randomBytes(4).toString('hex')}`
     const caller = { transport: 'stdio', agentId: connection, connection } as const
@@ -60,7 +63,8 @@ export default fp<Options>(
             maxResources: events.max_resources_per_session,
             isBehind,
             maxWaitSeconds,
-            caller
+            caller,
+            answerHook
           })
         },
         onMcpTrouble: (error) =>

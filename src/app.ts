@@ -38,6 +38,7 @@ import tracing from '../plugins/tracing.ts'
 import watcher from '../plugins/watcher.ts'
 import type { Config } from './config/config.ts'
 import type { ClientStreams } from './transports/mcp/client-roots.ts'
+import type { AnswerHook } from './transports/mcp/hook-tool.ts'
 import { queryCheckOf } from './transports/query-check.ts'
 
 export interface AppOptions {
@@ -51,6 +52,8 @@ export interface AppOptions {
   readonly followsPersistence?: boolean
   /** Of the client, if the process has read them already. */
   readonly streams?: ClientStreams | undefined
+  /** For hooks that call a tool over standard input. Default: by the tree of this process. */
+  readonly answerHook?: AnswerHook | undefined
   /** Called if another process has taken the tree from this one: this process must stop. */
   readonly onDisplaced?: () => void
 }
@@ -63,6 +66,7 @@ export async function createApp({
   reload,
   followsPersistence = false,
   streams,
+  answerHook,
   onDisplaced = () => {}
 }: AppOptions): Promise<FastifyInstance> {
   const { daemon, crud } = config
@@ -131,7 +135,7 @@ export async function createApp({
   await app.register(fileRoutes)
   await app.register(resources)
   await app.register(mcp, options)
-  await app.register(stdio, { ...options, streams })
+  await app.register(stdio, { ...options, streams, answerHook })
   await app.register(metrics)
   return app
 }

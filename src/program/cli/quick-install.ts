@@ -156,6 +156,7 @@ async function setUpClients(
   const { clients } = await import('../setup/clients.ts')
   const { besideHooks, stdioLaunch } = await import('../setup/options.ts')
   const { takesHooks } = await import('../setup/hooks.ts')
+  const { findHookForm } = await import('../setup/hook-forms.ts')
   const { describeReach, planClient } = await import('../setup/plan-client.ts')
   const { planPersistence } = await import('../setup/persistence.ts')
   const { tryEntry } = await import('../setup/try-entry.ts')
@@ -181,7 +182,8 @@ async function setUpClients(
   for (const client of chosen) {
     try {
       const entry = hasHooks && takesHooks(client.name) ? besideHooks(launch) : launch
-      for (const plan of planClient(client, { launch: entry, user, journal: journalOfUser(), hasHooks })) {
+      const hookForm = await findHookForm(client, entry, undefined, process.env)
+      for (const plan of planClient(client, { launch: entry, user, journal: journalOfUser(), hasHooks, hookForm })) {
         plan.apply()
         print(`${client.title}: ${plan.isChange ? `written into ${plan.file}` : `already set up in ${plan.file}`}`)
         if (plan.remark !== undefined) print(plan.remark)

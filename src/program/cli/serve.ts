@@ -1,5 +1,6 @@
 // Runs the service until it is stopped.
 import { Console } from 'node:console'
+import { setTimeout as delay } from 'node:timers/promises'
 import closeWithGrace from 'close-with-grace'
 import type { FastifyInstance } from 'fastify'
 import { createApp } from '../../app.ts'
@@ -62,6 +63,7 @@ export async function serve({
     reload,
     followsPersistence,
     streams,
+    answerHook: (harness, event) => answerHook(app, harness, event),
     logStream: openLog(config.daemon, readableOnTerminal(process.stderr)),
     onDisplaced: failDisplaced
   })
@@ -86,6 +88,19 @@ export async function serve({
   if (app.stdio === undefined) return
   await app.stdio.ended
   stop('stdin ended')
+}
+
+/** As a hook program does, which finds the server of the file's own tree, and does not wait for one that hangs. */
+async function answerHook(app: FastifyInstance, harness: string, event: string): Promise<string> {
+  // A tree that cannot be joined in time is not served by this process: that is found out below.
+  await Promise.race([app.tree.join().catch(() => {}), delay(joinForHooksMs, undefined, { ref: false })])
+  const [{ answerEvent }, { optionsOfEnvironment }] = await Promise.all([
+    import('../hook/answer-event.ts'),
+    import('../hook/options.ts')
+  ])
+  const { json, failure } = await answerEvent(event, { ...optionsOfEnvironment(process.env), harness })
+  if (failure !== undefined) app.log.warn({ harness }, failure)
+  return json
 }
 
 /**

@@ -17,6 +17,7 @@ export interface SetupFlags {
   readonly dryRun?: boolean
   readonly remove?: boolean
   readonly hooks: boolean
+  readonly programHooks?: boolean
   readonly start: boolean
   readonly force?: boolean
   readonly json?: boolean
@@ -59,6 +60,10 @@ export function createSetupCommand(): Command {
     )
     .option('--token-env <variable>', 'for --transport http: environment variable of the client with the bearer token')
     .option('--no-hooks', "leaves out the hooks that put the client's own edits into the queues of the server")
+    .option(
+      '--program-hooks',
+      'writes hooks that start a program, for versions of the client that know no cheaper form'
+    )
     .option('--no-start', 'does not start the entry once to see whether it answers')
     .option('--print', 'prints the entry and changes nothing')
     .option('--dry-run', 'shows the exact change and makes none')
@@ -87,12 +92,16 @@ async function run(name: string, flags: SetupFlags): Promise<void> {
     return printEntry(target.add('').content, file, project !== undefined && launch.transport === 'stdio')
   }
   const { describeReach, planClient } = await import('../setup/plan-client.ts')
+  const { describeNeed, findHookForm } = await import('../setup/hook-forms.ts')
+  const hookForm =
+    hasHooks && !remove && !flags.programHooks ? await findHookForm(client, launch, project, process.env) : undefined
   const plans = planClient(client, {
     launch,
     user: thisUser(),
     journal: journalOfUser(),
     project,
     hasHooks: flags.hooks,
+    hookForm,
     isRemoval: remove,
     isForced: force
   })
@@ -110,7 +119,8 @@ async function run(name: string, flags: SetupFlags): Promise<void> {
   const isMade = !flags.dryRun && !remove
   if (isMade) journalOfUser().recordProgram(mainPath)
   const silence = isMade || launch.transport === 'http' ? await findSilence(client, launch, flags) : 'not asked'
-  const done = { client, shown, silence, transport: launch.transport }
+  const need = project === undefined || hookForm === undefined ? undefined : describeNeed(client, hookForm)
+  const done = { client, shown, silence, transport: launch.transport, need }
   return flags.json ? printDoneAsJson(done, flags) : printDone(done, flags)
 }
 
@@ -132,6 +142,8 @@ interface Done {
   readonly client: Client
   readonly shown: readonly Plan[]
   readonly transport: Launch['transport']
+  /** Of each member of the team. */
+  readonly need: string | undefined
   /** As `findSilence` says, or 'not asked'. */
   readonly silence: string | undefined
 }
@@ -148,10 +160,11 @@ function printDoneAsJson({ client, shown, silence }: Done, { dryRun = false }: S
   )
 }
 
-async function printDone({ client, shown, silence, transport }: Done, flags: SetupFlags): Promise<void> {
+async function printDone({ client, shown, silence, transport, need }: Done, flags: SetupFlags): Promise<void> {
   const { dryRun = false, remove = false, project } = flags
   if (!dryRun) for (const plan of shown) print(plan.note ?? outcome(plan, remove))
   for (const { remark } of shown) if (remark !== undefined) print(remark)
+  if (need !== undefined) print(need)
   if (!dryRun && shown.some(({ isChange }) => isChange))
     print(describeRestart(client.title, remove, project !== undefined))
   const { cacheRemark } = await import('../setup/own-program.ts')

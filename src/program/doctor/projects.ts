@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { mainPath } from '../../support/installation.ts'
 import { clients, serverName, type Client } from '../setup/clients.ts'
 import { isSame } from '../setup/entry.ts'
+import { isServerHook } from '../setup/hook-forms.ts'
 import { hookLocations } from '../setup/hooks.ts'
 import { launcherOf, launcherWords } from '../setup/launcher.ts'
 import { launcherText, withPlainLineEnds } from '../setup/launcher-text.ts'
@@ -74,13 +75,19 @@ function checkHooks(client: Client, root: string, advice: string): Finding[] {
   const wrong = hookLocations(client.name, thisUser(), root).filter(({ what, file, target }) => {
     if (what === 'hook:version' || !existsSync(file)) return false
     const current = target.current(target.parse(readUserFile(file).text.replace(/^\uFEFF/, '')))
-    return current !== undefined && !isSame(current, target.value)
+    return current !== undefined && !isSame(current, target.value) && !asksServer(current)
   })
   const [first] = wrong
   if (first === undefined) return []
   return [
     warn(`${client.title}: hooks in ${first.file} start another program than the launcher of the project`, advice)
   ]
+}
+
+/** A hook that starts nothing. */
+function asksServer(group: unknown): boolean {
+  const { hooks } = group as { readonly hooks?: unknown }
+  return Array.isArray(hooks) && hooks.every((hook) => isServerHook(hook as Record<string, unknown>))
 }
 
 function readEntry(entry: unknown): { readonly url: string | undefined; readonly words: readonly string[] } {

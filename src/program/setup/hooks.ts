@@ -2,6 +2,7 @@
 import { join, resolve, win32 } from 'node:path'
 import { mainPath } from '../../support/installation.ts'
 import { opencodeFolder, pathOf, type ClientName, type UserEnvironment } from './clients.ts'
+import { hookOf, type HookForm } from './hook-forms.ts'
 import { hookSets } from './hook-sets.ts'
 import { launcherCommand } from './launcher.ts'
 import { opencodePlugin } from './opencode-plugin.ts'
@@ -16,8 +17,17 @@ export function takesHooks(name: ClientName): boolean {
   return name === 'opencode' || hookSets[name] !== undefined
 }
 
-/** Where hooks go; empty for a client that has none. @param project a file of the team: it names no path of this machine */
-export function hookLocations(name: ClientName, user: UserEnvironment, project?: string): EntryLocation[] {
+/**
+ * Where hooks go; empty for a client that has none.
+ * @param project a file of the team: it names no path of this machine
+ * @param hookForm of those around tools
+ */
+export function hookLocations(
+  name: ClientName,
+  user: UserEnvironment,
+  project?: string,
+  hookForm: HookForm = { type: 'program' }
+): EntryLocation[] {
   const newMode = project === undefined ? userMode : projectMode
   if (name === 'opencode') {
     const folder = project === undefined ? opencodeFolder(user) : join(resolve(project), '.opencode')
@@ -33,8 +43,8 @@ export function hookLocations(name: ClientName, user: UserEnvironment, project?:
     project === undefined ? hookCommand([...ownProgram(), ...words], user.platform) : launcherCommand(words)
   const locations = Object.entries(events).map(([event, matcher]) => {
     const match = matcher === undefined ? {} : { matcher }
-    const value =
-      form === 'plain' ? { command, ...match, timeout } : { ...match, hooks: [{ type: 'command', command, timeout }] }
+    const hook = hookOf(name, event, hookForm, { type: 'command', command, timeout })
+    const value = form === 'plain' ? { command, ...match, timeout } : { ...match, hooks: [hook] }
     return { what: `hook:${event}`, file, target: createHookTarget(event, value, formatOf(name)), refusesMark, newMode }
   })
   if (form === 'groups') return locations

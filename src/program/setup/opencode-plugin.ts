@@ -10,23 +10,75 @@ import { spawn } from 'node:child_process'
 ${program === undefined ? "import { fileURLToPath } from 'node:url'\n" : ''}
 const [command, ...args] = [${command}]
 
+/** The program that stays for all events; undefined before the first one, and after its end. */
+let staying
+let lastId = 0
+
+function stay() {
+  const child = spawn(command, [...args, '--stay'], { stdio: ['pipe', 'pipe', 'ignore'] })
+  const waiting = new Map()
+  let rest = ''
+  const end = () => {
+    if (staying === own) staying = undefined
+    for (const answer of waiting.values()) answer(undefined)
+    waiting.clear()
+  }
+  child.on('error', end)
+  child.on('close', end)
+  child.stdin.on('error', () => {})
+  child.stdout.setEncoding('utf8')
+  child.stdout.on('data', (chunk) => {
+    const lines = (rest + chunk).split('\\n')
+    rest = lines.pop()
+    for (const line of lines) {
+      const { id, answer } = parse(line)
+      waiting.get(id)?.(answer)
+      waiting.delete(id)
+    }
+    hold()
+  })
+  // It ends with its input: opencode waits for it only while it owes an answer.
+  const hold = () => {
+    for (const part of [child, child.stdin, child.stdout]) waiting.size > 0 ? part.ref?.() : part.unref?.()
+  }
+  hold()
+  const own = {
+    ask: (event) =>
+      new Promise((resolve) => {
+        lastId += 1
+        waiting.set(lastId, resolve)
+        hold()
+        child.stdin.write(JSON.stringify({ id: lastId, event }) + '\\n')
+      })
+  }
+  return own
+}
+
 /** The answer of the hook; empty if there is none: then the tool goes on. */
-function ask(event) {
+async function ask(event) {
+  staying ??= stay()
+  return (await staying.ask(event)) ?? (await askOnce(event))
+}
+
+/** Of a program for this event alone, if the one that stays has ended, or is of a version that does not stay. */
+function askOnce(event) {
   return new Promise((resolve) => {
     const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'ignore'] })
     let text = ''
     child.on('error', () => resolve({}))
     child.stdin.on('error', () => {})
     child.stdout.on('data', (chunk) => (text += chunk))
-    child.on('close', () => {
-      try {
-        resolve(JSON.parse(text))
-      } catch {
-        resolve({})
-      }
-    })
+    child.on('close', () => resolve(parse(text)))
     child.stdin.end(JSON.stringify(event))
   })
+}
+
+function parse(text) {
+  try {
+    return JSON.parse(text) ?? {}
+  } catch {
+    return {}
+  }
 }
 
 export const AsyncCrudMcp = async ({ directory }) => ({

@@ -1,5 +1,6 @@
 // What setting up a client changes: the entry of the server, and the hooks if the client has some.
 import type { Client, Launch, UserEnvironment } from './clients.ts'
+import type { HookForm } from './hook-forms.ts'
 import { hookLocations } from './hooks.ts'
 import type { Journal } from './journal.ts'
 import { launcherOf, planLauncher, planLauncherRemoval } from './launcher.ts'
@@ -14,6 +15,8 @@ interface ClientChange {
   /** Undefined for the files of this user. */
   readonly project?: string | undefined
   readonly hasHooks: boolean
+  /** Default: as programs. */
+  readonly hookForm?: HookForm | undefined
   readonly isRemoval?: boolean | undefined
   /** Replaces an entry of our name that setup did not write. */
   readonly isForced?: boolean | undefined
@@ -38,12 +41,12 @@ export function planClient(client: Client, change: ClientChange): readonly [Plan
 }
 
 function planFiles(client: Client, change: ClientChange): readonly [Plan, ...Plan[]] {
-  const { launch, user, journal, project, hasHooks, isRemoval = false, isForced = false } = change
+  const { launch, user, journal, project, hasHooks, hookForm, isRemoval = false, isForced = false } = change
   const place = serverLocation(client, launch, user, project)
   const isOurs = isForced ? () => true : isOurEntry
   const eitherOurs = (entry: unknown) => isOurs(entry) || isHookGroup(entry)
   const plan = isRemoval ? planRemoval : planAddition
-  const [hook, ...others] = hasHooks || isRemoval ? hookLocations(client.name, user, project) : []
+  const [hook, ...others] = hasHooks || isRemoval ? hookLocations(client.name, user, project, hookForm) : []
   if (hook === undefined) return [plan(place, journal, isOurs)]
   // Gemini CLI keeps both in one file, which is changed once.
   if (hook.file === place.file) return [plan([place, hook, ...others], journal, eitherOurs)]

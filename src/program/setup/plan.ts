@@ -51,9 +51,11 @@ export function planAddition(
   const { mark, text } = split(userFile.text)
   const dropsMark = mark !== '' && all.some(({ refusesMark }) => refusesMark)
   const records: Pick<EditRecord, 'what' | 'inserted'>[] = []
-  let after = text
+  const isChanged = within(file, () => all.length > 1 && all.some(({ target }) => isOther(target, text)))
+  // Of several, one that changes is within what another has inserted: all go first, so that nothing is left of them later.
+  let after = isChanged ? withoutAll(all, text, journal, isOurs) : text
   for (const { what, target, former } of all) {
-    const record = journal.find(what, file)
+    const record = isChanged ? undefined : journal.find(what, file)
     const before = after
     const isAsBefore = isAsInserted(text, record)
     const added = within(file, () => {
@@ -99,18 +101,8 @@ export function planRemoval(
   const { file, newMode } = all[0]
   const userFile = readUserFile(file)
   const { mark, text } = split(userFile.text)
-  let rest = text
-  let isNewFile = false
-  // The last one that was inserted may be within an earlier one.
-  for (const { what, target, former } of all.toReversed()) {
-    const record = journal.find(what, file)
-    const before = rest
-    isNewFile ||= record?.isNewFile === true
-    rest = within(file, () => {
-      const current = withoutOurs(before, target, record, isOurs)
-      return former === undefined ? current : withoutOurs(current, former, record, isOurs)
-    })
-  }
+  const rest = withoutAll(all, text, journal, isOurs)
+  const isNewFile = all.some(({ what }) => journal.find(what, file)?.isNewFile === true)
   const goes = isNewFile && rest.trim() === ''
   return {
     file,
@@ -129,6 +121,26 @@ export function planRemoval(
 
 function listOf(locations: EntryLocation | readonly [EntryLocation, ...EntryLocation[]]) {
   return 'what' in locations ? ([locations] as const) : locations
+}
+
+function withoutAll(all: readonly EntryLocation[], text: string, journal: Journal, isOurs: IsOurs): string {
+  let rest = text
+  // The last one that was inserted may be within an earlier one.
+  for (const { what, file, target, former } of all.toReversed()) {
+    const record = journal.find(what, file)
+    const before = rest
+    rest = within(file, () => {
+      const current = withoutOurs(before, target, record, isOurs)
+      return former === undefined ? current : withoutOurs(current, former, record, isOurs)
+    })
+  }
+  return rest
+}
+
+/** Whether something else is in our place. */
+function isOther(target: Target, text: string): boolean {
+  const current = target.current(target.parse(text))
+  return current !== undefined && !isSame(current, target.value)
 }
 
 function withoutOurs(text: string, target: Target, record: EditRecord | undefined, isOurs: IsOurs): string {

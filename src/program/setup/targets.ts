@@ -1,6 +1,7 @@
 // What we put into the files of clients: the entry of our server, and hooks.
 import type { Target } from './entry.ts'
 import { serverName, type Client } from './clients.ts'
+import { isServerHook } from './hook-forms.ts'
 import { addToJsonArray, parseJson, putInJson, removeFromJson } from './json-text.ts'
 import type { Data } from './text-edit.ts'
 import { applyEdit } from './text-edit.ts'
@@ -116,11 +117,15 @@ export function isOurEntry(entry: unknown): boolean {
 function runsOnlyOurs(group: unknown): boolean {
   const { hooks, command } = toData(group)
   if (hooks === undefined) return isOurCommand(command)
-  return toList(hooks).length === 1 && toList(hooks).every((hook) => isOurCommand(toData(hook)['command']))
+  return toList(hooks).length === 1 && toList(hooks).map(toData).every(isOurHook)
 }
 
 /** By the program of an installation, by its name, or by the launcher of a project. */
 const ourCommand = /(?:[\\/]main\.c?js["']?|async-crud-mcp(?:\.cjs["']?)?|async-crud-mcp\.cjs'.*")\s+(?:guard|hook)\b/
+
+function isOurHook(hook: Data): boolean {
+  return isOurCommand(hook['command']) || isServerHook(hook)
+}
 
 function isOurCommand(command: unknown): boolean {
   return typeof command === 'string' && ourCommand.test(command)

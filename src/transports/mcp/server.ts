@@ -9,6 +9,7 @@ import { suggest } from '../../support/suggest.ts'
 import { callOf, type CallDefaults } from './caller.ts'
 import { instructionsFor } from './instructions.ts'
 import { clientIn } from './client-forms.ts'
+import { callHookTool, hookTool, type AnswerHook } from './hook-tool.ts'
 import { listResources, readResource, resourceTemplates, toProtocolError, type ListFiles } from './resources.ts'
 import type { ResourceUpdates } from './resource-updates.ts'
 import { withHashes } from './short-hashes.ts'
@@ -31,6 +32,8 @@ export interface McpServerOptions extends ServerFacts, CallDefaults {
   readonly updates: ResourceUpdates
   /** Files that one session, connection or stream can be subscribed to. */
   readonly maxResources: number
+  /** Default: the call of the operation. */
+  readonly answerHook?: AnswerHook | undefined
 }
 
 /** What a server for one client can know of that client. */
@@ -138,6 +141,7 @@ async function callTool(
   client: string | undefined
 ) {
   const { call, settings, operations } = options
+  if (name === hookTool) return callHookTool(options, input, callOf(options, context))
   const operation = operations.find((known) => known.name === name)
   // An error of the request, not of a tool: each revision of MCP asks for a protocol error, which clients need not show their model.
   if (operation === undefined) throw toProtocolError(unknownTool(name, operations))

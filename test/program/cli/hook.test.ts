@@ -1,11 +1,14 @@
 // The hook program as a harness starts it: input on standard input, an answer on standard output, a real server in between.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { createInterface } from 'node:readline'
 import t from 'tap'
 import { connect } from '../../fixtures/clients.ts'
 import { patient, runHook } from '../../fixtures/run-hook.ts'
-import { startProgram } from '../../fixtures/server.ts'
+import { programPath, startProgram } from '../../fixtures/server.ts'
 import { startStdio } from '../../fixtures/stdio.ts'
 import { makeTree, type Tree } from '../../fixtures/tree.ts'
 import { until } from '../../fixtures/until.ts'
@@ -125,4 +128,30 @@ t.test('what cannot be checked is said, after a wait for a lock too', async (t) 
     t.match(stdout, closed.length > 0 ? /"permissionDecision":"deny"/ : /^$/)
   }
   t.match(program.stderr.join('\n'), 'a hook failed after its wait for a lock')
+})
+
+t.test('a program that stays answers one event after the other, and ends with its input', async (t) => {
+  const tree = makeTree(t, { 'a.txt': 'a\n' })
+  await startProgram(t, ['--dir', tree.root])
+  await until(() => existsSync(tree.path('.async-crud-mcp/.mcp_server_state.json')))
+  const { NODE_OPTIONS: _, ...env } = process.env
+  const child = spawn(process.execPath, [programPath, 'hook', 'claude-code', '--stay', ...patient], { env })
+  t.teardown(() => child.kill('SIGKILL'))
+  const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const next = async () => JSON.parse(String((await answers.next()).value)) as { id: unknown; answer: object }
+  const input = before(tree, 's', 'Write', { file_path: tree.path('a.txt'), content: 'x' })
+  child.stdin.write(`${JSON.stringify({ id: 1, event: input })}\n`)
+  t.match(await next(), { id: 1, answer: { hookSpecificOutput: { permissionDecision: 'deny' } } })
+  child.stdin.write(`no JSON\n${JSON.stringify({ id: 'b', event: { ...input, hook_event_name: 'SessionEnd' } })}\n`)
+  const others = [await next(), await next()]
+  t.same(
+    others.sort((a, b) => String(a.id).localeCompare(String(b.id))),
+    [
+      { id: 'b', answer: {} },
+      { id: null, answer: {} }
+    ],
+    'what is no event is answered, too'
+  )
+  child.stdin.end()
+  t.same(await once(child, 'close'), [0, null])
 })

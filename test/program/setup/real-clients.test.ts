@@ -1,6 +1,6 @@
 // The real clients that npm has work through what setup has written, each with a stand-in for its model: npm run clients installs them.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { Answer } from '../../fixtures/clients.ts'
@@ -142,6 +142,19 @@ for (const client of realClients) {
   test('from the package, for a project, with hooks', userOfPackage, (t, given) =>
     workBesideHooks(t, { ...given, flags: ['--project', 'app'] })
   )
+
+  if (client.name === 'claude-code')
+    for (const [form, flags] of [
+      ['mcp_tool', []],
+      ['http', ['--transport', 'http']]
+    ] as const)
+      test(`from a clone, for a project, with hooks of type ${form}`, userOfClone, async (t, given) => {
+        const { home } = given.user
+        // Setup asks the client in PATH for its version.
+        symlinkSync(given.program, home.path('bin/claude'))
+        await workBesideHooks(t, { ...given, flags: ['--project', 'app', ...flags] })
+        t.match(readFileSync(home.path('app/.claude/settings.json'), 'utf8'), `"type": "${form}"`)
+      })
 
   test('from the package, for a user, over HTTP with a token', userOfPackage, async (t, given) => {
     const { token = '' } = given.user
