@@ -57,9 +57,11 @@ t.test('a process of a client asks the server of the tree of the file, and waits
   const program = startStdio(t, ['--stdio', '--dir', own.root, '--tools', 'beside'], { environment: patientHooks })
   const info = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'claude-code', version: '1' } }
   await program.call('initialize', info)
-  const ask = async (from: typeof program, input: object) =>
-    ((await from.call('tools/call', { name: 'native_hook', arguments: input })).result?.['content'] as Content)[0]
-      ?.text ?? ''
+  const ask = async (from: typeof program, input: object) => {
+    const { result } = await from.call('tools/call', { name: 'native_hook', arguments: input })
+    const content = result?.['content'] as Content | undefined
+    return content?.[0]?.text ?? ''
+  }
   const denial = /permissionDecision":"deny".*You have not read/
   t.match(await ask(program, hookInput(own, 's', whole(own, 'two\n'))), denial, 'its own tree is served at once')
   t.match(await ask(program, hookInput(own, 's', whole(other, 'two\n'))), denial, 'of another tree')
