@@ -137,6 +137,12 @@ export function createNotes(folder: OwnFolder, { isFull }: Durability, stage: St
     }
   }
 
+  function parse(text: string, open: (path: string) => OpenEntry): Note | undefined {
+    const value = orUndefined(() => JSON.parse(text) as unknown)
+    const note = isNote(value) ? value : fromEarlierNote(value, open)
+    return stage && note ? (mapTexts(note, pathNames, (path) => resolve(root, path)) as Note) : note
+  }
+
   function withOwn<Result>(use: (own: Directory) => Result): Result {
     const own = folder.hold()
     try {
@@ -154,10 +160,6 @@ export function createNotes(folder: OwnFolder, { isFull }: Durability, stage: St
         readdirSync(own.self)
           .filter((name) => pattern.test(name) && !isOfThisProcess(name))
           .map((name) => ({ name, note: parse(readFileSync(own.at(name), 'utf8'), open) }))
-          .map(({ name, note }) => ({
-            name,
-            note: stage && note ? (mapTexts(note, pathNames, (path) => resolve(root, path)) as Note) : note
-          }))
       ),
     /** Ends the note of an earlier process. @param verdict is kept, for receipts that are looked at later */
     settle: (name: string, verdict: 'made' | 'not-made' | 'damaged'): void =>
@@ -176,11 +178,6 @@ export function createNotes(folder: OwnFolder, { isFull }: Durability, stage: St
     wasMade: (name: string): boolean =>
       pattern.test(name) && withOwn((own) => own.stat(`settled-${name}.made`) !== undefined)
   }
-}
-
-function parse(text: string, open: (path: string) => OpenEntry): Note | undefined {
-  const value = orUndefined(() => JSON.parse(text) as unknown)
-  return isNote(value) ? value : fromEarlierNote(value, open)
 }
 
 function isNote(value: unknown): value is Note {
