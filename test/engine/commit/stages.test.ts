@@ -1,5 +1,5 @@
 // Changes of a host that has lost the tree, at the moment of each of their steps: the file system refuses them, and the next host ends them.
-import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { createCommits } from '../../../src/engine/commit/commits.ts'
 import { createFileStore } from '../../../src/engine/files/file-store.ts'
@@ -153,6 +153,7 @@ t.test('the next host knows what was made, by the disk', async (t) => {
   const { stat } = late.open(tree.path('a.txt'), 'entry')
   if (stat === undefined) throw new Error('a.txt is missing')
   writeFileSync(late.stages.of(tree.root).at('left'), '')
+  linkSync(tree.path('a.txt'), late.stages.of(tree.root).at('both'))
   const next = hostOf(t, tree)
   next.stages.take(2)
   next.settle(() => {})
@@ -163,6 +164,8 @@ t.test('the next host knows what was made, by the disk', async (t) => {
   t.equal(judge({ ...write, after: hashOf('new') }), 'made', 'and changed since by another program')
   t.equal(judge({ ...write, before: hashOf('a\n'), after: hashOf('new') }), 'not-made')
   t.equal(judge({ ...write, staged: 'left' }), 'not-made', 'though another program has written the same bytes')
+  const changed = { ...write, staged: 'both', after: hashOf('new') }
+  t.equal(judge(changed), 'made', 'a new file has both names for a moment')
   const remove = { path, staged: null, backup: null, before: node, after: null }
   t.equal(judge(remove), 'not-made')
   t.equal(judge({ ...remove, before: other }), 'unclear')
