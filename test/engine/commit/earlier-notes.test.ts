@@ -59,7 +59,7 @@ for (const [end, verdict] of [
 
 t.test('of the folders that were noted, the empty ones are removed', async (t) => {
   const tree = makeTree(t, { 'new/theirs/f': 'x', [`new/empty/deep/${stagedName(1)}`]: 'staged' })
-  const paths = ['new', 'new/empty', 'new/empty/deep', 'new/theirs', 'gone', 'gone/new'].map(tree.path)
+  const paths = ['new', 'new/empty', 'new/empty/deep', 'new/theirs', 'gone', 'gone/new'].map((path) => tree.path(path))
   note(tree, `unfinished-${ofAnother}.json`, JSON.stringify({ kind: 'folders', paths }))
   t.strictSame(settle(t, tree), [])
   t.strictSame(tree.all(), ['new', 'new/theirs', 'new/theirs/f'])
