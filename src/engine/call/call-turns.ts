@@ -1,7 +1,7 @@
 // Calls begin in slices of the event loop. Syncs of a folder end together, and so the clients' next calls come together: a turn that began all
 // of them would keep timers, answers and other clients waiting.
 //
-// Not while hundreds of clients are connected: a call that waits for its slice is read already, and hundreds of them live long enough to make
+// Not for a few clients, whose calls make no long turn. Not while hundreds of clients are connected: a call that waits for its slice is read already, and hundreds of them live long enough to make
 // the collection of garbage dearer. Yet shortly after one has connected: Node accepts one connection in a turn of the loop, and to find out
 // whose it is takes several.
 import type { EventEmitter } from 'node:events'
@@ -10,7 +10,8 @@ import type { EventEmitter } from 'node:events'
 const sliceMs = 2
 /** After each new connection. */
 const slicedMs = 1000
-const maxSlicedClients = 128
+/** Connected, over HTTP. */
+const slicedClients = { atLeast: 16, atMost: 128 }
 
 export type CallTurns = ReturnType<typeof createCallTurns>
 
@@ -26,7 +27,8 @@ export function createCallTurns(clock = () => performance.now()) {
 
   function hasTime(): boolean {
     const now = clock()
-    if (clients > maxSlicedClients && now >= slicedUntil) return true
+    const isAmong = clients >= slicedClients.atLeast && clients <= slicedClients.atMost
+    if (!isAmong && now >= slicedUntil) return true
     if (sliceEnd === undefined) {
       sliceEnd = now + sliceMs
       awaitEnd()

@@ -41,6 +41,8 @@ t.test('the last of many connections that come at once is answered soon', async 
 t.test('calls beyond a slice begin in later turns of the event loop, in the order in which they came', async (t) => {
   let now = 0
   const turns = createCallTurns(() => now)
+  for (let client = 0; client < 16; client += 1) turns.noteClient(new EventEmitter())
+  now += settledMs
   const begun: number[] = []
   const call = async (number: number) => {
     const turn = turns.next()
@@ -56,7 +58,7 @@ t.test('calls beyond a slice begin in later turns of the event loop, in the orde
   t.strictSame(begun, [1, 2, 3])
 })
 
-t.test('while hundreds of clients are connected all calls begin at once', async (t) => {
+t.test('while few clients are connected, or hundreds, all calls begin at once', async (t) => {
   let now = 0
   const turns = createCallTurns(() => now)
   const clients = Array.from({ length: 129 }, () => new EventEmitter())
@@ -74,4 +76,6 @@ t.test('while hundreds of clients are connected all calls begin at once', async 
   t.equal(await isSliced(), false)
   clients[0]?.emit('close')
   t.equal(await isSliced(), true, 'they are no hundreds any more')
+  for (const client of clients.slice(1, 114)) client.emit('close')
+  t.equal(await isSliced(), false, 'fifteen are left')
 })
