@@ -1,5 +1,5 @@
-// npm run bench [-- <names>] [--seconds <n>] [--agents <n>] [--files <n>] [--runs <n>] [--docs]: runs the benchmarks and prints their tables.
-// With --docs it also puts them into docs/performance.md and docs/benchmarks.md.
+// npm run bench [-- <names>] [--seconds <n>] [--agents <n>] [--files <n>] [--commits <n>] [--runs <n>] [--docs]: runs the benchmarks and
+// prints their tables. With --docs it also puts them into docs/performance.md and docs/benchmarks.md.
 import { availableParallelism } from 'node:os'
 import { endWithNpm } from '../src/program/cli/end-with-npm.ts'
 import { writeTables } from './docs.ts'
@@ -16,6 +16,7 @@ import { handOver } from './subjects/hand-over.ts'
 import { hooks } from './subjects/hooks.ts'
 import { hosts } from './subjects/hosts.ts'
 import { hotPath } from './subjects/hot-path.ts'
+import { land } from './subjects/land.ts'
 import { leases } from './subjects/leases.ts'
 import { load } from './subjects/load.ts'
 import { locks } from './subjects/locks.ts'
@@ -49,6 +50,7 @@ const benchmarks: Readonly<Record<string, (options: Options) => Promise<void>>> 
   merge,
   metrics,
   replay,
+  land,
   persistence,
   transactions,
   unsaved,

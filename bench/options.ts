@@ -10,6 +10,8 @@ export interface Options {
   readonly files?: number | undefined
   /** Of targets: one after the other, each with a column of its own. */
   readonly runs?: number | undefined
+  /** Of a history that is replayed. */
+  readonly commits?: number | undefined
 }
 
 export interface Wanted {
@@ -17,7 +19,7 @@ export interface Wanted {
   readonly options: Options
 }
 
-const flags = ['seconds', 'agents', 'files', 'runs'] as const
+const flags = ['seconds', 'agents', 'files', 'commits', 'runs'] as const
 
 /**
  * @param known the names of all benchmarks

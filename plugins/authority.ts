@@ -9,6 +9,7 @@ import { thisProcess, type Member } from '../src/tree/state/state-file.ts'
 import type { CallOperation } from '../src/engine/call/context.ts'
 import type { Operation } from '../src/operations/definition/define.ts'
 import { findOperation } from '../src/operations/index.ts'
+import { endLandings } from '../src/operations/land/finish.ts'
 import { serverStopping, unknownOperation } from '../src/errors.ts'
 import { createRunningCalls } from '../src/engine/call/running-calls.ts'
 
@@ -66,10 +67,10 @@ export default fp<Options>(
             },
             onRole(role) {
               app.counts.authorityChanges += 1
-              if (role === 'authority') {
-                app.settlement.sweep()
-                app.firstSights.begin()
-              } else app.firstSights.end()
+              if (role !== 'authority') return app.firstSights.end()
+              app.settlement.sweep()
+              app.firstSights.begin()
+              endLandings(app).catch((error: unknown) => app.log.error({ err: error }, 'a landing could not be ended'))
             },
             state: app.persistence.location,
             followState: app.persistence.follow,

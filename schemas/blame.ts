@@ -25,7 +25,7 @@ export const BlameRange = Type.Object(
     ...commandFacts,
     hash: Type.Optional(HashOf('The version that brought them.')),
     at: Type.Optional(Timestamp),
-    commit: Type.Optional(Type.String({ description: "Git's commit of lines that were there before." })),
+    commit: Type.Optional(Type.String({ description: "Git's commit of lines that HEAD has." })),
     author: Type.Optional(Type.String({ description: 'The author of that commit.' })),
     is_known: Type.Optional(
       Type.Literal(false, {

@@ -8,10 +8,11 @@ import { mcp } from './settings/mcp.ts'
 import { persistence } from './settings/persistence.ts'
 import { tree } from './settings/tree.ts'
 import { Type, type Static } from './typebox.ts'
+import { land } from './settings/land.ts'
 import { watcher } from './settings/watcher.ts'
 
 export const Config = Type.Object(
-  { daemon, crud, locks, hooks, persistence, watcher, events, mcp, tree },
+  { daemon, crud, locks, hooks, persistence, watcher, events, mcp, tree, land },
   { additionalProperties: false, description: 'Configuration of async-crud-mcp.' }
 )
 export type Config = Static<typeof Config>

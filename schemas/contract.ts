@@ -20,6 +20,14 @@ import {
 } from './file-editing.ts'
 import { DiffInput, DiffOutput, HistoryInput, HistoryOutput, RestoreInput, RestoreOutput } from './history.ts'
 import {
+  LandFinishInput,
+  LandFinishOutput,
+  LandInput,
+  LandOutput,
+  LandPrepareInput,
+  LandPrepareOutput
+} from './land.ts'
+import {
   LayerApplyInput,
   LayerApplyOutput,
   LayerBeginInput,
@@ -105,6 +113,7 @@ export const contract = {
   async_transaction: plain(TransactionInput, TransactionOutput),
   async_undo: plain(UndoInput, UndoOutput),
   async_blame: plain(BlameInput, BlameOutput),
+  land: plain(LandInput, LandOutput),
   lock_try: plain(LockTryInput, LockTryOutput),
   lock_wait: plain(LockWaitInput, LockWaitOutput),
   lock_renew: plain(LockRenewInput, LockRenewOutput),
@@ -112,6 +121,8 @@ export const contract = {
   lock_release_all: plain(LockReleaseAllInput, LockReleaseAllOutput),
   lock_status: plain(LockStatusInput, LockStatusOutput),
   lock_break: plain(LockBreakInput, LockBreakOutput),
+  land_prepare: plain(LandPrepareInput, LandPrepareOutput),
+  land_finish: plain(LandFinishInput, LandFinishOutput),
   native_hook: plain(NativeHookInput, NativeHookOutput),
   layer_begin: plain(LayerBeginInput, LayerBeginOutput),
   layer_end: plain(LayerEndInput, LayerEndOutput),

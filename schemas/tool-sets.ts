@@ -19,7 +19,7 @@ const locks: ToolNames = ['lock_try', 'lock_wait', 'lock_renew', 'lock_release',
 const files: ToolNames = ['list_files', 'read_file', 'edit_file']
 
 /** For those who clean up after others. */
-const undo: ToolNames = ['async_undo', 'async_blame', 'async_history', 'async_diff', 'async_restore']
+const undo: ToolNames = ['async_undo', 'async_blame', 'async_history', 'async_diff', 'async_restore', 'land']
 
 /** What the edit tools of a harness lack, once hooks have put these into the queues. */
 const beside: ToolNames = [...locks, 'async_status', ...undo]
@@ -32,7 +32,9 @@ const others: ToolNames = [
   'layer_end',
   'layer_apply',
   'layer_list',
-  'layer_drop'
+  'layer_drop',
+  'land_prepare',
+  'land_finish'
 ]
 
 /** Without `files`: a model would have to choose between tools that do nearly the same. */

@@ -54,6 +54,11 @@ export const UndoInput = inputObject({
       }
     )
   ),
+  include_uncertain: Type.Boolean({
+    default: false,
+    description:
+      'Take back, too, changes by shell commands of which another may be the author. Without it they stay, and uncertain says how many.'
+  }),
   partial: Type.Boolean({
     default: false,
     description: 'Take back what can be, and leave changes that conflict. Without it a conflict stops all of it.'
@@ -109,6 +114,13 @@ export const UndoOutput = Type.Object(
       Type.String({ description: 'Of the undo: async_undo with it as of_change_set is the redo.' })
     ),
     undone: Type.Integer({ minimum: 0, description: 'Changes that were taken back.' }),
+    uncertain: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        description:
+          'Changes that fit and were left, since it is not known who made them. include_uncertain takes them.'
+      })
+    ),
     files: Type.Array(UndoneFile, { description: 'The files that changed.' }),
     conflicts: Type.Array(UndoConflict, { description: 'The changes that were not taken back.' }),
     further_files: Type.Optional(

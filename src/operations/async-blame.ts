@@ -19,7 +19,7 @@ export const asyncBlame = defineOperation({
   name: 'async_blame',
   title: 'Show who made each line',
   description:
-    'Who made each line of a file, or of a range of it: the agent, the operation, its change set, the version and the time, from the versions that the server keeps, over renames. Lines that were there before have the commit and its author, if the file is in a Git repository.',
+    'Who made each line of a file, or of a range of it: the agent, the operation, its change set, the version and the time, from the versions that the server keeps, over renames. Lines that are in HEAD have the commit, and those that were there before the server its author.',
   ...contract.async_blame,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   errors: [...pathErrors, 'FILE_NOT_FOUND', 'FILE_TOO_LARGE', 'ENCODING_ERROR', 'LOCK_TIMEOUT', 'DEADLOCK'],
@@ -41,7 +41,7 @@ async function blame(
   )
   const text = decodeText(version.bytes, context.config.crud.default_encoding, path)
   const owned = await findOwners(context, canonical, text)
-  const commits = owned.owners.includes('before') ? await commitsOf(canonical, owned) : undefined
+  const commits = await commitsOf(canonical, owned)
   const last = Math.min(end_line ?? Infinity, owned.lines.length)
   const ranges = toRanges(owned.owners, start_line, last, (line) => commits?.[line])
   const shown = itemsThatFit(ranges, context.caller.maxAnswerChars)
@@ -59,14 +59,11 @@ async function blame(
   }
 }
 
-/** Of each line that was there before, by its place in the file now. */
-async function commitsOf(path: string, { owners, lines, first }: Owned): Promise<(GitLine | undefined)[] | undefined> {
-  const git = first === undefined ? undefined : await blameWithGit(path)
-  if (git === undefined || first === undefined) return undefined
+/** Of each line that is in HEAD. */
+async function commitsOf(path: string, { lines }: Owned): Promise<(GitLine | undefined)[] | undefined> {
+  const git = await blameWithGit(path)
   const bound = { maxEditLength: 2000, timeoutMs: 50 }
-  const ofFirst = kept(splitLines(splitMark(git.text).body), first, git.lines, bound)
-  const ofNow = kept(first, lines, ofFirst, bound)
-  return ofNow.map((commit, line) => (owners[line] === 'before' ? commit : undefined))
+  return git && kept(splitLines(splitMark(git.text).body), lines, git.lines, bound)
 }
 
 /** What is known of the lines of one text, for those that another text still has. */
@@ -123,6 +120,7 @@ function describe(owner: Owner, commit: GitLine | undefined): Blamed {
     ...(changeSet !== undefined && { change_set: changeSet }),
     ...commandOf(owner.version),
     hash: hash as string,
+    ...(commit !== undefined && { commit: commit.commit }),
     at: timestamp(at)
   }
 }

@@ -36,9 +36,10 @@ async function undo(given: UndoInput, context: OperationContext): Promise<UndoOu
   const input = { ...given, ...(given.versions && { versions: given.versions.map((one) => withWholeHash(one, own)) }) }
   if (meansOutside(input)) await lookAgain(context, context.config.watcher.bulk_files, context.signal)
   // The first look finds the files to lock; under the locks a second one counts.
-  let paths = pathsOf(await plan(input, own))
+  const first = await plan(input, own)
+  let paths = pathsOf(first)
   for (;;) {
-    if (paths.length === 0) return answer(input, own, undefined)
+    if (paths.length === 0) return answer(input, own, undefined, first.uncertain)
     const outcome = await attempt(input, own, paths)
     if ('answer' in outcome) return outcome.answer
     paths = outcome.paths
@@ -59,13 +60,13 @@ async function attempt(input: UndoInput, context: OperationContext, paths: reado
   const outcome = await withLocks(context, targets, options, async (places, lock) => {
     for (const path of paths) if (!reachable.has(path)) context.history.observe(path, nothing)
     const composer = await composeChanges(context, new Map(places.map((place) => [place.path, place])))
-    const taken = await plan(input, context)
+    const planned = await plan(input, context)
     const locked = new Set(paths)
-    const needed = pathsOf(taken)
+    const needed = pathsOf(planned)
     if (needed.some((path) => !locked.has(path))) return { paths: [...new Set([...paths, ...needed])] }
-    const composed = composer.compose(taken, input.partial)
+    const composed = composer.compose(planned.taken, input.partial)
     const isRefused = composed.conflicts.length > 0 && !input.partial
-    const done = remember(() => answer(input, context, composed))
+    const done = remember(() => answer(input, context, composed, planned.uncertain))
     if (!input.dry_run && !isRefused && composed.changes.length > 0)
       await commitSteps(context, composed.changes, {
         operation: 'async_undo',
@@ -99,8 +100,14 @@ function canReach({ files }: OperationContext, path: string): boolean {
   }
 }
 
-async function plan(input: UndoInput, context: OperationContext): Promise<TakenBack[]> {
-  const isChosen = toChoice(input, context)
+interface Plan {
+  readonly taken: readonly TakenBack[]
+  /** How many changes fit and are left. */
+  readonly uncertain: number
+}
+
+async function plan(input: UndoInput, context: OperationContext): Promise<Plan> {
+  const { isChosen, isUncertain } = toChoice(input, context)
   const lineages = await readLineages(context)
   requireKnown(input, lineages, context)
   const taken: TakenBack[] = []
@@ -108,14 +115,20 @@ async function plan(input: UndoInput, context: OperationContext): Promise<TakenB
     const one = await takeBack(context, lineage, isChosen)
     if (one !== undefined) taken.push(one)
   }
-  return taken
+  const uncertain = lineages.reduce((sum, { changes }) => sum + changes.filter(isUncertain).length, 0)
+  return { taken, uncertain }
 }
 
-function pathsOf(taken: readonly TakenBack[]): string[] {
+function pathsOf({ taken }: Plan): string[] {
   return [...new Set(taken.flatMap(({ lineage, target }) => [lineage.path, target.path]))]
 }
 
-function answer(input: UndoInput, context: OperationContext, composed: Composed | undefined): UndoOutput {
+function answer(
+  input: UndoInput,
+  context: OperationContext,
+  composed: Composed | undefined,
+  uncertain: number
+): UndoOutput {
   const { conflicts = [], changed = [] } = composed ?? {}
   const { forgottenAt } = context.history
   const isRefused = conflicts.length > 0 && !input.partial
@@ -123,11 +136,13 @@ function answer(input: UndoInput, context: OperationContext, composed: Composed 
   const message = isRefused
     ? `Nothing was changed: ${conflicts.length} of the changes cannot be taken back beside what was made since (conflicts). partial: true takes back the others.`
     : 'None of the changes that are known fits, or all of them are taken back already. async_history shows the changes.'
+  const left = `${uncertain} changes fit, but another may have made them: include_uncertain: true takes them back, too.`
   return {
     status: isRefused ? 'contention' : 'ok',
     ...(input.dry_run && { dry_run: true as const }),
     ...(changed.length > 0 && !isRefused && !input.dry_run && { change_set: context.caller.changeSet as string }),
     undone: isRefused ? 0 : undone,
+    ...(uncertain > 0 && { uncertain }),
     files: isRefused
       ? []
       : changed.map(({ from, to, previous_hash, hash, count, links_broken, kept }) => ({
@@ -141,7 +156,9 @@ function answer(input: UndoInput, context: OperationContext, composed: Composed 
         })),
     conflicts: [...conflicts],
     ...(forgottenAt !== undefined && { forgotten_before: timestamp(forgottenAt) }),
-    ...((isRefused || changed.length === 0) && { message }),
+    ...((isRefused || changed.length === 0 || uncertain > 0) && {
+      message: [...(isRefused || changed.length === 0 ? [message] : []), ...(uncertain > 0 ? [left] : [])].join(' ')
+    }),
     timestamp: timestamp()
   }
 }

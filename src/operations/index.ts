@@ -22,6 +22,8 @@ import { layerBegin } from './layer-begin.ts'
 import { layerDrop } from './layer-drop.ts'
 import { layerEnd } from './layer-end.ts'
 import { layerList } from './layer-list.ts'
+import { land } from './land.ts'
+import { landFinish, landPrepare } from './land-prepare.ts'
 import { listFiles } from './list-files.ts'
 import { lockBreak } from './lock-break.ts'
 import { lockRelease, lockReleaseAll } from './lock-release.ts'
@@ -51,6 +53,7 @@ export const operations: readonly Operation[] = [
   asyncTransaction,
   asyncUndo,
   asyncBlame,
+  land,
   lockTry,
   lockWait,
   lockRenew,
@@ -58,6 +61,8 @@ export const operations: readonly Operation[] = [
   lockReleaseAll,
   lockStatus,
   lockBreak,
+  landPrepare,
+  landFinish,
   nativeHook,
   layerBegin,
   layerEnd,

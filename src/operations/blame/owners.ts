@@ -13,8 +13,6 @@ export type Owner = { readonly version: Version } | 'before' | 'unknown'
 export interface Owned {
   readonly lines: readonly string[]
   readonly owners: readonly Owner[]
-  /** The oldest text, as far as it was there before: what Git may know. */
-  readonly first: readonly string[] | undefined
 }
 
 /** Of one step from a version to the next. */
@@ -25,7 +23,6 @@ export async function findOwners(context: OperationContext, path: string, text: 
   const linesOf = (content: string) => splitLines(splitMark(content).body)
   const textOf = async (hash: string) => decodeIfText(await bases.get(hash), config.crud.default_encoding, path)
   let lines: readonly string[] | undefined
-  let first: readonly string[] | undefined
   let owners: Owner[] = []
   const { pause } = createSlices(signal)
   /** Since the last version whose text is kept. */
@@ -41,7 +38,6 @@ export async function findOwners(context: OperationContext, path: string, text: 
     const next = linesOf(content)
     const isBefore = lines === undefined && version.isCreated !== true
     const owner: Owner = isBefore ? (skipped.length > 0 ? 'unknown' : 'before') : ownerOf(version, skipped)
-    if (isBefore && skipped.length === 0) first = next
     owners = carry(lines ?? [], owners, next, owner)
     lines = next
     skipped = []
@@ -49,8 +45,7 @@ export async function findOwners(context: OperationContext, path: string, text: 
   const now = linesOf(text)
   return {
     lines: now,
-    owners: carry(lines ?? [], owners, now, lines === undefined ? 'before' : 'unknown'),
-    first: first ?? (lines === undefined ? now : undefined)
+    owners: carry(lines ?? [], owners, now, lines === undefined ? 'before' : 'unknown')
   }
 }
 

@@ -7,7 +7,11 @@ import { OperationError } from '../../errors.ts'
 import { firstDigits } from '../../support/hash-digits.ts'
 import type { Lineage, LineageChange } from './lineages.ts'
 
-export type Choice = (change: LineageChange) => boolean
+export interface Choice {
+  readonly isChosen: (change: LineageChange) => boolean
+  /** Changes that would be chosen if it were known who made them. */
+  readonly isUncertain: (change: LineageChange) => boolean
+}
 
 /** Whether changes from outside the server are meant, too: by their name, by time, or by the versions they made. */
 export function meansOutside({ by_agent, since, until, versions }: UndoInput): boolean {
@@ -33,16 +37,21 @@ export function toChoice(input: UndoInput, { files }: OperationContext): Choice 
       ({ real }) =>
         path.startsWith(`${real}/`) && globs?.some((glob) => glob.matches(path.slice(real.length + 1))) === true
     )
-  return ({ version, path, from: earlier }) =>
+  const fits = ({ version, path, from: earlier }: LineageChange) =>
     !version.isFirstSight &&
-    (version.agents === undefined || named !== undefined) &&
     (isOutsideMeant || version.agentId !== external.agentId) &&
     (named === undefined || (version.hash !== null && named.has(keyOf(path, version.hash)))) &&
-    (by_agent === undefined || version.agentId === by_agent) &&
+    (by_agent === undefined || version.agentId === by_agent || version.agents?.includes(by_agent) === true) &&
     (of_change_set === undefined || version.changeSet === of_change_set) &&
     version.at >= from &&
     version.at <= to &&
     (globs === undefined || isBelow(path) || isBelow(earlier))
+  const isMeant = ({ version }: LineageChange) =>
+    version.agents === undefined || named !== undefined || input.include_uncertain
+  return {
+    isChosen: (change) => fits(change) && isMeant(change),
+    isUncertain: (change) => fits(change) && !isMeant(change)
+  }
 }
 
 /** @throws OperationError VERSION_NOT_KEPT for a version that is not known */

@@ -10,6 +10,7 @@ import { createCommand, orFail } from './command.ts'
 import { createConfigCommand } from './config.ts'
 import { createDiscoverCommand } from './discover.ts'
 import { createGuardCommand } from './guard.ts'
+import { createLandCommand } from './land.ts'
 import { createBootstrapCommand } from './bootstrap.ts'
 import { createDaemonCommand } from './daemon.ts'
 import { createDoctorCommand } from './doctor.ts'
@@ -45,6 +46,7 @@ export const program = addServeFlags(createCommand('async-crud-mcp'))
   .addCommand(createDiscoverCommand())
   .addCommand(createGuardCommand())
   .addCommand(createRunCommand())
+  .addCommand(createLandCommand())
   .addCommand(createDaemonCommand())
   .addCommand(createBootstrapCommand())
   .addCommand(createSetupCommand())

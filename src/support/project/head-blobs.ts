@@ -1,11 +1,11 @@
 // The bytes that files of a commit have in the working tree: their blobs through the conversions of line ends that the user's own
 // configuration and the attributes ask for, never through a program.
 import { randomBytes } from 'node:crypto'
-import { join, relative, sep } from 'node:path'
+import { join } from 'node:path'
 import { toBytes, toName } from '../raw-name.ts'
 import { pipeGit, streamGit } from './run-git.ts'
 import { withStandIn } from './stand-in.ts'
-import type { WorkTree } from './work-tree.ts'
+import { nameIn, type WorkTree } from './work-tree.ts'
 
 export interface WantedBlob {
   /** Absolute, below the working tree. */
@@ -89,10 +89,6 @@ export async function readBlobs(
     for (const [index, one] of read.entries()) found.set(one, parts[index]!.subarray(0, -1))
   })
   return found
-}
-
-function nameIn({ workTree }: WorkTree, path: string): string {
-  return relative(workTree, path).split(sep).join('/')
 }
 
 function splitAt(bytes: Buffer, mark: Buffer): Buffer[] {

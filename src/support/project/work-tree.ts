@@ -1,6 +1,6 @@
 // Opens the repository of a folder: which commit HEAD is, and what its own configuration says, read as words.
 import { realpathSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join, relative, resolve, sep } from 'node:path'
 import { orUndefined } from '../attempt.ts'
 import { findRepository, type Repository } from './repository.ts'
 import { runGit } from './run-git.ts'
@@ -26,6 +26,11 @@ export async function openWorkTree(folder: string, signal: AbortSignal): Promise
   const [top = '', gitDir = '', commonDir = '', commit] = (facts ?? '').replace(/\n$/, '').split('\n')
   if (!isSame(repository, folder, [top, gitDir, commonDir])) return undefined
   return { ...repository, commit, settings: parseSettings(settings ?? '') }
+}
+
+/** As Git spells it: relative to the working tree, with slashes. */
+export function nameIn({ workTree }: Pick<WorkTree, 'workTree'>, path: string): string {
+  return relative(workTree, path).split(sep).join('/')
 }
 
 /** False if Git means other folders than those found: it is not installed, refuses the repository, or was led elsewhere. */

@@ -1,0 +1,370 @@
+// Public histories replayed: eight commits at a time are made as eight agents' edits in one tree, mixed at random, and then landed again.
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { splitLines } from '../../src/engine/diff/lines.ts'
+import { createLineLog, type Hunk, type Line } from '../../src/operations/land/line-log.ts'
+import { installed } from '../../src/support/installation.ts'
+import { startProgram } from '../../test/fixtures/server.ts'
+import { createRandom, type Random } from '../../test/fixtures/random.ts'
+import { makeTree } from '../../test/fixtures/tree.ts'
+import type { Options } from '../options.ts'
+import { withOwner } from '../owner.ts'
+import { percent, printTable, whole, type Row } from '../table.ts'
+
+const usualCommits = 400
+const atOnce = 8
+
+/** One step of an agent: a file as it is behind it. */
+interface Edit {
+  readonly agent: number
+  readonly path: string
+  /** Undefined if the file is removed. */
+  readonly bytes: Buffer | undefined
+}
+
+interface Counts {
+  commits: number
+  same: number
+  other: number
+  foreign: number
+  refused: number
+  unclean: number
+  edits: number
+}
+
+/** The argument names repositories, by commas; by default this one. */
+export async function land({ argument = installed(''), commits = usualCommits }: Options): Promise<void> {
+  console.log(
+    `\n## land: the last ${commits} commits of a repository, ${atOnce} at a time, as agents in one tree, and landed out of it`
+  )
+  const rows: Row[] = []
+  for (const repository of argument.split(',')) {
+    const start = performance.now()
+    const counts = await replay(repository, commits)
+    const seconds = (performance.now() - start) / 1000
+    rows.push([
+      basename(repository === '' ? 'this one' : basename(repository) === 'repo' ? dirname(repository) : repository),
+      whole(counts.commits),
+      whole(counts.edits),
+      percent(counts.same / counts.commits),
+      whole(counts.same),
+      whole(counts.other),
+      whole(counts.refused),
+      whole(counts.foreign),
+      whole(counts.unclean),
+      whole(seconds)
+    ])
+  }
+  const head = [
+    'repository',
+    'commits',
+    'edits',
+    'landed as they were',
+    'of them',
+    'landed otherwise',
+    'refused',
+    'with lines of others',
+    'trees that differ from HEAD',
+    'seconds'
+  ]
+  printTable('each by operations, native edits and commands, in random order', head, rows)
+}
+
+async function replay(repository: string, commits: number): Promise<Counts> {
+  const counts: Counts = { commits: 0, same: 0, other: 0, foreign: 0, refused: 0, unclean: 0, edits: 0 }
+  const random = createRandom(Number(process.env['BENCH_SEED'] ?? 1))
+  await withOwner(async (owner) => {
+    const { root } = makeTree(owner)
+    const git = gitIn(root)
+    execFileSync('git', ['clone', '-q', '--shared', '--no-checkout', repository, root])
+    git('config', 'user.name', 'Name')
+    git('config', 'user.email', 'name@example.org')
+    const windows = windowsOf(git, commits)
+    git('checkout', '-q', '--detach', windows[0]!.base)
+    const { url } = await startProgram(owner, ['--dir', root])
+    for (const one of windows) await replayWindow({ url, root, git, random, counts }, one)
+  })
+  return counts
+}
+
+type Git = ReturnType<typeof gitIn>
+
+function gitIn(root: string) {
+  const maxBuffer = 1024 * 1024 * 1024
+  const run = (...args: string[]) => execFileSync('git', ['-C', root, ...args], { encoding: 'utf8', maxBuffer }).trim()
+  const bytes = (...args: string[]) => execFileSync('git', ['-C', root, ...args], { maxBuffer })
+  return Object.assign(run, { bytes })
+}
+
+interface Window {
+  readonly base: string
+  readonly commits: readonly string[]
+}
+
+/** Commits that follow one another, the oldest window first. */
+function windowsOf(git: Git, wanted: number): Window[] {
+  const lines = git('log', '--first-parent', '--no-merges', '--format=%H %P', `-n${wanted}`, 'HEAD').split('\n')
+  const chain = lines.map((line) => line.split(' ')).reverse()
+  const windows: { base: string; commits: string[] }[] = []
+  for (const [commit = '', parent] of chain) {
+    if (parent === undefined) continue
+    const last = windows.at(-1)
+    if (last !== undefined && last.commits.at(-1) === parent && last.commits.length < atOnce) last.commits.push(commit)
+    else windows.push({ base: parent, commits: [commit] })
+  }
+  return windows
+}
+
+interface Stage {
+  readonly url: string
+  readonly root: string
+  readonly git: Git
+  readonly random: Random
+  readonly counts: Counts
+}
+
+async function replayWindow(stage: Stage, { base, commits }: Window): Promise<void> {
+  const { git, url, random, counts } = stage
+  git('checkout', '-q', '--force', '--detach', base)
+  git('clean', '-qfdx', '-e', '.async-crud-mcp')
+  const head = git('rev-parse', 'HEAD')
+  const edits = mixed(editsOf(git, base, commits), random)
+  for (const [index, edit] of edits.entries()) await make(stage, edit, index)
+  counts.edits += edits.length
+  counts.commits += commits.length
+  const landed = new Map<number, string>()
+  let waiting = shuffled(
+    commits.map((_, index) => index),
+    random
+  )
+  for (let isMoving = true; isMoving && waiting.length > 0;) {
+    isMoving = false
+    const refused: number[] = []
+    for (const index of waiting) {
+      const answer = await post(url, 'land', { agent: nameOf(index), include_overwritten: true })
+      if (answer['status'] === 'ok') landed.set(index, String(answer['commit']))
+      // What it made is what others have made, too, or nothing.
+      else if (answer['status'] === 'nothing' && patchOf(git, `${commits[index]}^`, commits[index]!) === '')
+        landed.set(index, '')
+      else refused.push(index)
+      isMoving ||= landed.has(index)
+    }
+    waiting = refused
+  }
+  counts.refused += waiting.length
+  for (const [index, commit] of landed) {
+    const wanted = patchOf(git, `${commits[index]}^`, commits[index]!)
+    const made = commit === '' ? '' : patchOf(git, `${commit}^`, commit)
+    if (made === wanted) counts.same += 1
+    else {
+      counts.other += 1
+      if (process.env['BENCH_VERBOSE'] !== undefined)
+        console.log(`${commits[index]}\n--- wanted\n${wanted}\n--- made\n${made}`)
+      if (hasForeign(made, wanted)) counts.foreign += 1
+    }
+  }
+  if (waiting.length === 0 && git('status', '--porcelain') !== '') {
+    counts.unclean += 1
+    if (process.env['BENCH_VERBOSE'] !== undefined)
+      console.log(`${head}: ${git('diff', 'HEAD')}\n${JSON.stringify(await post(url, 'land_prepare', {}))}`)
+  }
+  if (process.env['BENCH_VERBOSE'] !== undefined)
+    for (const index of waiting)
+      console.log(`refused ${commits[index]}`, JSON.stringify(await post(url, 'land', { agent: nameOf(index) })))
+  git('checkout', '-q', '--force', '--detach', commits.at(-1)!)
+}
+
+let windowCount = 0
+const nameOf = (index: number) => `agent-${windowCount}-${index}`
+
+/** Without the numbers of lines and blobs. */
+function patchOf(git: Git, from: string, to: string): string {
+  const text = git(
+    'diff',
+    '-U0',
+    '--no-renames',
+    '--no-color',
+    '--no-ext-diff',
+    '--text',
+    '--diff-algorithm=myers',
+    from,
+    to
+  )
+  return text
+    .split('\n')
+    .filter((line) => !line.startsWith('index '))
+    .map((line) => (line.startsWith('@@') ? '@@' : line))
+    .join('\n')
+}
+
+function hasForeign(made: string, wanted: string): boolean {
+  const known = new Set(wanted.split('\n'))
+  return made.split('\n').some((line) => /^[+-]/.test(line) && !known.has(line))
+}
+
+/** Each hunk of each commit is one edit; what rests on another comes behind it. */
+function editsOf(git: Git, base: string, commits: readonly string[]) {
+  windowCount += 1
+  const names = git('diff', '--name-only', '-z', '--no-renames', base, commits.at(-1)!, '--').split('\0')
+  const touched = new Set([
+    ...names,
+    ...commits.flatMap((commit) => git('diff', '--name-only', '-z', '--no-renames', `${commit}^`, commit).split('\0'))
+  ])
+  touched.delete('')
+  return [...touched].map((path) => fileEdits(git, path, base, commits))
+}
+
+interface FileEdits {
+  readonly path: string
+  /** What is left to do, in an order that is possible; the next of several may be chosen. */
+  next(random: Random): Edit | undefined
+}
+
+function fileEdits(git: Git, path: string, base: string, commits: readonly string[]): FileEdits {
+  const at = (commit: string) => {
+    const entry = git('ls-tree', commit, '--', path)
+    return /^100\d+ blob/.test(entry) ? git.bytes('cat-file', 'blob', `${commit}:${path}`) : undefined
+  }
+  const versions = [base, ...commits].map(at)
+  const isText = versions.every((bytes) => bytes !== undefined && !bytes.includes(0))
+  return isText ? lineEdits(path, versions as Buffer[]) : wholeEdits(path, versions)
+}
+
+/** A file that comes or goes, or is no text: one edit for each commit that changes it. */
+function wholeEdits(path: string, versions: readonly (Buffer | undefined)[]): FileEdits {
+  const edits = versions.slice(1).flatMap((bytes, agent): Edit[] => {
+    const before = versions[agent]
+    const isSame = bytes === undefined || before === undefined ? bytes === before : bytes.equals(before)
+    return isSame ? [] : [{ agent, path, bytes }]
+  })
+  return { path, next: () => edits.shift() }
+}
+
+function lineEdits(path: string, versions: readonly Buffer[]): FileEdits {
+  const texts = versions.map((bytes) => splitLines(bytes.toString('latin1')))
+  const stages = texts.slice(1).map((lines, change) => ({ change, lines }))
+  const { lines } = createLineLog(texts[0]!, stages)
+  const hunks = new Set(lines.flatMap(({ made, removed }) => [made, removed]).filter((hunk) => hunk !== undefined))
+  const applied = new Set<Hunk<number>>()
+  const isNeeded = (line: Line<number> | undefined) => line?.made !== undefined && !applied.has(line.made)
+  const isReady = (hunk: Hunk<number>) =>
+    !hunk.removed.some(isNeeded) &&
+    // What stands inside another commit's lines comes behind it.
+    !(hunk.left?.made !== undefined && hunk.left.made === hunk.right?.made && isNeeded(hunk.left))
+  return {
+    path,
+    next(random) {
+      const ready = [...hunks].filter((hunk) => !applied.has(hunk) && isReady(hunk))
+      const hunk = ready[Math.floor(random() * ready.length)]
+      if (hunk === undefined) return undefined
+      applied.add(hunk)
+      const now = lines.filter(
+        ({ made, removed }) =>
+          (made === undefined || applied.has(made)) && (removed === undefined || !applied.has(removed))
+      )
+      return { agent: hunk.change, path, bytes: Buffer.from(now.map(({ text }) => text).join(''), 'latin1') }
+    }
+  }
+}
+
+function mixed(files: FileEdits[], random: Random): Edit[] {
+  const edits: Edit[] = []
+  const left = [...files]
+  while (left.length > 0) {
+    const at = Math.floor(random() * left.length)
+    const edit = left[at]!.next(random)
+    if (edit === undefined) left.splice(at, 1)
+    else edits.push(edit)
+  }
+  return edits
+}
+
+function shuffled<Item>(items: readonly Item[], random: Random): Item[] {
+  return items
+    .map((item) => ({ item, order: random() }))
+    .sort((one, other) => one.order - other.order)
+    .map(({ item }) => item)
+}
+
+/** By an operation, a native edit or a command, in turn. */
+async function make({ url, root }: Stage, edit: Edit, index: number): Promise<void> {
+  const agent_id = nameOf(edit.agent)
+  const path = join(root, edit.path)
+  const ways = [byOperation, byNativeEdit, byCommand]
+  const way = edit.bytes === undefined && index % 3 === 1 ? byOperation : ways[index % 3]!
+  await way(url, { agent_id, path, bytes: edit.bytes, root })
+}
+
+interface Made {
+  readonly agent_id: string
+  readonly path: string
+  readonly bytes: Buffer | undefined
+  readonly root: string
+}
+
+async function byOperation(url: string, { agent_id, path, bytes }: Made): Promise<void> {
+  if (bytes === undefined) return expectOk(await post(url, 'async_delete', { agent_id, path }))
+  const content = bytes.toString('latin1')
+  const text = { agent_id, path, content, encoding: 'latin1' }
+  if (!existsSync(path)) return expectOk(await post(url, 'async_write', { ...text, create_dirs: true }))
+  const { hash } = await post(url, 'async_read', { agent_id, path, encoding: 'latin1' })
+  expectOk(await post(url, 'async_update', { ...text, expected_hash: hash }))
+}
+
+function write({ path, bytes }: Made): void {
+  if (bytes === undefined) return rmSync(path)
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, bytes)
+}
+
+async function byNativeEdit(url: string, made: Made): Promise<void> {
+  const { agent_id, path, bytes, root } = made
+  // What it replaces has been seen.
+  if (existsSync(path)) await post(url, 'async_read', { agent_id, path, encoding: 'latin1' })
+  const input = { file_path: path, content: bytes?.toString() ?? '' }
+  const hook = (hook_event_name: string) =>
+    post(
+      url,
+      'hooks/claude-code',
+      {
+        session_id: agent_id,
+        cwd: root,
+        hook_event_name,
+        tool_name: 'Write',
+        tool_input: input,
+        tool_response: {}
+      },
+      { 'x-agent-id': agent_id }
+    )
+  await hook('PreToolUse')
+  write(made)
+  await hook('PostToolUse')
+}
+
+async function byCommand(url: string, { agent_id, path, bytes, root }: Made): Promise<void> {
+  const source = join(dirname(root), `${basename(root)}.new`)
+  if (bytes !== undefined) writeFileSync(source, bytes)
+  const command = bytes === undefined ? `rm '${path}'` : `mkdir -p '${dirname(path)}' && cat '${source}' > '${path}'`
+  const hook = (hook_event_name: string) => {
+    const fields = { tool_name: 'Bash', tool_input: { command }, tool_response: {} }
+    const event = { session_id: agent_id, cwd: root, hook_event_name, ...fields }
+    return post(url, 'hooks/claude-code', event, { 'x-agent-id': agent_id })
+  }
+  await hook('PreToolUse')
+  execFileSync('sh', ['-c', command], { cwd: root })
+  await hook('PostToolUse')
+}
+
+function expectOk(answer: Record<string, unknown>): void {
+  if (answer['status'] !== 'ok') throw new Error(JSON.stringify(answer))
+}
+
+async function post(url: string, name: string, input: object, headers: Record<string, string> = {}) {
+  const response = await fetch(`${url}/${name}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(input)
+  })
+  return (await response.json()) as Record<string, unknown>
+}

@@ -1,0 +1,93 @@
+// land: a commit of one agent's changes, out of a tree that several share. Nothing that the repository names runs.
+import { contract } from '../../schemas/contract.ts'
+import type { LandInput, LandOutput } from '../../schemas/land.ts'
+import type { OperationContext } from '../engine/call/context.ts'
+import { OperationError } from '../errors.ts'
+import { readIdentity, writeCommit, writeTree } from '../support/project/commit-files.ts'
+import { timestamp } from '../support/timestamp.ts'
+import { changeErrors, defineOperation } from './definition/define.ts'
+import { finishLanding, inTurn } from './land/finish.ts'
+import { prepareLanding, type Prepared } from './land/prepare.ts'
+
+export const land = defineOperation({
+  name: 'land',
+  title: "Commit one agent's changes",
+  description:
+    "Makes a Git commit of HEAD and only one agent's uncommitted changes, out of a tree that several share, and moves the branch to it. The working tree is not touched, and what others have changed stays uncommitted. Only lines that are certainly that agent's are taken; if they rest on uncommitted lines of another, nothing is landed, and dependent says which and whose. Runs no hooks, filters or tests: async-crud-mcp land does.",
+  ...contract.land,
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+  errors: [...changeErrors, 'INVALID_PATTERN'],
+  handle: answer
+})
+
+/** As often as HEAD may move meanwhile. */
+const maxRounds = 5
+
+function answer(input: LandInput, context: OperationContext): Promise<LandOutput> {
+  return inTurn(context.files.roots[0]?.real ?? '', () => landNow(input, context))
+}
+
+async function landNow(input: LandInput, context: OperationContext): Promise<LandOutput> {
+  for (let round = 1; round <= maxRounds; round += 1) {
+    const prepared = await prepareLanding(context, input)
+    const refusal = refusalOf(input, prepared)
+    if (refusal !== undefined || input.dry_run)
+      return toOutput(input, prepared, refusal ?? { status: 'ok', dry_run: true })
+    const commit = await makeCommit(context, prepared)
+    const reason = `land: ${input.agent}`
+    const made = await finishLanding(context, prepared.tree, { parent: prepared.tree.commit, commit }, reason)
+    if (made !== undefined) return toOutput(input, prepared, { status: 'ok', commit, branch: made.branch })
+  }
+  const message = `HEAD has moved ${maxRounds} times while the commit was made. Nothing was landed: try again.`
+  throw new OperationError('OVERLOADED', message, { details: { retry_after_seconds: 1 } })
+}
+
+async function makeCommit({ signal }: OperationContext, { tree, files, message }: Prepared): Promise<string> {
+  const identity = await readIdentity(tree, signal)
+  if (identity === undefined) {
+    const words = 'Nothing was landed: Git knows no name for the commit. git config user.name NAME, and user.email.'
+    throw new OperationError('INVALID_REQUEST', words)
+  }
+  const content = await writeTree(tree, tree.commit, files, signal)
+  return writeCommit(tree, { parent: tree.commit, content, message, identity }, signal)
+}
+
+type Outcome = Pick<LandOutput, 'status'> & Partial<LandOutput>
+
+/** Why nothing is landed. */
+export function refusalOf(
+  { agent }: Pick<LandInput, 'agent'>,
+  { dependent, files, uncertain }: Prepared
+): Outcome | undefined {
+  if (dependent.length > 0) {
+    const others = [...new Set(dependent.map(({ agent_id }) => agent_id))]
+    const known = others.filter((other) => other !== 'unknown')
+    const advice =
+      known.length < others.length
+        ? 'Of some lines nobody can tell who made them: commit these yourself.'
+        : `with: ${JSON.stringify(known)} takes theirs along, or they land first.`
+    return {
+      status: 'dependent',
+      message: `Nothing was landed: changes by ${agent} rest on uncommitted changes by ${others.join(', ')} (dependent). ${advice}`
+    }
+  }
+  if (files.length > 0) return undefined
+  return {
+    status: 'nothing',
+    message: `There is nothing to land: no uncommitted change is certainly by ${agent}.${uncertain.length > 0 ? ' include_uncertain takes those that may be.' : ''}`
+  }
+}
+
+function toOutput({ dry_run }: LandInput, prepared: Prepared, outcome: Outcome): LandOutput {
+  const { files, dependent, takenAlong, uncertain, leftOut } = prepared
+  return {
+    ...outcome,
+    ...(dry_run && { dry_run: true as const }),
+    paths: files.map(({ name }) => name),
+    dependent: [...dependent],
+    taken_along: [...takenAlong],
+    uncertain: [...uncertain],
+    left_out: [...leftOut],
+    timestamp: timestamp()
+  }
+}

@@ -1,0 +1,93 @@
+// HEAD's file with what chosen changes have made of it, or what these rest on.
+import { composeLines, type LineChoice } from './compose-lines.ts'
+import type { Content, FileLog } from './file-log.ts'
+import type { Hunk, LineLog } from './line-log.ts'
+import type { Maker } from './maker.ts'
+
+/** What a path of the commit has. */
+export interface LandedFile {
+  readonly path: string
+  /** Undefined if it is removed. */
+  readonly content: Content | undefined
+  /** `100644`, `100755` or `120000`. */
+  readonly mode: string
+}
+
+export interface FileDependence {
+  readonly path: string
+  /** 1-based, in the file as it is; undefined if the whole file is meant. */
+  readonly lines: { readonly start: number; readonly end: number } | undefined
+  readonly on: Maker
+}
+
+export interface ComposedFile {
+  /** What differs from HEAD. */
+  readonly files: readonly LandedFile[]
+  readonly dependences: readonly FileDependence[]
+}
+
+const nothing: ComposedFile = { files: [], dependences: [] }
+
+export function composeFile(log: FileLog, choice: LineChoice<Maker>): ComposedFile {
+  const { isChosen } = choice
+  const { head, now, creator, remover, renamers } = log
+  if (now === undefined) {
+    if (head === undefined || !isChosen(remover)) return nothing
+    return { files: [{ path: head.path, content: undefined, mode: head.mode }], dependences: [] }
+  }
+  const { content, isChanged, dependences } = composeContent(log, choice)
+  const whole = (makers: readonly Maker[]): FileDependence[] =>
+    makers.filter((maker) => !isChosen(maker)).map((on) => ({ path: now.path, lines: undefined, on }))
+  if (head === undefined) {
+    if (!isChanged && !isChosen(creator)) return nothing
+    const mode = now.isLink ? '120000' : now.isExecutable ? '100755' : '100644'
+    return { files: [{ path: now.path, content, mode }], dependences: [...whole([creator]), ...dependences] }
+  }
+  const isMoved = head.path !== now.path && renamers.some(isChosen)
+  if (!isMoved && !isChanged) return nothing
+  const mode = content.isLink ? '120000' : head.mode === '120000' ? '100644' : head.mode
+  const files: LandedFile[] = [{ path: isMoved ? now.path : head.path, content, mode }]
+  if (isMoved) files.push({ path: head.path, content: undefined, mode: head.mode })
+  return { files, dependences: [...(isMoved ? whole(renamers) : []), ...dependences] }
+}
+
+function composeContent({ head, now, lines, contentMakers }: FileLog, choice: LineChoice<Maker>) {
+  const { isChosen } = choice
+  const current = now as NonNullable<typeof now>
+  if (lines !== undefined) {
+    const { lines: composed, isChanged, dependences } = composeLines(lines, choice)
+    const numbers = numbersOf(lines)
+    return {
+      content: { bytes: Buffer.from(composed.join(''), 'latin1'), isLink: false },
+      isChanged,
+      dependences: dependences.map(({ hunk, on }) => ({ path: current.path, lines: rangeOf(hunk, numbers), on }))
+    }
+  }
+  const isSame = head !== undefined && head.isLink === current.isLink && head.bytes.equals(current.bytes)
+  const isChanged = !isSame && contentMakers.some(isChosen)
+  return {
+    content: isChanged ? current : (head ?? current),
+    isChanged,
+    dependences: isChanged
+      ? contentMakers.filter((maker) => !isChosen(maker)).map((on) => ({ path: current.path, lines: undefined, on }))
+      : []
+  }
+}
+
+/** Of the lines that are there. What was removed has the number of the line behind it. */
+function numbersOf({ lines }: LineLog<Maker>): ReadonlyMap<object, number> {
+  const numbers = new Map<object, number>()
+  let number = 1
+  for (const line of lines) {
+    numbers.set(line, number)
+    if (line.removed === undefined) number += 1
+  }
+  return numbers
+}
+
+function rangeOf({ made, removed }: Hunk<Maker>, numbers: ReadonlyMap<object, number>) {
+  const known = [...made.filter((line) => line.removed === undefined), ...removed].flatMap(
+    (line) => numbers.get(line) ?? []
+  )
+  return known.length === 0 ? undefined : { start: Math.min(...known), end: Math.max(...known) }
+}

@@ -1,0 +1,77 @@
+// HEAD's text with the lines of chosen changes, and what these rest on. Neither a merge nor an undo: each line is there or not.
+import type { Hunk, Line, LineLog } from './line-log.ts'
+
+/** A chosen hunk that rests on a change that is not chosen. */
+export interface Dependence<Change> {
+  readonly hunk: Hunk<Change>
+  readonly on: Change
+}
+
+export interface ComposedLines<Change> {
+  readonly lines: readonly string[]
+  /** If there are any, the lines are not what anybody has made. */
+  readonly dependences: readonly Dependence<Change>[]
+  /** Whether a line is another than in HEAD. */
+  readonly isChanged: boolean
+}
+
+export interface LineChoice<Change> {
+  /** The changes whose lines are taken. */
+  readonly isChosen: (change: Change) => boolean
+  /** Changes that have not happened: what they took away is there. Default: none. */
+  readonly isUndone?: (change: Change) => boolean
+}
+
+export function composeLines<Change>(
+  { lines }: LineLog<Change>,
+  { isChosen, isUndone = () => false }: LineChoice<Change>
+): ComposedLines<Change> {
+  const has = (hunk: Hunk<Change> | undefined) => hunk !== undefined && isChosen(hunk.change)
+  const isThere = ({ removed }: Line<Change>) => removed === undefined || (!has(removed) && isUndone(removed.change))
+  const taken = lines.filter((line) => (line.made === undefined ? !has(line.removed) : isThere(line) && has(line.made)))
+  const hunks = new Set(
+    lines.flatMap((line) => [
+      ...(line.made !== undefined && isThere(line) && has(line.made) ? [line.made] : []),
+      ...(line.made === undefined && line.removed !== undefined && has(line.removed) ? [line.removed] : [])
+    ])
+  )
+  return {
+    lines: taken.map(({ text }) => text),
+    dependences: dependencesOf(hunks, isChosen, isThere),
+    isChanged: hunks.size > 0
+  }
+}
+
+function dependencesOf<Change>(
+  hunks: ReadonlySet<Hunk<Change>>,
+  isChosen: (change: Change) => boolean,
+  isThere: (line: Line<Change>) => boolean
+): Dependence<Change>[] {
+  const found: Dependence<Change>[] = []
+  for (const hunk of hunks) {
+    const needed = new Set(restsOn(hunk, hunk.made.some(isThere), isThere))
+    // What a needed one rests on is added behind it.
+    for (const one of needed)
+      for (const other of isChosen(one.change) ? restsOn(one, true, isThere) : []) needed.add(other)
+    const others = new Set([...needed].map(({ change }) => change))
+    found.push(...[...others].filter((change) => !isChosen(change)).map((on) => ({ hunk, on })))
+  }
+  return found
+}
+
+/** The hunks without which this one is not what its author has made. @param isNeeded whether its lines are */
+function restsOn<Change>(
+  { removed, made, left, right }: Hunk<Change>,
+  isNeeded: boolean,
+  isThere: (line: Line<Change>) => boolean
+): Hunk<Change>[] {
+  const gone = made.filter((line) => !isThere(line))
+  return [
+    // Its lines took the place of lines that are not in HEAD.
+    ...(isNeeded ? removed.flatMap((line) => line.made ?? []) : []),
+    // They stand inside of such lines.
+    ...(isNeeded && left?.made !== undefined && left.made === right?.made ? [left.made] : []),
+    // What it brought has been replaced, or taken away where it was itself a replacement: half of a change is no change.
+    ...gone.flatMap(({ removed: later }) => (later && (later.made.length > 0 || removed.length > 0) ? later : []))
+  ]
+}

@@ -1,0 +1,183 @@
+// What has become of one file since HEAD: its content, its names, whether it is there, and who has made each of these.
+import { splitLines } from '../../engine/diff/lines.ts'
+import type { Lineage, LineageChange, State } from '../undo/lineages.ts'
+import { createLineLog, withHead, type LineLog, type Stage } from './line-log.ts'
+import { makerOf, unknown, type Maker } from './maker.ts'
+
+/** A file, or a link: then the bytes are its target. */
+export interface Content {
+  readonly bytes: Buffer
+  readonly isLink: boolean
+}
+
+export interface HeadFile extends Content {
+  /** Absolute, as all paths here. */
+  readonly path: string
+  /** `100644`, `100755` or `120000`. */
+  readonly mode: string
+}
+
+export interface NowFile extends Content {
+  readonly path: string
+  readonly isExecutable: boolean
+}
+
+export interface FileLog {
+  readonly head: HeadFile | undefined
+  readonly now: NowFile | undefined
+  /** Undefined for what is no text: then all of its content has the makers of `contentMakers`. */
+  readonly lines: LineLog<Maker> | undefined
+  readonly contentMakers: readonly Maker[]
+  /** Who has made it, if HEAD has no such file. */
+  readonly creator: Maker
+  /** Who has removed it, if it is gone. */
+  readonly remover: Maker
+  /** Who has given it another name. */
+  readonly renamers: readonly Maker[]
+}
+
+/** Whoever has made what differs from HEAD. */
+export function makersOf({ head, now, lines, contentMakers, creator, remover, renamers }: FileLog): Maker[] {
+  const ofLines = lines?.lines.flatMap(({ made, removed }) => [made?.change, removed?.change]) ?? contentMakers
+  const others = [...(head === undefined ? [creator] : []), ...(now === undefined ? [remover] : []), ...renamers]
+  return [...ofLines, ...others].filter((maker) => maker !== undefined)
+}
+
+export interface FileFacts {
+  /** What HEAD has at a path. */
+  readonly headAt: (path: string) => HeadFile | undefined
+  /** What is at the file's name now. */
+  readonly now: NowFile | undefined
+  /** The bytes of a version; undefined if they are not kept. */
+  readonly bytesOf: (hash: string) => Promise<Buffer | undefined>
+  readonly hashOf: (bytes: Buffer) => string
+}
+
+/** Undefined if it is in HEAD as it is in the tree. @param lineage undefined for a file that the log does not know */
+export async function readFileLog(
+  lineage: Lineage | undefined,
+  path: string,
+  facts: FileFacts
+): Promise<FileLog | undefined> {
+  const { headAt, now, hashOf } = facts
+  const changes = lineage?.changes ?? []
+  const base = findBase(lineage, changes, headAt, hashOf)
+  const head = base.path === undefined ? headAt(path) : headAt(base.path)
+  if (head === undefined && now === undefined) return undefined
+  const since = changes.slice(base.next)
+  const makers = since.map(({ version }) => makerOf(version))
+  const isKnown = lineage !== undefined && isSameState(lineage.state, now, hashOf)
+  const contents = since.filter(({ before, after }) => after.kind !== 'none' && !isSame(before, after))
+  return {
+    head,
+    now,
+    lines: await readLines(head, now, { changes, next: base.next, isExact: base.isExact, isKnown }, facts),
+    contentMakers: base.isExact && isKnown ? contents.map(({ version }) => makerOf(version)) : [unknown],
+    creator: since.find(({ before, after }) => before.kind === 'none' && after.kind !== 'none')
+      ? makers[since.findIndex(({ before, after }) => before.kind === 'none' && after.kind !== 'none')]!
+      : unknown,
+    remover: since.at(-1)?.after.kind === 'none' ? makers.at(-1)! : unknown,
+    renamers: since.flatMap(({ from, path: to, before }, index) =>
+      from !== to && before.kind !== 'none' ? [makers[index]!] : []
+    )
+  }
+}
+
+interface Base {
+  /** The name that HEAD has; undefined if HEAD has none of its names. */
+  readonly path: string | undefined
+  /** The first change that is not in HEAD, as far as is known. */
+  readonly next: number
+  /** True if HEAD has exactly what the file was then. */
+  readonly isExact: boolean
+}
+
+/** The newest state that HEAD has; else the oldest that is known. */
+function findBase(
+  lineage: Lineage | undefined,
+  changes: readonly LineageChange[],
+  headAt: FileFacts['headAt'],
+  hashOf: FileFacts['hashOf']
+): Base {
+  const first = changes[0]
+  if (lineage === undefined) return { path: undefined, next: 0, isExact: false }
+  if (first === undefined)
+    return { path: lineage.path, next: 0, isExact: isInHead(lineage.state, headAt(lineage.path), hashOf) }
+  for (let index = changes.length - 1; index >= 0; index -= 1) {
+    const { path, after } = changes[index]!
+    if (after.kind !== 'none' && isInHead(after, headAt(path), hashOf)) return { path, next: index + 1, isExact: true }
+  }
+  if (isInHead(first.before, headAt(first.from), hashOf)) return { path: first.from, next: 0, isExact: true }
+  const names = [first.from, ...changes.map(({ path }) => path)]
+  const path = names.find((name) => headAt(name) !== undefined)
+  return { path, next: 0, isExact: path === undefined && first.before.kind === 'none' }
+}
+
+function isInHead(state: State, head: HeadFile | undefined, hashOf: FileFacts['hashOf']): boolean {
+  if (head === undefined) return false
+  if (state.kind === 'link') return head.isLink && head.bytes.toString() === state.target
+  return state.kind === 'file' && !head.isLink && hashOf(head.bytes) === state.hash
+}
+
+function isSameState(state: State, now: NowFile | undefined, hashOf: FileFacts['hashOf']): boolean {
+  if (now === undefined) return state.kind === 'none'
+  if (now.isLink) return state.kind === 'link' && state.target === now.bytes.toString()
+  return state.kind === 'file' && state.hash === hashOf(now.bytes)
+}
+
+function isSame(one: State, other: State): boolean {
+  if (one.kind === 'file') return other.kind === 'file' && one.hash === other.hash
+  return one.kind === 'link' && other.kind === 'link' && one.target === other.target
+}
+
+interface Since {
+  readonly changes: readonly LineageChange[]
+  readonly next: number
+  readonly isExact: boolean
+  /** True if the last change made what is there now. */
+  readonly isKnown: boolean
+}
+
+async function readLines(
+  head: HeadFile | undefined,
+  now: NowFile | undefined,
+  { changes, next, isExact, isKnown }: Since,
+  { bytesOf }: FileFacts
+): Promise<LineLog<Maker> | undefined> {
+  if (now === undefined || head?.isLink === true || now.isLink) return undefined
+  const [headLines, nowLines] = [head === undefined ? [] : linesOf(head.bytes), linesOf(now.bytes)]
+  if (headLines === undefined || nowLines === undefined) return undefined
+  const textOf = async (state: State | undefined) => {
+    if (state?.kind === 'none') return []
+    const bytes = state?.kind === 'file' ? await bytesOf(state.hash) : undefined
+    return bytes && linesOf(bytes)
+  }
+  const first = isExact ? headLines : await textOf(changes[0]?.before)
+  const stages: Stage<Maker>[] = []
+  /** Whose texts are not kept, since the last one that is. */
+  let skipped: Maker[] = []
+  for (const { version, before, after } of changes.slice(next)) {
+    if (after.kind === 'none' || isSame(before, after)) continue
+    const maker = makerOf(version)
+    const lines = await textOf(after)
+    if (lines === undefined) skipped.push(maker)
+    else {
+      const isOne = skipped.every(({ agentId, isCertain }) => isCertain && agentId === maker.agentId)
+      stages.push({ change: isOne ? maker : unknown, lines })
+      skipped = []
+    }
+  }
+  if (!isKnown || skipped.length > 0 || stages.length === 0) stages.push({ change: unknown, lines: nowLines })
+  if (first === undefined && stages.length > 1) {
+    // Of the first text that is kept nobody knows who made it.
+    const [begin, ...others] = stages
+    return withHead(createLineLog(begin!.lines, others), headLines, unknown)
+  }
+  const log = createLineLog(first ?? headLines, stages)
+  return isExact || first === undefined ? log : withHead(log, headLines, unknown)
+}
+
+/** Each byte a character, so that every text comes back as it was; undefined for what Git takes for no text. */
+function linesOf(bytes: Buffer): string[] | undefined {
+  return bytes.includes(0) ? undefined : splitLines(bytes.toString('latin1'))
+}

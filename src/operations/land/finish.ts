@@ -1,0 +1,135 @@
+// The last steps of a landing: the branch, then the user's index. What is about to be done is written down first, so that the next
+// process ends it.
+import { setTimeout as delay } from 'node:timers/promises'
+import type { OperationContext } from '../../engine/call/context.ts'
+import { OperationError } from '../../errors.ts'
+import { runGit } from '../../support/project/run-git.ts'
+import {
+  moveHead,
+  readChanges,
+  readHead,
+  readIndex,
+  setIndex,
+  type IndexEntry
+} from '../../support/project/commit-files.ts'
+import { openWorkTree, type WorkTree } from '../../support/project/work-tree.ts'
+import { servedDirectory } from '../../tree/state/served-directory.ts'
+
+export interface Made {
+  /** The one before. */
+  readonly parent: string
+  readonly commit: string
+}
+
+/** In the server's own folder below the first root. */
+export const landingNote = 'landing.json'
+/** How long the index of the user may be locked by another Git. */
+const lockedMs = 10_000
+const retryMs = 100
+/** Of a process that begins to serve the tree. */
+const endMs = 60_000
+
+/** By root: what ends once nobody lands there. */
+const landing = new Map<string, Promise<unknown>>()
+
+/** One after the other, in the order of the calls: HEAD moves in between only if others move it. */
+export async function inTurn<Result>(root: string, act: () => Promise<Result>): Promise<Result> {
+  const before = landing.get(root)
+  const own = (before ?? Promise.resolve()).then(act, act)
+  landing.set(root, own)
+  try {
+    return await own
+  } finally {
+    if (landing.get(root) === own) landing.delete(root)
+  }
+}
+
+/** @returns the branch, null for a detached HEAD; undefined if HEAD has moved meanwhile: then nothing was landed */
+export async function finishLanding(
+  context: OperationContext,
+  tree: WorkTree,
+  { parent, commit }: Made,
+  reason: string
+): Promise<{ readonly branch: string | null } | undefined> {
+  const { signal } = context
+  const changes = await readChanges(tree, { from: parent, to: commit }, signal)
+  const [root] = context.files.roots
+  const own = root && servedDirectory(root)
+  own?.write(landingNote, JSON.stringify({ workTree: tree.workTree, parent, commit, reason }), { isDurable: true })
+  try {
+    if (!(await moveHead(tree, { from: parent, to: commit, reason }, signal))) return undefined
+    await followIndex(tree, changes, signal)
+    return { branch: (await readHead(tree, signal)).branch }
+  } finally {
+    own?.remove(landingNote)
+  }
+}
+
+/** For a process that begins to serve the tree. */
+export async function endLandings({ files, log }: Pick<OperationContext, 'files' | 'log'>): Promise<void> {
+  const [root] = files.roots
+  if (root === undefined || servedDirectory(root).read(landingNote) === undefined) return
+  const signal = AbortSignal.timeout(endMs)
+  const tree = await openWorkTree(root.real, signal)
+  if (tree !== undefined) await inTurn(root.real, () => settleLanding({ files, log, signal }, tree))
+}
+
+/** Ends what a killed process has begun. @returns true if there was something */
+export async function settleLanding(
+  context: Pick<OperationContext, 'files' | 'signal' | 'log'>,
+  tree: WorkTree
+): Promise<boolean> {
+  const [root] = context.files.roots
+  const own = root && servedDirectory(root)
+  const note = parse(own?.read(landingNote))
+  if (own === undefined || note === undefined) return false
+  const { signal } = context
+  const { parent, commit, reason } = note
+  const { commit: now } = await readHead(tree, signal)
+  const isMoved = now === parent && (await moveHead(tree, { from: parent, to: commit, reason }, signal))
+  const isIn = isMoved || (now !== undefined && (await isAncestor(tree, commit, now, signal)))
+  if (isIn) await followIndex(tree, await readChanges(tree, { from: parent, to: commit }, signal), signal)
+  own.remove(landingNote)
+  context.log.info({ commit, isIn }, 'a landing that a killed process had begun was ended')
+  return true
+}
+
+/** Names that still are as they were before the commit become as the commit has them. */
+async function followIndex(
+  tree: WorkTree,
+  changes: Awaited<ReturnType<typeof readChanges>>,
+  signal: AbortSignal
+): Promise<void> {
+  for (const start = performance.now(); ; await delay(retryMs, undefined, { signal })) {
+    const index = await readIndex(tree, [...changes.keys()], signal)
+    const entries = new Map<string, IndexEntry | undefined>()
+    for (const [name, { before, after }] of changes) if (isSame(index.get(name), before)) entries.set(name, after)
+    if (await setIndex(tree, entries, signal)) return
+    if (performance.now() - start > lockedMs)
+      throw new OperationError(
+        'SERVER_ERROR',
+        'The commit is made and the branch is moved, but another Git holds the lock of the index. Once it has ended: git reset -q',
+        { details: { applied: true } }
+      )
+  }
+}
+
+function isSame(one: IndexEntry | undefined, other: IndexEntry | undefined): boolean {
+  return one?.blob === other?.blob && one?.mode === other?.mode
+}
+
+async function isAncestor({ workTree }: WorkTree, commit: string, of: string, signal: AbortSignal): Promise<boolean> {
+  const { output } = await runGit(['-C', workTree, 'merge-base', '--is-ancestor', commit, of], signal)
+  return output !== undefined
+}
+
+function parse(text: string | undefined): { parent: string; commit: string; reason: string } | undefined {
+  try {
+    const { parent, commit, reason } = JSON.parse(text ?? '') as Partial<Record<string, unknown>>
+    return typeof parent === 'string' && typeof commit === 'string' && typeof reason === 'string'
+      ? { parent, commit, reason }
+      : undefined
+  } catch {
+    return undefined
+  }
+}

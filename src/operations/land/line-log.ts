@@ -1,0 +1,186 @@
+// Every line that a file has had since HEAD, in its order, with the change that brought it and the one that took it away.
+import { diffLines } from '../../engine/diff/hunks.ts'
+import { align, type WeighedLine } from './align.ts'
+
+/** One hunk of one change: a change that differs at several places has several. */
+export interface Hunk<Change> {
+  readonly change: Change
+  /** What it took away. */
+  readonly removed: Line<Change>[]
+  /** What it brought. */
+  readonly made: Line<Change>[]
+  /** The lines that were beside it. */
+  readonly left: Line<Change> | undefined
+  readonly right: Line<Change> | undefined
+}
+
+export interface Line<Change> {
+  readonly text: string
+  /** Undefined for a line of HEAD. */
+  made: Hunk<Change> | undefined
+  /** Undefined for a line that is in the file now. */
+  removed: Hunk<Change> | undefined
+}
+
+export interface LineLog<Change> {
+  /** All lines that HEAD has or that the file has now, and those between: HEAD's in the order of HEAD, those of now in their order. */
+  readonly lines: readonly Line<Change>[]
+}
+
+/** Of one step from a version to the next. */
+const bound = { maxEditLength: 5000, timeoutMs: 200 }
+
+/** What a file was after a change. */
+export interface Stage<Change> {
+  readonly change: Change
+  readonly lines: readonly string[]
+}
+
+/** @param stages in their order; the last one is the file as it is */
+export function createLineLog<Change>(head: readonly string[], stages: readonly Stage<Change>[]): LineLog<Change> {
+  let lines: Line<Change>[] = head.map((text) => ({ text, made: undefined, removed: undefined }))
+  for (const stage of stages) lines = addStage(lines, stage)
+  return { lines: cancel(lines) }
+}
+
+/**
+ * The same log, beside another HEAD: what that one has is no difference any more, whoever made it.
+ * @param unknown what differs, and is of none of the stages
+ */
+export function withHead<Change>(
+  { lines }: LineLog<Change>,
+  head: readonly string[],
+  unknown: Change
+): LineLog<Change> {
+  const foreign: Hunk<Change> = { change: unknown, removed: [], made: [], left: undefined, right: undefined }
+  const laid: Line<Change>[] = []
+  let at = 0
+  const skipTo = (end: number) => {
+    laid.push(...lines.slice(at, end).flatMap((line) => beyondHead(line, foreign)))
+    at = end
+  }
+  for (const [index, found] of align(lines.map(weigh), head).entries()) {
+    if (found === undefined) laid.push(taken(head[index]!, foreign))
+    else {
+      skipTo(found)
+      laid.push(ofHead(lines[found]!))
+      at = found + 1
+    }
+  }
+  skipTo(lines.length)
+  return { lines: cancel(laid) }
+}
+
+/** Of equal lines HEAD mostly has the one that it had, then one that is there. */
+function weigh<Change>({ text, made, removed }: Line<Change>): WeighedLine {
+  return { text, weight: made === undefined ? 2 : removed === undefined ? 1 : 0 }
+}
+
+/** HEAD has this line now. */
+function ofHead<Change>(line: Line<Change>): Line<Change> {
+  line.made?.made.splice(line.made.made.indexOf(line), 1)
+  line.made = undefined
+  return line
+}
+
+/** A line of HEAD that no stage has seen. */
+function taken<Change>(text: string, foreign: Hunk<Change>): Line<Change> {
+  const line = { text, made: undefined, removed: foreign }
+  foreign.removed.push(line)
+  return line
+}
+
+/** HEAD has not got this line: a change that took it away is in HEAD, too. */
+function beyondHead<Change>(line: Line<Change>, foreign: Hunk<Change>): readonly Line<Change>[] {
+  if (line.made !== undefined) return [line]
+  if (line.removed !== undefined) {
+    line.removed.removed.splice(line.removed.removed.indexOf(line), 1)
+    return []
+  }
+  line.made = foreign
+  foreign.made.push(line)
+  return [line]
+}
+
+function addStage<Change>(lines: readonly Line<Change>[], { change, lines: next }: Stage<Change>): Line<Change>[] {
+  const alive = lines.filter(({ removed }) => removed === undefined)
+  const { hunks } = diffLines(
+    alive.map(({ text }) => text),
+    next,
+    bound
+  )
+  /** What comes right behind a line; behind none: at the start. */
+  const behind = new Map<Line<Change> | undefined, readonly Line<Change>[]>()
+  for (const { baseStart, baseEnd, currentStart, currentEnd } of hunks) {
+    const removed = alive.slice(baseStart, baseEnd)
+    const made: Line<Change>[] = []
+    const hunk = { change, removed, made, left: alive[baseStart - 1], right: alive[baseEnd] }
+    for (const line of removed) line.removed = hunk
+    for (const text of next.slice(currentStart, currentEnd)) made.push({ text, made: hunk, removed: undefined })
+    behind.set(removed.at(-1) ?? hunk.left, made)
+  }
+  return [...(behind.get(undefined) ?? []), ...lines.flatMap((line) => [line, ...(behind.get(line) ?? [])])]
+}
+
+/**
+ * A line of HEAD that was taken away and brought back by another change is no difference. Between two lines of HEAD that are there,
+ * the lost and the new ones are compared; which of the lost and the new come first between two equal ones is as it was.
+ */
+function cancel<Change>(lines: readonly Line<Change>[]): Line<Change>[] {
+  const kept: Line<Change>[] = []
+  let gap: Line<Change>[] = []
+  for (const line of lines) {
+    if (line.made !== undefined || line.removed !== undefined) gap.push(line)
+    else {
+      kept.push(...cancelGap(gap), line)
+      gap = []
+    }
+  }
+  return [...kept, ...cancelGap(gap)]
+}
+
+function cancelGap<Change>(gap: readonly Line<Change>[]): readonly Line<Change>[] {
+  const lost = gap.filter(({ made }) => made === undefined)
+  const fresh = gap.filter(({ made, removed }) => made !== undefined && removed === undefined)
+  if (lost.length === 0 || fresh.length === 0) return gap
+  const textOf = ({ text }: Line<Change>) => text
+  const { hunks } = diffLines(lost.map(textOf), fresh.map(textOf), bound)
+  const order = new Map(gap.map((line, index) => [line, index]))
+  const passing = gap.filter(({ made, removed }) => made !== undefined && removed !== undefined)
+  const laid: Line<Change>[] = []
+  let [at, next] = [0, 0]
+  /** The lines that stand for those which are not in the result. */
+  const restored = new Map<Line<Change>, Line<Change>>()
+  const keepEqual = (end: number) => {
+    for (; at < end; at += 1, next += 1) {
+      const line = restore(lost[at]!, fresh[next]!)
+      restored.set(fresh[next]!, line)
+      laid.push(line)
+    }
+  }
+  for (const { baseStart, baseEnd, currentStart, currentEnd } of hunks) {
+    keepEqual(baseStart)
+    const region = [...lost.slice(baseStart, baseEnd), ...fresh.slice(currentStart, currentEnd)]
+    laid.push(...region.sort((one, other) => order.get(one)! - order.get(other)!))
+    at = baseEnd
+    next = currentEnd
+  }
+  keepEqual(lost.length)
+  // What has come and gone is in no text, but changes rest on it: it stays behind the line that it was behind.
+  for (const line of passing) {
+    const before = gap[order.get(line)! - 1]
+    const place = before === undefined ? -1 : laid.indexOf(restored.get(before) ?? before)
+    laid.splice(place + 1, 0, line)
+  }
+  return laid
+}
+
+/** The line of HEAD is there, and neither change has touched it. */
+function restore<Change>(lost: Line<Change>, fresh: Line<Change>): Line<Change> {
+  lost.removed?.removed.splice(lost.removed.removed.indexOf(lost), 1)
+  fresh.made?.made.splice(fresh.made.made.indexOf(fresh), 1)
+  lost.removed = undefined
+  // Others may stand beside it.
+  fresh.made = undefined
+  return lost
+}

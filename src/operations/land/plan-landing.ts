@@ -1,0 +1,84 @@
+// What a landing takes of all files, and what stands in its way.
+import { composeFile, type FileDependence, type LandedFile } from './compose-file.ts'
+import { external } from '../../engine/versions/history.ts'
+import type { LineChoice } from './compose-lines.ts'
+import type { FileLog } from './file-log.ts'
+import type { Maker } from './maker.ts'
+
+export interface Selection {
+  readonly agent: string
+  /** Only these changes of the agent, and what they rest on of its own. */
+  readonly changeSet?: string | undefined
+  /** Other agents whose changes are taken along. */
+  readonly others: readonly string[]
+  /** Whether changes are taken that another one may have made. */
+  readonly includesUncertain: boolean
+  /** Whether lines are taken that other agents have replaced since: as if they had not. */
+  readonly includesOverwritten: boolean
+}
+
+export interface Landing {
+  readonly files: readonly LandedFile[]
+  /** If there are any, nothing can be landed. */
+  readonly dependences: readonly FileDependence[]
+  /** Change sets of the agent that are taken since others rest on them; undefined for changes of none. */
+  readonly takenAlong: readonly (string | undefined)[]
+  /** All whose changes are taken. */
+  readonly agents: readonly string[]
+  readonly changeSets: readonly string[]
+}
+
+export function planLanding(logs: readonly FileLog[], selection: Selection): Landing {
+  const { agent, changeSet, others, includesUncertain, includesOverwritten } = selection
+  /** By their numbers. */
+  const along = new Map<number, Maker>()
+  const used = new Map<number, Maker>()
+  const isSelected = (maker: Maker) =>
+    (maker.isCertain || includesUncertain) &&
+    (others.includes(maker.agentId) ||
+      (maker.agentId === agent && (changeSet === undefined || maker.changeSet === changeSet || along.has(maker.seq))))
+  const isChosen = (maker: Maker) => {
+    const is = isSelected(maker)
+    if (is) used.set(maker.seq, maker)
+    return is
+  }
+  // What a person has taken out is out.
+  const isUndone = ({ agentId, isCertain }: Maker) => includesOverwritten && isCertain && agentId !== external.agentId
+  for (;;) {
+    used.clear()
+    const { files, dependences } = composeAll(logs, { isChosen, isUndone })
+    const own = dependences.map(({ on }) => on).filter((on) => on.agentId === agent && on.isCertain)
+    const next = own.filter(({ seq }) => !along.has(seq))
+    for (const maker of next) along.set(maker.seq, maker)
+    if (next.length > 0) continue
+    return {
+      files,
+      dependences,
+      takenAlong: [...new Set([...along.values()].map((maker) => maker.changeSet))],
+      agents: [...new Set([...used.values()].map(({ agentId }) => agentId))],
+      changeSets: [...new Set([...used.values()].flatMap((maker) => maker.changeSet ?? []))]
+    }
+  }
+}
+
+function composeAll(logs: readonly FileLog[], choice: LineChoice<Maker>) {
+  const composed = logs.map((log) => ({ log, ...composeFile(log, choice) }))
+  const files = new Map<string, LandedFile>()
+  for (const file of composed.flatMap((one) => one.files)) {
+    // What a name gets counts, and not that another file gave it up.
+    if (file.content !== undefined || !files.has(file.path)) files.set(file.path, file)
+  }
+  const given = new Set(
+    composed.flatMap((one) => one.files.filter(({ content }) => content === undefined)).map(({ path }) => path)
+  )
+  const dependences = composed.flatMap((one) => one.dependences)
+  for (const { log, files: own } of composed)
+    for (const { path, content } of own) {
+      const holder = logs.find((other) => other !== log && other.head?.path === path)
+      if (content === undefined || holder === undefined || given.has(path)) continue
+      // The name is that of a file which others have removed, or given another name.
+      const [on = holder.remover] = holder.now === undefined ? [holder.remover] : holder.renamers
+      dependences.push({ path, lines: undefined, on })
+    }
+  return { files: [...files.values()], dependences }
+}

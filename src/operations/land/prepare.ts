@@ -1,0 +1,202 @@
+// Everything of a landing up to the commit: what it takes, and what the commit says.
+import type { LandDependence, LandInput, LandPrepareOutput } from '../../../schemas/land.ts'
+import type { OperationContext } from '../../engine/call/context.ts'
+import { compilePathGlob } from '../../engine/files/glob/glob.ts'
+import { lookAgain } from '../../engine/watcher/look-again.ts'
+import { OperationError } from '../../errors.ts'
+import { readIndex, type CommitFile } from '../../support/project/commit-files.ts'
+import { headBlobs } from '../../support/project/head-blobs.ts'
+import { nameIn, type WorkTree } from '../../support/project/work-tree.ts'
+import type { FileDependence, LandedFile } from './compose-file.ts'
+import { makersOf, type FileLog } from './file-log.ts'
+import type { Maker } from './maker.ts'
+import { planLanding, type Landing } from './plan-landing.ts'
+import { readLogs, type Given, type TreeLog } from './read-logs.ts'
+import { openForLanding } from './refuse-repository.ts'
+import { settleLanding } from './finish.ts'
+
+export type Selected = Pick<
+  LandInput,
+  'agent' | 'of_change_set' | 'paths' | 'with' | 'include_uncertain' | 'include_overwritten' | 'message'
+>
+
+export interface Prepared {
+  readonly tree: WorkTree & { readonly commit: string }
+  readonly landing: Landing
+  readonly files: readonly CommitFile[]
+  readonly dependent: readonly LandDependence[]
+  readonly takenAlong: readonly string[]
+  /** Files with changes that may be the agent's, and are not taken. */
+  readonly uncertain: readonly string[]
+  /** Names that a filter applies to, and that differ from HEAD. */
+  readonly leftOut: readonly string[]
+  readonly message: string
+}
+
+/**
+ * @param given what HEAD has at names that a filter applies to
+ * @throws OperationError INVALID_REQUEST that says what is in the way
+ */
+export async function prepareLanding(
+  context: OperationContext,
+  input: Selected,
+  given: Given = new Map()
+): Promise<Prepared> {
+  const { tree, logs, filtered } = await readFitting(context, input.paths, given)
+  const selection = {
+    agent: input.agent,
+    changeSet: input.of_change_set,
+    others: input.with ?? [],
+    includesUncertain: input.include_uncertain,
+    includesOverwritten: input.include_overwritten
+  }
+  const landing = planLanding(logs, selection)
+  const nameOf = (path: string) => nameIn(tree, path)
+  const files = landing.files
+    .map((file) => toCommitFile(file, nameOf(file.path)))
+    .sort((one, other) => (one.name < other.name ? -1 : 1))
+  if (landing.dependences.length === 0) await refuseStaged(tree, landing.files, nameOf, context.signal)
+  return {
+    tree,
+    landing,
+    files,
+    dependent: landing.dependences.map((one) => toDependent(one, nameOf)),
+    takenAlong: landing.takenAlong.filter((changeSet) => changeSet !== undefined),
+    uncertain: input.include_uncertain ? [] : uncertainIn(logs, input.agent).map(nameOf),
+    leftOut: filtered.map(nameOf),
+    message: messageOf(input, landing, files)
+  }
+}
+
+type Share = LandPrepareOutput['plan'][number]
+
+/** What each agent alone would land, in an order in which all could. */
+export async function planAll(context: OperationContext, { paths }: Pick<Selected, 'paths'>, given: Given) {
+  const { tree, logs, filtered } = await readFitting(context, paths, given)
+  const nameOf = (path: string) => nameIn(tree, path)
+  const shares = new Map<string, Share>()
+  for (const agent of agentsOf(logs)) {
+    const landing = planLanding(logs, { agent, others: [], includesUncertain: false, includesOverwritten: false })
+    if (landing.files.length === 0) continue
+    shares.set(agent, {
+      agent_id: agent,
+      paths: landing.files.map(({ path }) => nameOf(path)).sort(),
+      ...countLines(logs, agent),
+      dependent: landing.dependences.map((one) => toDependent(one, nameOf))
+    })
+  }
+  return { tree, plan: inOrder(shares), leftOut: filtered.map(nameOf) }
+}
+
+function agentsOf(logs: readonly FileLog[]): Set<string> {
+  return new Set(logs.flatMap(makersOf).flatMap(({ agentId, isCertain }) => (isCertain ? agentId : [])))
+}
+
+/** Files in which the agent may have made what is not taken. */
+function uncertainIn(logs: readonly FileLog[], agent: string): string[] {
+  const isOwn = ({ agentId, isCertain, agents = [agentId] }: Maker) => !isCertain && agents.includes(agent)
+  return logs.flatMap((log) => (makersOf(log).some(isOwn) ? ((log.now ?? log.head)?.path ?? []) : []))
+}
+
+function countLines(logs: readonly FileLog[], agent: string): { added: number; removed: number } {
+  const isOwn = (hunk: { readonly change: Maker } | undefined) =>
+    hunk?.change.isCertain === true && hunk.change.agentId === agent
+  const lines = logs.flatMap((log) => log.lines?.lines ?? [])
+  return {
+    added: lines.filter(({ made, removed }) => isOwn(made) && removed === undefined).length,
+    removed: lines.filter(({ made, removed }) => made === undefined && isOwn(removed)).length
+  }
+}
+
+/** Those on whom others rest come first; what rests on each other comes last. */
+function inOrder(shares: ReadonlyMap<string, Share>): Share[] {
+  const ordered: Share[] = []
+  const left = new Map(shares)
+  for (;;) {
+    const next = [...left.values()].find(({ dependent }) => dependent.every(({ agent_id }) => !left.has(agent_id)))
+    if (next === undefined) return [...ordered, ...left.values()]
+    ordered.push(next)
+    left.delete(next.agent_id)
+  }
+}
+
+async function readFitting(
+  context: OperationContext,
+  paths: readonly string[] | undefined,
+  given: Given
+): Promise<TreeLog & { readonly tree: WorkTree & { readonly commit: string } }> {
+  const [root] = context.files.roots
+  if (root === undefined) throw new OperationError('INVALID_REQUEST', 'This server serves no folder.')
+  const tree = await openSettled(context, root.real)
+  await lookAgain(context, context.config.watcher.bulk_files, context.signal)
+  const { logs, filtered } = await readLogs(context, tree, given)
+  return { tree, logs: logs.filter(toFilter(context, paths)), filtered }
+}
+
+/** Once a landing that was cut off has been ended. */
+async function openSettled(context: OperationContext, folder: string) {
+  const tree = await openForLanding(folder, context.signal)
+  return (await settleLanding(context, tree)) ? openForLanding(folder, context.signal) : tree
+}
+
+function toFilter({ files }: OperationContext, paths: readonly string[] | undefined): (log: FileLog) => boolean {
+  if (paths === undefined) return () => true
+  const globs = paths.map((pattern) => compilePathGlob(pattern))
+  const fits = (path: string | undefined) =>
+    path !== undefined &&
+    files.roots.some(
+      ({ real }) => path.startsWith(`${real}/`) && globs.some((glob) => glob.matches(path.slice(real.length + 1)))
+    )
+  return ({ head, now }) => fits(head?.path) || fits(now?.path)
+}
+
+function toCommitFile({ mode, content }: LandedFile, name: string): CommitFile {
+  return { name, mode, bytes: content?.bytes }
+}
+
+function toDependent({ path, lines, on }: FileDependence, nameOf: (path: string) => string): LandDependence {
+  return {
+    path: nameOf(path),
+    ...(lines !== undefined && { start_line: lines.start, end_line: lines.end }),
+    agent_id: on.agentId
+  }
+}
+
+/** What the user has staged of a path is not in the tree as it is, and a landing would lose it. */
+async function refuseStaged(
+  tree: WorkTree,
+  files: readonly LandedFile[],
+  nameOf: (path: string) => string,
+  signal: AbortSignal
+): Promise<void> {
+  const paths = files.map(({ path }) => path)
+  const [index, head] = await Promise.all([readIndex(tree, paths.map(nameOf), signal), headBlobs(tree, paths, signal)])
+  const staged = paths.filter((path) => {
+    const [now, before] = [index.get(nameOf(path)), head.get(path)]
+    return now?.blob !== before?.blob || now?.mode !== before?.mode
+  })
+  if (staged.length === 0) return
+  const names = staged.slice(0, 5).map(nameOf).join(', ')
+  throw new OperationError(
+    'INVALID_REQUEST',
+    `Nothing was landed: the index has changes of ${names}${staged.length > 5 ? ` and ${staged.length - 5} more` : ''} that are staged. Commit them, or take them out of the index: git restore --staged -- ${names.replaceAll(',', '')}`
+  )
+}
+
+const maxListed = 20
+
+function messageOf({ agent, message }: Selected, { agents, changeSets }: Landing, files: readonly CommitFile[]) {
+  const names = files.slice(0, maxListed).map(({ name, bytes }) => `- ${bytes === undefined ? 'removed: ' : ''}${name}`)
+  const more = files.length > maxListed ? [`- and ${files.length - maxListed} more`] : []
+  const text = message ?? [`Changes by ${agent}`, '', ...names, ...more].join('\n')
+  const order = [agent, ...agents.filter((one) => one !== agent)].filter((one) => agents.includes(one))
+  const trailers = [
+    ...order.map((one) => `Agent: ${oneLine(one)}`),
+    ...changeSets.map((one) => `Change-Set: ${oneLine(one)}`)
+  ]
+  return `${text.trimEnd()}\n${trailers.length === 0 ? '' : `\n${trailers.join('\n')}\n`}`
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ')
+}

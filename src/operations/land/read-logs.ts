@@ -1,0 +1,148 @@
+// The files that differ from HEAD, each with what the log knows of who has made it so.
+import { OperationError } from '../../errors.ts'
+import type { OperationContext } from '../../engine/call/context.ts'
+import { contentHash } from '../../engine/files/read-file.ts'
+import { readLink } from '../../engine/files/links.ts'
+import type { OpenEntry } from '../../engine/files/walk.ts'
+import { headBlobs, readBlobs } from '../../support/project/head-blobs.ts'
+import { listUnsavedOf } from '../../support/project/unsaved.ts'
+import { nameIn, type WorkTree } from '../../support/project/work-tree.ts'
+import { readEntry } from '../change/entry-version.ts'
+import { withLocks } from '../locking/with-locks.ts'
+import { readLineages, type Lineage } from '../undo/lineages.ts'
+import { readFileLog, type FileLog, type HeadFile, type NowFile } from './file-log.ts'
+import { unknown } from './maker.ts'
+
+export interface TreeLog {
+  readonly logs: readonly FileLog[]
+  /** Names whose content in HEAD only a program of the repository can tell: nobody's lines are known there. */
+  readonly filtered: readonly string[]
+}
+
+/** What HEAD has at names that a filter applies to, by the name in Git, as the caller's own Git has it. */
+export type Given = ReadonlyMap<string, Buffer>
+
+/** Of the files below the roots of this server. Their locks are held meanwhile, so that no change is seen half. */
+export async function readLogs(context: OperationContext, tree: WorkTree, given: Given): Promise<TreeLog> {
+  const paths = await findPaths(context, tree)
+  const targets = paths.map((path) => ({ path, mode: 'shared', reach: 'entry' }) as const)
+  const options = { operation: 'land', timeout: context.config.crud.max_timeout }
+  if (targets.length === 0) return { logs: [], filtered: [] }
+  return withLocks(context, targets, options, async (places) => {
+    const found = new Map<string, NowFile>()
+    for (const place of places) {
+      const now = await readNow(context, place)
+      if (now !== undefined) found.set(place.path, now)
+    }
+    return readAll(context, tree, { paths: new Set(paths), found, given })
+  })
+}
+
+/** What differs from HEAD, and the other names that these files have had. */
+async function findPaths(context: OperationContext, tree: WorkTree): Promise<string[]> {
+  const { files, signal } = context
+  const unsaved = new Set<string>()
+  for (const { real } of files.roots) {
+    if (real !== tree.workTree && !real.startsWith(`${tree.workTree}/`)) continue
+    const found = await listUnsavedOf(tree, real, { signal })
+    if (found?.isComplete !== true)
+      throw new OperationError(
+        'SERVER_ERROR',
+        'Git could not say what differs from HEAD. Nothing was landed: look at git status.'
+      )
+    for (const path of found.files.keys()) unsaved.add(path)
+  }
+  const names = (await relevant(context, unsaved)).flatMap(namesOf)
+  return [...new Set([...unsaved, ...names])].filter((path) => isServed(path, context))
+}
+
+function isServed(path: string, { files }: OperationContext): boolean {
+  try {
+    files.resolve(path, 'entry')
+    return true
+  } catch (error) {
+    if (error instanceof OperationError) return false
+    throw error
+  }
+}
+
+async function relevant(context: OperationContext, paths: ReadonlySet<string>): Promise<Lineage[]> {
+  const all = await readLineages(context)
+  return all.filter((lineage) => namesOf(lineage).some((name) => paths.has(name)))
+}
+
+function namesOf({ path, changes }: Lineage): string[] {
+  return [path, ...changes.flatMap(({ from, path: to }) => [from, to])]
+}
+
+async function readNow(context: OperationContext, place: OpenEntry): Promise<NowFile | undefined> {
+  const { path, stat } = place
+  if (stat === undefined || place.isFolder) return undefined
+  if (stat.isSymbolicLink()) return { path, bytes: Buffer.from(readLink(place)), isLink: true, isExecutable: false }
+  if (!stat.isFile()) return undefined
+  const { version } = await readEntry(context, place, path, true)
+  return version && { path, bytes: version.bytes, isLink: false, isExecutable: (version.mode & 0o100) !== 0 }
+}
+
+interface Names {
+  readonly paths: ReadonlySet<string>
+  readonly found: ReadonlyMap<string, NowFile>
+  readonly given: Given
+}
+
+async function readAll(context: OperationContext, tree: WorkTree, { paths, found, given }: Names): Promise<TreeLog> {
+  const { bases, signal } = context
+  const { heads, filtered } = await readHeads(tree, [...paths], given, signal)
+  const headAt = (path: string) => heads.get(path)
+  const bytesOf = (hash: string) => bases.get(hash)
+  const facts = { headAt, bytesOf, hashOf: contentHash }
+  const logs: FileLog[] = []
+  const taken = new Set<string>()
+  const add = async (lineage: Lineage | undefined, path: string, now: NowFile | undefined) => {
+    const log = await readFileLog(lineage, path, { ...facts, now })
+    if (log === undefined) return
+    logs.push(log)
+    if (log.head !== undefined) taken.add(log.head.path)
+    if (now !== undefined) taken.add(now.path)
+  }
+  const isTold = (path: string) => !filtered.includes(path)
+  for (const lineage of (await relevant(context, paths)).filter((one) => namesOf(one).every(isTold))) {
+    const isThere = lineage.state.kind !== 'none'
+    await add(lineage, lineage.path, isThere ? found.get(lineage.path) : undefined)
+  }
+  for (const path of paths)
+    if (found.has(path) && !taken.has(path) && isTold(path)) await add(undefined, path, found.get(path))
+  // What HEAD has at a name whose file nobody is known to have removed.
+  for (const [path, head] of heads)
+    if (!logs.some((log) => log.head?.path === path))
+      logs.push({
+        head,
+        now: undefined,
+        lines: undefined,
+        contentMakers: [],
+        creator: unknown,
+        remover: unknown,
+        renamers: []
+      })
+  return { logs: logs.filter(differs), filtered }
+}
+
+function differs({ head, now }: FileLog): boolean {
+  if (head === undefined || now === undefined) return true
+  return head.path !== now.path || head.isLink !== now.isLink || !head.bytes.equals(now.bytes)
+}
+
+async function readHeads(tree: WorkTree, paths: readonly string[], given: Given, signal: AbortSignal) {
+  const entries = await headBlobs(tree, paths, signal)
+  const wanted = [...entries].map(([path, { mode, blob }]) => ({ path, mode, blob }))
+  const bytes = await readBlobs(tree, wanted, signal)
+  const heads = new Map<string, HeadFile>()
+  const filtered: string[] = []
+  for (const one of wanted) {
+    const { path, mode } = one
+    const known = bytes.get(one) ?? given.get(nameIn(tree, path))
+    if (known === undefined) filtered.push(path)
+    else heads.set(path, { path, mode, bytes: known, isLink: mode === '120000' })
+  }
+  return { heads, filtered }
+}

@@ -1,0 +1,200 @@
+// Makes a commit of files that are given, beside the working tree and the index of the user, without running anything that the repository
+// names.
+import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { pipeGit, runGit } from './run-git.ts'
+import { withStandIn } from './stand-in.ts'
+import type { WorkTree } from './work-tree.ts'
+
+export interface CommitFile {
+  /** As Git spells it: relative to the working tree, with slashes. */
+  readonly name: string
+  /** `100644`, `100755` or `120000`. */
+  readonly mode: string
+  /** As the file has them in a working tree, or the target of a link; undefined if the file is removed. */
+  readonly bytes: Buffer | undefined
+}
+
+/** Git has failed; what it says is not read, since a repository can choose its words. */
+export class GitFailed extends Error {
+  constructor(what: string) {
+    super(`Git could not ${what}. Try it with git itself, which says more.`)
+  }
+}
+
+/** @returns the id of a tree: that of the commit with these files. @param commit the one before */
+export async function writeTree(
+  tree: WorkTree,
+  commit: string,
+  files: readonly CommitFile[],
+  signal: AbortSignal
+): Promise<string> {
+  const scratch = await mkdtemp(join(tmpdir(), 'async-crud-mcp-land-'))
+  try {
+    const workTree = join(scratch, 'tree')
+    await mkdir(workTree)
+    for (const file of files) await place(workTree, file)
+    return await withStandIn({ ...tree, workTree }, workTree, async ({ options, variables }) => {
+      const own = { ...variables, GIT_INDEX_FILE: join(scratch, 'index') }
+      const git = async (what: string, args: readonly string[], input?: Buffer) => {
+        const output = await pipeGit([...options, ...args], signal, own, input ?? Buffer.alloc(0))
+        if (output === undefined) throw new GitFailed(what)
+        return output.toString('latin1').trim()
+      }
+      await git('read the commit', ['read-tree', commit])
+      // A name that was a file can be a folder now: what goes must go first.
+      const removed = files.filter(({ bytes }) => bytes === undefined)
+      const made = files.filter(({ bytes }) => bytes !== undefined)
+      const list = (some: readonly CommitFile[]) => Buffer.from(some.map(({ name }) => `${name}\0`).join(''))
+      if (removed.length > 0)
+        await git('remove files', ['update-index', '--force-remove', '-z', '--stdin'], list(removed))
+      if (made.length > 0) await git('add files', ['update-index', '--add', '-z', '--stdin'], list(made))
+      const modes = made.filter(({ mode }) => mode !== '120000')
+      for (const [flag, some] of [
+        ['+x', modes.filter(({ mode }) => mode === '100755')],
+        ['-x', modes.filter(({ mode }) => mode === '100644')]
+      ] as const)
+        if (some.length > 0) await git('set modes', ['update-index', `--chmod=${flag}`, '-z', '--stdin'], list(some))
+      return git('write the tree', ['write-tree'])
+    })
+  } finally {
+    await rm(scratch, { recursive: true, force: true })
+  }
+}
+
+async function place(workTree: string, { name, mode, bytes }: CommitFile): Promise<void> {
+  if (bytes === undefined) return
+  const path = join(workTree, name)
+  await mkdir(dirname(path), { recursive: true })
+  if (mode === '120000') return symlink(bytes.toString(), path)
+  await writeFile(path, bytes)
+  if (mode === '100755') await chmod(path, 0o755)
+}
+
+/** As Git's settings say, of the repository and of the user; undefined if they name nobody. */
+export async function readIdentity({ workTree }: WorkTree, signal: AbortSignal): Promise<Identity | undefined> {
+  const { output } = await runGit(['-C', workTree, 'var', 'GIT_COMMITTER_IDENT'], signal)
+  const [, name, email] = /^(.+?) <([^>]*)> \d+ /.exec(output ?? '') ?? []
+  return name === undefined || email === undefined || email === '' ? undefined : { name, email }
+}
+
+export interface Identity {
+  readonly name: string
+  readonly email: string
+}
+
+/** @returns the id of the commit */
+export async function writeCommit(
+  tree: WorkTree,
+  { parent, content, message, identity }: { parent: string; content: string; message: string; identity: Identity },
+  signal: AbortSignal
+): Promise<string> {
+  return withStandIn(tree, tree.workTree, async ({ options, variables }) => {
+    const names = {
+      ...variables,
+      GIT_AUTHOR_NAME: identity.name,
+      GIT_AUTHOR_EMAIL: identity.email,
+      GIT_COMMITTER_NAME: identity.name,
+      GIT_COMMITTER_EMAIL: identity.email
+    }
+    const args = [...options, 'commit-tree', content, '-p', parent, '-F', '-']
+    const output = await pipeGit(args, signal, names, Buffer.from(message))
+    if (output === undefined) throw new GitFailed('make the commit')
+    return output.toString('latin1').trim()
+  })
+}
+
+/** The commit that HEAD is, and the branch that it means; null for a detached HEAD. */
+export async function readHead(
+  { workTree }: WorkTree,
+  signal: AbortSignal
+): Promise<{ readonly commit: string | undefined; readonly branch: string | null }> {
+  const line = async (...args: string[]) => (await runGit(['-C', workTree, ...args], signal)).output?.trim()
+  const [commit, branch] = await Promise.all([
+    line('rev-parse', '--verify', '--quiet', 'HEAD'),
+    line('symbolic-ref', '--quiet', '--short', 'HEAD')
+  ])
+  return { commit, branch: branch ?? null }
+}
+
+/** Moves the branch of HEAD, or a detached HEAD. @returns false if it is not at `from` any more */
+export async function moveHead(
+  { workTree }: WorkTree,
+  { from, to, reason }: { readonly from: string; readonly to: string; readonly reason: string },
+  signal: AbortSignal
+): Promise<boolean> {
+  const { output } = await runGit(['-C', workTree, 'update-ref', '-m', reason, 'HEAD', to, from], signal)
+  return output !== undefined
+}
+
+/** A path of an index or of a commit. */
+export interface IndexEntry {
+  readonly mode: string
+  readonly blob: string
+}
+
+/** What a commit changes: each path with what its parent has and what it has. */
+export async function readChanges(
+  tree: WorkTree,
+  { from, to }: { readonly from: string; readonly to: string },
+  signal: AbortSignal
+): Promise<Map<string, { readonly before: IndexEntry | undefined; readonly after: IndexEntry | undefined }>> {
+  const { output } = await runGit(
+    ['-C', tree.workTree, 'diff-tree', '-r', '-z', '--no-renames', '--no-ext-diff', '--raw', from, to],
+    signal,
+    {},
+    maxListBytes
+  )
+  if (output === undefined) throw new GitFailed('compare the commits')
+  const parts = output.split('\0')
+  const found = new Map<string, { before: IndexEntry | undefined; after: IndexEntry | undefined }>()
+  for (let at = 0; at + 1 < parts.length; at += 2) {
+    const [mode = '', newMode = '', blob = '', newBlob = ''] = parts[at]!.slice(1).split(' ')
+    found.set(parts[at + 1]!, { before: entryOf(mode, blob), after: entryOf(newMode, newBlob) })
+  }
+  return found
+}
+
+const maxListBytes = 256 * 1024 * 1024
+
+function entryOf(mode: string, blob: string): IndexEntry | undefined {
+  return /^0+$/.test(blob) ? undefined : { mode, blob }
+}
+
+/** What the user's index has at these names; several stages count as none. */
+export async function readIndex(
+  tree: WorkTree,
+  names: readonly string[],
+  signal: AbortSignal
+): Promise<Map<string, IndexEntry>> {
+  const found = new Map<string, IndexEntry>()
+  for (let at = 0; at < names.length; at += namesPerCall) {
+    const some = names.slice(at, at + namesPerCall).map((name) => `:(top,literal)${name}`)
+    const args = ['-C', tree.workTree, 'ls-files', '--stage', '-z', '--full-name', '--', ...some]
+    const { output } = await runGit(args, signal, {}, maxListBytes)
+    if (output === undefined) throw new GitFailed('read the index')
+    for (const record of output.split('\0')) {
+      const [, mode, blob, stage, name] = /^(\d+) ([0-9a-f]+) (\d)\t(.*)$/s.exec(record) ?? []
+      if (stage === '0') found.set(name!, { mode: mode!, blob: blob! })
+    }
+  }
+  return found
+}
+
+const namesPerCall = 500
+
+/** Sets names of the user's index; undefined removes one. @returns false if the index could not be locked */
+export async function setIndex(
+  tree: WorkTree,
+  entries: ReadonlyMap<string, IndexEntry | undefined>,
+  signal: AbortSignal
+): Promise<boolean> {
+  if (entries.size === 0) return true
+  const zeros = '0'.repeat(tree.commit?.length ?? 40)
+  const lines = [...entries].map(([name, entry]) =>
+    entry === undefined ? `0 ${zeros}\t${name}\0` : `${entry.mode} ${entry.blob}\t${name}\0`
+  )
+  const args = ['-C', tree.workTree, 'update-index', '-z', '--index-info']
+  return (await pipeGit(args, signal, {}, Buffer.from(lines.join('')))) !== undefined
+}

@@ -1,0 +1,221 @@
+// Landing: a commit of HEAD and one agent's changes, out of a tree that several share.
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import t, { type Test } from 'tap'
+import type { PartialConfig } from '../../../src/config/config.ts'
+import { connect, type Answer, type TestClient } from '../../fixtures/clients.ts'
+import { startServer } from '../../fixtures/server.ts'
+import { makeTree, type Tree } from '../../fixtures/tree.ts'
+
+t.setTimeout(600_000)
+const base = Array.from({ length: 20 }, (_, index) => `line ${index + 1}\n`).join('')
+
+interface Scene {
+  readonly tree: Tree
+  readonly as: (agent: string) => TestClient
+  readonly git: (...args: string[]) => string
+  /** What HEAD has at a path; undefined if nothing. */
+  readonly head: (path: string) => string | undefined
+  readonly land: (agent: string, more?: object) => Promise<Answer>
+}
+
+async function scene(t: Test, files: Record<string, string>, config: PartialConfig = {}): Promise<Scene> {
+  const tree = makeTree(t, files)
+  const environment = { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' }
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-C', tree.root, ...args], {
+      encoding: 'utf8',
+      env: environment,
+      stdio: ['ignore', 'pipe', 'pipe']
+    })
+  git('init', '-q', '-b', 'main')
+  git('config', 'user.name', 'Name')
+  git('config', 'user.email', 'name@example.org')
+  git('add', '-A')
+  git('commit', '-qm', 'first')
+  const { url } = await startServer(t, tree.root, { ...config, crud: { durability: 'rename', ...config.crud } })
+  const clients = new Map<string, TestClient>()
+  for (const name of ['ann', 'bob', 'cid', 'operator']) clients.set(name, await connect(t, 'rest', url, name))
+  const as = (agent: string) => clients.get(agent)!
+  const head = (path: string) => {
+    try {
+      return git('show', `HEAD:${path}`)
+    } catch {
+      return undefined
+    }
+  }
+  const land = (agent: string, more = {}) => as('operator').call('land', { agent, ...more })
+  return { tree, as, git, head, land }
+}
+
+async function edit(client: TestClient, path: string, old_string: string, new_string: string, more = {}) {
+  const { hash } = await client.call('async_read', { path, limit: 0 })
+  const answer = await client.call('async_update', {
+    path,
+    expected_hash: hash,
+    patches: [{ old_string, new_string }],
+    ...more
+  })
+  if (answer['status'] !== 'ok') throw new Error(JSON.stringify(answer))
+}
+
+t.test('the lines of one agent, beside those of another and of a person', async (t) => {
+  const { tree, as, git, head, land } = await scene(t, { f: base, g: 'g\n', h: 'h\n' })
+  const [ann, bob] = [as('ann'), as('bob')]
+  await edit(ann, 'f', 'line 3\n', 'ann 3\n')
+  await edit(bob, 'f', 'line 4\n', 'bob 4\n')
+  await edit(ann, 'f', 'line 9\n', 'line 9\nann 9\n')
+  tree.write('f', tree.read('f').replace('line 15\n', 'person 15\n'))
+  await ann.call('async_write', { path: 'new/n', content: 'new\n' })
+  await ann.call('async_delete', { path: 'g' })
+  await bob.call('async_rename', { old_path: 'h', new_path: 'moved/h' })
+  const all = () => tree.all().filter((path) => !path.startsWith('.git'))
+  const before = all()
+  const text = tree.read('f')
+  const dry = await land('ann', { dry_run: true })
+  t.match(dry, {
+    status: 'ok',
+    dry_run: true,
+    paths: ['f', 'g', 'new/n'],
+    dependent: []
+  })
+  t.equal(git('rev-list', '--count', 'HEAD').trim(), '1', 'a dry run makes no commit')
+  const answer = await land('ann', { message: 'By Ann' })
+  t.match(answer, { status: 'ok', branch: 'main', commit: git('rev-parse', 'HEAD').trim() })
+  t.equal(head('f'), base.replace('line 3\n', 'ann 3\n').replace('line 9\n', 'line 9\nann 9\n'))
+  t.equal(head('new/n'), 'new\n')
+  t.equal(head('g'), undefined)
+  t.equal(head('h'), 'h\n')
+  t.same([all(), tree.read('f')], [before, text], 'the working tree is as it was')
+  t.equal(git('log', '-1', '--format=%B').trim(), 'By Ann\n\nAgent: ann')
+  t.equal(git('status', '--porcelain').trim(), 'M f\n D h\n?? moved/', 'what is left is of others')
+  t.match(await land('ann'), { status: 'nothing', paths: [] })
+  t.match(await land('bob'), { status: 'ok' })
+  t.equal(head('f'), base.replace('line 3\nline 4\n', 'ann 3\nbob 4\n').replace('line 9\n', 'line 9\nann 9\n'))
+  t.same([head('h'), head('moved/h')], [undefined, 'h\n'])
+  t.match(await land('external'), { status: 'ok', paths: ['f'] })
+  t.equal(git('status', '--porcelain'), '')
+  t.equal(head('f'), text)
+})
+
+t.test('what rests on changes of others is refused with their names, and lands with them', async (t) => {
+  const { tree, as, git, head, land } = await scene(t, { f: base })
+  const [ann, bob] = [as('ann'), as('bob')]
+  await edit(ann, 'f', 'line 3\n', 'ann 3\nann 3b\n')
+  await edit(bob, 'f', 'ann 3\nann 3b\n', 'ann 3\nbob 3\nann 3b\n')
+  await ann.call('async_write', { path: 'n', content: 'one\n' })
+  await edit(bob, 'n', 'one\n', 'one\ntwo\n')
+  const refused = await land('bob')
+  t.match(refused, {
+    status: 'dependent',
+    paths: [],
+    dependent: [
+      { path: 'f', start_line: 4, end_line: 4, agent_id: 'ann' },
+      { path: 'n', agent_id: 'ann' }
+    ]
+  })
+  t.equal(git('rev-list', '--count', 'HEAD').trim(), '1')
+  t.match(await land('ann'), { status: 'ok' })
+  t.equal(head('n'), 'one\n')
+  t.match(await land('bob'), { status: 'ok' })
+  t.equal(head('f'), tree.read('f'))
+  await edit(ann, 'f', 'line 9\n', 'ann 9\n')
+  await edit(bob, 'f', 'ann 9\n', 'bob 9\n')
+  t.match(await land('ann'), { status: 'dependent', dependent: [{ agent_id: 'bob' }] })
+  t.match(await land('bob', { with: ['ann'] }), { status: 'ok' })
+  t.match(git('log', '-1', '--format=%B').trim(), /Agent: bob\nAgent: ann$/)
+  t.equal(git('status', '--porcelain'), '')
+})
+
+t.test('a task of an agent, and what it rests on of its own', async (t) => {
+  const { as, head, land } = await scene(t, { f: base })
+  const ann = as('ann')
+  await edit(ann, 'f', 'line 3\n', 'one 3\n', { change_set: 'one' })
+  await edit(ann, 'f', 'line 9\n', 'two 9\n', { change_set: 'two' })
+  await edit(ann, 'f', 'one 3\n', 'three 3\n', { change_set: 'three' })
+  t.match(await land('ann', { of_change_set: 'two' }), { status: 'ok', taken_along: [] })
+  t.equal(head('f'), base.replace('line 9\n', 'two 9\n'))
+  t.match(await land('ann', { of_change_set: 'three' }), { status: 'ok', taken_along: ['one'] })
+  t.equal(head('f'), base.replace('line 9\n', 'two 9\n').replace('line 3\n', 'three 3\n'))
+})
+
+t.test('what was there before the server, and what nobody saw, is of nobody', async (t) => {
+  const { tree, as, git, head, land } = await scene(t, { f: base, g: 'g\n' })
+  tree.write('f', base.replace('line 5\n', 'early 5\n'))
+  tree.write('u', 'untracked\n')
+  const ann = as('ann')
+  await edit(ann, 'f', 'line 6\n', 'ann 6\n')
+  await edit(ann, 'u', 'untracked\n', 'untracked\nann\n')
+  await edit(ann, 'f', 'line 12\n', 'ann 12\n')
+  t.match(await land('ann'), { status: 'dependent', dependent: [{ path: 'u', agent_id: 'unknown' }] })
+  t.match(await land('ann', { paths: ['f'] }), { status: 'ok', paths: ['f'] })
+  t.equal(head('f'), base.replace('line 6\n', 'ann 6\n').replace('line 12\n', 'ann 12\n'))
+  t.equal(git('status', '--porcelain').trim(), 'M f\n?? u')
+})
+
+t.test('links, binary files, modes and names of all kinds', async (t) => {
+  const { tree, as, git, head, land } = await scene(t, { 'a b/ü"c': 'x\n', bin: 'a\0b\n', d: 'd\n' })
+  const [ann, bob] = [as('ann'), as('bob')]
+  await edit(ann, 'a b/ü"c', 'x\n', 'y\n')
+  await bob.call('async_read', { path: 'bin' })
+  const { hash } = await ann.call('async_read', { path: 'bin', encoding: 'latin1' })
+  await ann.call('async_update', { path: 'bin', expected_hash: hash, content: 'c\0d\n', encoding: 'latin1' })
+  await ann.call('async_delete', { path: 'd' })
+  await ann.call('async_write', { path: 'd/inside', content: 'in\n' })
+  t.match(await land('ann'), { status: 'ok' })
+  t.equal(git('status', '--porcelain'), '')
+  t.same([head('a b/ü"c'), head('bin'), head('d/inside')], ['y\n', 'c\0d\n', 'in\n'])
+  await ann.call('async_write', { path: 'tool', content: '#!/bin/sh\n' })
+  chmodSync(tree.path('tool'), 0o755)
+  t.match(await land('ann'), { status: 'ok' })
+  t.match(git('ls-files', '-s', 'tool'), /^100755/)
+  t.equal(git('status', '--porcelain'), '')
+})
+
+t.test('line ends are committed as Git stores them', async (t) => {
+  const { as, git, land } = await scene(t, { '.gitattributes': '*.txt text eol=crlf\n', 'f.txt': 'one\r\ntwo\r\n' })
+  await edit(as('ann'), 'f.txt', 'two', 'ann')
+  t.match(await land('ann'), { status: 'ok' })
+  t.equal(git('cat-file', 'blob', 'HEAD:f.txt'), 'one\nann\n')
+  t.equal(git('status', '--porcelain'), '')
+})
+
+t.test('what stands in the way is said, and nothing is landed', async (t) => {
+  const { tree, as, git, land } = await scene(t, { f: base })
+  const ann = as('ann')
+  await edit(ann, 'f', 'line 3\n', 'ann 3\n')
+  git('add', 'f')
+  t.match(await land('ann'), { error_code: 'INVALID_REQUEST', message: /staged.*git restore --staged -- f/ })
+  git('restore', '--staged', 'f')
+  tree.write('.git/MERGE_HEAD', git('rev-parse', 'HEAD'))
+  t.match(await land('ann'), { error_code: 'INVALID_REQUEST', message: /a merge is under way/ })
+  rmSync(tree.path('.git/MERGE_HEAD'))
+  git('config', 'user.name', '')
+  t.match(await land('ann'), { error_code: 'INVALID_REQUEST', message: /git config user.name/ })
+  git('config', 'user.name', 'Name')
+  git('checkout', '-q', '--detach')
+  t.match(await land('ann'), { status: 'ok', branch: null })
+  renameSync(tree.path('.git'), tree.path('not-git'))
+  t.match(await land('ann'), { error_code: 'INVALID_REQUEST', message: /no Git repository/ })
+})
+
+t.test('hooks and filters of the repository do not run', async (t) => {
+  const { tree, as, git, land } = await scene(t, { '.gitattributes': '*.x filter=mine\n', 'f.x': 'x\n', g: 'g\n' })
+  mkdirSync(tree.path('.git/hooks'), { recursive: true })
+  const program = `#!/bin/sh\ntouch ${tree.path('ran')}\n`
+  for (const hook of ['pre-commit', 'post-commit', 'reference-transaction', 'post-index-change']) {
+    tree.write(`.git/hooks/${hook}`, program)
+    chmodSync(tree.path(`.git/hooks/${hook}`), 0o755)
+  }
+  tree.write('filter', program)
+  chmodSync(tree.path('filter'), 0o755)
+  git('config', 'filter.mine.clean', tree.path('filter'))
+  git('config', 'filter.mine.smudge', tree.path('filter'))
+  git('config', 'core.fsmonitor', tree.path('filter'))
+  rmSync(tree.path('ran'), { force: true })
+  await edit(as('ann'), 'f.x', 'x\n', 'ann\n')
+  await edit(as('ann'), 'g', 'g\n', 'ann\n')
+  symlinkSync('g', tree.path('link'))
+  t.match(await land('ann'), { status: 'ok', paths: ['g'], left_out: ['f.x'] })
+  t.notOk(tree.all().includes('ran'))
+})

@@ -1,0 +1,132 @@
+// HEAD with the lines of one agent: what is composed is HEAD and nothing but that agent's, or says what it rests on.
+import t from 'tap'
+import { composeLines } from '../../../src/operations/land/compose-lines.ts'
+import { createLineLog, withHead, type Stage } from '../../../src/operations/land/line-log.ts'
+import { givenSeed, lengthOf } from '../../fixtures/length.ts'
+import { createRandom } from '../../fixtures/random.ts'
+
+const lines = (text: string) => text.split(' ').filter((word) => word !== '')
+
+/** @param stages such as `ann: 1 a 3` @param newHead what has been committed since */
+function land(head: string, stages: readonly string[], agents: string, newHead = head, overwritten?: string) {
+  const first = createLineLog(
+    lines(head),
+    stages.map((stage) => {
+      const [change = '', text = ''] = stage.split(':')
+      return { change, lines: lines(text) }
+    })
+  )
+  const log = newHead === head ? first : withHead(first, lines(newHead), 'unknown')
+  const {
+    lines: composed,
+    dependences,
+    isChanged
+  } = composeLines(log, {
+    isChosen: (change) => lines(agents).includes(change),
+    ...(overwritten !== undefined && { isUndone: (change) => lines(overwritten).includes(change) })
+  })
+  const on = [...new Set(dependences.map((one) => one.on))].join(' ')
+  return `${composed.join(' ')}${on === '' ? '' : ` (${on})`}${isChanged ? '' : ' unchanged'}`
+}
+
+t.test('the lines of one agent, whatever others have made beside them', async (t) => {
+  const stages = ['ann: 1 a 3 4', 'bob: 1 a 3 b 4', 'cid: 1 a 3 b']
+  t.equal(land('1 2 3 4', stages, 'ann'), '1 a 3 4')
+  t.equal(land('1 2 3 4', stages, 'bob'), '1 2 3 b 4')
+  t.equal(land('1 2 3 4', stages, 'cid'), '1 2 3')
+  t.equal(land('1 2 3 4', stages, 'ann cid'), '1 a 3')
+  t.equal(land('1 2 3 4', stages, 'ann bob cid'), '1 a 3 b')
+  t.equal(land('1 2 3 4', stages, 'dan'), '1 2 3 4 unchanged')
+})
+
+t.test('neighbours do not rest on one another', async (t) => {
+  t.equal(land('1 2', ['ann: 1 a 2', 'bob: 1 a b 2'], 'bob'), '1 b 2')
+  t.equal(land('1 2', ['ann: 1 a 2', 'bob: 1 b a 2'], 'ann'), '1 a 2')
+  t.equal(land('1 2 3', ['ann: 1 a 3', 'bob: 1 a b'], 'bob'), '1 2 b')
+  t.equal(land('1 2 3', ['ann: 1 3', 'bob: 1 b 3'], 'bob'), '1 b 2 3')
+})
+
+t.test('what replaces lines of others, or stands inside them, rests on these', async (t) => {
+  t.match(land('1 2', ['ann: 1 a b 2', 'bob: 1 a x b 2'], 'bob'), '(ann)')
+  t.equal(land('1 2', ['ann: 1 a b 2', 'bob: 1 a x b 2'], 'ann'), '1 a b 2')
+  t.match(land('1 2', ['ann: 1 a', 'bob: 1 x'], 'bob'), '(ann)')
+  t.match(land('1 2', ['ann: 1 a', 'bob: 1 x'], 'ann'), '(bob)', 'half of a change is no change')
+  t.equal(land('1 2', ['ann: 1 a', 'bob: 1 x'], 'ann bob'), '1 x')
+  t.equal(land('1 2', ['ann: 1 a 2', 'bob: 1 2'], 'ann'), '1 2 unchanged', 'what others removed is not taken')
+  t.equal(land('1 2', ['ann: 1 a b 2', 'bob: 1 b 2'], 'ann'), '1 b 2', 'nor does it stop the rest')
+  t.match(land('1 2', ['ann: 1 a', 'bob: 1'], 'ann'), '(bob)', 'but half of a replacement does')
+  t.equal(land('1 2', ['ann: 1 a 2', 'bob: 1'], 'bob'), '1', 'a removal rests on nothing')
+  t.match(land('1 2', ['ann: 1 a', 'bob: 1 b', 'cid: 1 c'], 'cid bob'), '(ann)')
+})
+
+t.test('each change of a chain by itself, as if those behind it had not happened', async (t) => {
+  const stages = ['ann: 1 a 3', 'bob: 1 b 3', 'cid: 1 b c 3']
+  t.equal(land('1 2 3', stages, 'ann', '1 2 3', 'bob cid'), '1 a 3')
+  t.match(land('1 2 3', stages, 'bob', '1 2 3', 'cid'), '(ann)')
+  t.equal(land('1 2 3', stages, 'bob', '1 a 3', 'cid'), '1 b 3')
+  t.equal(land('1 2 3', stages, 'cid', '1 b 3', 'ann'), '1 b c 3')
+  t.match(land('1 2 3', ['ann: 1 a 3', 'external: 1 x 3'], 'ann', '1 2 3', 'bob'), '(external)')
+  t.equal(land('1 2 3', ['ann: 1 a b 3', 'bob: 1 a 3', 'cid: 1 a c 3'], 'ann', '1 2 3', 'bob'), '1 a b 3')
+})
+
+t.test('a line that came back is no difference', async (t) => {
+  t.equal(land('1 2 3', ['ann: 1 3', 'bob: 1 2 3'], 'ann'), '1 2 3 unchanged')
+  t.equal(land('1 2 3', ['ann: 1 x 3', 'ann: 1 2 3', 'bob: 1 2 b 3'], 'bob'), '1 2 b 3')
+  t.equal(land('1 2 3', ['ann: 1 x 3', 'bob: 1 2 3'], 'ann'), '1 2 3 unchanged')
+  t.equal(land('1 2 3 4', ['ann: 1', 'bob: 1 3 4 b'], 'ann'), '1 3 4')
+  t.equal(land('1 2 3 4', ['ann: 1', 'bob: 1 3 4 b'], 'bob'), '1 2 3 4 b')
+})
+
+t.test('what has been committed since is no difference any more, and the rest keeps its authors', async (t) => {
+  const stages = ['ann: 1 a 3', 'bob: 1 a 3 b', 'cid: 1 a c 3 b']
+  t.equal(land('1 2 3', stages, 'bob', '1 a 3'), '1 a 3 b')
+  t.equal(land('1 2 3', stages, 'ann', '1 a 3'), '1 a 3 unchanged')
+  t.equal(land('1 2 3', stages, 'cid', '1 a 3 b'), '1 a c 3 b')
+  t.equal(land('1', ['ann: a', 'bob: b'], 'bob', 'a'), 'b', 'what rested on it rests on HEAD')
+  t.equal(land('1 2 3', stages, 'unknown', '0 1 a 3 b'), '1 a 3 b', 'what nobody is known to have removed')
+  t.equal(land('1 2 3', stages, 'bob', 'a 3'), 'a 3 b')
+  t.equal(land('1 2 3', stages, 'unknown', 'a 3'), '1 a 3', 'a line that only the file has')
+})
+
+t.test('nobody is HEAD, all are the file, and each agent alone is what it made beside the others', async (t) => {
+  const seed = givenSeed ?? Math.floor(Math.random() * 2 ** 31)
+  const random = createRandom(seed)
+  const below = (limit: number) => Math.floor(random() * limit)
+  const agents = ['ann', 'bob', 'cid', 'unknown']
+  for (let round = 0; round < lengthOf({ short: 300, full: 10_000 }); round += 1) {
+    const length = below(30)
+    const head = Array.from({ length }, () => `${below(round % 2 === 0 ? 6 : 1000)}`)
+    let now = head
+    const stages: Stage<string>[] = []
+    for (let step = 0; step < 1 + below(12); step += 1) {
+      const at = below(now.length + 1)
+      const gone = below(4)
+      const fresh = Array.from({ length: below(4) }, () => `${below(round % 2 === 0 ? 6 : 1000)}`)
+      now = [...now.slice(0, at), ...fresh, ...now.slice(at + gone)]
+      stages.push({ change: agents[below(agents.length)]!, lines: now })
+    }
+    const log = createLineLog(head, stages)
+    const some = agents.filter(() => random() < 0.5)
+    const half = composeLines(log, { isChosen: (change) => some.includes(change) })
+    const [none, all] = [composeLines(log, { isChosen: () => false }), composeLines(log, { isChosen: () => true })]
+    if (none.lines.join() !== head.join() || none.isChanged) t.fail(`TEST_SEED=${seed} round ${round}: nobody`)
+    if (all.lines.join() !== now.join() || all.dependences.length > 0) t.fail(`TEST_SEED=${seed} round ${round}: all`)
+    if (all.isChanged !== (head.join() !== now.join())) t.fail(`TEST_SEED=${seed} round ${round}: a difference`)
+    for (const agent of agents) {
+      const { lines: own, dependences } = composeLines(log, { isChosen: (change) => change === agent })
+      if (dependences.length > 0) continue
+      // What is taken is in HEAD or in the file, and what others have made is not.
+      const others = composeLines(log, { isChosen: (change) => change !== agent })
+      if (others.dependences.length > 0) continue
+      const count = (list: readonly string[]) => list.length
+      if (count(own) + count(others.lines) !== count(head) + count(now))
+        t.fail(`TEST_SEED=${seed} round ${round}: ${agent} and the others are not all`)
+    }
+    const later = withHead(log, half.lines, 'later')
+    if (composeLines(later, { isChosen: () => false }).lines.join() !== half.lines.join())
+      t.fail(`TEST_SEED=${seed} round ${round}: nobody beside a later HEAD`)
+    if (composeLines(later, { isChosen: () => true }).lines.join() !== now.join())
+      t.fail(`TEST_SEED=${seed} round ${round}: all beside a later HEAD`)
+  }
+  t.pass(`TEST_SEED=${seed}`)
+})

@@ -1,0 +1,135 @@
+// async-crud-mcp land: the commit is made by the user's own Git, once its test has passed on exactly its files.
+import { execFileSync, spawn } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { connect, type TestClient } from '../../fixtures/clients.ts'
+import { startServer } from '../../fixtures/server.ts'
+import { makeTree } from '../../fixtures/tree.ts'
+
+t.setTimeout(600_000)
+const program = join(process.cwd(), 'dist', 'main.cjs')
+const base = Array.from({ length: 20 }, (_, index) => `line ${index + 1}\n`).join('')
+
+async function scene(t: Test, files: Record<string, string>) {
+  const tree = makeTree(t, files)
+  const git = (...args: string[]) => execFileSync('git', ['-C', tree.root, ...args], { encoding: 'utf8' })
+  git('init', '-q', '-b', 'main')
+  git('config', 'user.name', 'Name')
+  git('config', 'user.email', 'name@example.org')
+  git('add', '-A')
+  git('commit', '-qm', 'first')
+  const { url } = await startServer(t, tree.root, { crud: { durability: 'rename' } })
+  const [ann, bob] = [await connect(t, 'rest', url, 'ann'), await connect(t, 'rest', url, 'bob')]
+  const land = (...args: string[]) => run(tree.root, 'land', ...args)
+  const head = (path: string) => git('show', `HEAD:${path}`)
+  return { tree, git, ann, bob, land, head }
+}
+
+function run(cwd: string, ...args: string[]): Promise<{ code: number | null; out: string; err: string }> {
+  const child = spawn(process.execPath, [program, ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+  let [out, err] = ['', '']
+  child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()))
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, out, err })))
+}
+
+async function edit(client: TestClient, path: string, old_string: string, new_string: string) {
+  const { hash } = await client.call('async_read', { path, limit: 0 })
+  const patches = [{ old_string, new_string }]
+  const answer = await client.call('async_update', { path, expected_hash: hash, patches })
+  if (answer['status'] !== 'ok') throw new Error(JSON.stringify(answer))
+}
+
+t.test('the test runs on the files of the commit, and decides', async (t) => {
+  const { tree, git, ann, bob, land, head } = await scene(t, { f: base, '.gitignore': 'node_modules\n' })
+  mkdirSync(tree.path('node_modules/p'), { recursive: true })
+  tree.write('node_modules/p/index.js', 'x')
+  await edit(ann, 'f', 'line 3\n', 'ann 3\n')
+  await edit(bob, 'f', 'line 9\n', 'bob 9\n')
+  const failed = await land('--agent', 'ann', '--', 'sh', '-c', 'grep -q "bob 9" f')
+  t.match(failed, { code: 1, err: /nothing was landed: sh -c .* ended with 1/ })
+  t.equal(git('rev-list', '--count', 'HEAD').trim(), '1')
+  t.same(readdirSync(tree.path('.async-crud-mcp/landing')), [], 'nothing of it is left')
+  t.equal(git('worktree', 'list').trim().split('\n').length, 1)
+  const passed = await land(
+    '--agent',
+    'ann',
+    '-m',
+    'By Ann',
+    '--',
+    'sh',
+    '-c',
+    'echo seen; grep "ann 3" f && ! grep "bob 9" f && test -f node_modules/p/index.js'
+  )
+  t.match(passed, { code: 0, out: /^seen\nann 3\n[0-9a-f]{12} on main: 1 file\n {2}f\n$/ })
+  t.equal(head('f'), base.replace('line 3\n', 'ann 3\n'))
+  t.equal(git('log', '-1', '--format=%an %B').trim(), 'Name By Ann\n\nAgent: ann')
+  t.equal(git('status', '--porcelain').trim(), 'M f')
+  t.match(await land('--agent', 'ann'), { code: 1, err: /There is nothing to land/ })
+  const kept = await land('--agent', 'bob', '--keep', '--', 'false')
+  const [, path = ''] = /files are in (\S+):/.exec(kept.err) ?? []
+  t.ok(existsSync(join(path, 'f')), 'with --keep its files stay')
+  git('worktree', 'remove', '--force', path)
+})
+
+t.test('hooks and filters run with the rights of the caller, and a hook can refuse', async (t) => {
+  const { tree, git, ann, land } = await scene(t, { f: base, 'd.up': 'one\n', '.gitattributes': '*.up filter=up\n' })
+  git('config', 'filter.up.clean', 'tr a-z A-Z')
+  git('config', 'filter.up.smudge', 'tr A-Z a-z')
+  git('add', '--renormalize', '.')
+  git('commit', '-qm', 'filtered')
+  const hook = tree.path('.git/hooks/commit-msg')
+  tree.write('.git/hooks/commit-msg', '#!/bin/sh\ngrep -q good "$1" || { echo "no good message"; exit 1; }\n')
+  chmodSync(hook, 0o755)
+  await edit(ann, 'f', 'line 3\n', 'ann 3\n')
+  await edit(ann, 'd.up', 'one\n', 'one\ntwo\n')
+  t.match(await land('--agent', 'ann', '-m', 'bad'), { code: 1, err: /no good message/ })
+  t.match(await land('--agent', 'ann', '-m', 'good'), { code: 0 })
+  t.equal(git('cat-file', 'blob', 'HEAD:d.up'), 'ONE\nTWO\n', 'as the filter stores it')
+  t.equal(git('status', '--porcelain'), '')
+  await edit(ann, 'f', 'ann 3\n', 'ann 4\n')
+  t.match(await land('--agent', 'ann', '-m', 'bad', '--no-verify'), { code: 0 })
+  tree.write('.git/hooks/pre-commit', '#!/bin/sh\necho more >> f; git add f\n')
+  chmodSync(tree.path('.git/hooks/pre-commit'), 0o755)
+  await edit(ann, 'f', 'ann 4\n', 'ann 5\n')
+  t.match(await land('--agent', 'ann', '-m', 'good'), { code: 1, err: /a hook of Git has changed the files/ })
+})
+
+t.test('the plan of one and of all', async (t) => {
+  const { ann, bob, land } = await scene(t, { f: base })
+  await edit(ann, 'f', 'line 3\n', 'ann 3\nann 3b\n')
+  await edit(bob, 'f', 'ann 3\nann 3b\n', 'ann 3\nbob 3\nann 3b\n')
+  const all = await land('--plan')
+  t.match(all, {
+    code: 0,
+    out: /^ann: 1 files, \+2 -1\n {2}f\nbob: 1 files, \+1 -0\n {2}f\n {2}f:4 rests on a change by ann\n$/
+  })
+  const { out } = await land('--plan', '--json', '--agent', 'bob')
+  t.match(JSON.parse(out), { status: 'dependent', dependent: [{ path: 'f', start_line: 4, agent_id: 'ann' }] })
+  t.match(await land('--agent', 'bob'), { code: 1, err: /f:4 rests on a change by ann/ })
+  t.match(await land(), { code: 1, err: /whose changes\?/ })
+})
+
+t.test('eight agents land at once, and each gets its own commit', async (t) => {
+  const { tree, git, land } = await scene(t, { f: base, g: base })
+  const { url } = await startServer(t, tree.root, { crud: { durability: 'rename' } })
+  const names = Array.from({ length: 8 }, (_, index) => `agent-${index}`)
+  for (const [index, name] of names.entries()) {
+    const client = await connect(t, 'rest', url, name)
+    await edit(client, index % 2 === 0 ? 'f' : 'g', `line ${index + 3}\n`, `${name}\n`)
+  }
+  const landed = await Promise.all(names.map((name) => land('--agent', name, '-m', name, '--', 'true')))
+  t.same(
+    landed.map(({ code, err }) => (code === 0 ? 0 : err)),
+    names.map(() => 0)
+  )
+  t.equal(git('status', '--porcelain'), '')
+  for (const name of names) {
+    const [commit = ''] = git('log', '--format=%H', '--fixed-strings', `--grep=Agent: ${name}`).trim().split('\n')
+    const added = git('show', '-U0', '--format=', commit)
+      .split('\n')
+      .filter((line) => /^\+[^+]/.test(line))
+    t.same(added, [`+${name}`])
+  }
+})
