@@ -1,9 +1,9 @@
 // Calls begin in slices of the event loop. Syncs of a folder end together, and so the clients' next calls come together: a turn that began all
 // of them would keep timers, answers and other clients waiting.
 //
-// Not for a few clients, whose calls make no long turn. Not while hundreds of clients are connected: a call that waits for its slice is read already, and hundreds of them live long enough to make
-// the collection of garbage dearer. Yet shortly after one has connected: Node accepts one connection in a turn of the loop, and to find out
-// whose it is takes several.
+// Not for a few clients, whose calls make no long turn. Not while hundreds are connected: a call that waits for its slice is read already, and
+// hundreds of them live long enough to make the collection of garbage dearer. Yet shortly after one has connected: Node accepts one connection
+// in a turn of the loop, and to find out whose it is takes several.
 import type { EventEmitter } from 'node:events'
 
 /** A handful of reads. */
