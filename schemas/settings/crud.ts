@@ -187,14 +187,12 @@ export const crud = Type.Object(
       description: 'Bytes that one transaction, or one undo, may write.'
     }),
     max_layer_files: Type.Integer({
-      ...live,
       minimum: 1,
       maximum: 100000,
       default: 10000,
       description: 'Files that one isolated command may change, ignored ones apart.'
     }),
     max_layer_bytes: Type.Integer({
-      ...live,
       minimum: 1024,
       default: 268435456,
       description: 'Bytes that one isolated command may write, ignored files apart.'

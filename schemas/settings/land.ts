@@ -8,7 +8,7 @@ export const land = Type.Object(
       description:
         'The command, word by word, that async-crud-mcp land runs on the files of the commit if it is called without one. If it fails, nothing is landed.'
     }),
-    share: Type.Array(Type.String({ minLength: 1, pattern: '^[^/\\\\]+$' }), {
+    share: Type.Array(Type.String({ minLength: 1 }), {
       default: ['node_modules'],
       description:
         'Names of ignored folders that a test needs. They are copied on write where the file system can do that, else linked.'

@@ -16,6 +16,7 @@ const root = '/home/ann/project'
 const port = 8720
 const ticket = 'ticket-7f3a9c52d1e8b604'
 const layer = '3f9a1c07'
+const commits: Readonly<Record<string, string>> = { commit: '4c0ffee0'.repeat(5), parent: '0ddba11'.padEnd(40, '0') }
 const now = '2026-11-21T09:00:00.000Z'
 /** A lease lasts 300 s, a place is kept for 60 s. */
 const endOfLease = '2026-11-21T09:05:00.000Z'
@@ -48,6 +49,7 @@ export function createSteadier(stage: Stage): Steadier {
   return function toSteady(value: Json, key = ''): Json {
     if (typeof value === 'string') {
       if (key === 'layer') return layer
+      if (commits[key] !== undefined) return commits[key]
       if (key === 'next_cursor') return toSteadyCursor(value)
       return times[key] ?? steadyText(value, stage, tokens)
     }

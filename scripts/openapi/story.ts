@@ -1,5 +1,6 @@
 // The session that the examples of the OpenAPI document are recorded from: ann and bob change the files of one project.
 import { createHash } from 'node:crypto'
+import { landings } from './land-story.ts'
 import { layers } from './layer-story.ts'
 import { leases } from './lease-story.ts'
 import { menu, merges } from './merge-story.ts'
@@ -445,6 +446,7 @@ export const story: readonly Step[] = [
   ...merges,
   ...leases,
   ...layers,
+  ...landings,
   ...farewell,
   ...failures,
   ...refusedAtTheDoor

@@ -101,7 +101,10 @@ t.test('a fault in the file is one line with its place, what was expected and th
       '',
       '1:1: not JSON: expected a value: a string in double quotes, a number, true, false, null, a list or an object, found the end of the file'
     ],
-    ['[]', '1:1: expected an object with the sections daemon, crud, locks, persistence, watcher, events, mcp, tree'],
+    [
+      '[]',
+      '1:1: expected an object with the sections daemon, crud, locks, hooks, persistence, watcher, events, mcp, tree, land'
+    ],
     [
       '{\n  "daemon": {\n    "port": 80\n  }\n}',
       '3:13: daemon.port must be a whole number from 1024 to 65535 or null, not 80'
@@ -136,7 +139,7 @@ t.test('a fault in the file is one line with its place, what was expected and th
     [
       '{"daemon":{"host":""},\n"crud":{"max_timeout":-1},"x":1}',
       '1:19: daemon.host must be a non-empty string, not ""',
-      '2:27: "x" is not a section; known: daemon, crud, locks, persistence, watcher, events, mcp, tree',
+      '2:27: "x" is not a section; known: daemon, crud, locks, hooks, persistence, watcher, events, mcp, tree, land',
       '2:23: crud.max_timeout must be a number not below 0, not -1'
     ]
   ]

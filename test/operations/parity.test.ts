@@ -641,7 +641,7 @@ t.test('the answers are the same, property by property, and so are the files', a
 })
 
 t.test('every operation is in the table', async (t) => {
-  // Suites of their own run them over every transport: what a process says of itself, histories, what operators do, hooks, and layers.
+  // Suites of their own run them over every transport: what a process says of itself, histories, what operators do, hooks, layers and landings.
   const elsewhere = [
     'get_server_info',
     'async_history',
@@ -656,7 +656,10 @@ t.test('every operation is in the table', async (t) => {
     'layer_end',
     'layer_apply',
     'layer_list',
-    'layer_drop'
+    'layer_drop',
+    'land',
+    'land_prepare',
+    'land_finish'
   ]
   const called = new Set([...steps.map(({ name }) => name), ...elsewhere])
   t.strictSame(
