@@ -175,7 +175,8 @@ export const commandFacts = {
   attribution: Type.Optional(
     Type.String({
       enum: ['certain', 'one_of'],
-      description: 'Of a shell command. one_of: one of `agents` made it, and it is not known which.'
+      description:
+        'one_of: one of `agents` made it, and it is not known which. Absent for changes that no shell command can have made.'
     })
   ),
   agents: Type.Optional(

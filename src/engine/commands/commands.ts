@@ -301,6 +301,11 @@ export function createCommands(parts: CommandParts) {
     },
     /** A look has found no change. */
     untouch: (path: string): void => void touched.delete(path),
+    /** The agents whose commands may have written to a file since its last version in the log. */
+    writersOf(path: string): readonly string[] {
+      const suspects = touched.get(path)
+      return (suspects && decide(path, suspects)?.commands.map(({ agentId }) => agentId)) ?? []
+    },
     /** Those that are open. */
     get open(): readonly OpenCommand[] {
       return [...commands].filter(isOpen)

@@ -16,11 +16,11 @@ export function toModification(version: Version): Modification {
   return { agent_id: agentId, operation, at: timestamp(at), ...commandOf(version) }
 }
 
-/** What answers say of a change that a shell command made. */
+/** What answers say of a change that a shell command made, or that one of several agents made. */
 export function commandOf({ command, agents }: Author): CommandFacts {
-  if (command === undefined) return {}
-  if (agents === undefined) return { command, attribution: 'certain' }
-  return { command, attribution: 'one_of', agents: [...agents] }
+  const text = command === undefined ? {} : { command }
+  if (agents !== undefined) return { ...text, attribution: 'one_of', agents: [...agents] }
+  return command === undefined ? {} : { ...text, attribution: 'certain' }
 }
 
 /** @param versions oldest first */

@@ -6,6 +6,7 @@ import type { FileVersion } from '../../engine/files/read-file.ts'
 import { decodeIfText } from '../../engine/files/text.ts'
 import type { TargetFile } from '../../engine/leases/native-turns.ts'
 import { isMadeBy, nativeEdit, nothing, probableEdit, type Now } from '../../engine/versions/history.ts'
+import type { Author } from '../../engine/versions/version.ts'
 import { findSeenLines } from '../../engine/seen/seen-lines.ts'
 import { spanOf, type Spans } from '../../engine/seen/spans.ts'
 import { textOf } from './judge-edit.ts'
@@ -43,7 +44,13 @@ export async function recordMade(
   const isChanged = before === undefined || (made?.hash ?? null) !== before.hash
   const last = history.last(path)
   const note = (operation: string, now: Now) =>
-    before === undefined ? history.observe(path, now) : history.append({ agentId, operation }, [{ path, now }])
+    before === undefined ? history.observe(path, now) : history.append(authorOf(operation), [{ path, now }])
+  /** What the tool did not announce, a command that was open may have made. */
+  function authorOf(operation: string): Author {
+    const others = operation === probableEdit ? context.commands.writersOf(path) : []
+    const agents = [...new Set([agentId, ...others])]
+    return { agentId, operation, ...(agents.length > 1 && { agents }) }
+  }
   if (!isChanged && (!file.isLate || made === undefined || (last !== undefined && isMadeBy(last, agentId)))) return
   if (made === undefined) {
     const operation = edits.some(isWordless) ? nativeEdit : probableEdit

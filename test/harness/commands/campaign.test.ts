@@ -1,0 +1,56 @@
+// Who made what, when many sessions change one tree by shell commands at once.
+import { cpus } from 'node:os'
+import t from 'tap'
+import { lengthOf, givenSeed } from '../../fixtures/length.ts'
+import { createRandom } from '../../fixtures/random.ts'
+import { makeCommitted } from '../../fixtures/repository.ts'
+import { startServer } from '../../fixtures/server.ts'
+import { runCampaign } from './campaign.ts'
+import { judge, ownChangesTold, type Counts } from './judge.ts'
+
+const count = lengthOf({ full: 10_000, short: 300 })
+const sessions = 8
+const seed = givenSeed ?? Math.floor(Math.random() * 2 ** 31)
+
+t.test(`each change by a command has its author (TEST_SEED=${seed})`, { timeout: 3_600_000 }, async (t) => {
+  const lines = (name: string) => [1, 2, 3, 4, 5].map((line) => `line ${line} of ${name}`).join('\n') + '\n'
+  const names = Array.from({ length: sessions * 2 }, (_, id) => `s${id}`)
+  const shared = Array.from({ length: 40 }, (_, at) => `shared/f${at}.txt`)
+  const all = [
+    ...shared,
+    ...Array.from({ length: 3000 }, (_, at) => `src/d${at % 50}/f${at}.txt`),
+    ...names.flatMap((name) => [
+      `own/${name}.txt`,
+      `patched/${name}.txt`,
+      ...[1, 2, 3].map((at) => `format/${name}/f${at}.txt`)
+    ])
+  ]
+  const { root } = makeCommitted(t, Object.fromEntries(all.map((path) => [path, lines(path)])))
+  const { url, app } = await startServer(t, root, {
+    crud: { max_file_versions: 1000 },
+    daemon: { log_level: 'warn' }
+  })
+  const began = performance.now()
+  const campaign = await runCampaign({ root, url, sessions, count, random: createRandom(seed), shared })
+  const seconds = (performance.now() - began) / 1000
+  const { alone, overlapping, uncertain, faults } = await judge(campaign, root, app)
+  const share = (counts: Counts) => counts.right / Math.max(1, counts.right + counts.oneOf + counts.wrong)
+  t.comment(
+    JSON.stringify({
+      seconds: Math.round(seconds),
+      cpus: cpus().length,
+      writes: campaign.writes.length,
+      alone,
+      overlapping,
+      uncertain
+    })
+  )
+  const own = ownChangesTold(campaign.told, campaign.writes)
+  for (const line of own.slice(0, 5)) t.comment(line)
+  for (const fault of faults.slice(0, 20)) t.comment(fault)
+  t.same([alone.wrong, alone.oneOf], [0, 0], 'of changes that no other command overlaps all have the right author')
+  t.equal(overlapping.wrong, 0, 'no other one has a wrong author alone')
+  t.ok(share(overlapping) >= 0.95, `${(100 * share(overlapping)).toFixed(1)} % of them have the right one alone`)
+  t.ok(alone.right > 0 && overlapping.right > 0, 'there are both')
+  t.same(own, [], 'nobody is told of its own change as of another’s')
+})
