@@ -1,5 +1,5 @@
 // Looks at files that were not in use, for a command.
-import { readdirSync } from 'node:fs'
+import { opendirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ExamineParts } from '../watcher/examine.ts'
 import { nothing, type Now } from '../versions/history.ts'
@@ -31,9 +31,19 @@ export async function lookAt({ files, places }: Effect, parts: ExamineParts): Pr
 
 /** The place itself, or of a folder the files in it, if they are few. */
 function filesOf(place: string): readonly string[] {
-  const entries = orUndefined(() => readdirSync(place, { withFileTypes: true }))
-  if (entries === undefined) return [place]
-  return entries.length > maxLooks ? [] : entries.filter((entry) => entry.isFile()).map(({ name }) => join(place, name))
+  const folder = orUndefined(() => opendirSync(place))
+  if (folder === undefined) return [place]
+  const files: string[] = []
+  try {
+    for (let entries = 0; entries <= maxLooks; entries += 1) {
+      const entry = folder.readSync()
+      if (entry === null) return files
+      if (entry.isFile()) files.push(join(place, entry.name))
+    }
+    return []
+  } finally {
+    folder.closeSync()
+  }
 }
 
 /** What is at a path that no operation is changing; undefined if that cannot be told, or is none of our business. */
