@@ -103,8 +103,7 @@ export function createCommands(parts: CommandParts) {
       touched.delete(path)
       return undefined
     }
-    // A file that is new to the log is in use from now on.
-    if (history.last(path) === undefined || !verdict.commands.some(isAwaited)) {
+    if (!verdict.commands.some(isAwaited)) {
       forget(path)
       return toAuthor(verdict)
     }
@@ -146,12 +145,17 @@ export function createCommands(parts: CommandParts) {
       if (verdict === undefined || !isMeant(verdict, one)) continue
       const isNamed = verdict.commands.length === 1 && verdict.commands[0].effect.files.has(path)
       all.push({
-        change: { path, now: one.now },
+        change: toChange(path, one.now, verdict),
         verdict: isTooLate && !isNamed ? { ...verdict, hasOthers: true } : verdict
       })
       forget(path)
     }
     logAll(all)
+  }
+
+  function toChange(path: string, now: Now, { commands: authors }: Verdict): FoundChange {
+    const isKnown = history.last(path) !== undefined || authors.some(({ absent }) => absent.has(path))
+    return isKnown ? { path, now } : { path, now, wasThere: true }
   }
 
   /** One entry for each author. */
@@ -226,6 +230,8 @@ export function createCommands(parts: CommandParts) {
       await pause()
     }
     const found = await findUnused(command)
+    // What was seen of them before says less.
+    for (const { change } of found) forget(change.path)
     command.isUnsettled = false
     logHeld(({ commands: authors }) => authors.some((one) => !isAwaited(one)), false, found)
   }
@@ -262,7 +268,7 @@ export function createCommands(parts: CommandParts) {
       const one = held.get(path)
       forget(path)
       const verdict = one && decide(path, one.suspects)
-      if (one !== undefined && verdict !== undefined) logAll([{ change: { path, now: one.now }, verdict }])
+      if (one !== undefined && verdict !== undefined) logAll([{ change: toChange(path, one.now, verdict), verdict }])
     }
   })
 
