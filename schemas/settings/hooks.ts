@@ -1,25 +1,21 @@
 // Settings of what hooks do before shell commands.
-import { live } from './annotations.ts'
 import { Type } from '../typebox.ts'
 
 export const hooks = Type.Object(
   {
     git: Type.String({
-      ...live,
       enum: ['refuse', 'keep', 'off'],
       default: 'refuse',
       description:
         'What happens before a shell command that can discard uncommitted work: "refuse" keeps the bytes of what differs from HEAD, and refuses the command if it would discard lines of others; "keep" only keeps the bytes; "off" does nothing.'
     }),
     keep_files: Type.Integer({
-      ...live,
       minimum: 0,
       maximum: 200_000,
       default: 5000,
       description: 'Files that differ from HEAD whose bytes are kept at once; those beyond are not.'
     }),
     keep_bytes: Type.Integer({
-      ...live,
       minimum: 0,
       maximum: 4_294_967_296,
       default: 67_108_864,
