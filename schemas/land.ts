@@ -1,5 +1,5 @@
 // land: makes a commit of one agent's changes out of a tree that several share.
-import { changeCall, DryRun, IsDryRun, Replayed, Timestamp } from './common.ts'
+import { AgentId, changeCall, DryRun, IsDryRun, Replayed, Timestamp } from './common.ts'
 import { inputObject, Type, type Static } from './typebox.ts'
 
 const AgentName = (description: string) => Type.String({ minLength: 1, maxLength: 200, description })
@@ -98,7 +98,8 @@ export const LandPrepareInput = inputObject({
       inputObject({ name: Type.String(), content: Type.String({ description: 'In Base64.' }) }, { title: 'LandHead' }),
       { maxItems: 10_000, description: 'What files of left_out have in HEAD, as the filters of Git make them.' }
     )
-  )
+  ),
+  agent_id: AgentId
 })
 export type LandPrepareInput = Static<typeof LandPrepareInput>
 
@@ -148,7 +149,8 @@ export type LandPrepareOutput = Static<typeof LandPrepareOutput>
 export const LandFinishInput = inputObject({
   agent: AgentName('Whose changes it has.'),
   parent: Type.String({ pattern: '^[0-9a-f]{40,64}$' }),
-  commit: Type.String({ pattern: '^[0-9a-f]{40,64}$', description: 'The commit that was made of what was prepared.' })
+  commit: Type.String({ pattern: '^[0-9a-f]{40,64}$', description: 'The commit that was made of what was prepared.' }),
+  agent_id: AgentId
 })
 export type LandFinishInput = Static<typeof LandFinishInput>
 

@@ -190,6 +190,8 @@ const commands: readonly (readonly [command: string, ...args: string[]])[] = [
   ['daemon logs'],
   ['discover', '--dir', 'tree'],
   ['guard'],
+  ['run', '--', 'true'],
+  ['land', '--help'],
   ['doctor'],
   ['daemon stop'],
   ['bootstrap install'],

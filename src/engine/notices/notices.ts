@@ -94,7 +94,8 @@ function describeChange(
   { files }: OperationContext
 ): Notice {
   const who = describeAuthors(versions, agentId)
-  const isBehind = versions.every((version) => version.agentId === agentId && version.agents === undefined)
+  const isBehind =
+    versions.length > 0 && versions.every((version) => version.agentId === agentId && version.agents === undefined)
   const knownHash = lastWhole(seen)
   const name = quoteName(given) + describeCommand(versions)
   const target = last.hash === null ? last.renamedTo : undefined
@@ -156,7 +157,7 @@ export function describeAuthors(versions: readonly Version[], reader: string): s
   const [first = 'someone', ...others] = names
   const all =
     others.length === 0 ? first : `${first} and ${others.length === 1 ? others[0] : `${others.length} others`}`
-  return /^(?:someone|either) /.test(all) || all.startsWith(behind) ? all.charAt(0).toUpperCase() + all.slice(1) : all
+  return /^(?:someone\b|either )/.test(all) || all.startsWith(behind) ? all.charAt(0).toUpperCase() + all.slice(1) : all
 }
 
 function nameOf(agentId: string, reader: string): string {

@@ -105,8 +105,12 @@ function choose(world: World, chosen: Chosen): { input: object; selection: Selec
   const { log } = world.model
   const [agent, set] = ofChanges(world, chosen)
   const first = log[0]
+  // By a time alone what outsiders have made is chosen, too; the model knows their changes only as the server has seen them.
+  const hasOutsiders = log.some((change) => change.agent === external)
   if (all === true)
-    return first && { input: { since: iso(first.at), by_agent: undefined, paths: world.globs() }, selection: {} }
+    return first === undefined || hasOutsiders
+      ? undefined
+      : { input: { since: iso(first.at), by_agent: undefined, paths: world.globs() }, selection: {} }
   if (version !== undefined) {
     const path = world.path(version.name)
     const made = log.flatMap((change) =>
@@ -133,6 +137,8 @@ function choose(world: World, chosen: Chosen): { input: object; selection: Selec
     paths: globs
   }
   if (Object.values(selection).every((value) => value === undefined)) return undefined
+  const isByTime = agent === undefined && set === undefined && (times.since ?? times.until) !== undefined
+  if (isByTime && hasOutsiders) return undefined
   const input = {
     by_agent: selection.agent,
     of_change_set: selection.set,
