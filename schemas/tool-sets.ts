@@ -21,8 +21,8 @@ const files: ToolNames = ['list_files', 'read_file', 'edit_file']
 /** For those who clean up after others. */
 const undo: ToolNames = ['async_undo', 'async_blame', 'async_history', 'async_diff', 'async_restore', 'land']
 
-/** What the edit tools of a harness lack, once hooks have put these into the queues. */
-const beside: ToolNames = [...locks, 'async_status', ...undo]
+/** What the edit tools of a harness lack, once hooks have put these into the queues. Landing is for those who ask for it. */
+const beside: ToolNames = [...locks, 'async_status', ...undo.filter((name) => name !== 'land')]
 
 /** No agent's tools. */
 const others: ToolNames = [
@@ -38,13 +38,14 @@ const others: ToolNames = [
 ]
 
 /** Without `files`: a model would have to choose between tools that do nearly the same. */
-const all = (Object.keys(contract) as OperationName[]).filter((name) => ![...files, ...others].includes(name))
+// Nor `land`, which few need and every listing would pay for.
+const all = (Object.keys(contract) as OperationName[]).filter((name) => ![...files, ...others, 'land'].includes(name))
 
 /** By the words that name them. */
 export const toolSets: Readonly<Record<string, ToolNames>> = { core, locks, undo, beside, files, all }
 
 /** Every word that `mcp.tools` takes: the sets, then the tools. */
-export const toolChoices: readonly string[] = [...new Set([...Object.keys(toolSets), ...all, ...files])]
+export const toolChoices: readonly string[] = [...new Set([...Object.keys(toolSets), ...all, ...files, 'land'])]
 
 /** @param words sets and names of tools */
 export function toolsNamed(words: readonly string[]): ReadonlySet<string> {

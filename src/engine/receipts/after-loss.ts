@@ -7,6 +7,7 @@ const looks: Readonly<Record<string, string>> = {
   async_batch_update: 'read the files with async_batch_read',
   async_transaction: 'read its files with async_batch_read',
   async_undo: 'look at the last versions of the files with async_history',
+  land: 'look with git log whether the commit is there',
   edit_file: 'read the file with read_file'
 }
 
