@@ -74,8 +74,7 @@ export function createCommands(parts: CommandParts) {
   }
 
   function suspectsAt(changedNs: bigint): Suspects {
-    if (commands.size === 0) return { commands: new Set(), hasOthers: true }
-    const at = Number(changedNs / 1_000_000n)
+    const at = Math.trunc(Number(changedNs) / 1_000_000)
     const begun = [...commands].filter(({ startedAt }) => startedAt - clockGrainMs <= at)
     const running = begun.filter(({ endedAt = Infinity }) => at <= endedAt)
     const late = begun.filter(

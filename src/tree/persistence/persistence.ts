@@ -167,7 +167,7 @@ export function createPersistence(options: PersistenceOptions): Persistence {
       await state.open()
       // If the tree lies in memory, too, both end at once.
       const isLost = location.isKept && isInMemory(dirname(location.path)) && !isInMemory(first)
-      onTrouble('location', isLost ? describeInMemory(location.path) : undefined)
+      onTrouble('place', isLost ? describeInMemory(location.path) : undefined)
     },
     settled: async () => state?.settled(),
     location: () => location,

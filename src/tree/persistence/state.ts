@@ -31,8 +31,8 @@ export interface StateOptions extends JournalOptions {
   readonly onRestored: () => void
 }
 
-/** What can be wrong: the journal cannot be written, the bases cannot be kept, an earlier state could not be used, the location keeps nothing. */
-export type Trouble = 'journal' | 'bases' | 'set-aside' | 'location'
+/** What can be wrong: the journal cannot be written, the bases cannot be kept, an earlier state could not be used, the place keeps nothing. */
+export type Trouble = 'journal' | 'bases' | 'set-aside' | 'place'
 
 export type State = ReturnType<typeof createState>
 
