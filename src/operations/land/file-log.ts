@@ -73,9 +73,7 @@ export async function readFileLog(
     now,
     lines: await readLines(head, now, { changes, next: base.next, isExact: base.isExact, isKnown }, facts),
     contentMakers: base.isExact && isKnown ? contents.map(({ version }) => makerOf(version)) : [unknown],
-    creator: since.find(({ before, after }) => before.kind === 'none' && after.kind !== 'none')
-      ? makers[since.findIndex(({ before, after }) => before.kind === 'none' && after.kind !== 'none')]!
-      : unknown,
+    creator: makers[since.findIndex(({ before, after }) => before.kind === 'none' && after.kind !== 'none')] ?? unknown,
     remover: since.at(-1)?.after.kind === 'none' ? makers.at(-1)! : unknown,
     renamers: since.flatMap(({ from, path: to, before }, index) =>
       from !== to && before.kind !== 'none' ? [makers[index]!] : []

@@ -32,7 +32,13 @@ interface Round {
 }
 
 export async function landOnce({ git, root, prepared, finish, say }: Round, options: LandOptions): Promise<LandResult> {
-  const { parent, files, commit_message: message } = prepared
+  const { parent, commit_message: message } = prepared
+  // The target of a link, too; null if the file is removed.
+  const files = prepared.files.map(({ name, mode, content }) => ({
+    name,
+    mode,
+    bytes: content === null ? undefined : Buffer.from(content, 'base64')
+  }))
   const test = options.test.length > 0 ? options.test : prepared.test
   const isWhole = test.length > 0 || (!options.skipsHooks && (await hasHooks(git)))
   const tree = await makeWorkTree(git, join(root, ownFolder), { parent, files, isWhole })

@@ -1,20 +1,12 @@
 // Makes a commit of files that are given, beside the working tree and the index of the user, without running anything that the repository
 // names.
-import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { pipeGit, runGit } from './run-git.ts'
+import { stageFiles, type CommitFile } from './stage-files.ts'
 import { withStandIn } from './stand-in.ts'
 import type { WorkTree } from './work-tree.ts'
-
-export interface CommitFile {
-  /** As Git spells it: relative to the working tree, with slashes. */
-  readonly name: string
-  /** `100644`, `100755` or `120000`. */
-  readonly mode: string
-  /** As the file has them in a working tree, or the target of a link; undefined if the file is removed. */
-  readonly bytes: Buffer | undefined
-}
 
 /** Git has failed; what it says is not read, since a repository can choose its words. */
 export class GitFailed extends Error {
@@ -34,42 +26,19 @@ export async function writeTree(
   try {
     const workTree = join(scratch, 'tree')
     await mkdir(workTree)
-    for (const file of files) await place(workTree, file)
     return await withStandIn({ ...tree, workTree }, workTree, async ({ options, variables }) => {
       const own = { ...variables, GIT_INDEX_FILE: join(scratch, 'index') }
-      const git = async (what: string, args: readonly string[], input?: Buffer) => {
-        const output = await pipeGit([...options, ...args], signal, own, input ?? Buffer.alloc(0))
-        if (output === undefined) throw new GitFailed(what)
-        return output.toString('latin1').trim()
+      const git = async (args: readonly string[], input: Buffer) => {
+        const output = await pipeGit([...options, ...args], signal, own, input)
+        if (output === undefined) throw new GitFailed('make the tree of the commit')
+        return output
       }
-      await git('read the commit', ['read-tree', commit])
-      // A name that was a file can be a folder now: what goes must go first.
-      const removed = files.filter(({ bytes }) => bytes === undefined)
-      const made = files.filter(({ bytes }) => bytes !== undefined)
-      const list = (some: readonly CommitFile[]) => Buffer.from(some.map(({ name }) => `${name}\0`).join(''))
-      if (removed.length > 0)
-        await git('remove files', ['update-index', '--force-remove', '-z', '--stdin'], list(removed))
-      if (made.length > 0) await git('add files', ['update-index', '--add', '-z', '--stdin'], list(made))
-      const modes = made.filter(({ mode }) => mode !== '120000')
-      for (const [flag, some] of [
-        ['+x', modes.filter(({ mode }) => mode === '100755')],
-        ['-x', modes.filter(({ mode }) => mode === '100644')]
-      ] as const)
-        if (some.length > 0) await git('set modes', ['update-index', `--chmod=${flag}`, '-z', '--stdin'], list(some))
-      return git('write the tree', ['write-tree'])
+      await git(['read-tree', commit], Buffer.alloc(0))
+      return stageFiles(workTree, files, git)
     })
   } finally {
     await rm(scratch, { recursive: true, force: true })
   }
-}
-
-async function place(workTree: string, { name, mode, bytes }: CommitFile): Promise<void> {
-  if (bytes === undefined) return
-  const path = join(workTree, name)
-  await mkdir(dirname(path), { recursive: true })
-  if (mode === '120000') return symlink(bytes.toString(), path)
-  await writeFile(path, bytes)
-  if (mode === '100755') await chmod(path, 0o755)
 }
 
 /** As Git's settings say, of the repository and of the user; undefined if they name nobody. */
