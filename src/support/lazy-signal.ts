@@ -19,13 +19,19 @@ export class LazyAbort {
   }
 }
 
+/** As AbortSignal.any, which takes no others than those of Node. */
+export function anySignal(...signals: readonly AbortSignal[]): AbortSignal {
+  return AbortSignal.any(signals.map((signal) => (signal instanceof LazySignal ? signal.make() : signal)))
+}
+
 class LazySignal implements AbortSignal {
   readonly #made: () => AbortSignal | undefined
-  readonly #make: () => AbortSignal
+  /** The signal of Node. */
+  readonly make: () => AbortSignal
 
   constructor(made: () => AbortSignal | undefined, make: () => AbortSignal) {
     this.#made = made
-    this.#make = make
+    this.make = make
   }
 
   get aborted(): boolean {
@@ -41,7 +47,7 @@ class LazySignal implements AbortSignal {
   }
 
   addEventListener(...listening: Listening): void {
-    this.#make().addEventListener(...listening)
+    this.make().addEventListener(...listening)
   }
 
   removeEventListener(...listening: Listening): void {
@@ -49,7 +55,7 @@ class LazySignal implements AbortSignal {
   }
 
   dispatchEvent(event: Event): boolean {
-    return this.#make().dispatchEvent(event)
+    return this.make().dispatchEvent(event)
   }
 
   get onabort(): AbortSignal['onabort'] {
@@ -57,6 +63,6 @@ class LazySignal implements AbortSignal {
   }
 
   set onabort(listener: AbortSignal['onabort']) {
-    this.#make().onabort = listener
+    this.make().onabort = listener
   }
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { EventEmitter } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
-import { LazyAbort } from '../../src/support/lazy-signal.ts'
+import { anySignal, LazyAbort } from '../../src/support/lazy-signal.ts'
 
 const reason = new Error('gone')
 
@@ -47,6 +47,15 @@ for (const [name, begin] of [
     signal.dispatchEvent(new Event('abort'))
     t.equal(heard.at(-1), 'late')
     t.equal(typeof signal.onabort, 'function')
+  })
+
+  t.test(`${name} ends what waits for one of several`, async (t) => {
+    const controller = begin()
+    const signal = anySignal(new AbortController().signal, controller.signal)
+    t.notOk(signal.aborted)
+    controller.abort(reason)
+    t.equal(signal.reason, reason)
+    t.equal(anySignal(controller.signal).reason, reason, 'one that was aborted before')
   })
 
   t.test(`${name} ends waits of Node`, async (t) => {

@@ -3,6 +3,7 @@
 import { statSync, watch, type FSWatcher } from 'node:fs'
 import { join } from 'node:path'
 import { orUndefined } from '../../support/attempt.ts'
+import { anySignal } from '../../support/lazy-signal.ts'
 import type { Logger } from '../../support/logger.ts'
 import { readSmall } from '../../support/project/read-small.ts'
 import { findRepository, type Repository } from '../../support/project/repository.ts'
@@ -38,7 +39,7 @@ export function createFirstSights({ roots, parts, bounds, log }: Options) {
   async function keepIn(root: string, signal: AbortSignal): Promise<void> {
     const now = bounds()
     if (now === undefined || signal.aborted) return
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
+    const limited = anySignal(signal, AbortSignal.timeout(timeoutMs))
     const unsaved = await listUnsaved(root, { signal: limited })
     if (unsaved === undefined) return
     const { left } = await keepUnsaved(unsaved.files.keys(), parts, now)

@@ -2,6 +2,7 @@
 import { lstatSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { anySignal } from '../../support/lazy-signal.ts'
 import { createSharedRounds } from '../../support/shared-rounds.ts'
 import { createSlices } from '../../support/slices.ts'
 import type { Logger } from '../../support/logger.ts'
@@ -68,7 +69,7 @@ export function createTreeChanges({ roots, log }: Options): TreeChanges {
     if (restMs > 1) await new Promise((resolve) => setTimeout(resolve, restMs).unref())
     const began = performance.now()
     try {
-      const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(timeoutMs)])
+      const signal = anySignal(closing.signal, AbortSignal.timeout(timeoutMs))
       const unsaved = await listUnsaved(root, { signal, maxFiles: maxUnsaved })
       const before = last.get(root)
       const commit = unsaved?.tree.commit

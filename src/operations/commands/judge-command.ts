@@ -6,6 +6,7 @@ import type { OperationContext } from '../../engine/call/context.ts'
 import { keepBoundsOf, keepUnsaved } from '../../engine/commands/keep-unsaved.ts'
 import { maskSecrets } from '../../engine/commands/mask-secrets.ts'
 import { orUndefined } from '../../support/attempt.ts'
+import { anySignal } from '../../support/lazy-signal.ts'
 import { findRepository } from '../../support/project/repository.ts'
 import { listIgnored } from '../../support/project/tree-look.ts'
 import type { Unsaved } from '../../support/project/unsaved.ts'
@@ -64,7 +65,7 @@ export async function judgeCommand(context: OperationContext, judged: JudgedComm
 
 function createJudge(context: OperationContext, { agentId, command, cwd }: JudgedCommand) {
   const { config, files, history } = context
-  const signal = AbortSignal.any([context.signal, AbortSignal.timeout(timeoutMs)])
+  const signal = anySignal(context.signal, AbortSignal.timeout(timeoutMs))
   const looks = new Map<string, Look>()
   const unsavedOf = new Map<Look, Unsaved>()
   const unknown: string[] = []

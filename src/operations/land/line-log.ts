@@ -127,6 +127,7 @@ function addStage<Change>(lines: readonly Line<Change>[], { change, lines: next 
  * the lost and the new ones are compared; which of the lost and the new come first between two equal ones is as it was.
  */
 function cancel<Change>(lines: readonly Line<Change>[]): Line<Change>[] {
+  if (isAsHead(lines)) return lines.filter(isOfHead).map(asInHead)
   const kept: Line<Change>[] = []
   let gap: Line<Change>[] = []
   for (const line of lines) {
@@ -137,6 +138,20 @@ function cancel<Change>(lines: readonly Line<Change>[]): Line<Change>[] {
     }
   }
   return [...kept, ...cancelGap(gap)]
+}
+
+/** Among equal lines it can be another one that was taken away and brought: such a text is as HEAD's all the same. */
+function isAsHead<Change>(lines: readonly Line<Change>[]): boolean {
+  const [head, now] = [lines.filter(isOfHead), lines.filter(({ removed }) => removed === undefined)]
+  return head.length === now.length && head.every(({ text }, index) => text === now[index]!.text)
+}
+
+function isOfHead<Change>({ made }: Line<Change>): boolean {
+  return made === undefined
+}
+
+function asInHead<Change>({ text }: Line<Change>): Line<Change> {
+  return { text, made: undefined, removed: undefined }
 }
 
 function cancelGap<Change>(gap: readonly Line<Change>[]): readonly Line<Change>[] {

@@ -2,6 +2,7 @@
 import type { ServerContext } from '@modelcontextprotocol/server'
 import { createHash } from 'node:crypto'
 import type { CallOperation, Caller } from '../../engine/call/context.ts'
+import { anySignal } from '../../support/lazy-signal.ts'
 import type { Report } from '../../support/progress.ts'
 import { readTrace } from '../../support/trace-context.ts'
 import { headerText } from '../header-text.ts'
@@ -81,7 +82,7 @@ export function connectionOf(sessionId: string | undefined): string | undefined 
 /** Aborted when the call is cancelled, and when the connection that waits for the answer is closed. */
 function signalOf({ http, mcpReq }: ServerContext): AbortSignal {
   const connection = http?.req?.signal
-  return connection === undefined ? mcpReq.signal : AbortSignal.any([mcpReq.signal, connection])
+  return connection === undefined ? mcpReq.signal : anySignal(mcpReq.signal, connection)
 }
 
 /** Sends progress if the client asked for it. */
