@@ -45,7 +45,7 @@ export function bareCount(folder: string): number {
   let count = 0
   for (const name of readdirSync(folder)) {
     const path = join(folder, name)
-    lstatSync(path)
+    if (!lstatSync(path).isFile()) continue
     const bytes = readFileSync(path)
     for (let at = bytes.indexOf(lineFeed); at !== -1; at = bytes.indexOf(lineFeed, at + 1)) count += 1
   }
