@@ -16,6 +16,7 @@ import { handOver } from './subjects/hand-over.ts'
 import { hooks } from './subjects/hooks.ts'
 import { hosts } from './subjects/hosts.ts'
 import { hotPath } from './subjects/hot-path.ts'
+import { isolated } from './subjects/isolated.ts'
 import { land } from './subjects/land.ts'
 import { leases } from './subjects/leases.ts'
 import { load } from './subjects/load.ts'
@@ -50,6 +51,7 @@ const benchmarks: Readonly<Record<string, (options: Options) => Promise<void>>> 
   merge,
   metrics,
   replay,
+  isolated,
   land,
   persistence,
   transactions,

@@ -69,6 +69,7 @@ export default fp<Options>(
               app.counts.authorityChanges += 1
               if (role !== 'authority') return app.firstSights.end()
               app.settlement.sweep()
+              void app.layers.sweep()
               app.firstSights.begin()
               endLandings(app).catch((error: unknown) => app.log.error({ err: error }, 'a landing could not be ended'))
             },

@@ -55,8 +55,13 @@ export default fp<{ config: Config }>(
     app.decorate('commits', commits)
     app.decorate('history', history)
     app.decorate('bases', bases)
-    app.decorate('layers', createLayers(files.roots, servedDirectory))
-    const aging = setInterval(() => history.expire(), Math.max(1000, Math.min(maxAgeMs / 24, hourMs))).unref()
+    const layers = createLayers(files.roots, servedDirectory)
+    app.decorate('layers', layers)
+    const age = () => {
+      history.expire()
+      if (app.tree.role() === 'authority') void layers.sweep()
+    }
+    const aging = setInterval(age, Math.max(1000, Math.min(maxAgeMs / 24, hourMs))).unref()
     const settlement = createSettlement({
       files,
       commits,

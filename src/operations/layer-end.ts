@@ -32,7 +32,7 @@ async function end(input: LayerEndInput, context: OperationContext): Promise<Lay
     const one = await look(path, context)
     if (one !== undefined) found[path] = one
   }
-  layers.end(layer, { at: Date.now(), exitCode: input.exit_code, seq: history.seq, hidden, found })
+  layers.end(layer, { exitCode: input.exit_code, seq: history.seq, hidden, found })
   return { status: 'ok', files: entries.length, timestamp: timestamp() }
 }
 

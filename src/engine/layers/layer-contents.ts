@@ -54,19 +54,20 @@ interface Scope {
   readonly isIgnored: boolean
 }
 
-/** @param hidden see `LayerEnd.hidden` */
+/**
+ * Adds what the layer of one root holds.
+ * @param hidden see `LayerEnd.hidden`
+ */
 export async function readContents(
-  root: string,
-  upper: string,
+  contents: LayerContents,
+  { root, upper }: { root: string; upper: string },
   { ignored, hidden, signal }: { ignored: IgnoredPaths; hidden: ReadonlySet<string>; signal: AbortSignal }
-): Promise<LayerContents> {
-  const contents: LayerContents = { entries: [], ignored: [], made: [], changed: [], removed: [], left: [] }
+): Promise<void> {
   const top = Directory.open(upper)
   const live = Directory.open(root)
   try {
     const scope = { way: '', path: root, upper, rules: ignored.rules, isIgnored: false }
     await new Reader(contents, ignored, hidden, createSlices(signal).pause).read(top, live, scope)
-    return contents
   } finally {
     live.close()
     top.close()
@@ -134,14 +135,13 @@ class Reader {
     { name, stat, isOut }: { name: string; stat: BigIntStats; isOut: boolean },
     scope: Scope
   ): Promise<void> {
-    const { entries, made, changed } = this.#contents
+    const { made, changed } = this.#contents
     const path = join(scope.path, name)
     const place = join(scope.upper, name)
     const mode = Number(stat.mode) & 0o7777
     const before = live?.stat(name)
     if (before === undefined) made.push({ path, mode })
-    else if (!before.isDirectory())
-      entries.push({ path, what: 'none', upper: place, mode: 0, size: 0, writtenAt: Infinity })
+    else if (!before.isDirectory()) this.#addRemoved(path, place)
     else if ((Number(before.mode) & 0o7777) !== mode) changed.push({ path, mode })
     const inside = upper.openChild(name)
     const liveInside = before?.isDirectory() === true ? orUndefined(() => live?.openChild(name)) : undefined
@@ -164,7 +164,7 @@ class Reader {
     await this.#pause()
     const stat = live?.stat(name)
     if (live === undefined || stat === undefined || isOwnName(name)) return
-    const { entries, ignored, removed, left } = this.#contents
+    const { ignored, removed, left } = this.#contents
     const path = join(scope.path, name)
     const place = join(scope.upper, name)
     const type = typeOf(stat)
@@ -172,8 +172,7 @@ class Reader {
     if (!name.isWellFormed() || type === 'other') left.push(path)
     else if (isOut && (type !== 'directory' || !this.#ignored.hasExceptionBelow(path)))
       ignored.push({ path, upper: place })
-    else if (type !== 'directory')
-      entries.push({ path, what: 'none', upper: place, mode: 0, size: 0, writtenAt: Infinity })
+    else if (type !== 'directory') this.#addRemoved(path, place)
     else {
       const inside = live.openChild(name)
       try {
@@ -187,6 +186,11 @@ class Reader {
       }
       removed.push(path)
     }
+  }
+
+  /** Until the end of the command: when it has removed a file is not known. */
+  #addRemoved(path: string, upper: string): void {
+    this.#contents.entries.push({ path, what: 'none', upper, mode: 0, size: 0, writtenAt: Infinity })
   }
 
   #isIgnored(path: string, name: string, type: EntryType, scope: Scope): boolean {

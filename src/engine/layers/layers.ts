@@ -24,6 +24,8 @@ export interface LayerEnd {
   readonly exitCode: number
   /** Number of the log at the end. */
   readonly seq: number
+  /** True if the clock was set back while the command ran: then times say nothing. */
+  readonly isClockSetBack: boolean
   /** Folders of which nothing is left that was in them before. */
   readonly hidden: readonly string[]
   /** By canonical path, of all paths that the command has written or removed, ignored ones apart. */
@@ -44,6 +46,8 @@ interface LayerRecord {
   /** The process that runs the command. */
   readonly pid: number
   readonly pidStart: string | null
+  /** Least difference between the clock and the time since the boot, in milliseconds. */
+  readonly clock: number
 }
 
 export interface Layer extends LayerRecord {
@@ -51,6 +55,8 @@ export interface Layer extends LayerRecord {
   readonly folder: string
   /** When it began by the clock of the file system, in milliseconds. */
   readonly startedAt: number
+  /** Device of that file system. */
+  readonly dev: bigint
   /** Undefined while the command runs. */
   readonly end: LayerEnd | undefined
 }
@@ -74,7 +80,7 @@ export function createLayers(roots: readonly Root[], openOwn: (root: Root) => Ow
   const place = join(first?.real ?? '', ownFolder, layersFolder)
   const at = (id: string) => join(place, id)
 
-  function begin(facts: Omit<LayerRecord, 'beganAt' | 'roots' | 'pidStart'>): Layer {
+  function begin(facts: Omit<LayerRecord, 'beganAt' | 'roots' | 'pidStart' | 'clock'>): Layer {
     if (first === undefined) throw new Error('There is no root to lay a layer over.')
     openOwn(first).hold().close()
     const id = randomBytes(4).toString('hex')
@@ -86,7 +92,8 @@ export function createLayers(roots: readonly Root[], openOwn: (root: Root) => Ow
       chmodSync(join(folder, String(index), 'upper'), statSync(real).mode & 0o7777)
     }
     const pidStart = startOf(facts.pid)
-    const record: LayerRecord = { ...facts, pidStart, beganAt: Date.now(), roots: roots.map(({ real }) => real) }
+    const beganAt = Date.now()
+    const record = { ...facts, pidStart, beganAt, clock: beganAt - sinceBoot(), roots: roots.map(({ real }) => real) }
     writeFileSync(join(folder, recordName), JSON.stringify(record), { mode: 0o600 })
     return read(id) as Layer
   }
@@ -98,9 +105,10 @@ export function createLayers(roots: readonly Root[], openOwn: (root: Root) => Ow
       const path = join(folder, recordName)
       const record = JSON.parse(readFileSync(path, 'utf8')) as LayerRecord
       // Written once, right when the layer was made.
-      const startedAt = statSync(path).ctimeMs
+      const { ctimeNs, dev } = statSync(path, { bigint: true })
+      const startedAt = Number(ctimeNs / 1_000_000n)
       const end = orUndefined(() => JSON.parse(readFileSync(join(folder, endName), 'utf8')) as LayerEnd)
-      return { ...record, id, folder, startedAt, end }
+      return { ...record, id, folder, startedAt, dev, end }
     })
   }
 
@@ -122,7 +130,11 @@ export function createLayers(roots: readonly Root[], openOwn: (root: Root) => Ow
     read,
     /** The oldest first. */
     list,
-    end({ folder }: Layer, end: LayerEnd): void {
+    end({ folder, clock }: Layer, facts: Omit<LayerEnd, 'at' | 'isClockSetBack'>): void {
+      // In this order a pause between the two looks like no change of the clock.
+      const boot = sinceBoot()
+      const at = Date.now()
+      const end: LayerEnd = { ...facts, at, isClockSetBack: at - boot < clock - roundingMs }
       replaceFile(join(folder, endName), JSON.stringify(end), {
         isDurable: false,
         temporary: join(folder, temporaryName())
@@ -140,11 +152,18 @@ export function createLayers(roots: readonly Root[], openOwn: (root: Root) => Ow
             : layer.end === undefined
               ? !isRunning(layer.pid, layer.pidStart)
               : layer.end.at < Date.now() - keepMs
-        if (isOver) await drop(id)
+        // What cannot be removed now is tried again at the next sweep.
+        if (isOver) await drop(id).catch(() => {})
       }
     }
   }
 }
+
+/** Of the difference of two clocks, taken twice. */
+const roundingMs = 2
+
+/** Milliseconds, by a clock that nobody sets. */
+const sinceBoot = () => Number(process.hrtime.bigint() / 1_000_000n)
 
 /** Of which nothing is written down: one that is just made, or what is left of one. */
 function isOldFolder(folder: string): boolean {

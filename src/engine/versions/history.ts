@@ -2,7 +2,7 @@
 import type { FileIdentity } from '../files/identity.ts'
 import { rememberVersions, type HistoryBounds, type TrackedFile } from './remembered-versions.ts'
 import { createSharedStrings } from './shared-strings.ts'
-import { compact, isSomethingThere, type Author, type Entry, type Version, type Was } from './version.ts'
+import { asLater, compact, isSomethingThere, type Author, type Entry, type Version, type Was } from './version.ts'
 
 /** What a change has made at one path. */
 export interface MadeStep {
@@ -17,6 +17,8 @@ export interface MadeStep {
   readonly over?: Entry | undefined
   /** True if a file was there before of which no version is known. */
   readonly wasThere?: boolean
+  /** True if the server has just made the change: the times of the file are those of the change. */
+  readonly isOwn?: boolean
 }
 
 /** What is at a path. */
@@ -72,6 +74,9 @@ export const external: Author = { agentId: 'external', operation: 'external' }
 /** Operations of versions that an agent's own tools made: certainly, or as far as can be told without a report of the tool's end. */
 export const nativeEdit = 'native_edit'
 export const probableEdit = 'native_edit_probable'
+
+/** For how long a change by another program may go unnoticed at most, while files in use are watched. */
+const unnoticedMs = 2000
 
 /** The operation of versions that a shell command of an agent made. */
 export const byCommand = 'command'
@@ -139,7 +144,10 @@ export function createHistory(bounds: HistoryBounds) {
       ...made,
       ...(number !== undefined && { entry: number }),
       ...(there.kind === 'entry' && (there.entry === 'unread' ? { isUnread: true as const } : there.entry)),
-      ...(identity !== undefined && identity.ctimeNs > 0n && { changedAt: Number(identity.ctimeNs / 1_000_000n) }),
+      ...(identity !== undefined &&
+        identity.ctimeNs > 0n && {
+          changedAt: isFirstSight || step.isOwn ? toMs(identity.ctimeNs) : sinceWhen(identity)
+        }),
       ...facts
     })
     newest = seq
@@ -206,7 +214,7 @@ export function createHistory(bounds: HistoryBounds) {
 
   /** The time of an external change, kept within what is possible: an mtime can be set to anything, and moves with the file. */
   function timeOfChange({ mtimeNs }: FileIdentity, last: Version | undefined): number {
-    return Math.max(Math.min(Number(mtimeNs / 1_000_000n), now()), last?.at ?? 0)
+    return Math.max(Math.min(toMs(mtimeNs), now()), last?.at ?? 0)
   }
 
   return {
@@ -305,11 +313,18 @@ export function createHistory(bounds: HistoryBounds) {
       const [first, ...others] = tracked.versions
       // The first version seen here is the last one known before, or else the file has changed while no server ran.
       const isSame = first?.isFirstSight === true && first.hash === versions.at(-1)?.hash
-      const own = first === undefined || isSame ? others : [{ ...first, isFirstSight: false }, ...others]
+      const own = first === undefined || isSame ? others : [asLater(first), ...others]
       files.replace(tracked, [...earlier, ...own])
     }
   }
 }
+
+/** Its times may be those of a later change, such as one of its mode, and what is noticed may have begun before: the watcher waits for the end. */
+function sinceWhen({ mtimeNs, ctimeNs }: FileIdentity): number {
+  return Math.min(toMs(mtimeNs), toMs(ctimeNs)) - unnoticedMs
+}
+
+const toMs = (ns: bigint) => Number(ns / 1_000_000n)
 
 /** What is known of a file that leaves a path. */
 function factsOfEnd(tracked: TrackedFile, { renamedTo, over }: MadeStep): Pick<Version, 'renamedTo' | 'was'> {

@@ -36,8 +36,11 @@ export interface Version extends Author {
   readonly isFirstSight: boolean
   /** Milliseconds since the epoch. */
   readonly at: number
-  /** When the file had last changed by the clock of its file system (ctime), if it was examined: milliseconds since the epoch. */
-  readonly changedAt?: number
+  /**
+   * By the clock of the file system, in milliseconds since the epoch, if the file was examined: when it was made, of a change that the server made;
+   * its last change (ctime), of a first sight; since when it may have been there, of any other change.
+   */
+  readonly changedAt?: number | undefined
   /** Larger than that of every version recorded before, whatever its path. */
   readonly seq: number
   /** Of a change of several steps: `seq` of its first one. All of them count as made at once. */
@@ -62,6 +65,11 @@ export function compact(version: Version): Version {
   return changedAt === undefined
     ? { hash, at, agentId, operation, isFirstSight, seq }
     : { hash, at, agentId, operation, isFirstSight, seq, changedAt }
+}
+
+/** Seen first by a process that did not know yet what was there before: since when it was there is not known. */
+export function asLater(version: Version): Version {
+  return { ...version, isFirstSight: false, changedAt: undefined }
 }
 
 // Measured: what a file takes beside its path, and a version beside its names.

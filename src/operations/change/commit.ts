@@ -112,7 +112,7 @@ function toLogged({ step, identity = unknownIdentity, over, moved, isLeft }: Mad
   const { place, after, renamedTo, restores } = step
   const from = after.kind === 'moved' && after.version !== undefined ? after.from.path : step.renamedFrom
   const renamedFrom = isLeft ? undefined : from
-  return { path: place.path, now: nowOf(after, identity, moved), over, renamedFrom, renamedTo, restores }
+  return { path: place.path, now: nowOf(after, identity, moved), over, renamedFrom, renamedTo, restores, isOwn: true }
 }
 
 function nowOf(after: Step['after'], identity: FileIdentity, moved: Entry | undefined): Now {

@@ -27,9 +27,8 @@ export async function contentsOf(
   const all: LayerContents = { entries: [], ignored: [], made: [], changed: [], removed: [], left: [] }
   for (const [index, root] of roots.entries()) {
     const ignored = await findIgnored(root, history.paths(), signal)
-    const own = await readContents(root, join(folder, String(index), 'upper'), { ignored, hidden, signal })
-    for (const key of ['entries', 'ignored', 'made', 'changed', 'removed', 'left'] as const)
-      for (const one of own[key]) (all[key] as unknown[]).push(one)
+    const upper = join(folder, String(index), 'upper')
+    await readContents(all, { root, upper }, { ignored, hidden, signal })
   }
   return all
 }

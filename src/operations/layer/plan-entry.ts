@@ -29,7 +29,11 @@ export function planEntry(entry: LayerEntry, layer: Layer, context: OperationCon
       const current = await readCurrent(context, place!, path, () => readVersion(context, place!, path))
       if (current.kind === 'file') entered.current = current.version
       const incoming = await readIncoming(entry, crud.max_file_size_bytes)
-      const bases = possibleBases(entry, context.history.versions(place!.path), layer)
+      const bases = possibleBases(
+        entry,
+        { versions: context.history.versions(place!.path), dev: place!.directory.opened().dev },
+        layer
+      )
       const merged = await mergeFromAll(context, bases, { incoming, current, texts })
       if ('base' in merged) return refuse(path, entered, current, merged)
       await give(plan, entered, current, incoming, merged.result)

@@ -126,7 +126,7 @@ function refuseMountsBelow(roots: readonly string[]): void {
   if (found.length === 0) return
   const which = found.slice(0, 3).join(', ') + (found.length > 3 ? ` and ${found.length - 3} more` : '')
   throw new Error(
-    `other file systems are mounted below the root (${which}): a command cannot be isolated from them. Unmount them, or run it without --isolated`
+    `other file systems are mounted below the root (${which}): no layer can lie over them. Mount them outside of it, where a symbolic link may lead to them, or run the command without --isolated`
   )
 }
 

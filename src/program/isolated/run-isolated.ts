@@ -2,7 +2,7 @@
 import type { LayerApplyOutput, LayerBeginOutput } from '../../../schemas/layers.ts'
 import { callLayers, shownCommand } from './call-layers.ts'
 import { endOthers } from './end-others.ts'
-import { findHidden } from './hidden-folders.ts'
+import { FolderReplaced, findHidden } from './hidden-folders.ts'
 import { openNamespace } from './namespace.ts'
 import { runProcess } from '../run/run-process.ts'
 import { tell, tellApplied } from './tell.ts'
@@ -42,6 +42,10 @@ export async function runIsolated(root: string, { command, agent, changeSet, isK
     const applied = await apply(call, layer)
     if (applied !== 0 && isKept) tell(keptAs(layer))
     return applied
+  } catch (error) {
+    if (!(error instanceof FolderReplaced)) throw error
+    tell(error.message)
+    return conflictCode
   } finally {
     if (!isLeft) await call('layer_drop', { layer }).catch(() => {})
   }

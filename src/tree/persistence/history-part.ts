@@ -1,6 +1,6 @@
 // The versions of the files, and which agents made them.
 import { external, type FileHistory, type History, type LogEntry } from '../../engine/versions/history.ts'
-import type { Version } from '../../engine/versions/version.ts'
+import { asLater, type Version } from '../../engine/versions/version.ts'
 import { hasTypes, isFields } from './fields.ts'
 import { inSlices } from '../../support/slices.ts'
 import type { Change, PersistedPart } from './part.ts'
@@ -141,9 +141,8 @@ function gather(files: Map<string, Version[]>, { path, versions }: FileHistory):
   files.delete(path)
   for (const { group, ...read } of versions as readonly EarlierVersion[]) {
     const version = group === undefined ? read : { ...read, entry: group }
-    // First seen by a process that did not know yet what was there before.
     if (!version.isFirstSight || known.length === 0) known.push(version)
-    else if (known.at(-1)?.hash !== version.hash) known.push({ ...version, isFirstSight: false })
+    else if (known.at(-1)?.hash !== version.hash) known.push(asLater(version))
   }
   files.set(path, known)
 }

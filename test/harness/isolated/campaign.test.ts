@@ -110,8 +110,9 @@ t.test(`${runs} isolated commands of ${agents} agents at once`, { skip: cannotIs
   for (const [id, { code, chosen }] of outcomes) {
     const changed = [...(made.get(id) ?? [])].sort()
     codes[code === 0 ? 'over' : 'refused'] += 1
-    if (changed.join() !== (code === 0 ? chosen.join() : ''))
-      t.fail(`${id} (${code}) changed ${changed.join()}, not ${chosen.join()}`)
+    // A line may be beyond the end of a file that others have shortened.
+    const wanted = code === 0 ? chosen.filter((name) => new Set(texts(id, name)).size > 1) : []
+    if (changed.join() !== wanted.join()) t.fail(`${id} (${code}) changed ${changed.join()}, not ${wanted.join()}`)
   }
   t.comment(`${codes.over} went over, with ${merged} merges of a file; ${codes.refused} were refused`)
   t.ok(codes.over > runs / 10, 'some went over')
