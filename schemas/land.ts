@@ -35,7 +35,12 @@ export const LandSelection = {
 export const LandInput = inputObject({
   ...LandSelection,
   message: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 20_000, description: 'Of the commit. Default: the agent and its files.' })
+    Type.String({
+      minLength: 1,
+      maxLength: 20_000,
+      description:
+        'Of the commit. Default: notes of leases on its files, names of its tasks, or the agent and the files.'
+    })
   ),
   dry_run: DryRun,
   ...changeCall

@@ -8,12 +8,13 @@ import { timestamp } from '../support/timestamp.ts'
 import { changeErrors, defineOperation } from './definition/define.ts'
 import { finishLanding, inTurn } from './land/finish.ts'
 import { prepareLanding, type Prepared } from './land/prepare.ts'
+import { runLanding } from './land/run-landing.ts'
 
 export const land = defineOperation({
   name: 'land',
   title: "Commit one agent's changes",
   description:
-    "Makes a Git commit of HEAD and only one agent's uncommitted changes, out of a tree that several share, and moves the branch to it. The working tree is not touched, and what others have changed stays uncommitted. Only lines that are certainly that agent's are taken; if they rest on uncommitted lines of another, nothing is landed, and dependent says which and whose. Runs no hooks, filters or tests: async-crud-mcp land does.",
+    "Makes a Git commit of HEAD and only one agent's uncommitted changes, out of a tree that several share, and moves the branch to it. The working tree is not touched, and what others have changed stays uncommitted. Only lines that are certainly that agent's are taken; if they rest on uncommitted lines of another, nothing is landed, and dependent says which and whose. Runs no hooks, filters or tests (unless land.run says so): async-crud-mcp land does.",
   ...contract.land,
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
   errors: [...changeErrors, 'INVALID_PATTERN'],
@@ -24,6 +25,7 @@ export const land = defineOperation({
 const maxRounds = 5
 
 function answer(input: LandInput, context: OperationContext): Promise<LandOutput> {
+  if (context.config.land.run && !input.dry_run) return runLanding(input, context)
   return inTurn(context.files.roots[0]?.real ?? '', () => landNow(input, context))
 }
 

@@ -51,6 +51,8 @@ export function createCommands(parts: CommandParts) {
   const touched = new LRUCache<string, Suspects>({ max: maxTouched })
   const held = new Map<string, Held>()
   const timers = new Map<OpenCommand, NodeJS.Timeout>()
+  /** Of commands whose end is reported, until all that they have made is logged. */
+  const ending = new Set<Promise<void>>()
   let heldTimer: NodeJS.Timeout | undefined
   let count = 0
 
@@ -207,7 +209,13 @@ export function createCommands(parts: CommandParts) {
   }
 
   /** Logs what the command has made. */
-  async function end(command: OpenCommand): Promise<void> {
+  function end(command: OpenCommand): Promise<void> {
+    const own = endNow(command).finally(() => ending.delete(own))
+    ending.add(own)
+    return own
+  }
+
+  async function endNow(command: OpenCommand): Promise<void> {
     if (!isOpen(command)) return
     clearTimeout(timers.get(command))
     timers.delete(command)
@@ -286,6 +294,10 @@ export function createCommands(parts: CommandParts) {
     moveToBackground(command: OpenCommand, task: string): void {
       command.task = task
       logHeld(({ commands: authors }) => !authors.some(isAwaited), false)
+    },
+    /** Once all is logged that commands have made whose end is reported by now. */
+    async settled(): Promise<void> {
+      await Promise.all(ending)
     },
     /** Ends those that are meant. */
     async endAll(isMeant: (command: OpenCommand) => boolean): Promise<void> {

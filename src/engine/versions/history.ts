@@ -196,18 +196,21 @@ export function createHistory(bounds: HistoryBounds) {
     tracked: TrackedFile,
     author: Author | undefined,
     { renamedFrom, restores, over, wasThere, now: there }: MadeStep
-  ): Pick<Version, 'renamedFrom' | 'restores' | 'was' | 'isCreated'> {
+  ): Pick<Version, 'renamedFrom' | 'restores' | 'was' | 'modes' | 'isCreated'> {
     const last = tracked.versions.at(-1)
     const isFirst = last === undefined && author !== undefined && wasThere !== true
     const isCreated = over === undefined && (last === undefined ? isFirst : !isSomethingThere(last))
     const mode = there.kind === 'file' ? there.identity.mode : undefined
-    const hasOtherMode = author?.operation === byCommand && tracked.mode !== undefined && mode !== tracked.mode
+    const before = renamedFrom === undefined ? tracked.mode : files.peek(renamedFrom)?.mode
+    const modes = author?.operation === byCommand ? otherModes(before, mode) : undefined
+    const hasOtherMode = modes !== undefined
     const isReplaced = !isCreated && (renamedFrom !== undefined || restores !== undefined || hasOtherMode)
     const was = isReplaced ? wasBefore(tracked, over) : undefined
     return {
       ...(renamedFrom !== undefined && { renamedFrom }),
       ...(restores !== undefined && { restores }),
       ...(was !== undefined && { was }),
+      ...(modes !== undefined && (renamedFrom !== undefined || !isCreated) && { modes }),
       ...(isCreated && { isCreated })
     }
   }
@@ -330,6 +333,10 @@ const toMs = (ns: bigint) => Number(ns / 1_000_000n)
 function factsOfEnd(tracked: TrackedFile, { renamedTo, over }: MadeStep): Pick<Version, 'renamedTo' | 'was'> {
   const was = wasBefore(tracked, over)
   return { ...(renamedTo !== undefined && { renamedTo }), ...(was !== undefined && { was }) }
+}
+
+function otherModes(before: number | undefined, since: number | undefined): Version['modes'] {
+  return before === undefined || since === undefined || before === since ? undefined : [before, since]
 }
 
 function isNews({ now, over }: MadeStep, last: Version | undefined, author: Author | undefined): boolean {

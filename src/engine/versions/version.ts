@@ -53,6 +53,8 @@ export interface Version extends Author {
   readonly restores?: number
   /** What the version removed or replaced, if it was another file or had another mode. */
   readonly was?: Was
+  /** Permission bits before and since, of a version that is known to have brought others. */
+  readonly modes?: readonly [before: number, since: number]
   /** True if it is known that no file was there before. */
   readonly isCreated?: true
 }

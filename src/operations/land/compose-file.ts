@@ -30,7 +30,7 @@ const nothing: ComposedFile = { files: [], dependences: [] }
 
 export function composeFile(log: FileLog, choice: LineChoice<Maker>): ComposedFile {
   const { isChosen } = choice
-  const { head, now, creator, remover, renamers } = log
+  const { head, now, creator, remover, renamers, modeMaker } = log
   if (now === undefined) {
     if (head === undefined || !isChosen(remover)) return nothing
     return { files: [{ path: head.path, content: undefined, mode: head.mode }], dependences: [] }
@@ -40,15 +40,21 @@ export function composeFile(log: FileLog, choice: LineChoice<Maker>): ComposedFi
     makers.filter((maker) => !isChosen(maker)).map((on) => ({ path: now.path, lines: undefined, on }))
   if (head === undefined) {
     if (!isChanged && !isChosen(creator)) return nothing
-    const mode = now.isLink ? '120000' : now.isExecutable ? '100755' : '100644'
+    const mode = now.isLink ? '120000' : modeOf(now.isExecutable === true)
     return { files: [{ path: now.path, content, mode }], dependences: [...whole([creator]), ...dependences] }
   }
   const isMoved = head.path !== now.path && renamers.some(isChosen)
-  if (!isMoved && !isChanged) return nothing
-  const mode = content.isLink ? '120000' : head.mode === '120000' ? '100644' : head.mode
+  const hasOtherMode = modeMaker !== undefined && isChosen(modeMaker)
+  if (!isMoved && !isChanged && !hasOtherMode) return nothing
+  const ofHead = head.mode === '120000' ? modeOf(now.isExecutable === true) : head.mode
+  const mode = content.isLink ? '120000' : hasOtherMode ? modeOf(now.isExecutable === true) : ofHead
   const files: LandedFile[] = [{ path: isMoved ? now.path : head.path, content, mode }]
   if (isMoved) files.push({ path: head.path, content: undefined, mode: head.mode })
   return { files, dependences: [...(isMoved ? whole(renamers) : []), ...dependences] }
+}
+
+function modeOf(isExecutable: boolean): string {
+  return isExecutable ? '100755' : '100644'
 }
 
 function composeContent({ head, now, lines, contentMakers }: FileLog, choice: LineChoice<Maker>) {

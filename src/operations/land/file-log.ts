@@ -2,7 +2,7 @@
 import { splitLines } from '../../engine/diff/lines.ts'
 import type { Lineage, LineageChange, State } from '../undo/lineages.ts'
 import { createLineLog, withHead, type LineLog, type Stage } from './line-log.ts'
-import { makerOf, unknown, type Maker } from './maker.ts'
+import { makerOf, orExternal, unknown, type Maker } from './maker.ts'
 
 /** A file, or a link: then the bytes are its target. */
 export interface Content {
@@ -19,7 +19,8 @@ export interface HeadFile extends Content {
 
 export interface NowFile extends Content {
   readonly path: string
-  readonly isExecutable: boolean
+  /** Undefined if the repository takes no notice of modes: then it is as in HEAD. */
+  readonly isExecutable: boolean | undefined
 }
 
 export interface FileLog {
@@ -34,12 +35,16 @@ export interface FileLog {
   readonly remover: Maker
   /** Who has given it another name. */
   readonly renamers: readonly Maker[]
+  /** Who has made it executable, or not any more; undefined if it is as in HEAD. */
+  readonly modeMaker: Maker | undefined
 }
 
 /** Whoever has made what differs from HEAD. */
-export function makersOf({ head, now, lines, contentMakers, creator, remover, renamers }: FileLog): Maker[] {
+export function makersOf(log: FileLog): Maker[] {
+  const { head, now, lines, contentMakers, creator, remover, renamers, modeMaker } = log
   const ofLines = lines?.lines.flatMap(({ made, removed }) => [made?.change, removed?.change]) ?? contentMakers
-  const others = [...(head === undefined ? [creator] : []), ...(now === undefined ? [remover] : []), ...renamers]
+  const ofFile = [...(head === undefined ? [creator] : []), ...(now === undefined ? [remover] : [])]
+  const others = [...ofFile, ...renamers, modeMaker]
   return [...ofLines, ...others].filter((maker) => maker !== undefined)
 }
 
@@ -74,11 +79,34 @@ export async function readFileLog(
     lines: await readLines(head, now, { changes, next: base.next, isExact: base.isExact, isKnown }, facts),
     contentMakers: base.isExact && isKnown ? contents.map(({ version }) => makerOf(version)) : [unknown],
     creator: makers[since.findIndex(({ before, after }) => before.kind === 'none' && after.kind !== 'none')] ?? unknown,
-    remover: since.at(-1)?.after.kind === 'none' ? makers.at(-1)! : unknown,
+    remover: removerOf(since.at(-1)),
+    modeMaker: hasHeadMode(head, now) ? undefined : modeMakerOf(changes, now),
     renamers: since.flatMap(({ from, path: to, before }, index) =>
       from !== to && before.kind !== 'none' ? [makers[index]!] : []
     )
   }
+}
+
+function removerOf(last: LineageChange | undefined): Maker {
+  if (last?.after.kind !== 'none') return unknown
+  return last.before.kind === 'unknown' ? orExternal(makerOf(last.version)) : makerOf(last.version)
+}
+
+export function hasHeadMode(head: HeadFile | undefined, now: NowFile | undefined): boolean {
+  if (head === undefined || now === undefined || head.isLink || now.isLink) return true
+  return now.isExecutable === undefined || now.isExecutable === (head.mode === '100755')
+}
+
+const isExecutable = (mode: number) => (mode & 0o100) !== 0
+
+/** The last one that is known to have made it what it is. Other programs may have changed it unseen, but then to and fro. */
+function modeMakerOf(changes: readonly LineageChange[], now: NowFile | undefined): Maker {
+  const last = changes.findLast(({ version: { modes } }) => {
+    const [before, since] = modes?.map(isExecutable) ?? []
+    return before !== since
+  })
+  const [, since] = last?.version.modes ?? []
+  return since !== undefined && isExecutable(since) === now?.isExecutable ? makerOf(last!.version) : unknown
 }
 
 interface Base {
@@ -166,13 +194,13 @@ async function readLines(
     }
   }
   if (!isKnown || skipped.length > 0 || stages.length === 0) stages.push({ change: unknown, lines: nowLines })
-  if (first === undefined && stages.length > 1) {
-    // Of the first text that is kept nobody knows who made it.
+  if (first === undefined) {
+    // Of the first text that is kept nobody can tell what was there before.
     const [begin, ...others] = stages
-    return withHead(createLineLog(begin!.lines, others), headLines, unknown)
+    return withHead(createLineLog(begin!.lines, others), headLines, orExternal(begin!.change))
   }
-  const log = createLineLog(first ?? headLines, stages)
-  return isExact || first === undefined ? log : withHead(log, headLines, unknown)
+  const log = createLineLog(first, stages)
+  return isExact ? log : withHead(log, headLines, unknown)
 }
 
 /** Each byte a character, so that every text comes back as it was; undefined for what Git takes for no text. */

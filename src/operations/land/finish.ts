@@ -1,6 +1,9 @@
 // The last steps of a landing: the branch, then the user's index. What is about to be done is written down first, so that the next
 // process ends it.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { ownFolder } from '../../engine/files/temporary-names.ts'
 import type { OperationContext } from '../../engine/call/context.ts'
 import { OperationError } from '../../errors.ts'
 import { runGit } from '../../support/project/run-git.ts'
@@ -14,6 +17,7 @@ import {
 } from '../../support/project/commit-files.ts'
 import { openWorkTree, type WorkTree } from '../../support/project/work-tree.ts'
 import { servedDirectory } from '../../tree/state/served-directory.ts'
+import { removeLeftTrees } from './landing-trees.ts'
 
 export interface Made {
   /** The one before. */
@@ -44,31 +48,58 @@ export async function inTurn<Result>(root: string, act: () => Promise<Result>): 
   }
 }
 
-/** @returns the branch, null for a detached HEAD; undefined if HEAD has moved meanwhile: then nothing was landed */
+/**
+ * Until the branch is moved the caller can go away; from then on it is ended for it.
+ * @returns the branch, null for a detached HEAD; undefined if HEAD has moved meanwhile: then nothing was landed
+ */
 export async function finishLanding(
-  context: OperationContext,
+  context: Pick<OperationContext, 'files' | 'signal'>,
   tree: WorkTree,
   { parent, commit }: Made,
   reason: string
 ): Promise<{ readonly branch: string | null } | undefined> {
-  const { signal } = context
-  const changes = await readChanges(tree, { from: parent, to: commit }, signal)
+  const changes = await readChanges(tree, { from: parent, to: commit }, context.signal)
+  await awaitIndex(tree, context.signal)
   const [root] = context.files.roots
   const own = root && servedDirectory(root)
-  own?.write(landingNote, JSON.stringify({ workTree: tree.workTree, parent, commit, reason }), { isDurable: true })
-  try {
-    if (!(await moveHead(tree, { from: parent, to: commit, reason }, signal))) return undefined
-    await followIndex(tree, changes, signal)
-    return { branch: (await readHead(tree, signal)).branch }
-  } finally {
-    own?.remove(landingNote)
+  const signal = AbortSignal.timeout(endMs)
+  own?.write(landingNote, JSON.stringify({ parent, commit, reason }), { isDurable: true })
+  const isMoved = await move(tree, { from: parent, to: commit, reason }, signal)
+  // Else the note stays, so that the next landing or process ends it.
+  if (isMoved) await followIndex(tree, changes, signal)
+  own?.remove(landingNote)
+  return isMoved ? { branch: (await readHead(tree, signal)).branch } : undefined
+}
+
+/** @throws OperationError INVALID_REQUEST if another Git holds the lock of the index for too long */
+async function awaitIndex({ gitDir }: WorkTree, signal: AbortSignal): Promise<void> {
+  const lock = join(gitDir, 'index.lock')
+  for (const start = performance.now(); existsSync(lock); await delay(retryMs, undefined, { signal })) {
+    if (performance.now() - start < lockedMs) continue
+    const message = `Nothing was landed: another Git holds ${lock}. Land again once it has ended; if none is running, remove that file.`
+    throw new OperationError('INVALID_REQUEST', message)
+  }
+}
+
+/** @returns false if HEAD has another commit */
+async function move(tree: WorkTree, way: Parameters<typeof moveHead>[1], signal: AbortSignal): Promise<boolean> {
+  for (const start = performance.now(); ; await delay(retryMs, undefined, { signal })) {
+    if (await moveHead(tree, way, signal)) return true
+    const { commit } = await readHead(tree, signal)
+    if (commit !== way.from) return commit === way.to
+    if (performance.now() - start < lockedMs) continue
+    const message =
+      'Nothing was landed: Git could not move HEAD. Another Git may hold its lock: look for .lock files in .git.'
+    throw new OperationError('INVALID_REQUEST', message)
   }
 }
 
 /** For a process that begins to serve the tree. */
 export async function endLandings({ files, log }: Pick<OperationContext, 'files' | 'log'>): Promise<void> {
   const [root] = files.roots
-  if (root === undefined || servedDirectory(root).read(landingNote) === undefined) return
+  if (root === undefined) return
+  await removeLeftTrees(join(root.real, ownFolder))
+  if (servedDirectory(root).read(landingNote) === undefined) return
   const signal = AbortSignal.timeout(endMs)
   const tree = await openWorkTree(root.real, signal)
   if (tree !== undefined) await inTurn(root.real, () => settleLanding({ files, log, signal }, tree))
@@ -86,7 +117,7 @@ export async function settleLanding(
   const { signal } = context
   const { parent, commit, reason } = note
   const { commit: now } = await readHead(tree, signal)
-  const isMoved = now === parent && (await moveHead(tree, { from: parent, to: commit, reason }, signal))
+  const isMoved = now === parent && (await move(tree, { from: parent, to: commit, reason }, signal))
   const isIn = isMoved || (now !== undefined && (await isAncestor(tree, commit, now, signal)))
   if (isIn) await followIndex(tree, await readChanges(tree, { from: parent, to: commit }, signal), signal)
   own.remove(landingNote)
@@ -108,7 +139,7 @@ async function followIndex(
     if (performance.now() - start > lockedMs)
       throw new OperationError(
         'SERVER_ERROR',
-        'The commit is made and the branch is moved, but another Git holds the lock of the index. Once it has ended: git reset -q',
+        'The commit is made and the branch is moved, but another Git holds the lock of the index, which follows with the next landing.',
         { details: { applied: true } }
       )
   }

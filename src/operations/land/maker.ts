@@ -1,6 +1,6 @@
 // Who has made a change that is not committed, as far as that is known.
 import type { Version } from '../../engine/versions/version.ts'
-import { probableEdit } from '../../engine/versions/history.ts'
+import { external, probableEdit } from '../../engine/versions/history.ts'
 
 export interface Maker {
   /** `external` for people and programs beside the server, `unknown` where nobody can tell. */
@@ -15,6 +15,12 @@ export interface Maker {
 }
 
 export const unknown: Maker = { agentId: 'unknown', isCertain: false, seq: 0 }
+
+/** The same, where what was there before was not seen: another program may have changed it, too. */
+export function orExternal(maker: Maker): Maker {
+  const { agentId, agents = [agentId] } = maker
+  return maker === unknown ? maker : { ...maker, isCertain: false, agents: [...agents, external.agentId] }
+}
 
 export function makerOf({ agentId, operation, changeSet, agents, seq }: Version): Maker {
   return { agentId, isCertain: operation !== probableEdit && agents === undefined, agents, changeSet, seq }

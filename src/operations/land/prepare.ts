@@ -2,12 +2,14 @@
 import type { LandDependence, LandInput, LandPrepareOutput } from '../../../schemas/land.ts'
 import type { OperationContext } from '../../engine/call/context.ts'
 import { compilePathGlob } from '../../engine/files/glob/glob.ts'
+import { lockKey } from '../../engine/files/lock-key.ts'
 import { lookAgain } from '../../engine/watcher/look-again.ts'
 import { OperationError } from '../../errors.ts'
 import { readIndex } from '../../support/project/commit-files.ts'
-import { headBlobs } from '../../support/project/head-blobs.ts'
 import type { CommitFile } from '../../support/project/stage-files.ts'
 import { nameIn, type WorkTree } from '../../support/project/work-tree.ts'
+import { orAborted } from '../../support/shared-rounds.ts'
+import { commitMessage } from './commit-message.ts'
 import type { FileDependence, LandedFile } from './compose-file.ts'
 import { makersOf, type FileLog } from './file-log.ts'
 import type { Maker } from './maker.ts'
@@ -43,7 +45,7 @@ export async function prepareLanding(
   input: Selected,
   given: Given = new Map()
 ): Promise<Prepared> {
-  const { tree, logs, filtered } = await readFitting(context, input.paths, given)
+  const { tree, logs, filtered, heads } = await readFitting(context, input.paths, given)
   const selection = {
     agent: input.agent,
     changeSet: input.of_change_set,
@@ -56,7 +58,8 @@ export async function prepareLanding(
   const files = landing.files
     .map((file) => toCommitFile(file, nameOf(file.path)))
     .sort((one, other) => (one.name < other.name ? -1 : 1))
-  if (landing.dependences.length === 0) await refuseStaged(tree, landing.files, nameOf, context.signal)
+  if (landing.dependences.length === 0)
+    await refuseStaged(tree, { files: landing.files, heads, nameOf }, context.signal)
   return {
     tree,
     landing,
@@ -65,7 +68,13 @@ export async function prepareLanding(
     takenAlong: landing.takenAlong.filter((changeSet) => changeSet !== undefined),
     uncertain: input.include_uncertain ? [] : uncertainIn(logs, input.agent).map(nameOf),
     leftOut: filtered.map(nameOf),
-    message: messageOf(input, landing, files)
+    message: commitMessage({
+      selection: input,
+      landing,
+      files,
+      notes: notesOf(context, landing),
+      coAuthor: context.config.land.co_author
+    })
   }
 }
 
@@ -129,9 +138,10 @@ async function readFitting(
   const [root] = context.files.roots
   if (root === undefined) throw new OperationError('INVALID_REQUEST', 'This server serves no folder.')
   const tree = await openSettled(context, root.real)
+  await orAborted(context.commands.settled(), context.signal)
   await lookAgain(context, context.config.watcher.bulk_files, context.signal)
-  const { logs, filtered } = await readLogs(context, tree, given)
-  return { tree, logs: logs.filter(toFilter(context, paths)), filtered }
+  const { logs, ...more } = await readLogs(context, tree, given)
+  return { tree, logs: logs.filter(toFilter(context, paths)), ...more }
 }
 
 /** Once a landing that was cut off has been ended. */
@@ -163,41 +173,33 @@ function toDependent({ path, lines, on }: FileDependence, nameOf: (path: string)
   }
 }
 
+/** Of leases that those whose changes are landed hold on these files. */
+function notesOf({ locks }: OperationContext, { files, agents }: Landing): string[] {
+  const keys = new Set(files.map(({ path }) => lockKey(path)))
+  const leases = [...locks.leases.all()].filter(({ key, agentId }) => keys.has(key) && agents.includes(agentId))
+  return leases.flatMap(({ note = '' }) => (note === '' ? [] : note))
+}
+
 /** What the user has staged of a path is not in the tree as it is, and a landing would lose it. */
 async function refuseStaged(
   tree: WorkTree,
-  files: readonly LandedFile[],
-  nameOf: (path: string) => string,
+  { files, heads, nameOf }: Pick<TreeLog, 'heads'> & Pick<Landing, 'files'> & { nameOf: (path: string) => string },
   signal: AbortSignal
 ): Promise<void> {
-  const paths = files.map(({ path }) => path)
-  const [index, head] = await Promise.all([readIndex(tree, paths.map(nameOf), signal), headBlobs(tree, paths, signal)])
-  const staged = paths.filter((path) => {
-    const [now, before] = [index.get(nameOf(path)), head.get(path)]
-    return now?.blob !== before?.blob || now?.mode !== before?.mode
+  const index = await readIndex(
+    tree,
+    files.map(({ path }) => nameOf(path)),
+    signal
+  )
+  const staged = files.flatMap(({ path }) => {
+    const [now, before] = [index.get(nameOf(path)), heads.get(path)]
+    return now?.blob === before?.blob && now?.mode === before?.mode ? [] : [nameOf(path)]
   })
   if (staged.length === 0) return
-  const names = staged.slice(0, 5).map(nameOf).join(', ')
+  const some = staged.slice(0, 5)
+  const more = staged.length > some.length ? ` and ${staged.length - some.length} more` : ''
   throw new OperationError(
     'INVALID_REQUEST',
-    `Nothing was landed: the index has changes of ${names}${staged.length > 5 ? ` and ${staged.length - 5} more` : ''} that are staged. Commit them, or take them out of the index: git restore --staged -- ${names.replaceAll(',', '')}`
+    `Nothing was landed: the index has changes of ${some.join(', ')}${more} that are staged. Commit them, or take them out of the index: git restore --staged -- ${some.join(' ')}`
   )
-}
-
-const maxListed = 20
-
-function messageOf({ agent, message }: Selected, { agents, changeSets }: Landing, files: readonly CommitFile[]) {
-  const names = files.slice(0, maxListed).map(({ name, bytes }) => `- ${bytes === undefined ? 'removed: ' : ''}${name}`)
-  const more = files.length > maxListed ? [`- and ${files.length - maxListed} more`] : []
-  const text = message ?? [`Changes by ${agent}`, '', ...names, ...more].join('\n')
-  const order = [agent, ...agents.filter((one) => one !== agent)].filter((one) => agents.includes(one))
-  const trailers = [
-    ...order.map((one) => `Agent: ${oneLine(one)}`),
-    ...changeSets.map((one) => `Change-Set: ${oneLine(one)}`)
-  ]
-  return `${text.trimEnd()}\n${trailers.length === 0 ? '' : `\n${trailers.join('\n')}\n`}`
-}
-
-function oneLine(text: string): string {
-  return text.replaceAll(/\s+/g, ' ')
 }

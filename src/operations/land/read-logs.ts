@@ -4,19 +4,21 @@ import type { OperationContext } from '../../engine/call/context.ts'
 import { contentHash } from '../../engine/files/read-file.ts'
 import { readLink } from '../../engine/files/links.ts'
 import type { OpenEntry } from '../../engine/files/walk.ts'
-import { headBlobs, readBlobs } from '../../support/project/head-blobs.ts'
+import { headBlobs, readBlobs, type HeadFile as HeadBlob } from '../../support/project/head-blobs.ts'
 import { listUnsavedOf } from '../../support/project/unsaved.ts'
 import { nameIn, type WorkTree } from '../../support/project/work-tree.ts'
 import { readEntry } from '../change/entry-version.ts'
 import { withLocks } from '../locking/with-locks.ts'
 import { readLineages, type Lineage } from '../undo/lineages.ts'
-import { readFileLog, type FileLog, type HeadFile, type NowFile } from './file-log.ts'
+import { hasHeadMode, readFileLog, type FileLog, type HeadFile, type NowFile } from './file-log.ts'
 import { unknown } from './maker.ts'
 
 export interface TreeLog {
   readonly logs: readonly FileLog[]
   /** Names whose content in HEAD only a program of the repository can tell: nobody's lines are known there. */
   readonly filtered: readonly string[]
+  /** By path, what HEAD has at the names that were looked at. */
+  readonly heads: ReadonlyMap<string, HeadBlob>
 }
 
 /** What HEAD has at names that a filter applies to, by the name in Git, as the caller's own Git has it. */
@@ -24,22 +26,30 @@ export type Given = ReadonlyMap<string, Buffer>
 
 /** Of the files below the roots of this server. Their locks are held meanwhile, so that no change is seen half. */
 export async function readLogs(context: OperationContext, tree: WorkTree, given: Given): Promise<TreeLog> {
-  const paths = await findPaths(context, tree)
+  const { paths, unsaved } = await findPaths(context, tree)
   const targets = paths.map((path) => ({ path, mode: 'shared', reach: 'entry' }) as const)
   const options = { operation: 'land', timeout: context.config.crud.max_timeout }
-  if (targets.length === 0) return { logs: [], filtered: [] }
+  if (targets.length === 0) return { logs: [], filtered: [], heads: new Map() }
   return withLocks(context, targets, options, async (places) => {
+    const heads = await headBlobs(tree, paths, context.signal)
     const found = new Map<string, NowFile>()
     for (const place of places) {
-      const now = await readNow(context, place)
+      // What is neither in HEAD nor in the status is ignored, or in another repository.
+      if (!unsaved.has(place.path) && !heads.has(place.path)) continue
+      const now = await readNow(context, place, hasModes(tree))
       if (now !== undefined) found.set(place.path, now)
     }
-    return readAll(context, tree, { paths: new Set(paths), found, given })
+    return readAll(context, tree, { paths: new Set(paths), found, given, heads })
   })
 }
 
+function hasModes({ settings }: WorkTree): boolean {
+  const value = settings.findLast(([key]) => key === 'core.filemode')?.[1] ?? 'true'
+  return !/^(?:false|0|no|off)$/i.test(value)
+}
+
 /** What differs from HEAD, and the other names that these files have had. */
-async function findPaths(context: OperationContext, tree: WorkTree): Promise<string[]> {
+async function findPaths(context: OperationContext, tree: WorkTree) {
   const { files, signal } = context
   const unsaved = new Set<string>()
   for (const { real } of files.roots) {
@@ -53,7 +63,7 @@ async function findPaths(context: OperationContext, tree: WorkTree): Promise<str
     for (const path of found.files.keys()) unsaved.add(path)
   }
   const names = (await relevant(context, unsaved)).flatMap(namesOf)
-  return [...new Set([...unsaved, ...names])].filter((path) => isServed(path, context))
+  return { paths: [...new Set([...unsaved, ...names])].filter((path) => isServed(path, context)), unsaved }
 }
 
 function isServed(path: string, { files }: OperationContext): boolean {
@@ -75,24 +85,27 @@ function namesOf({ path, changes }: Lineage): string[] {
   return [path, ...changes.flatMap(({ from, path: to }) => [from, to])]
 }
 
-async function readNow(context: OperationContext, place: OpenEntry): Promise<NowFile | undefined> {
+async function readNow(context: OperationContext, place: OpenEntry, hasMode: boolean): Promise<NowFile | undefined> {
   const { path, stat } = place
   if (stat === undefined || place.isFolder) return undefined
-  if (stat.isSymbolicLink()) return { path, bytes: Buffer.from(readLink(place)), isLink: true, isExecutable: false }
+  if (stat.isSymbolicLink()) return { path, bytes: Buffer.from(readLink(place)), isLink: true, isExecutable: undefined }
   if (!stat.isFile()) return undefined
   const { version } = await readEntry(context, place, path, true)
-  return version && { path, bytes: version.bytes, isLink: false, isExecutable: (version.mode & 0o100) !== 0 }
+  const isExecutable = hasMode ? version && (version.mode & 0o100) !== 0 : undefined
+  return version && { path, bytes: version.bytes, isLink: false, isExecutable }
 }
 
 interface Names {
   readonly paths: ReadonlySet<string>
   readonly found: ReadonlyMap<string, NowFile>
   readonly given: Given
+  readonly heads: ReadonlyMap<string, HeadBlob>
 }
 
-async function readAll(context: OperationContext, tree: WorkTree, { paths, found, given }: Names): Promise<TreeLog> {
+async function readAll(context: OperationContext, tree: WorkTree, names: Names): Promise<TreeLog> {
+  const { paths, found } = names
   const { bases, signal } = context
-  const { heads, filtered } = await readHeads(tree, [...paths], given, signal)
+  const { heads, filtered } = await readHeads(tree, names, signal)
   const headAt = (path: string) => heads.get(path)
   const bytesOf = (hash: string) => bases.get(hash)
   const facts = { headAt, bytesOf, hashOf: contentHash }
@@ -122,18 +135,20 @@ async function readAll(context: OperationContext, tree: WorkTree, { paths, found
         contentMakers: [],
         creator: unknown,
         remover: unknown,
-        renamers: []
+        renamers: [],
+        modeMaker: undefined
       })
-  return { logs: logs.filter(differs), filtered }
+  return { logs: logs.filter(differs), filtered, heads: names.heads }
 }
 
 function differs({ head, now }: FileLog): boolean {
   if (head === undefined || now === undefined) return true
-  return head.path !== now.path || head.isLink !== now.isLink || !head.bytes.equals(now.bytes)
+  return (
+    head.path !== now.path || head.isLink !== now.isLink || !head.bytes.equals(now.bytes) || !hasHeadMode(head, now)
+  )
 }
 
-async function readHeads(tree: WorkTree, paths: readonly string[], given: Given, signal: AbortSignal) {
-  const entries = await headBlobs(tree, paths, signal)
+async function readHeads(tree: WorkTree, { heads: entries, given }: Names, signal: AbortSignal) {
   const wanted = [...entries].map(([path, { mode, blob }]) => ({ path, mode, blob }))
   const bytes = await readBlobs(tree, wanted, signal)
   const heads = new Map<string, HeadFile>()

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { OperationError } from '../../errors.ts'
+import { runGit } from '../../support/project/run-git.ts'
 import { openWorkTree, type WorkTree } from '../../support/project/work-tree.ts'
 
 const unfinished = [
@@ -20,13 +21,17 @@ export async function openForLanding(
 ): Promise<WorkTree & { readonly commit: string }> {
   const tree = await openWorkTree(folder, signal)
   const refuse = (message: string) => new OperationError('INVALID_REQUEST', `Nothing was landed: ${message}`)
-  if (tree === undefined)
+  if (tree === undefined) {
+    const { output } = await runGit(['-C', folder, 'rev-parse', '--is-bare-repository'], signal)
+    if (output?.trim() === 'true') throw refuse(`the repository of ${folder} is bare. Serve a working tree of it.`)
     throw refuse(`${folder} is in no Git repository with a working tree, or Git is not installed (2.34 or later).`)
+  }
   const { commit, gitDir, settings } = tree
   if (commit === undefined) throw refuse('HEAD has no commit yet. Make the first one yourself.')
   for (const [name, what, advice] of unfinished)
     if (existsSync(join(gitDir, name))) throw refuse(`${what} is under way in the repository. ${advice}.`)
-  const isSparse = settings.some(([key, value]) => key === 'core.sparsecheckout' && /^(?:true|1|yes|on)$/i.test(value))
-  if (isSparse) throw refuse('the checkout is sparse (core.sparseCheckout). git sparse-checkout disable ends that.')
+  const sparse = settings.findLast(([key]) => key === 'core.sparsecheckout')?.[1] ?? ''
+  if (/^(?:true|1|yes|on)$/i.test(sparse))
+    throw refuse('the checkout is sparse (core.sparseCheckout). git sparse-checkout disable ends that.')
   return { ...tree, commit }
 }

@@ -1,14 +1,15 @@
 // async-crud-mcp land: commits one agent's changes out of a tree that several share, tested as the commit will be.
 import type { LandFinishOutput, LandPrepareOutput } from '../../../schemas/land.ts'
+import { removeLeftTrees } from '../../operations/land/landing-trees.ts'
 import { ownFolder } from '../../engine/files/temporary-names.ts'
 import { findServer } from '../../tree/state/state-file.ts'
 import { callAuthority } from '../hook/call-authority.ts'
-import { landOnce, type LandResult } from '../land/land-once.ts'
-import { createGit, requireGit, type OwnGit } from '../land/own-git.ts'
+import { landOnce } from '../land/land-once.ts'
+import { createGit, requireGit, requireIdentity, type OwnGit } from '../land/own-git.ts'
+import { explain, printLanded, printPlan, toOutcome, toPlan } from '../land/report.ts'
 import { takeLandingLock } from '../land/landing-lock.ts'
-import { removeLeftTrees } from '../land/work-tree.ts'
 import { collect, createCommand, orFail } from './command.ts'
-import { print, printJson } from './output.ts'
+import { printJson } from './output.ts'
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
 
@@ -45,7 +46,7 @@ export function createLandCommand(): Command {
     .option('--include-uncertain', 'take changes, too, that another may have made')
     .option('--include-overwritten', 'take lines, too, that other agents have replaced since, as if they had not')
     .option('--plan', 'show what would land, of this agent or of all, and change nothing')
-    .option('--json', 'the plan as JSON')
+    .option('--json', 'the plan or the outcome as JSON')
     .option('--keep', 'keep the files of the commit if the test fails')
     .option('--no-verify', "skip Git's pre-commit and commit-msg hooks")
     .option('--dir <folder>', 'begin in this folder')
@@ -55,6 +56,11 @@ export function createLandCommand(): Command {
 /** Exit code 1 if nothing was landed, with the reason on stderr. */
 async function run(test: readonly string[], flags: Flags): Promise<void> {
   const { dir = '.', agent, plan = false, json = false } = flags
+  const refuse = (prepared: LandPrepareOutput, message: string) => {
+    if (!json) throw new Error(message)
+    printJson(toOutcome(prepared, { status: prepared.status === 'ok' ? 'failed' : prepared.status, message }))
+    process.exitCode = 1
+  }
   if (agent === undefined && !plan)
     throw new Error('whose changes? Pass --agent <name>; --plan shows what each agent could land')
   const state = findServer(dir)
@@ -64,20 +70,24 @@ async function run(test: readonly string[], flags: Flags): Promise<void> {
   const git = createGit(root)
   await requireGit(git)
   const own = join(root, ownFolder)
-  await removeLeftTrees(git, own)
+  await removeLeftTrees(own)
   // What is tested is what will be: one landing after the other. Its end lets the lock go, however it comes.
-  if (!plan) await takeLandingLock(own, () => say('another landing is under way: waiting for its end'))
+  if (!plan) {
+    await requireIdentity(git)
+    await takeLandingLock(own, () => say('another landing is under way: waiting for its end'))
+  }
   for (let round = 1; round <= maxRounds; round += 1) {
     const prepared = await prepare(root, git, flags)
     if (plan) return json ? printJson(toPlan(prepared, agent)) : printPlan(prepared, agent)
-    if (prepared.status !== 'ok') throw new Error(explain(prepared))
+    if (prepared.status !== 'ok') return refuse(prepared, json ? (prepared.message ?? '') : explain(prepared))
     if (prepared.taken_along.length > 0) say(`rests on, and takes along: ${prepared.taken_along.join(', ')}`)
     if (prepared.uncertain.length > 0)
       say(
         `not taken, since another may have made it (--include-uncertain takes it): changes in ${prepared.uncertain.join(', ')}`
       )
     const result = await landOnce({ git, root, prepared, finish: finishAt(root, agent!), say }, toOptions(test, flags))
-    if (result.kind !== 'moved') return report(result, prepared)
+    if (result.kind === 'failed') return refuse(prepared, `nothing was landed: ${result.why}`)
+    if (result.kind === 'landed') return json ? printJson(toOutcome(prepared, result)) : printLanded(result, prepared)
     say('HEAD has moved meanwhile: composed and tested anew')
   }
   throw new Error(`HEAD has moved ${maxRounds} times meanwhile. Nothing was landed: try again`)
@@ -87,11 +97,11 @@ function say(line: string): void {
   process.stderr.write(`async-crud-mcp: ${line}\n`)
 }
 
-const toOptions = (test: readonly string[], { agent = '', keep = false, verify = true }: Flags) => ({
-  agent,
+const toOptions = (test: readonly string[], { keep = false, verify = true, json = false }: Flags) => ({
   test,
   keepsTree: keep,
-  skipsHooks: !verify
+  skipsHooks: !verify,
+  printsTest: !json
 })
 
 const call = (root: string, name: string, input: object) =>
@@ -123,42 +133,4 @@ async function prepare(root: string, git: OwnGit, flags: Flags): Promise<LandPre
     })
   )
   return (await call(root, 'land_prepare', { ...input, heads })) as unknown as LandPrepareOutput
-}
-
-function report(result: Exclude<LandResult, { kind: 'moved' }>, { files }: LandPrepareOutput): void {
-  if (result.kind === 'failed') throw new Error(`nothing was landed: ${result.why}`)
-  const { commit, branch } = result
-  const where = branch === null ? 'a detached HEAD' : branch
-  print(`${commit.slice(0, 12)} on ${where}: ${files.length} ${files.length === 1 ? 'file' : 'files'}`)
-  for (const { name, content } of files) print(`  ${content === null ? 'removed ' : ''}${name}`)
-}
-
-function explain({ message = 'nothing was landed', dependent }: LandPrepareOutput): string {
-  return [message, ...dependent.map(describe)].join('\n  ')
-}
-
-function describe({ path, start_line, end_line, agent_id }: LandPrepareOutput['dependent'][number]): string {
-  const lines = start_line === undefined ? '' : `:${start_line}${end_line === start_line ? '' : `-${end_line}`}`
-  return `${path}${lines} rests on a change by ${agent_id}`
-}
-
-function toPlan({ plan, files, dependent, status, parent }: LandPrepareOutput, agent: string | undefined): object {
-  return agent === undefined
-    ? { parent, agents: plan }
-    : { parent, status, agent_id: agent, paths: files.map(({ name }) => name), dependent }
-}
-
-function printPlan({ plan, files, dependent, message }: LandPrepareOutput, agent: string | undefined): void {
-  if (agent !== undefined) {
-    if (message !== undefined) print(message)
-    for (const { name, content } of files) print(`${content === null ? 'removed ' : ''}${name}`)
-    for (const one of dependent) print(describe(one))
-    return
-  }
-  if (plan.length === 0) print('There is nothing to land: no uncommitted change has a known author.')
-  for (const share of plan) {
-    print(`${share.agent_id}: ${share.paths.length} files, +${share.added} -${share.removed}`)
-    for (const path of share.paths) print(`  ${path}`)
-    for (const one of share.dependent) print(`  ${describe(one)}`)
-  }
 }

@@ -9,11 +9,12 @@ import { shareFolders } from './share-folders.ts'
 import { makeWorkTree, type LandingTree } from './work-tree.ts'
 
 export interface LandOptions {
-  readonly agent: string
   readonly test: readonly string[]
   readonly keepsTree: boolean
   /** Skips Git's pre-commit and commit-msg hooks. */
   readonly skipsHooks: boolean
+  /** On standard output; else its output goes to standard error. */
+  readonly printsTest: boolean
 }
 
 export type LandResult =
@@ -45,10 +46,10 @@ export async function landOnce({ git, root, prepared, finish, say }: Round, opti
   let isKept = false
   try {
     if (isWhole) await share(git, tree, prepared, say)
-    const code = test.length === 0 ? 0 : await runTest(tree, prepared.work_tree, test)
+    const code = test.length === 0 ? 0 : await runTest(tree, prepared.work_tree, test, options)
     if (code !== 0) {
       isKept = options.keepsTree
-      const where = isKept ? ` The files are in ${tree.path}: git worktree remove --force removes them.` : ''
+      const where = isKept ? ` The files are in ${await tree.keep()}: git worktree remove --force removes them.` : ''
       return { kind: 'failed', why: `${test.join(' ')} ended with ${code}.${where}` }
     }
     const commit = await makeCommit(tree, message, options)
@@ -73,10 +74,16 @@ async function share(
 }
 
 /** In the folder of the caller, if that is in the working tree. */
-async function runTest(tree: LandingTree, workTree: string, test: readonly string[]): Promise<number> {
+async function runTest(
+  tree: LandingTree,
+  workTree: string,
+  test: readonly string[],
+  { printsTest }: LandOptions
+): Promise<number> {
   const below = relative(await realpath(workTree), await realpath(process.cwd()))
   const cwd = below.startsWith('..') ? tree.path : join(tree.path, below)
-  return runProcess(test, { cwd, env: withoutGit(process.env) })
+  const stdio = printsTest ? 'inherit' : (['inherit', 2, 2] as const)
+  return runProcess(test, { cwd, env: withoutGit(process.env), stdio })
 }
 
 async function makeCommit(

@@ -30,6 +30,17 @@ export function createGit(folder: string) {
     })
 }
 
+/** @throws Error that says how to name somebody, before a test has run for nothing */
+export async function requireIdentity(git: OwnGit): Promise<void> {
+  try {
+    await git(['var', 'GIT_COMMITTER_IDENT'])
+    await git(['var', 'GIT_AUTHOR_IDENT'])
+  } catch (error) {
+    const words = 'nothing was landed: Git knows no name for the commit. git config user.name NAME, and user.email'
+    throw new Error(words, { cause: error })
+  }
+}
+
 /** @throws Error that says which version is needed */
 export async function requireGit(git: OwnGit): Promise<void> {
   let text: string

@@ -1,8 +1,8 @@
 // A working tree of its own for the commit: its files are exactly those that are landed.
-import { mkdir, readdir, rm } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { randomBytes } from 'node:crypto'
-import { isRunning } from '../../support/process-identity.ts'
+import { removeLandingTree, treesFolder } from '../../operations/land/landing-trees.ts'
 import { stageFiles, type CommitFile } from '../../support/project/stage-files.ts'
 import { createGit, type OwnGit } from './own-git.ts'
 
@@ -13,10 +13,9 @@ export interface LandingTree {
   /** The id of the tree that the commit is to have. */
   readonly content: string
   readonly remove: () => Promise<void>
+  /** Under a name at which the next landing leaves it. @returns its path */
+  readonly keep: () => Promise<string>
 }
-
-/** In the server's own folder. */
-const folderName = 'landing'
 
 /**
  * @param own the server's own folder below the root
@@ -27,31 +26,23 @@ export async function makeWorkTree(
   own: string,
   { parent, files, isWhole }: { parent: string; files: readonly CommitFile[]; isWhole: boolean }
 ): Promise<LandingTree> {
-  const path = join(own, folderName, `${process.pid}-${randomBytes(4).toString('hex')}`)
+  const id = randomBytes(4).toString('hex')
+  const path = join(own, treesFolder, `${process.pid}-${id}`)
+  const remove = () => removeLandingTree(path)
+  const keep = async () => {
+    const kept = join(own, treesFolder, `kept-${id}`)
+    await git(['worktree', 'move', path, kept])
+    return kept
+  }
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-  await git(['worktree', 'add', '--quiet', '--detach', ...(isWhole ? [] : ['--no-checkout']), path, parent])
-  const remove = () => removeWorkTree(git, path)
   try {
+    await git(['worktree', 'add', '--quiet', '--detach', ...(isWhole ? [] : ['--no-checkout']), path, parent])
     const inside = createGit(path)
     if (!isWhole) await inside(['read-tree', parent])
     const content = await stageFiles(path, files, inside)
-    return { path, git: inside, content, remove }
+    return { path, git: inside, content, remove, keep }
   } catch (error) {
     await remove()
     throw error
-  }
-}
-
-async function removeWorkTree(git: OwnGit, path: string): Promise<void> {
-  await git(['worktree', 'remove', '--force', '--force', path]).catch(() => rm(path, { recursive: true, force: true }))
-  await git(['worktree', 'prune']).catch(() => {})
-}
-
-/** Those of processes that were killed. */
-export async function removeLeftTrees(git: OwnGit, own: string): Promise<void> {
-  const names = await readdir(join(own, folderName)).catch(() => [])
-  for (const name of names) {
-    const pid = Number(/^(\d+)-[0-9a-f]{8}$/.exec(name)?.[1])
-    if (pid > 0 && pid !== process.pid && !isRunning(pid, null)) await removeWorkTree(git, join(own, folderName, name))
   }
 }

@@ -7,15 +7,22 @@ const passed: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQU
 const ofTerminal: ReadonlySet<NodeJS.Signals> = new Set(['SIGINT', 'SIGQUIT'])
 const codes = { ENOENT: 127, EACCES: 126 } as Readonly<Record<string, number>>
 
+interface Options {
+  readonly cwd?: string
+  readonly env?: NodeJS.ProcessEnv
+  /** Of standard input, output and error. Default: those of this process. */
+  readonly stdio?: 'inherit' | readonly ['inherit', number, number]
+}
+
 /**
  * @returns the exit code; 128 and the number of the signal that has ended the command; 126 and 127 as a shell has them
  * @throws Error if the system cannot start it
  */
 export async function runProcess(
   [file = '', ...args]: readonly string[],
-  options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {}
+  { stdio = 'inherit', ...options }: Options = {}
 ): Promise<number> {
-  const child = spawn(file, args, { ...options, stdio: 'inherit' })
+  const child = spawn(file, args, { ...options, stdio: stdio === 'inherit' ? stdio : [...stdio] })
   const pass = (signal: NodeJS.Signals) => {
     if (!ofTerminal.has(signal) || !process.stdin.isTTY) child.kill(signal)
   }

@@ -49,7 +49,19 @@ function pointsBack(gitDir: string, workTree: string): boolean {
 }
 
 /** The files that Git reads for us. Through a link in place of one of these it would read another repository. */
-const entries = ['HEAD', 'config', 'commondir', 'gitdir', 'index', 'info', 'objects', 'packed-refs', 'refs', 'reftable']
+const entries = [
+  'HEAD',
+  'config',
+  'config.worktree',
+  'commondir',
+  'gitdir',
+  'index',
+  'info',
+  'objects',
+  'packed-refs',
+  'refs',
+  'reftable'
+]
 
 function hasLinks(folder: string): boolean {
   return entries.some((name) => isLink(join(folder, name)))

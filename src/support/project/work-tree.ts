@@ -1,5 +1,5 @@
 // Opens the repository of a folder: which commit HEAD is, and what its own configuration says, read as words.
-import { realpathSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { join, relative, resolve, sep } from 'node:path'
 import { orUndefined } from '../attempt.ts'
 import { findRepository, type Repository } from './repository.ts'
@@ -8,7 +8,7 @@ import { runGit } from './run-git.ts'
 export interface WorkTree extends Repository {
   /** Undefined in an empty repository. */
   readonly commit: string | undefined
-  /** The entries of `core`, `alias` and the addresses of remotes in the repository's own configuration, as key and value. */
+  /** The entries of `core`, `alias` and the addresses of remotes in the configuration of the repository, then of its working tree. */
   readonly settings: readonly (readonly [string, string])[]
 }
 
@@ -19,13 +19,16 @@ export async function openWorkTree(folder: string, signal: AbortSignal): Promise
   const ask = async (...args: string[]) => (await runGit(['-C', folder, ...args], signal)).output
   // From the repository's own configuration only: included files lie elsewhere.
   const own = ['config', '--file', join(repository.commonDir, 'config'), '--no-includes', '--null']
-  const [facts, settings] = await Promise.all([
+  const named = ['--get-regexp', '^(core\\.|alias\\.|remote\\..*\\.url$)']
+  const ofTree = join(repository.gitDir, 'config.worktree')
+  const [facts, settings = '', more = ''] = await Promise.all([
     ask('rev-parse', '--show-toplevel', '--absolute-git-dir', '--git-common-dir', '--revs-only', 'HEAD'),
-    ask(...own, '--get-regexp', '^(core\\.|alias\\.|remote\\..*\\.url$)')
+    ask(...own, ...named),
+    existsSync(ofTree) ? ask('config', '--file', ofTree, '--no-includes', '--null', ...named) : undefined
   ])
   const [top = '', gitDir = '', commonDir = '', commit] = (facts ?? '').replace(/\n$/, '').split('\n')
   if (!isSame(repository, folder, [top, gitDir, commonDir])) return undefined
-  return { ...repository, commit, settings: parseSettings(settings ?? '') }
+  return { ...repository, commit, settings: parseSettings(settings + more) }
 }
 
 /** As Git spells it: relative to the working tree, with slashes. */

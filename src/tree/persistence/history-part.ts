@@ -166,12 +166,16 @@ function isVersion(value: unknown): boolean {
     at: 'number',
     seq: 'number'
   })
-  if (!isOne || !isFields(value) || !isWas(value['was'])) return false
+  if (!isOne || !isFields(value) || !isWas(value['was']) || !isModes(value['modes'])) return false
   const { changeSet, link, restores, command, agents = [] } = value
   if (!Array.isArray(agents) || !agents.every((agent) => typeof agent === 'string')) return false
   if (![changeSet, link, command].every((text) => ['string', 'undefined'].includes(typeof text))) return false
   if (!['number', 'undefined'].includes(typeof restores)) return false
   return value['hash'] === null || typeof value['hash'] === 'string'
+}
+
+function isModes(value: unknown): boolean {
+  return value === undefined || (Array.isArray(value) && value.length === 2 && value.every(Number.isInteger))
 }
 
 function isWas(value: unknown): boolean {

@@ -1,66 +1,12 @@
 // Landing: a commit of HEAD and one agent's changes, out of a tree that several share.
-import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
-import t, { type Test } from 'tap'
-import type { PartialConfig } from '../../../src/config/config.ts'
-import { connect, type Answer, type TestClient } from '../../fixtures/clients.ts'
-import { startServer } from '../../fixtures/server.ts'
-import { makeTree, type Tree } from '../../fixtures/tree.ts'
+import t from 'tap'
+import { base, edit, landingScene } from '../../fixtures/landing.ts'
 
 t.setTimeout(600_000)
-const base = Array.from({ length: 20 }, (_, index) => `line ${index + 1}\n`).join('')
-
-interface Scene {
-  readonly tree: Tree
-  readonly as: (agent: string) => TestClient
-  readonly git: (...args: string[]) => string
-  /** What HEAD has at a path; undefined if nothing. */
-  readonly head: (path: string) => string | undefined
-  readonly land: (agent: string, more?: object) => Promise<Answer>
-}
-
-async function scene(t: Test, files: Record<string, string>, config: PartialConfig = {}): Promise<Scene> {
-  const tree = makeTree(t, files)
-  const environment = { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' }
-  const git = (...args: string[]) =>
-    execFileSync('git', ['-C', tree.root, ...args], {
-      encoding: 'utf8',
-      env: environment,
-      stdio: ['ignore', 'pipe', 'pipe']
-    })
-  git('init', '-q', '-b', 'main')
-  git('config', 'user.name', 'Name')
-  git('config', 'user.email', 'name@example.org')
-  git('add', '-A')
-  git('commit', '-qm', 'first')
-  const { url } = await startServer(t, tree.root, { ...config, crud: { durability: 'rename', ...config.crud } })
-  const clients = new Map<string, TestClient>()
-  for (const name of ['ann', 'bob', 'cid', 'operator']) clients.set(name, await connect(t, 'rest', url, name))
-  const as = (agent: string) => clients.get(agent)!
-  const head = (path: string) => {
-    try {
-      return git('show', `HEAD:${path}`)
-    } catch {
-      return undefined
-    }
-  }
-  const land = (agent: string, more = {}) => as('operator').call('land', { agent, ...more })
-  return { tree, as, git, head, land }
-}
-
-async function edit(client: TestClient, path: string, old_string: string, new_string: string, more = {}) {
-  const { hash } = await client.call('async_read', { path, limit: 0 })
-  const answer = await client.call('async_update', {
-    path,
-    expected_hash: hash,
-    patches: [{ old_string, new_string }],
-    ...more
-  })
-  if (answer['status'] !== 'ok') throw new Error(JSON.stringify(answer))
-}
 
 t.test('the lines of one agent, beside those of another and of a person', async (t) => {
-  const { tree, as, git, head, land } = await scene(t, { f: base, g: 'g\n', h: 'h\n' })
+  const { tree, as, git, head, land } = await landingScene(t, { f: base, g: 'g\n', h: 'h\n' })
   const [ann, bob] = [as('ann'), as('bob')]
   await edit(ann, 'f', 'line 3\n', 'ann 3\n')
   await edit(bob, 'f', 'line 4\n', 'bob 4\n')
@@ -99,7 +45,7 @@ t.test('the lines of one agent, beside those of another and of a person', async 
 })
 
 t.test('what rests on changes of others is refused with their names, and lands with them', async (t) => {
-  const { tree, as, git, head, land } = await scene(t, { f: base })
+  const { tree, as, git, head, land } = await landingScene(t, { f: base })
   const [ann, bob] = [as('ann'), as('bob')]
   await edit(ann, 'f', 'line 3\n', 'ann 3\nann 3b\n')
   await edit(bob, 'f', 'ann 3\nann 3b\n', 'ann 3\nbob 3\nann 3b\n')
@@ -128,7 +74,7 @@ t.test('what rests on changes of others is refused with their names, and lands w
 })
 
 t.test('a task of an agent, and what it rests on of its own', async (t) => {
-  const { as, head, land } = await scene(t, { f: base })
+  const { as, head, land } = await landingScene(t, { f: base })
   const ann = as('ann')
   await edit(ann, 'f', 'line 3\n', 'one 3\n', { change_set: 'one' })
   await edit(ann, 'f', 'line 9\n', 'two 9\n', { change_set: 'two' })
@@ -140,7 +86,7 @@ t.test('a task of an agent, and what it rests on of its own', async (t) => {
 })
 
 t.test('what was there before the server, and what nobody saw, is of nobody', async (t) => {
-  const { tree, as, git, head, land } = await scene(t, { f: base, g: 'g\n' })
+  const { tree, as, git, head, land } = await landingScene(t, { f: base, g: 'g\n' })
   tree.write('f', base.replace('line 5\n', 'early 5\n'))
   tree.write('u', 'untracked\n')
   const ann = as('ann')
@@ -154,7 +100,7 @@ t.test('what was there before the server, and what nobody saw, is of nobody', as
 })
 
 t.test('links, binary files, modes and names of all kinds', async (t) => {
-  const { tree, as, git, head, land } = await scene(t, { 'a b/ü"c': 'x\n', bin: 'a\0b\n', d: 'd\n' })
+  const { tree, as, git, head, land } = await landingScene(t, { 'a b/ü"c': 'x\n', bin: 'a\0b\n', d: 'd\n' })
   const [ann, bob] = [as('ann'), as('bob')]
   await edit(ann, 'a b/ü"c', 'x\n', 'y\n')
   await bob.call('async_read', { path: 'bin' })
@@ -173,7 +119,10 @@ t.test('links, binary files, modes and names of all kinds', async (t) => {
 })
 
 t.test('line ends are committed as Git stores them', async (t) => {
-  const { as, git, land } = await scene(t, { '.gitattributes': '*.txt text eol=crlf\n', 'f.txt': 'one\r\ntwo\r\n' })
+  const { as, git, land } = await landingScene(t, {
+    '.gitattributes': '*.txt text eol=crlf\n',
+    'f.txt': 'one\r\ntwo\r\n'
+  })
   await edit(as('ann'), 'f.txt', 'two', 'ann')
   t.match(await land('ann'), { status: 'ok' })
   t.equal(git('cat-file', 'blob', 'HEAD:f.txt'), 'one\nann\n')
@@ -181,7 +130,7 @@ t.test('line ends are committed as Git stores them', async (t) => {
 })
 
 t.test('what stands in the way is said, and nothing is landed', async (t) => {
-  const { tree, as, git, land } = await scene(t, { f: base })
+  const { tree, as, git, land } = await landingScene(t, { f: base })
   const ann = as('ann')
   await edit(ann, 'f', 'line 3\n', 'ann 3\n')
   git('add', 'f')
@@ -200,7 +149,11 @@ t.test('what stands in the way is said, and nothing is landed', async (t) => {
 })
 
 t.test('hooks and filters of the repository do not run', async (t) => {
-  const { tree, as, git, land } = await scene(t, { '.gitattributes': '*.x filter=mine\n', 'f.x': 'x\n', g: 'g\n' })
+  const { tree, as, git, land } = await landingScene(t, {
+    '.gitattributes': '*.x filter=mine\n',
+    'f.x': 'x\n',
+    g: 'g\n'
+  })
   mkdirSync(tree.path('.git/hooks'), { recursive: true })
   const program = `#!/bin/sh\ntouch ${tree.path('ran')}\n`
   for (const hook of ['pre-commit', 'post-commit', 'reference-transaction', 'post-index-change']) {

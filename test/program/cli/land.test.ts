@@ -103,7 +103,7 @@ t.test('the plan of one and of all', async (t) => {
   const all = await land('--plan')
   t.match(all, {
     code: 0,
-    out: /^ann: 1 files, \+2 -1\n {2}f\nbob: 1 files, \+1 -0\n {2}f\n {2}f:4 rests on a change by ann\n$/
+    out: /^ann: 1 file, \+2 -1\n {2}f\nbob: 1 file, \+1 -0\n {2}f\n {2}f:4 rests on a change by ann\n$/
   })
   const { out } = await land('--plan', '--json', '--agent', 'bob')
   t.match(JSON.parse(out), { status: 'dependent', dependent: [{ path: 'f', start_line: 4, agent_id: 'ann' }] })
@@ -132,4 +132,27 @@ t.test('eight agents land at once, and each gets its own commit', async (t) => {
       .filter((line) => /^\+[^+]/.test(line))
     t.same(added, [`+${name}`])
   }
+})
+
+t.test('a detached HEAD, a locked index, and a missing identity', async (t) => {
+  const { tree, git, ann, land } = await scene(t, { f: base })
+  await edit(ann, 'f', 'line 3\n', 'ann 3\n')
+  git('config', 'user.name', '')
+  const nameless = await land('--agent', 'ann', '--', 'touch', tree.path('tested'))
+  t.match(nameless, { code: 1, err: /git config user.name/ })
+  t.notOk(existsSync(tree.path('tested')), 'the test does not run for nothing')
+  git('config', 'user.name', 'Name')
+  git('checkout', '-q', '--detach')
+  tree.write('.git/index.lock', '')
+  // Another Git lets it go once the test has run.
+  const landed = land('--agent', 'ann', '--', 'sh', '-c', `rm ${tree.path('.git/index.lock')}`)
+  t.match(await landed, { code: 0, out: /^[0-9a-f]{12} on a detached HEAD: 1 file\n/ })
+  t.equal(git('rev-parse', '--abbrev-ref', 'HEAD').trim(), 'HEAD')
+  t.equal(git('rev-list', '--count', 'main').trim(), '1')
+  t.equal(git('status', '--porcelain'), '')
+  await edit(ann, 'f', 'line 4\n', 'ann 4\n')
+  const { out } = await land('--agent', 'ann', '--json', '--', 'echo', 'seen')
+  t.match(JSON.parse(out), { status: 'ok', branch: null, paths: ['f'] })
+  const none = await land('--agent', 'ann', '--json')
+  t.match([none.code, JSON.parse(none.out)], [1, { status: 'nothing', message: /nothing to land/ }])
 })

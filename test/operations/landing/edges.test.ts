@@ -1,0 +1,175 @@
+// Landing at the edges: modes, submodules, and repositories in which something else is under way.
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import t, { type Test } from 'tap'
+import { base, edit, landingScene, type Scene } from '../../fixtures/landing.ts'
+import { until } from '../../fixtures/until.ts'
+
+t.setTimeout(600_000)
+
+const script = '#!/bin/sh\necho one\n'
+
+t.test('the mode of a file lands with the agent that has changed it, and only with it', async (t) => {
+  const { tree, as, git, head, land, shell } = await landingScene(t, {
+    f: base,
+    tool: script,
+    old: script,
+    own: script
+  })
+  const modeOf = (path: string) => git('ls-tree', 'HEAD', '--', path).slice(0, 6)
+  await shell('ann', 'chmod +x tool')
+  await edit(as('bob'), 'tool', 'echo one', 'echo bob')
+  await as('bob').call('async_read', { path: 'own' })
+  chmodSync(tree.path('own'), 0o755)
+  await edit(as('bob'), 'own', 'echo one', 'echo bob')
+  await shell('ann', 'mv old new && chmod +x new')
+  t.match(await land('bob', { dry_run: true }), { paths: ['own', 'tool'] })
+  t.match(await land('bob'), { status: 'ok' })
+  t.same([modeOf('tool'), modeOf('own')], ['100644', '100644'], 'neither that of ann nor that of a person')
+  t.equal(head('tool'), script.replace('one', 'bob'))
+  t.match(await land('ann'), { status: 'ok', paths: ['new', 'old', 'tool'] })
+  t.same([modeOf('tool'), modeOf('new')], ['100755', '100755'])
+  t.equal(git('status', '--porcelain').trim(), 'M own', 'nobody is known to have changed that mode')
+  await shell('bob', 'chmod -x tool; chmod g-r own')
+  t.match(await land('ann'), { status: 'nothing' })
+  t.match(await land('bob'), { status: 'ok', paths: ['tool'] })
+  t.equal(modeOf('tool'), '100644')
+  t.equal(statSync(tree.path('own')).mode & 0o777, 0o715)
+})
+
+t.test('without modes in the repository none lands', async (t) => {
+  const { tree, as, git, land, shell } = await landingScene(t, { tool: script })
+  git('config', 'core.fileMode', 'false')
+  await shell('ann', 'chmod +x tool')
+  t.match(await land('ann'), { status: 'nothing' })
+  await edit(as('ann'), 'tool', 'echo one', 'echo ann')
+  await as('ann').call('async_write', { path: 'new', content: script })
+  chmodSync(tree.path('new'), 0o755)
+  t.match(await land('ann'), { status: 'ok', paths: ['new', 'tool'] })
+  t.equal(git('ls-tree', '-r', '--format=%(objectmode)', 'HEAD').trim(), '100644\n100644')
+  t.equal(git('status', '--porcelain'), '')
+})
+
+t.test('what was there before a command began was not seen, so that it may be of another', async (t) => {
+  const files = { f: base, g: base, 'fix.sh': "sed -i 's/line 9/ann 9/' f g\n" }
+  const { tree, head, land, shell, as } = await landingScene(t, files, { hooks: { git: 'off' } })
+  await as('ann').call('async_read', { path: 'g' })
+  // Nobody uses the file, so that nobody notices.
+  tree.write('f', base.replace('line 5\n', 'person 5\n'))
+  await shell('ann', 'sh fix.sh')
+  t.match(await land('ann'), { status: 'ok', paths: ['g'], uncertain: ['f'] })
+  t.equal(head('f'), base)
+  t.equal(head('g'), base.replace('line 9', 'ann 9'))
+  t.match(await land('ann', { include_uncertain: true }), { status: 'ok', paths: ['f'] })
+})
+
+t.test('a submodule is left alone, and never replaced', async (t) => {
+  const { tree, as, git, land } = await landingScene(t, {
+    f: base,
+    'other/inner': 'inner\n',
+    '.gitignore': 'ignored\n'
+  })
+  git('-C', 'other', 'init', '-q')
+  git('-C', 'other', 'add', 'inner')
+  git('-C', 'other', '-c', 'user.name=n', '-c', 'user.email=e@x', 'commit', '-qm', 'inner')
+  git('rm', '-rq', '--cached', 'other')
+  renameSync(tree.path('other'), tree.path('module'))
+  git('add', 'module')
+  git('commit', '-qm', 'with a submodule')
+  const listed = git('ls-tree', '-r', 'HEAD')
+  t.match(listed, /160000 commit [0-9a-f]+\tmodule/)
+  const [ann] = [as('ann')]
+  await ann.call('async_append', { path: 'module/inner', content: 'ann\n' })
+  await ann.call('async_write', { path: 'module/new', content: 'ann\n' })
+  mkdirSync(tree.path('ignored'))
+  t.match(await land('ann'), { status: 'nothing' }, 'its files are of another repository')
+  await ann.call('async_rename', { old_path: 'f', new_path: 'module/f' })
+  t.match(await land('ann'), { status: 'nothing' })
+  await ann.call('async_rename', { old_path: 'module/f', new_path: 'ignored/f' })
+  t.match(await land('ann'), { status: 'nothing' }, 'nor is a file that Git ignores landed')
+  await ann.call('async_rename', { old_path: 'ignored/f', new_path: 'f' })
+  await edit(ann, 'f', 'line 3\n', 'ann 3\n')
+  t.match(await land('ann'), { status: 'ok', paths: ['f'] })
+  rmSync(tree.path('module'), { recursive: true })
+  await ann.call('async_write', { path: 'module', content: 'no module\n' })
+  await edit(ann, 'f', 'ann 3\n', 'ann 4\n')
+  t.match(await land('ann'), { status: 'ok', paths: ['f'] })
+  t.equal(git('status', '--porcelain').trim(), 'T module')
+  t.match(git('ls-tree', '-r', 'HEAD'), /160000 commit [0-9a-f]+\tmodule/)
+})
+
+/** A conflict that a command of Git has left. */
+async function inConflict(t: Test, command: readonly string[], leave: readonly string[], words: RegExp): Promise<void> {
+  const { git, as, land } = await landingScene(t, { f: base, g: base })
+  const commit = (branch: string, line: string) => {
+    execFileSync('sed', ['-i', `s/^line 5$/${line}/`, 'f'], { cwd: git('rev-parse', '--show-toplevel').trim() })
+    git('commit', '-qam', branch)
+  }
+  git('checkout', '-qb', 'side')
+  commit('side', 'side 5')
+  git('checkout', '-q', 'main')
+  commit('main', 'main 5')
+  t.throws(() => git('-c', 'core.editor=true', ...command))
+  await edit(as('ann'), 'g', 'line 3\n', 'ann 3\n')
+  const before = git('rev-parse', 'HEAD')
+  t.match(await land('ann'), { error_code: 'INVALID_REQUEST', message: words }, command.join(' '))
+  t.match(await land('ann', { dry_run: true }), { error_code: 'INVALID_REQUEST' })
+  t.equal(git('rev-parse', 'HEAD'), before)
+  git(...leave)
+  // The end of a rebase takes all back.
+  if (git('status', '--porcelain') === '') await edit(as('ann'), 'g', 'line 3\n', 'ann 3\n')
+  t.match(await land('ann'), { status: 'ok', paths: ['g'] }, leave.join(' '))
+}
+
+t.test('a merge, a rebase, a cherry-pick or a revert that is not ended', async (t) => {
+  await t.test('merge', (t) => inConflict(t, ['merge', 'side'], ['merge', '--abort'], /a merge is under way/))
+  await t.test('rebase', (t) => inConflict(t, ['rebase', 'side'], ['rebase', '--abort'], /a rebase is under way/))
+  const pick = ['cherry-pick', 'side']
+  await t.test('pick', (t) => inConflict(t, pick, ['cherry-pick', '--abort'], /a cherry-pick is under way/))
+  await t.test('revert', (t) => inConflict(t, ['revert', 'side'], ['revert', '--abort'], /a revert is under way/))
+})
+
+t.test('a sparse checkout, a bare repository, and one without a commit', async (t) => {
+  const { tree, git, as, land } = await landingScene(t, { f: base, 'a/b': 'b\n', 'c/d': 'd\n' })
+  await edit(as('ann'), 'f', 'line 3\n', 'ann 3\n')
+  git('sparse-checkout', 'set', 'a')
+  t.match(await land('ann'), { error_code: 'INVALID_REQUEST', message: /sparse.*git sparse-checkout disable/ })
+  git('sparse-checkout', 'disable')
+  t.match(await land('ann', { dry_run: true }), { status: 'ok', paths: ['f'] })
+  git('config', 'core.bare', 'true')
+  t.match(await land('ann'), { error_code: 'INVALID_REQUEST', message: /is bare. Serve a working tree/ })
+  git('config', 'core.bare', 'false')
+  git('checkout', '-q', '--orphan', 'empty')
+  t.match(await land('ann'), { error_code: 'INVALID_REQUEST', message: /no commit yet/ })
+  t.ok(existsSync(tree.path('f')))
+})
+
+/** Lands while another Git holds the lock of the index, which it lets go at a moment. */
+async function whileLocked({ tree, land }: Scene, isOver: () => boolean) {
+  const lock = tree.path('.git/index.lock')
+  tree.write('.git/index.lock', '')
+  const landed = land('ann')
+  await until(isOver)
+  rmSync(lock)
+  return landed
+}
+
+t.test('a locked index is waited for, ten seconds, before anything is made', async (t) => {
+  const scene = await landingScene(t, { f: base })
+  const { tree, git, as, land } = scene
+  await edit(as('ann'), 'f', 'line 3\n', 'ann 3\n')
+  tree.write('.git/index.lock', '')
+  const begun = performance.now()
+  t.match(await land('ann'), { error_code: 'INVALID_REQUEST', message: /index\.lock.*Nothing|Nothing.*index\.lock/s })
+  t.ok(performance.now() - begun >= 10_000)
+  t.equal(git('rev-list', '--count', 'HEAD').trim(), '1')
+  rmSync(tree.path('.git/index.lock'))
+  const objects = () =>
+    execFileSync('find', [tree.path('.git/objects'), '-type', 'f'], { encoding: 'utf8' }).split('\n').length
+  const before = objects()
+  // Its commit is written before it needs the index.
+  const answer = await whileLocked(scene, () => objects() > before)
+  t.match(answer, { status: 'ok', branch: 'main' })
+  t.equal(git('status', '--porcelain'), '')
+  t.notMatch(readFileSync(tree.path('.git/HEAD'), 'utf8'), 'lock')
+})
